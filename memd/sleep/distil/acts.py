@@ -68,7 +68,9 @@ class Judged(NamedTuple):
     score: float
 
 
-_MEANT = words(r"i (?:thought|said|meant|told you)")
+_MEANT = words(
+    r"i (?:thought (?:we|you|that (?:we|you)|it(?:'s| is| was)(?! going))|said|meant|told you)"
+)
 _TAG = re.compile(
     r"[,.…]*\s*\(?\b(?:no|yes|yeah|yea|right|correct|ok|okay|agreed?)\)?\s*\?+$", re.IGNORECASE
 )
@@ -85,29 +87,37 @@ _ASKS_OPINION = re.compile(
     re.IGNORECASE,
 )
 # A question by the order of its words, also without its mark: "should both see each other".
+_HM = r"^\W*(?:(?:uh+m*|hm+|so|but|and|wait|well)\W+)*"
 _INVERTED = re.compile(
-    rf"{FIRST}(?:(?:is|are|was|were|do|does|did|should|has)"
+    rf"{FIRST}(?!do (?:it|this|that)[,;] )(?:(?:is|are|was|were|do|does|did|should|has)"
     rf" (?:we|i|you|it|they|this|that|these|those|there|the|my|our|your|{NAMED})"
     r"|(?:can|could|will|would) (?:we|i|it|they|this|that|these|those|the|my|our|your))\b"
-    r"(?! (?:be|never|not|always|only)\b)",
+    r"(?! (?:be|never|not|always|only)\b)"
+    # "Don't both appear there", "if it has to be the page, will you be able to"
+    rf"|{_HM}(?:don't|doesn't|didn't|isn't|aren't|wasn't|weren't|shouldn't|won't|hasn't|haven't)"
+    r" (?:we|i|it|they|these|those|both|there|the)\b"
+    r"|^\W*(?:\d{1,2}[.)]\s+)?(?:if|when|since|given) [^,?]{3,120}, (?:will|would|can|could|is|are"
+    r"|do|does|did|should|has) (?:you|we|i|it|they|this|that|there)\b"
+    r"(?! (?:please|always|never)\b)",
     re.IGNORECASE,
 )
 _IMPERATIVE = re.compile(
     rf"{FIRST}(?:(?:let'?s|we need to|i need you to|i want you to|now we need to|then let'?s"
     r"|(?:we're|we are|i'm) (?:now )?going to)"
-    r" (?:do the (?:next|same|other)|take (?:a|the next)|pick up|roll back|keep work\w*"
+    r" (?:now |then |also |first |just )?(?:do the (?:next|same|other)|take (?:a|the next)|pick up"
+    r"|(?:do|build|tackle) (?:phase|step|task|part|stage)|roll back|keep work\w*"
     r"|switch|try|cover|delete|merge|pull|rerun|dig|walk"
     r"|start|begin|proceed|continue|finish|review|check|look|see|investigate|explore|research"
     r"|understand|comprehend|find|search|analy[sz]e|brainstorm|inspect|compare|list|open|show"
     r"|record|document|write|address|fix|do it|plan|decide|discuss|talk|test|run|go|get|first"
     r"|move on|commit|push|verify|read|debug|figure|update|clean|work on|apply|focus|set ?up"
-    r"|correct|implement|deploy"
+    r"|correct|implement|adapt|deploy"
     r"|improve|(?:make|create) (?:a|an|the|our|some)(?: \w+){0,2} (?:plan|changes|file|task)s?"
     r"|(?:make|create|write|prepare|generate|draft)(?: \w+){0,3}"
     r" (?:changelogs?|docs?|documentation|readme|reports?|summary|plans?|tests?|tasks?|pr))"
-    r"|run|rerun|re-?\w+|fix|add|do|make|create|update|write|show|check|look|read|open|commit|push"
-    r"|build|test|try|implement|continue|proceed|go(?! with)|address|review|explain|tell|give|find"
-    r"|search|move|delete|remove|rename|revert|change|start|stop|finish|take|consider|generate|analy[sz]e"
+    r"|run|rerun|re-?\w+|fix|add|do|make|create|update|write|show|check|look|read|open|push"
+    r"|commit(?! messages?\b)|build|test|try|implement|explore|continue|proceed|go(?! with)|address"
+    r"|review|explain|tell|give|find|search|move|delete|remove|rename|revert|change|start|stop|finish|take|consider|generate|analy[sz]e"
     r"|evaluate|investigate|figure|debug|clean|merge|pull|install|deploy|list|print|compare|draft"
     r"|plan|record|document|stub|leave|put|set|research|audit|summari[sz]e|convert|refactor|help"
     r"|execute|verify|format|bump|release|ship|publish|copy|paste|replace|extract|include|log|get"
@@ -137,7 +147,8 @@ _NEEDS_NOW = re.compile(
 )
 _MEANWHILE = re.compile(
     r"\W*(?:(?:ok(?:ay)?|while|then)\b[^,]*\W+)?"
-    r"(?:let me|i'?ll|i will|i(?:'m| am) going (?:to|for)|give me|hang on)\b",
+    r"(?:let me|i'?ll|i will|i(?:'m| am) going (?:to|for)|give me (?:an?|some|one|two|\d+)"
+    r"|hang on)\b",
     re.IGNORECASE,
 )
 _ACKNOWLEDGES = re.compile(

@@ -47,6 +47,7 @@ from memd.sleep.distil.language.moment import (
     speaks_of,
     takes_up,
 )
+from memd.sleep.distil.language.phrases import AGREES, NAMES_A_FAULT
 from memd.sleep.distil.language.signs import POINTS
 from memd.sleep.distil.language.words import Words, is_interruption, words
 from memd.sleep.distil.outcomes import conclusion
@@ -82,6 +83,9 @@ _DECLINES = re.compile(
     r"^[^:\n]{0,60}\b(?:don't|do not|not|no|never|skip|drop|ignore)\b[^:\n]{0,60}: ", re.IGNORECASE
 )
 _PICKED = Judged(Act.DECISION, _ANSWERED)
+_REPLY_CHARS = 300
+_DOUBTFUL = 0.55  # one sign alone
+_DOUBTED = frozenset({Act.DECISION, Act.CONSTRAINT, Act.ENVIRONMENT})
 _LEFT_OUT = frozenset({Act.QUESTION, Act.REQUEST, Act.ACKNOWLEDGEMENT})
 
 
@@ -252,7 +256,7 @@ def _memories(
     whole = "\n".join(turn.own.paragraphs)
     asked = _answered(turn.own, own, said) if whole else None
     mine = "\n".join(own.paragraphs)
-    kept = parts(own if asked else own.without_lead(), stopped=turn.stopped)
+    kept = _parts(turn, own if asked else own.without_lead())
     if not kept and asked and _answers(whole, asked):
         left = "\n".join(line for line in mine.split("\n") if not only_picks(line))
         kept = (
@@ -261,7 +265,8 @@ def _memories(
     elif not kept and ended and (pick := quoted(turn.own, own)) and not _asks(mine):
         asked, kept = Answered(pick, turn.exchange.place), [UserPassage("", _PICKED)]
     elif not kept and ended and (judged := act(mine, stopped=turn.stopped)).score >= _BESIDE:
-        kept = [UserPassage(cut(_told(mine), PART_CHARS), judged)] if kind_of(judged) else []
+        is_told = kind_of(judged) and not _is_doubted(turn, judged)
+        kept = [UserPassage(cut(_told(mine), PART_CHARS), judged)] if is_told else []
     leave = before_leave(asked.text) if asked and not asked.is_marked else None
     if kept and leave is not None and len(leave) < _SAYS_CHARS_MIN:
         asked = None  # what was said beside "shall I go on?" is no answer to it
@@ -276,6 +281,29 @@ def _memories(
             (asked or stopped_at) if len(part.text) <= _ALONE_CHARS and len(kept) == 1 else None
         )
         yield _memory(turn, number, part, beside, ended if number == len(kept) - 1 else "")
+
+
+def answers_a_fault(said: Sequence[AgentText]) -> bool:
+    """Return whether the agent answered as to the report of a fault, and not as to a word of how.
+
+    >>> answers_a_fault([AgentText(1, "I see the issue. The lock is taken twice.")])
+    True
+    >>> answers_a_fault([AgentText(1, "You're right, that was the wrong error.")])
+    False
+    """
+    begun = said[0].text[:_REPLY_CHARS] if said else ""
+    return NAMES_A_FAULT.search(begun) is not None and AGREES.search(begun) is None
+
+
+def _parts(turn: OwnExchange, own: Words) -> list[UserPassage]:
+    found = parts(own, stopped=turn.stopped)
+    return [part for part in found if not _is_doubted(turn, part.judged)]
+
+
+def _is_doubted(turn: OwnExchange, judged: Judged) -> bool:
+    """Return whether one sign is all that speaks for it, and the agent took it for a fault."""
+    is_weak = judged.act in _DOUBTED and judged.score <= _DOUBTFUL
+    return is_weak and answers_a_fault(turn.exchange.said)
 
 
 def _answered(whole: Words, own: Words, said: Sequence[AgentText]) -> Answered | None:

@@ -29,8 +29,9 @@ _INSTRUCTS = (
 )
 _SPAN = (
     r"(?:in (?:the )?future|for the future|from (?:now|here|today|this point) on(?:wards?)?"
-    r"|henceforth|going forwards?|at all times|under no circumstances|as a (?:general )?rule"
-    r"|by convention|on principle|in general|generally|no matter what|whatever you do)"
+    r"|from here on(?: out)?|henceforth|(?:going|moving) forwards?|at all times"
+    r"|under no circumstances|as a (?:general )?rule|by convention|on principle|in general"
+    r"|generally|no matter what|whatever you do)"
 )
 _HELD = (
     r"(?:throughout|everywhere|across the (?:board|project|repo\w*|code ?base)"
@@ -39,8 +40,8 @@ _HELD = (
 )
 _MADE = (
     # "In future, leave the generated files alone"; "dates should be ISO going forward"
-    rf"{_LEAD}{_SPAN},? (?!(?:it|that|this|is|are|was|i'll|we'll|will|there|speaking|perhaps|maybe"
-    r"|might|(?:we|i|you|they) (?:will|can|could|may|might|would|was|were))\b)\w+",
+    rf"{_LEAD}{_SPAN}[,:]? (?!(?:it|that|this|is|are|was|i'll|we'll|will|there|speaking|perhaps"
+    r"|maybe|might|(?:we|i|you|they) (?:will|can|could|may|might|would|was|were))\b)\w+",
     rf"\b{_INSTRUCTS}\b[^?]{{0,200}}\b{_SPAN}(?=\W*$|[,;])",
     rf"{_LEAD}{_MANNER}\b[^?]{{0,200}}\b(?:{_SPAN}|{_HELD})(?=\W*$|[,;])",
     rf"\b(?:we|i) [a-z]+ [^?]{{0,200}}\b{_HELD}(?=\W*$)",

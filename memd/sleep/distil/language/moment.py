@@ -70,7 +70,7 @@ _ASKS_LEAVE = (
 # Steps of any piece of work, whatever they are taken with.
 _STEP = (
     r"(?:commit|push|merge|rebase|run|re-?run|try|test|re-?test|build|rebuild|check|double-?check"
-    r"|verify|look|inspect|investigate|review|read|show|see|open|restart|save|stage|proceed"
+    r"|verify|look|inspect|investigate|locate|identify|diagnose|troubleshoot|debug|review|read|show|see|open|restart|save|stage|proceed"
     r"|continue|go (?:ahead|on)|keep going|move on|start|begin|work on|launch|install|clear|clean"
     r"|re-?apply|delete|(?:create|generate|prepare|make|write|draft|submit)(?: up)?"
     r" (?:a |an |the |this |these )?(?:\w+ ){0,2}(?:pr|pull request|commit|branch|summary"
@@ -93,6 +93,7 @@ _ASKS_NEXT = re.compile(
 _SAYS_HOW = re.compile(
     rf"\b(?:by|so that|using|instead|rather|without|with (?:a|an) \w+|{NAMED})\b|\b\w+ing the\b"
 )
+_BEFORE = re.compile(r"\b(?:before|after|once|while)\b", re.IGNORECASE)
 _GOES_ON = re.compile(r"\b(?:proceed|continue|start|begin|go ahead|work on|delete|clear)\b", re.I)
 _CHOICE = re.compile(
     r"\b(?:which|or|prefer|either|welche[rsn]?|oder|quel(?:le)?s?|cuál(?:es)?|prefieres|qual|quale"
@@ -108,13 +109,18 @@ _BARE_STEP = re.compile(
 )
 _NUMBERED_STEP = re.compile(
     r"\W*(?:(?:ok(?:ay)?|yes|please|now|then|go ahead and|let'?s)\W+)*"
-    r"(?:(?:start|begin|continue|resume|keep)(?: to)? work\w*|mark|create|open|close|enter)"
+    r"(?:(?:start|begin|continue|resume|keep)(?: to)? work\w*|(?:start|begin|continue|go on) with"
+    r"|(?:do|implement|execute|start|begin|continue|proceed|go|move)(?: on)?(?: with| to)?"
+    r" (?:the )?(?:next )?(?:phase|step|task|part|stage|milestone|sprint|iteration)s?"
+    r"|mark|create|open|close|enter)"
     r"\b(?!.*\b(?:with an?|only|not|but)\b)",
     re.IGNORECASE,
 )
 _THIS_TIME = re.compile(
     r"\b(?:don't|do not) (?:modify|change|edit|write|touch|make|implement|fix)"
     r" (?:any |the |your )?(?:code|changes?|files?|anything)\W+(?:yet|now|just|only)\b"
+    r"|\b(?:don't|do not|not) (?:\w+ )?(?:touch|change|modify|edit|do|add|fix|remove)"
+    r" (?:any|every)thing else\b"
     r"|\b(?:just|only) (?:do what|get (?:it|them|this|that)|make it work|finish)\b"
     r"|\bget (?:it|this|everything)(?: all)? (?:running|working|done|finished)\b"
     r"|\b(?:i|we) (?:really |just |first )*(?:want|need|would like|have) to"
@@ -165,6 +171,10 @@ _REPORTS = re.compile(
     r"|get (?:any|an|the|a|it|to|past))\b"
     r"|\b(?:i|we) (?:still |now |just |also )*(?:keep|kept|am|'m|are|'re) (?:still )?"
     r"(?:getting|seeing)\b|\bi(?:'m| am) (?:still )?(?:getting|seeing)\b"
+    r"|\bstill (?:(?:can|do|does|is|are|did|has|have|could)(?:n't| ?not)|no\b)"
+    r"(?! (?:want|like|need))"
+    r"|\b(?:i|we) (?:get|got|have|see) (?:exactly )?(?:this|these|the (?:same|following)|another"
+    r"|a new) (?:\w+ )?(?:errors?|exceptions?|warnings?)\b"
     r"|^\W*(?:(?:and|but|so|now|no|ok(?:ay)?|still|argh|hm+)\W+)*(?:i|we)"
     r" (?:only |now |still |just )*(?:get|got|see|saw|hit|ran into|run into)"
     r" (?:an? |the |this |that |these )?(?:\w+ )?"
@@ -228,7 +238,8 @@ def asks_leave(proposed: str) -> bool:
     found = _LEAVE.search(asked)
     if found is None:
         return any(one.search(asked) for one in (LEAVE, _ASKS_HELP, _ASKS_NEXT))
-    return not (_GOES_ON.search(found[0]) and _SAYS_HOW.search(asked[found.end() :]))
+    how = _BEFORE.split(asked[found.end() :], 1)[0]
+    return not (_GOES_ON.search(found[0]) and _SAYS_HOW.search(how))
 
 
 def before_leave(proposed: str) -> str | None:

@@ -38,7 +38,8 @@ SAID_OF_ONESELF = words(
     r"|teacher|nurse|shop|house|person|guy|speaker)s?\b(?! (?:page|story|table|list|id|name|menu))",
     rf"{_LEAD}(?:(?:i|we) (?:currently |only )?(?:are|am|work)|i'm|we're)"
     r" (?:currently |only |all )?(?:on|in|with|using) (?:an? )?(?:windows|linux|mac ?os\w*|macs?"
-    r"|ubuntu|debian|fedora|wsl|chromebook)\b",
+    r"|ubuntu|debian|fedora|arch|nixos|wsl|chromebook|zsh|bash|fish|powershell|vim|neovim|emacs"
+    r"|vs ?code|intellij|pycharm|xcode|podman)\b",
     r"i(?:'m| am) (?:colou?r[- ]?blind|dyslexic|blind|deaf|left-handed)",
     r"i have (?:dyslexia|adhd|a data cap|a slow)",
     r"(?:help|suit)s? me (?:a lot|best|more)|(?:is|are) (?:easier|harder|best|better) for me",

@@ -77,28 +77,33 @@ _FORBIDS = (
     rf"(?:don't|do not){_NO_WISH}(?! (?:work|open|show|load|display|launch|appear|render|respond"
     r"|exist|seem|happen|do anything|run|start|match)\b)"
 )
+# "There was never an issue", "defined but never used" tell what is.
+_NEVER = r"(?<!was )(?<!were )(?<!had )(?<!has )(?<!have )(?<!but )(?<!been )never"
 _RULES = words(
-    r"always", r"never", r"only", r"must(?:n't)?", r"instead", _FORBIDS,
-    r"no longer", r"rather than", r"except", r"at (?:most|least)", r"exactly", r"without",
+    r"always", _NEVER, r"only", r"must(?:n't)?", r"instead", _FORBIDS,
+    r"no longer", r"rather than", r"except", r"at (?:most|least)",
+    r"exactly(?! (?:what|how|where|why|when|which|who)\b)", r"without",
     r"ha(?:s|ve) to", r"required?", r"forbidden", r"not allowed", r"may not",
     r"just (?:as|like)", r"same as",
     r"by default", r"supposed to",
     r",? (?:and |but )?not (?:in|on|at|to|the|a|an|my|our)(?= \w)",
     r"no need", r"not the", r"won't", r"unless", r"until",
-    r"(?:in)?compatible", r"breaks?", r"nothing but", r"no \w+(?=[.!]|$)",
+    r"(?:in)?compatible", r"breaks?", r"nothing but",
+    r"no \w+(?=[.!]|$)",
 )  # fmt: skip
 # An order with one of these holds longer than the day; "only" and "just" are in many orders.
 FIRM = words(
-    r"always", r"never", r"must(?:n't)?", r"instead", _FORBIDS, r"no longer",
+    r"always", _NEVER, r"must(?:n't)?", r"instead", _FORBIDS, r"no longer",
     r"rather than", r"except", r"without", r"unless", r"not the", r"only (?:if|when|after|for|the)",
 )  # fmt: skip
 # An order with one of these says how it is done, now or always.
 FIRM_ORDER = words(
-    r"always", r"never", r"must(?:n't)?", _FORBIDS, r"no longer",
+    r"always", _NEVER, r"must(?:n't)?", _FORBIDS, r"no longer",
     r"only (?:if|when|after|the)",
 )  # fmt: skip
 _REQUIRES = words(
-    r"must(?:n't)?", r"never", r"always", r"ha(?:s|ve) to", r"required?", r"forbidden", r"cannot",
+    r"must(?:n't)?", _NEVER, r"always", r"ha(?:s|ve) to",
+    r"(?<!when )(?<!if )(?<!as )required?", r"forbidden", r"cannot",
     r"not allowed", r"may not", r"at (?:most|least)", r"(?:in)?compatib\w+", r"breaking changes?",
     r"deadline", r"no more than", r"up to \d+",
 )  # fmt: skip
@@ -172,6 +177,7 @@ _PASSING = words(
     r"i see (?:the|this|these)",
     r"i (?:don't )?think (?:you|there)(?:'s|'re)?",
     r"(?:this|that|it) (?:still )?(?:isn't|is not|wasn't) (?:right|correct|working|true|it)",
+    r"(?:that's|that is|this is|it's|it is) (?:weird|strange|odd)\b",
     r"(?:that's|this is|that was) (?:still )?not (?:right|correct|true|it)",
 )  # fmt: skip
 _NAMES = re.compile(

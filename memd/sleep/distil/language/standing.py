@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 
 from memd.sleep.distil.language.lasting import NOT_PAST, asks_to_last, is_of_the_moment, lasts
+from memd.sleep.distil.language.manner import says_manner
 from memd.sleep.distil.language.personal import COMPLAINS, SAID_OF_ONESELF
 from memd.sleep.distil.language.signs import words
 from memd.text.languages import ALWAYS_OR_NEVER, LASTING, REPROACH
@@ -162,7 +163,8 @@ _HABIT = words(
     r"|guidelines?)"
     r"(?: here| for [^.;,]{3,40}| in [^.;,]{3,40})? (?:is|are|says?)",
     r"we (?:generally|usually|normally|typically|mostly|tend to|try to|aim to) (?!now\b)\w+",
-    r"for (?:future |later )?reference",
+    r"for (?:future|later) reference",
+    r"^\W*(?:and |also |just )?for reference",
     r"(?<!won't )(?<!can't )remember(?=:)",
     r"for (?:all|any|every) new \w+(?! [^.?!]*:$)",
     r"by default,? (?:use|keep|don't|do not|never|always)",
@@ -268,7 +270,9 @@ def stands(spoken: str) -> bool:
     """
     if _FOR_NOW.search(spoken) or is_of_the_moment(spoken):
         return False
-    return lasts(spoken) or any(one.search(spoken) for one in _STANDING)
+    if lasts(spoken) or says_manner(spoken):
+        return True
+    return any(one.search(spoken) for one in _STANDING)
 
 
 def reproaches(spoken: str) -> bool:

@@ -40,6 +40,9 @@ _NOT_WRITTEN = re.compile(
     r"\s*(?:\[Request interrupted|This session is being continued from a previous conversation"
     r"|Caveat: The messages below were generated|The following is the Codex agent history"
     r"|Base directory for this skill:|# AGENTS\.md\b"
+    # Cursor's own text, when a plan is carried out
+    r"|Implement the (?:plan as specified|following to-dos from the plan)\W+(?:it|the plan) is"
+    r" attached"
     r"|<(?:task-notification|local-command|bash-std|system-|user_instructions|environment_context"
     r"|INSTRUCTIONS)\b)"
 )
@@ -75,6 +78,8 @@ _MACHINE = re.compile(
       | (?:\$|%|>{1,3}|\u276f|➜|»|\#{1,6})\s           # a prompt, a quotation, a heading
       | [\w.-]+@[\w.-]+[:\s~].*[$%#]\s
       | Traceback\ \(|File\ ".*",\ line|(?:async\ )?at\ \S+\s?\(|at\ (?:async\ )?\S*://
+      | An?\ (?:\w+\ ){0,2}(?:error|exception)\ (?:has\ )?occurred\b
+      | \#\d+\ (?:\[|\d+\.\d|DONE\b|CACHED|ERROR|resolving|exporting|transferring)  # a build's step
       | Caused\ by:|(?:fatal|remote|hint|error|warning):\s|[a-z][\w-]*:\s'[^']*'\s
       | [A-Z][a-z]+-[A-Z]\w+\s:\s|sudo\s+[a-z-]+\s+[-/]
       | (?:npm|yarn|pnpm|pip|cargo|gyp|make)\s+(?:error|warn(?:ing)?|ERR!|notice|info)\b
@@ -88,7 +93,8 @@ _MACHINE = re.compile(
       | (?:OK|PASS|PASSED|FAIL|FAILED|SKIP|WARN|\?\?|[MADRU]{1,2})\s+[~./\w-]*/\S*\s*$
       | [-*]?\s*\[[^\]]+\]\([^)\s]*:\d+\)   # a finding that links to its line
       | (?:\S+\s){0,5}\S*(?:Error|Exception|Warning):\s
-      | \S+\.\w{1,5}:\d+(?::\d+)?(?:\s|:|$)    # file:line
+      | \S+\.\w{1,5}(?:\?\S*)?:\d+(?::\d+)?(?:\s|:|$)    # file:line, of a page too
+      | \d+:\d+\s+(?:error|warning)\s   # a linter's finding
       | \S+\(\d+,\d+\):|\(\w+\):\d+|\[[\w:./-]+:[\w:./-]+\]\s
       | @?[\w./-]+:[a-z][\w-]*:\s|\d+\.\d{2,4}\s+\S
       | [\w.-]+:\d+\s+(?:\W|Uncaught|GET|POST|PUT|Failed|Access|Error)

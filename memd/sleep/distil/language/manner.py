@@ -1,0 +1,121 @@
+"""Wishes of how work is gone about: what comes first, how far, when to ask, what weighs more.
+
+"Test it before you hand it back", "wherever you can", "ask if something is unclear": no
+word in them says that they hold from now on, and each holds for whatever is done next. A
+thing at hand ("test this one first") is none. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+
+_LEAD = (
+    r"^\W*(?:(?:and|also|but|so|ok(?:ay)?|please|then|oh|yes|no|note|fyi|btw|again|just|always)"
+    r"\W+)*"
+)
+# Verbs of how something is done, whatever it is.
+_DONE = (
+    r"(?:use|re-?use|keep|prefer|favou?r|avoid|write|name|put|give|add|ask|test|check|document"
+    r"|comment|minimi[sz]e|reduce|limit|follow|respect|stick to|try to \w+|work|rely on|extend"
+    r"|choose|make sure|be|commit|push|update|split|refactor|do|take|show|explain|mark|run)"
+)
+# What the agent does to be sure, and what it is to be sure for.
+_ASSURES = (
+    r"(?:verify|verified|check|checked|double[- ]?check|test|tested|confirm|validate|review|ask"
+    r"|look|search|read|think|plan|explain|show|tell|let me (?:know|review|see|approve|check)"
+    r"|get my|wait for|back ?up|make (?:a backup|a copy|sure)|i want to (?:approve|review|see)"
+    r"|run (?:all |the |your )?(?:tests?|linters?|type ?checks?|builds?|formatter|suite))"
+)
+_GIVES = (
+    r"(?:sa(?:y|id)|claim|tell|report|hand|declar|announc|answer|reply|respond|propos|suggest"
+    r"|assum|implement|cod|chang|edit|touch|appl|commit|push|merg|delet|remov|add|writ|creat"
+    r"|install|proceed|mark|mov|call|deploy|releas|consider)(?:y|e|ies|ing|es|s)?\b"
+)
+_DOUBT = (
+    r"(?:unclear|not clear|unsure|not sure|uncertain|not certain|ambiguous|ambiguity|in doubt"
+    r"|doubts?|stuck|don't know|do not know|lack(?:ing)?|need (?:more|further|to know|clarif\w+"
+    r"|context)|disagree|a better (?:way|idea|option|approach)|contradict\w*)"
+)
+_PIECE = (
+    r"(?:\w+ )?(?:commits?|changes?|steps?|tasks?|sub-?tasks?|edits?|features?|fix(?:es)?|sessions?"
+    r"|iterations?|migrations?|merges?|push(?:es)?|releases?|deploy(?:s|ments?)?|refactor\w*"
+    r"|phases?|rounds?|milestones?)"
+)
+_HERE = (
+    r"(?:(?:in|on|across|within|throughout) (?:this|our|my|the(?: (?:whole|entire))?)"
+    r" (?:repo\w*|projects?|code ?base|app|team|company)|everywhere|throughout)"
+)
+_AT_HAND = r"(?!.*\b(?:this|these|that|those|it|them) ?(?:one|page|file|step)?\W*$)"
+_MANNERS = (
+    # "Favour plain functions wherever you can", "update the readme as you go"
+    rf"{_LEAD}{_DONE}\b(?!.*\bif possible)[^?]{{1,160}}\b(?:(?:when(?:ever)?|where(?:ver)?)"
+    r" (?:you can|it(?:'s| is) possible|possible|applicable|appropriate|feasible|it makes sense)"
+    r"|as (?:needed|necessary|much as (?:you can|possible)|far as possible|often as possible"
+    r"|few \w+ as possible|you go(?: along)?)|step by step|in small (?:steps|commits|increments"
+    r"|pieces)|often|regularly|frequently)(?=\W*$|[,;]| and\b)",
+    # "Verify the sums before you report them", "before you touch the schema please make a copy"
+    rf"{_LEAD}{_ASSURES}\b[^?]{{0,120}}\bbefore (?:you(?:'re)? )?(?:\w+ )?{_GIVES}",
+    rf"\bbefore you {_GIVES}[^.,?]{{0,60}} please (?:always |first )*\w+",
+    # "If something is ambiguous, ask", "push back when you disagree"
+    rf"\b(?:if|when(?:ever)?|where(?:ver)?) [^,?]{{0,60}}\b{_DOUBT}\b[^,?]{{0,60}},"
+    r" (?:please |just |always |then |you (?:can|should|must) )*"
+    r"(?:ask|tell|let me know|say|stop|check|raise|flag|search|look)\b",
+    rf"{_LEAD}(?:feel free to )?(?:ask|tell me|say so|stop|raise|flag|push back|challenge|search"
+    rf"|look (?:it )?up)\b[^.?]{{0,60}}\b(?:if|when(?:ever)?) [^.?,]{{0,50}}\b{_DOUBT}\b",
+    r"\bfeel free to (?:push back|refactor|disagree|challenge|suggest|correct me|say|ask|object)\b",
+    # "Tick the box after each task", "after finishing a task, tick it"
+    rf"{_LEAD}(?!(?:i|we|it|they|there|the|this)\b)\w+ [^?]{{2,120}}\b(?:after|before|with)"
+    rf" (?:each|every|any) {_PIECE}\b",
+    rf"{_LEAD}(?:after|before|once|when) \w+ing (?:each|every|any|an?) {_PIECE}\b[^,?]{{0,40}},",
+    # "Follow the patterns of the code around", but not "follow this pattern"
+    rf"{_LEAD}(?:follow|respect|adhere to|conform to|be consistent with|stick (?:to|with)|mirror)"
+    r" (?!(?:this|these|that|those|the (?:following|above|below|same))\b)[^.?]{0,40}\b(?:patterns?"
+    r"|style|conventions?|guidelines?|best practices|standards|idioms|principles|code ?base)\b",
+    rf"{_LEAD}{_DONE}\b[^,?]{{1,60}}[,;] (?:and )?(?:don't|do not) just \w+",
+    # "Check your work", "treat the archive as read-only"
+    rf"{_LEAD}(?:double[- ]?check|verify|check|review|test|proof-?read) (?:all )?your (?:own )?"
+    r"(?:work|answers?|code|changes|edits|output|assumptions|claims|sources|facts|math)\b",
+    rf"{_LEAD}(?:treat|regard) (?!(?:this|that|it|these|them)\b)[^.?,]{{3,60}} as (?:if )?\w",
+    rf"{_LEAD}(?:put|store|place|write|save) (?:all|any|every|new) (?:new |the )?(?:scripts?|docs?"
+    r"|documentation|tests?|notes?|plans?|logs?|reports?|assets?|configs?|components?|types?"
+    r"|constants?|styles?|translations?) (?:in|into|under|next to|inside|at)\b",
+    # "Answer in whole sentences", "write the comments in Polish"
+    rf"{_LEAD}(?:answer|reply|respond)(?: to me| me)? (?:in|as|like|briefly|shortly|with)\b"
+    r"(?! (?:a )?(?:yes|no|the (?:number|letter))\b)",
+    rf"{_LEAD}write (?:(?:all|the|your|our|any) )?(?:\w+ )?(?:messages|comments|docstrings|docs"
+    r"|documentation|texts|answers) (?:in|like|as)\b",
+    # What somebody does as a habit, and what weighs more with them
+    r"(?:^\W*|[,;] (?:and |but |so |as )?)(?:i|we) (?:typically|usually|normally|generally|mostly"
+    r"|often) (?!(?:see|get|got|have|had|find|found|expect|notice|would|am|are|can|could|now|\w+ed)"
+    r"\b)\w+",
+    rf"{_LEAD}(?:i|we) (?:value|favou?r|prioriti[sz]e|believe in|care (?:more )?about)"
+    r" (?!(?:what|how|the way|that|this|it|your?)\b)\w+",
+    r"\b(?:is|are) (?:\w+ )?more important (?:to (?:me|us) )?than\b"
+    r"|\bmatters? more (?:to (?:me|us) )?than\b|\bmatters? (?:more |a lot |most )to (?:me|us)\b",
+    rf"{_LEAD}(?:i come from (?!the\b)\w+|i have a background in|my background is in)\b",
+    r"\bi(?:'ll| will)? (?:do|handle|take care of) (?!(?:it|this|that)\b)[^.?,;]{3,40}[,;]"
+    r" (?:and )?you\b",
+    # "That is not wanted in this repo", "kept in cents everywhere", "yarn, not npm, in this repo"
+    r"\b(?:not|never) (?:welcome|allowed|wanted|tolerated|acceptable|permitted|used) (?:in|on|at"
+    r"|within) (?:this|our|my|the) (?:repo\w*|projects?|code ?base|team|company|house|commits?)",
+    r"\b(?:is|are) (?:always |only )?(?:stored|kept|written|formatted|named|given|measured|spelled)"
+    rf" (?!.*\b(?:wrong|wrongly|twice|incorrectly)\b)[^?]{{0,60}}\b{_HERE}(?=\W*$)",
+    rf",? not \w+,? {_HERE}(?=\W*$)",
+    # What was learnt: "so that we don't trip over it again", "make a rule to never do that"
+    r"\bso (?:that )?(?:we|you|i) (?:do not|don't|never|won't) [^?]{3,80}\bagain\b",
+    rf"{_LEAD}(?:make|add|create|write|put) (?:an?|another|the) (?:\w+ )?rule to (?:record|remember"
+    r"|note|enforce|ensure|require|always|never|not|avoid)\b",
+    r"^\W*(?:again|as always),? (?:no|don't|do not|please|never|use|keep)\b",
+    r"^\W*(?:(?:please|and|also)\W+)*(?:don't|do not|never) forget to (?:always )?(?:update|run"
+    rf"|commit|test|document|use|keep|follow|ask)\b{_AT_HAND}",
+)
+_MANNER = re.compile("|".join(f"(?:{one})" for one in _MANNERS), re.IGNORECASE)
+
+
+def says_manner(spoken: str) -> bool:
+    """Return whether a sentence that asks nothing says how work is gone about, as it is *spoken*.
+
+    >>> says_manner("ask me if something is unclear"), says_manner("ask me about the header")
+    (True, False)
+    """
+    return _MANNER.search(spoken) is not None

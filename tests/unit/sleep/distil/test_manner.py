@@ -1,0 +1,153 @@
+"""How work is gone about is a wish; a fault that is reported, a page's text, a step are none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memd.sleep.distil.acts import WORTH, Act, act
+from memd.sleep.distil.compose import answers_a_fault
+from memd.sleep.distil.distil import distilled
+from memd.sleep.distil.exchanges import AgentText, NapKind
+from memd.sleep.distil.language.manner import says_manner
+from memd.sleep.distil.language.moment import asks_leave, takes_up
+from memd.sleep.distil.language.words import words
+
+
+def told(*texts: str) -> list[str]:
+    """Return what is kept of *texts*, which the user and the agent say by turns."""
+    messages: list[dict[str, Any]] = [
+        {"role": ("user", "assistant")[at % 2], "content": text} for at, text in enumerate(texts)
+    ]
+    return [each.text for each in distilled(messages) if each.kind is not NapKind.DIGEST]
+
+
+@pytest.mark.parametrize(
+    ("wish", "moment"),
+    [
+        ("Favour small modules wherever possible.", "Use the second one if possible."),
+        ("Update the handbook as you go.", "Update the handbook with this section."),
+        ("Commit often, with small commits.", "Commit it."),
+        ("Count the rows twice before you report a sum.", "Count the rows twice."),
+        ("Double check the totals before you say they match.", "Double check the second row."),
+        ("Before you touch the ledger please make a copy.", "Before you stop please show the log."),
+        ("If a column is ambiguous, ask me.", "If a column is empty, it crashes."),
+        ("Push back when you disagree.", "Tell me if you see it."),
+        ("Tick the list after each milestone.", "Tick the second box."),
+        ("After finishing a task, tick it.", "After finishing this, start the next one."),
+        ("Follow the conventions of the code around.", "Follow this pattern."),
+        ("Check your work.", "Check the second page."),
+        ("Treat the archive as read-only.", "Treat that as done."),
+        ("Put all scripts under tools.", "Put it under tools."),
+        ("Reply in whole sentences.", "Reply with yes or no."),
+        ("I usually squash my branches.", "I usually see four rows here."),
+        ("We value plain words over short ones.", "I value what you did."),
+        ("Clarity is more important than speed.", "The header is more important right now."),
+        ("I come from Perl, so compare with that.", "I come from the second page."),
+        ("I take care of the releases, you write the notes.", "I take care of it."),
+        ("Emoji are not welcome in this repo.", "Emoji are not shown in this list."),
+        ("Money is kept in cents everywhere.", "Dates are written twice everywhere."),
+        ("It's yarn, not npm, in this repo.", "It's blue, not green."),
+        ("Again, no exclamation marks.", "Again, the page is empty."),
+        ("Don't forget to update the changelog.", "Don't forget to update this one."),
+        ("Note it so that we don't trip over it again.", "Try it so that it runs again."),
+        ("Make a rule to never rename columns.", "Make a rule of this colour."),
+        ("Do it, don't just say how.", "Do it."),
+        ("Write the patch, don't just outline it.", "Write the patch."),
+    ],
+)
+def test_how_work_is_gone_about_is_a_wish(wish: str, moment: str) -> None:
+    if "Count" not in wish:
+        assert act(wish).act is Act.PREFERENCE
+    assert not says_manner(moment)
+
+
+@pytest.mark.parametrize(
+    "saying",
+    [
+        "For the future: the customer reads Welsh.",
+        "Moving forward, every label goes through the glossary.",
+        "I'm using fish as my shell.",
+    ],
+)
+def test_what_lasts_has_more_words(saying: str) -> None:
+    assert act(saying).act is Act.PREFERENCE
+
+
+@pytest.mark.parametrize(
+    "saying",
+    [
+        "See the drawing of the cover for reference.",
+        "There was never a problem with the queue before.",
+        "I still cannot add it.",
+        "Now we see the same error in the archive.",
+        "Try it for the first table and do not touch anything else.",
+        "Let's now adapt the route.",
+        "Let's do phase 3.",
+        "Explore the folder ./archive to see how errors are told.",
+        "Don't both begin with a capital",
+        "If it has to be the archive, will you be able to read it",
+        "That's weird that we only get a copy of it.",
+        "Are these the new ones? I thought that was the archive?",
+    ],
+)
+def test_a_report_or_a_step_of_the_hour_is_not_kept(saying: str) -> None:
+    judged = act(saying)
+    assert judged.score < WORTH, judged
+
+
+@pytest.mark.parametrize(
+    "saying",
+    [
+        "For reference, our customers are all in Wales.",
+        "It still isn't right, it should read the archive.",
+        "No, I thought we read the archive only once?",
+        "Give me whole files instead of snippets.",
+        "Commit messages should name the ticket.",
+    ],
+)
+def test_what_only_looks_like_the_hour_is_kept(saying: str) -> None:
+    assert act(saying).score >= WORTH
+
+
+def test_exactly_what_sets_no_bound() -> None:
+    assert act("We need exactly what you have.").score < act("We need exactly two rows.").score
+
+
+def test_the_text_of_a_client_a_page_or_a_build_is_not_the_user_s() -> None:
+    for text in (
+        "Implement the plan as specified, it is attached for your reference. Do NOT edit it.",
+        "Implement the following to-dos from the plan (the plan is attached for your reference).",
+        "An unexpected error occurred. We always try to help.",
+        "#12 [web 3/6] RUN npm ci, which must always pass",
+        "12:3 error Promises must always be awaited",
+        "main.js?v=9ab:12 You must never call it twice",
+    ):
+        assert words(text).paragraphs == ()
+
+
+def test_what_is_answered_as_a_fault_needs_more_than_one_sign() -> None:
+    said = "The list should show two rows."
+    assert told(said, "You're right, it shows two rows now.") == [said]
+    assert told(said, "I see the issue. The list is cut too early.") == []
+    firm = "The list must never show more than two rows."
+    assert told(firm, "I see the issue. The list is cut too early.") == [firm]
+    assert not answers_a_fault([])
+    assert answers_a_fault([AgentText(1, "I apologize for the confusion.")])
+
+
+def test_a_numbered_step_is_taken_up_and_not_picked() -> None:
+    assert takes_up("do phase B")
+    assert takes_up("let's start with #3")
+    assert not takes_up("do option B")
+    assert (
+        told("what is next?", "Phases:\n- Phase A: the lock\n- Phase B: the list", "do phase B")
+        == []
+    )
+
+
+def test_help_to_find_something_is_a_step() -> None:
+    assert asks_leave("Would you like me to help you locate the bundle?")
+    assert asks_leave("Shall I proceed with it before closing the list?")
+    assert not asks_leave("Shall I proceed with it by closing the list?")
