@@ -294,8 +294,8 @@ def test_a_transcript_elsewhere_is_refused_and_the_watching_goes_on(place: Place
     place.say("codex-s4", used_tokens=25_000, transcript_path=str(place.transcript("s4")))
     place.napped(1)
 
+    wait_until(lambda: place.window("s4")["napped_at"] is not None, "the nap is over")
     assert len(place.naps()) == 1
-    assert place.window("s4")["napped_at"] is not None
     (session,) = place.client.call("session.list")["items"]
     assert session["session_id"] == "s4"
     assert place.client.call("memory.count") == session["memories"] > 0

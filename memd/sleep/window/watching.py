@@ -238,10 +238,11 @@ class Watching:
         key = _key(said.usage)
         try:
             async with self._gate:
-                _answer(said, await self._until_done(said, row, reason))
+                made = await self._until_done(said, row, reason)
             if reason is Reason.ENDED:
                 with suppress(NotFoundError):
                     await self.sessions.end(said.caller, key[1])
+            _answer(said, made)  # last: who reports again at once is not told that it naps
         except MemdError as error:
             _answer(said, error)
             log.error("a nap failed", kind=error.kind)
