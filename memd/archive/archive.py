@@ -12,11 +12,10 @@ import hashlib
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from memd.archive import learnt
-from memd.archive.learnt import Learnt
 from memd.archive.quarantine import EXCERPT_CHARS, look_again
-from memd.base.clock import DAY_US, Clock, from_us
+from memd.base.clock import DAY_US, Clock, from_us, to_us
 from memd.base.errors import BusyError, DiskFullError, InvalidError, MemoryStoreError
 from memd.base.limits import FORGOTTEN_IDS_MAX, FORGOTTEN_TEXTS_MAX
 from memd.domain.caller import Caller
@@ -29,12 +28,15 @@ from memd.store.access import names
 from memd.store.file import backup, scrub
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
+from memd.store.learn import learnings, playbook
 from memd.store.learn.learnings import Proof
 from memd.store.memory import filters, memories, removal, shared
 from memd.store.session import sessions
 from memd.view.view import one_line
 
 PURGE_ROWS = 256
+
+_TIMES = {"since", "until"}
 
 
 @dataclass(frozen=True)
@@ -95,15 +97,15 @@ class Archive:
             return _doomed(conn, caller, ids, wanted, source, self.clock.now_us())
 
         def work(conn: Writing) -> Forgotten:
-            rows, lessons = doomed(conn), learnt.doomed(conn, caller, ids, wanted)
+            rows, lessons = doomed(conn), doomed_learnings(conn, caller, ids, wanted)
             said = sessions.erase_messages(conn, _session(conn, caller, wanted))
             removal.erase(conn, [key for key, _, _ in rows], self.clock.now_us())
-            learnt.erase(conn, lessons)
+            erase_learnings(conn, lessons)
             return _proof(_erased(rows, lessons), said)
 
         def would(conn: Reading) -> Forgotten:
             said = sessions.count_messages(conn, _session(conn, caller, wanted))
-            rows, lessons = doomed(conn), learnt.doomed(conn, caller, ids, wanted)
+            rows, lessons = doomed(conn), doomed_learnings(conn, caller, ids, wanted)
             found = _proof(_erased(rows, lessons), said)
             return found.model_copy(update={"texts": _first_lines(conn, rows)})
 
@@ -297,4 +299,47 @@ def _proof(gone: Sequence[Proof], messages: int = 0) -> Forgotten:
         messages=messages,
         ids=tuple(each.public_id for each in gone[:FORGOTTEN_IDS_MAX]),
         proof=digest.hexdigest(),
+    )
+
+
+class Learnt(NamedTuple):
+    """What is to go, with the proof of what it was."""
+
+    agent_key: int
+    lessons: list[Proof]
+    patterns: list[Proof]
+
+
+def doomed_learnings(
+    conn: Reading, caller: Caller, ids: Sequence[str] | None, wanted: MemoryFilter | None
+) -> Learnt:
+    """Return the caller's lessons and patterns of *ids*, or of the time that *wanted* names.
+
+    They hold words of tasks, not of memories; a filter reaches them when it names a time and
+    nothing that only a memory has. A filter is never taken for more than it says.
+    """
+    agent_key = names.find_agent(conn, caller.agent_id)
+    since_us = until_us = None
+    if ids is None and wanted is not None and _is_of_time(wanted):
+        since_us = None if wanted.since is None else to_us(wanted.since)
+        until_us = None if wanted.until is None else to_us(wanted.until)
+    meant = (() if ids is None else ids, since_us, until_us)
+    if agent_key is None:
+        return Learnt(0, [], [])
+    return Learnt(
+        agent_key,
+        learnings.proofs(conn, agent_key, *meant),
+        playbook.proofs(conn, agent_key, *meant),
+    )
+
+
+def erase_learnings(conn: Writing, found: Learnt) -> None:
+    """Destroy lessons and patterns."""
+    learnings.erase(conn, found.agent_key, [each.public_id for each in found.lessons])
+    playbook.erase(conn, found.agent_key, [each.public_id for each in found.patterns])
+
+
+def _is_of_time(wanted: MemoryFilter) -> bool:
+    return not any(
+        getattr(wanted, name) for name in MemoryFilter.model_fields if name not in _TIMES
     )

@@ -8,12 +8,14 @@ from __future__ import annotations
 import sys
 import time
 
-from memd.assist import events, once, shown
+from memd.assist import events, once, quick_json
 from memd.assist.line import HookConnection
 from memd.assist.payload import TEXT_CHARS_MAX, HookEvent
 
 PROMPT_TOKENS = 2_000
 PATIENCE_MS = 100
+PRINTED_CHARS_MAX = 9_500
+"""Claude Code shows a model 9,900 characters whole, of 10,100 only the beginning."""
 """How long a model that is not loaded is waited for; then words alone are searched."""
 QUERY_CHARS_MAX = 8_000
 TYPED_CHARS_MAX = 4_000
@@ -147,7 +149,36 @@ def _newest(messages: list[object]) -> list[object]:
 
 def _tell(said: HookEvent, result: dict[str, object]) -> None:
     """Print what the assistant reads of *result*."""
-    text = shown.printed(said.source, said.event, shown.text_of(result))
+    text = printed(said.source, said.event, text_of(result))
     if text:
         sys.stdout.write(text + "\n")
         sys.stdout.flush()
+
+
+def text_of(result: dict[str, object]) -> str:
+    r"""Return the messages of a brief or a prompt as one text; what does not fit stays out whole.
+
+    >>> text_of({"messages": [{"role": "system", "content": "one"}, {"content": "two"}]})
+    'one\n\ntwo'
+    """
+    text = ""
+    messages = result.get("messages")
+    for message in messages if isinstance(messages, list) else []:
+        said = message.get("content") if isinstance(message, dict) else None
+        if not isinstance(said, str) or len(text) + len(said) + 2 > PRINTED_CHARS_MAX:
+            continue
+        text = f"{text}\n\n{said}" if text else said
+    return text
+
+
+def printed(source: str, event: str, text: str) -> str:
+    """Return what is printed for *text*; of nothing, nothing."""
+    if not text:
+        return ""
+    if source in ("copilot", "opencode"):
+        found: dict[str, object] = {"additionalContext": text}
+    elif source == "cursor":
+        found = {"additional_context": text}
+    else:
+        found = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
+    return quick_json.dumps(found)

@@ -39,10 +39,19 @@ from memd.domain.trust import Screened, SecretsPolicy
 from memd.guard.orders import is_doubtful, refuse_orders
 from memd.guard.outgoing import outgoing
 from memd.guard.secrets import admitted
-from memd.learn.distillation import distilled
 from memd.learn.fixes import as_lesson
 from memd.learn.propose import proposed
-from memd.learn.tiers import Aged, Supersession, Tiers, as_tiers, stale, supersession, tiers_of
+from memd.learn.sanitise import sanitised_error
+from memd.learn.tiers import (
+    Aged,
+    Supersession,
+    Tiers,
+    as_tiers,
+    one_line,
+    stale,
+    supersession,
+    tiers_of,
+)
 from memd.llm.purposes import Purpose
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
@@ -288,3 +297,46 @@ def _refused(
     if is_success and 10 * proposal.confidence < QUALITY_MIN:
         return f"a quality of {10 * proposal.confidence:.1f} is below {QUALITY_MIN:.1f}"
     return None
+
+
+MEMORY_TOOLS = ("search_memory", "recall_memory")
+NO_TURNS = "no turns"
+
+
+def distilled(task: TaskDistillation) -> str:
+    """Return what is kept of *task*: four lines, none of them from its conversation.
+
+    >>> print(distilled(TaskDistillation(task_id="T-1", turn_count=2, total_tokens=5300,
+    ...     tool_calls_made=("Edit", "Bash", "Bash", "search_memory"))))
+    Task: T-1
+    Outcome: completed
+    Trajectory: 2 turns, 5300 tokens, 4 calls of Bash, Edit, search_memory
+    Memory tools: search_memory
+    """
+    asked = [name for name in task.tool_calls_made if name in MEMORY_TOOLS]
+    return "\n".join(
+        (
+            f"Task: {one_line(task.task_id, 240)}",
+            f"Outcome: {_outcome(task)}",
+            f"Trajectory: {_trajectory(task)}",
+            f"Memory tools: {', '.join(asked) or 'none'}",
+        )
+    )
+
+
+def _outcome(task: TaskDistillation) -> str:
+    reason = task.termination_reason
+    if reason is TerminationReason.COMPLETED:
+        return "completed"
+    if reason is TerminationReason.ERROR:
+        return f"failed: {sanitised_error(task.error_message)}"
+    return f"terminated: {reason.value}"
+
+
+def _trajectory(task: TaskDistillation) -> str:
+    if not task.turn_count:
+        return NO_TURNS
+    turns = "1 turn" if task.turn_count == 1 else f"{task.turn_count} turns"
+    names = sorted(set(task.tool_calls_made))
+    calls = f"{len(task.tool_calls_made)} calls of {', '.join(names)}" if names else "no tools"
+    return f"{turns}, {task.total_tokens} tokens, {calls}"

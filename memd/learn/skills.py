@@ -24,7 +24,7 @@ from memd.domain.settings.procedural import ProceduralMemoryConfig
 from memd.guard.outgoing import outgoing
 from memd.learn import lessons as kept
 from memd.learn import skill_files
-from memd.learn.skill_md import skill_md, skill_name
+from memd.learn.skill_files import skill_md, skill_name
 from memd.learn.tiers import tiers_of
 from memd.store.access import changes
 from memd.store.file.database import Database

@@ -16,7 +16,7 @@ TEXT_CHARS_MAX = 500_000
 
 
 class Line(Protocol):
-    """A connection's way to its client (``serve.llm.link``)."""
+    """A connection's way to its client (``serve.llm.routes``)."""
 
     async def ask(self, params: dict[str, Any]) -> Any:
         """Return the client's answer; raises ProviderBusyError when it has none or has gone."""

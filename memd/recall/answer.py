@@ -6,7 +6,7 @@ The budget is that of SPEC 2.9-2.13 and D5.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from memd.base.clock import from_us
@@ -18,12 +18,10 @@ from memd.guard.outgoing import outgoing
 from memd.recall.ranking.crowding import spread
 from memd.recall.ranking.diversify import diverse_order
 from memd.recall.ranking.rankings import Ranked
-from memd.recall.rerank import blend
 from memd.store.memory.preferences import PreferenceRow
 from memd.store.memory.rows import FoundRow
 from memd.view.labels import memory_block
 
-NEW_AND_PLAIN = 0.6  # the importance of what has no vector yet: all of novelty, no salience (D4)
 PREFERENCES_SHARE = 2  # preferences take at most one part in two of the budget (SPEC D5)
 
 
@@ -53,23 +51,6 @@ class Chosen:
 def nothing() -> RecallResult:
     """Return the answer of an agent that has no memories."""
     return RecallResult()
-
-
-def blended(items: Sequence[Ranked]) -> list[Ranked]:
-    """Return the order where a re-ranker is asked for and none is there (SPEC 2.7)."""
-    scored = [
-        replace(
-            item,
-            relevance=blend(
-                item.relevance,
-                NEW_AND_PLAIN
-                if item.measured.candidate.importance is None
-                else item.measured.candidate.importance,
-            ),
-        )
-        for item in items
-    ]
-    return sorted(scored, key=lambda item: -item.relevance)
 
 
 def choose(

@@ -28,7 +28,6 @@ from memd.guard.outgoing import look_at, outgoing_entry
 from memd.recall import answer, listing
 from memd.recall.answer import RankedCandidates
 from memd.recall.apart import Apart, Ranker
-from memd.recall.early import EarlyTask, EarlyVector
 from memd.recall.listing import Paging
 from memd.recall.query import (
     ArmKeys,
@@ -42,8 +41,11 @@ from memd.recall.query import (
     understood,
 )
 from memd.recall.ranking.crowding import spread
+from memd.recall.rerank import rerank, wants_reranking
 from memd.recall.search import (
     ARM_ROWS,
+    EarlyTask,
+    EarlyVector,
     NearestKeys,
     RecallFilter,
     SearchScope,
@@ -53,7 +55,6 @@ from memd.recall.search import (
     of_others,
     words_arm,
 )
-from memd.recall.second import looked_again, looks_again
 from memd.recall.select import select
 from memd.recall.told import ToldMemories, cut, tell, with_preferences, with_rows
 from memd.recall.told import rows as rows_of
@@ -121,7 +122,7 @@ class Recall:
         )
         rows = max(ARM_ROWS, request.top_k or 0)
         search = Search(request.query, request.search_mode, rows, begun=begun)
-        again = looks_again(request, self.config)
+        again = wants_reranking(request, self.config)
         if request.preferences == "first" and not again:
             made = await self._found(begin, search, partial(tell, request, self.config))
         else:
@@ -323,7 +324,7 @@ class Recall:
         items = selection.items
         if again:
             asked = request.query[:QUERY_CHARS_MAX]
-            items, found = await looked_again(self.scorer, asked, items, found)
+            items, found = await rerank(self.scorer, asked, items, found)
         chosen = cut(request, self.config, selection, items, prefers)
         return await self.db.read(with_rows, selection, chosen, found)
 

@@ -1,4 +1,4 @@
-"""The score of a second opinion, by a model that reads question and text together (SPEC 2.7).
+"""Re-ranking by a model that reads question and text together (SPEC 2.7).
 
 The model alone orders worse than memd's ranker, which also knows who spoke and when;
 together they order better than either (docs/benchmarks.md). So the new score is a
@@ -11,8 +11,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
+from memd.base import log
+from memd.base.errors import ModelError, UnavailableError
 from memd.domain.encoding import PairScorer
+from memd.domain.recall import RecallRequest
+from memd.domain.settings.retrieval import MemoryRetrievalConfig
+from memd.recall.answer import RankedCandidates
+from memd.recall.ranking.rankings import Ranked
 
 CANDIDATES = 20
 WEIGHT = 0.16
@@ -20,7 +27,10 @@ WEIGHT = 0.16
 six, 0.12 in one (``python -m tests.bench.topologies``)."""
 
 SIMILARITY_AND_IMPORTANCE = (0.8, 0.2)
+NEW_AND_PLAIN = 0.6  # the importance of what has no vector yet: all of novelty, no salience (D4)
 _SURE = 1e-6
+DAMAGED = "the re-ranker is damaged: ordered without; run: memd model install --reranker"
+NO_RERANKER = "no re-ranker: ordered without; run: memd model install --reranker"
 
 
 def blend(
@@ -39,6 +49,23 @@ def blend(
         raise ValueError(f"weights must be at least 0 and not both 0, not {weights}")
     score = (for_similarity * similarity + for_importance * importance) / total
     return max(0.0, min(1.0, score))
+
+
+def blended(items: Sequence[Ranked]) -> list[Ranked]:
+    """Return the order where a re-ranker is asked for and none is there (SPEC 2.7)."""
+    scored = [
+        replace(
+            item,
+            relevance=blend(
+                item.relevance,
+                NEW_AND_PLAIN
+                if item.measured.candidate.importance is None
+                else item.measured.candidate.importance,
+            ),
+        )
+        for item in items
+    ]
+    return sorted(scored, key=lambda item: -item.relevance)
 
 
 def squash(logit: float) -> float:
@@ -63,7 +90,7 @@ def logit(score: float) -> float:
     return math.log(within / (1 - within))
 
 
-async def second_scores(
+async def reranked_scores(
     scorer: PairScorer, query: str, texts: Sequence[str], scores: Sequence[float]
 ) -> list[float]:
     """Return the scores of *texts* after a second look, from 0 to 1; *scores* are the first's.
@@ -75,3 +102,43 @@ async def second_scores(
         squash((1 - WEIGHT) * logit(score) + WEIGHT * said)
         for score, said in zip(scores, logits, strict=True)
     ]
+
+
+def wants_reranking(request: RecallRequest, config: MemoryRetrievalConfig) -> bool:
+    """Return whether *request* wants a second look; the settings decide where it does not say."""
+    again = request.reranker_enabled
+    return config.query_specific_rerank_enabled if again is None else again
+
+
+async def rerank(
+    scorer: PairScorer | None, query: str, items: Sequence[Ranked], found: RankedCandidates
+) -> tuple[list[Ranked], RankedCandidates]:
+    """Return *items* in the order of a second look, and what there is to say about it.
+
+    Without a model, and when it fails or is too slow, they are in the order of their
+    blended scores (SPEC 2.7), and ``degraded`` says why.
+    """
+    if not items:
+        return list(items), found
+    why = NO_RERANKER
+    if scorer is not None:
+        try:
+            return await _reranked(scorer, query, items), found
+        except (UnavailableError, ModelError) as error:
+            log.warning("ordered without the re-ranker", kind=error.kind)
+            if isinstance(error, ModelError):
+                why = DAMAGED
+            elif error.hint is None:
+                why = f"the re-ranker is not available ({error.kind}): ordered without"
+    said = why if found.degraded is None else f"{found.degraded}; {why}"
+    return blended(items), replace(found, degraded=said)
+
+
+async def _reranked(scorer: PairScorer, query: str, items: Sequence[Ranked]) -> list[Ranked]:
+    first, rest = items[:CANDIDATES], items[CANDIDATES:]
+    texts = [item.measured.candidate.own for item in first]
+    scores = await reranked_scores(scorer, query, texts, [item.relevance for item in first])
+    again = [replace(item, relevance=score) for item, score in zip(first, scores, strict=True)]
+    again.sort(key=lambda item: -item.relevance)  # ties stay as they were
+    lowest = again[-1].relevance
+    return [*again, *(replace(item, relevance=min(lowest, item.relevance)) for item in rest)]

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 from memd.base.limits import KNN_ROWS_MAX
 from memd.domain.caller import Caller
+from memd.domain.encoding import Embedder
 from memd.domain.memory import MemoryFilter
 from memd.extract.time_words import Grain
 from memd.recall.question import Question
@@ -325,3 +326,41 @@ def _bound(agent_key: int, wanted: RecallFilter, active: Caller | None) -> Bound
 def _scope(kept: Bound, here: Bound, wanted: RecallFilter) -> SearchScope:
     reach = evidence(kept, hidden=wanted.hidden)
     return SearchScope(kept, reach, here, wanted.hidden, wanted.passing)
+
+
+EarlyTask = asyncio.Task[list[bytes]]
+
+
+class EarlyVector:
+    """A question is embedded while it is being understood, where the last one showed that it pays.
+
+    What is embedded is known once the names of its speakers are taken out, and few questions
+    have any. So where the last one was embedded as it stands, the next one is, too, at once:
+    the model is at work while the store is read. A guess that was wrong costs one text's time
+    in the model's thread.
+    """
+
+    def __init__(self) -> None:
+        self._stands = False
+
+    def begin(self, embedder: Embedder, text: str) -> EarlyTask | None:
+        """Begin to embed *text* where that is likely what is wanted. Whoever asks cancels it."""
+        if not self._stands:
+            return None
+        task = asyncio.create_task(_embedded(embedder, text))
+        task.add_done_callback(_looked_at)
+        return task
+
+    def note(self, *, stands: bool) -> None:
+        """Note whether a question was embedded as it stands."""
+        self._stands = stands
+
+
+async def _embedded(embedder: Embedder, text: str) -> list[bytes]:
+    return await embedder.embed([text])
+
+
+def _looked_at(task: EarlyTask) -> None:
+    """Leave no warning of an error that nobody waited for."""
+    if not task.cancelled():
+        task.exception()

@@ -21,7 +21,7 @@ from memd.rpc import envelope
 
 
 class Link(Protocol):
-    """Requests to the client of a connection (``serve.llm.link``)."""
+    """Requests to the client of a connection (``serve.llm.routes``)."""
 
     def answered(self, answer: envelope.PeerAnswer) -> None: ...
     def close(self) -> None: ...

@@ -36,8 +36,8 @@ from memd.sleep.nap.naps import Naps
 from memd.sleep.night.switch import Switch
 from memd.sleep.sleep import Sleep, sleeping
 from memd.sleep.wiki.exports import exporting
-from memd.store.access.answers import Answers
 from memd.store.access.audit import Audit
+from memd.store.access.replies import Answers
 from memd.store.search.switching import in_use
 
 if TYPE_CHECKING:

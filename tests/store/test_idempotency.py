@@ -19,7 +19,7 @@ from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory
 from memd.domain.ingest import IngestManyRequest, IngestRequest
 from memd.domain.memory import MemoryStoreRequest, MemoryUpdate
-from memd.store.access.answers import Answers
+from memd.store.access.replies import Answers
 
 KEY = "note: the short text"  # some clients make their keys of words
 KEYED = replace(ADA, idempotency_key=KEY, request_hash=b"one")

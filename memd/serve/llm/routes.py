@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from memd.base.errors import InvalidStateError
+import asyncio
+import json
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+from memd.base.errors import InvalidStateError, ProviderBusyError
 from memd.domain.values import Name, Value
 from memd.llm.assistant import ConnectedAssistant
 from memd.llm.llm import LanguageModel
 from memd.llm.purposes import LlmStatus, Purpose, PurposeUsage
-from memd.serve.llm.link import AssistantLink
+from memd.rpc import envelope
+from memd.serve.events import Peer
 from memd.serve.params import KeyParams, Params
 from memd.serve.route import Context, Router
 
 router = Router()
 
+METHOD = "llm.complete"
 _BY_RULE = "no provider is set"
 
 
@@ -90,3 +98,53 @@ def _assistants(context: Context) -> tuple[LanguageModel, ConnectedAssistant]:
             "no assistant is asked here", hint="set llm.provider to assistant and start memd again"
         )
     return model, provider
+
+
+class AssistantLink:
+    """One registered client, and what it still has to answer (``llm.assistant.Line``).
+
+    The daemon asks it on its own connection: a JSON-RPC request with an id of its own, which
+    the client answers like any server. A request that nobody waits for any more is cancelled
+    by ``$/cancelRequest``.
+    """
+
+    def __init__(self, peer: Peer, gone: Callable[[AssistantLink], None]) -> None:
+        self._peer = peer
+        self._gone = gone
+        self._ids = count(1)
+        self._waiting: dict[str, asyncio.Future[Any]] = {}
+
+    async def ask(self, params: dict[str, Any]) -> Any:
+        """Return the client's result; raises ProviderBusyError where there is none."""
+        request_id = f"{METHOD}-{next(self._ids)}"
+        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting[request_id] = answer
+        try:
+            if not self._send(envelope.request(request_id, METHOD, params)):
+                raise ProviderBusyError("the assistant does not read what it is asked")
+            return await answer
+        except asyncio.CancelledError:
+            self._send(envelope.notification(envelope.CANCEL, {"id": request_id}))
+            raise
+        finally:
+            del self._waiting[request_id]
+
+    def answered(self, answer: envelope.PeerAnswer) -> None:
+        """Hand an answer to who waits for it; one that nobody waits for is dropped."""
+        waiting = self._waiting.get(str(answer.id))
+        if waiting is None or waiting.done():
+            return
+        if answer.failed:
+            waiting.set_exception(ProviderBusyError("the assistant answered with an error"))
+        else:
+            waiting.set_result(answer.result)
+
+    def close(self) -> None:
+        """Be asked no more: the client has gone, or lost its rights."""
+        self._gone(self)
+        for waiting in self._waiting.values():
+            if not waiting.done():
+                waiting.set_exception(ProviderBusyError("the assistant has gone"))
+
+    def _send(self, message: dict[str, Any]) -> bool:
+        return self._peer.offer(json.dumps(message, ensure_ascii=False).encode() + b"\n")

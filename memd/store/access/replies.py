@@ -10,18 +10,27 @@ a short text was, long after it was forgotten.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakValueDictionary
 
 from pydantic import TypeAdapter
+from pydantic_core import to_jsonable_python
 
+from memd.base import log
 from memd.base.clock import DAY_US
-from memd.base.errors import ConflictError
+from memd.base.errors import ConflictError, StorageError
 from memd.base.limits import REPLY_KEPT_DAYS
 from memd.domain.caller import Caller
 from memd.store.file.connect import Reading, Writing
+
+if TYPE_CHECKING:
+    from memd.store.file.database import Database
 
 T = TypeVar("T")
 
@@ -162,3 +171,42 @@ def purge(conn: Writing, now_us: int) -> int:
         {"before_us": now_us - REPLY_KEPT_DAYS * DAY_US},
     )
     return conn.changes()
+
+
+Call = Callable[[Caller], Awaitable[Any]]
+
+
+class Answers:
+    """The room that repeats the answer of long work for the same idempotency key.
+
+    A write of one transaction keeps its reply in it. What takes many is kept when all of it
+    is done. One that was killed in the middle is done again when it is sent again: each such
+    method goes on where it stopped, or finds its work done.
+    """
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._at_work: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
+
+    async def once(self, caller: Caller, call: Call) -> Any:
+        """Return what *call* returns, as JSON has it; the same key again gets the same answer.
+
+        A repetition that comes while the first is at work waits for it. Raises
+        ConflictError for the same key with another request, and what *call* raises: then
+        nothing is kept.
+        """
+        key = caller.idempotency_key
+        if key is None:
+            return await call(caller)
+        at_work = self._at_work.setdefault((caller.client, key), asyncio.Lock())
+        async with at_work:
+            kept = await self._db.read(find, caller)
+            if kept is not None:
+                return json.loads(kept)
+            # Without the key: each transaction within would take it for its own.
+            answer = to_jsonable_python(await call(replace(caller, idempotency_key=None)))
+            try:
+                await self._db.write(caller, lambda _: answer, reply=object)
+            except StorageError as error:  # what was asked for is done all the same
+                log.warning("an answer was not kept", kind=error.kind)
+            return answer

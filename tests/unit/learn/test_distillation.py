@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memd.domain.learn import TaskDistillation, TerminationReason
-from memd.learn.distillation import distilled
+from memd.learn.lessons import distilled
 
 
 def lines(**task: Any) -> dict[str, str]:

@@ -13,7 +13,7 @@ from memd.domain.learn import FailureAnalysisPayload, ProceduralMemoryProposal, 
 from memd.domain.settings.procedural import ProceduralMemoryConfig
 from memd.learn.propose import kind_of_error, proposed
 from memd.learn.sanitise import ERROR_CHARS_MAX, FILTERED, PATH, REDACTED, URL, sanitised_error
-from memd.learn.skill_md import DESCRIPTION_CHARS_MAX, skill_md, skill_name
+from memd.learn.skill_files import DESCRIPTION_CHARS_MAX, skill_md, skill_name
 from memd.learn.tiers import (
     Aged,
     Supersession,

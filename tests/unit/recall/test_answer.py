@@ -10,7 +10,7 @@ from support.found import a_found, a_preference
 from memd.domain.enums import MemoryState
 from memd.domain.recall import RecallRequest
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
-from memd.recall.answer import Chosen, RankedCandidates, blended, choose, nothing, render
+from memd.recall.answer import Chosen, RankedCandidates, choose, nothing, render
 from memd.recall.ranking.rankings import Ranked
 from memd.store.memory.rows import FoundRow
 
@@ -141,26 +141,6 @@ def test_diversity_looks_at_a_larger_pool_and_puts_repetitions_back() -> None:
     chosen = choose([one, two, other], [], a_request(top_k=2), config)
 
     assert chosen.items == [one, other]
-
-
-def test_the_blend_counts_importance_for_a_fifth() -> None:
-    low, high = a_found(relevance=0.52), a_found(relevance=0.5)
-    candidate = high.measured.candidate._replace(importance=1.0)
-    high = Ranked(type(high.measured)(candidate, {}, 0.0, ()), 0.5, 0.5)
-
-    first, second = blended([low, high])
-
-    assert first.measured.candidate.memory_id == high.measured.candidate.memory_id
-    assert first.relevance == pytest.approx(0.8 * 0.5 + 0.2 * 1.0)
-    assert second.relevance == pytest.approx(0.8 * 0.52 + 0.2 * 0.6)
-
-
-def test_the_blend_of_equals_keeps_their_order() -> None:
-    items = [a_found(relevance=0.5) for _ in range(3)]
-
-    keys = [item.measured.candidate.memory_key for item in blended(items)]
-
-    assert keys == [item.measured.candidate.memory_key for item in items]
 
 
 def test_a_memory_that_was_erased_meanwhile_is_neither_shown_nor_counted() -> None:

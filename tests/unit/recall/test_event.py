@@ -8,7 +8,7 @@ import pytest
 from support.measured import a_candidate, words_of
 
 from memd.base.clock import DAY_US, to_us
-from memd.recall.event import tells_of, when
+from memd.recall.query import tells_of, when
 
 TOLD = to_us(datetime(2026, 11, 18, 14, 30, tzinfo=UTC))
 RELEASE = frozenset({"release"})

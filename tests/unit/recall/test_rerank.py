@@ -1,12 +1,131 @@
-"""SPEC 2.7: the score without a re-ranker, and the scale of one."""
+"""SPEC 2.7: re-ranking the best candidates, and what is done without a re-ranker."""
 
 from __future__ import annotations
 
 import math
 
 import pytest
+from support.found import a_found
+from support.pairs import FakePairs
 
-from memd.recall.rerank import blend, squash
+from memd.base.errors import (
+    BusyError,
+    DegradedError,
+    EmbeddingError,
+    ModelError,
+    StoppingError,
+)
+from memd.recall.answer import RankedCandidates
+from memd.recall.ranking.rankings import Ranked
+from memd.recall.rerank import (
+    CANDIDATES,
+    DAMAGED,
+    NO_RERANKER,
+    WEIGHT,
+    blend,
+    blended,
+    logit,
+    rerank,
+    reranked_scores,
+    squash,
+)
+
+FOUND = RankedCandidates([], 0.9, degraded=None)
+
+
+async def test_the_score_is_a_weighted_mean_of_two_logits_from_0_to_1() -> None:
+    (score,) = await reranked_scores(FakePairs(lambda _q, _t: 3.0), "q", ["t"], [0.25])
+
+    assert math.log(score / (1 - score)) == pytest.approx(
+        (1 - WEIGHT) * math.log(0.25 / 0.75) + WEIGHT * 3.0
+    )
+
+
+@pytest.mark.parametrize("said", [-1e6, -11.2, 0.0, 9.3, 1e6])
+@pytest.mark.parametrize("score", [0.0, 0.5, 1.0])
+async def test_however_large_a_logit_is_the_score_is_a_share(score: float, said: float) -> None:
+    (again,) = await reranked_scores(FakePairs(lambda _q, _t: said), "q", ["t"], [score])
+
+    assert 0.0 <= again <= 1.0
+    assert math.isfinite(logit(score))
+
+
+async def test_what_was_further_behind_stays_behind_and_nothing_is_lost() -> None:
+    items = [a_found(relevance=1 - n / 100) for n in range(CANDIDATES + 5)]
+    places = {item.measured.candidate.own: n for n, item in enumerate(items)}
+    scorer = FakePairs(lambda _query, text: float(places[text]))
+
+    again, found = await rerank(scorer, "q", items, FOUND)
+
+    order = [places[item.measured.candidate.own] for item in again]
+    assert sorted(order[:CANDIDATES]) == list(range(CANDIDATES))
+    assert order[CANDIDATES:] == list(range(CANDIDATES, CANDIDATES + 5))
+    scores = [item.relevance for item in again]
+    assert scores == sorted(scores, reverse=True)
+    assert (found, len(scorer.asked[0][1])) == (FOUND, CANDIDATES)
+
+
+@pytest.mark.parametrize(
+    ("scorer", "said"),
+    [
+        (None, NO_RERANKER),
+        (FakePairs(fails=DegradedError("none", hint="run: memd model install")), NO_RERANKER),
+        (FakePairs(fails=ModelError("x is damaged", hint="run: memd model install")), DAMAGED),
+        (FakePairs(fails=BusyError("8 wait")), "(busy)"),
+        (FakePairs(fails=EmbeddingError("too long")), ": ordered without"),
+        (FakePairs(fails=StoppingError("closing")), ": ordered without"),
+    ],
+)
+async def test_x12_without_it_the_blended_score_counts_and_the_answer_says_so(
+    scorer: FakePairs | None, said: str
+) -> None:
+    items = [a_found(relevance=0.9), a_found(relevance=0.2)]
+
+    again, found = await rerank(scorer, "q", items, FOUND)
+
+    assert again == blended(items)
+    assert found.degraded is not None
+    assert said in found.degraded
+
+
+async def test_two_reasons_are_both_told() -> None:
+    already = RankedCandidates([], 0.9, degraded="only words are searched")
+
+    _, found = await rerank(None, "q", [a_found()], already)
+
+    assert found.degraded == f"only words are searched; {NO_RERANKER}"
+
+
+async def test_where_nothing_was_found_nothing_is_asked() -> None:
+    scorer = FakePairs()
+
+    assert await rerank(scorer, "q", [], FOUND) == ([], FOUND)
+    assert scorer.asked == []
+
+
+async def test_a_bug_is_not_hidden() -> None:
+    with pytest.raises(ZeroDivisionError):
+        await rerank(FakePairs(fails=ZeroDivisionError()), "q", [a_found()], FOUND)
+
+
+def test_the_blend_counts_importance_for_a_fifth() -> None:
+    low, high = a_found(relevance=0.52), a_found(relevance=0.5)
+    candidate = high.measured.candidate._replace(importance=1.0)
+    high = Ranked(type(high.measured)(candidate, {}, 0.0, ()), 0.5, 0.5)
+
+    first, second = blended([low, high])
+
+    assert first.measured.candidate.memory_id == high.measured.candidate.memory_id
+    assert first.relevance == pytest.approx(0.8 * 0.5 + 0.2 * 1.0)
+    assert second.relevance == pytest.approx(0.8 * 0.52 + 0.2 * 0.6)
+
+
+def test_the_blend_of_equals_keeps_their_order() -> None:
+    items = [a_found(relevance=0.5) for _ in range(3)]
+
+    keys = [item.measured.candidate.memory_key for item in blended(items)]
+
+    assert keys == [item.measured.candidate.memory_key for item in items]
 
 
 @pytest.mark.parametrize(
