@@ -12,14 +12,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from memd.base import log
 from memd.base.errors import ModelError, UnavailableError
 from memd.domain.encoding import PairScorer
 from memd.domain.recall import RecallRequest
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
-from memd.recall.answer import RankedCandidates
-from memd.recall.ranking.rankings import Ranked
+
+if TYPE_CHECKING:  # the scores alone need no store
+    from memd.recall.answer import RankedCandidates
+    from memd.recall.ranking.rankings import Ranked
 
 CANDIDATES = 20
 WEIGHT = 0.16
