@@ -127,7 +127,14 @@ async def run(
             _listen_for_reload(stack, reload)
         listening = partial(_keep_socket, server, sock, paths.socket)
         background: tuple[Work, ...] = (*rooms.background, denials.run, listening)
-        await _serve(server, background, stop, ready or (lambda: None), paths.profile)
+
+        def answering() -> None:
+            notify.ready()
+            if ready is not None:
+                ready()
+            log.info("ready", pid=os.getpid(), profile=paths.profile)
+
+        await _serve(server, background, stop, answering)
 
 
 def _located(paths: Paths, settings: Settings) -> Paths:
@@ -203,18 +210,16 @@ async def _serve(
     server: Server,
     background: Sequence[Work],
     stop: asyncio.Event,
-    ready: Callable[[], None],
-    profile: str,
+    answering: Callable[[], None],
 ) -> None:
+    """Run *server* and *background* until *stop*; *answering* is called as soon as they run."""
     async with asyncio.TaskGroup() as group:
         tasks = [
             group.create_task(server.serve(), name="server"),
             group.create_task(notify.feed_watchdog(), name="watchdog"),
             *(group.create_task(work()) for work in background),
         ]
-        notify.ready()
-        ready()
-        log.info("ready", pid=os.getpid(), profile=profile)
+        answering()
         try:
             await stop.wait()
         finally:

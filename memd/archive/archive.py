@@ -91,21 +91,19 @@ class Archive:
         A filter that names a session and nothing else also means the messages that naps
         kept of it. A message goes, too, with a memory that says what stands in it.
         """
-        _check_meant(wanted, otherwise=ids is not None or source is not None)
-
-        def doomed(conn: Reading) -> list[tuple[int, str, bytes]]:
-            return _doomed(conn, caller, ids, wanted, source, self.clock.now_us())
+        erasure = _Erasure(caller, ids, wanted, source)
+        erasure.check()
 
         def work(conn: Writing) -> Forgotten:
-            rows, lessons = doomed(conn), doomed_learnings(conn, caller, ids, wanted)
-            said = sessions.erase_messages(conn, _session(conn, caller, wanted))
+            rows, lessons = erasure.rows(conn, self.clock.now_us()), erasure.lessons(conn)
+            said = sessions.erase_messages(conn, erasure.session(conn))
             removal.erase(conn, [key for key, _, _ in rows], self.clock.now_us())
             erase_learnings(conn, lessons)
             return _proof(_erased(rows, lessons), said)
 
         def would(conn: Reading) -> Forgotten:
-            said = sessions.count_messages(conn, _session(conn, caller, wanted))
-            rows, lessons = doomed(conn), doomed_learnings(conn, caller, ids, wanted)
+            said = sessions.count_messages(conn, erasure.session(conn))
+            rows, lessons = erasure.rows(conn, self.clock.now_us()), erasure.lessons(conn)
             found = _proof(_erased(rows, lessons), said)
             return found.model_copy(update={"texts": _first_lines(conn, rows)})
 
@@ -214,64 +212,63 @@ def _refuse_shared(conn: Reading, memory_id: str, now_us: int) -> None:
         )
 
 
-def _check_meant(wanted: MemoryFilter | None, *, otherwise: bool) -> None:
-    """Refuse to erase what nobody named, by the filter or *otherwise*."""
-    if wanted is None:
-        if otherwise:
-            return
-        raise InvalidError("say what to forget", hint="give ids, a filter or a source")
-    if not any(getattr(wanted, name) for name in _CONDITIONS):
-        raise InvalidError(
-            "the filter holds no condition and would erase everything",
-            field="filter",
-            hint="name a category, tag, session, time or another condition",
-        )
+@dataclass(frozen=True, slots=True)
+class _Erasure:
+    """What a caller asked to forget."""
 
+    caller: Caller
+    ids: Sequence[str] | None
+    wanted: MemoryFilter | None
+    source: str | None
 
-def _doomed(
-    conn: Reading,
-    caller: Caller,
-    ids: Sequence[str] | None,
-    wanted: MemoryFilter | None,
-    source: str | None,
-    now_us: int,
-) -> list[tuple[int, str, bytes]]:
-    agent_key = names.find_agent(conn, caller.agent_id)
-    if agent_key is None:
-        return []
-    keys = _meant(conn, agent_key, ids, wanted, source, now_us)
-    everybody = names.find_agent(conn, RESERVED_AGENT)
-    if everybody is not None:
-        copies = _meant(conn, everybody, ids, wanted, source, now_us)
-        keys += shared.published_among(conn, agent_key, copies)
-    return memories.proofs(conn, keys)
+    def check(self) -> None:
+        """Refuse to erase what nobody named."""
+        if self.wanted is None:
+            if self.ids is not None or self.source is not None:
+                return
+            raise InvalidError("say what to forget", hint="give ids, a filter or a source")
+        if not any(getattr(self.wanted, name) for name in _CONDITIONS):
+            raise InvalidError(
+                "the filter holds no condition and would erase everything",
+                field="filter",
+                hint="name a category, tag, session, time or another condition",
+            )
 
+    def rows(self, conn: Reading, now_us: int) -> list[tuple[int, str, bytes]]:
+        """Return the memories, with the shared copies that the caller's agent published."""
+        agent_key = names.find_agent(conn, self.caller.agent_id)
+        if agent_key is None:
+            return []
+        keys = self._keys(conn, agent_key, now_us)
+        everybody = names.find_agent(conn, RESERVED_AGENT)
+        if everybody is not None:
+            copies = self._keys(conn, everybody, now_us)
+            keys += shared.published_among(conn, agent_key, copies)
+        return memories.proofs(conn, keys)
 
-def _meant(
-    conn: Reading,
-    agent_key: int,
-    ids: Sequence[str] | None,
-    wanted: MemoryFilter | None,
-    source: str | None,
-    now_us: int,
-) -> list[int]:
-    if ids is not None:
-        keys = (memories.key_of(conn, agent_key, memory_id) for memory_id in ids)
-        return [key for key in keys if key is not None]
-    if source is not None:
-        return memories.of_reference(conn, agent_key, source)
-    bound = filters.bound(agent_key, wanted or MemoryFilter(), now_us)
-    return memories.in_any_state(conn, bound)
+    def _keys(self, conn: Reading, agent_key: int, now_us: int) -> list[int]:
+        if self.ids is not None:
+            keys = (memories.key_of(conn, agent_key, memory_id) for memory_id in self.ids)
+            return [key for key in keys if key is not None]
+        if self.source is not None:
+            return memories.of_reference(conn, agent_key, self.source)
+        bound = filters.bound(agent_key, self.wanted or MemoryFilter(), now_us)
+        return memories.in_any_state(conn, bound)
 
+    def lessons(self, conn: Reading) -> Learnt:
+        """Return what the agent learnt from tasks that goes as well."""
+        return doomed_learnings(conn, self.caller, self.ids, self.wanted)
 
-def _session(conn: Reading, caller: Caller, wanted: MemoryFilter | None) -> int | None:
-    """Return the session that the filter means as a whole, None when it means less or more."""
-    if wanted is None or wanted.session_id is None:
-        return None
-    if any(getattr(wanted, name) for name in _CONDITIONS if name != "session_id"):
-        return None
-    agent_key = names.find_agent(conn, caller.agent_id)
-    return None if agent_key is None else sessions.find_key(conn, agent_key, wanted.session_id)
+    def session(self, conn: Reading) -> int | None:
+        """Return the session that the filter means as a whole, None when it means less or more."""
+        if self.wanted is None or self.wanted.session_id is None:
+            return None
+        if any(getattr(self.wanted, name) for name in _CONDITIONS if name != "session_id"):
+            return None
+        agent_key = names.find_agent(conn, self.caller.agent_id)
+        if agent_key is None:
+            return None
+        return sessions.find_key(conn, agent_key, self.wanted.session_id)
 
 
 def _first_lines(conn: Reading, rows: Sequence[tuple[int, str, bytes]]) -> tuple[str, ...]:

@@ -93,23 +93,25 @@ def drafts(
     heading = None if request.heading is None else admitted(request.heading, secrets)
     pieces = [screening.text] if whole else _pieces(screening.text, heading, counter, chunking)
     texts = [_headed(heading, piece) for piece in pieces]
+    categories = [route(piece, request.category, by_owner=by_owner) for piece in pieces]
     hinted = _is_hinted(request, pieces, counter, chunking)
     around = of_fields((shown, speaker, request.namespace, request.source, *request.tags))
     items = tuple(
         _suspected(
-            _draft(
-                part,
-                text,
+            Draft(
+                part=part,
+                content=text,
                 own=own_words(text, speaker, shown),
-                category=route(piece, request.category, by_owner=by_owner),
-                counter=counter,
-                prefers=by_owner and (hinted or is_preference(piece)),
+                category=category,
+                salience=salience(text, counter),
+                token_count=max(1, counter.count(text)),
+                preference=_preference(text, piece, category, hinted=hinted) if by_owner else None,
             ),
             seen.joined(around),
             origin,
         )
-        for part, (piece, text, seen) in enumerate(
-            zip(pieces, texts, of_pieces(texts), strict=True)
+        for part, (piece, text, category, seen) in enumerate(
+            zip(pieces, texts, categories, of_pieces(texts), strict=True)
         )
     )
     by_assistant = origin is Origin.ASSISTANT and is_assistant(request.speaker)
@@ -141,6 +143,15 @@ def _is_hinted(
     if request.category is not MemoryCategory.PROCEDURAL or len(pieces) != 1:
         return False
     return counter.count(pieces[0]) <= chunking.max_tokens
+
+
+def _preference(
+    text: Screened, piece: str, category: MemoryCategory, *, hinted: bool
+) -> str | None:
+    """Return the name of the preference that *text* is, by its own *piece* or by the hint."""
+    if category is not MemoryCategory.PROCEDURAL or not (hinted or is_preference(piece)):
+        return None
+    return preference_name(text)
 
 
 def _pieces(
@@ -202,24 +213,3 @@ def own_words(content: str, speaker: str | None, caption: str | None) -> str:
     """
     named = content if speaker is None else f"{speaker}: {content}"
     return named if caption is None else f"{named} [shares photo: {caption}]"
-
-
-def _draft(
-    part: int,
-    content: Screened,
-    *,
-    own: str,
-    category: MemoryCategory,
-    counter: TokenCounter,
-    prefers: bool,
-) -> Draft:
-    named = prefers and category is MemoryCategory.PROCEDURAL
-    return Draft(
-        part=part,
-        content=content,
-        own=own,
-        category=category,
-        salience=salience(content, counter),
-        token_count=max(1, counter.count(content)),
-        preference=preference_name(content) if named else None,
-    )

@@ -59,11 +59,7 @@ def change(
     if wanted.content is not None:
         refuse_others(conn, caller, row, wanted.update.origin)
     update, content, tokens, seen, occurred_at_us = wanted
-    if update.expires_at is not None and to_us(update.expires_at) <= now_us:
-        raise MemoryStoreError("expires_at has passed", field="expires_at")
-    if update.expires_at is not None and to_us(update.expires_at) < row.created_at_us:
-        # The clock was set back since: such a row could not be read as an entry.
-        raise MemoryStoreError("expires_at is before the memory was made", field="expires_at")
+    expires_at_us = _expiry_us(row, update, now_us)
     if content is not None:
         passing.admit(conn, [row.memory_key])  # whoever edits it, means it
     if content is not None and not row.is_summary:
@@ -79,7 +75,7 @@ def change(
         reference=reference,
         confidence=confidence,
         tags=tags,
-        expires_at_us=row.expires_at_us if update.expires_at is None else to_us(update.expires_at),
+        expires_at_us=expires_at_us,
         origin=origin,
         trust=trust,
         occurred_at_us=occurred_at_us,
@@ -91,7 +87,10 @@ def change(
         by = names.client(conn, caller.client, now_us)
         confirmed_us = now_us if caller.is_known else None
         preferences.said_anew(conn, row.memory_key, origin, by, confirmed_us)
-        _suspect(conn, row.memory_key, seen, origin, now_us)
+        if is_quarantined(seen, origin):
+            flagged.hide(conn, row.memory_key, sorted(seen.flags), now_us)
+        elif seen.flags:
+            flagged.put(conn, row.memory_key, sorted(seen.flags), None, now_us)
     return memory_id
 
 
@@ -122,6 +121,19 @@ def refuse_others(conn: Reading, caller: Caller, row: FoundRow, origin: Origin |
     )
 
 
+def _expiry_us(row: FoundRow, update: MemoryUpdate, now_us: int) -> int | None:
+    """Return when the memory expires from now on; raises MemoryStoreError for a time gone by."""
+    if update.expires_at is None:
+        return row.expires_at_us
+    expires_at_us = to_us(update.expires_at)
+    if expires_at_us <= now_us:
+        raise MemoryStoreError("expires_at has passed", field="expires_at")
+    if expires_at_us < row.created_at_us:
+        # The clock was set back since: such a row could not be read as an entry.
+        raise MemoryStoreError("expires_at is before the memory was made", field="expires_at")
+    return expires_at_us
+
+
 def _metadata(row: FoundRow, update: MemoryUpdate) -> tuple[tuple[str, ...], str | None, float]:
     """Return tags, reference and confidence as they will be."""
     said = update.metadata
@@ -129,15 +141,6 @@ def _metadata(row: FoundRow, update: MemoryUpdate) -> tuple[tuple[str, ...], str
         return row.tag_names, row.reference, row.confidence
     tags = distinct(tuple(screened_name(tag) for tag in said.tags))
     return tags, None if said.source is None else screened_name(said.source), said.confidence
-
-
-def _suspect(conn: Writing, key: int, seen: Suspicion, origin: Origin, now_us: int) -> None:
-    """Remark on what the new words look like, and set the memory aside for them if need be."""
-    flags = sorted(seen.flags)
-    if is_quarantined(seen, origin):
-        flagged.hide(conn, key, flags, now_us)
-    elif flags:
-        flagged.put(conn, key, flags, None, now_us)
 
 
 def _provenance(row: FoundRow, update: MemoryUpdate | None) -> tuple[Origin, Trust]:

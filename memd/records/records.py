@@ -213,13 +213,21 @@ class Records:
         Fewer where they hold more text than an answer may.
         """
         await self._follow(entity)
-        return await self._db.read(
-            _found,
-            entity,
-            self._conditions(caller, entity, where, times),
-            None if after is None else _place(entity, after),
-            min(limit, PAGE_ITEMS_MAX),
-        )
+        conditions = self._conditions(caller, entity, where, times)
+        behind = None if after is None else _place(entity, after)
+        most = min(limit, PAGE_ITEMS_MAX)
+
+        def work(conn: Reading) -> RowPage:
+            found: list[rows.Row] = []
+            left = REPLY_BYTES_MAX
+            for row in rows.some(conn, entity.table, conditions, after=behind, limit=most + 1):
+                if len(found) == most or left < 0:
+                    return RowPage(entity, found, more=True)
+                found.append(row)
+                left -= sum([len(value) for value in row if value.__class__ is str])
+            return RowPage(entity, found, more=False)
+
+        return await self._db.read(work)
 
     async def count(
         self,
@@ -289,19 +297,6 @@ class Records:
                 assert entity.time is not None
                 found.append(Condition(column_name(entity.model, entity.time), op, to_us(moment)))
         return found
-
-
-def _found(
-    conn: Reading, entity: Entity, where: Conditions, after: list[Any] | None, limit: int
-) -> RowPage:
-    found: list[rows.Row] = []
-    left = REPLY_BYTES_MAX
-    for row in rows.some(conn, entity.table, where, after=after, limit=limit + 1):
-        if len(found) == limit or left < 0:
-            return RowPage(entity, found, more=True)
-        found.append(row)
-        left -= sum([len(value) for value in row if value.__class__ is str])
-    return RowPage(entity, found, more=False)
 
 
 async def followed(db: Database, entity: Entity) -> None:

@@ -191,9 +191,7 @@ class Dispatch:
             )
             if isinstance(params, HelloParams) and params.client_key is not None:
                 self._authority.authenticate(call.credentials, params.client_key)
-            identity = call.credentials.identity
-            closed = self._authority.closed(identity)
-            caller = _caller(route, params, request_hash, identity, closed)
+            caller = self._caller(route, params, request_hash, call.credentials.identity)
             WORKING_FOR.set(caller.agent_id)
             ERASURES_SEEN.set(self._rooms.db.place.erasures)  # what it asks is read from now on
             token = getattr(params, "progress_token", None)
@@ -211,6 +209,35 @@ class Dispatch:
             raise
         except Exception as error:  # noqa: BLE001  # a bug becomes an incident, here and above
             raise self._bug(route.name, error) from None
+
+    def _caller(
+        self, route: Route, params: Params, request_hash: bytes, identity: Identity
+    ) -> Caller:
+        """Return who calls: as whom the key says, in the name of the agent that may be named."""
+        named = getattr(params, "agent_id", None)
+        agent_id = named or identity.agent_id or DEFAULT_AGENT
+        if alike(agent_id) == RESERVED_AGENT:
+            raise DeniedError(f"agent {RESERVED_AGENT} is reserved", field="agent_id")
+        if identity.agent_id is not None and agent_id != identity.agent_id:
+            raise DeniedError(
+                f"client {identity.client} is agent {identity.agent_id} and no other",
+                field="agent_id",
+            )
+        caller = Caller(
+            client=identity.client,
+            agent_id=agent_id,
+            session_id=getattr(params, "session_id", None),
+            project_id=getattr(params, "project_id", None),
+            method=route.name,
+            idempotency_key=getattr(params, "idempotency_key", None),
+            request_hash=request_hash,
+            scopes=identity.scopes,
+            seniority=identity.seniority,
+            autonomy_level=identity.autonomy_level,
+            bound=identity.agent_id is not None,
+            closed=self._authority.closed(identity),
+        )
+        return caller.acting_for(agent_id)
 
     def _counted(self, caller: Caller, params: Params, result: Any) -> Any:
         """Return *result*; what it gives, and what of it is taken up later, is counted."""
@@ -282,40 +309,6 @@ def _finish(answer: dict[str, Any], request_id: envelope.Id) -> tuple[bytes, str
         return failed(request_id, error), error.kind
     failure = answer.get("error")
     return frame, failure["data"].get("kind", "refused") if failure else "ok"
-
-
-def _caller(
-    route: Route,
-    params: Params,
-    request_hash: bytes,
-    identity: Identity,
-    closed: frozenset[str],
-) -> Caller:
-    """Return who calls: as whom the key says, in the name of the agent that may be named."""
-    named = getattr(params, "agent_id", None)
-    agent_id = named or identity.agent_id or DEFAULT_AGENT
-    if alike(agent_id) == RESERVED_AGENT:
-        raise DeniedError(f"agent {RESERVED_AGENT} is reserved", field="agent_id")
-    if identity.agent_id is not None and agent_id != identity.agent_id:
-        raise DeniedError(
-            f"client {identity.client} is agent {identity.agent_id} and no other",
-            field="agent_id",
-        )
-    caller = Caller(
-        client=identity.client,
-        agent_id=agent_id,
-        session_id=getattr(params, "session_id", None),
-        project_id=getattr(params, "project_id", None),
-        method=route.name,
-        idempotency_key=getattr(params, "idempotency_key", None),
-        request_hash=request_hash,
-        scopes=identity.scopes,
-        seniority=identity.seniority,
-        autonomy_level=identity.autonomy_level,
-        bound=identity.agent_id is not None,
-        closed=closed,
-    )
-    return caller.acting_for(agent_id)
 
 
 def _hash(route: Route, raw: dict[str, Any]) -> bytes:

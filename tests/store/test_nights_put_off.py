@@ -218,10 +218,10 @@ async def test_a_file_that_stays_damaged_for_one_agent_leaves_the_others_their_n
         bed.clock.advance(days=2)
         of_agent = Night._of_agent  # the agent's own part of a night
 
-        async def damaged(self: Night, caller: Any, row: Any, scope: Any, progress: Any) -> bool:
+        async def damaged(self: Night, run: Any, scope: Any) -> bool:
             if scope.agent_id == "ada":
                 raise DamagedError("the file is damaged")
-            return await of_agent(self, caller, row, scope, progress)
+            return await of_agent(self, run, scope)
 
         monkeypatch.setattr(Night, "_of_agent", damaged)
         with pytest.raises(DamagedError):

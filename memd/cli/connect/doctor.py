@@ -13,6 +13,7 @@ from memd.cli.reach import ask, how_to_start
 
 if TYPE_CHECKING:
     from memd.assist.connect.clients import Locations
+    from memd.assist.connect.connect import FileChange
     from memd.assist.connect.doctor import Finding
 
 
@@ -30,7 +31,13 @@ def doctor(
     place = place_of(profile)
     found = _findings(place, profile)
     if fix and any(each.is_mended for each in found):
-        _mend(found, place, profile, yes=yes, json=json)
+        plans = _plans(found, place)
+        if not json:
+            for changes in plans.values():
+                show(changes)
+        names = ", ".join(plans)
+        say.sure(f"Mend how {names} {'is' if len(plans) == 1 else 'are'} connected?", yes=yes)
+        _mend(found, plans, place, profile)
         found = _findings(place, profile)
     if json:
         say.as_json({"findings": [each._asdict() for each in found]})
@@ -67,25 +74,27 @@ def _findings(place: Locations, profile: str | None) -> list[Finding]:
     return found
 
 
-def _mend(
-    found: list[Finding], place: Locations, profile: str | None, *, yes: bool, json: bool
-) -> None:
+def _plans(found: list[Finding], place: Locations) -> dict[str, list[FileChange]]:
+    """Return by assistant what is to be written, nothing where its settings cannot be read."""
     from memd.assist.connect import connect
     from memd.assist.connect.clients import ASSISTANTS
 
     names = dict.fromkeys(each.assistant for each in found if each.is_mended)
     unreadable = {each.assistant for each in found if each.kind == "unreadable"}
-    plans = {
-        name: connect.connecting(ASSISTANTS[name], place)
+    return {
+        name: [] if name in unreadable else connect.connecting(ASSISTANTS[name], place)
         for name in names
-        if name not in unreadable
     }
-    if not json:
-        for changes in plans.values():
-            show(changes)
-    say.sure(
-        f"Mend how {', '.join(names)} {'is' if len(names) == 1 else 'are'} connected?", yes=yes
-    )
+
+
+def _mend(
+    found: list[Finding],
+    plans: dict[str, list[FileChange]],
+    place: Locations,
+    profile: str | None,
+) -> None:
+    from memd.assist.connect import connect
+
     for each in found:
         if each.kind == "key":
             _key(each.assistant, profile).unlink(missing_ok=True)

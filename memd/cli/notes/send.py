@@ -50,6 +50,8 @@ class Options:
     namespace: str | None = None
     agent: str | None = None
     dry_run: bool = False
+    kind: str | None = None
+    """What each file is, whatever its name; None lets its name and its words say."""
 
 
 def send_note(

@@ -74,19 +74,17 @@ def import_(
     """
     if format_ not in {None, *KINDS}:
         raise InvalidError(f"no such format: {format_}", hint="text, markdown or jsonl")
-    said = Options(tag or (), namespace, agent, dry_run)
+    said = Options(tag or (), namespace, agent, dry_run, format_)
     found = folder.find(files)
     outcomes = [FileOutcome(path, error=why) for path, why in found.failed.items()]
     if found.files:
-        outcomes += _import(found.files, format_, said, profile)
+        outcomes += _import(found.files, said, profile)
     _report(outcomes, found.skipped, said, json=json)
     if any(outcome.error for outcome in outcomes):
         raise say.Leave(say.Exit.ERROR)
 
 
-def _import(
-    files: Sequence[Path], kind: str | None, said: Options, profile: str | None
-) -> list[FileOutcome]:
+def _import(files: Sequence[Path], said: Options, profile: str | None) -> list[FileOutcome]:
     outcomes: list[FileOutcome] = []
     with (
         daemon(profile, seconds_max=LONG_SECONDS_MAX) as client,
@@ -96,20 +94,20 @@ def _import(
         for number, path in enumerate(files):
             progress.at(number, len(files), "importing")
             place = partial(progress.at, number, len(files))
-            outcomes.append(_import_file(client, path, kind, said, place))
+            outcomes.append(_import_file(client, path, said, place))
         progress.at(len(files), len(files), "importing")
     return outcomes
 
 
 def _import_file(
-    client: Client, path: Path, kind: str | None, said: Options, tell: Callable[[str], None]
+    client: Client, path: Path, said: Options, tell: Callable[[str], None]
 ) -> FileOutcome:
     """Import one file and return what became of it; what is wrong with the file is kept there.
 
     *tell* is told what is being done where that may take minutes.
     """
     outcome = FileOutcome(path)
-    suffix = path.suffix.lower()
+    kind, suffix = said.kind, path.suffix.lower()
     try:
         if kind is None and not path.is_dir() and recorded.is_one(path):
             recorded.send(client, outcome, said, tell)

@@ -210,10 +210,18 @@ class Files:
 
     async def _write(self, caller: Caller, path: str, text: str, row: FileRow | None) -> None:
         """Let a file say *text*: a memory is made, changed, or given up for white space."""
+
+        def blank(conn: Writing) -> bool:
+            now_us = self.clock.now_us()
+            agent_key = names.agent(conn, caller.agent_id, now_us)
+            files.put(conn, agent_key, path, memory_key=None, blank=text)
+            if row is not None and row.memory_key is not None:
+                undo_us = self.archive.undo_days * DAY_US
+                removal.trash(conn, [row.memory_key], TrashReason.DELETED, now_us, undo_us)
+            return True
+
         if not text.strip():
-            await self.db.write(
-                caller, lambda conn: self._put_blank(conn, caller, path, text, row), reply=bool
-            )
+            await self.db.write(caller, blank, reply=bool)
         elif row is None or row.memory_id is None:
             await self.ingest.store(
                 caller, _request(text), lambda conn, made: self._put(conn, caller, path, made)
@@ -228,17 +236,6 @@ class Files:
         made = memories.by_id(conn, agent_key, memory_id)
         assert made is not None
         files.put(conn, agent_key, path, memory_key=made.memory_key, blank=None)
-
-    def _put_blank(
-        self, conn: Writing, caller: Caller, path: str, text: str, row: FileRow | None
-    ) -> bool:
-        now_us = self.clock.now_us()
-        agent_key = names.agent(conn, caller.agent_id, now_us)
-        files.put(conn, agent_key, path, memory_key=None, blank=text)
-        if row is not None and row.memory_key is not None:
-            undo_us = self.archive.undo_days * DAY_US
-            removal.trash(conn, [row.memory_key], TrashReason.DELETED, now_us, undo_us)
-        return True
 
     async def _file(self, caller: Caller, path: str, said: str) -> FileRow:
         row, sizes = await self.db.read(self._at, caller, path)

@@ -53,29 +53,41 @@ def fitted(
     rows = rows / spread
     begun = np.array([reviewed[name] for name in names]) * spread
     good = np.array([float(right) for s in used for right in s.right])
-    found = _descended(rows, good, [len(s.items) for s in used], begun, progress)
+    sizes = [len(sample.items) for sample in used]
+    found = _descended(begun, _slope_of_loss(rows, good, sizes), progress)
     scores = rows @ begun, rows @ found
-    before, after = (_sd_of_best(each, [len(s.items) for s in used]) for each in scores)
+    before, after = (_sd_of_best(each, sizes) for each in scores)
     found = found * (before / after if after else 1.0) / spread
     return dict(zip(names, found.tolist(), strict=True))
 
 
-def _descended(
-    rows: Numbers,
-    good: Numbers,
-    sizes: Sequence[int],
-    begun: Numbers,
-    progress: Callable[[float], None],
-) -> Numbers:
+def _slope_of_loss(
+    rows: Numbers, good: Numbers, sizes: Sequence[int]
+) -> Callable[[Numbers], Numbers]:
+    """Return the slope, at any weights, of the loss of a softmax over each question's *rows*."""
     starts, owner = np.cumsum([0, *sizes[:-1]]), np.repeat(np.arange(len(sizes)), sizes)
     total = np.add.reduceat(good, starts)[owner]
-    weights = begun.copy()
-    first, second = np.zeros_like(weights), np.zeros_like(weights)
-    for step in range(1, STEPS + 1):
+
+    def slope_of_loss(weights: Numbers) -> Numbers:
         score = rows @ weights
         share = np.exp(score - np.maximum.reduceat(score, starts)[owner])
         share /= np.add.reduceat(share, starts)[owner]
-        slope = rows.T @ (share - good / total) / len(sizes) + PULL * (weights - begun)
+        slope: Numbers = rows.T @ (share - good / total) / len(sizes)
+        return slope
+
+    return slope_of_loss
+
+
+def _descended(
+    begun: Numbers,
+    slope_of_loss: Callable[[Numbers], Numbers],
+    progress: Callable[[float], None],
+) -> Numbers:
+    """Return the weights that Adam finds from *begun* on, drawn back to it."""
+    weights = begun.copy()
+    first, second = np.zeros_like(weights), np.zeros_like(weights)
+    for step in range(1, STEPS + 1):
+        slope = slope_of_loss(weights) + PULL * (weights - begun)
         first, second = 0.9 * first + 0.1 * slope, 0.999 * second + 0.001 * slope * slope
         move = (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
         weights = weights - RATE * move

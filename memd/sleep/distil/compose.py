@@ -93,7 +93,8 @@ class OwnExchange(NamedTuple):
     """An exchange that somebody began, and what of its message is theirs.
 
     *stopped* says that the agent had just been interrupted. *slot* names the message.
-    *template* is what the program made of a command.
+    *template* is what the program made of a command. *fresh* are the words of *own* that
+    the agent had not said before; they are known once the turns before are read.
     """
 
     exchange: Exchange
@@ -101,6 +102,7 @@ class OwnExchange(NamedTuple):
     slot: str
     stopped: bool = False
     template: Words = _NOTHING
+    fresh: Words = _NOTHING
 
 
 class UserPassage(NamedTuple):
@@ -146,8 +148,8 @@ def composed(all_: Sequence[OwnExchange]) -> list[NapCandidate]:
     flat: list[str] = []
     before: OwnExchange | None = None
     for turn, after in zip_longest(all_, all_[1:]):
-        own = unquoted(turn.own, flat)
-        found += _memories(turn, own, said, _ended(turn, after), _stopped_at(turn, before))
+        fresh = turn._replace(fresh=unquoted(turn.own, flat))
+        found += _memories(fresh, said, _ended(turn, after), _stopped_at(turn, before))
         before = turn
         found += rules(turn.own.command, turn.template, turn.exchange.place, turn.slot)
         found += _plan(turn)
@@ -243,16 +245,10 @@ def _stopped_at(turn: OwnExchange, before: OwnExchange | None) -> Answered | Non
 
 
 def _memories(
-    turn: OwnExchange,
-    own: Words,
-    said: Sequence[AgentText],
-    ended: str,
-    stopped_at: Answered | None,
+    turn: OwnExchange, said: Sequence[AgentText], ended: str, stopped_at: Answered | None
 ) -> Iterator[NapCandidate]:
-    """Yield the memories of one turn; *ended* is what came of it, "" where nobody can tell.
-
-    *own* are the words of it that the agent had not said before.
-    """
+    """Yield the memories of one turn; *ended* is what came of it, "" where nobody can tell."""
+    own = turn.fresh
     whole = "\n".join(turn.own.paragraphs)
     asked = _answered(turn.own, own, said) if whole else None
     mine = "\n".join(own.paragraphs)
@@ -280,7 +276,8 @@ def _memories(
         beside = (
             (asked or stopped_at) if len(part.text) <= _ALONE_CHARS and len(kept) == 1 else None
         )
-        yield _memory(turn, number, part, beside, ended if number == len(kept) - 1 else "")
+        numbered = turn._replace(slot=f"{turn.slot}-{number}") if number else turn
+        yield _memory(numbered, part, beside, ended if number == len(kept) - 1 else "")
 
 
 def answers_a_fault(said: Sequence[AgentText]) -> bool:
@@ -318,7 +315,7 @@ def _answered(whole: Words, own: Words, said: Sequence[AgentText]) -> Answered |
 
 
 def _memory(
-    turn: OwnExchange, number: int, part: UserPassage, asked: Answered | None, ended: str
+    turn: OwnExchange, part: UserPassage, asked: Answered | None, ended: str
 ) -> NapCandidate:
     place = turn.exchange.place
     text = part.text
@@ -336,7 +333,7 @@ def _memory(
         cut(text, CHARS_MAX),
         kind_of(part.judged) or NapKind.DECISION,
         tuple(dict.fromkeys(places)),
-        f"{turn.slot}-{number}" if number else turn.slot,
+        turn.slot,
         Origin.ASSISTANT if asked or ended else Origin.PERSON,
     )
     return NapCandidate(memory, part.judged.score)

@@ -47,6 +47,15 @@ _PLACE = re.compile(r"\S*[/\\]\S*")
 _SETTING = re.compile(r"^[A-Za-z_]\w*=\S*$|^--?[a-z][\w-]*(?:=\S+)?$")
 
 
+class _Cure(NamedTuple):
+    """What of a fix is told; "" and no files where nothing is known."""
+
+    error: str
+    why: str
+    files: Sequence[str]
+    did: str
+
+
 class _Broken(NamedTuple):
     """A run that failed, its number among the runs, and the exchange in which it did."""
 
@@ -100,7 +109,7 @@ def _cured(
     did = _did(between[:-1])
     if not (why or added or did) or not (files or added or did or before.exchange is not exchange):
         return
-    text = _told(before.command, error, why, list(files), did, now)
+    text = _told(before.command, _Cure(error, why, list(files), did), now)
     about, cure = f"{before.command.about}:{error}", added or did
     slot = f"{CURED}{_digits(f'{_anywhere(about)}:{cure}')}" if cure else f"fix:{_digits(about)}"
     memory = Distilled(text, NapKind.FIX, (before.run.place, last), slot, Origin.TOOL)
@@ -131,18 +140,17 @@ def _did(between: Sequence[Run]) -> str:
     return ""
 
 
-def _told(
-    before: Command, error: str, why: str, files: Sequence[str], did: str, now: Command
-) -> str:
-    first = f"{cut(shortened(before.line), _COMMAND_CHARS)} failed: {error}"
+def _told(before: Command, cure: _Cure, now: Command) -> str:
+    first = f"{cut(shortened(before.line), _COMMAND_CHARS)} failed: {cure.error}"
     parts = [first if first.endswith((".", "!", "…")) else f"{first}."]
-    if why:
-        parts.append(cut(why, _REASON_CHARS))
-    if files:
-        more = f" and {len(files) - _FILES_MAX} more" if len(files) > _FILES_MAX else ""
-        parts.append(f"Changed {', '.join(files[:_FILES_MAX])}{more}.")
-    if did:
-        parts.append(f"Ran {cut(did, _COMMAND_CHARS)}.")
+    if cure.why:
+        parts.append(cut(cure.why, _REASON_CHARS))
+    if cure.files:
+        more = len(cure.files) - _FILES_MAX
+        names = ", ".join(cure.files[:_FILES_MAX])
+        parts.append(f"Changed {names}{f' and {more} more' if more > 0 else ''}.")
+    if cure.did:
+        parts.append(f"Ran {cut(cure.did, _COMMAND_CHARS)}.")
     line = cut(shortened(now.line), _COMMAND_CHARS)
     parts.append("It passes now." if line in first else f"Passes now: {line}")
     return cut(" ".join(parts), FIX_CHARS_MAX)

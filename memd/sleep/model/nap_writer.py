@@ -69,6 +69,11 @@ class WrittenFact(Value):
     text: Annotated[PlainText, Field(json_schema_extra={"maxLength": ASKED_FACT_CHARS_MAX})]
     turns: _Turns
 
+    @property
+    def line(self) -> str:
+        """Its text in one line."""
+        return " ".join(self.text.split())
+
 
 class WrittenLine(Value):
     """One line of a digest."""
@@ -169,11 +174,11 @@ def checked(answer: WrittenNap, messages: Sequence[Message], window: NapWindow) 
     held = TurnCheck(dict(zip(window.places, window.texts, strict=True)))
     facts: dict[str, Distilled] = {}
     for number, fact in enumerate(answer.facts[:FACTS_MAX]):
-        text = " ".join(fact.text.split())
+        text = fact.line
         if not FACT_CHARS_MIN <= len(text) <= FACT_CHARS_MAX or fact.kind not in _KINDS:
             continue
         if held.by(text, fact.turns):
-            facts.setdefault(text, _fact(text, fact, messages, window, number))
+            facts.setdefault(text, _fact(fact, messages, window, number))
     lines = tuple(
         line
         for line in answer.digest
@@ -183,7 +188,7 @@ def checked(answer: WrittenNap, messages: Sequence[Message], window: NapWindow) 
 
 
 def _fact(
-    text: str, fact: WrittenFact, messages: Sequence[Message], window: NapWindow, number: int
+    fact: WrittenFact, messages: Sequence[Message], window: NapWindow, number: int
 ) -> Distilled:
     places = tuple(dict.fromkeys(fact.turns))
     origin = _least_trusted(messages, places)
@@ -192,7 +197,7 @@ def _fact(
         kind = NapKind.OUTCOME  # only the user's own words say what the user wants
     first = window.texts[window.places.index(places[0])]
     about = hashlib.sha256(first.encode()).hexdigest()[:16]
-    return Distilled(text, kind, places, f"written-{about}-{number}", origin)
+    return Distilled(fact.line, kind, places, f"written-{about}-{number}", origin)
 
 
 def _least_trusted(messages: Sequence[Message], places: Sequence[int]) -> Origin:

@@ -266,7 +266,12 @@ class Nap:
         room = NAP_MESSAGES_MAX - len(heard.messages)
         if count <= 0 or room <= 0:
             return NONE
-        rows = await self.db.read(_before, caller.agent_id, heard.session_id, count, room)
+
+        def before(conn: Reading) -> list[EarlierRow]:
+            key = _session_key(conn, caller.agent_id, heard.session_id)
+            return [] if key is None else turns.before(conn, key, count, room)
+
+        rows = await self.db.read(before)
         return await self.work.run(as_messages, rows)
 
     def _transcript(self, path: Path) -> transcripts.Transcript:
@@ -315,33 +320,24 @@ def _counts(detail: NapDetail) -> dict[str, int]:
     return {name: getattr(detail, name) for name in ("messages_removed", "facts", "summary_chars")}
 
 
-def _history(conn: Reading, agent_id: str, session_id: str | None) -> History:
+def _session_key(conn: Reading, agent_id: str, session_id: str | None) -> int | None:
     agent_key = names.find_agent(conn, agent_id)
     if agent_key is None or session_id is None:
-        return NEW
-    key = sessions.find_key(conn, agent_key, session_id)
+        return None
+    return sessions.find_key(conn, agent_key, session_id)
+
+
+def _history(conn: Reading, agent_id: str, session_id: str | None) -> History:
+    key = _session_key(conn, agent_id, session_id)
     if key is None:
         return NEW
     places = {mark: place for mark, (_, place) in sessions.known_messages(conn, key).items()}
     return History(places, sessions.message_count(conn, key))
 
 
-def _before(
-    conn: Reading, agent_id: str, session_id: str | None, place: int, limit: int
-) -> list[EarlierRow]:
-    agent_key = names.find_agent(conn, agent_id)
-    if agent_key is None or session_id is None:
-        return []
-    key = sessions.find_key(conn, agent_key, session_id)
-    return [] if key is None else turns.before(conn, key, place, limit)
-
-
 def _texts(conn: Reading, agent_id: str, session_id: str | None) -> frozenset[bytes]:
     """Return the hashes of what the session has; a fact that it knows needs no draft."""
-    agent_key = names.find_agent(conn, agent_id)
-    if agent_key is None or session_id is None:
-        return frozenset()
-    key = sessions.find_key(conn, agent_key, session_id)
+    key = _session_key(conn, agent_id, session_id)
     return frozenset() if key is None else sessions.known_texts(conn, key, NAP_MESSAGES_MAX)
 
 
@@ -361,8 +357,7 @@ def _told_elsewhere(
 
 
 def _told_rows(conn: Reading, agent_id: str, session_id: str) -> list[ToldRow] | None:
-    agent_key = names.find_agent(conn, agent_id)
-    key = None if agent_key is None else sessions.find_key(conn, agent_key, session_id)
+    key = _session_key(conn, agent_id, session_id)
     return None if key is None else sessions.last_memories(conn, key, NAP_MESSAGES_MAX)
 
 

@@ -27,7 +27,7 @@ from memd.domain.values import Emit, EventName
 from memd.sleep.night import reports, way_back
 from memd.sleep.night.backoff import PutOff, Waits, of_the_disk
 from memd.sleep.night.reports import report_of
-from memd.sleep.night.task import Cursor, NightScope, NightTask
+from memd.sleep.night.task import Cursor, NightScope, NightTask, PlannedStep
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database
 from memd.store.memory import groups
@@ -41,6 +41,17 @@ ROWS_MIN, ROWS_FIRST, ROWS_MAX = 8, 32, 512
 STEPS = ("retention", "consolidation", "compression", "ageing", "cap")
 
 Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A run that is going on, for whom, and who hears how far it is."""
+
+    caller: Caller
+    row: RunRow
+    progress: Progress | None = None
+    failed: list[str] = field(default_factory=list)
+    """The kinds of the errors that ended it for an agent."""
 
 
 @dataclass
@@ -148,7 +159,7 @@ class Night:
             await self.db.write(
                 caller, lambda conn: runs.start(conn, run_id, kind, None, asked, now_us)
             )
-            return await self._work(caller, await self._found(run_id), progress)
+            return await self._work(_Run(caller, await self._found(run_id), progress))
 
     async def _may(self) -> bool:
         return self.enabled() and not await self.paused()
@@ -175,45 +186,38 @@ class Night:
             if row.state == RunState.UNDOING:
                 await self._take_back(caller, row, None)
             else:
-                await self._work(caller, row, None)
+                await self._work(_Run(caller, row))
 
     # The work.
 
-    async def _work(self, caller: Caller, row: RunRow, progress: Progress | None) -> RunReport:
+    async def _work(self, run: _Run) -> RunReport:
         """Do all steps of a run, from its cursor on.
 
         When told to stop, and when the disk refuses, which is raised, it stays unfinished.
         """
+        row = run.row
         self._running = report_of(row, [])
-        failed: list[str] = []
         try:
-            async with self._waits.heeding(caller, row):
+            async with self._waits.heeding(run.caller, row):
                 for scope in await self._scopes(row):
-                    if not await self._did_agent(caller, row, scope, progress, failed):
+                    if not await self._did_agent(run, scope):
                         return report_of(row, await self.db.read(runs.steps, row.run_key))
-                return await self._finished(caller, row, failed)
+                return await self._finished(run)
         finally:
             self._running = None
 
-    async def _did_agent(
-        self,
-        caller: Caller,
-        row: RunRow,
-        scope: NightScope,
-        progress: Progress | None,
-        failed: list[str],
-    ) -> bool:
-        """Do all steps for one agent; what it fails of joins *failed*; False when told to stop."""
+    async def _did_agent(self, run: _Run, scope: NightScope) -> bool:
+        """Do all steps for one agent, and note what it fails of; False when told to stop."""
         try:
-            return await self._of_agent(caller, row, scope, progress)
+            return await self._of_agent(run, scope)
         except MemdError as error:
-            if of_the_disk(error) and not self._waits.are_over(row):
+            if of_the_disk(error) and not self._waits.are_over(run.row):
                 raise
             log.error("a night failed for an agent", kind=error.kind)
-            failed.append(error.kind)
+            run.failed.append(error.kind)
         except Exception as error:  # noqa: BLE001  # a bug must not be met again every night
-            log.error("bug", method=caller.method, trace=log.trace_of(error))
-            failed.append(InternalError.kind)
+            log.error("bug", method=run.caller.method, trace=log.trace_of(error))
+            run.failed.append(InternalError.kind)
         return True
 
     async def _scopes(self, row: RunRow) -> list[NightScope]:
@@ -225,17 +229,15 @@ class Night:
             if wanted is None or agent_id == wanted
         ]
 
-    async def _of_agent(
-        self, caller: Caller, row: RunRow, scope: NightScope, progress: Progress | None
-    ) -> bool:
+    async def _of_agent(self, run: _Run, scope: NightScope) -> bool:
         """Do all steps for one agent; False when told to stop."""
         WORKING_FOR.set(scope.agent_id)
-        tasks = self.tasks(row.asked)
+        tasks, cursor = self.tasks(run.row.asked), run.row.cursor
         names = [task.name for task in tasks]
-        mine = row.cursor.get("agent_key") == scope.agent_key
-        first = names.index(row.cursor["task"]) if mine and row.cursor["task"] in names else 0
+        mine = cursor.get("agent_key") == scope.agent_key
+        first = names.index(cursor["task"]) if mine and cursor["task"] in names else 0
         for task in tasks[first:]:
-            at: Cursor = row.cursor["at"] if mine and task.name == row.cursor["task"] else {}
+            at: Cursor = cursor["at"] if mine and task.name == cursor["task"] else {}
             limit, done = ROWS_FIRST, 0
             ERASURES_SEEN.set(self.db.place.erasures)
             while (planned := await task.plan(scope, at, limit)) is not None:
@@ -243,37 +245,32 @@ class Night:
                     return False
                 at = planned.cursor
                 began = time.perf_counter()
-                rows = await self._step(caller, row, scope, task, planned.apply, at)
+                rows = await self._step(run, scope, task, planned)
                 took_ms = 1_000 * (time.perf_counter() - began)
                 limit = next_limit(limit, took_ms)
                 done += rows
-                if progress is not None:
-                    progress(done, 0)
+                if run.progress is not None:
+                    run.progress(done, 0)
                 await asyncio.sleep(took_ms / 1_000)  # half of the time belongs to others
                 ERASURES_SEEN.set(self.db.place.erasures)
         return True
 
     async def _step(
-        self,
-        caller: Caller,
-        row: RunRow,
-        scope: NightScope,
-        task: NightTask,
-        apply: Callable[[Writing, Step], int],
-        at: Cursor,
+        self, run: _Run, scope: NightScope, task: NightTask, planned: PlannedStep
     ) -> int:
-        cursor = {"agent_key": scope.agent_key, "task": task.name, "at": at}
+        row = run.row
+        cursor = {"agent_key": scope.agent_key, "task": task.name, "at": planned.cursor}
         step = Step(row.run_key, row.run_id, scope.now_us, self.ids.new)
 
         def work(conn: Writing) -> int:
-            rows = apply(conn, step)
+            rows = planned.apply(conn, step)
             runs.step(conn, row.run_key, task.name, rows, cursor, self.clock.now_us())
             return rows
 
-        return await self.db.write(caller, work, batch=row.run_id)
+        return await self.db.write(run.caller, work, batch=row.run_id)
 
-    async def _finished(self, caller: Caller, row: RunRow, failed: list[str]) -> RunReport:
-        now_us = self.clock.now_us()
+    async def _finished(self, run: _Run) -> RunReport:
+        row, failed, now_us = run.row, run.failed, self.clock.now_us()
         state = RunState.FAILED if failed else RunState.DONE
         errors = ({"errors": failed} if failed else {}) | self.of_model()
 
@@ -281,10 +278,10 @@ class Night:
             detail = {"summaries": runs.made_count(conn, row.run_key), **errors}
             runs.finish(conn, row.run_key, state, {"detail": detail}, now_us)
 
-        while await self.db.write(caller, words.merge):
+        while await self.db.write(run.caller, words.merge):
             pass  # others' writes come in between
-        await self.db.write(caller, work)
-        report = await self.report(row.run_id, caller)
+        await self.db.write(run.caller, work)
+        report = await self.report(row.run_id, run.caller)
         await self.done(await self._found(row.run_id))
         for agent_id in {scope.agent_id for scope in await self._scopes(row)}:
             told = await reports.event(self.db, row, agent_id)

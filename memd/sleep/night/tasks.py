@@ -221,7 +221,8 @@ class Compression:
             found = [await self._short(part) for part in parts]
             shorts = [short for short in found if short.text]
             if shorts:
-                return self._planned(scope, session_key, shorts, left - 1, passed)
+                following = {"left": left - 1, "passed": passed}
+                return self._planned(scope, session_key, shorts, following)
         return None
 
     async def _short(self, members: Sequence[MemberRow]) -> Short:
@@ -235,12 +236,7 @@ class Compression:
         return self.sessions or max(1, self.threshold // 2)
 
     def _planned(
-        self,
-        scope: NightScope,
-        session_key: int,
-        shorts: Sequence[Short],
-        left: int,
-        passed: list[int],
+        self, scope: NightScope, session_key: int, shorts: Sequence[Short], following: Cursor
     ) -> PlannedStep:
         def apply(conn: Writing, step: Step) -> int:
             summaries = []
@@ -255,7 +251,7 @@ class Compression:
             return done
 
         rows = sum(len(short.left_over) for short in shorts)
-        return PlannedStep(rows, {"left": left, "passed": passed}, apply)
+        return PlannedStep(rows, following, apply)
 
 
 def _is_left_over(member: MemberRow) -> bool:

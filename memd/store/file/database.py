@@ -120,7 +120,13 @@ class Database:
         self.waiting_writes += 1
         # From here, not from its turn: or eight writes wait eight times for another's lock.
         patience_us = self.clock.monotonic_us() + 1_000 * connect.patience_ms()
-        task = asyncio.ensure_future(self._written(caller, work, reply, batch, patience_us))
+
+        def transaction(writer: Writing, now_us: int) -> T:
+            writer.set_busy_timeout(max(0, patience_us - self.clock.monotonic_us()) // 1_000)
+            once = partial(replies.once, writer, caller, now_us, reply, work)
+            return transactions.transacted(writer, once, caller, batch, now_us)
+
+        task = asyncio.ensure_future(self._written(transaction))
         task.add_done_callback(self._one_write_less)
         return await asyncio.shield(task)
 
@@ -149,14 +155,7 @@ class Database:
         if not task.cancelled():
             task.exception()  # looked at here, so that a cancelled caller leaves no warning
 
-    async def _written(
-        self,
-        caller: Caller,
-        work: Callable[[Writing], T],
-        reply: type[T] | None,
-        batch: str | None,
-        patience_us: int,
-    ) -> T:
+    async def _written(self, transaction: Callable[[Writing, int], T]) -> T:
         if self._reopening is not None:
             await asyncio.shield(self._reopening)
         elif self._writer is None and self._refusal.is_full:  # which may have room again
@@ -164,15 +163,8 @@ class Database:
         if (writer := self._writer) is None:
             raise unwritten(self.path)
         self._require_place()
-        now_us = self.clock.now_us()
-
-        def transaction() -> T:
-            writer.set_busy_timeout(max(0, patience_us - self.clock.monotonic_us()) // 1_000)
-            once = partial(replies.once, writer, caller, now_us, reply, work)
-            return transactions.transacted(writer, once, caller, batch, now_us)
-
         try:
-            result = await self._run(writer, transaction)
+            result = await self._run(writer, transaction, writer, self.clock.now_us())
         except MemdError as error:
             self._refusal.failed(error)
             if writer.broken:

@@ -45,20 +45,16 @@ def restore(copy: Path, database: Path, anchors: Path, stamp: str) -> Restored:
     """
     staged = database.with_name(f".{database.stem}-restored{PARTIAL}")
     try:
-        return _replaced(copy, staged, database, anchors, stamp)
+        copied(copy, staged)
+        memories = _checked(staged)
+        forgotten = _forgotten_since(staged, database)
+        kept = keep(database, anchors, stamp, "replaced") if database.exists() else None
+        put(staged, database)
     except apsw.Error as error:
         raise translated(error) from error
     finally:
         for left in (staged, _beside(staged, "-wal"), _beside(staged, "-shm")):
             left.unlink(missing_ok=True)
-
-
-def _replaced(copy: Path, staged: Path, database: Path, anchors: Path, stamp: str) -> Restored:
-    copied(copy, staged)
-    memories = _checked(staged)
-    forgotten = _forgotten_since(staged, database)
-    kept = keep(database, anchors, stamp, "replaced") if database.exists() else None
-    put(staged, database)
     return Restored(str(database), memories, None if kept is None else str(kept), forgotten)
 
 

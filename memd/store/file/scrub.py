@@ -148,27 +148,19 @@ def _clean(pages: _Pages, numbers: range) -> None:
     cleaned = False
     for number in numbers:
         kind = pages.kind(number)
-        page = pages.read(number) if kind in (_ROOT, _FREE, _TREE) else b""
-        dirty = [
-            (start, end)
-            for start, end in _unused(pages, page, number, kind, trunks)
-            if page.count(0, start, end) != end - start
-        ]
+        if kind not in (_ROOT, _FREE, _TREE):
+            continue
+        page = pages.read(number)
+        if kind == _FREE:
+            unused = [(8 + 4 * trunks[number] if number in trunks else 0, pages.usable)]
+        else:
+            unused = list(_gaps(page, pages.usable))
+        dirty = [(start, end) for start, end in unused if page.count(0, start, end) != end - start]
         if dirty:
             pages.blank(number, page, dirty)
             cleaned = True
     if cleaned:
         pages.file.xSync(apsw.SQLITE_SYNC_FULL)
-
-
-def _unused(
-    pages: _Pages, page: bytes, number: int, kind: int, trunks: dict[int, int]
-) -> Iterator[tuple[int, int]]:
-    """Yield where the unused bytes of a page begin and end."""
-    if kind == _FREE:
-        yield (8 + 4 * trunks[number] if number in trunks else 0, pages.usable)
-    elif kind in (_ROOT, _TREE):
-        yield from _gaps(page, pages.usable)
 
 
 def _gaps(page: bytes, usable: int) -> Iterator[tuple[int, int]]:
