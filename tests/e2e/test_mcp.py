@@ -19,6 +19,7 @@ from support.rooms import GatedRooms
 
 from memd.assist.line import GONE
 from memd.base import limits
+from memd.serve.connection import Connection
 from memd.serve.mcp.calls import CALLS
 from memd.serve.server import Server
 
@@ -394,26 +395,31 @@ async def test_an_idle_connection_that_was_closed_is_made_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reasons: list[str] = []
-    dropped = Server.dropped
+    closings: list[Connection] = []
+    dropped, closed = Server.dropped, Server.closed
 
     def noted(server: Server, reason: str) -> None:
         dropped(server, reason)
         reasons.append(reason)
 
+    def counted(server: Server, connection: Connection) -> None:
+        closed(server, connection)
+        closings.append(connection)
+
     monkeypatch.setattr(Server, "dropped", noted)
+    monkeypatch.setattr(Server, "closed", counted)
     monkeypatch.setattr(limits, "CONNECTION_IDLE_MS_MAX", 1_500)
     async with running(tmp_path, build=GatedRooms().build):
         with pumped(tmp_path) as pump:
-            for times in range(1, 3):
+            for times in (1, 3):
                 assert (await asyncio.to_thread(pump.ask, "ping"))["result"] == {}
                 pump.process.send_signal(signal.SIGSTOP)  # it learns both at once
-                await until(lambda times=times: len(reasons) == times, "it is closed")  # type: ignore[misc]
+                await until(lambda times=times: len(closings) == times, "it is closed")  # type: ignore[misc]
                 pump.post("ping")
                 pump.process.send_signal(signal.SIGCONT)
                 assert (await asyncio.to_thread(pump.line))["result"] == {}
-                await until(lambda times=times: len(reasons) == times + 1, "it is closed")  # type: ignore[misc]
-                reasons.pop()
-    assert reasons == ["idle"] * 2
+                await until(lambda times=times: len(closings) == times + 1, "it is closed")  # type: ignore[misc]
+    assert reasons == ["idle"] * 4
 
 
 def test_a_request_that_a_dying_daemon_leaves_open_is_answered(tmp_path: Path) -> None:
