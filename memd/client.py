@@ -107,17 +107,17 @@ class Client:
         that it is a MemoryConnectionError. Nobody listening is a NotRunningError,
         no answer in time a ``memd.base.errors.TimeoutError``.
         """
-        said = calling.prepared(method, params, wants_progress=progress is not None)
+        request = calling.prepared(method, params, wants_progress=progress is not None)
         try:
-            return self._exchange(method, said, progress)
+            return self._exchange(method, request, progress)
         except MemoryConnectionError as error:
             if not isinstance(error, calling.LostError):
                 raise  # the daemon's own word about a backend
-            return self._exchange(method, said, progress)
+            return self._exchange(method, request, progress)
 
-    def _exchange(self, method: str, said: dict[str, Any], progress: Progress | None) -> Any:
+    def _exchange(self, method: str, request: dict[str, Any], progress: Progress | None) -> Any:
         request_id = next(self._ids)
-        frame = calling.frame(request_id, method, said)
+        frame = calling.frame(request_id, method, request)
         if self._sock is None:
             self._present(_text_of(self._key))
         return self._asked(request_id, method, frame, progress)
@@ -193,8 +193,8 @@ class Client:
 
     def add(self, content: str, category: str | None = None, **more: Any) -> str:
         """Store *content* as one memory, as it is, by default a fact or the owner's preference."""
-        said = calling.to_store(content, category, more)
-        return cast("str", self.call("memory.store", said))
+        request = calling.to_store(content, category, more)
+        return cast("str", self.call("memory.store", request))
 
     def recall(self, query: str, **more: Any) -> dict[str, Any]:
         """Return what is known about *query*, with the block for a prompt."""
@@ -302,11 +302,11 @@ class AsyncClient(RemoteTexts):
 
         Cancelling the call cancels it in the daemon too.
         """
-        said = calling.prepared(method, params, wants_progress=progress is not None)
+        request = calling.prepared(method, params, wants_progress=progress is not None)
         try:
-            return await self._exchange(method, said, progress)
+            return await self._exchange(method, request, progress)
         except calling.LostError:
-            return await self._exchange(method, said, progress)
+            return await self._exchange(method, request, progress)
 
     def events(self, *names: str, **more: Any) -> AsyncGenerator[dict[str, Any], None]:
         """Yield events of these *names*, all without any, as they happen (``rpc.hearing``)."""
@@ -314,10 +314,12 @@ class AsyncClient(RemoteTexts):
 
         return events(self.call, self._hearings, names, more)
 
-    async def _exchange(self, method: str, said: dict[str, Any], progress: Progress | None) -> Any:
+    async def _exchange(
+        self, method: str, request: dict[str, Any], progress: Progress | None
+    ) -> Any:
         request_id = next(self._ids)
-        said = {**said, calling.TOKEN: request_id} if progress is not None else said
-        frame = calling.frame(request_id, method, said)
+        request = {**request, calling.TOKEN: request_id} if progress is not None else request
+        frame = calling.frame(request_id, method, request)
         await self.connect()
         return await self._asked(request_id, method, frame, progress)
 

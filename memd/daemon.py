@@ -261,9 +261,9 @@ async def _reload(started: Settings, paths: Paths, clock: Clock) -> Reloaded:
         _configure_log(now)
     finally:
         notify.ready()
-    found = compared(started, now)
-    log.info("settings read again", taken=found.taken, waiting=found.waiting)
-    return found
+    difference = compared(started, now)
+    log.info("settings read again", taken=difference.taken, waiting=difference.waiting)
+    return difference
 
 
 def _configure_log(settings: Settings) -> None:
@@ -326,7 +326,7 @@ def _leave(error: MemdError, code: int) -> int:
 
 
 def _leaves(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:
-    found: list[BaseException] = []
+    errors: list[BaseException] = []
     for error in group.exceptions:
-        found.extend(_leaves(error) if isinstance(error, BaseExceptionGroup) else [error])
-    return found
+        errors.extend(_leaves(error) if isinstance(error, BaseExceptionGroup) else [error])
+    return errors

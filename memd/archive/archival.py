@@ -30,7 +30,7 @@ from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
 from memd.store.memory import archived, filters, memories, removal
 from memd.store.memory.archived import ArchivedRow
-from memd.store.memory.rows import FoundRow
+from memd.store.memory.rows import StoredMemory
 from memd.store.session import passing
 
 STEP_ROWS = 64
@@ -52,9 +52,9 @@ class Archival:
             agent_key = names.find_agent(conn, caller.agent_id)
             if agent_key is None:
                 return ()
-            wanted = filters.bound(agent_key, query, now_us, only_hidden=True)
-            found = archived.search(conn, wanted, query.text, query.limit)
-            return tuple(_shown(row, away) for row, away in found)
+            condition = filters.bound(agent_key, query, now_us, only_hidden=True)
+            rows = archived.search(conn, condition, query.text, query.limit)
+            return tuple(_shown(row, away) for row, away in rows)
 
         return await self.db.read(work)
 
@@ -67,10 +67,10 @@ class Archival:
                 return None
             return _shown(memories.by_key(conn, key), archived.of(conn, [key])[key])
 
-        found = await self.db.read(work)
-        if found is None:
+        memory = await self.db.read(work)
+        if memory is None:
             raise _unknown()
-        return found
+        return memory
 
     async def restore_to_hot(self, caller: Caller, entry_id: str) -> MemoryEntry:
         """Make an archived memory an ordinary one again, byte for byte, and return it.
@@ -217,8 +217,8 @@ class OwnArchive:
         return archival_id
 
     async def search(self, agent_id: str, query: MemoryQuery) -> tuple[ArchivalEntry, ...]:
-        found = await self.room().search(Caller(agent_id=agent_id), query)
-        return tuple(as_documented(each) for each in found)
+        answer = await self.room().search(Caller(agent_id=agent_id), query)
+        return tuple(as_documented(each) for each in answer)
 
     async def restore(self, agent_id: str, entry_id: str) -> ArchivalEntry | None:
         """Return an archived memory, None when it is unknown or another's; it stays there."""
@@ -238,12 +238,12 @@ class OwnArchive:
         return await self.room().count(Caller(agent_id=agent_id))
 
 
-def as_documented(found: Archived) -> ArchivalEntry:
+def as_documented(memory: Archived) -> ArchivalEntry:
     """Return an archived memory as the documents have it (SPEC 16.13)."""
-    return archival_entry(found.entry, found.mode, found.archived_at)
+    return archival_entry(memory.entry, memory.mode, memory.archived_at)
 
 
-def _shown(row: FoundRow, away: ArchivedRow) -> Archived:
+def _shown(row: StoredMemory, away: ArchivedRow) -> Archived:
     return Archived(
         archival_id=away.archival_id,
         reason=ArchiveReason(away.reason),

@@ -73,7 +73,7 @@ class Archive:
         self,
         caller: Caller,
         ids: Sequence[str] | None = None,
-        wanted: MemoryFilter | None = None,
+        condition: MemoryFilter | None = None,
         source: str | None = None,
         dry_run: bool = False,  # noqa: FBT001, FBT002  # as the socket names it
     ) -> Forgotten:
@@ -91,25 +91,25 @@ class Archive:
         A filter that names a session and nothing else also means the messages that naps
         kept of it. A message goes, too, with a memory that says what stands in it.
         """
-        erasure = _Erasure(caller, ids, wanted, source)
+        erasure = _Erasure(caller, ids, condition, source)
         erasure.check()
 
         def work(conn: Writing) -> Forgotten:
             rows, lessons = erasure.rows(conn, self.clock.now_us()), erasure.lessons(conn)
-            said = sessions.erase_messages(conn, erasure.session(conn))
+            messages = sessions.erase_messages(conn, erasure.session(conn))
             removal.erase(conn, [key for key, _, _ in rows], self.clock.now_us())
             erase_learnings(conn, lessons)
-            return _proof(_erased(rows, lessons), said)
+            return _proof(_erased(rows, lessons), messages)
 
         def would(conn: Reading) -> Forgotten:
-            said = sessions.count_messages(conn, erasure.session(conn))
+            messages = sessions.count_messages(conn, erasure.session(conn))
             rows, lessons = erasure.rows(conn, self.clock.now_us()), erasure.lessons(conn)
-            found = _proof(_erased(rows, lessons), said)
-            return found.model_copy(update={"texts": _first_lines(conn, rows)})
+            preview = _proof(_erased(rows, lessons), messages)
+            return preview.model_copy(update={"texts": _first_lines(conn, rows)})
 
         if dry_run:
-            found = await self.db.read(would)
-            return found.model_copy(update={"proof": "", "dry_run": True})
+            preview = await self.db.read(would)
+            return preview.model_copy(update={"proof": "", "dry_run": True})
         try:
             forgotten = await self.db.write(caller, work, reply=Forgotten)
         except DiskFullError:
@@ -131,19 +131,19 @@ class Archive:
         def work(conn: Reading) -> tuple[list[Trashed], str | None]:
             agent_key = names.find_agent(conn, caller.agent_id)
             rows = [] if agent_key is None else removal.trashed(conn, agent_key, after, limit + 1)
-            found = memories.by_keys(conn, [row.memory_key for row in rows])
+            entries = memories.by_keys(conn, [row.memory_key for row in rows])
             return [
                 Trashed(
                     id=row.memory_id,
                     agent_id=caller.agent_id,
-                    category=MemoryCategory(found[row.memory_key].category),
-                    content=found[row.memory_key].content,
+                    category=MemoryCategory(entries[row.memory_key].category),
+                    content=entries[row.memory_key].content,
                     reason=TrashReason(row.reason),
                     trashed_at=from_us(row.deleted_at_us),
                     erase_at=from_us(row.erase_after_us),
                 )
                 for row in rows[:limit]
-                if row.memory_key in found  # a damaged one is withheld
+                if row.memory_key in entries  # a damaged one is withheld
             ], rows[limit - 1].memory_id if len(rows) > limit else None
 
         items, following = await self.db.read(work)
@@ -218,16 +218,16 @@ class _Erasure:
 
     caller: Caller
     ids: Sequence[str] | None
-    wanted: MemoryFilter | None
+    condition: MemoryFilter | None
     source: str | None
 
     def check(self) -> None:
         """Refuse to erase what nobody named."""
-        if self.wanted is None:
+        if self.condition is None:
             if self.ids is not None or self.source is not None:
                 return
             raise InvalidError("say what to forget", hint="give ids, a filter or a source")
-        if not any(getattr(self.wanted, name) for name in _CONDITIONS):
+        if not any(getattr(self.condition, name) for name in _CONDITIONS):
             raise InvalidError(
                 "the filter holds no condition and would erase everything",
                 field="filter",
@@ -252,31 +252,31 @@ class _Erasure:
             return [key for key in keys if key is not None]
         if self.source is not None:
             return memories.of_reference(conn, agent_key, self.source)
-        bound = filters.bound(agent_key, self.wanted or MemoryFilter(), now_us)
+        bound = filters.bound(agent_key, self.condition or MemoryFilter(), now_us)
         return memories.in_any_state(conn, bound)
 
     def lessons(self, conn: Reading) -> Learnt:
         """Return what the agent learnt from tasks that goes as well."""
-        return doomed_learnings(conn, self.caller, self.ids, self.wanted)
+        return doomed_learnings(conn, self.caller, self.ids, self.condition)
 
     def session(self, conn: Reading) -> int | None:
         """Return the session that the filter means as a whole, None when it means less or more."""
-        if self.wanted is None or self.wanted.session_id is None:
+        if self.condition is None or self.condition.session_id is None:
             return None
-        if any(getattr(self.wanted, name) for name in _CONDITIONS if name != "session_id"):
+        if any(getattr(self.condition, name) for name in _CONDITIONS if name != "session_id"):
             return None
         agent_key = names.find_agent(conn, self.caller.agent_id)
         if agent_key is None:
             return None
-        return sessions.find_key(conn, agent_key, self.wanted.session_id)
+        return sessions.find_key(conn, agent_key, self.condition.session_id)
 
 
 def _first_lines(conn: Reading, rows: Sequence[tuple[int, str, bytes]]) -> tuple[str, ...]:
     """Return how the first texts begin, as a person is asked about them."""
     keys = [key for key, _, _ in rows[:FORGOTTEN_TEXTS_MAX]]
-    found = memories.by_keys(conn, keys)
+    entries = memories.by_keys(conn, keys)
     lines = (
-        one_line(screen(found[key].content).text)[:EXCERPT_CHARS] if key in found else ""
+        one_line(screen(entries[key].content).text)[:EXCERPT_CHARS] if key in entries else ""
         for key in keys
     )
     return tuple(line or "(nothing that can be shown)" for line in lines)
@@ -308,18 +308,18 @@ class Learnt(NamedTuple):
 
 
 def doomed_learnings(
-    conn: Reading, caller: Caller, ids: Sequence[str] | None, wanted: MemoryFilter | None
+    conn: Reading, caller: Caller, ids: Sequence[str] | None, condition: MemoryFilter | None
 ) -> Learnt:
-    """Return the caller's lessons and patterns of *ids*, or of the time that *wanted* names.
+    """Return the caller's lessons and patterns of *ids*, or of the time that *condition* names.
 
     They hold words of tasks, not of memories; a filter reaches them when it names a time and
     nothing that only a memory has. A filter is never taken for more than it says.
     """
     agent_key = names.find_agent(conn, caller.agent_id)
     since_us = until_us = None
-    if ids is None and wanted is not None and _is_of_time(wanted):
-        since_us = None if wanted.since is None else to_us(wanted.since)
-        until_us = None if wanted.until is None else to_us(wanted.until)
+    if ids is None and condition is not None and _is_of_time(condition):
+        since_us = None if condition.since is None else to_us(condition.since)
+        until_us = None if condition.until is None else to_us(condition.until)
     meant = (() if ids is None else ids, since_us, until_us)
     if agent_key is None:
         return Learnt(0, [], [])
@@ -330,13 +330,13 @@ def doomed_learnings(
     )
 
 
-def erase_learnings(conn: Writing, found: Learnt) -> None:
+def erase_learnings(conn: Writing, learning: Learnt) -> None:
     """Destroy lessons and patterns."""
-    learnings.erase(conn, found.agent_key, [each.public_id for each in found.lessons])
-    playbook.erase(conn, found.agent_key, [each.public_id for each in found.patterns])
+    learnings.erase(conn, learning.agent_key, [each.public_id for each in learning.lessons])
+    playbook.erase(conn, learning.agent_key, [each.public_id for each in learning.patterns])
 
 
-def _is_of_time(wanted: MemoryFilter) -> bool:
+def _is_of_time(condition: MemoryFilter) -> bool:
     return not any(
-        getattr(wanted, name) for name in MemoryFilter.model_fields if name not in _TIMES
+        getattr(condition, name) for name in MemoryFilter.model_fields if name not in _TIMES
     )

@@ -25,7 +25,7 @@ from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
 from memd.store.memory import flagged, memories, removal
 from memd.store.memory.flagged import FlaggedRow
-from memd.store.memory.rows import FoundRow
+from memd.store.memory.rows import StoredMemory
 from memd.view.view import one_line, view
 
 EXCERPT_CHARS = 200
@@ -64,11 +64,11 @@ class Quarantine:
                 if agent_key is None:
                     return [], None
             rows = flagged.page(conn, agent_key, after, limit + 1, aside=aside)
-            found = memories.by_keys(conn, [row.memory_key for row in rows])
+            entries = memories.by_keys(conn, [row.memory_key for row in rows])
             shown = [
-                _shown(row, found[row.memory_key])
+                _shown(row, entries[row.memory_key])
                 for row in rows[:limit]
-                if row.memory_key in found
+                if row.memory_key in entries
             ]
             return shown, rows[limit - 1].memory_id if len(rows) > limit else None
 
@@ -85,10 +85,10 @@ class Quarantine:
                 return None
             return _shown(row, memories.by_key(conn, row.memory_key), whole=True)
 
-        found = await self.db.read(work)
-        if found is None:
+        memory = await self.db.read(work)
+        if memory is None:
             raise MemoryNotFoundError("no suspicious memory has this id", field="id")
-        return found
+        return memory
 
     async def release(self, caller: Caller, memory_id: str) -> bool:
         """Bring a memory back out of quarantine; False when it is not there.
@@ -147,15 +147,15 @@ def look_again(conn: Writing, key: int, now_us: int) -> bool:
     return True
 
 
-def _flags(row: FoundRow) -> list[Flag]:
+def _flags(row: StoredMemory) -> list[Flag]:
     return sorted({*suspicion(row.content).flags, Flag.OWNER})
 
 
 def _key(conn: Reading, caller: Caller, memory_id: str) -> int | None:
     """Return the memory if the caller may act for its agent."""
     if not caller.bound:
-        found = flagged.find(conn, memory_id)
-        rows = {} if found is None else memories.by_keys(conn, [found])
+        memory_key = flagged.find(conn, memory_id)
+        rows = {} if memory_key is None else memories.by_keys(conn, [memory_key])
         return next((key for key, row in rows.items() if caller.may_be(row.agent_id)), None)
     agent_key = names.find_agent(conn, caller.agent_id)
     row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
@@ -169,19 +169,19 @@ def _known(conn: Reading, caller: Caller, memory_id: str) -> int:
     return key
 
 
-def _shown(row: FlaggedRow, found: FoundRow, *, whole: bool = False) -> Flagged:
-    text = screen(found.content).text
+def _shown(row: FlaggedRow, memory: StoredMemory, *, whole: bool = False) -> Flagged:
+    text = screen(memory.content).text
     return Flagged(
         id=row.memory_id,
         agent_id=row.agent_id,
         flags=tuple(Flag(flag) for flag in json.loads(row.flags)),
-        state=MemoryState(found.state),
-        origin=Origin(found.origin),
-        trust=Trust(found.trust),
-        category=MemoryCategory(found.category),
+        state=MemoryState(memory.state),
+        origin=Origin(memory.origin),
+        trust=Trust(memory.trust),
+        category=MemoryCategory(memory.category),
         client=row.client,
-        session_id=found.session_id,
-        source=found.reference,
+        session_id=memory.session_id,
+        source=memory.reference,
         flagged_at=from_us(row.flagged_at_us),
         released_at=None if row.released_at_us is None else from_us(row.released_at_us),
         text=view(text) if whole else one_line(text)[:EXCERPT_CHARS],

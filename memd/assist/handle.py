@@ -28,50 +28,50 @@ _TELLS_NO_USAGE = ("codex", "gemini", "copilot")
 """Whose transcripts tell how full the window is, and nothing else does."""
 
 
-def handle(line: HookConnection, said: HookEvent) -> None:
-    """Tell the daemon what *said* says, and print what the assistant is to read."""
+def handle(line: HookConnection, event: HookEvent) -> None:
+    """Tell the daemon what *event* says, and print what the assistant is to read."""
     marks = once.Marks(line.path)
-    if not marks.take(once.stamp(said.session, said.action, said.mark, said.text or "")):
+    if not marks.take(once.stamp(event.session, event.action, event.mark, event.text or "")):
         return
-    if said.action == events.BEGIN:
+    if event.action == events.BEGIN:
         marks.clear()
-        _begun(line, said)
-    elif said.action == events.PROMPT:
-        _asked(line, said, marks)
-    elif said.action == events.ANSWER:
-        _answered(line, said, marks)
+        _begun(line, event)
+    elif event.action == events.PROMPT:
+        _asked(line, event, marks)
+    elif event.action == events.ANSWER:
+        _answered(line, event, marks)
     else:
-        _report(line, said, said.usage)
+        _report(line, event, event.usage)
 
 
-def _begun(line: HookConnection, said: HookEvent) -> None:
+def _begun(line: HookConnection, event: HookEvent) -> None:
     """Print the brief of a session that begins or whose window was emptied."""
-    if said.aside or said.resumed:
+    if event.aside or event.resumed:
         return
-    line.ask("session.start", said.where)  # and over: what it is given is noted from then on
-    brief = line.ask("inject.brief", {**said.where, "token_budget": PROMPT_TOKENS})
-    _tell(said, brief)
+    line.ask("session.start", event.where)  # and over: what it is given is noted from then on
+    brief = line.ask("inject.brief", {**event.where, "token_budget": PROMPT_TOKENS})
+    _tell(event, brief)
 
 
-def _asked(line: HookConnection, said: HookEvent, marks: once.Marks) -> None:
+def _asked(line: HookConnection, event: HookEvent, marks: once.Marks) -> None:
     """Print what is known about a person's prompt, and then have the prompt kept.
 
     In this order: the daemon's work on what is kept would compete with what is waited for.
     """
-    if said.aside and said.mark:
-        marks.put(once.stamp("aside", said.session, said.mark))
-    if said.aside or said.text is None:
+    if event.aside and event.mark:
+        marks.put(once.stamp("aside", event.session, event.mark))
+    if event.aside or event.text is None:
         return
     try:
-        if events.takes(said.source, said.action):
+        if events.takes(event.source, event.action):
             asked = {
-                "query": said.text[:QUERY_CHARS_MAX],
+                "query": event.text[:QUERY_CHARS_MAX],
                 "token_budget": PROMPT_TOKENS,
                 "patience_ms": PATIENCE_MS,
             }
-            _tell(said, line.ask("inject.prepare", {**said.where, **asked}))
+            _tell(event, line.ask("inject.prepare", {**event.where, **asked}))
     finally:
-        _keep(line, said, typed(said.text), "person")
+        _keep(line, event, typed(event.text), "person")
 
 
 def typed(prompt: str) -> str:
@@ -89,50 +89,50 @@ def typed(prompt: str) -> str:
     return head.rpartition("\n\n")[0].rstrip() or head.rpartition("\n")[0].rstrip() or head
 
 
-def _answered(line: HookConnection, said: HookEvent, marks: once.Marks) -> None:
+def _answered(line: HookConnection, event: HookEvent, marks: once.Marks) -> None:
     """Have the answer kept, and tell how full the window is where the transcript knows."""
-    if said.mark and marks.has(once.stamp("aside", said.session, said.mark)):
+    if event.mark and marks.has(once.stamp("aside", event.session, event.mark)):
         return
-    if said.text is not None:
-        _keep(line, said, said.text, "assistant")
-    usage = said.usage
-    if said.transcript is not None and said.source in _TELLS_NO_USAGE:
+    if event.text is not None:
+        _keep(line, event, event.text, "assistant")
+    usage = event.usage
+    if event.transcript is not None and event.source in _TELLS_NO_USAGE:
         from memd.assist import transcript
 
-        tail = transcript.tail(said.transcript, TAIL_BYTES_MAX)
+        tail = transcript.tail(event.transcript, TAIL_BYTES_MAX)
         usage = usage or tail.usage
-        if said.source in _READS_ALONE and tail.answer is not None:
-            _keep(line, said, tail.answer, "assistant")
-    _report(line, said, usage)
+        if event.source in _READS_ALONE and tail.answer is not None:
+            _keep(line, event, tail.answer, "assistant")
+    _report(line, event, usage)
 
 
-def _keep(line: HookConnection, said: HookEvent, text: str, origin: str) -> None:
+def _keep(line: HookConnection, event: HookEvent, text: str, origin: str) -> None:
     """Send a turn of the session, under a key that the same event always has."""
     if len(text) > TEXT_CHARS_MAX:
         return  # no frame's worth was typed: what is pasted whole stands in the transcript
-    key = f"hook:{said.action}:{once.stamp(said.source, said.session, said.mark, text)}"
+    key = f"hook:{event.action}:{once.stamp(event.source, event.session, event.mark, text)}"
     turn: dict[str, object] = {"text": text, "origin": origin, "idempotency_key": key}
-    line.tell("memory.ingest", {**said.where, **turn})
+    line.tell("memory.ingest", {**event.where, **turn})
 
 
-def _report(line: HookConnection, said: HookEvent, usage: dict[str, object]) -> None:
+def _report(line: HookConnection, event: HookEvent, usage: dict[str, object]) -> None:
     """Tell what is known of the window; a nap follows by itself where the event calls for one."""
-    told: dict[str, object] = {
-        "source": said.source,
-        "session_id": said.session,
-        "event": said.event,
+    params: dict[str, object] = {
+        "source": event.source,
+        "session_id": event.session,
+        "event": event.event,
         "ts": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         **usage,
     }
-    if said.model is not None:
-        told["model"] = said.model
-    if said.cwd is not None:
-        told["cwd"] = said.cwd
-    if said.messages is not None:
-        told["messages"] = _newest(said.messages)
-    elif said.transcript is not None:
-        told["transcript_path"] = said.transcript
-    line.tell("usage.report", told)
+    if event.model is not None:
+        params["model"] = event.model
+    if event.cwd is not None:
+        params["cwd"] = event.cwd
+    if event.messages is not None:
+        params["messages"] = _newest(event.messages)
+    elif event.transcript is not None:
+        params["transcript_path"] = event.transcript
+    line.tell("usage.report", params)
 
 
 def _newest(messages: list[object]) -> list[object]:
@@ -147,9 +147,9 @@ def _newest(messages: list[object]) -> list[object]:
     return kept[::-1]
 
 
-def _tell(said: HookEvent, result: dict[str, object]) -> None:
+def _tell(event: HookEvent, result: dict[str, object]) -> None:
     """Print what the assistant reads of *result*."""
-    text = printed(said.source, said.event, text_of(result))
+    text = printed(event.source, event.event, text_of(result))
     if text:
         sys.stdout.write(text + "\n")
         sys.stdout.flush()
@@ -164,10 +164,10 @@ def text_of(result: dict[str, object]) -> str:
     text = ""
     messages = result.get("messages")
     for message in messages if isinstance(messages, list) else []:
-        said = message.get("content") if isinstance(message, dict) else None
-        if not isinstance(said, str) or len(text) + len(said) + 2 > PRINTED_CHARS_MAX:
+        content = message.get("content") if isinstance(message, dict) else None
+        if not isinstance(content, str) or len(text) + len(content) + 2 > PRINTED_CHARS_MAX:
             continue
-        text = f"{text}\n\n{said}" if text else said
+        text = f"{text}\n\n{content}" if text else content
     return text
 
 
@@ -176,9 +176,9 @@ def printed(source: str, event: str, text: str) -> str:
     if not text:
         return ""
     if source in ("copilot", "opencode"):
-        found: dict[str, object] = {"additionalContext": text}
+        output: dict[str, object] = {"additionalContext": text}
     elif source == "cursor":
-        found = {"additional_context": text}
+        output = {"additional_context": text}
     else:
-        found = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
-    return quick_json.dumps(found)
+        output = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
+    return quick_json.dumps(output)

@@ -77,16 +77,16 @@ def _do(call: HookCall) -> str:
         from memd.assist.handle import handle
         from memd.assist.payload import read
 
-        said = read(call.source, call.event, stdin(STDIN_SECONDS_MAX))
-        if said is None:
+        event = read(call.source, call.event, stdin(STDIN_SECONDS_MAX))
+        if event is None:
             return ""
-        if opened is None or said.source != call.source:
+        if opened is None or event.source != call.source:
             _close(opened)
-            opened = _opened(call, said.source)
+            opened = _opened(call, event.source)
         if isinstance(opened, LineError):
             return str(opened)
         opened.acknowledge()
-        handle(opened, said)
+        handle(opened, event)
     except (Unusable, LineError) as error:
         return str(error)
     finally:

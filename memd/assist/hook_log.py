@@ -16,9 +16,9 @@ def note(what: str, why: str) -> None:
     """Add a line; what cannot be written is left out."""
     path = places.log_file(dict(os.environ))
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    said = "".join(letter if letter.isprintable() else "?" for letter in f"{what}: {why}")
+    message = "".join(letter if letter.isprintable() else "?" for letter in f"{what}: {why}")
     try:
-        _write(path, f"{at} {said[:LINE_CHARS_MAX]}\n".encode("utf-8", "replace"))
+        _write(path, f"{at} {message[:LINE_CHARS_MAX]}\n".encode("utf-8", "replace"))
     except OSError:
         return
 

@@ -69,11 +69,11 @@ class HookConnection:
         """Return the result of a call; raises LineError for a refusal or when time is up."""
         self._ids += 1
         self._send({"jsonrpc": "2.0", "id": self._ids, "method": method, "params": params})
-        said = bytearray()
-        while not said.endswith(b"\n"):
-            said += self._received()
+        reply = bytearray()
+        while not reply.endswith(b"\n"):
+            reply += self._received()
         try:
-            answer = quick_json.loads(said)
+            answer = quick_json.loads(reply)
             error = answer.get("error")
             result = answer.get("result")
         except (ValueError, AttributeError, RecursionError):
@@ -123,10 +123,10 @@ def seconds(usual: float, environ: dict[str, str]) -> float:
     [3.0, 1.0, 1.0]
     """
     try:
-        said = float(environ["MEMD_HOOK_SECONDS"])
+        limit = float(environ["MEMD_HOOK_SECONDS"])
     except (KeyError, ValueError):
         return usual
-    return said if SECONDS_MIN <= said <= SECONDS_MAX else usual
+    return limit if SECONDS_MIN <= limit <= SECONDS_MAX else usual
 
 
 def first(paths: list[str]) -> socket | None:
@@ -163,14 +163,14 @@ def _hello(name: str, key: str) -> bytes:
 def _acknowledged(sock: socket, seconds: float) -> str | None:
     """Return why the daemon does not know who greeted it, None when it does."""
     sock.settimeout(seconds)
-    said = b""
+    reply = b""
     try:
-        while not said.endswith(b"\n"):
+        while not reply.endswith(b"\n"):
             chunk = sock.recv(_CHUNK_BYTES)
             if not chunk:
                 return GONE
-            said += chunk
-        error = quick_json.loads(said).get("error")
+            reply += chunk
+        error = quick_json.loads(reply).get("error")
     except (OSError, ValueError):
         return SILENT
     return None if error is None else str(error.get("message"))

@@ -22,8 +22,8 @@ def stamp(*parts: str) -> str:
     >>> stamp("s", "Stop") == stamp("s", "Stop") != stamp("sS", "top")
     True
     """
-    said = "\0".join(parts).encode("utf-8", "surrogatepass")
-    return f"{_imp.source_hash(0, said).hex()}{len(said):x}"
+    raw = "\0".join(parts).encode("utf-8", "surrogatepass")
+    return f"{_imp.source_hash(0, raw).hex()}{len(raw):x}"
 
 
 class Marks:
@@ -45,10 +45,10 @@ class Marks:
     def has(self, name: str) -> bool:
         return os.path.exists(os.path.join(self._folder, name))
 
-    def changed(self, name: str, said: str) -> bool:
-        """Return whether *said* is other than what was noted as *name* last, and note it."""
+    def changed(self, name: str, text: str) -> bool:
+        """Return whether *text* is other than what was noted as *name* last, and note it."""
         path = os.path.join(self._folder, name)
-        now = stamp(said)
+        now = stamp(text)
         try:
             if os.readlink(path) == now:
                 return False
@@ -66,8 +66,8 @@ class Marks:
         """Take the marks away that are old."""
         before = (time.time() if now_s is None else now_s) - KEPT_S  # noqa: TID251
         try:
-            with os.scandir(self._folder) as found:
-                for nth, each in enumerate(found):
+            with os.scandir(self._folder) as marks:
+                for nth, each in enumerate(marks):
                     if nth > MARKS_MAX or each.stat(follow_symlinks=False).st_mtime < before:
                         os.unlink(each.path)
         except OSError:

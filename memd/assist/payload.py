@@ -46,24 +46,24 @@ class HookEvent:
         "resumed", "session", "source", "text", "transcript", "usage",
     )  # fmt: skip
 
-    def __init__(self, source: str, event: str, action: str, found: dict[str, object]) -> None:
+    def __init__(self, source: str, event: str, action: str, payload: dict[str, object]) -> None:
         self.source, self.event, self.action = source, event, action
-        session = _text(found, *_SESSION)
+        session = _text(payload, *_SESSION)
         if session is None or len(session) > NAME_CHARS_MAX:
             raise Unusable("it names no session")
         self.session = session
-        self.cwd = _path(_text(found, "cwd") or _first(found.get("workspace_roots")))
+        self.cwd = _path(_text(payload, "cwd") or _first(payload.get("workspace_roots")))
         self.project = project_of(self.cwd)
-        self.transcript = _path(_text(found, *_TRANSCRIPT))
-        self.text = _text(found, *_TEXT.get(action, ()))
-        self.mark = str(_given(found, _MARK) or "")[:NAME_CHARS_MAX]
-        model = found.get("model")
+        self.transcript = _path(_text(payload, *_TRANSCRIPT))
+        self.text = _text(payload, *_TEXT.get(action, ()))
+        self.mark = str(_given(payload, _MARK) or "")[:NAME_CHARS_MAX]
+        model = payload.get("model")
         self.model = model[:NAME_CHARS_MAX] if isinstance(model, str) and model.strip() else None
-        self.usage = _usage(found)
-        said = found.get("messages")
-        self.messages = said if isinstance(said, list) else None
-        self.resumed = action == events.BEGIN and found.get("source") in _RESUMED
-        self.aside = _is_aside(self, found)
+        self.usage = _usage(payload)
+        messages = payload.get("messages")
+        self.messages = messages if isinstance(messages, list) else None
+        self.resumed = action == events.BEGIN and payload.get("source") in _RESUMED
+        self.aside = _is_aside(self, payload)
         """Nobody's own: of a scheduled task, say. Its answer is not theirs either."""
 
     @property
@@ -85,15 +85,15 @@ def read(source: str, event: str, raw: bytes) -> HookEvent | None:
     if action is None:
         raise Unusable("it is no event that memd knows")
     try:
-        found = quick_json.loads(raw)
+        payload = quick_json.loads(raw)
     except (ValueError, RecursionError):
         raise Unusable("stdin is not JSON, or not all of it") from None
-    if not isinstance(found, dict):
+    if not isinstance(payload, dict):
         raise Unusable("stdin is not a JSON object")
-    teller = _teller(source, found)
-    if teller is None or any(found.get(name) for name in _OF_A_PART):
+    teller = _teller(source, payload)
+    if teller is None or any(payload.get(name) for name in _OF_A_PART):
         return None
-    return HookEvent(teller, event, action, found)
+    return HookEvent(teller, event, action, payload)
 
 
 def project_of(cwd: str | None) -> str | None:
@@ -109,43 +109,43 @@ def project_of(cwd: str | None) -> str | None:
     return None
 
 
-def _teller(source: str, found: dict[str, object]) -> str | None:
+def _teller(source: str, payload: dict[str, object]) -> str | None:
     """Return who tells: Cursor and VS Code also call what Claude Code's settings name."""
-    if source != "cursor" and "cursor_version" in found:
+    if source != "cursor" and "cursor_version" in payload:
         return "cursor"
-    is_camel = "sessionId" in found and "session_id" not in found
+    is_camel = "sessionId" in payload and "session_id" not in payload
     return None if is_camel and source != "copilot" else source
 
 
-def _is_aside(said: HookEvent, found: dict[str, object]) -> bool:
-    if said.action == events.BEGIN:
-        return bool(found.get("is_background_agent"))
-    if said.action != events.PROMPT:
+def _is_aside(event: HookEvent, payload: dict[str, object]) -> bool:
+    if event.action == events.BEGIN:
+        return bool(payload.get("is_background_agent"))
+    if event.action != events.PROMPT:
         return False
-    by = found.get("source")
-    text = (said.text or "").lstrip()
+    by = payload.get("source")
+    text = (event.text or "").lstrip()
     return (by is not None and by not in _PERSONS) or text.startswith(_NOT_SAID)
 
 
-def _usage(found: dict[str, object]) -> dict[str, object]:
+def _usage(payload: dict[str, object]) -> dict[str, object]:
     """Return how full the window is, as far as it is told in numbers that can be true."""
-    told: dict[str, object] = {}
+    usage: dict[str, object] = {}
     for name, names in (("used_tokens", _USED), ("window_tokens", _WINDOW)):
-        value = _given(found, names)
+        value = _given(payload, names)
         if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**53:
-            told[name] = value
-    percent = _given(found, _PERCENT)
+            usage[name] = value
+    percent = _given(payload, _PERCENT)
     if not isinstance(percent, bool) and isinstance(percent, int | float):
-        told |= {"used_percent": percent} if 0 <= percent <= _PERCENT_MAX else {}
-    return told
+        usage |= {"used_percent": percent} if 0 <= percent <= _PERCENT_MAX else {}
+    return usage
 
 
-def _given(found: dict[str, object], names: tuple[str, ...]) -> object:
-    return next((found[name] for name in names if found.get(name) is not None), None)
+def _given(payload: dict[str, object], names: tuple[str, ...]) -> object:
+    return next((payload[name] for name in names if payload.get(name) is not None), None)
 
 
-def _text(found: dict[str, object], *names: str) -> str | None:
-    value = _given(found, names)
+def _text(payload: dict[str, object], *names: str) -> str | None:
+    value = _given(payload, names)
     return value if isinstance(value, str) and value.strip() else None
 
 

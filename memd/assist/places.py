@@ -27,15 +27,15 @@ def sockets(profile: str | None, environ: dict[str, str]) -> list[str]:
     ['/srv/memd/run/memd-work.sock']
     """
     name = _stem(profile, environ) + ".sock"
-    found: list[str] = []
+    paths: list[str] = []
     for folder in _runtime_folders(environ):
         path = os.path.join(folder, name)
         if len(os.fsencode(path)) > SOCKET_PATH_BYTES_MAX:
-            told = zlib.crc32(os.path.normpath(os.fsencode(folder)))
-            path = f"/tmp/memd-{os.getuid()}-{told:08x}/{name}"  # noqa: S108  # the owner is checked
-        if path not in found:
-            found.append(path)
-    return found
+            crc = zlib.crc32(os.path.normpath(os.fsencode(folder)))
+            path = f"/tmp/memd-{os.getuid()}-{crc:08x}/{name}"  # noqa: S108  # the owner is checked
+        if path not in paths:
+            paths.append(path)
+    return paths
 
 
 def key(client: str | None, profile: str | None, environ: dict[str, str]) -> str | None:
@@ -71,8 +71,8 @@ def log_file(environ: dict[str, str]) -> str:
     elif sys.platform == "darwin":
         folder = os.path.join(os.path.expanduser("~"), "Library/Application Support/memd")
     else:
-        said = environ.get("XDG_STATE_HOME", "")
-        above = said if os.path.isabs(said) else os.path.expanduser("~/.local/state")
+        home = environ.get("XDG_STATE_HOME", "")
+        above = home if os.path.isabs(home) else os.path.expanduser("~/.local/state")
         folder = os.path.join(above, "memd")
     return os.path.join(folder, "hooks.log")
 
@@ -90,10 +90,10 @@ def is_ours(socket_path: str) -> bool:
 def _private_text(path: str) -> str:
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid():
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid():
             raise PlaceError(f"{path} is not a file of this user")
-        if found.st_mode & 0o077:
+        if status.st_mode & 0o077:
             raise PlaceError(f"other users may read {path}: chmod 600 {path}")
         return os.read(handle, KEY_BYTES_MAX).decode("utf-8", "replace")
     finally:
@@ -117,8 +117,8 @@ def _data_folder(environ: dict[str, str]) -> str:
 def _runtime_folders(environ: dict[str, str]) -> list[str]:
     if environ.get("MEMD_HOME"):
         return [os.path.join(os.path.abspath(environ["MEMD_HOME"]), "run")]
-    said = environ.get("XDG_RUNTIME_DIR", "")
-    above = [said] if os.path.isabs(said) else []
+    runtime = environ.get("XDG_RUNTIME_DIR", "")
+    above = [runtime] if os.path.isabs(runtime) else []
     if sys.platform == "darwin":
         above.append(os.path.expanduser("~/Library/Caches/TemporaryItems"))
     else:

@@ -106,11 +106,11 @@ class Pump:
     def _take(self, line: bytes) -> None:
         """Send a line on and remember what it asks, or answer it here."""
         try:
-            said = quick_json.loads(line)
+            payload = quick_json.loads(line)
         except (ValueError, RecursionError):
             self._answer(None, PARSE, "parse", "a line is not JSON")
             return
-        messages = [each for each in _list(said) if isinstance(each, dict)]
+        messages = [each for each in _list(payload) if isinstance(each, dict)]
         asked = [each["id"] for each in messages if "method" in each and "id" in each]
         if len(line) > LINE_BYTES_MAX:
             for request_id in asked:
@@ -158,10 +158,10 @@ class Pump:
     def _hear(self, line: bytes) -> None:
         """Pass on what is asked for: answers to open requests, and notifications."""
         try:
-            said = quick_json.loads(line)
+            payload = quick_json.loads(line)
         except ValueError:
             return
-        messages = [each for each in _list(said) if isinstance(each, dict)]
+        messages = [each for each in _list(payload) if isinstance(each, dict)]
         answered = [each for each in messages if "method" not in each]
         known = [
             each for each in answered if self._open.pop(_written(each.get("id")), self) != self
@@ -255,8 +255,8 @@ def run(client: str | None, profile: str | None) -> int:
     return Pump(client, profile).run()
 
 
-def _list(said: object) -> list[object]:
-    return said if isinstance(said, list) else [said]
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value]
 
 
 def _params(message: dict[str, object]) -> dict[str, object]:

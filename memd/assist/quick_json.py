@@ -21,14 +21,14 @@ def loads(text: bytes | bytearray | str) -> Any:
     >>> loads(b' {"a": [1, 2.5, null, "\\u00e9"]}\n'), loads("1")
     ({'a': [1, 2.5, None, 'é']}, 1)
     """
-    said = text if isinstance(text, str) else text.removeprefix(_BOM).decode()
-    begin = len(said) - len(said.lstrip(_SPACE))
+    string = text if isinstance(text, str) else text.removeprefix(_BOM).decode()
+    begin = len(string) - len(string.lstrip(_SPACE))
     try:
-        value, end = _scan(said, begin)
+        value, end = _scan(string, begin)
     except (StopIteration, SystemError):
         # The latter from a Python that looks for the error in json and does not load it.
         raise ValueError("this is not JSON") from None
-    if said[end:].strip(_SPACE):
+    if string[end:].strip(_SPACE):
         raise ValueError("something stands behind the JSON")
     return value
 

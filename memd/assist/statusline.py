@@ -28,7 +28,7 @@ def run(arguments: list[str]) -> int:
     try:
         raw = stdin(STDIN_SECONDS_MAX)
         before = _chained(arguments[split + 1 :], raw)
-        ours = _told(raw, named.get("client") or SOURCE, named.get("profile"))
+        ours = _line(raw, named.get("client") or SOURCE, named.get("profile"))
     except Exception as error:  # noqa: BLE001  # nobody wants a fault of ours in his status line
         hook_log.note("the status line", type(error).__name__)
         ours = ""
@@ -43,45 +43,45 @@ def joined(before: str, ours: str) -> str:
     'main * | memd 41%\n'
     """
     before = before.rstrip("\n")
-    said = " | ".join(part for part in (before, ours) if part)
-    return f"{said}\n" if said else ""
+    line = " | ".join(part for part in (before, ours) if part)
+    return f"{line}\n" if line else ""
 
 
-def usage_of(found: dict[str, object]) -> dict[str, object]:
+def usage_of(payload: dict[str, object]) -> dict[str, object]:
     """Return what a status line says in the words of ``usage.report``; {} when it names no session.
 
     Its totals were once the whole session's, so only ``current_usage`` counts as tokens.
     """
-    window, session = found.get("context_window"), found.get("session_id")
+    window, session = payload.get("context_window"), payload.get("session_id")
     if not isinstance(window, dict) or not isinstance(session, str) or not session.strip():
         return {}
-    told: dict[str, object] = {"source": SOURCE, "session_id": session, "event": "statusline"}
+    usage: dict[str, object] = {"source": SOURCE, "session_id": session, "event": "statusline"}
     now = window.get("current_usage")
     if isinstance(now, dict):
-        told["used_tokens"] = sum(_whole(now.get(name)) for name in _IN_THE_WINDOW)
+        usage["used_tokens"] = sum(_whole(now.get(name)) for name in _IN_THE_WINDOW)
     if _whole(window.get("context_window_size")):
-        told["window_tokens"] = window["context_window_size"]
+        usage["window_tokens"] = window["context_window_size"]
     percent = window.get("used_percentage")
     if isinstance(percent, int | float) and not isinstance(percent, bool) and percent >= 0:
-        told["used_percent"] = percent
-    model = found.get("model")
+        usage["used_percent"] = percent
+    model = payload.get("model")
     name = model.get("id") if isinstance(model, dict) else None
     named = {
         "model": name,
-        "cwd": found.get("cwd"),
-        "transcript_path": found.get("transcript_path"),
+        "cwd": payload.get("cwd"),
+        "transcript_path": payload.get("transcript_path"),
     }
-    said = {key: value for key, value in named.items() if isinstance(value, str) and value.strip()}
-    return told | said
+    texts = {key: value for key, value in named.items() if isinstance(value, str) and value.strip()}
+    return usage | texts
 
 
-def _told(raw: bytes, client: str, profile: str | None) -> str:
+def _line(raw: bytes, client: str, profile: str | None) -> str:
     """Tell the daemon what is new, and return memd's own line."""
     try:
-        found = quick_json.loads(raw)
+        payload = quick_json.loads(raw)
     except (ValueError, RecursionError):
         return ""
-    usage = usage_of(found) if isinstance(found, dict) else {}
+    usage = usage_of(payload) if isinstance(payload, dict) else {}
     if not usage:
         return ""
     try:

@@ -23,18 +23,18 @@ def tail(path: str, bytes_max: int) -> Tail:
 
     Nothing of a transcript that is not there, or that no format knows.
     """
-    found = Tail()
+    end = Tail()
     try:
         raw = files.read_own(Path(path), bytes_max, tail=True)
         usage = transcripts.usage_of(raw)
-        said = transcripts.read(raw).messages
+        messages = transcripts.read(raw).messages
     except UnreadableSignal:
-        return found
+        return end
     for name in ("used_tokens", "window_tokens", "compact_at_tokens"):
         value = getattr(usage, name, None)
         if value is not None:
-            found.usage[name] = value
-    last = next((each for each in reversed(said) if each.get("content")), None)
+            end.usage[name] = value
+    last = next((each for each in reversed(messages) if each.get("content")), None)
     if last is not None and last.get("role") == "assistant" and isinstance(last["content"], str):
-        found.answer = last["content"]
-    return found
+        end.answer = last["content"]
+    return end

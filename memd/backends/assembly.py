@@ -254,13 +254,13 @@ class Assembly:
 
         request = MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content=text)
         memory_id = await self.ingest.store(caller, request)
-        said = await self.learning.read(caller, memory_id)
-        if not said:
+        ids = await self.learning.read(caller, memory_id)
+        if not ids:
             raise OrgMemoryWriteError(
                 "the triple was kept as a memory, but nothing is said by it",
                 hint="a name may have been screened as a secret",
             )
-        return Added(memory_id=memory_id, statement_id=said[0])
+        return Added(memory_id=memory_id, statement_id=ids[0])
 
 
 async def _opened(database: Path, clock: Clock, stack: AsyncExitStack, *, mmap: bool) -> Database:

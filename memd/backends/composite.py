@@ -86,31 +86,31 @@ class CompositeBackend:
 
     @property
     def supported_categories(self) -> frozenset[MemoryCategory]:
-        known = self._said("supported_categories", frozenset(MemoryCategory))
+        known = self._values("supported_categories", frozenset(MemoryCategory))
         return frozenset().union(*known)
 
     @property
     def supports_graph(self) -> bool:
-        return any(self._said("supports_graph", False))
+        return any(self._values("supports_graph", False))
 
     @property
     def supports_temporal(self) -> bool:
-        return all(self._said("supports_temporal", True))
+        return all(self._values("supports_temporal", True))
 
     @property
     def supports_vector_search(self) -> bool:
-        return any(self._said("supports_vector_search", False))
+        return any(self._values("supports_vector_search", False))
 
     @property
     def supports_shared_access(self) -> bool:
-        return any(self._said("supports_shared_access", False))
+        return any(self._values("supports_shared_access", False))
 
     @property
     def max_memories_per_agent(self) -> int | None:
-        said: list[int | None] = self._said("max_memories_per_agent", None)
-        return min((most for most in said if most is not None), default=None)
+        limits: list[int | None] = self._values("max_memories_per_agent", None)
+        return min((most for most in limits if most is not None), default=None)
 
-    def _said(self, name: str, unsaid: _T) -> list[_T]:
+    def _values(self, name: str, unsaid: _T) -> list[_T]:
         return [getattr(child, name, unsaid) for child in self._children.values()]
 
     # An agent's own memories.
@@ -131,17 +131,17 @@ class CompositeBackend:
 
     async def get(self, agent_id: str, memory_id: str) -> MemoryEntry | None:
         self._ready()
-        if (found := self._find(memory_id)) is None:
+        if (place := self._find(memory_id)) is None:
             return None
-        name, child, there = found
+        name, child, there = place
         entry = await child.get(agent_id, there)
         return entry and _prefixed(name, entry)
 
     async def delete(self, agent_id: str, memory_id: str) -> bool:
         self._ready()
-        if (found := self._find(memory_id)) is None:
+        if (place := self._find(memory_id)) is None:
             return False
-        _, child, there = found
+        _, child, there = place
         return await child.delete(agent_id, there)
 
     async def count(self, agent_id: str, *, category: MemoryCategory | None = None) -> int:
@@ -158,9 +158,9 @@ class CompositeBackend:
     ) -> str | None:
         """Move a memory into its child's archive; MemoryCapabilityError when that has none."""
         self._ready()
-        if (found := self._find(memory_id)) is None:
+        if (place := self._find(memory_id)) is None:
             return None
-        name, child, there = found
+        name, child, there = place
         if not isinstance(child, KeepsArchive):
             raise MemoryCapabilityError(f"backend {name} has no archive")
         archival_id = await child.move_to_archive(agent_id, there, mode)
@@ -190,9 +190,9 @@ class CompositeBackend:
 
     async def retract(self, agent_id: str, memory_id: str) -> bool:
         self._ready()
-        if (found := self._find(memory_id)) is None:
+        if (place := self._find(memory_id)) is None:
             return False
-        name, _, there = found
+        name, _, there = place
         return await self._sharing(name).retract(agent_id, there)
 
     # Where things live.
@@ -242,7 +242,7 @@ async def _merged(
         [(name, child)] = asked.items()
         return tuple(_prefixed(name, entry) for entry in await ask(child))[:limit]
     answers = await asyncio.gather(*map(ask, asked.values()), return_exceptions=True)
-    found: list[MemoryEntry] = []
+    entries: list[MemoryEntry] = []
     failed: list[str] = []
     for name, answer in zip(asked, answers, strict=True):
         if isinstance(answer, MemdMemoryError):
@@ -251,11 +251,11 @@ async def _merged(
         elif isinstance(answer, BaseException):
             raise answer
         else:
-            found += [_prefixed(name, entry) for entry in answer]
+            entries += [_prefixed(name, entry) for entry in answer]
     if failed and len(failed) == len(asked):
         raise MemoryRetrievalError(f"all of {', '.join(failed)} failed")
-    found.sort(key=lambda entry: entry.relevance_score or 0.0, reverse=True)
-    return tuple(found[:limit])
+    entries.sort(key=lambda entry: entry.relevance_score or 0.0, reverse=True)
+    return tuple(entries[:limit])
 
 
 def _prefixed(name: str, entry: MemoryEntry) -> MemoryEntry:
@@ -280,17 +280,17 @@ class CompositeArchive:
 
     async def search(self, agent_id: str, query: MemoryQuery) -> tuple[ArchivalEntry, ...]:
         """Return what the children find, each child's in its order."""
-        found: list[ArchivalEntry] = []
+        entries: list[ArchivalEntry] = []
         for name, child in self._children.items():
-            found += [_archived(name, each) for each in await child.search(agent_id, query)]
-        return tuple(found[: query.limit])
+            entries += [_archived(name, each) for each in await child.search(agent_id, query)]
+        return tuple(entries[: query.limit])
 
     async def restore(self, agent_id: str, entry_id: str) -> ArchivalEntry | None:
         name, _, there = entry_id.partition(":")
         if not there or name not in self._children:
             return None
-        found = await self._children[name].restore(agent_id, there)
-        return None if found is None else _archived(name, found)
+        entry = await self._children[name].restore(agent_id, there)
+        return None if entry is None else _archived(name, entry)
 
     async def count(self, agent_id: str) -> int:
         return sum([await child.count(agent_id) for child in self._children.values()])

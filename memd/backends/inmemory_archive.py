@@ -57,8 +57,8 @@ class InMemoryArchive:
             for archival_id, kept in self._kept.items()
             if kept.entry.agent_id == agent_id
         ]
-        found = select(mine, query, from_us(self._clock.now_us()))
-        return tuple(self._kept[entry.id].entry for entry in found)
+        matches = select(mine, query, from_us(self._clock.now_us()))
+        return tuple(self._kept[entry.id].entry for entry in matches)
 
     async def restore(self, agent_id: str, entry_id: str) -> ArchivalEntry | None:
         """Return an archived entry by its archival id, None when unknown or another's."""

@@ -17,30 +17,30 @@ def select(
 ) -> tuple[MemoryEntry, ...]:
     """Return what matches *query*, newest first and by id among equals, at most its limit."""
     needle = query.text.casefold() if query.text else ""
-    found = [
+    matches = [
         entry
         for entry in entries
         if not expired(entry, now) and fits(entry, query) and needle in entry.content.casefold()
     ]
-    found.sort(key=lambda entry: entry.id)
-    found.sort(key=lambda entry: entry.created_at, reverse=True)
-    return tuple(found[: query.limit])
+    matches.sort(key=lambda entry: entry.id)
+    matches.sort(key=lambda entry: entry.created_at, reverse=True)
+    return tuple(matches[: query.limit])
 
 
-def fits(entry: MemoryEntry, wanted: MemoryFilter) -> bool:
-    """Return whether every condition given in *wanted* holds. An empty set is no condition."""
+def fits(entry: MemoryEntry, filters: MemoryFilter) -> bool:
+    """Return whether every condition given in *filters* holds. An empty set is no condition."""
     return all(
         (
-            not wanted.namespaces or entry.namespace in wanted.namespaces,
-            not wanted.categories or entry.category in wanted.categories,
-            not wanted.levels or entry.level in wanted.levels,
-            set(wanted.tags) <= set(entry.metadata.tags),
-            wanted.since is None or wanted.since <= entry.created_at,
-            wanted.until is None or entry.created_at < wanted.until,
-            wanted.occurred_since is None or wanted.occurred_since <= _event(entry),
-            wanted.occurred_until is None or _event(entry) < wanted.occurred_until,
-            wanted.session_id in (None, entry.session_id),
-            wanted.project_id in (None, entry.project_id),
+            not filters.namespaces or entry.namespace in filters.namespaces,
+            not filters.categories or entry.category in filters.categories,
+            not filters.levels or entry.level in filters.levels,
+            set(filters.tags) <= set(entry.metadata.tags),
+            filters.since is None or filters.since <= entry.created_at,
+            filters.until is None or entry.created_at < filters.until,
+            filters.occurred_since is None or filters.occurred_since <= _event(entry),
+            filters.occurred_until is None or _event(entry) < filters.occurred_until,
+            filters.session_id in (None, entry.session_id),
+            filters.project_id in (None, entry.project_id),
         )
     )
 

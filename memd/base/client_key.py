@@ -70,12 +70,12 @@ def private_text(path: Path) -> str:
     except OSError as error:
         raise UnsafePathError(f"{path} cannot be read ({error.strerror})") from error
     try:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid():
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid():
             raise UnsafePathError(f"{path} is not a file of this user")
-        if found.st_mode & 0o077:
+        if status.st_mode & 0o077:
             raise UnsafePathError(
-                f"other users may read {path} (mode {stat.S_IMODE(found.st_mode):04o})",
+                f"other users may read {path} (mode {stat.S_IMODE(status.st_mode):04o})",
                 hint=f"make a new key, or: chmod 600 {path}",
             )
         return os.read(handle, KEY_FILE_BYTES_MAX).decode("utf-8", "replace")

@@ -388,11 +388,11 @@ def unusable(error: OSError) -> StorageError:
 def kinds() -> dict[str, type[MemdError]]:
     """Return every kind with its class, so that a client can raise what the daemon raised."""
     importlib.import_module("memd.base.record_errors")  # a family that most processes never need
-    found: dict[str, type[MemdError]] = {}
+    classes: dict[str, type[MemdError]] = {}
     waiting: list[type[MemdError]] = [MemdError]
     while waiting:
         for cls in waiting.pop().__subclasses__():
             waiting.append(cls)
             if "kind" in cls.__dict__:
-                found[cls.kind] = cls
-    return found
+                classes[cls.kind] = cls
+    return classes

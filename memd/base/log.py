@@ -125,10 +125,10 @@ def under_journald(environ: Mapping[str, str], stream: TextIO) -> bool:
     """Return whether *stream* is the journal's, as JOURNAL_STREAM (device:inode) says."""
     device, _, inode = environ.get("JOURNAL_STREAM", "").partition(":")
     try:
-        found = os.fstat(stream.fileno())
+        status = os.fstat(stream.fileno())
     except (OSError, ValueError):
         return False
-    return (device, inode) == (str(found.st_dev), str(found.st_ino))
+    return (device, inode) == (str(status.st_dev), str(status.st_ino))
 
 
 def debug(event: str, **fields: Any) -> None:
@@ -156,16 +156,16 @@ def trace_of(error: BaseException) -> str:
     """
     import traceback
 
-    told: list[str] = []
+    causes: list[str] = []
     known: set[int] = set()  # "raise error from error" makes an error its own cause
     seen: BaseException | None = error
     while seen is not None and id(seen) not in known:
         known.add(id(seen))
         calls = traceback.extract_tb(seen.__traceback__)
         lines = [f"{call.filename}:{call.lineno} in {call.name}" for call in calls]
-        told.append("\n".join([*lines, type(seen).__qualname__]))
+        causes.append("\n".join([*lines, type(seen).__qualname__]))
         seen = seen.__cause__ or seen.__context__
-    return "\nthen\n".join(reversed(told))
+    return "\nthen\n".join(reversed(causes))
 
 
 def _write(level: str, event: str, fields: dict[str, Any]) -> None:

@@ -179,5 +179,5 @@ def _short_enough(runtime: Path, name: str) -> Path:
     if len(os.fsencode(runtime / name)) <= SOCKET_PATH_BYTES_MAX:
         return runtime
     # Of each folder its own: two homes with long names share no socket.
-    told = zlib.crc32(os.path.normpath(os.fsencode(runtime)))
-    return Path(f"/tmp/memd-{os.getuid()}-{told:08x}")  # noqa: S108  # 0700 and owner are checked
+    crc = zlib.crc32(os.path.normpath(os.fsencode(runtime)))
+    return Path(f"/tmp/memd-{os.getuid()}-{crc:08x}")  # noqa: S108  # 0700 and owner are checked

@@ -21,14 +21,14 @@ def profiles(anyone: Paths) -> list[str]:
 
     *anyone*: the places of any profile; all lie in the same folders.
     """
-    found: set[str] = set()
+    result: set[str] = set()
     for folder, pattern in ((anyone.data_dir, _DATABASE), (anyone.config_file.parent, _CONFIG)):
         names = (each.name for each in folder.iterdir()) if folder.is_dir() else ()
         for name in names:
             match = pattern.fullmatch(name)
             if match:
-                found.add(match[1] or DEFAULT_PROFILE)
-    return sorted(found)
+                result.add(match[1] or DEFAULT_PROFILE)
+    return sorted(result)
 
 
 def belongings(paths: Paths) -> Iterator[Path]:

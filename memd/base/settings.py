@@ -47,11 +47,11 @@ def find(config_file: Path) -> Path | None:
 
     Raises MemoryConfigError when there are two, since only one could count.
     """
-    found = [path for path in map(config_file.with_suffix, SUFFIXES) if path.is_file()]
-    if len(found) > 1:
-        names = ", ".join(str(path) for path in found)
+    paths = [path for path in map(config_file.with_suffix, SUFFIXES) if path.is_file()]
+    if len(paths) > 1:
+        names = ", ".join(str(path) for path in paths)
         raise MemoryConfigError(f"there are several settings files: {names}", hint="keep one")
-    return found[0] if found else None
+    return paths[0] if paths else None
 
 
 def load(model: type[M], file: Path | None, environ: Mapping[str, str]) -> M:
@@ -93,7 +93,7 @@ def checked(
     shown = [_explain(model, detail, sources, file) for detail in details[:_ERRORS_SHOWN]]
     if len(details) > len(shown):
         shown.append(f"and {len(details) - len(shown)} more")
-    shown.sort(key=lambda said: "\n" in said)  # a block to be pasted stands last
+    shown.sort(key=lambda problem: "\n" in problem)  # a block to be pasted stands last
     key = dotted([str(step) for step in details[0]["loc"]]) or None
     # Without `from`: the error's own text would repeat the whole tree.
     raise MemoryConfigError("\n".join(shown), field=key) from None
@@ -225,16 +225,16 @@ def _refuse_twice(root: Any, file: Path) -> None:
             continue
         lines: dict[tuple[str, str], int] = {}
         for name, value in node.value:
-            said, line = (name.tag, str(name.value)), name.start_mark.line + 1
+            pair, line = (name.tag, str(name.value)), name.start_mark.line + 1
             path = (*above, str(name.value))
-            if said in lines:
+            if pair in lines:
                 key = dotted(path)
                 raise MemoryConfigError(
-                    f"{file} has {key} twice, in lines {lines[said]} and {line}",
+                    f"{file} has {key} twice, in lines {lines[pair]} and {line}",
                     field=key,
                     hint="keep one",
                 )
-            lines[said] = line
+            lines[pair] = line
             left.append((value, path))
 
 
@@ -274,8 +274,8 @@ def _explain(
     key = dotted([str(step) for step in detail["loc"]])
     if not key and detail["type"] == "value_error":
         # A rule of the whole tree begins with the key that it is about.
-        key, said = str(detail["ctx"]["error"]).partition(" ")[::2]
-        return f"{key} {said} (in {_where(key, sources) or file or 'the settings'})"
+        key, message = str(detail["ctx"]["error"]).partition(" ")[::2]
+        return f"{key} {message} (in {_where(key, sources) or file or 'the settings'})"
     key = key or "settings"
     where = _where(key, sources) or file or "the settings"
     if detail["type"] == "extra_forbidden":
@@ -285,8 +285,8 @@ def _explain(
         return f"{key} is missing (in {where})"
     if detail["type"] == "value_error":
         # What follows the first line is a block to be pasted as it stands.
-        said, *block = str(detail["ctx"]["error"]).split("\n")
-        return "\n".join([f"{key}: {said} (in {where}){':' if block else ''}", *block])
+        message, *block = str(detail["ctx"]["error"]).split("\n")
+        return "\n".join([f"{key}: {message} (in {where}){':' if block else ''}", *block])
     value = repr(detail["input"])[:_VALUE_CHARS_SHOWN]
     rule = detail["msg"].removeprefix("Input should").strip()
     return f"{key} = {value} must {rule} (in {where})"

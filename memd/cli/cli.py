@@ -309,7 +309,7 @@ def run(argv: Sequence[str]) -> int:
     file or a folder; anything else is a bug and does.
     """
     try:
-        code = _told(list(argv))
+        code = _run(list(argv))
         sys.stdout.flush()
     except MemdError as error:
         return complain(error)
@@ -363,19 +363,19 @@ def _examples(command: Callable[..., Any]) -> tuple[str, ...]:
     return getattr(command, "examples", ())
 
 
-def _told(argv: list[str]) -> int:
+def _run(argv: list[str]) -> int:
     if os.environ.get("_MEMD_COMPLETE"):
         return _complete()
     if argv == ["--version"]:
         argv = ["version"]
-    found = find(argv)
-    if found is not None:
-        command = load(found[0])
-        params = words.read(command, found[1])
+    invocation = find(argv)
+    if invocation is not None:
+        command = load(invocation[0])
+        params = words.read(command, invocation[1])
         if params is not None:
             command(**params)
             return Exit.OK
-    first = argv[0] if argv and (found or argv[0] in GROUPS) else None
+    first = argv[0] if argv and (invocation or argv[0] in GROUPS) else None
     try:
         app(first)(args=argv or ["--help"], prog_name="memd")
     except SystemExit as leaving:

@@ -125,8 +125,8 @@ def _questions(file: Path | None, text: str) -> list[DemoQuestion]:
 
 def _remember(client: Client, title: str, text: str) -> dict[str, Any]:
     """Give the daemon everything; return what became of it once every text has its vector."""
-    said = note(text, PurePath(title), markdown=True)
-    items = [{**item, "source": title} for item in said.items] + _said()[1:]
+    document = note(text, PurePath(title), markdown=True)
+    items = [{**item, "source": title} for item in document.items] + _messages()[1:]
     tally = dict.fromkeys(("stored", "pending", "merged", "turned_away"), 0)
     preferences: list[str] = []
     began = time.monotonic()
@@ -152,14 +152,14 @@ def _remember(client: Client, title: str, text: str) -> dict[str, Any]:
     }
 
 
-def _said() -> list[dict[str, Any]]:
-    return [{"text": said, "occurred_at": when, "source": "demo"} for when, said in SAID]
+def _messages() -> list[dict[str, Any]]:
+    return [{"text": text, "occurred_at": when, "source": "demo"} for when, text in SAID]
 
 
 def _load(client: Client) -> float:
     """Let the daemon load its model, so that the figures after it are those of every day."""
     began = time.monotonic()
-    client.call("memory.ingest", _said()[0])
+    client.call("memory.ingest", _messages()[0])
     _settle(client)
     return time.monotonic() - began
 
@@ -175,10 +175,12 @@ def _settle(client: Client) -> None:
 
 def _ask(client: Client, question: DemoQuestion) -> dict[str, Any]:
     began = time.monotonic()
-    found = client.call("memory.recall", {"query": question.text})
+    answer = client.call("memory.recall", {"query": question.text})
     took_ms = (time.monotonic() - began) * 1_000
-    wanted = question.kind == "preference"
-    answers = [memory for memory in found["memories"] if bool(memory.get("preference")) is wanted]
+    preference = question.kind == "preference"
+    answers = [
+        memory for memory in answer["memories"] if bool(memory.get("preference")) is preference
+    ]
     return {
         "question": question.text,
         "kind": question.kind,
@@ -210,10 +212,11 @@ class _Tale:
         self._step("", f"its model is loaded {seconds:.1f} s after the first text")
 
     def remembered(self, title: str, learned: dict[str, Any]) -> None:
-        said = f"{title} and {len(SAID)} things a user said"
+        texts = f"{title} and {len(SAID)} things a user said"
         rate = f"{learned['memories_per_s']:.0f} a second"
         self._step(
-            "remember", f"{said}: {learned['memories']} memories in {learned['seconds']} s ({rate})"
+            "remember",
+            f"{texts}: {learned['memories']} memories in {learned['seconds']} s ({rate})",
         )
         if learned["preferences"]:
             self._step("", "one of them is a preference: an assistant is told it first")
@@ -223,12 +226,12 @@ class _Tale:
         self._say(
             f"\n  {say.bold(answer['question'])}  {say.dim(format(answer['ms'], '.0f') + ' ms')}"
         )
-        for place, found in enumerate(answer["answers"][:ANSWERS_SHOWN], 1):
+        for place, memory in enumerate(answer["answers"][:ANSWERS_SHOWN], 1):
             # The score is a probability over many memories: it orders, and is no mark for a text.
-            rank = "always" if found["score"] is None else f"{place}."
-            when = say.dim(str(found["when"])[:10])
+            rank = "always" if memory["score"] is None else f"{place}."
+            when = say.dim(str(memory["when"])[:10])
             room = min(LINE_CHARS, say.width() - TEXT_COLUMN)
-            text = say.passage(found["text"], answer["question"], room)
+            text = say.passage(memory["text"], answer["question"], room)
             self._say(f"    {rank:<6}  {when}  {text}")
         if not answer["answers"]:
             self._say("    " + say.dim("nothing: no memory answers this, so memd says nothing"))
@@ -300,8 +303,8 @@ def _await(client: Client, process: subprocess.Popen[bytes], log: Path, began: f
         except (NotRunningError, StartingError):
             if process.poll() is not None:
                 tail = log.read_text(encoding="utf-8", errors="replace").splitlines()
-                said = " | ".join(tail[-_LOG_LINES_SHOWN:]) or "nothing"
-                raise NotRunningError(f"the daemon ended at once; it said: {said}") from None
+                output = " | ".join(tail[-_LOG_LINES_SHOWN:]) or "nothing"
+                raise NotRunningError(f"the daemon ended at once; it said: {output}") from None
             if time.monotonic() - began > START_SECONDS_MAX:
                 raise
             time.sleep(_DAEMON_POLL_S)

@@ -16,23 +16,23 @@ from memd.llm import job_files
 @options.examples("memd llm status", "memd llm status --json")
 def status(profile: options.Profile = None, json: options.Json = False) -> None:
     """Say which language model is used for what, and what it has cost."""
-    told: dict[str, Any] = ask(profile, "llm.status")
+    answer: dict[str, Any] = ask(profile, "llm.status")
     if json:
-        say.as_json(told)
+        say.as_json(answer)
         return
-    if told["provider"] == "none":
+    if answer["provider"] == "none":
         say.out("no language model: everything is done by rule")
         say.note("docs/llm.md says how to set one")
         return
-    where = f" at {say.line(told['where'])}" if told["where"] else ""
-    say.out(f"{told['provider']}: {say.line(told['model'] or '-')}{where}")
-    if told["why_not"]:
-        say.out(f"left alone: {say.line(told['why_not'])}, until {told['retry_at'] or '-'}")
-    if told["last_error"]:
-        say.out(f"last error: {say.line(told['last_error'])}")
-    spent, most = told["night_tokens_spent"], told["night_tokens"]
+    where = f" at {say.line(answer['where'])}" if answer["where"] else ""
+    say.out(f"{answer['provider']}: {say.line(answer['model'] or '-')}{where}")
+    if answer["why_not"]:
+        say.out(f"left alone: {say.line(answer['why_not'])}, until {answer['retry_at'] or '-'}")
+    if answer["last_error"]:
+        say.out(f"last error: {say.line(answer['last_error'])}")
+    spent, most = answer["night_tokens_spent"], answer["night_tokens"]
     say.out(f"tokens of naps and nights in 24 hours: {spent} of {most}")
-    rows = [_row(each) for each in told["purposes"]]
+    rows = [_row(each) for each in answer["purposes"]]
     columns = (
         word("PURPOSE", whole=True),
         word("BY"),
@@ -65,18 +65,18 @@ def jobs(
     if job is None:
         _list(job_files.jobs_in(folder), json=json)
         return
-    found = job_files.job_in(folder, job)
-    if found is None:
+    details = job_files.job_in(folder, job)
+    if details is None:
         raise NotFoundError(f"no job, or several: {job}", hint="memd llm jobs lists them")
     if json:
-        say.as_json(found)
+        say.as_json(details)
     else:
-        _show(found)
+        _show(details)
 
 
-def _list(found: list[dict[str, Any]], *, json: bool) -> None:
+def _list(items: list[dict[str, Any]], *, json: bool) -> None:
     if json:
-        say.as_json({"items": found})
+        say.as_json({"items": items})
         return
     rows = [
         (
@@ -87,7 +87,7 @@ def _list(found: list[dict[str, Any]], *, json: bool) -> None:
             f"{each['prompt_bytes']}/{each['answer_bytes']}",
             each["why"] or "",
         )
-        for each in found
+        for each in items
     ]
     columns = (
         word("ID", whole=True),
@@ -98,18 +98,18 @@ def _list(found: list[dict[str, Any]], *, json: bool) -> None:
         text_column("WHY"),
     )
     table(columns, rows)
-    if not found:
+    if not items:
         say.note("nothing was sent to a command, or it was forgotten")
 
 
-def _show(found: dict[str, Any]) -> None:
-    took = "-" if found["duration_ms"] is None else f"{found['duration_ms']} ms"
-    say.out(f"{found['id']}  {found['purpose']}  {found['state']}")
-    say.out(f"command: {say.line(shlex.join(found['command'] or ()))}")
-    say.out(f"exit code: {found['exit_code']}, {took}")
-    if found["why"]:
-        say.out(f"why: {say.line(found['why'])}")
+def _show(details: dict[str, Any]) -> None:
+    took = "-" if details["duration_ms"] is None else f"{details['duration_ms']} ms"
+    say.out(f"{details['id']}  {details['purpose']}  {details['state']}")
+    say.out(f"command: {say.line(shlex.join(details['command'] or ()))}")
+    say.out(f"exit code: {details['exit_code']}, {took}")
+    if details["why"]:
+        say.out(f"why: {say.line(details['why'])}")
     for name in ("prompt", "answer", "errors"):
         say.out(f"\n{name}:")
-        if found[name]:
-            say.out(say.quoted(found[name].rstrip("\n")))
+        if details[name]:
+            say.out(say.quoted(details[name].rstrip("\n")))

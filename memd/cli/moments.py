@@ -27,14 +27,14 @@ def moment(option: str, text: str | None) -> str | None:
     """
     if text is None:
         return None
-    found = _read(text)
-    if found is None or found.tzinfo is None:
+    instant = _read(text)
+    if instant is None or instant.tzinfo is None:
         raise InvalidError(
             f"{option} must be a day, a month, or a time with its zone",
             field=option,
             hint="2026-03, 2026-03-31 or 2026-03-31T12:00:00Z",
         )
-    return found.isoformat()
+    return instant.isoformat()
 
 
 def limits(since: str | None, until: str | None) -> tuple[str | None, str | None]:
@@ -63,14 +63,14 @@ def event(option: str, text: str | None) -> str | None:
     from memd.base.clock import SystemClock
     from memd.extract.periods import limit
 
-    found = limit(text, SystemClock().now_us()) or _clocked(text)
-    if found is None:
+    instant = limit(text, SystemClock().now_us()) or _clocked(text)
+    if instant is None:
         raise InvalidError(
             f"{option} must be a time",
             field=option,
             hint='"last week", yesterday, "3 days ago", March, 2026-03-31, "lundi dernier"',
         )
-    return found.isoformat()
+    return instant.isoformat()
 
 
 def _clocked(text: str) -> datetime | None:
@@ -92,7 +92,7 @@ def reads_as_time(text: str) -> bool:
 def _read(text: str) -> datetime | None:
     day = f"{text}-01" if _MONTH.fullmatch(text) else text
     try:
-        found = datetime.fromisoformat(day)
+        instant = datetime.fromisoformat(day)
     except ValueError:
         return None
-    return found.replace(tzinfo=UTC) if _DAY.fullmatch(day) else found
+    return instant.replace(tzinfo=UTC) if _DAY.fullmatch(day) else instant

@@ -77,13 +77,13 @@ def _asked(where: list[str] | None) -> dict[str, str]:
     >>> _asked(["status=created", "project=a=b"])
     {'status': 'created', 'project': 'a=b'}
     """
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for each in where or ():
         field, equals, value = each.partition("=")
         if not equals:
             raise InvalidError(f"--where {say.line(each)}: not FIELD=VALUE", field="--where")
-        found[field] = value
-    return found
+        names[field] = value
+    return names
 
 
 def _show(profile: str | None, entity: str, key: list[str], *, json: bool) -> None:

@@ -281,11 +281,11 @@ def excerpt(text: str, query: str, chars_max: int) -> str:
     """
     if len(text) <= chars_max:
         return text
-    wanted = set(_WORD.findall(query.casefold()))
-    starts = [0, *(found.end() for found in _BREAK.finditer(text))]
+    words = set(_WORD.findall(query.casefold()))
+    starts = [0, *(match.end() for match in _BREAK.finditer(text))]
     ends = [*starts[1:], len(text)]
     shared = [
-        len(wanted & set(_WORD.findall(text[start:end].casefold())))
+        len(words & set(_WORD.findall(text[start:end].casefold())))
         for start, end in zip(starts, ends, strict=True)
     ]
     start = starts[shared.index(max(shared))]

@@ -32,14 +32,14 @@ class Unclear(Exception):  # noqa: N818  # not an error: typer will look at it
 
 def parameters(command: Callable[..., Any]) -> list[Parameter]:
     """Return what *command* accepts, in order."""
-    found = []
+    rows = []
     for parameter in inspect.signature(command, eval_str=True).parameters.values():
         annotation, how = get_args(parameter.annotation)
         kind, many = _plain(annotation)
         required = parameter.default is inspect.Parameter.empty
         default = None if required else parameter.default
-        found.append(Parameter(parameter.name, kind, many, required, default, how))
-    return found
+        rows.append(Parameter(parameter.name, kind, many, required, default, how))
+    return rows
 
 
 def read(command: Callable[..., Any], words: Sequence[str]) -> dict[str, Any] | None:
@@ -89,8 +89,8 @@ def _options(
     return plain
 
 
-def _positions(plain: list[str], wanted: list[Parameter], values: dict[str, Any]) -> None:
-    for parameter in wanted:
+def _positions(plain: list[str], positional: list[Parameter], values: dict[str, Any]) -> None:
+    for parameter in positional:
         if parameter.required and not plain:
             raise Unclear
         taken, plain = (plain, []) if parameter.many else (plain[:1], plain[1:])

@@ -97,8 +97,8 @@ def mark_of_shared(origin: Origin, trust: Trust) -> str:
     >>> mark_of_shared(Origin.ASSISTANT, Trust.ASSISTED)
     '[shared] '
     """
-    said = mark(origin, trust)
-    return "[shared] " if said == ASSISTED_MARK else f"[shared] {said}"
+    label = mark(origin, trust)
+    return "[shared] " if label == ASSISTED_MARK else f"[shared] {label}"
 
 
 def mark_of_role(role: str) -> str:
@@ -130,8 +130,8 @@ def is_quarantined(seen: Suspicion, origin: Origin) -> bool:
     """
     if origin is Origin.PERSON:
         return False
-    told = seen.live if origin in FOREIGN else seen.strong
-    return not told.isdisjoint(COMMANDING)
+    signs = seen.live if origin in FOREIGN else seen.strong
+    return not signs.isdisjoint(COMMANDING)
 
 
 class Flagged(Value):

@@ -115,10 +115,10 @@ def _centre(new: Path, manifest: Manifest) -> None:
     import numpy as np
 
     raw = resources.files("memd.embedding").joinpath(LANGUAGES_FILE).read_text("utf-8")
-    said: dict[str, list[str]] = json.loads(raw)
+    centres: dict[str, list[str]] = json.loads(raw)
     with _running(manifest):
         encoder = OnnxEncoder(new, manifest)
-        means = np.stack([encoder.pooled(texts).mean(axis=0) for texts in said.values()])
+        means = np.stack([encoder.pooled(texts).mean(axis=0) for texts in centres.values()])
     centre = means.mean(axis=0)
     _, apart, directions = np.linalg.svd(means - centre, full_matrices=False)
     number = min(int((apart > APART_MIN).sum()), manifest.fingerprint.dimension // SHARE_KEPT)
@@ -152,31 +152,31 @@ def _running(manifest: Manifest) -> Iterator[None]:
 
 
 def _dimension(source: Path) -> int:
-    found = _json(source / "config.json").get("hidden_size")
-    if not isinstance(found, int) or not 0 < found <= 8192:  # noqa: PLR2004  # the schema's bound
+    dimension = _json(source / "config.json").get("hidden_size")
+    if not isinstance(dimension, int) or not 0 < dimension <= 8192:  # noqa: PLR2004  # the schema's bound
         raise ModelError(f"{source / 'config.json'} does not say hidden_size", hint=_HINT)
-    return found
+    return dimension
 
 
 def _window(source: Path) -> int:
-    said = _json(source / "sentence_bert_config.json").get("max_seq_length")
-    found = said or _json(source / "tokenizer_config.json").get("model_max_length")
-    return min(found, _WINDOW_MAX) if isinstance(found, int) and found > 8 else WINDOW_DEFAULT  # noqa: PLR2004
+    tokens = _json(source / "sentence_bert_config.json").get("max_seq_length")
+    window = tokens or _json(source / "tokenizer_config.json").get("model_max_length")
+    return min(window, _WINDOW_MAX) if isinstance(window, int) and window > 8 else WINDOW_DEFAULT  # noqa: PLR2004
 
 
 def _pooling(source: Path) -> str:
-    said = _json(source / "1_Pooling" / "config.json")
-    return "cls" if said.get("pooling_mode_cls_token") is True else "mean"
+    flags = _json(source / "1_Pooling" / "config.json")
+    return "cls" if flags.get("pooling_mode_cls_token") is True else "mean"
 
 
 def _json(path: Path) -> dict[str, Any]:
     """Return the object in *path*, empty without the file; ModelError for what is none."""
     try:
-        found = json.loads(path.read_bytes())
+        value = json.loads(path.read_bytes())
     except FileNotFoundError:
         return {}
     except ValueError as error:
         raise ModelError(f"{path} is damaged") from error
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise ModelError(f"{path} is damaged")
-    return found
+    return value

@@ -64,10 +64,10 @@ class _Pairs(ModelRequest[PairModel, list[float]]):
     def step(self, model: PairModel) -> bool:
         many = min(RERANK_BATCH_PAIRS, len(self._left))
         ats = [self._left.popleft() for _ in range(many)]
-        found = model.logits(self._query, [self._texts[at] for at in ats])
-        if len(found) != len(ats) or any(score - score != 0.0 for score in found):
+        logits = model.logits(self._query, [self._texts[at] for at in ats])
+        if len(logits) != len(ats) or any(score - score != 0.0 for score in logits):
             raise EmbeddingError("the re-ranker gave no number for a text")
-        self._scores.update(zip(ats, found, strict=True))
+        self._scores.update(zip(ats, logits, strict=True))
         return not self._left
 
     def result(self) -> list[float]:
@@ -93,8 +93,8 @@ class RerankerThread(ModelThread[PairModel]):
 
     @property
     def fingerprint(self) -> ModelFingerprint | None:
-        found = self._manifest()
-        return found.fingerprint if found else None
+        manifest = self._manifest()
+        return manifest.fingerprint if manifest else None
 
     async def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """Return one raw logit for each text, in order.
@@ -107,7 +107,7 @@ class RerankerThread(ModelThread[PairModel]):
         """
         if not texts:
             return []
-        self._found()
+        self._read_manifest()
         try:
             async with asyncio.timeout(self._answer_s if self.loaded else self._load_s):
                 return await self._ask(_Pairs(query, texts))

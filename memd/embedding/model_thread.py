@@ -148,20 +148,20 @@ class ModelThread(Generic[Model]):
     def _manifest(self) -> Manifest | None:
         """Return what is installed; None without a whole one. Compares no hashes, loads nothing."""
         try:
-            found = self._folder.read()
+            manifest = self._folder.read()
         except ModelError:
             return None
-        return found[0] if found else None
+        return manifest[0] if manifest else None
 
-    def _found(self) -> tuple[Manifest, Stamp]:
+    def _read_manifest(self) -> tuple[Manifest, Stamp]:
         """Return what is installed; raises DegradedError for nothing, ModelError for damage."""
         try:
-            found = self._folder.read()
+            installed = self._folder.read()
         except ModelError as error:
             raise self._damaged(error) from error
-        if found is None:
+        if installed is None:
             raise DegradedError(f"no {self._kind.name} is installed", hint=self._kind.hint)
-        return found
+        return installed
 
     async def _ask(self, request: ModelRequest[Model, Answer], *, bulk: bool = False) -> Answer:
         """Return the answer to *request*, which is never too large for an idle queue."""
@@ -250,7 +250,7 @@ class ModelThread(Generic[Model]):
 
     def _ready(self) -> Model:
         """Return the model, loaded now if it is not, or if the folder holds another one."""
-        manifest, stamp = self._found()
+        manifest, stamp = self._read_manifest()
         if self._model is None or self._stamp != stamp:
             self._model = None
             try:

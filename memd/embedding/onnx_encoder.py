@@ -77,11 +77,11 @@ class OnnxEncoder:
         """Return the model's own vectors, of length 1; EmbeddingError for another dimension."""
         import numpy as np
 
-        found = self._tokenizer.encode_batch([self._prefix + text for text in texts])
+        encodings = self._tokenizer.encode_batch([self._prefix + text for text in texts])
         given: dict[str, Any] = {
-            "input_ids": np.array([each.ids for each in found], dtype=np.int64),
-            "attention_mask": np.array([each.attention_mask for each in found], dtype=np.int64),
-            "token_type_ids": np.array([each.type_ids for each in found], dtype=np.int64),
+            "input_ids": np.array([each.ids for each in encodings], dtype=np.int64),
+            "attention_mask": np.array([each.attention_mask for each in encodings], dtype=np.int64),
+            "token_type_ids": np.array([each.type_ids for each in encodings], dtype=np.int64),
         }
         out = self._session.run(None, {name: given[name] for name in self._inputs & given.keys()})[
             0

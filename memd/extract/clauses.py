@@ -121,33 +121,33 @@ _ONE_OF = frozenset(("member_of",))
 _GROUP = re.compile(r"(?:team|department|group|squad|guild|company|organisation)s?$", re.IGNORECASE)
 
 
-def clause(said: str, times: Sequence[When], story: Story) -> Iterator[ClauseStatement]:
-    """Yield what *said*, a clause without its words of time, says at *times*."""
-    exception = _EXCEPTION.match(said)
+def clause(text: str, times: Sequence[When], story: Story) -> Iterator[ClauseStatement]:
+    """Yield what *text*, a clause without its words of time, says at *times*."""
+    exception = _EXCEPTION.match(text)
     if exception is None:
-        yield from _plainly(said, times, story)
+        yield from _plainly(text, times, story)
         return
     excepted = story.last or TEAM
-    rest = said[exception.end() :]
-    found = list(_plainly(rest, times, story))
-    only = name(rest, story.speaker) if not found else None
-    subject = found[0].subject if found else only
+    rest = text[exception.end() :]
+    statements = list(_plainly(rest, times, story))
+    only = name(rest, story.speaker) if not statements else None
+    subject = statements[0].subject if statements else only
     if subject and subject not in {excepted, TEAM}:
         story.subject = subject
         yield ClauseStatement(subject, "except_for", excepted)
-    yield from found
+    yield from statements
 
 
-def _plainly(said: str, times: Sequence[When], story: Story) -> Iterator[ClauseStatement]:
-    standard = list(_standard(said, times, story))
+def _plainly(text: str, times: Sequence[When], story: Story) -> Iterator[ClauseStatement]:
+    standard = list(_standard(text, times, story))
     if standard:
         yield from standard
         return
-    for match in SAID.finditer(said):
-        subject = _subject(said[: match.start()], match, story)
+    for match in SAID.finditer(text):
+        subject = _subject(text[: match.start()], match, story)
         if subject is not None:
-            rest = said[match.end() :].strip()
-            yield from _told(_Predicate(subject, match, rest, times, story))
+            rest = text[match.end() :].strip()
+            yield from _clauses(_Predicate(subject, match, rest, times, story))
             return
 
 
@@ -166,45 +166,45 @@ def _form(match: re.Match[str]) -> Verb:
     return FORMS[" ".join(match["verb"].casefold().split())]
 
 
-def _told(said: _Predicate) -> Iterator[ClauseStatement]:
-    subject, story = said.subject, said.story
-    if not _means_it(said):
+def _clauses(predicate: _Predicate) -> Iterator[ClauseStatement]:
+    subject, story = predicate.subject, predicate.story
+    if not _means_it(predicate):
         return
-    if said.verb.doing == "is":
-        found = _is(said)
+    if predicate.verb.doing == "is":
+        statements = _is(predicate)
     elif _HAS.match(subject) and name(subject, story.speaker) is None:
         return
-    elif said.verb.doing == "state":
-        found = _state(said)
-    elif said.negated:
+    elif predicate.verb.doing == "state":
+        statements = _state(predicate)
+    elif predicate.negated:
         return
     else:
-        found = _switch(said) if said.verb.doing == "switch" else _event(said)
-    for told in found:
-        if told.subject != told.object:
-            story.subject, story.last = subject, told.object
-            yield told
+        statements = _switch(predicate) if predicate.verb.doing == "switch" else _event(predicate)
+    for statement in statements:
+        if statement.subject != statement.object:
+            story.subject, story.last = subject, statement.object
+            yield statement
 
 
-def _means_it(said: _Predicate) -> bool:
-    match, verb = said.match, said.verb
+def _means_it(predicate: _Predicate) -> bool:
+    match, verb = predicate.match, predicate.verb
     modal = (match["modal"] or "").casefold()
     if modal in {"would", "could", "might", "had"}:
         return False
     if modal in {"will", "shall"} and not match["no"]:
-        return bool(said.times)
+        return bool(predicate.times)
     if verb.doing == "switch" and match["verb"].casefold() in {"switch", "migrate"}:
-        return bool(said.times)
+        return bool(predicate.times)
     if verb.tense == "past" and verb.doing == "is":
-        return bool(said.times)
-    return not (verb.tense == "past" and said.negated)
+        return bool(predicate.times)
+    return not (verb.tense == "past" and predicate.negated)
 
 
 # The kinds of verbs.
 
 
-def _standard(said: str, times: Sequence[When], story: Story) -> Iterator[ClauseStatement]:
-    match = _STANDARD.match(said) or _STANDARD_IS.match(said)
+def _standard(text: str, times: Sequence[When], story: Story) -> Iterator[ClauseStatement]:
+    match = _STANDARD.match(text) or _STANDARD_IS.match(text)
     thing = loosely(match["thing"]) if match else None
     if match is None or thing is None:
         return
@@ -218,31 +218,31 @@ def _standard(said: str, times: Sequence[When], story: Story) -> Iterator[Clause
     yield ClauseStatement(subject, "standardises_on", thing, negated, purpose, *span)
 
 
-def _state(said: _Predicate) -> Iterator[ClauseStatement]:
-    subject, verb, story = said.subject, said.verb, said.story
-    span = _lasting(said.times)
+def _state(predicate: _Predicate) -> Iterator[ClauseStatement]:
+    subject, verb, story = predicate.subject, predicate.verb, predicate.story
+    span = _lasting(predicate.times)
     if verb.tense == "past" and span == _Span():
         if story.now_us is None:
             return
         span = _Span(None, story.now_us)
-    behind = _objects(said.rest, loose=verb.relation in _LOOSE)
+    behind = _objects(predicate.rest, loose=verb.relation in _LOOSE)
     for thing in behind.things:
         if not _can_be(verb, thing):
             continue
         one, other = (thing, subject) if verb.turned else (subject, thing)
-        yield ClauseStatement(one, verb.relation, other, said.negated, behind.qualifier, *span)
+        yield ClauseStatement(one, verb.relation, other, predicate.negated, behind.qualifier, *span)
         if verb.relation == "uses":
             story.using, story.until_us = thing, span.to_us
-    for thing in behind.ruled_out if not said.negated else ():
+    for thing in behind.ruled_out if not predicate.negated else ():
         yield ClauseStatement(subject, verb.relation, thing, True, behind.qualifier, *span)
 
 
-def _event(said: _Predicate) -> Iterator[ClauseStatement]:
-    subject, verb = said.subject, said.verb
-    moment = _moment(said.times)
-    behind = _objects(said.rest, loose=verb.relation in _LOOSE)
+def _event(predicate: _Predicate) -> Iterator[ClauseStatement]:
+    subject, verb = predicate.subject, predicate.verb
+    moment = _moment(predicate.times)
+    behind = _objects(predicate.rest, loose=verb.relation in _LOOSE)
     if verb.relation == "replaces" and behind.instead and behind.things:
-        when = moment or said.story.now_us
+        when = moment or predicate.story.now_us
         yield from _changed(subject, behind.things[0], behind.instead, when)
         return
     stops = verb.doing == "stop"
@@ -260,15 +260,15 @@ def _can_be(verb: Verb, thing: str) -> bool:
     )
 
 
-def _switch(said: _Predicate) -> Iterator[ClauseStatement]:
-    subject, story = said.subject, said.story
-    way = _TO_FROM.match(said.rest) or _TO.match(said.rest)
+def _switch(predicate: _Predicate) -> Iterator[ClauseStatement]:
+    subject, story = predicate.subject, predicate.story
+    way = _TO_FROM.match(predicate.rest) or _TO.match(predicate.rest)
     if way is None:
         return
     new = _objects(way["new"], loose=False)
     old = _objects(way["old"] or "", loose=True).things
-    moved = said.match["verb"].casefold().split()[-1] in {"moved", "changed"}
-    moment = _moment(said.times) or story.until_us or story.now_us
+    moved = predicate.match["verb"].casefold().split()[-1] in {"moved", "changed"}
+    moment = _moment(predicate.times) or story.until_us or story.now_us
     if not new.things:
         return
     if moved and subject != TEAM and not _GROUP.search(subject):
@@ -295,12 +295,17 @@ def _changed(
     yield ClauseStatement(new, "replaces", old, qualifier=qualifier, from_us=moment)
 
 
-def _is(said: _Predicate) -> Iterator[ClauseStatement]:
+def _is(predicate: _Predicate) -> Iterator[ClauseStatement]:
     """Yield who is in which role, what is of which kind, and "the owner of X is Y"."""
-    subject, rest, negated, span = said.subject, said.rest, said.negated, _lasting(said.times)
+    subject, rest, negated, span = (
+        predicate.subject,
+        predicate.rest,
+        predicate.negated,
+        _lasting(predicate.times),
+    )
     attribute = _HAS.match(subject)
     if attribute is not None:
-        yield from _attribute(attribute, said)
+        yield from _attribute(attribute, predicate)
         return
     kind = _A.match(rest)
     if kind is not None:
@@ -319,15 +324,15 @@ def _is(said: _Predicate) -> Iterator[ClauseStatement]:
         yield ClauseStatement(subject, "is", who, negated, behind.qualifier, *span)
 
 
-def _attribute(match: re.Match[str], said: _Predicate) -> Iterator[ClauseStatement]:
+def _attribute(match: re.Match[str], predicate: _Predicate) -> Iterator[ClauseStatement]:
     verb = FIELDS.get((match["key"] or match["own"]).casefold())
     whose = name(match["of"] or match["whose"])
-    things = _objects(said.rest, loose=False).things
+    things = _objects(predicate.rest, loose=False).things
     if verb is None or whose is None or not things:
         return
     one, other = (things[0], whose) if verb.turned else (whose, things[0])
-    span = _lasting(said.times)
-    yield ClauseStatement(one, verb.relation, other, said.negated, None, *span)
+    span = _lasting(predicate.times)
+    yield ClauseStatement(one, verb.relation, other, predicate.negated, None, *span)
 
 
 # What stands behind a verb.
@@ -338,19 +343,19 @@ def _objects(rest: str, *, loose: bool) -> _Objects:
     take = loosely if loose else name
     pieces = list(_pieces(rest))
     things: list[str] = []
-    found = _Objects()
+    objects = _Objects()
     for place, (word, piece) in enumerate(pieces):
         if word in _CONDITION:
             return _Objects()
         if place == 0 or (word == "," and things):
             things += _listed(piece, take if place == 0 else name)
         elif word in _OUT:
-            found = replace(found, ruled_out=(*found.ruled_out, *_listed(piece, take)))
-        elif word in _SCOPE and found.qualifier is None:
-            found = replace(found, qualifier=loosely(piece))
+            objects = replace(objects, ruled_out=(*objects.ruled_out, *_listed(piece, take)))
+        elif word in _SCOPE and objects.qualifier is None:
+            objects = replace(objects, qualifier=loosely(piece))
         elif word == "with" and things:
-            found = replace(found, instead=name(piece))
-    return replace(found, things=tuple(things[:OBJECTS_MAX]))
+            objects = replace(objects, instead=name(piece))
+    return replace(objects, things=tuple(things[:OBJECTS_MAX]))
 
 
 def _pieces(rest: str) -> Iterator[tuple[str, str]]:
@@ -368,8 +373,8 @@ def _listed(piece: str, take: object) -> list[str]:
     whole = take(piece) if not _AND.search(piece) else name(piece) if '"' in piece else None
     if whole is not None:
         return [whole]
-    found = [take(part) for part in _AND.split(piece.removeprefix("and ").removeprefix("both "))]
-    return [one for one in found if one is not None] if all(found) else []
+    things = [take(part) for part in _AND.split(piece.removeprefix("and ").removeprefix("both "))]
+    return [one for one in things if one is not None] if all(things) else []
 
 
 # When.

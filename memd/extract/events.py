@@ -137,7 +137,7 @@ def events(text: str) -> tuple[Event, ...]:
     """
     if _FIRST.isdisjoint(_WORD.findall(text.casefold())):
         return ()  # most texts name none, and this is soon known
-    found = []
+    events_read = []
     for language in _LANGUAGES:
         for match in _spoken(language).finditer(text):
             words = _WORD.findall(match["words"])
@@ -147,8 +147,8 @@ def events(text: str) -> tuple[Event, ...]:
                 words = [word for word in words if len(word) > _SHORT or not word.islower()]
             if 0 < len(words) <= WORDS_MAX:
                 side = next(side for side in Side if match[side])
-                found.append(Event(side, tuple(words)))
-    return tuple(dict.fromkeys(found))
+                events_read.append(Event(side, tuple(words)))
+    return tuple(dict.fromkeys(events_read))
 
 
 def _with_noun(words: list[str]) -> list[str]:

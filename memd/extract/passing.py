@@ -84,13 +84,13 @@ def passing(text: str, *, by_assistant: bool = False) -> Passing | None:
         return None
     if _TYPED.match(text):
         return Passing.REQUEST
-    found: set[Passing] = set()
+    kinds: set[Passing] = set()
     for sentence in sentences(_FENCED.sub("\n", text).translate(_APOSTROPHES)):
         act = _act(sentence, by_assistant=by_assistant)
         if act is None:
             return None
-        found.add(act)
-    return _first(found)
+        kinds.add(act)
+    return _first(kinds)
 
 
 def _act(sentence: str, *, by_assistant: bool) -> Passing | None:
@@ -126,13 +126,13 @@ def _of_clauses(text: str, *, is_asked: bool) -> Passing | None:
     if not is_asked and _NAMED.search(text):
         return None
     clauses = [clause for part in _CLAUSE.split(text) if (clause := _without_lead(part.strip()))]
-    found: set[Passing] = set()
+    kinds: set[Passing] = set()
     names = 0
     for place, clause in enumerate(clauses):
         does = _does(clause, is_asked=is_asked)
-        begun = bool(found - {Passing.ACKNOWLEDGEMENT})
+        begun = bool(kinds - {Passing.ACKNOWLEDGEMENT})
         if does is not None:
-            found.add(does)
+            kinds.add(does)
         elif _states(clause, begun=begun) or not (begun or is_asked or CONDITIONS.match(clause)):
             is_name = place == 0 and len(_WORD.findall(clause)) <= _CALLED_WORDS_MAX
             is_asking = is_asked and not begun and place == len(clauses) - 1
@@ -140,14 +140,14 @@ def _of_clauses(text: str, *, is_asked: bool) -> Passing | None:
                 return None
             names += 1
     if is_asked:
-        return _first(found - {Passing.ACKNOWLEDGEMENT}) or Passing.QUESTION
-    if names and found == {Passing.ACKNOWLEDGEMENT}:
+        return _first(kinds - {Passing.ACKNOWLEDGEMENT}) or Passing.QUESTION
+    if names and kinds == {Passing.ACKNOWLEDGEMENT}:
         return None  # "Berlin, thanks!" answers
-    return _first(found)
+    return _first(kinds)
 
 
-def _first(found: set[Passing]) -> Passing | None:
-    return next((act for act in _RANK if act in found), None)
+def _first(kinds: set[Passing]) -> Passing | None:
+    return next((act for act in _RANK if act in kinds), None)
 
 
 def _does(clause: str, *, is_asked: bool) -> Passing | None:
@@ -155,8 +155,8 @@ def _does(clause: str, *, is_asked: bool) -> Passing | None:
     if ACKNOWLEDGES.fullmatch(clause):
         return Passing.ACKNOWLEDGEMENT
     if order := ORDERS_NOW.match(clause) or ORDERS_ELSEWHERE.match(clause):
-        told = FINITE.search(clause, order.end())
-        is_told = told and not SUBORDINATES.search(clause, order.start(), told.start())
+        verb = FINITE.search(clause, order.end())
+        is_told = verb and not SUBORDINATES.search(clause, order.start(), verb.start())
         return None if is_told else Passing.REQUEST
     is_question = is_asked and not OWN.match(clause) and ASKS.match(clause)
     return Passing.QUESTION if is_question or ASKS_PLAINLY.match(clause) else None

@@ -60,14 +60,14 @@ def periods(text: str, now_us: int, zone: tzinfo | None = None) -> tuple[Period,
         return ()  # most texts name no time, and this is soon known
     now = from_us(now_us).astimezone(zone).replace(tzinfo=None)
     reading = Text(text, split(text), now, zone)
-    found: list[Period] = []
+    result: list[Period] = []
     place = 0
     while place < len(reading.words):
         period, after = _read(reading, place)
         if period is not None:
-            found.append(period)
+            result.append(period)
         place = max(after, place + 1)
-    return tuple(found)
+    return tuple(result)
 
 
 def limit(text: str, now_us: int, zone: tzinfo | None = None) -> datetime | None:
@@ -80,11 +80,11 @@ def limit(text: str, now_us: int, zone: tzinfo | None = None) -> datetime | None
     if len(text) > _LIMIT_CHARS_MAX:
         return None
     for whole in (text, f"in {text}"):
-        found = periods(whole, now_us, zone)
-        if len(found) == 1 and not found[0].bounds:
-            rest = f"{whole[: found[0].start]} {whole[found[0].end :]}"
+        spans = periods(whole, now_us, zone)
+        if len(spans) == 1 and not spans[0].bounds:
+            rest = f"{whole[: spans[0].start]} {whole[spans[0].end :]}"
             if {each.word for each in split(rest)} <= AROUND:
-                return from_us(found[0].limit_us)
+                return from_us(spans[0].limit_us)
     return None
 
 

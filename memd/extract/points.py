@@ -115,9 +115,9 @@ def _compound(single: Sequence[DateWord], place: int) -> tuple[Sequence[DateWord
 def point(text: Text, place: int) -> Point | None:
     """Return the time that begins with the word at *place*, None where none does."""
     for read in (ago, _numbers, _named_day, _shifted, _month, _weekday, _season, _year):
-        found = read(text, place)
-        if found is not None:
-            return found
+        point_read = read(text, place)
+        if point_read is not None:
+            return point_read
     return None
 
 
@@ -211,10 +211,10 @@ def _shifted(text: Text, place: int) -> Point | None:
         at = place
     if shift is None:
         return None
-    found = _shifted_noun(text, text.at(at), shift)
-    if found is None or text.at(after) == "of":
+    moment = _shifted_noun(text, text.at(at), shift)
+    if moment is None or text.at(after) == "of":
         return None
-    point = Point(found, place, after)
+    point = Point(moment, place, after)
     return _with_part(text, point) if text.at(at) in words.WEEKDAYS else point
 
 
@@ -296,8 +296,8 @@ def _season(text: Text, place: int) -> Point | None:
     year = _year_number(text, place + 1)
     if year is None and leads[leads[0] in _FILLERS - words.SEASON_LEADS] not in words.SEASON_LEADS:
         return None
-    found = stretches.season(text.now, number, year, None)
-    return Point(found, place, place + (1 if year is None else 2))
+    point_in = stretches.season(text.now, number, year, None)
+    return Point(point_in, place, place + (1 if year is None else 2))
 
 
 def _year(text: Text, place: int) -> Point | None:

@@ -68,11 +68,11 @@ def statements(
     explicit = list(triples(text))
     taken = {(one.start, one.end) for one in explicit}
     spoken = (one for one in _prose(text, now_us, speaker) if _apart(one, taken))
-    found: dict[object, ExtractedStatement] = {}
+    statements_by: dict[object, ExtractedStatement] = {}
     for one in sorted(chain(explicit, spoken), key=lambda one: (one.start, one.end)):
         if _sound(one):
-            found.setdefault(_same(one), one)
-    return tuple(found.values())[:STATEMENTS_MAX]
+            statements_by.setdefault(_same(one), one)
+    return tuple(statements_by.values())[:STATEMENTS_MAX]
 
 
 def covers(text: str, spans: Iterable[tuple[int, int]]) -> bool:
@@ -96,17 +96,17 @@ def things(text: str) -> tuple[str, ...]:
     ('the data team', 'Litestar')
     """
     words = [match.span() for match in re.finditer(r"\[\[[^\]]+\]\]|[^\s?!,;()]+", text)]
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     at = 0
     while at < len(words):
         for length in range(min(5, len(words) - at), 0, -1):
             thing = name(text[words[at][0] : words[at + length - 1][1]])
             if thing is not None and not any(map(SAID.fullmatch, thing.split())):
-                found.setdefault(folded(thing), thing)
+                names.setdefault(folded(thing), thing)
                 at += length - 1
                 break
         at += 1
-    return tuple(sorted(found.values(), key=len, reverse=True))
+    return tuple(sorted(names.values(), key=len, reverse=True))
 
 
 def _sound(one: ExtractedStatement) -> bool:
@@ -148,35 +148,35 @@ def _prose(text: str, now_us: int | None, speaker: str | None) -> Iterator[Extra
         if end - start > _SENTENCE_CHARS_MAX or _DOUBT.search(sentence):
             continue
         story.subject = story.using = story.until_us = None
-        found = times(sentence, now_us)
-        bare = _without(sentence.rstrip(".!; "), found)
+        times_in = times(sentence, now_us)
+        bare = _without(sentence.rstrip(".!; "), times_in)
         clauses = list(_clauses(bare))
         for place, (begin, close) in enumerate(clauses):
             after = clauses[place + 1][0] if place + 1 < len(clauses) else len(sentence)
-            inside = [one for one in found if begin <= one.start < after]
+            inside = [one for one in times_in if begin <= one.start < after]
             lead = _LEAD.match(bare[begin:close])
             first = begin + (lead.end() if lead else 0)
             stop = max([close, *(one.end for one in inside)])
-            for told in clause(bare[first:close].strip(" ,"), inside, story):
-                yield _said(told, start + begin, start + max(stop, begin + 1))
+            for statement in clause(bare[first:close].strip(" ,"), inside, story):
+                yield _statement(statement, start + begin, start + max(stop, begin + 1))
 
 
-def _said(told: ClauseStatement, start: int, end: int) -> ExtractedStatement:
+def _statement(clause_statement: ClauseStatement, start: int, end: int) -> ExtractedStatement:
     return ExtractedStatement(
-        told.subject,
-        told.relation,
-        told.object,
+        clause_statement.subject,
+        clause_statement.relation,
+        clause_statement.object,
         start,
         end,
-        told.negated,
-        told.qualifier,
-        told.from_us,
-        told.to_us,
+        clause_statement.negated,
+        clause_statement.qualifier,
+        clause_statement.from_us,
+        clause_statement.to_us,
     )
 
 
-def _without(sentence: str, found: tuple[When, ...]) -> str:
-    for one in found:
+def _without(sentence: str, times_: tuple[When, ...]) -> str:
+    for one in times_:
         sentence = sentence[: one.start] + " " * (one.end - one.start) + sentence[one.end :]
     return sentence
 
@@ -249,10 +249,10 @@ def triples(text: str) -> Iterator[ExtractedStatement]:
         if field is not None and field["key"].casefold() in _SUBJECTS:
             heading = field["value"].strip().removesuffix(".")[:CHARS_MAX]
             continue
-        found = list(_explicit(line)) or list(_field(field, heading)) or list(_links(line, heading))
+        rows = list(_explicit(line)) or list(_field(field, heading)) or list(_links(line, heading))
         start = match.start() + len(line) - len(line.lstrip())
         end = match.start() + len(line.rstrip())
-        for one in found:
+        for one in rows:
             if one[0] != one[2] and end > start:
                 yield ExtractedStatement(one[0], one[1], one[2], start, end, qualifier=one[3])
 

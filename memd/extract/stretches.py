@@ -155,8 +155,10 @@ def season(now: datetime, number: int, of_year: int | None, shift: int | None) -
         return _season(number, past - running)
     if shift == 1:
         return _season(number, past + 1)
-    found = _season(number, past)
-    return found if shift == 0 and running else found._replace(other=_season(number, past + 1)[:2])
+    period = _season(number, past)
+    return (
+        period if shift == 0 and running else period._replace(other=_season(number, past + 1)[:2])
+    )
 
 
 def earlier(stretch: Stretch) -> Stretch:

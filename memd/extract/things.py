@@ -83,8 +83,8 @@ def unwrapped(text: str) -> str | None:
     match = _WRAPPED.fullmatch(text.strip())
     if match is None:
         return None
-    found = next(group for group in match.groups() if group is not None).strip()
-    return found or None
+    inner = next(group for group in match.groups() if group is not None).strip()
+    return inner or None
 
 
 def name(text: str, speaker: str | None = None) -> str | None:
@@ -113,9 +113,9 @@ def loosely(text: str) -> str | None:
     >>> loosely("2 approvals"), loosely("postgres"), loosely("them"), loosely("a bit more")
     ('2 approvals', 'postgres', None, None)
     """
-    found = name(text)
-    if found is not None:
-        return None if found == TEAM else found
+    label = name(text)
+    if label is not None:
+        return None if label == TEAM else label
     text = re.sub(r"^(?:an?|its|their|his|her)\s+", "", text.strip(" ,:;()").removesuffix("."))
     words = text.split()
     if not 1 <= len(words) <= _LOOSE_WORDS_MAX or len(text) > CHARS_MAX:

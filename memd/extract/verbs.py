@@ -145,5 +145,5 @@ def relation(words: str) -> Verb | None:
     name = plain.replace(" ", "_")
     if name in RELATIONS:
         return Verb(name)
-    found = FORMS.get(plain)
-    return found if found and found.doing in {"state", "is"} else None
+    form = FORMS.get(plain)
+    return form if form and form.doing in {"state", "is"} else None

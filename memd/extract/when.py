@@ -86,16 +86,16 @@ def times(sentence: str, now_us: int | None = None) -> tuple[When, ...]:
     >>> [(one.from_us, one.to_us is None) for one in times("since 1970-13", None)]
     []
     """
-    found = (_read(match, now_us) for match in _spoken().finditer(sentence))
-    return tuple(one for one in found if one is not None)
+    moments = (_read(match, now_us) for match in _spoken().finditer(sentence))
+    return tuple(one for one in moments if one is not None)
 
 
 def _read(match: re.Match[str], now_us: int | None) -> When | None:
     start, end = match.span()
     if match["first"]:
         return _stretch(match, now_us)
-    said = match["opening"] or match["closing"] or match["unit"] or match["adverb"]
-    unit = _unit(said, now_us)
+    word = match["opening"] or match["closing"] or match["unit"] or match["adverb"]
+    unit = _unit(word, now_us)
     if unit is None:
         return None
     if match["opening"]:
@@ -121,9 +121,9 @@ def _stretch(match: re.Match[str], now_us: int | None) -> When | None:
     return When(*match.span(), first.begin, close)
 
 
-def _unit(said: str, now_us: int | None) -> _Unit | None:
-    """Return the day, month, quarter or year that *said* names, None when there is none."""
-    text = " ".join(said.casefold().split())
+def _unit(word: str, now_us: int | None) -> _Unit | None:
+    """Return the day, month, quarter or year that *word* names, None when there is none."""
+    text = " ".join(word.casefold().split())
     try:
         return _relative(text, now_us) if _is_relative(text) else _absolute(text)
     except (ValueError, OverflowError):  # the thirtieth of February

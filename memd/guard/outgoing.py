@@ -86,8 +86,8 @@ def outgoing_entry(entry: MemoryEntry) -> MemoryEntry:
         left["speaker"] = outgoing(entry.speaker)
     if metadata.source is not None or metadata.tags:
         source = None if metadata.source is None else outgoing(metadata.source)
-        told = {"source": source, "tags": distinct(tuple(map(outgoing, metadata.tags)))}
-        left["metadata"] = metadata.model_copy(update=told)
+        fields = {"source": source, "tags": distinct(tuple(map(outgoing, metadata.tags)))}
+        left["metadata"] = metadata.model_copy(update=fields)
     changed = {name: value for name, value in left.items() if value != getattr(entry, name)}
     return entry.model_copy(update=changed) if changed else entry
 

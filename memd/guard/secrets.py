@@ -54,7 +54,7 @@ class Screening(NamedTuple):
         return _flags(self.text)
 
 
-class _Found(NamedTuple):
+class _Finding(NamedTuple):
     start: int
     end: int
     kind: str
@@ -105,18 +105,18 @@ def screen(text: str) -> Screening:
     kinds: list[str] = []
     whole = iter(_WHOLE)
     for number in range(ROUNDS_MAX + len(_WHOLE) + 1):
-        found = _all(text)
-        if not found:
+        matches = _all(text)
+        if not matches:
             _note(text)
             break
-        kinds += [one.kind for one in found]
+        kinds += [one.kind for one in matches]
         # What ran on behind a key is a word of its own now, and may be the next key.
-        if number >= ROUNDS_MAX or (number and len(found) > _FREED_MAX):
+        if number >= ROUNDS_MAX or (number and len(matches) > _FREED_MAX):
             ends = next(whole, None)
             if ends is None:
-                return Screening(Screened(_replaced(text, [_all_of(text, found)])), _once(kinds))
-            found = _apart([_until(one, text, ends) for one in found])
-        text = _replaced(text, found)
+                return Screening(Screened(_replaced(text, [_all_of(text, matches)])), _once(kinds))
+            matches = _apart([_until(one, text, ends) for one in matches])
+        text = _replaced(text, matches)
     return Screening(Screened(text), _once(kinds))
 
 
@@ -124,14 +124,14 @@ def _once(kinds: list[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(kinds))
 
 
-def _until(one: _Found, text: str, ends: re.Pattern[str]) -> _Found:
+def _until(one: _Finding, text: str, ends: re.Pattern[str]) -> _Finding:
     end = ends.search(text, one.end)
     return one._replace(end=end.start() if end else len(text))
 
 
-def _all_of(text: str, found: list[_Found]) -> _Found:
+def _all_of(text: str, matches: list[_Finding]) -> _Finding:
     """Return the text as one stretch: nobody writes what comes this far."""
-    return found[0]._replace(start=0, end=len(text), secret=text)
+    return matches[0]._replace(start=0, end=len(text), secret=text)
 
 
 # A long text is screened as it comes in, and again whenever it leaves, then often where
@@ -174,7 +174,7 @@ def screened_name(text: str) -> str:
 # Where secrets are.
 
 
-def _all(text: str) -> list[_Found]:
+def _all(text: str) -> list[_Finding]:
     """Return the secrets of *text* in order, without overlaps."""
     # A table of bytes tells in a tenth of the time that a pattern takes; what is left are
     # whole characters, as the bytes of all others are above those of the table.
@@ -187,10 +187,10 @@ def _all(text: str) -> list[_Found]:
     return _apart(list(_mapped(bare, chain(_in_lines(bare.text), _wrapped(bare.text)))))
 
 
-def _apart(found: list[_Found]) -> list[_Found]:
+def _apart(matches: list[_Finding]) -> list[_Finding]:
     """Join what overlaps: the longer stretch wins, and takes in what it meets."""
-    kept: list[_Found] = []
-    for one in sorted(found, key=lambda one: (one.start, -one.end)):
+    kept: list[_Finding] = []
+    for one in sorted(matches, key=lambda one: (one.start, -one.end)):
         if kept and one.start < kept[-1].end:
             last = kept[-1]
             kept[-1] = last._replace(
@@ -202,20 +202,20 @@ def _apart(found: list[_Found]) -> list[_Found]:
     return kept
 
 
-def _in_lines(text: str) -> Iterator[_Found]:
+def _in_lines(text: str) -> Iterator[_Finding]:
     if not shows(ANY, text):
         return
     for match in detector().find(text):
         yield from _of(match, text)
     for number in CARDS.finditer(text) if shows(NUMBER, text) else ():
-        for found in _judged(CARD, text, *number.span()):
+        for finding in _judged(CARD, text, *number.span()):
             if is_said_to_be_a_card(text, *number.span()):
-                yield found
+                yield finding
     if shows(ACCOUNT, text):
         yield from _accounts(text)
 
 
-def _of(match: Match, text: str) -> Iterator[_Found]:
+def _of(match: Match, text: str) -> Iterator[_Finding]:
     start = match.secret_start
     # A key that continues a word is part of a longer name.
     if start == match.start and start and text[start].isalnum() and text[start - 1].isalnum():
@@ -224,25 +224,25 @@ def _of(match: Match, text: str) -> Iterator[_Found]:
         yield from _judged(match.shape, text, start, match.end)
 
 
-def _judged(shape: SecretShape, text: str, start: int, end: int) -> Iterator[_Found]:
+def _judged(shape: SecretShape, text: str, start: int, end: int) -> Iterator[_Finding]:
     secret = "".join(text[start:end].split())
     if secret.startswith("[secret:") and _PLACEHOLDER.fullmatch(secret):
         return  # a rule takes whatever stands behind its word for the secret
     if secret not in EXAMPLES and shape.check(secret):
-        yield _Found(start, end, shape.kind, secret)
+        yield _Finding(start, end, shape.kind, secret)
 
 
-def _accounts(text: str) -> Iterator[_Found]:
+def _accounts(text: str) -> Iterator[_Finding]:
     """Yield account numbers; a capital word after one is not a part of it."""
     for match in IBANS.finditer(text):
         start, end = match.span()
         while end > start and not IBAN.check(text[start:end]):
             end = max(text.rfind(" ", start, end), start)
         if end > start:
-            yield _Found(start, end, IBAN.kind, text[start:end].replace(" ", ""))
+            yield _Finding(start, end, IBAN.kind, text[start:end].replace(" ", ""))
 
 
-def _wrapped(text: str) -> Iterator[_Found]:
+def _wrapped(text: str) -> Iterator[_Finding]:
     """Yield the keys whose lines were broken in the middle."""
     if "\n" not in text:
         return
@@ -319,22 +319,22 @@ def _without(text: str, gaps: re.Pattern[str]) -> _Bare:
     return _Bare("".join(pieces), starts, shifts)
 
 
-def _mapped(bare: _Bare, found: Iterator[_Found]) -> Iterator[_Found]:
-    for one in found:
+def _mapped(bare: _Bare, matches: Iterator[_Finding]) -> Iterator[_Finding]:
+    for one in matches:
         yield one._replace(start=bare.original(one.start), end=bare.original(one.end - 1) + 1)
 
 
 # What stands there afterwards, and what is only remarked on.
 
 
-def _replaced(text: str, found: list[_Found]) -> str:
+def _replaced(text: str, matches: list[_Finding]) -> str:
     used: dict[str, int] = {}
     for kind, number in _PLACEHOLDER.findall(text):
         used[kind] = max(used.get(kind, 0), int(number))
     numbers: dict[tuple[str, str], int] = {}
     pieces: list[str] = []
     at = 0
-    for one in found:
+    for one in matches:
         key = (one.kind, one.secret)
         if key not in numbers:
             used[one.kind] = numbers[key] = used.get(one.kind, 0) + 1

@@ -88,38 +88,38 @@ def suspicion(text: str) -> Suspicion:
     plain = text.isascii()
     seen = (_folded(text) if not plain else text.lower()).replace("\u2019", "'")
     seen = _WIDE.sub(r"\1\2", seen)
-    found = _shaped(SHAPES, seen)
+    signs = _shaped(SHAPES, seen)
     if not plain:
-        found = found.joined(_shaped(LANGUAGES, _WIDE.sub(r"\1\2", _unfolded(text))))
+        signs = signs.joined(_shaped(LANGUAGES, _WIDE.sub(r"\1\2", _unfolded(text))))
         if SMUGGLED.search(text):
-            found = found.joined(_only(Flag.HIDDEN))
+            signs = signs.joined(_only(Flag.HIDDEN))
     elif any(hint in seen for hint in _PLAIN_HINTS):
-        found = found.joined(_shaped(LANGUAGES, seen))
+        signs = signs.joined(_shaped(LANGUAGES, seen))
     for disguised in _disguised(seen):
-        found = found.joined(_shaped(_ORDERS, disguised))
-    return found.joined(_only(Flag.STUFFING)) if _is_stuffed(seen) else found
+        signs = signs.joined(_shaped(_ORDERS, disguised))
+    return signs.joined(_only(Flag.STUFFING)) if _is_stuffed(seen) else signs
 
 
 def of_pieces(pieces: Sequence[str]) -> list[Suspicion]:
     """Return what each of a text's pieces looks like; what spans a seam counts for both."""
-    found = [suspicion(piece) for piece in pieces]
+    results = [suspicion(piece) for piece in pieces]
     for place in range(1, len(pieces)):
         seam = f"{pieces[place - 1][-SEAM_CHARS:]} {pieces[place][:SEAM_CHARS]}"
         across = suspicion(seam)
-        known = found[place - 1].flags | found[place].flags
+        known = results[place - 1].flags | results[place].flags
         if not across.flags <= known:
-            found[place - 1] = found[place - 1].joined(across)
-            found[place] = found[place].joined(across)
-    return found
+            results[place - 1] = results[place - 1].joined(across)
+            results[place] = results[place].joined(across)
+    return results
 
 
 def of_fields(fields: Iterable[str | None]) -> Suspicion:
     """Return what the texts beside a text look like together: speaker, caption, names, tags."""
-    found = NOTHING
+    total = NOTHING
     for field in fields:
         if field is not None and len(field) >= _FIELD_CHARS_MIN:
-            found = found.joined(_of_name(field.replace("-", " ").replace("_", " ")))
-    return found
+            total = total.joined(_of_name(field.replace("-", " ").replace("_", " ")))
+    return total
 
 
 @lru_cache(maxsize=256)

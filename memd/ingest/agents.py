@@ -47,18 +47,18 @@ class Agents:
         What a call has set stays, but for what the file names. Nothing is written when
         the file says what it said at the last start.
         """
-        told = {name: _columns(config) for name, config in self.file.items()}
-        if told == await self.db.read(agents.from_file):
+        columns = {name: _columns(config) for name, config in self.file.items()}
+        if columns == await self.db.read(agents.from_file):
             return
 
         def work(conn: Writing) -> None:
             before = agents.from_file(conn)
-            for name in sorted(before.keys() | told.keys()):
+            for name in sorted(before.keys() | columns.keys()):
                 row = agents.find(conn, name) or AgentRow(name, None, None, {})
-                new = _merged(row, before.get(name, {}), told.get(name, {}))
+                new = _merged(row, before.get(name, {}), columns.get(name, {}))
                 if new != row:
                     agents.configure(conn, names.agent(conn, name, self.clock.now_us()), new)
-            agents.note_file(conn, told)
+            agents.note_file(conn, columns)
 
         await self.db.write(_CALLER, work)
 
@@ -75,11 +75,11 @@ class Agents:
     async def origins(self, agent_id: str) -> dict[str, SaidBy]:
         """Return for each field who says it: the file, a call, or nobody (the default)."""
         config = self.file.get(agent_id)
-        said = config.model_fields_set if config is not None else set()
+        fields = config.model_fields_set if config is not None else set()
         row = await self.db.read(agents.find, agent_id)
         called = set() if row is None else {_FIELDS[n] for n in _FIELDS if getattr(row, n)}
         return {
-            name: "file" if name in said else "call" if name in called else "default"
+            name: "file" if name in fields else "call" if name in called else "default"
             for name in _FIELDS.values()
         }
 
@@ -164,7 +164,7 @@ def _columns(config: MemoryConfig) -> dict[str, Any]:
     return {column: whole[column] for column in whole if _FIELDS[column] in config.model_fields_set}
 
 
-def _merged(row: AgentRow, before: Mapping[str, Any], told: Mapping[str, Any]) -> AgentRow:
+def _merged(row: AgentRow, before: Mapping[str, Any], columns: Mapping[str, Any]) -> AgentRow:
     """Return *row* with what the file tells, and without what only it told *before*."""
     empty = AgentRow(row.agent_id, None, None, {})
     new = row._replace(
@@ -174,7 +174,7 @@ def _merged(row: AgentRow, before: Mapping[str, Any], told: Mapping[str, Any]) -
             if getattr(row, column) == value
         }
     )
-    new = new._replace(**told)
+    new = new._replace(**columns)
     if new.level == MemoryLevel.NONE:  # what keeps nothing keeps nothing for a time
         new = new._replace(retention_days=None, retention_overrides={})
     return new if new.level is None else new._replace(level=MemoryLevel(new.level))

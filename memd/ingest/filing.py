@@ -143,5 +143,5 @@ def _model(conn: Writing, arrival: Arrival) -> int | None:
     return live.model_key
 
 
-def _name(said: str | None) -> str | None:
-    return None if said is None else screened_name(said)
+def _name(text: str | None) -> str | None:
+    return None if text is None else screened_name(text)

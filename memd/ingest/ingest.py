@@ -105,10 +105,10 @@ class Ingest:
         known = await known_words(self.db, caller, request)
         if known is not None:
             request = without_fences(request)
-        found = await self._drafts(request)
+        drafted = await self._drafts(request)
         if known:
-            found = await self.work.weighed(len(request.text), apart, found, known)
-        arrival = await self._arrival(caller, request, found)
+            drafted = await self.work.weighed(len(request.text), apart, drafted, known)
+        arrival = await self._arrival(caller, request, drafted)
         receipt = await self._kept(caller, [arrival], lambda done: done[0], Receipt)
         self._after(caller, [receipt])
         return receipt
@@ -200,8 +200,8 @@ class Ingest:
             origin=request.origin,
         )
         with _named(content="text"):
-            found = await self._drafts(as_ingested, whole=True)
-            return await self._arrival(caller, as_ingested, found, gated=False)
+            drafted = await self._drafts(as_ingested, whole=True)
+            return await self._arrival(caller, as_ingested, drafted, gated=False)
 
     async def was_done(self, caller: Caller) -> bool:
         """Return whether this very request was done before, under its key (SPEC D7).
@@ -230,8 +230,8 @@ class Ingest:
         assert agent_key is not None
 
         def read(conn: Reading) -> MemoryEntry | None:
-            found = memories.by_id(conn, agent_key, memory_id)
-            return None if found is None else outgoing_entry(found.entry())
+            row = memories.by_id(conn, agent_key, memory_id)
+            return None if row is None else outgoing_entry(row.entry())
 
         entry = await self.db.read(read)
         if entry is None:
@@ -299,33 +299,33 @@ class Ingest:
             if progress is not None:
                 progress(done, len(items))
             part = items[done : done + PROGRESS_ITEMS]
-            found = await self.work.run(list, map(self._draft, part))
-            for place, (item, its) in enumerate(zip(part, found, strict=True), done):
+            drafted = await self.work.run(list, map(self._draft, part))
+            for place, (item, its) in enumerate(zip(part, drafted, strict=True), done):
                 with _named(f"items.{place}"):
                     self._check(item, its, level)
                 arrivals.append(Arrival(item, its, item.level or level, batch=batch, gated=gated))
         return arrivals
 
     async def _arrival(
-        self, caller: Caller, request: IngestRequest, found: Drafts, *, gated: bool = True
+        self, caller: Caller, request: IngestRequest, drafted: Drafts, *, gated: bool = True
     ) -> Arrival:
         level = await self._level(caller)
-        self._check(request, found, level)
+        self._check(request, drafted, level)
         model = self.embedder.fingerprint  # before: a model that comes meanwhile is not this one
-        own, voice = await self._vectors(found)
+        own, voice = await self._vectors(drafted)
         if self.embedder.fingerprint != model:
             own, voice = None, None  # it came while they were made: whose they are is not known
         level = request.level or level
-        return Arrival(request, found, level, own, voice, gated=gated, model=model)
+        return Arrival(request, drafted, level, own, voice, gated=gated, model=model)
 
-    def _check(self, request: IngestRequest, found: Drafts, level: MemoryLevel) -> None:
+    def _check(self, request: IngestRequest, drafted: Drafts, level: MemoryLevel) -> None:
         """Refuse what must not be stored. An agent that keeps nothing keeps nothing on request."""
-        self._refuse(found.redacted, "text")
+        self._refuse(drafted.redacted, "text")
         if MemoryLevel.NONE in (request.level, level):
             raise MemoryStoreError(NOTHING_KEPT, field="level")
         if request.expires_at is not None and to_us(request.expires_at) <= self.clock.now_us():
             raise MemoryStoreError("expires_at has passed", field="expires_at")
-        if not found.items:
+        if not drafted.items:
             raise IngestionError("the text is blank", field="text")
 
     def _refuse(self, kinds: Sequence[str], field: str) -> None:
@@ -335,18 +335,18 @@ class Ingest:
     async def _level(self, caller: Caller) -> MemoryLevel:
         return await self.db.read(agents.level, caller.agent_id) or self.level
 
-    async def _vectors(self, found: Drafts) -> tuple[list[bytes] | None, bytes | None]:
+    async def _vectors(self, drafted: Drafts) -> tuple[list[bytes] | None, bytes | None]:
         """Return the vectors of text and voice now, or None when they had better come later."""
-        tokens = sum(draft.token_count for draft in found.items)
-        long = len(found.items) > CHUNKS_INLINE_MAX or tokens > INLINE_TOKENS_MAX
+        tokens = sum(draft.token_count for draft in drafted.items)
+        long = len(drafted.items) > CHUNKS_INLINE_MAX or tokens > INLINE_TOKENS_MAX
         if self.embedder.fingerprint is None or long:
             return None, None
-        own = [draft.own for draft in found.items]
+        own = [draft.own for draft in drafted.items]
         try:
-            vectors = await self.embedder.embed([*own, *voices([found.speaker])])
+            vectors = await self.embedder.embed([*own, *voices([drafted.speaker])])
         except (UnavailableError, ModelError):
             return None, None  # the queue tries again: nothing is lost for lack of a vector
-        return vectors[: len(own)], None if found.speaker is None else vectors[-1]
+        return vectors[: len(own)], None if drafted.speaker is None else vectors[-1]
 
     async def _kept(
         self,
@@ -376,8 +376,8 @@ class Ingest:
             self.queue.wake()
         new = [item.id for receipt in receipts for item in (*receipt.stored, *receipt.pending)]
         if new:
-            told = {"ids": new[:EVENT_IDS_MAX], "stored": len(new)}
-            self.emit(caller.agent_id, EventName.STORED, told)
+            payload = {"ids": new[:EVENT_IDS_MAX], "stored": len(new)}
+            self.emit(caller.agent_id, EventName.STORED, payload)
         away = [(caller.agent_id, item.id) for each in receipts for item in each.turned_away]
         tell_turned_away(self.emit, away)
         tell_flagged(self.emit, caller.agent_id, receipts)

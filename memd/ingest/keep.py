@@ -31,7 +31,7 @@ from memd.ingest.filing import Arrival, Filing, Filings
 from memd.store.file.connect import Writing
 from memd.store.memory import archived, flagged, memories, preferences, removal, sources
 from memd.store.memory.preferences import NewPreference
-from memd.store.memory.rows import FoundRow, MemoryRow
+from memd.store.memory.rows import MemoryRow, StoredMemory
 from memd.store.search import centroids, pending, vectors
 from memd.store.session import passing
 from memd.store.session.sessions import IDLE_US
@@ -198,14 +198,14 @@ class _Keeping:
             flagged.put(self.conn, key, draft.flags, before, filing.now_us)
         return key
 
-    def _known(self, row: MemoryRow) -> FoundRow | None:
+    def _known(self, row: MemoryRow) -> StoredMemory | None:
         if self.arrival.distilled:
             return memories.told_in_session(self.conn, row)
         if not self.arrival.gated:
             return None
         return memories.same_content(self.conn, row, self.filing.now_us)
 
-    def _met_again(self, draft: Draft, there: FoundRow) -> FoundRow:
+    def _met_again(self, draft: Draft, there: StoredMemory) -> StoredMemory:
         """Return *there*, visible and to stay so when it is told on purpose now.
 
         What was turned away comes back, as does what went for the cap; what is still to be
@@ -225,7 +225,7 @@ class _Keeping:
         self.new.back.append(key)
         return there._replace(state=MemoryState.ACTIVE)
 
-    def _tell_again(self, draft: Draft, there: FoundRow, row: MemoryRow) -> None:
+    def _tell_again(self, draft: Draft, there: StoredMemory, row: MemoryRow) -> None:
         memories.bump(self.conn, there.memory_key, self.filing.now_us, row.expires_at_us)
         if there.state in VISIBLE:
             self._prefer(draft, there.importance, there.memory_key)
@@ -354,7 +354,7 @@ def _item(
     )
 
 
-def _item_of(there: FoundRow) -> ReceiptItem:
+def _item_of(there: StoredMemory) -> ReceiptItem:
     return ReceiptItem(
         id=there.memory_id,
         category=MemoryCategory(there.category),

@@ -126,9 +126,9 @@ class EmbeddingQueue:
 
         def start(conn: Writing) -> int:
             model_key = vectors.ready(conn, fingerprint, self.clock.now_us())
-            found, building = vectors.live(conn), vectors.build(conn)
-            assert found is not None
-            if found.model_key != model_key and (
+            model, building = vectors.live(conn), vectors.build(conn)
+            assert model is not None
+            if model.model_key != model_key and (
                 building is None or building[0].model_key != model_key
             ):
                 vectors.start_build(conn, model_key)
@@ -157,14 +157,14 @@ class EmbeddingQueue:
                 rows = [row for row in rows if row.memory_key not in in_flight][:SWEEP_ROWS]
                 if not rows and writing is None:
                     return done
-                found = await self.vectors_of(rows, fingerprint)
+                first = await self.vectors_of(rows, fingerprint)
                 if writing is not None:
                     await writing
                 writing, in_flight = None, frozenset()
-                if found.rows:
-                    writing = asyncio.create_task(self._write(model_key, found))
-                    in_flight = frozenset(row.memory_key for row in found.rows)
-                    done += len(found.rows)
+                if first.rows:
+                    writing = asyncio.create_task(self._write(model_key, first))
+                    in_flight = frozenset(row.memory_key for row in first.rows)
+                    done += len(first.rows)
         finally:
             if writing is not None:
                 await writing
@@ -181,7 +181,7 @@ class EmbeddingQueue:
             return _Vectors([], [], {})
         names = voices(row.speaker for row in rows)
         try:
-            found = await self._embed([*(row.own for row in rows), *names], model)
+            embedded = await self._embed([*(row.own for row in rows), *names], model)
         except EmbeddingError:
             half = len(rows) // 2
             if half:
@@ -195,16 +195,16 @@ class EmbeddingQueue:
             log.warning("a memory cannot be embedded", memory_id=rows[0].memory_id)
             return _Vectors([], [], {})
         return _Vectors(
-            list(rows), found[: len(rows)], dict(zip(names, found[len(rows) :], strict=True))
+            list(rows), embedded[: len(rows)], dict(zip(names, embedded[len(rows) :], strict=True))
         )
 
     async def _embed(self, texts: Sequence[str], model: ModelFingerprint) -> list[bytes]:
-        found = await self.embedder.embed(texts, bulk=True)
+        arrays = await self.embedder.embed(texts, bulk=True)
         if self.embedder.fingerprint != model:
             raise DegradedError("the model changed while texts were embedded")
-        for vector in found:
+        for vector in arrays:
             vectors.check(vector, model.dimension)
-        return found
+        return arrays
 
     def _judged(self, near: float | None, text: str) -> tuple[float, bool]:
         """Return the importance of a stream's text, and whether that is enough to stay."""
@@ -213,11 +213,11 @@ class EmbeddingQueue:
         score = importance(novelty(near), salience(text, self.counter))
         return score, is_kept(score)
 
-    async def _write(self, model_key: int, found: _Vectors) -> None:
-        for start in range(0, len(found.rows), STEP_ROWS):
-            step = list(zip(found.rows, found.own, strict=True))[start : start + STEP_ROWS]
+    async def _write(self, model_key: int, computed: _Vectors) -> None:
+        for start in range(0, len(computed.rows), STEP_ROWS):
+            step = list(zip(computed.rows, computed.own, strict=True))[start : start + STEP_ROWS]
             turned = await self.db.write(
-                _CALLER, partial(self._gate, model_key=model_key, step=step, voiced=found.voices)
+                _CALLER, partial(self._gate, model_key=model_key, step=step, voiced=computed.voices)
             )
             tell_turned_away(self.emit, turned)
 
@@ -266,8 +266,8 @@ class EmbeddingQueue:
         """
         call = (model_key, row.call)
         if self._before is None or self._before[0] != call:
-            told = [key for key in pending.told_with(conn, row) if key not in step]
-            self._before = call, centroids.total(conn, row.agent_key, model_key, without=told)
+            keys = [key for key in pending.told_with(conn, row) if key not in step]
+            self._before = call, centroids.total(conn, row.agent_key, model_key, without=keys)
         return self._before[1]
 
     async def _new_vectors(self, model_key: int, fingerprint: ModelFingerprint) -> int:
@@ -284,8 +284,8 @@ class EmbeddingQueue:
             if not rows:
                 self._complete = now
                 return done
-            found = await self.vectors_of(self.able(rows), fingerprint)
-            step = list(zip(found.rows, found.own, strict=True))
+            computed = await self.vectors_of(self.able(rows), fingerprint)
+            step = list(zip(computed.rows, computed.own, strict=True))
             await self.db.write(_CALLER, partial(_renew, model_key=model_key, step=step))
             done, after = done + len(step), rows[-1].memory_key
 
@@ -316,8 +316,8 @@ def tell_turned_away(emit: Emit, turned: Sequence[tuple[str, str]]) -> None:
     for agent_id, memory_id in turned:
         by_agent.setdefault(agent_id, []).append(memory_id)
     for agent_id, ids in by_agent.items():
-        told = {"ids": ids[:EVENT_IDS_MAX], "turned_away": len(ids)}
-        emit(agent_id, EventName.TURNED_AWAY, told)
+        payload = {"ids": ids[:EVENT_IDS_MAX], "turned_away": len(ids)}
+        emit(agent_id, EventName.TURNED_AWAY, payload)
 
 
 def tell_flagged(emit: Emit, agent_id: str, receipts: Sequence[Receipt]) -> None:
@@ -329,13 +329,13 @@ def tell_flagged(emit: Emit, agent_id: str, receipts: Sequence[Receipt]) -> None
         if item.flags
     ]
     if items:
-        said = {
+        payload = {
             "ids": [item.id for item in items[:EVENT_IDS_MAX]],
             "flags": sorted({flag for item in items for flag in item.flags}),
             "flagged": len(items),
             "quarantined": sum(len(receipt.quarantined) for receipt in receipts),
         }
-        emit(agent_id, EventName.FLAGGED, said)
+        emit(agent_id, EventName.FLAGGED, payload)
 
 
 def _renew(conn: Writing, model_key: int, step: Sequence[tuple[Waiting, bytes]]) -> None:

@@ -41,11 +41,11 @@ def without_fences(request: IngestRequest) -> IngestRequest:
     return request if same else request.model_copy(update={"text": text})
 
 
-def apart(found: Drafts, known: KnownWords) -> Drafts:
-    """Return *found*, its chunks that say nothing but what was told kept apart, each whole."""
+def apart(drafted: Drafts, known: KnownWords) -> Drafts:
+    """Return *drafted*, its chunks that say nothing but what was told kept apart, each whole."""
     if not known:
-        return found
-    return replace(found, items=tuple(_apart(each, known) for each in found.items))
+        return drafted
+    return replace(drafted, items=tuple(_apart(each, known) for each in drafted.items))
 
 
 def _apart(draft: Draft, known: KnownWords) -> Draft:

@@ -82,8 +82,8 @@ def replace(
     """
     compared = _compared(conn, caller, request, arrivals, now_us)
     gone = memories.by_keys(conn, [row.memory_key for row in compared.superseded])
-    for said in gone.values():
-        refuse_others(conn, caller, said, None)
+    for old in gone.values():
+        refuse_others(conn, caller, old, None)
     supersede(conn, [row.memory_key for row in compared.superseded], ids, now_us)
     for row in compared.back:
         removal.restore(conn, row.memory_key, now_us)

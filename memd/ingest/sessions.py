@@ -76,7 +76,7 @@ class Sessions:
         begun = await self.db.write(caller, work, reply=str)
         for event in events[-1:]:
             self._note(caller, begun, event)
-        return await self._found(caller, begun)
+        return await self._read(caller, begun)
 
     async def end(self, caller: Caller, session_id: str) -> Session:
         """End a session; raises NotFoundError for one that never began."""
@@ -85,7 +85,7 @@ class Sessions:
             raise _unknown()
         await self._end(caller, key)
         self._note(caller, session_id, "session_ended")
-        return await self._found(caller, session_id)
+        return await self._read(caller, session_id)
 
     def _note(self, caller: Caller, session_id: str, event: str) -> None:
         details = {"session_id": session_id, "client": caller.client}
@@ -120,14 +120,14 @@ class Sessions:
         items = await self.work.run(_messages, rows[:limit])
         return items, items[-1].ordinal if len(rows) > limit else None
 
-    async def search(self, caller: Caller, wanted: SessionQuery) -> tuple[SessionHit, ...]:
+    async def search(self, caller: Caller, query: SessionQuery) -> tuple[SessionHit, ...]:
         """Return the agent's kept messages that hold the words, best first; of equals the newer.
 
         Those that hold all of them; where none does, those that hold any. A text that was
         said several times comes once, at its last place.
         """
-        terms = telling_words(wanted.query)[:QUERY_TERMS_MAX]
-        return await self.db.read(_search, caller.agent_id, wanted, terms) if terms else ()
+        terms = telling_words(query.query)[:QUERY_TERMS_MAX]
+        return await self.db.read(_search, caller.agent_id, query, terms) if terms else ()
 
     async def any(self, caller: Caller) -> bool:
         """Return whether there is a message to be searched for."""
@@ -154,10 +154,10 @@ class Sessions:
 
     async def end_idle(self) -> int:
         """End the sessions that nobody has heard of for hours; returns how many."""
-        found = await self.db.read(sessions.idle, self.clock.now_us(), IDLE_SESSIONS)
-        for key, agent_id in found:
+        sessions_ = await self.db.read(sessions.idle, self.clock.now_us(), IDLE_SESSIONS)
+        for key, agent_id in sessions_:
             await self._end(_CALLER.acting_for(agent_id), key)
-        return len(found)
+        return len(sessions_)
 
     async def drop_old(self) -> int:
         """Drop the texts of sessions that are older than the owner keeps them; returns how many.
@@ -197,7 +197,7 @@ class Sessions:
         sessions.end(conn, key, now_us)
         return True
 
-    async def _found(self, caller: Caller, session_id: str) -> Session:
+    async def _read(self, caller: Caller, session_id: str) -> Session:
         def work(conn: Reading) -> SessionRow | None:
             agent_key = names.find_agent(conn, caller.agent_id)
             return None if agent_key is None else sessions.find(conn, agent_key, session_id)
@@ -218,21 +218,21 @@ def _key(conn: Reading, agent_id: str, session_id: str) -> int | None:
 
 
 def _search(
-    conn: Reading, agent_id: str, wanted: SessionQuery, terms: Sequence[str]
+    conn: Reading, agent_id: str, query: SessionQuery, terms: Sequence[str]
 ) -> tuple[SessionHit, ...]:
     agent_key = names.find_agent(conn, agent_id)
     if agent_key is None:
         return ()
     limits = (
-        wanted.session_id,
-        wanted.project_id,
-        None if wanted.since is None else to_us(wanted.since),
-        None if wanted.until is None else to_us(wanted.until),
+        query.session_id,
+        query.project_id,
+        None if query.since is None else to_us(query.since),
+        None if query.until is None else to_us(query.until),
     )
     for each in (True, False):
         match = session_words.match_text(terms, agent_key, each=each)
         bound = session_words.MessageFilter(agent_key, match, *limits)
-        rows = session_words.search(conn, bound, wanted.limit)
+        rows = session_words.search(conn, bound, query.limit)
         if rows:
             return tuple(map(_hit, rows))
     return ()

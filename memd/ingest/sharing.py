@@ -26,7 +26,7 @@ from memd.store.access import names
 from memd.store.file import scrub
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import memories, removal, shared
-from memd.store.memory.rows import FoundRow
+from memd.store.memory.rows import StoredMemory
 from memd.store.search import vectors
 
 
@@ -119,10 +119,10 @@ def _check_agent(caller: Caller) -> None:
         raise MemoryStoreError(f"{RESERVED_AGENT} is reserved", field="agent_id")
 
 
-def _origin(caller: Caller, said: Origin | None) -> Origin:
+def _origin(caller: Caller, origin: Origin | None) -> Origin:
     if caller.is_owner:
-        return said or Origin.PERSON
-    return Origin.ASSISTANT if said in {None, Origin.PERSON} else Origin(said)
+        return origin or Origin.PERSON
+    return Origin.ASSISTANT if origin in {None, Origin.PERSON} else Origin(origin)
 
 
 def _copy(arrival: Arrival, request: MemoryStoreRequest) -> Arrival:
@@ -142,7 +142,7 @@ def _copy(arrival: Arrival, request: MemoryStoreRequest) -> Arrival:
     )
 
 
-def _shared(conn: Reading, memory_id: str) -> FoundRow | None:
+def _shared(conn: Reading, memory_id: str) -> StoredMemory | None:
     agent_key = names.find_agent(conn, RESERVED_AGENT)
     return None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
 
@@ -155,7 +155,7 @@ def _refuse_own(conn: Reading, caller: Caller, memory_id: str) -> None:
         raise MemoryStoreError(f"{memory_id} is not shared", field="id", hint="delete it instead")
 
 
-def _check_publisher(conn: Reading, caller: Caller, row: FoundRow) -> None:
+def _check_publisher(conn: Reading, caller: Caller, row: StoredMemory) -> None:
     publisher_key = shared.publisher(conn, row.memory_key)
     if publisher_key is None:
         raise MemoryStoreError(f"nobody is known to have published {row.memory_id}", field="id")

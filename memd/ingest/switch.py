@@ -113,14 +113,14 @@ class ModelSwitch:
             await self.ground.db.read(switching.coming),
             await self.ground.db.read(switching.before),
         )
-        told: dict[str, Any] = {
+        report: dict[str, Any] = {
             "in_use": self.embedder.name,
             "before": last.name if last else None,
             "coming": None,
         }
         if change is not None:
             done, total = await self.ground.db.read(switching.progress, change)
-            told["coming"] = {
+            report["coming"] = {
                 "name": change.name,
                 "dimension": change.dimension,
                 "since": from_us(change.since_us).isoformat(),
@@ -128,7 +128,7 @@ class ModelSwitch:
                 "total": total,
                 "problem": self._problem,
             }
-        return told
+        return report
 
     async def run(self) -> None:
         """Work for ever: carry out the change under way. Faults are told and tried again."""
@@ -156,18 +156,18 @@ class ModelSwitch:
 
     async def _checked(self, name: str) -> ModelFingerprint | None:
         """Return the identity of a model that runs; None when it is the one in use."""
-        found = await self.ground.work.run(status, self.embedder.folder(name))
-        if found.fingerprint is None:
-            raise ModelError(f"{name}: {found.problem}", hint=ADD_HINT)
-        if found.fingerprint == self.embedder.fingerprint:
+        state = await self.ground.work.run(status, self.embedder.folder(name))
+        if state.fingerprint is None:
+            raise ModelError(f"{name}: {state.problem}", hint=ADD_HINT)
+        if state.fingerprint == self.embedder.fingerprint:
             return None
-        if TOKENIZER_FILE not in {file.name for file in found.files}:
+        if TOKENIZER_FILE not in {file.name for file in state.files}:
             raise ModelError(f"{name} lacks {TOKENIZER_FILE}", hint=ADD_HINT)
         try:
             await self.embedder.of(name).embed(["memd"])
         except MemdError as error:
             raise ModelError(f"{name} does not run: {error.message}", hint=ADD_HINT) from error
-        return found.fingerprint
+        return state.fingerprint
 
     async def _carried_out(self, change: Coming) -> bool:
         model = self.embedder.of(change.name).fingerprint
@@ -190,9 +190,9 @@ class ModelSwitch:
         queue = EmbeddingQueue(ground.db, embedder, ground.counter, ground.clock, ground.ids)
         after = 0
         while rows := await self.ground.db.read(switching.missing, change, after, STEP_ROWS):
-            found = await queue.vectors_of(rows, model)
-            self._unable |= {r.memory_key for r in rows} - {r.memory_key for r in found.rows}
-            step = list(zip(found.rows, found.own, strict=True))
+            vectors = await queue.vectors_of(rows, model)
+            self._unable |= {r.memory_key for r in rows} - {r.memory_key for r in vectors.rows}
+            step = list(zip(vectors.rows, vectors.own, strict=True))
             if not await self._while_coming(change, partial(_give, change=change, step=step)):
                 return
             self._problem = None

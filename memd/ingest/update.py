@@ -16,7 +16,7 @@ from memd.guard.suspicion import suspicion
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import flagged, memories, preferences, removal, versions
-from memd.store.memory.rows import FoundRow
+from memd.store.memory.rows import StoredMemory
 from memd.store.memory.versions import NewVersion
 from memd.store.session import passing
 
@@ -46,7 +46,7 @@ def change(
     conn: Writing,
     caller: Caller,
     memory_id: str,
-    wanted: AdmittedUpdate,
+    change_request: AdmittedUpdate,
     now_us: int,
 ) -> str:
     """Rewrite a memory inside a transaction and return its id.
@@ -56,9 +56,9 @@ def change(
     """
     agent_key = names.find_agent(conn, caller.agent_id)
     row = _visible(conn, agent_key, memory_id, now_us)
-    if wanted.content is not None:
-        refuse_others(conn, caller, row, wanted.update.origin)
-    update, content, tokens, seen, occurred_at_us = wanted
+    if change_request.content is not None:
+        refuse_others(conn, caller, row, change_request.update.origin)
+    update, content, tokens, seen, occurred_at_us = change_request
     expires_at_us = _expiry_us(row, update, now_us)
     if content is not None:
         passing.admit(conn, [row.memory_key])  # whoever edits it, means it
@@ -94,14 +94,14 @@ def change(
     return memory_id
 
 
-def _visible(conn: Reading, agent_key: int | None, memory_id: str, now_us: int) -> FoundRow:
+def _visible(conn: Reading, agent_key: int | None, memory_id: str, now_us: int) -> StoredMemory:
     row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
     if row is None or row.state not in {"active", "pending"} or _expired(row, now_us):
         raise MemoryNotFoundError("no such memory", field="id")
     return row
 
 
-def refuse_others(conn: Reading, caller: Caller, row: FoundRow, origin: Origin | None) -> None:
+def refuse_others(conn: Reading, caller: Caller, row: StoredMemory, origin: Origin | None) -> None:
     """Raise DeniedError where words of the owner's would be replaced by somebody else's.
 
     His own commands may, and the client that brought them, in his name. What another one has
@@ -121,7 +121,7 @@ def refuse_others(conn: Reading, caller: Caller, row: FoundRow, origin: Origin |
     )
 
 
-def _expiry_us(row: FoundRow, update: MemoryUpdate, now_us: int) -> int | None:
+def _expiry_us(row: StoredMemory, update: MemoryUpdate, now_us: int) -> int | None:
     """Return when the memory expires from now on; raises MemoryStoreError for a time gone by."""
     if update.expires_at is None:
         return row.expires_at_us
@@ -134,16 +134,20 @@ def _expiry_us(row: FoundRow, update: MemoryUpdate, now_us: int) -> int | None:
     return expires_at_us
 
 
-def _metadata(row: FoundRow, update: MemoryUpdate) -> tuple[tuple[str, ...], str | None, float]:
+def _metadata(row: StoredMemory, update: MemoryUpdate) -> tuple[tuple[str, ...], str | None, float]:
     """Return tags, reference and confidence as they will be."""
-    said = update.metadata
-    if said is None:
+    metadata = update.metadata
+    if metadata is None:
         return row.tag_names, row.reference, row.confidence
-    tags = distinct(tuple(screened_name(tag) for tag in said.tags))
-    return tags, None if said.source is None else screened_name(said.source), said.confidence
+    tags = distinct(tuple(screened_name(tag) for tag in metadata.tags))
+    return (
+        tags,
+        None if metadata.source is None else screened_name(metadata.source),
+        metadata.confidence,
+    )
 
 
-def _provenance(row: FoundRow, update: MemoryUpdate | None) -> tuple[Origin, Trust]:
+def _provenance(row: StoredMemory, update: MemoryUpdate | None) -> tuple[Origin, Trust]:
     """Return whose words the memory is then: of those before and of the new, the less trusted."""
     origin, trust = Origin(row.origin), Trust(row.trust)
     if update is None:
@@ -152,5 +156,5 @@ def _provenance(row: FoundRow, update: MemoryUpdate | None) -> tuple[Origin, Tru
     return (origin, trust) if TRUST[by] > trust else (by, TRUST[by])
 
 
-def _expired(row: FoundRow, now_us: int) -> bool:
+def _expired(row: StoredMemory, now_us: int) -> bool:
     return row.expires_at_us is not None and row.expires_at_us <= now_us

@@ -137,8 +137,8 @@ class _Making:
         )
         self.prompt.add_policies(policies)
         shown = self.prompt.add_preferences(list(map(said_of, preferences)))
-        told = {preferences[place].value for place in shown}
-        rows = [row for row in material.rows if row.content not in told]
+        preference_names = {preferences[place].value for place in shown}
+        rows = [row for row in material.rows if row.content not in preference_names]
         recent = _since(facts, material.since_us)
         ids = [*(row.memory_id for row in rows), *(fact.id for fact in recent)]
         new = await isolated(self.window.unread(ids), frozenset(ids), "window")
@@ -163,13 +163,13 @@ class _Making:
         self.prompt.messages.extend(packed.messages)
         self.prompt.used += packed.tokens
         for lines, taken in zip(parts, packed.taken, strict=True):
-            told = [lines[place] for place in taken]
-            self.items += [BriefItem(id=line.id, label=line.kind) for line in told if line.id]
+            lines_in = [lines[place] for place in taken]
+            self.items += [BriefItem(id=line.id, label=line.kind) for line in lines_in if line.id]
             self.spared += len(lines) - len(taken)
 
     async def _policies(self) -> tuple[str, ...]:
-        found = await self.room.org.list_policies(self.caller, limit=POLICIES_SHOWN_ITEMS_MAX)
-        return tuple(outgoing(policy.content) for policy in found)
+        policies = await self.room.org.list_policies(self.caller, limit=POLICIES_SHOWN_ITEMS_MAX)
+        return tuple(outgoing(policy.content) for policy in policies)
 
     async def _material(self) -> Material:
         caller, request, now_us = self.caller, self.request, self.room.clock.now_us()
@@ -204,15 +204,15 @@ def ranked(rows: Sequence[BriefRow]) -> list[BriefRow]:
     return sorted((row for row in rows if row.kind != DIGEST), key=worth, reverse=True)
 
 
-def unsaid(lines: Sequence[BriefLine], told: Sequence[BriefLine]) -> list[BriefLine]:
-    """Return *lines* without those that say in other order what *told* and better ones said."""
-    said = {word for line in told for word in _words(line.text)}
+def unsaid(lines: Sequence[BriefLine], before: Sequence[BriefLine]) -> list[BriefLine]:
+    """Return *lines* without those that say in other order what *before* and better ones said."""
+    terms = {word for line in before for word in _words(line.text)}
     kept: list[BriefLine] = []
     for line in lines:
         words = _words(line.text)
-        if len(words & said) < SAID_SHARE * len(words):
+        if len(words & terms) < SAID_SHARE * len(words):
             kept.append(line)
-            said |= words
+            terms |= words
     return kept
 
 

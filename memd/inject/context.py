@@ -144,8 +144,8 @@ class ContextInjectionStrategy:
         """Ask all sources at once; one that fails found nothing (SPEC 9.5)."""
         query = MemoryQuery(text=query_text, categories=categories, limit=self._config.pool_size)
 
-        def asked(found: Awaitable[Entries], what: str) -> asyncio.Task[Entries]:
-            return group.create_task(isolated(found, (), what, failed))
+        def asked(entries: Awaitable[Entries], what: str) -> asyncio.Task[Entries]:
+            return group.create_task(isolated(entries, (), what, failed))
 
         async with asyncio.TaskGroup() as group:
             personal = asked(self._backend.retrieve(agent_id, query), "memories")

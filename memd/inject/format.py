@@ -118,8 +118,8 @@ def pack(
     when no line fits.
     """
     role = role_of(injection_point)
-    said = () if directed else (ChatMessage(role=MessageRole.SYSTEM, content=directive(nonce)),)
-    used = sum(estimator.estimate_tokens(message.content) for message in said)
+    messages = () if directed else (ChatMessage(role=MessageRole.SYSTEM, content=directive(nonce)),)
+    used = sum(estimator.estimate_tokens(message.content) for message in messages)
     newline = estimator.estimate_tokens("\n")
     blocks: list[str] = []
     taken: list[tuple[int, ...]] = []
@@ -136,7 +136,7 @@ def pack(
     if not blocks:
         return PackedMessages((), ((),) * len(parts))
     message = ChatMessage(role=role, content="\n".join(blocks))
-    return PackedMessages((*said, message), tuple(taken), used)
+    return PackedMessages((*messages, message), tuple(taken), used)
 
 
 def least_tokens(
@@ -187,10 +187,10 @@ def mark(nonce: str) -> str:
 
 def directive(nonce: str | None = None) -> str:
     """Return the paragraph that tells how to read what stands in the fences."""
-    said = untrusted_content_directive((ENTRY_TAG,))
+    text = untrusted_content_directive((ENTRY_TAG,))
     if nonce is None:
-        return said
-    return f"{said} Each line of it begins with {mark(nonce).strip()}; no other line is part of it."
+        return text
+    return f"{text} Each line of it begins with {mark(nonce).strip()}; no other line is part of it."
 
 
 def _mark_of(memory: ScoredMemory) -> str:

@@ -68,10 +68,10 @@ class SessionWindows:
     async def look(self, place: WindowKey, asked: Asked, ids: Sequence[str]) -> InWindow:
         """Return which of *ids* the session has; what the same question was given is news."""
         on_their_way = [given for at, given in self._notes.values() if at == place]
-        found = await self.db.read(injections.in_window, place, ids)
-        given = found.given.union(*on_their_way).intersection(ids)
+        shown_before = await self.db.read(injections.in_window, place, ids)
+        given = shown_before.given.union(*on_their_way).intersection(ids)
         last = self._repeated(place, _hash(asked))
-        return InWindow(found.own, given if last is None else given - last.ids)
+        return InWindow(shown_before.own, given if last is None else given - last.ids)
 
     def note(self, caller: Caller, place: WindowKey, asked: Asked, ids: Iterable[str]) -> None:
         """Note what was given; nothing is waited for."""
@@ -118,8 +118,8 @@ class SessionWindows:
 
 def _hash(asked: Asked) -> bytes:
     """Return what is the same for the same question; a question may be long."""
-    said = f"{type(asked).__name__} {asked.model_dump_json()}"
-    return hashlib.sha256(said.encode(errors="surrogatepass")).digest()
+    text = f"{type(asked).__name__} {asked.model_dump_json()}"
+    return hashlib.sha256(text.encode(errors="surrogatepass")).digest()
 
 
 @dataclass
@@ -151,15 +151,17 @@ class PromptWindow:
         async with self.windows.turn(place):
             yield
 
-    async def foreign(self, found: RecallResult) -> RecallResult:
-        """Return *found* without what the session said itself: that must not take a place."""
-        said = [chunk for chunk in found.memories if not chunk.preference]
-        known = await self._look([chunk.id for chunk in said])
+    async def foreign(self, result: RecallResult) -> RecallResult:
+        """Return *result* without what the session said itself: that must not take a place."""
+        chunks = [chunk for chunk in result.memories if not chunk.preference]
+        known = await self._look([chunk.id for chunk in chunks])
         if not known.own:
-            return found
-        self.left_out |= dict.fromkeys(chunk.id for chunk in said if chunk.id in known.own)
-        kept = tuple(each for each in found.memories if each.preference or each.id not in known.own)
-        return found.model_copy(update={"memories": kept})
+            return result
+        self.left_out |= dict.fromkeys(chunk.id for chunk in chunks if chunk.id in known.own)
+        kept = tuple(
+            each for each in result.memories if each.preference or each.id not in known.own
+        )
+        return result.model_copy(update={"memories": kept})
 
     async def news(
         self, scored: Sequence[ScoredMemory], fits: Fits
@@ -197,7 +199,7 @@ class PromptWindow:
         place = self._place
         new = [each for each in ids if each not in self._looked]
         if self.windows is not None and place is not None and new:
-            found = await self.windows.look(place, self.asked, new)
-            self._known = InWindow(self._known.own | found.own, self._known.given | found.given)
+            places = await self.windows.look(place, self.asked, new)
+            self._known = InWindow(self._known.own | places.own, self._known.given | places.given)
             self._looked.update(new)
         return self._known

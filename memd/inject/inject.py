@@ -100,8 +100,8 @@ class Inject:
         What fails is left out, and *degraded* names it. Raises MemoryCapabilityError
         when a synthesized block is asked for and nobody makes one.
         """
-        wanted = request.synthesize
-        synthesize = self.config.synthesize if wanted is None else wanted
+        is_synthesis = request.synthesize
+        synthesize = self.config.synthesize if is_synthesis is None else is_synthesis
         if synthesize and self.synthesizer is None:
             raise MemoryCapabilityError("nothing here synthesizes", field="synthesize")
         strategy = request.strategy or self.config.strategy
@@ -114,8 +114,8 @@ class Inject:
             making.window.note(making.prompt.ids)
         return making.prompt.prepared(strategy, nonce, making.window.left_out).model_copy(
             update={
-                "gate": making.found.gate,
-                "degraded": _degraded(making.found, making.failed),
+                "gate": making.result.gate,
+                "degraded": _degraded(making.result, making.failed),
             }
         )
 
@@ -189,7 +189,7 @@ class _Making:
     nonce: str | None
     synthesize: bool
     failed: Failed = field(default_factory=list)
-    found: RecallResult = field(default_factory=RecallResult)
+    result: RecallResult = field(default_factory=RecallResult)
 
     def __post_init__(self) -> None:
         self.prompt = Prompt(self.request.token_budget, DefaultTokenEstimator(), nonce=self.nonce)
@@ -198,20 +198,20 @@ class _Making:
     async def compose(self) -> None:
         """Gather what there is, and add it in the order in which it matters."""
         free = asyncio.Event()
-        (told, self.found), policies, offers = await asyncio.gather(
+        (lines_by, self.result), policies, offers = await asyncio.gather(
             _announcing(
-                isolated(self._gathered(free.set), ([], self.found), "memories", self.failed),
+                isolated(self._gathered(free.set), ([], self.result), "memories", self.failed),
                 free.set,
             ),
             _once(free, lambda: isolated(self._policies(), (), "policies", self.failed)),
             _once(free, self._offered),
         )
-        self.found = await isolated(self.window.foreign(self.found), self.found, "window")
+        self.result = await isolated(self.window.foreign(self.result), self.result, "window")
         await self._weighed(policies, self.prompt.add_policies, policies)
-        prefers = [said for _, said in told]
+        prefers = [parts for _, parts in lines_by]
         texts = [each.text for each in prefers]
         shown = await self._weighed(texts, self.prompt.add_preferences, prefers)
-        said = [part for place in shown for part in (told[place][0], told[place][1].text)]
+        parts = [part for place in shown for part in (lines_by[place][0], lines_by[place][1].text)]
         if self.strategy is InjectionStrategy.SELF_EDITING:
             await self._add_core()
         elif self.strategy is InjectionStrategy.TOOL_BASED:
@@ -223,7 +223,7 @@ class _Making:
         if self.synthesize:
             await self._add_block()
         elif self.strategy is InjectionStrategy.CONTEXT and self._asks:
-            scored = without(await isolated(self._arranged(), (), "ranking", self.failed), said)
+            scored = without(await isolated(self._arranged(), (), "ranking", self.failed), parts)
             known = await self._known(offers)
             scored, known = await isolated(
                 self.window.news(scored, known), (scored, known), "window"
@@ -269,8 +269,8 @@ class _Making:
     async def _offered(self) -> Offers:
         """Return what may fit besides memories; who asks for categories of those wants none."""
         known = self.room.knowledge
-        wanted = self.strategy is InjectionStrategy.CONTEXT and not self.synthesize
-        if known is None or not wanted or self.request.categories is not None:
+        offers = self.strategy is InjectionStrategy.CONTEXT and not self.synthesize
+        if known is None or not offers or self.request.categories is not None:
             return Offers()
         return await known.offered(self.caller, self.request.query, self.failed)
 
@@ -283,29 +283,29 @@ class _Making:
     async def _policies(self) -> tuple[str, ...]:
         if self.room.org is None:
             return ()
-        found = await self.room.org.list_policies(self.caller, limit=POLICIES_SHOWN_ITEMS_MAX)
-        return tuple(outgoing(policy.content) for policy in found)
+        policies = await self.room.org.list_policies(self.caller, limit=POLICIES_SHOWN_ITEMS_MAX)
+        return tuple(outgoing(policy.content) for policy in policies)
 
     async def _gathered(
         self, begun: Callable[[], object]
     ) -> tuple[list[tuple[str, PreferenceLine]], RecallResult]:
         """Return the preferences, each with the id of its memory, and what was recalled."""
         if self.strategy is InjectionStrategy.CONTEXT:
-            found = await recalled(
+            result = await recalled(
                 self.room.rooms, self.caller, self.request, self.room.config, begun=begun
             )
-            return [(chunk.id, _recalled(chunk)) for chunk in preferences(found)], found
+            return [(chunk.id, _recalled(chunk)) for chunk in preferences(result)], result
         known = await self.room.rooms.recall.preferences(self.caller)
         return [(each.memory_id or each.name, said_of(each)) for each in known], RecallResult()
 
     async def _arranged(self) -> tuple[ScoredMemory, ...]:
-        if not memories(self.found):
+        if not memories(self.result):
             return ()
         room, own, request = self.room, self._own, self.request
         retriever, pools = None, Pools()
         hierarchical = room.retriever if room.config.retriever == "hierarchical" else None
         if hierarchical is None:
-            pools = await pools_of(self.found, room.rooms, self.caller, request, room.config)
+            pools = await pools_of(self.result, room.rooms, self.caller, request, room.config)
         config = room.config if fuses(pools, room.config) else gated(room.config)
         if request.include_shared is not None:
             config = config.model_copy(update={"include_shared": request.include_shared})
@@ -336,19 +336,19 @@ class _Making:
         room = self.room.editing
         failed = len(self.failed)
         core = await calls.editing(self._own, room).core(self.caller.agent_id, self.failed)
-        found = formatted(
+        formatted_core = formatted(
             core,
             estimator=self.prompt.estimator,
             token_budget=min(self.prompt.left, room.core_memory_token_budget),
             nonce=self.nonce,
         )
-        said = instruction(room, empty=not core and len(self.failed) == failed)
-        said += await self._of_tools_beside()
-        if not found.messages:
-            said = f"{said}\n\n{directive()}"
-        message = ChatMessage(role=MessageRole.SYSTEM, content=said)
-        self.prompt.add_instructions([message], found.tokens)
-        self.prompt.add_memories(found, len(core))
+        text = instruction(room, empty=not core and len(self.failed) == failed)
+        text += await self._of_tools_beside()
+        if not formatted_core.messages:
+            text = f"{text}\n\n{directive()}"
+        message = ChatMessage(role=MessageRole.SYSTEM, content=text)
+        self.prompt.add_instructions([message], formatted_core.tokens)
+        self.prompt.add_memories(formatted_core, len(core))
 
     async def _add_block(self) -> None:
         assert self.room.synthesizer is not None
@@ -386,10 +386,10 @@ def _recalled(chunk: MemoryChunk) -> PreferenceLine:
     return PreferenceLine(chunk.content, mark_of_preference(chunk.origin, confirmed=confirmed))
 
 
-def _with(message: ChatMessage, said: str) -> ChatMessage:
-    return message.model_copy(update={"content": f"{message.content}{said}"})
+def _with(message: ChatMessage, text: str) -> ChatMessage:
+    return message.model_copy(update={"content": f"{message.content}{text}"})
 
 
-def _degraded(found: RecallResult, failed: Failed) -> str | None:
-    said = [f"{what} failed and is left out" for what in dict.fromkeys(failed)]
-    return "; ".join([*([found.degraded] if found.degraded else []), *said]) or None
+def _degraded(result: RecallResult, failed: Failed) -> str | None:
+    reasons = [f"{what} failed and is left out" for what in dict.fromkeys(failed)]
+    return "; ".join([*([result.degraded] if result.degraded else []), *reasons]) or None

@@ -67,9 +67,9 @@ def system_error(error: BaseException) -> BaseException | None:
         return error
     if isinstance(error, BaseExceptionGroup):
         for inner in error.exceptions:
-            found = system_error(inner)
-            if found is not None:
-                return found
+            inner_error = system_error(inner)
+            if inner_error is not None:
+                return inner_error
     return None
 
 
@@ -97,7 +97,7 @@ def parsed(reply: str) -> dict[str, Any] | None:
     if text.startswith(_FENCE) and text.endswith(_FENCE):
         text = text.removesuffix(_FENCE).partition("\n")[2]
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):  # nested too deep to be an answer
         return None
-    return found if isinstance(found, dict) else None
+    return value if isinstance(value, dict) else None

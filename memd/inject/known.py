@@ -150,8 +150,8 @@ class Knowledge:
         texts = {each.key: each for each in offered}
         ranking = await self.ranker.ranked(query, offered)
         chars = sum(len(each.text) for each in offered)
-        told = map(partial(_learnt, label, texts=texts), ranking.fitting)
-        return await self.work.weighed(chars, tuple, told)
+        texts_known = map(partial(_learnt, label, texts=texts), ranking.fitting)
+        return await self.work.weighed(chars, tuple, texts_known)
 
     async def _ranked(self, query: str, facts: dict[str, OrgFact]) -> Ranking:
         texts = [Apart(fact.id, fact.content, to_us(fact.created_at)) for fact in facts.values()]
@@ -167,9 +167,9 @@ def _fact(fact: OrgFact, relevance: float) -> KnownText:
     return KnownText(fact.id, label, text, relevance, "" if fact.author.is_human else mark(text))
 
 
-def _learnt(label: str, found: Fitting, texts: dict[str, Apart]) -> KnownText:
-    text = texts[found.key].text
-    return KnownText(found.key, label, outgoing(text), found.relevance, mark(text))
+def _learnt(label: str, fitting: Fitting, texts: dict[str, Apart]) -> KnownText:
+    text = texts[fitting.key].text
+    return KnownText(fitting.key, label, outgoing(text), fitting.relevance, mark(text))
 
 
 def mark(text: str) -> str:

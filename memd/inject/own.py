@@ -91,10 +91,10 @@ class OwnMemories:
 
         The raw trace of a task is there for who asks for its tag (SPEC 16.15).
         """
-        found = await self.rooms.recall.retrieve(self._caller(agent_id), query)
+        entries = await self.rooms.recall.retrieve(self._caller(agent_id), query)
         if DETAILED_TAG in query.tags:
-            return found
-        return tuple(entry for entry in found if DETAILED_TAG not in entry.metadata.tags)
+            return entries
+        return tuple(entry for entry in entries if DETAILED_TAG not in entry.metadata.tags)
 
     async def search_shared(
         self, query: MemoryQuery, *, exclude_agent: str | None = None
@@ -151,14 +151,14 @@ async def recalled(
 
 
 async def pools_of(
-    found: RecallResult,
+    result: RecallResult,
     rooms: MemoryRooms,
     caller: Caller,
     request: PrepareRequest,
     config: MemoryRetrievalConfig,
 ) -> Pools:
-    """Return what was *found* by source; for fusion by ranks also what words alone find."""
-    chunks = memories(found)
+    """Return *result* by source; for fusion by ranks also what words alone find."""
+    chunks = memories(result)
     sparse: Entries = ()
     if chunks and config.fusion_strategy is FusionStrategy.RRF:
         own = request.model_copy(update={"include_shared": False})
@@ -176,15 +176,17 @@ async def pools_of(
     )
 
 
-def preferences(found: RecallResult) -> list[MemoryChunk]:
+def preferences(result: RecallResult) -> list[MemoryChunk]:
     """Return the preferences, the relevant ones first."""
-    return [chunk for chunk in found.memories if chunk.preference]
+    return [chunk for chunk in result.memories if chunk.preference]
 
 
-def memories(found: RecallResult) -> list[MemoryChunk]:
+def memories(result: RecallResult) -> list[MemoryChunk]:
     """Return what was recalled besides preferences, best first, and no raw trace (SPEC 16.15)."""
     return [
-        chunk for chunk in found.memories if not chunk.preference and DETAILED_TAG not in chunk.tags
+        chunk
+        for chunk in result.memories
+        if not chunk.preference and DETAILED_TAG not in chunk.tags
     ]
 
 

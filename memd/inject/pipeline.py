@@ -69,9 +69,9 @@ async def reranked(
     """
     if reranker is None or len(scored) <= 1:
         return scored
-    found = await isolated(reranker.rerank(query, scored), scored, "reranker", failed)
-    same = sorted(memory.entry.id for memory in found) == sorted(m.entry.id for m in scored)
-    return tuple(found) if same else scored
+    ordered = await isolated(reranker.rerank(query, scored), scored, "reranker", failed)
+    same = sorted(memory.entry.id for memory in ordered) == sorted(m.entry.id for m in scored)
+    return tuple(ordered) if same else scored
 
 
 def selected(
@@ -98,9 +98,9 @@ def selected(
     return kept[: config.max_memories]
 
 
-def without(scored: Sequence[ScoredMemory], told: Sequence[str]) -> tuple[ScoredMemory, ...]:
-    """Return *scored* less those whose id, whole text or lesson is among *told*."""
-    known = set(told)
+def without(scored: Sequence[ScoredMemory], texts: Sequence[str]) -> tuple[ScoredMemory, ...]:
+    """Return *scored* less those whose id, whole text or lesson is among *texts*."""
+    known = set(texts)
     return tuple(
         memory
         for memory in scored

@@ -61,8 +61,8 @@ class Fitted:
     @property
     def texts(self) -> list[str]:
         """Return everything that is put into a prompt, before it is fenced."""
-        told = (*self.known.facts, *self.known.lessons, *self.known.patterns)
-        return [*(each.text for each in told), *(each.entry.content for each in self.memories)]
+        lines = (*self.known.facts, *self.known.lessons, *self.known.patterns)
+        return [*(each.text for each in lines), *(each.entry.content for each in self.memories)]
 
 
 class PreferenceLine(NamedTuple):
@@ -178,8 +178,8 @@ class Prompt:
         self.used += packed.tokens
         facts, lessons, patterns, memories = packed.taken
         known = fitted.known
-        self.facts = _told(known.facts, facts)
-        self.lessons = (*_told(known.lessons, lessons), *_told(known.patterns, patterns))
+        self.facts = _injected(known.facts, facts)
+        self.lessons = (*_injected(known.lessons, lessons), *_injected(known.patterns, patterns))
         self.memories = tuple(injected(fitted.memories[place]) for place in memories)
         if lines and not memories:
             self.minimum = self._least_for(fitted, lines)
@@ -195,8 +195,8 @@ class Prompt:
         if not lessons:
             return fitted
         taken = [lessons[place] for place in self._pack(fitted, ()).taken[1]]
-        told = [part for lesson in taken for part in (lesson.id, lesson.text)]
-        return replace(fitted, memories=without(fitted.memories, told))
+        parts = [part for lesson in taken for part in (lesson.id, lesson.text)]
+        return replace(fitted, memories=without(fitted.memories, parts))
 
     def _pack(self, fitted: Fitted, memories: Sequence[str]) -> PackedMessages:
         known = fitted.known
@@ -242,14 +242,14 @@ class Prompt:
         larger.add_preferences(self.preferences)
         return larger
 
-    def add_memories(self, found: Formatted, offered: int) -> None:
+    def add_memories(self, formatted: Formatted, offered: int) -> None:
         """Add the fenced memories, of *offered* ones."""
-        self.messages.extend(found.messages)
-        self.used += found.tokens
-        self.memories = tuple(map(injected, found.taken))
-        if found.minimum is not None and not found.taken:
-            self.minimum = self._least(found.minimum)
-        self._leave_out(memories=offered - len(found.taken))
+        self.messages.extend(formatted.messages)
+        self.used += formatted.tokens
+        self.memories = tuple(map(injected, formatted.taken))
+        if formatted.minimum is not None and not formatted.taken:
+            self.minimum = self._least(formatted.minimum)
+        self._leave_out(memories=offered - len(formatted.taken))
 
     def add_instructions(self, messages: Sequence[ChatMessage], spared: int = 0) -> None:
         """Add messages that only make sense together, or none; *spared* tokens are promised."""
@@ -325,7 +325,7 @@ def said_of(known: Preference) -> PreferenceLine:
     return PreferenceLine(known.value, mark_of_preference(known.origin, confirmed=known.confirmed))
 
 
-def _told(known: Sequence[KnownText], taken: Sequence[int]) -> tuple[InjectedText, ...]:
+def _injected(known: Sequence[KnownText], taken: Sequence[int]) -> tuple[InjectedText, ...]:
     chosen = [known[place] for place in taken]
     return tuple(InjectedText(id=one.id, label=one.label, score=one.relevance) for one in chosen)
 

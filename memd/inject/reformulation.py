@@ -174,6 +174,6 @@ def _system(task: str) -> str:
 
 
 def _asked(query: str, results: Iterable[MemoryEntry]) -> str:
-    found = tuple(results)
-    shown = [fenced(entry.content[:RESULT_CHARS]) for entry in found[:RESULTS_SHOWN]]
-    return "\n".join([wrapped(QUERY_TAG, query), f"{len(found)} memories were found:", *shown])
+    questions = tuple(results)
+    shown = [fenced(entry.content[:RESULT_CHARS]) for entry in questions[:RESULTS_SHOWN]]
+    return "\n".join([wrapped(QUERY_TAG, query), f"{len(questions)} memories were found:", *shown])

@@ -98,8 +98,8 @@ class CrossEncoderReranker:
             [memory.combined_score for memory in first],
         )
         order = sorted(range(len(first)), key=lambda place: -scores[place])
-        found = (*(first[place] for place in order), *candidates[CANDIDATES:])
-        return await remember(self._cache, query, found)
+        ordered = (*(first[place] for place in order), *candidates[CANDIDATES:])
+        return await remember(self._cache, query, ordered)
 
 
 def text_with_speaker(memory: ScoredMemory) -> str:
@@ -229,5 +229,5 @@ class RerankerCache:
 
 def cache_key(query_text: str, ids: Iterable[str]) -> str:
     """Return what an order is kept under: the same for the same candidates in any order."""
-    said = f"{query_text}|{','.join(sorted(ids))}"
-    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
+    key = f"{query_text}|{','.join(sorted(ids))}"
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()

@@ -75,9 +75,9 @@ class Synthesis:
         failed: Failed = []
         left_out = 0
         if request.fragments is None:
-            found = await self._gathered(_asking(caller, request), request.query, failed)
-            fragments = [each for each in found if _fits(each, request.max_tokens)]
-            left_out = len(found) - len(fragments)
+            parts = await self._gathered(_asking(caller, request), request.query, failed)
+            fragments = [each for each in parts if _fits(each, request.max_tokens)]
+            left_out = len(parts) - len(fragments)
         else:
             fragments = [MemoryFragment(**each.model_dump()) for each in request.fragments]
         synthesizer = MemorySynthesizer(request.max_tokens)
@@ -91,7 +91,7 @@ class Synthesis:
             sources=dict(Counter(each.source for each in chosen)),
             left_out=left_out + len(fragments) - len(chosen),
             directive=untrusted_content_directive((ENTRY_TAG,)) if fenced else None,
-            degraded=_told(failed),
+            degraded=_failure(failed),
         )
 
     async def synthesize(self, caller: Caller, query: str, max_tokens: int) -> str:
@@ -99,9 +99,9 @@ class Synthesis:
 
         What may be somebody else's words is marked in its line instead.
         """
-        found = map(_open, await self._gathered(caller, query, []))
+        fragments = map(_open, await self._gathered(caller, query, []))
         synthesizer = MemorySynthesizer(max_tokens)
-        synthesizer.add(each for each in found if _fits(each, max_tokens))
+        synthesizer.add(each for each in fragments if _fits(each, max_tokens))
         return synthesizer.synthesize(query)
 
     async def _gathered(self, caller: Caller, query: str, failed: Failed) -> list[MemoryFragment]:
@@ -114,15 +114,15 @@ class Synthesis:
             "graph": self._graph,
             "facts": self._facts,
         }
-        found = await asyncio.gather(
+        groups = await asyncio.gather(
             *(isolated(gather(caller, query), [], name, failed) for name, gather in sources.items())
         )
-        told = {each.content for each in found[list(sources).index("summaries")]}
+        texts = {each.content for each in groups[list(sources).index("summaries")]}
         return [
             each
-            for fragments in found
+            for fragments in groups
             for each in fragments
-            if each.source != "conversation" or each.content not in told
+            if each.source != "conversation" or each.content not in texts
         ]
 
     async def _learnings(self, caller: Caller, query: str) -> list[MemoryFragment]:
@@ -136,11 +136,11 @@ class Synthesis:
         ]
 
     async def _playbook(self, caller: Caller, query: str) -> list[MemoryFragment]:
-        wanted = PlaybookQuery(query=query if query.strip() else None, limit=PATTERNS)
-        found = await self.learnt.playbook(caller, wanted)
+        request = PlaybookQuery(query=query if query.strip() else None, limit=PATTERNS)
+        patterns = await self.learnt.playbook(caller, request)
         made = (
             (_learnt("playbook", as_text(each), each.updated_at.isoformat()), each)
-            for each in found
+            for each in patterns
         )
         # A tool printed words of what a nap saw cured.
         return [
@@ -151,20 +151,20 @@ class Synthesis:
     async def _conversation(self, caller: Caller, query: str) -> list[MemoryFragment]:
         """Return what recall finds, and what was said last in the session that asks."""
         hits = await self._recalled(caller, query) if query.strip() else []
-        said: Sequence[SessionMessage] = ()
+        messages: Sequence[SessionMessage] = ()
         if caller.session_id is not None:
-            said = await self.sessions.recent(caller, caller.session_id, MESSAGES)
+            messages = await self.sessions.recent(caller, caller.session_id, MESSAGES)
         return hits + [
             _of("conversation", each.text, each.kept_at.isoformat(), mark_of_role(each.role))
-            for each in said
+            for each in messages
         ]
 
     async def _recalled(self, caller: Caller, query: str) -> list[MemoryFragment]:
         request = RecallRequest(query=query, top_k=HITS, token_budget=RECALL_TOKENS)
-        found = await self.recall.recall(caller, request)
+        result = await self.recall.recall(caller, request)
         return [
             _of("conversation", each.content, each.created_at.isoformat(), mark_of_chunk(each))
-            for each in found.memories
+            for each in result.memories
         ]
 
     async def _summaries(self, caller: Caller, query: str) -> list[MemoryFragment]:
@@ -234,5 +234,5 @@ def _fits(fragment: MemoryFragment, max_tokens: int) -> bool:
     return tokens_of(line(fragment)) * LARGEST <= max_tokens
 
 
-def _told(failed: Failed) -> str | None:
+def _failure(failed: Failed) -> str | None:
     return "; ".join(f"{name} failed and is left out" for name in failed) or None

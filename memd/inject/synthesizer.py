@@ -144,8 +144,8 @@ def line(fragment: MemoryFragment) -> str:
     So a text of several lines cannot draw a line with a label of another source.
     """
     source = view(fragment.source, one_line=True, tags=_TAGS)
-    said = f"[{source}] {fragment.mark}{view(fragment.content, one_line=True, tags=_TAGS)}"
-    return wrapped(ENTRY_TAG, said) if fragment.untrusted else said
+    text = f"[{source}] {fragment.mark}{view(fragment.content, one_line=True, tags=_TAGS)}"
+    return wrapped(ENTRY_TAG, text) if fragment.untrusted else text
 
 
 def tokens_of(text: str) -> int:

@@ -77,7 +77,7 @@ async def asked(
 def prompt_of(payload: FailureAnalysisPayload) -> str:
     """Return what is told of *payload*, between markers."""
     tools = ", ".join(payload.tool_calls_made[:_TOOLS_MAX]) or "none"
-    told = (
+    parts = (
         ("Title", one_line(payload.task_title, _DESCRIPTION_CHARS)),
         ("Description", one_line(payload.task_description, _DESCRIPTION_CHARS) or "none"),
         ("Type", payload.task_type.value),
@@ -92,7 +92,7 @@ def prompt_of(payload: FailureAnalysisPayload) -> str:
         ("Can be reassigned", "yes" if payload.can_reassign else "no"),
         ("What cured it", one_line(payload.mended_by or "", TIER_CHARS_MAX) or "unknown"),
     )
-    return wrapped(TAG, "\n".join(f"{name}: {value}" for name, value in told))
+    return wrapped(TAG, "\n".join(f"{name}: {value}" for name, value in parts))
 
 
 def _flat(lesson: ProposedLesson) -> ProceduralMemoryProposal:

@@ -44,16 +44,16 @@ def proposal_of(fix: str) -> ProceduralMemoryProposal | None:
     >>> found.execution_steps
     ('Run docker compose up.', 'Run npm test.')
     """
-    told = _FIX.fullmatch(fix) if len(fix) <= _FIX_CHARS else None
-    if told is None or not (told["changed"] or told["ran"] or told["end"]):
+    match = _FIX.fullmatch(fix) if len(fix) <= _FIX_CHARS else None
+    if match is None or not (match["changed"] or match["ran"] or match["end"]):
         return None
-    first, *others = _NEXT_SENTENCE.split(told["told"], maxsplit=1)
+    first, *others = _NEXT_SENTENCE.split(match["told"], maxsplit=1)
     error, why = sanitised_error(first.rstrip(".")), one_line("".join(others), TIER_CHARS_MAX)
-    command = one_line(told["command"], _COMMAND_CHARS)
-    done = [f"{word} {told[part]}." for word, part in (("Change", "changed"), ("Run", "ran"))
-            if told[part]]  # fmt: skip
-    again = f"Run {told['passes'] or command}."
-    cure = " ".join(done) or (again if told["passes"] else why)
+    command = one_line(match["command"], _COMMAND_CHARS)
+    done = [f"{word} {match[part]}." for word, part in (("Change", "changed"), ("Run", "ran"))
+            if match[part]]  # fmt: skip
+    again = f"Run {match['passes'] or command}."
+    cure = " ".join(done) or (again if match["passes"] else why)
     if not cure:
         return None
     reason = "" if cure == why else why
@@ -74,16 +74,16 @@ def proposal_of(fix: str) -> ProceduralMemoryProposal | None:
 
 def as_lesson(row: FixRow) -> LessonRow | None:
     """Return a nap's memory of a cure as a lesson, None where its text is none."""
-    found = proposal_of(row.content)
-    if found is None:
+    proposal = proposal_of(row.content)
+    if proposal is None:
         return None
     return LessonRow(
         memory_key=row.memory_key,
         memory_id=row.memory_id,
-        discovery=found.discovery,
-        text=as_tiers(found),
+        discovery=proposal.discovery,
+        text=as_tiers(proposal),
         source=f"{FAILURE_SOURCE}{row.session_id or row.memory_id}",
-        confidence=found.confidence,
+        confidence=proposal.confidence,
         trust=row.trust,
         created_at_us=row.created_at_us,
         of_nap=True,

@@ -32,7 +32,7 @@ from memd.store.access import agents, names
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
 from memd.store.learn import learnings, playbook
-from memd.store.learn.learnings import LearningRow, NewLearning, SaidRow
+from memd.store.learn.learnings import LearningRow, NewLearning, TrustedLessonRow
 from memd.store.learn.playbook import FixRow, NewPattern, PatternRow
 from memd.store.memory.filters import bound
 from memd.text.function_words import words_of
@@ -64,11 +64,11 @@ class Learn:
         task_type = screened_name(task.task_type) if task.task_type else task_type_of(tools)
         outcome = task.outcome or outcome_of(task.final_response or "")
         approach = approach_of(tools)
-        said = task.lesson or lesson_of(task_type, approach, outcome)
+        text = task.lesson or lesson_of(task_type, approach, outcome)
         names_of = " ".join((task_type, *approach))
-        size = len(said) + len(names_of)
-        await self.work.weighed(size, refuse_orders, caller, lesson=said, tools=names_of)
-        lesson = await self._worded(said, "lesson")
+        size = len(text) + len(names_of)
+        await self.work.weighed(size, refuse_orders, caller, lesson=text, tools=names_of)
+        lesson = await self._worded(text, "lesson")
         new = NewLearning(
             learning_id=self.ids.new(),
             task_type=task_type,
@@ -85,7 +85,7 @@ class Learn:
 
         # A reply that is kept for a retry holds no text: that is read anew.
         learning_id = await self.db.write(caller, work, reply=str)
-        row = await self.db.read(_found, caller, learnings.find, learning_id)
+        row = await self.db.read(_row_of, caller, learnings.find, learning_id)
         return _learning(row)
 
     async def success(self, caller: Caller, report: SuccessReport) -> PlaybookEntry:
@@ -120,9 +120,9 @@ class Learn:
             return new.pattern_id
 
         pattern = await self.db.write(caller, work, reply=str)
-        return _entry(await self.db.read(_found, caller, playbook.find, pattern))
+        return _entry(await self.db.read(_row_of, caller, playbook.find, pattern))
 
-    async def playbook(self, caller: Caller, wanted: PlaybookQuery) -> tuple[PlaybookEntry, ...]:
+    async def playbook(self, caller: Caller, query: PlaybookQuery) -> tuple[PlaybookEntry, ...]:
         """Return patterns of the agent, what worked most often first (SPEC 5a.2).
 
         Those that were reported, and what naps saw cured, of which none is to become a
@@ -134,23 +134,23 @@ class Learn:
             if agent_key is None:
                 return []
             most = PATTERNS_READ_ITEMS_MAX
-            if wanted.promotable:
+            if query.promotable:
                 ready = playbook.promotable(conn, agent_key, PROMOTABLE_SUCCESSES, most)
                 return list(map(_entry, ready))
-            found = [
-                _entry(row) for row in playbook.listed(conn, agent_key, wanted.task_type, most)
+            patterns = [
+                _entry(row) for row in playbook.listed(conn, agent_key, query.task_type, most)
             ]
-            if wanted.task_type in {None, FIXED}:
+            if query.task_type in {None, FIXED}:
                 seen = bound(agent_key, MemoryFilter(), self.clock.now_us(), active=caller)
-                found += map(_cure, playbook.fixes(conn, seen, most))
-            return found
+                patterns += map(_cure, playbook.fixes(conn, seen, most))
+            return patterns
 
         entries = await self.db.read(work)
-        if wanted.promotable and wanted.task_type is not None:
-            entries = [entry for entry in entries if entry.task_type == wanted.task_type]
-        if wanted.query is None:
-            return tuple(entries[: wanted.limit])
-        return tuple(nearest(entries, words_of(wanted.query), wanted.limit))
+        if query.promotable and query.task_type is not None:
+            entries = [entry for entry in entries if entry.task_type == query.task_type]
+        if query.query is None:
+            return tuple(entries[: query.limit])
+        return tuple(nearest(entries, words_of(query.query), query.limit))
 
     async def promoted(self, caller: Caller, pattern: str) -> None:
         """Say that a pattern was made into a skill; KeyError for one that there is not."""
@@ -179,11 +179,11 @@ class Learn:
             reported = map(_learning, learnings.latest(conn, agent_key, limit))
             return [
                 *reported,
-                *map(_said, learnings.trusted_lessons(conn, seen, LESSON_TAG, limit)),
+                *map(_from_memory, learnings.trusted_lessons(conn, seen, LESSON_TAG, limit)),
             ]
 
-        found = await self.db.read(work)
-        return tuple(sorted(found, key=lambda each: each.timestamp, reverse=True)[:limit])
+        rows = await self.db.read(work)
+        return tuple(sorted(rows, key=lambda each: each.timestamp, reverse=True)[:limit])
 
     async def _check(self, caller: Caller) -> None:
         if caller.agent_id == RESERVED_AGENT:
@@ -205,14 +205,14 @@ class Learn:
         return await self.work.weighed(len(text), self._screened, text, field)
 
     def _screened(self, text: str, field: str) -> Screened:
-        found = admitted(text, self.secrets)
-        if self.secrets == "refuse" and found.kinds:
-            kinds = ", ".join(found.kinds)
+        admission = admitted(text, self.secrets)
+        if self.secrets == "refuse" and admission.kinds:
+            kinds = ", ".join(admission.kinds)
             raise SecretRefusedError(f"the text holds a secret ({kinds})", field=field)
-        return found.text
+        return admission.text
 
 
-def _found(
+def _row_of(
     conn: Reading, caller: Caller, find: Callable[[Reading, int, str], R | None], public_id: str
 ) -> R:
     agent_key = names.find_agent(conn, caller.agent_id)
@@ -250,7 +250,7 @@ def _cure(row: FixRow) -> PlaybookEntry:
     )
 
 
-def _said(row: SaidRow) -> Learning:
+def _from_memory(row: TrustedLessonRow) -> Learning:
     """Return a memory as a lesson that was told without a task."""
     return Learning(
         id=row.memory_id,

@@ -131,9 +131,9 @@ class Lessons:
         assert tiers is not None, "a secret is replaced by one word in its line"
         source = f"{SUCCESS_SOURCE if is_success else FAILURE_SOURCE}{payload.task_id}"
         compared = await self._compared(caller, tiers, proposal.confidence, source)
-        told = {"proposal": proposal, "conflicts": compared.conflicts}
+        event = {"proposal": proposal, "conflicts": compared.conflicts}
         if compared.same is not None:
-            return LessonOutcome(id=compared.same, **told)
+            return LessonOutcome(id=compared.same, **event)
         tags = (NON_INFERABLE_TAG, *((SUCCESS_TAG,) if is_success else ()), *proposal.tags)
         request = MemoryStoreRequest(
             category=MemoryCategory.PROCEDURAL,
@@ -149,7 +149,7 @@ class Lessons:
             is_new=True,
             skill_path=path,
             superseded=tuple(row.memory_id for row in compared.superseded),
-            **told,
+            **event,
         )
 
     async def _proposed(
@@ -159,9 +159,9 @@ class Lessons:
         if self.llm is not None and self.llm.serves(Purpose.LESSON):
             from memd.learn.ask import asked
 
-            found = await asked(self.llm, self.config, payload, caller.agent_id)
-            if found is not None:
-                return found
+            proposal = await asked(self.llm, self.config, payload, caller.agent_id)
+            if proposal is not None:
+                return proposal
         return proposed(payload)
 
     def _screened(self, caller: Caller, proposal: ProceduralMemoryProposal) -> Screened:
@@ -171,10 +171,10 @@ class Lessons:
     def _admitted(self, caller: Caller, text: str) -> Screened:
         if caller.client != OPERATOR and is_doubtful(text):
             refuse_orders(caller, lesson=text)
-        found = admitted(text, self.secrets)
-        if self.secrets == "refuse" and found.kinds:
-            raise SecretRefusedError(f"the lesson holds a secret ({', '.join(found.kinds)})")
-        return found.text
+        admission = admitted(text, self.secrets)
+        if self.secrets == "refuse" and admission.kinds:
+            raise SecretRefusedError(f"the lesson holds a secret ({', '.join(admission.kinds)})")
+        return admission.text
 
     async def _compared(
         self, caller: Caller, tiers: Tiers, confidence: float, source: str

@@ -25,8 +25,8 @@ def pattern_id(task_type: str, tools: Sequence[str]) -> str:
     >>> pattern_id("shell", ["b", "a"]) == pattern_id("shell", ["a", "b"])
     True
     """
-    said = f"{task_type}:{','.join(sorted(tools))}"
-    return hashlib.sha256(said.encode()).hexdigest()[:ID_DIGITS]
+    key = f"{task_type}:{','.join(sorted(tools))}"
+    return hashlib.sha256(key.encode()).hexdigest()[:ID_DIGITS]
 
 
 def when(fix: str) -> str:
@@ -65,5 +65,7 @@ def nearest(
         return -len(held), -entry.success_count
 
     telling = words - FUNCTION_WORDS
-    told = [each for each in entries if each.memory_id is None or telling & words_of(as_text(each))]
-    return sorted(told, key=place)[:limit]
+    matching = [
+        each for each in entries if each.memory_id is None or telling & words_of(as_text(each))
+    ]
+    return sorted(matching, key=place)[:limit]

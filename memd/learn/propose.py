@@ -145,14 +145,16 @@ def proposed(payload: FailureAnalysisPayload) -> ProceduralMemoryProposal | None
     if payload.termination_reason is TerminationReason.COMPLETED and not cure:
         return None
     error = sanitised_error(payload.error_message)
-    told = error != REDACTED
-    rule = _matching(error) if told else None
+    is_error = error != REDACTED
+    rule = _matching(error) if is_error else None
     ended = _ENDED.get(payload.termination_reason)
     what = one_line(payload.task_title, _TITLE_CHARS)
-    broke = f"fails with: {error}" if told else (ended[0] if ended else "fails")
+    broke = f"fails with: {error}" if is_error else (ended[0] if ended else "fails")
     advice = rule.advice if rule else (ended[1] if ended else _by_missing(payload))
     advised = f"{advice[0].upper()}{advice[1:]}"
-    known = KNOWN if rule or ended else UNKNOWN if told or payload.missing_capability else CLUELESS
+    known = (
+        KNOWN if rule or ended else UNKNOWN if is_error or payload.missing_capability else CLUELESS
+    )
     first = (
         f"What cured it: {one_line(cure, _DISCOVERED_CURE_CHARS)}"
         if cure
@@ -160,7 +162,7 @@ def proposed(payload: FailureAnalysisPayload) -> ProceduralMemoryProposal | None
     )
     return ProceduralMemoryProposal(
         discovery=one_line(f"When {what} {broke}. {first}", DISCOVERY_CHARS_MAX),
-        condition=one_line(_condition(payload, error if told else "", what), TIER_CHARS_MAX),
+        condition=one_line(_condition(payload, error if is_error else "", what), TIER_CHARS_MAX),
         action=one_line(" ".join(map(_sentence, filter(None, [cure, advised]))), TIER_CHARS_MAX),
         rationale=one_line(_rationale(payload, cure), TIER_CHARS_MAX),
         execution_steps=((cure,) if cure else ()) + (rule.steps if rule else ()),

@@ -35,7 +35,7 @@ from memd.store.memory import memories
 LOOK_SECONDS = 2.0
 
 
-class _Told(NamedTuple):
+class _SkillSource(NamedTuple):
     skill: Skill
     proposal: ProceduralMemoryProposal
 
@@ -55,15 +55,15 @@ class Skills:
 
     async def listed(self, caller: Caller) -> tuple[Skill, ...]:
         """Return the caller's skills by their discovery tier, newest first."""
-        return tuple(told.skill for told in await self._all(caller))
+        return tuple(skill.skill for skill in await self._all(caller))
 
     async def show(self, caller: Caller, memory_id: str) -> SkillPage:
         """Return a skill with all of its tiers; MemoryNotFoundError where there is none."""
-        found = next((each for each in await self._all(caller) if each.skill.id == memory_id), None)
-        if found is None:
+        skill = next((each for each in await self._all(caller) if each.skill.id == memory_id), None)
+        if skill is None:
             raise MemoryNotFoundError("no such skill", field="id", hint="memd skill list")
-        text = _text(found, self._owner(caller.agent_id))
-        return SkillPage(skill=found.skill, proposal=found.proposal, skill_md=text)
+        text = _text(skill, self._owner(caller.agent_id))
+        return SkillPage(skill=skill.skill, proposal=skill.proposal, skill_md=text)
 
     async def export(self, caller: Caller, target: str | None) -> SkillExport:
         """Write the caller's skills below *target*, by default the folder of the settings.
@@ -83,8 +83,8 @@ class Skills:
         """Bring the folder up to date and return the file of a lesson; a failure only warns."""
         if self.root is None or not await self.follow():
             return None
-        found = next((each for each in await self._all(caller) if each.skill.id == memory_id), None)
-        path = None if found is None else self.root / found.skill.name / skill_files.FILE
+        skill = next((each for each in await self._all(caller) if each.skill.id == memory_id), None)
+        path = None if skill is None else self.root / skill.skill.name / skill_files.FILE
         return str(path) if path is not None and path.is_file() else None
 
     async def follow(self) -> bool:
@@ -94,11 +94,11 @@ class Skills:
         try:
             seen = await self.db.read(changes.head)
             agents = await self.db.read(lessons.agents_with_lessons)
-            told = {
+            rows_by = {
                 agent: await self._all(Caller(agent_id=agent)) if may_have else []
                 for agent, may_have in agents.items()
             }
-            done = await self._written(self.root, told)
+            done = await self._written(self.root, rows_by)
         except MemdError as error:
             log.warning("skills not written", kind=error.kind)
             return False
@@ -120,21 +120,21 @@ class Skills:
                 log.warning("skills not written", kind=error.kind)
             await asyncio.sleep(LOOK_SECONDS)
 
-    async def _all(self, caller: Caller) -> list[_Told]:
+    async def _all(self, caller: Caller) -> list[_SkillSource]:
         rows = await self.db.read(kept.visible, caller, self.config, self.clock.now_us())
         ids = [row.memory_key for row in rows]
         tags = {
             key: row.entry() for key, row in (await self.db.read(memories.by_keys, ids)).items()
         }
-        return [told for row in rows if (told := _told(row, tags[row.memory_key].metadata.tags))]
+        return [skill for row in rows if (skill := _skill(row, tags[row.memory_key].metadata.tags))]
 
-    async def _written(self, root: Path, told: Mapping[str, list[_Told]]) -> SkillExport:
+    async def _written(self, root: Path, groups: Mapping[str, list[_SkillSource]]) -> SkillExport:
         files = {
             each.skill.name: _text(each, self._owner(agent_id))
-            for agent_id, skills in told.items()
+            for agent_id, skills in groups.items()
             for each in skills
         }
-        owners = {self._owner(agent_id) for agent_id in told}
+        owners = {self._owner(agent_id) for agent_id in groups}
         async with self._one_at_a_time:
             done = await self.work.run(skill_files.update, root, files, frozenset(owners))
         return SkillExport(
@@ -146,7 +146,7 @@ class Skills:
         return hashlib.sha256(f"{self.store}\n{agent_id}".encode()).hexdigest()[:16]
 
 
-def _told(row: LessonRow, tags: tuple[str, ...]) -> _Told | None:
+def _skill(row: LessonRow, tags: tuple[str, ...]) -> _SkillSource | None:
     tiers = tiers_of(outgoing(row.text))
     if tiers is None:
         return None
@@ -168,14 +168,14 @@ def _told(row: LessonRow, tags: tuple[str, ...]) -> _Told | None:
         tags=tags,
         created_at=from_us(row.created_at_us),
     )
-    return _Told(skill, proposal)
+    return _SkillSource(skill, proposal)
 
 
-def _text(told: _Told, owner: str) -> str:
+def _text(written: _SkillSource, owner: str) -> str:
     return skill_md(
-        told.skill.name,
-        told.proposal,
+        written.skill.name,
+        written.proposal,
         owner=owner,
-        source=told.skill.source or "",
-        memory_id=told.skill.id,
+        source=written.skill.source or "",
+        memory_id=written.skill.id,
     )

@@ -44,8 +44,8 @@ def as_tiers(proposal: ProceduralMemoryProposal) -> str:
       1. one
       2. two
     """
-    told = (proposal.discovery, proposal.condition, proposal.action, proposal.rationale)
-    parts = [f"[{label}] {text}" for label, text in zip(_LABELS, told, strict=True)]
+    fields = (proposal.discovery, proposal.condition, proposal.action, proposal.rationale)
+    parts = [f"[{label}] {text}" for label, text in zip(_LABELS, fields, strict=True)]
     if proposal.execution_steps:
         steps = (f"  {place}. {step}" for place, step in enumerate(proposal.execution_steps, 1))
         parts.append("\n".join((f"[{_STEPS}]", *steps)))
@@ -71,19 +71,19 @@ def tiers_of(text: str) -> Tiers | None:
     parts = text.split("\n\n")
     if len(parts) not in {len(_LABELS), len(_LABELS) + 1}:
         return None
-    told = []
+    tiers = []
     for label, part in zip(_LABELS, parts, strict=False):
         head = f"[{label}] "
         if not part.startswith(head) or not part[len(head) :].strip():
             return None
-        told.append(part[len(head) :])
+        tiers.append(part[len(head) :])
     steps: list[str] = []
     if len(parts) > len(_LABELS):
         first, *lines = parts[-1].split("\n")
         if first != f"[{_STEPS}]":
             return None
         steps = [match[1] for match in map(_STEP.fullmatch, lines) if match]
-    return Tiers(told[0], told[1], told[2], told[3], tuple(steps))
+    return Tiers(tiers[0], tiers[1], tiers[2], tiers[3], tuple(steps))
 
 
 class Supersession(StrEnum):

@@ -61,7 +61,7 @@ class UptakeCounter:
         if kind == "PreparedPrompt":
             self._prepared(session, params, result)
         elif kind == "Receipt" and type(params).__name__ == "IngestParams":
-            self._said(session, params)
+            self._add(session, params)
 
     def _prepared(self, session: _Session, asked: PrepareRequest, prompt: PreparedPrompt) -> None:
         self._waiting.pop(session, None)
@@ -71,7 +71,7 @@ class UptakeCounter:
             if len(self._waiting) > SESSIONS_MAX:
                 self._waiting.popitem(last=False)
 
-    def _said(self, session: _Session, turn: IngestRequest) -> None:
+    def _add(self, session: _Session, turn: IngestRequest) -> None:
         from memd.ingest.draft import is_assistant  # its patterns are loaded by the first turn
 
         if turn.speaker is None or not is_assistant(turn.speaker) or turn.deliberate:
@@ -94,14 +94,14 @@ class UptakeCounter:
 
         try:
             texts = await self._db.read(uses.texts, given.ids)
-            found = await self._work.run(lambda: uptake(given.question, texts, spoken(answer)))
+            used = await self._work.run(lambda: uptake(given.question, texts, spoken(answer)))
         except MemdError as error:
             log.warning("an answer was not looked at", kind=error.kind)
             return
         counts = {
             "given": len(texts),
-            "tellable": len(found.tellable),
-            "taken_up": len(found.taken_up),
+            "tellable": len(used.tellable),
+            "taken_up": len(used.taken_up),
         }
         self.counts.update(answers=1, **counts)
         agent_id, session_id = session
@@ -112,6 +112,6 @@ class UptakeCounter:
                 "prompt_answered",
                 self._clock.now_us(),
                 {"session_id": session_id, **counts},
-                used=tuple(sorted(found.taken_up)),
+                used=tuple(sorted(used.taken_up)),
             )
         )

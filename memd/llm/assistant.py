@@ -68,26 +68,26 @@ class ConnectedAssistant:
         }
         try:
             async with asyncio.timeout(limit_ms / 1_000):
-                told = await line.ask(params)
+                reply = await line.ask(params)
         except TimeoutError:
             raise ProviderBusyError(
                 f"the assistant did not answer within {limit_ms / 1_000:g} s"
             ) from None
-        return _completion(request, told, model or name)
+        return _completion(request, reply, model or name)
 
     async def close(self) -> None:
         """Ask nobody any more; the connections are the server's."""
         self._registered.clear()
 
 
-def _completion(request: CompletionRequest, told: Any, model: str) -> Completion:
-    """Return what a client *told* as a completion: a text, and what it cost if it says so."""
-    text = told.get("text") if isinstance(told, dict) else told
+def _completion(request: CompletionRequest, reply: Any, model: str) -> Completion:
+    """Return a client's *reply* as a completion: a text, and what it cost if it says so."""
+    text = reply.get("text") if isinstance(reply, dict) else reply
     if not isinstance(text, str) or len(text) > TEXT_CHARS_MAX:
         raise ProviderBusyError("what the assistant answered is no text")
     usage = estimated(request, text)
-    if isinstance(told, dict):
-        read, written = told.get("input_tokens"), told.get("output_tokens")
+    if isinstance(reply, dict):
+        read, written = reply.get("input_tokens"), reply.get("output_tokens")
         if type(read) is int and type(written) is int and min(read, written) >= 0:
             usage = TokenUsage(read, written)
     return Completion(text, usage, model)

@@ -166,20 +166,20 @@ class JobFiles:
 def jobs_in(folder: Path) -> list[dict[str, Any]]:
     """Return what is known of each job in *folder*, the newest first, without the texts."""
     folders = sorted(_folders(folder), key=lambda each: each.name, reverse=True)
-    return [_told(each) for each in folders]
+    return [_read_record(each) for each in folders]
 
 
 def job_in(folder: Path, job_id: str) -> dict[str, Any] | None:
     """Return the one job whose id begins with *job_id*, with its texts; None for none or many."""
-    found = [each for each in _folders(folder) if each.name.startswith(job_id)]
-    if len(found) != 1:
+    folders = [each for each in _folders(folder) if each.name.startswith(job_id)]
+    if len(folders) != 1:
         return None
-    record = _record(found[0])
-    texts = {name: _read(found[0] / name) for name in ("prompt", "answer", "errors")}
-    return {**_told(found[0]), "schema": record.get("schema"), **texts}
+    record = _record(folders[0])
+    texts = {name: _read(folders[0] / name) for name in ("prompt", "answer", "errors")}
+    return {**_read_record(folders[0]), "schema": record.get("schema"), **texts}
 
 
-def _told(folder: Path) -> dict[str, Any]:
+def _read_record(folder: Path) -> dict[str, Any]:
     record = _record(folder)
     names = ("purpose", "state", "why", "command", "began_at", "exit_code", "duration_ms")
     sizes = {f"{name}_bytes": _size(folder / name) for name in ("prompt", "answer")}
@@ -196,10 +196,10 @@ def _folders(folder: Path) -> Iterator[Path]:
 
 def _record(folder: Path) -> dict[str, Any]:
     try:
-        told = json.loads((folder / _RECORD).read_bytes())
+        fields = json.loads((folder / _RECORD).read_bytes())
     except (OSError, ValueError, RecursionError):
         return {"state": "unreadable"}
-    return told if isinstance(told, dict) else {"state": "unreadable"}
+    return fields if isinstance(fields, dict) else {"state": "unreadable"}
 
 
 def _note(folder: Path, record: Mapping[str, Any]) -> None:

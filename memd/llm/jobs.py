@@ -182,14 +182,16 @@ class _Child:
         """Return how the killed or ended command came out."""
         await self._reaped()
         await asyncio.wait({self._out, self._err}, timeout=DRAIN_S)
-        (said, too_long), (errors, _) = _result(self._out), _result(self._err)
+        (output, too_long), (errors, _) = _result(self._out), _result(self._err)
         code = self._process.returncode
         why = self.why
         if too_long:
             why = f"the command's answer is over {self._answer_bytes} bytes"
         elif why is None and code != 0:
             why = f"the command ended with exit code {code}"
-        return Ending(said.decode("utf-8", "replace"), errors.decode("utf-8", "replace"), why, code)
+        return Ending(
+            output.decode("utf-8", "replace"), errors.decode("utf-8", "replace"), why, code
+        )
 
 
 def _result(task: asyncio.Task[tuple[bytes, bool]]) -> tuple[bytes, bool]:
@@ -251,9 +253,9 @@ def json_in(text: str, schema: Mapping[str, Any]) -> str:
         if at < 0:
             break
         try:
-            found, end = decoder.raw_decode(text, at)
+            value, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
             continue
-        if isinstance(found, dict) and required <= found.keys():
+        if isinstance(value, dict) and required <= value.keys():
             return text[at:end]
     return text

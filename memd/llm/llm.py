@@ -295,5 +295,5 @@ def unfenced(text: str) -> str:
     '{"a": 1}'
     """
     text = text.strip()
-    found = None if text.startswith("{") else _FENCED.search(text)
-    return text if found is None else found[1].strip()
+    match = None if text.startswith("{") else _FENCED.search(text)
+    return text if match is None else match[1].strip()

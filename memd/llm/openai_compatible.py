@@ -78,13 +78,13 @@ class OpenAICompatible:
         ) as answer:
             if answer.status_code != httpx.codes.OK:
                 raise _refusal(answer.status_code, with_schema=request.schema is not None)
-            told = _Told()
+            reply = _Reply()
             if answer.headers.get("content-type", "").startswith(_EVENTS):
-                await _stream(answer, told)
+                await _stream(answer, reply)
             else:
-                told.whole(b"".join([part async for part in _limited(answer)]))
-        text = "".join(told.texts)
-        usage = told.usage or estimated(request, text)
+                reply.whole(b"".join([part async for part in _limited(answer)]))
+        text = "".join(reply.texts)
+        usage = reply.usage or estimated(request, text)
         return Completion(text, usage, str(body["model"]))
 
     def _opened(self) -> httpx.AsyncClient:
@@ -135,7 +135,7 @@ def _refusal(status: int, *, with_schema: bool) -> Exception:
     )
 
 
-class _Told:
+class _Reply:
     """What has come of an answer."""
 
     def __init__(self) -> None:
@@ -146,36 +146,36 @@ class _Told:
         """Take an answer that came in one piece."""
         self.piece(_object(raw), "message")
 
-    def piece(self, told: dict[str, Any], of: str) -> None:
+    def piece(self, chunk: dict[str, Any], of: str) -> None:
         """Take one object of the protocol, its text under *of*: ``message`` or ``delta``."""
-        if "error" in told:
+        if "error" in chunk:
             raise ProviderBusyError("the language model's endpoint answered with an error")
-        self.usage = _usage(told.get("usage")) or self.usage
-        choices = told.get("choices")
+        self.usage = _usage(chunk.get("usage")) or self.usage
+        choices = chunk.get("choices")
         if not isinstance(choices, list):
             raise _no_completion()
         for choice in choices[:1]:
-            said = choice.get(of) if isinstance(choice, dict) else None
-            content = said.get("content") if isinstance(said, dict) else None
+            piece = choice.get(of) if isinstance(choice, dict) else None
+            content = piece.get("content") if isinstance(piece, dict) else None
             if isinstance(content, str):
                 self.texts.append(content)
             elif content is not None:
                 raise _no_completion()
 
 
-async def _stream(answer: httpx.Response, told: _Told) -> None:
+async def _stream(answer: httpx.Response, reply: _Reply) -> None:
     """Read server-sent events up to the one that says it is done; raises when they just end."""
     left = b""
     async for part in _limited(answer):
         *lines, left = (left + part).split(b"\n")
         for line in lines:
-            said = line.decode("utf-8", "replace").strip()
-            if not said.startswith(_DATA):
+            line_text = line.decode("utf-8", "replace").strip()
+            if not line_text.startswith(_DATA):
                 continue  # a comment that keeps the connection alive, an event's name
-            said = said.removeprefix(_DATA).strip()
-            if said == _DONE:
+            line_text = line_text.removeprefix(_DATA).strip()
+            if line_text == _DONE:
                 return
-            told.piece(_object(said), "delta")
+            reply.piece(_object(line_text), "delta")
     raise ProviderBusyError("the language model's answer broke off")
 
 
@@ -190,22 +190,22 @@ async def _limited(answer: httpx.Response) -> AsyncIterator[bytes]:
 
 def _object(raw: bytes | str) -> dict[str, Any]:
     try:
-        told = json.loads(raw)
+        value = json.loads(raw)
     except (ValueError, RecursionError):
         raise _no_completion() from None
-    if not isinstance(told, dict):
+    if not isinstance(value, dict):
         raise _no_completion()
-    return told
+    return value
 
 
 def _no_completion() -> ProviderBusyError:
     return ProviderBusyError("what the language model's endpoint answered is no chat completion")
 
 
-def _usage(told: Any) -> TokenUsage | None:
-    if not isinstance(told, dict):
+def _usage(usage: Any) -> TokenUsage | None:
+    if not isinstance(usage, dict):
         return None
-    read, written = told.get("prompt_tokens"), told.get("completion_tokens")
+    read, written = usage.get("prompt_tokens"), usage.get("completion_tokens")
     if type(read) is not int or type(written) is not int or read < 0 or written < 0:
         return None
     return TokenUsage(read, written)

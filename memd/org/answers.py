@@ -41,7 +41,7 @@ def shortest(
     everything = beside(edges)
     lengths = _distances(everything, goal, start, hops)
     distance = lengths.get(start, 0)
-    found: list[Way] = []
+    ways: list[Way] = []
     if start == goal or not distance:
         return ()
     trusts = sorted({edge.trust for edge in edges}, reverse=True)
@@ -55,10 +55,10 @@ def shortest(
             continue
         for way in _descents(around, before, start):
             if least_trust(way) == trust:
-                found.append(way)
-            if len(found) == limit:
-                return tuple(found)
-    return tuple(found)
+                ways.append(way)
+            if len(ways) == limit:
+                return tuple(ways)
+    return tuple(ways)
 
 
 def least_trust(way: Sequence[Edge]) -> int:
@@ -68,10 +68,10 @@ def least_trust(way: Sequence[Edge]) -> int:
 
 def things_on(way: Sequence[Edge], start: int) -> tuple[int, ...]:
     """Return the things on a way that begins at *start*, one more than it has edges."""
-    found = [start]
+    things = [start]
     for edge in way:
-        found.append(other_end(edge, found[-1]))
-    return tuple(found)
+        things.append(other_end(edge, things[-1]))
+    return tuple(things)
 
 
 def other_end(edge: Edge, key: int) -> int:
@@ -81,19 +81,19 @@ def other_end(edge: Edge, key: int) -> int:
 
 def most_trusted_first(edges: Iterable[Edge]) -> list[Edge]:
     """Return *edges* in the order in which they are walked; of equally trusted the oldest first."""
-    found = sorted(edges, key=attrgetter("statement_key"))
-    found.sort(key=attrgetter("trust"), reverse=True)
-    return found
+    ordered = sorted(edges, key=attrgetter("statement_key"))
+    ordered.sort(key=attrgetter("trust"), reverse=True)
+    return ordered
 
 
 def beside(edges: Iterable[Edge]) -> dict[int, list[Edge]]:
     """Return the edges at each thing, the most trusted first."""
-    found: dict[int, list[Edge]] = defaultdict(list)
+    edges_by: dict[int, list[Edge]] = defaultdict(list)
     for edge in most_trusted_first(edges):
-        found[edge.subject_key].append(edge)
+        edges_by[edge.subject_key].append(edge)
         if edge.object_key != edge.subject_key:
-            found[edge.object_key].append(edge)
-    return found
+            edges_by[edge.object_key].append(edge)
+    return edges_by
 
 
 def _distances(
@@ -103,20 +103,20 @@ def _distances(
 
     What lies more than *hops* away is not among them.
     """
-    found = {goal: 0}
+    distances = {goal: 0}
     frontier = [goal]
     for distance in range(1, hops + 1):
-        if start in found:
+        if start in distances:
             break
         reached: list[int] = []
         for key in frontier:
             for edge in around.get(key, ()):
                 other = other_end(edge, key)
-                if other not in found:
-                    found[other] = distance
+                if other not in distances:
+                    distances[other] = distance
                     reached.append(other)
         frontier = reached
-    return found
+    return distances
 
 
 def _descents(
@@ -189,10 +189,10 @@ def following(
         for reading in readings:
             if chosen is not None and reading.cost > chosen.cost:
                 break
-            found = _follow(along, keys[reading.mention.name], reading.hops, implied=implied)
-            if found:
+            things = _follow(along, keys[reading.mention.name], reading.hops, implied=implied)
+            if things:
                 chosen = chosen or reading
-                best.extend(found)
+                best.extend(things)
         if chosen is not None:
             return chosen, _each_once(best)
     return None, ()
@@ -261,10 +261,10 @@ def _been(start: int, way: Way) -> set[int]:
     return {start, *(key for edge in way for key in (edge.subject_key, edge.object_key))}
 
 
-def _each_once(found: Iterable[ReachedThing]) -> tuple[ReachedThing, ...]:
+def _each_once(things: Iterable[ReachedThing]) -> tuple[ReachedThing, ...]:
     """Return each thing with its most trusted, then shortest way."""
     best: dict[int, ReachedThing] = {}
-    for one in sorted(found, key=lambda one: (-one.trust, len(one.way))):
+    for one in sorted(things, key=lambda one: (-one.trust, len(one.way))):
         best.setdefault(one.key, one)
     return tuple(best.values())
 
@@ -272,38 +272,38 @@ def _each_once(found: Iterable[ReachedThing]) -> tuple[ReachedThing, ...]:
 def near(edges: Iterable[Edge], starts: Collection[int], hops: int) -> tuple[ReachedThing, ...]:
     """Return what lies around *starts*: each thing with its shortest, then most trusted way."""
     around = beside(edges)
-    found: dict[int, ReachedThing] = {start: ReachedThing(start, start, ()) for start in starts}
-    frontier = list(found.values())
+    things: dict[int, ReachedThing] = {start: ReachedThing(start, start, ()) for start in starts}
+    frontier = list(things.values())
     for _ in range(hops):
         reached: dict[int, ReachedThing] = {}
         for one in frontier:
             for edge in around.get(one.key, ()):
                 further = ReachedThing(other_end(edge, one.key), one.start, (*one.way, edge))
-                known = found.get(further.key) or reached.get(further.key)
+                known = things.get(further.key) or reached.get(further.key)
                 if known is None or known.rank > further.rank:
                     reached[further.key] = further
-        found |= reached
+        things |= reached
         frontier = list(reached.values())
-        if len(found) > NEAR_MAX:
+        if len(things) > NEAR_MAX:
             break
-    return tuple(one for one in found.values() if one.way)[:NEAR_MAX]
+    return tuple(one for one in things.values() if one.way)[:NEAR_MAX]
 
 
 def ranked(
-    found: Iterable[ReachedThing],
+    things: Iterable[ReachedThing],
     asked: Collection[str],
-    wanted: Collection[str],
-    said: Callable[[ReachedThing], Collection[str]],
+    names: Collection[str],
+    words_of: Callable[[ReachedThing], Collection[str]],
 ) -> list[tuple[float, ReachedThing]]:
     """Return what is near with a score from 0 to 1, best first.
 
-    *asked* are the question's words, *wanted* the relations it asks for, *said* tells
+    *asked* are the question's words, *names* the relations it asks for, *words_of* tells
     the words of a way's evidence.
     """
     scored: list[tuple[float, ReachedThing]] = []
-    for one in found:
-        overlap = len(set(asked) & set(said(one))) / len(asked) if asked else 0.0
-        fits = 1.0 if one.way[-1].relation in wanted else 0.0
+    for one in things:
+        overlap = len(set(asked) & set(words_of(one))) / len(asked) if asked else 0.0
+        fits = 1.0 if one.way[-1].relation in names else 0.0
         score = 0.4 * overlap + 0.25 * fits + 0.25 / len(one.way) + 0.1 * one.trust / 2
         scored.append((round(score, 6), one))
     scored.sort(key=lambda pair: (-pair[0], len(pair[1].way), pair[1].key))

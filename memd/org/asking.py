@@ -118,39 +118,39 @@ class QuestionReading(NamedTuple):
 
 def words(question: str) -> tuple[QuestionWord, ...]:
     """Return the words of a question, QUERY_TERMS_MAX at most."""
-    found: list[QuestionWord] = []
+    result: list[QuestionWord] = []
     for match in _WORD.finditer(question):
         raw = match.group().strip(_EDGES) or match.group()
         text = _GENITIVE.sub("", match.group().casefold().strip(".:`*"))
         genitive = bool(_GENITIVE.search(match.group()))
-        found.append(QuestionWord(raw, text.replace("\u2019", "'"), genitive))
-        if len(found) == QUERY_TERMS_MAX:
+        result.append(QuestionWord(raw, text.replace("\u2019", "'"), genitive))
+        if len(result) == QUERY_TERMS_MAX:
             break
-    return tuple(found)
+    return tuple(result)
 
 
-def candidates(said: Sequence[QuestionWord]) -> dict[str, list[tuple[int, int]]]:
+def candidates(tokens: Sequence[QuestionWord]) -> dict[str, list[tuple[int, int]]]:
     """Return every name that could stand in a question, folded, with where it would stand.
 
     "we" stands for the team that texts without a subject are about.
     """
-    found: dict[str, list[tuple[int, int]]] = {}
-    for first in range(len(said)):
-        for last in range(first, min(first + NAME_WORDS_MAX, len(said))):
-            if first == last and said[first].text in FUNCTION_WORDS - _WE:
+    places: dict[str, list[tuple[int, int]]] = {}
+    for first in range(len(tokens)):
+        for last in range(first, min(first + NAME_WORDS_MAX, len(tokens))):
+            if first == last and tokens[first].text in FUNCTION_WORDS - _WE:
                 continue
-            name = folded(" ".join(word.text for word in said[first : last + 1]))
+            name = folded(" ".join(word.text for word in tokens[first : last + 1]))
             if name:
-                found.setdefault(name, []).append((first, last))
-            if said[last].genitive:
+                places.setdefault(name, []).append((first, last))
+            if tokens[last].genitive:
                 break
-        if said[first].text in _WE:
-            found.setdefault(folded(TEAM), []).append((first, first))
-    return found
+        if tokens[first].text in _WE:
+            places.setdefault(folded(TEAM), []).append((first, first))
+    return places
 
 
 def mentions(
-    said: Sequence[QuestionWord],
+    tokens: Sequence[QuestionWord],
     places: dict[str, list[tuple[int, int]]],
     known: Collection[str],
 ) -> tuple[Mention, ...]:
@@ -162,25 +162,25 @@ def mentions(
     spans = [Mention(name, *place) for name in known for place in places.get(name, ())]
     spans.sort(key=lambda one: (one.first - one.last, one.first))
     taken: set[int] = set()
-    found: list[Mention] = []
+    result: list[Mention] = []
     for one in spans:
         place = set(range(one.first, one.last + 1))
         if not place & taken:
             taken |= place
-            found.append(one)
-    meant = [one for one in found if not _is_kind(said, one)]
-    return tuple(sorted(meant or found, key=lambda one: one.first))
+            result.append(one)
+    meant = [one for one in result if not _is_kind(tokens, one)]
+    return tuple(sorted(meant or result, key=lambda one: one.first))
 
 
-def _is_kind(said: Sequence[QuestionWord], one: Mention) -> bool:
-    word = said[one.last]
-    bare = one.first + (said[one.first].text in _ARTICLES)
+def _is_kind(tokens: Sequence[QuestionWord], one: Mention) -> bool:
+    word = tokens[one.last]
+    bare = one.first + (tokens[one.first].text in _ARTICLES)
     if bare != one.last or word.raw != word.raw.lower():
         return False
     if word.text in _WE:
         return True
-    before = said[one.first - 1].text if one.first else ""
-    after = said[one.last + 1].text if one.last + 1 < len(said) else ""
+    before = tokens[one.first - 1].text if one.first else ""
+    after = tokens[one.last + 1].text if one.last + 1 < len(tokens) else ""
     return (
         word.text in NOUNS
         or word.text in VERBS
@@ -189,30 +189,30 @@ def _is_kind(said: Sequence[QuestionWord], one: Mention) -> bool:
     )
 
 
-def cues(said: Sequence[QuestionWord], named: Sequence[Mention]) -> tuple[Cue, ...]:
+def cues(tokens: Sequence[QuestionWord], named: Sequence[Mention]) -> tuple[Cue, ...]:
     """Return the words of a question that ask for relations, in order, CUES_MAX at most."""
     taken = {place for one in named for place in range(one.first, one.last + 1)}
-    found: list[Cue] = []
+    result: list[Cue] = []
     at = 0
-    while at < len(said):
-        cue = None if at in taken else _noun(said, at) or _verb(said, at, taken, found)
+    while at < len(tokens):
+        cue = None if at in taken else _noun(tokens, at) or _verb(tokens, at, taken, result)
         if cue is not None:
-            found.append(cue)
+            result.append(cue)
             at = cue.last
         at += 1
-    places = any("located_in" in dict(cue.readings) for cue in found)
-    if said and any(word.text == "where" for word in said) and not places:
-        where = next(n for n, word in enumerate(said) if word.text == "where")
-        found.append(Cue(where, where, (("located_in", True),), noun=True, weak=bool(found)))
-    found = sorted(found, key=lambda cue: cue.first)[:CUES_MAX]
-    own = _own_words(said, taken | {n for cue in found for n in range(cue.first, cue.last + 1)})
-    found = sorted([*found, *own[: CUES_MAX - len(found)]], key=lambda cue: cue.first)
-    if not found and any(word.text in {"is", "are", "was", "were", "who"} for word in said):
-        found.append(Cue(-1, -1, (("is", True), ("is_a", True)), noun=True))
-    return tuple(found)
+    places = any("located_in" in dict(cue.readings) for cue in result)
+    if tokens and any(word.text == "where" for word in tokens) and not places:
+        where = next(n for n, word in enumerate(tokens) if word.text == "where")
+        result.append(Cue(where, where, (("located_in", True),), noun=True, weak=bool(result)))
+    result = sorted(result, key=lambda cue: cue.first)[:CUES_MAX]
+    own = _own_words(tokens, taken | {n for cue in result for n in range(cue.first, cue.last + 1)})
+    result = sorted([*result, *own[: CUES_MAX - len(result)]], key=lambda cue: cue.first)
+    if not result and any(word.text in {"is", "are", "was", "were", "who"} for word in tokens):
+        result.append(Cue(-1, -1, (("is", True), ("is_a", True)), noun=True))
+    return tuple(result)
 
 
-def _own_words(said: Sequence[QuestionWord], taken: Collection[int]) -> list[Cue]:
+def _own_words(tokens: Sequence[QuestionWord], taken: Collection[int]) -> list[Cue]:
     """Return what may be the words of a triple's own relation: "Ann -> mentors -> Bob"."""
     return [
         Cue(
@@ -220,11 +220,11 @@ def _own_words(said: Sequence[QuestionWord], taken: Collection[int]) -> list[Cue
             at,
             ((OTHER, True),),
             weak=True,
-            negated=_negated(said, at),
+            negated=_negated(tokens, at),
             word=stem(word.text),
-            subject_first=_inverted(said, at, at + 1, ()),
+            subject_first=_inverted(tokens, at, at + 1, ()),
         )
-        for at, word in enumerate(said)
+        for at, word in enumerate(tokens)
         if at not in taken
         and word.text not in FUNCTION_WORDS
         and word.text not in NOUNS
@@ -245,82 +245,82 @@ def stem(word: str) -> str:
     return word
 
 
-def _noun(said: Sequence[QuestionWord], at: int) -> Cue | None:
-    options = NOUNS.get(said[at].text)
+def _noun(tokens: Sequence[QuestionWord], at: int) -> Cue | None:
+    options = NOUNS.get(tokens[at].text)
     if options is None:
         return None
-    owned = at > 0 and (said[at - 1].genitive or said[at - 1].text in {"whose", "our", "their"})
-    of = at + 1 < len(said) and said[at + 1].text in _OF
-    if not (owned or of or said[at].genitive):
+    owned = at > 0 and (tokens[at - 1].genitive or tokens[at - 1].text in {"whose", "our", "their"})
+    of = at + 1 < len(tokens) and tokens[at + 1].text in _OF
+    if not (owned or of or tokens[at].genitive):
         return None
-    if not owned and said[at].text in VERBS and said[at - 1].text not in {"the", "a", "an"}:
+    if not owned and tokens[at].text in VERBS and tokens[at - 1].text not in {"the", "a", "an"}:
         return None
     return Cue(at, at, tuple((option.relation, option.forward) for option in options), noun=True)
 
 
 def _verb(
-    said: Sequence[QuestionWord], at: int, taken: Collection[int], before: Sequence[Cue]
+    tokens: Sequence[QuestionWord], at: int, taken: Collection[int], before: Sequence[Cue]
 ) -> Cue | None:
-    for length in range(min(PHRASE_WORDS_MAX, len(said) - at), 0, -1):
+    for length in range(min(PHRASE_WORDS_MAX, len(tokens) - at), 0, -1):
         if any(place in taken for place in range(at, at + length)):
             continue
-        phrase = " ".join(word.text for word in said[at : at + length])
+        phrase = " ".join(word.text for word in tokens[at : at + length])
         options = VERBS.get(phrase)
-        if options is None or (length == 1 and _leads_in(said, at)):
+        if options is None or (length == 1 and _leads_in(tokens, at)):
             continue
         return Cue(
             at,
             at + length - 1,
             tuple((option.relation, not option.turned) for option in options),
-            negated=_negated(said, at),
+            negated=_negated(tokens, at),
             weak=phrase in WEAK,
-            subject_first=_inverted(said, at, at + length, before),
+            subject_first=_inverted(tokens, at, at + length, before),
         )
     return None
 
 
-def _leads_in(said: Sequence[QuestionWord], at: int) -> bool:
+def _leads_in(tokens: Sequence[QuestionWord], at: int) -> bool:
     """Return whether a preposition only opens a question: "in which city", "to whom"."""
-    return said[at].text in _OPENING and at + 1 < len(said) and said[at + 1].text in _WH
+    return tokens[at].text in _OPENING and at + 1 < len(tokens) and tokens[at + 1].text in _WH
 
 
-def _negated(said: Sequence[QuestionWord], at: int) -> bool:
-    near = said[max(0, at - 2) : at]
+def _negated(tokens: Sequence[QuestionWord], at: int) -> bool:
+    near = tokens[max(0, at - 2) : at]
     return any(word.text in _NEGATIONS or word.text.endswith("n't") for word in near)
 
 
-def _inverted(said: Sequence[QuestionWord], at: int, after: int, before: Sequence[Cue]) -> bool:
+def _inverted(tokens: Sequence[QuestionWord], at: int, after: int, before: Sequence[Cue]) -> bool:
     """Return whether an auxiliary before its subject comes first: "where is X hosted".
 
     In "the team led by Ann" what it is led by comes after, whatever stood before.
     """
     if any(not cue.noun for cue in before):
         return False
-    if said[after - 1].text == "by" and after < len(said):
+    if tokens[after - 1].text == "by" and after < len(tokens):
         return False
     for place in range(at - 2, -1, -1):
-        if said[place].text.removesuffix("n't") in _AUXILIARIES:
-            lead = said[:place]
+        if tokens[place].text.removesuffix("n't") in _AUXILIARIES:
+            lead = tokens[:place]
             return any(word.text in _WH for word in lead) or not lead
     return False
 
 
 def readings(
-    said: Sequence[QuestionWord], named: Sequence[Mention], asked: Sequence[Cue]
+    tokens: Sequence[QuestionWord], named: Sequence[Mention], asked: Sequence[Cue]
 ) -> list[QuestionReading]:
     """Return how a question can be understood, the likeliest first, READINGS_MAX at most."""
-    found: list[QuestionReading] = []
+    result: list[QuestionReading] = []
     for mention in named[:MENTIONS_MAX]:
         outside = [cue for cue in asked if cue.last < mention.first or cue.first > mention.last]
         for left_out, chosen in _chosen(outside):
-            for order_cost, order in _orders(said, mention, chosen):
-                far = _FAR * _distance(said, mention, order[0])
+            for order_cost, order in _orders(tokens, mention, chosen):
+                far = _FAR * _distance(tokens, mention, order[0])
                 for cost, hops in _walks(mention, order):
                     whole = left_out + order_cost + cost
                     if whole <= COST_MAX:
-                        found.append(QuestionReading(whole + far, mention, hops))
-    found.sort(key=lambda reading: reading.cost)
-    return found[:READINGS_MAX]
+                        result.append(QuestionReading(whole + far, mention, hops))
+    result.sort(key=lambda reading: reading.cost)
+    return result[:READINGS_MAX]
 
 
 def _chosen(asked: Sequence[Cue]) -> Iterator[tuple[float, tuple[Cue, ...]]]:
@@ -333,13 +333,13 @@ def _chosen(asked: Sequence[Cue]) -> Iterator[tuple[float, tuple[Cue, ...]]]:
 
 
 def _orders(
-    said: Sequence[QuestionWord], mention: Mention, asked: Sequence[Cue]
+    tokens: Sequence[QuestionWord], mention: Mention, asked: Sequence[Cue]
 ) -> Iterator[tuple[float, tuple[Cue, ...]]]:
-    near = sorted(asked, key=lambda cue: _distance(said, mention, cue))
+    near = sorted(asked, key=lambda cue: _distance(tokens, mention, cue))
     for order in permutations(near):
         cost = 0.0
         for a, b in combinations(order, 2):
-            if _distance(said, mention, a) > _distance(said, mention, b):
+            if _distance(tokens, mention, a) > _distance(tokens, mention, b):
                 same_side = (a.first < mention.first) == (b.first < mention.first)
                 cost += _WITHIN if same_side else _ACROSS
         yield cost, order
@@ -360,15 +360,15 @@ def _walks(mention: Mention, order: Sequence[Cue]) -> Iterator[tuple[float, tupl
         yield sum(cost for cost, _ in choice), tuple(hop for _, hop in choice)
 
 
-def _distance(said: Sequence[QuestionWord], mention: Mention, cue: Cue) -> float:
+def _distance(tokens: Sequence[QuestionWord], mention: Mention, cue: Cue) -> float:
     """Return how far a cue stands from a thing: what lies between, clauses above all.
 
     "The owner of Atlas" and "Ann's team" hold together more closely than any verb.
     """
     if cue.first > mention.last:
-        between = said[mention.last + 1 : cue.first]
+        between = tokens[mention.last + 1 : cue.first]
     else:
-        between = said[cue.last + 1 : mention.first]
+        between = tokens[cue.last + 1 : mention.first]
     clauses = sum(word.text in _RELATIVE for word in between)
     words_between = sum(word.text not in FUNCTION_WORDS for word in between)
     return words_between + 2 * clauses + (0.0 if cue.noun else 0.5)

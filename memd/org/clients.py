@@ -67,15 +67,15 @@ class Clients:
         """Return whose *key* it is, None when nobody's; without scopes when it was revoked."""
         if self._secret is None:
             return None
-        found = self._known.get(clients.hashed(self._secret, key))
-        if found is None:
+        credentials = self._known.get(clients.hashed(self._secret, key))
+        if credentials is None:
             return None
         return Identity(
-            client=found.name,
-            agent_id=found.agent_id,
-            scopes=found.scopes if found.revoked_at is None else frozenset(),
-            seniority=found.seniority,
-            autonomy_level=found.autonomy_level,
+            client=credentials.name,
+            agent_id=credentials.agent_id,
+            scopes=credentials.scopes if credentials.revoked_at is None else frozenset(),
+            seniority=credentials.seniority,
+            autonomy_level=credentials.autonomy_level,
         )
 
     def agents(self) -> frozenset[str]:

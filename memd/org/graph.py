@@ -98,9 +98,9 @@ class Graph:
             goal, _ = _thing(conn, seen, target, "target")
             walked = graph.between(conn, seen, start, goal, hops)
             ways = shortest(walked.edges.values(), start, goal, hops=hops, limit=limit)
-            found = [ReachedThing(goal, start, way) for way in ways]
+            things = [ReachedThing(goal, start, way) for way in ways]
             return GraphPaths(
-                items=tuple(shown.paths(conn, found).values()), truncated=walked.truncated
+                items=tuple(shown.paths(conn, things).values()), truncated=walked.truncated
             )
 
         return await self.db.read(work)
@@ -138,8 +138,8 @@ class Graph:
         Each is a way with the words that say it. Only what follows the question; what is
         merely near is left to search.
         """
-        found = await self.query(caller, question, limit=limit)
-        return tuple(shown.line(item.path) for item in found.items if item.follows)
+        result = await self.query(caller, question, limit=limit)
+        return tuple(shown.line(item.path) for item in result.items if item.follows)
 
     async def facts(self, caller: Caller, context: str, limit: int) -> tuple[str, ...]:
         """Return the facts on the ways from the things in *context*, nearest first, by id.
@@ -149,10 +149,10 @@ class Graph:
 
         def work(conn: Reading) -> tuple[str, ...]:
             seen = self._sight(conn, caller, NOW)
-            found = _answered(conn, seen, context, limit=answers.NEAR_MAX)
+            entries = _answered(conn, seen, context, limit=answers.NEAR_MAX)
             ids = (
                 step.evidence.fact_id
-                for item in sorted(found.items, key=lambda item: len(item.path.steps))
+                for item in sorted(entries.items, key=lambda item: len(item.path.steps))
                 for step in item.path.steps
             )
             return tuple(dict.fromkeys(one for one in ids if one is not None))[:limit]
@@ -174,14 +174,14 @@ class Graph:
 
 
 def _thing(conn: Reading, seen: StatementFilter, name: str, field_name: str) -> tuple[int, str]:
-    found = graph.things(conn, seen, [folded(name)])
-    if not found:
+    things = graph.things(conn, seen, [folded(name)])
+    if not things:
         raise OrgMemoryQueryError(
             "nothing is known of a thing of this name",
             field=field_name,
             hint="ask about it in words: memd search",
         )
-    return next(iter(found.values()))
+    return next(iter(things.values()))
 
 
 @dataclass
@@ -199,35 +199,35 @@ class _Edges:
         for key in new:
             self.known[key, hop.relation, hop.forward] = []
         end = graph.SUBJECT if hop.forward else graph.OBJECT
-        found, looked_at = graph.around(
+        rows, looked_at = graph.around(
             self.conn, self.seen, new, relations=[hop.relation], ends=[end], edges_max=self.left
         )
         self.left -= looked_at
-        for edge in most_trusted_first(found):
+        for edge in most_trusted_first(rows):
             from_key = edge.subject_key if hop.forward else edge.object_key
             self.known[from_key, hop.relation, hop.forward].append(edge)
         return {key: self.known[key, hop.relation, hop.forward] for key in keys}
 
 
 def _answered(conn: Reading, seen: StatementFilter, question: str, limit: int) -> GraphAnswers:
-    said = asking.words(question)
-    places = asking.candidates(said)
+    words = asking.words(question)
+    places = asking.candidates(words)
     known = graph.things(conn, seen, list(places))
-    named = asking.mentions(said, places, known)
-    asked = asking.cues(said, named)
+    named = asking.mentions(words, places, known)
+    asked = asking.cues(words, named)
     edges = _Edges(conn, seen)
     keys = {one.name: known[one.name][0] for one in named}
-    reading, found = answers.following(edges.along, asking.readings(said, named, asked), keys)
+    reading, things = answers.following(edges.along, asking.readings(words, named, asked), keys)
     truncated = edges.left <= 0
     if reading is not None:
         relations = tuple(hop.relation for hop in reading.hops)
-        scored = [(_score(one), one) for one in found[:limit]]
+        scored = [(_score(one), one) for one in things[:limit]]
     else:
         relations = tuple(dict.fromkeys(cue.readings[0][0] for cue in asked if not cue.weak))
         walked = graph.walk(conn, seen, list(keys.values()), NEAR_HOPS)
         truncated = truncated or walked.truncated
         around = answers.near(walked.edges.values(), list(keys.values()), NEAR_HOPS)
-        scored = shown.by_words(conn, around, said, named, relations)[:limit]
+        scored = shown.by_words(conn, around, words, named, relations)[:limit]
     paths = shown.paths(conn, [one for _, one in scored])
     items = tuple(
         GraphAnswer(

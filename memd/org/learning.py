@@ -111,10 +111,10 @@ class RelationExtractor:
         row = await self.db.read(unread.by_id, caller.agent_id, memory_id, STATEMENTS_CHARS_MAX)
         if row is None:
             return ()
-        said = await self._said([row])
+        extracted = await self._statements([row])
 
         def work(conn: Writing) -> tuple[str, ...]:
-            rows = graph.with_texts(conn, _write(conn, [row], said))
+            rows = graph.with_texts(conn, _write(conn, [row], extracted))
             return tuple(row.statement_id for row in rows.values())
 
         return await self.db.write(_CALLER, work)
@@ -130,27 +130,29 @@ class RelationExtractor:
         rows = {row.memory_key: row for row in (*again, *fresh)}
         if not rows:
             return None
-        said = await self._said(list(rows.values()))
+        extracted = await self._statements(list(rows.values()))
         upto = max((row.memory_key for row in fresh), default=mark.memory_key)
 
         def work(conn: Writing) -> None:
-            _write(conn, list(rows.values()), said)
+            _write(conn, list(rows.values()), extracted)
             unread.read(conn, [row.memory_key for row in again])
             unread.set_mark(conn, Mark(STATEMENTS_VERSION, upto))
 
         await self.db.write(_CALLER, work)
         return len(rows)
 
-    async def _said(self, rows: Sequence[Unread]) -> dict[int, tuple[ExtractedStatement, ...]]:
-        said = await self.work.run(_read, rows)
+    async def _statements(
+        self, rows: Sequence[Unread]
+    ) -> dict[int, tuple[ExtractedStatement, ...]]:
+        results = await self.work.run(_read, rows)
         if self.reader is None:
-            return said
+            return results
         more: dict[int, tuple[ExtractedStatement, ...]] = {}
         for agent_id in dict.fromkeys(row.agent_id for row in rows):
             WORKING_FOR.set(agent_id)  # what is asked is put down to whose memories they are
             texts = {row.memory_key: row.content for row in rows if row.agent_id == agent_id}
             more |= await self.reader.read(texts)
-        return {key: (*found, *more.get(key, ())) for key, found in said.items()}
+        return {key: (*triples, *more.get(key, ())) for key, triples in results.items()}
 
 
 def _read(rows: Sequence[Unread]) -> dict[int, tuple[ExtractedStatement, ...]]:
@@ -162,13 +164,13 @@ def _read(rows: Sequence[Unread]) -> dict[int, tuple[ExtractedStatement, ...]]:
 
 
 def _write(
-    conn: Writing, rows: Sequence[Unread], said: Mapping[int, tuple[ExtractedStatement, ...]]
+    conn: Writing, rows: Sequence[Unread], extracted: Mapping[int, tuple[ExtractedStatement, ...]]
 ) -> list[int]:
     """Write what memories say that are still as they were read; returns the statements' keys."""
     return [
         key
         for row in unread.unchanged(conn, rows)
         for key in store.say(
-            conn, row.memory_key, row.memory_id, said[row.memory_key], row.known_us
+            conn, row.memory_key, row.memory_id, extracted[row.memory_key], row.known_us
         )
     ]

@@ -217,10 +217,10 @@ class Org:
 
     async def get(self, caller: Caller, fact_id: str) -> OrgFact | None:
         """Return a fact; None when there is none, or it is retracted."""
-        found = await self.db.read(org_facts.get, fact_id)
-        if found is None or found.category not in self._readable(caller):
+        fact = await self.db.read(org_facts.get, fact_id)
+        if fact is None or fact.category not in self._readable(caller):
             return None
-        return reading.fact(found)
+        return reading.fact(fact)
 
     async def query(self, caller: Caller, query: OrgMemoryQuery) -> tuple[OrgFact, ...]:
         """Return stored facts that fit, never policies of the settings.
@@ -265,18 +265,18 @@ class Org:
 
     async def _with(
         self,
-        found: tuple[OrgFact, ...],
+        facts: tuple[OrgFact, ...],
         walked: tuple[str, ...],
         categories: frozenset[OrgFactCategory],
         limit: int,
     ) -> tuple[OrgFact, ...]:
         """Return facts found by words and by walking, in turn, each once."""
-        known = {fact.id: fact for fact in found}
+        known = {fact.id: fact for fact in facts}
         for fact_id in walked:
             row = None if fact_id in known else await self.db.read(org_facts.get, fact_id)
             if row is not None and row.category in categories:
                 known[fact_id] = reading.fact(row)
-        turns = zip_longest((fact.id for fact in found), walked)
+        turns = zip_longest((fact.id for fact in facts), walked)
         order = dict.fromkeys(one for turn in turns for one in turn if one in known)
         return tuple(known[one] for one in order)[:limit]
 

@@ -74,7 +74,7 @@ class Owner:
         return await self.state(caller)
 
     async def verified(
-        self, caller: Caller, signature: Signature | None, action: str, said: Mapping[str, Any]
+        self, caller: Caller, signature: Signature | None, action: str, content: Mapping[str, Any]
     ) -> bytes:
         """Return the signature and what it is over once it is proved to be the owner's.
 
@@ -93,7 +93,7 @@ class Owner:
             )
         self._check_age(signature.nonce)
         value = bytes.fromhex(signature.value)
-        statement = words.statement(store.hex(), signature.nonce, action, said)
+        statement = words.statement(store.hex(), signature.nonce, action, content)
         words.verify(public, value, statement)
         self._use(signature.nonce, (caller.client, caller.idempotency_key, caller.request_hash))
         return value + statement

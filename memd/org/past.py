@@ -52,7 +52,7 @@ class Past:
 
         def work(conn: Reading) -> FactsThen:
             may = self._sight(conn, caller).at(known_us)
-            wanted = FactFilter(
+            filters = FactFilter(
                 known_us,
                 may & (asked.categories or frozenset(OrgFactCategory)),
                 asked.limit + 1,
@@ -60,7 +60,7 @@ class Past:
                 _thing(conn, asked.subject, may),
                 _end(conn, asked.after),
             )
-            items, following = _page(conn, wanted, valid_us)
+            items, following = _page(conn, filters, valid_us)
             return FactsThen(
                 valid=from_us(valid_us),
                 known=from_us(known_us),
@@ -148,46 +148,46 @@ def _end(conn: Reading, operation_id: str | None) -> int | None:
     return key
 
 
-def _page(conn: Reading, wanted: FactFilter, valid_us: int) -> tuple[list[FactThen], str | None]:
+def _page(conn: Reading, filters: FactFilter, valid_us: int) -> tuple[list[FactThen], str | None]:
     """Return one page, and the operation after which the next begins.
 
     A page may be short, even empty, and still have a next: only so much is looked at.
     """
-    limit = wanted.limit - 1
+    limit = filters.limit - 1
     items: list[FactThen] = []
     last: ThenRow | None = None
     for _ in range(0, THEN_OPERATIONS_MAX, limit):
-        rows = past.standing(conn, wanted)
-        held = _held(conn, rows, wanted, valid_us)
+        rows = past.standing(conn, filters)
+        held = _held(conn, rows, filters, valid_us)
         for place, row in enumerate(rows):
             last = row
             if row.operation_key in held:
                 items.append(held[row.operation_key])
             if len(items) == limit:
-                is_end = place == len(rows) - 1 and len(rows) < wanted.limit
+                is_end = place == len(rows) - 1 and len(rows) < filters.limit
                 return items, None if is_end else row.operation_id
-        if len(rows) < wanted.limit or last is None:
+        if len(rows) < filters.limit or last is None:
             return items, None
-        wanted = replace(wanted, before_key=last.operation_key)
+        filters = replace(filters, before_key=last.operation_key)
     return items, None if last is None else last.operation_id
 
 
 def _held(
-    conn: Reading, rows: list[ThenRow], wanted: FactFilter, valid_us: int
+    conn: Reading, rows: list[ThenRow], filters: FactFilter, valid_us: int
 ) -> dict[int, FactThen]:
     keys = [row.operation_key for row in rows]
     spans = past.spans_of(conn, keys)
-    said: dict[int, list[StretchRow]] = {}
-    for one in past.known_of(conn, keys, wanted.known_us):
+    stretches_by: dict[int, list[StretchRow]] = {}
+    for one in past.known_of(conn, keys, filters.known_us):
         if holds(one, valid_us):
-            said.setdefault(one.operation_key, []).append(one)
-    found: dict[int, FactThen] = {}
+            stretches_by.setdefault(one.operation_key, []).append(one)
+    facts: dict[int, FactThen] = {}
     for row in rows:
-        then = said.get(row.operation_key, [])
-        alone = wanted.thing_key is None and holds(row, valid_us)
+        then = stretches_by.get(row.operation_key, [])
+        alone = filters.thing_key is None and holds(row, valid_us)
         if then or (alone and _says_more(row, spans.get(row.operation_key, []))):
-            found[row.operation_key] = fact_then(row, then)
-    return found
+            facts[row.operation_key] = fact_then(row, then)
+    return facts
 
 
 def _says_more(row: ThenRow, spans: list[tuple[int, int]]) -> bool:
@@ -225,7 +225,7 @@ _NAME_CHARS_SHOWN = 60
 _HOW_TO_FIND = "memd org as-of prints all that holds, by name; memd org query finds by words"
 
 
-def fact_then(row: ThenRow, said: list[StretchRow]) -> FactThen:
+def fact_then(row: ThenRow, stretches: list[StretchRow]) -> FactThen:
     """Return a fact as it stood, with what of it held."""
     return FactThen(
         fact=OrgFact(
@@ -241,7 +241,7 @@ def fact_then(row: ThenRow, said: list[StretchRow]) -> FactThen:
         ),
         operation_id=row.operation_id,
         written_at=from_us(row.at_us),
-        statements=tuple(map(statement, said)),
+        statements=tuple(map(statement, stretches)),
     )
 
 

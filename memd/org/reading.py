@@ -37,12 +37,12 @@ def matching(
     conn: Reading, context: str, categories: Collection[OrgFactCategory], limit: int
 ) -> list[FactRow]:
     """Return facts for *context*: those that hold it literally, then those that share its words."""
-    found = dict.fromkeys(org_words.literal(conn, context, categories, limit))
-    if len(found) < limit:
-        found.update(
-            dict.fromkeys(org_words.sharing(conn, terms(context), categories, limit + len(found)))
+    keys = dict.fromkeys(org_words.literal(conn, context, categories, limit))
+    if len(keys) < limit:
+        keys.update(
+            dict.fromkeys(org_words.sharing(conn, terms(context), categories, limit + len(keys)))
         )
-    return org_facts.of_keys(conn, list(found)[:limit])
+    return org_facts.of_keys(conn, list(keys)[:limit])
 
 
 class OfferedRows(NamedTuple):

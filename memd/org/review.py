@@ -163,8 +163,8 @@ class Review:
     ) -> bytes:
         row = await self.org.db.read(proposals.get, proposal_id)
         # Who may not decide learns nothing of what there is.
-        said = {} if row is None else of_proposal(_shown(row))
-        return await self.owner.verified(caller, signature, action, said)
+        fields = {} if row is None else of_proposal(_shown(row))
+        return await self.owner.verified(caller, signature, action, fields)
 
 
 def of_proposal(proposal: Proposal) -> dict[str, object]:

@@ -65,11 +65,11 @@ def stated(row: StatementRow | StretchRow, evidence: Evidence) -> Statement:
     )
 
 
-def paths(conn: Reading, found: Iterable[ReachedThing]) -> dict[ReachedThing, GraphPath]:
+def paths(conn: Reading, things: Iterable[ReachedThing]) -> dict[ReachedThing, GraphPath]:
     """Return each way as a path, in order; none of which a step has no evidence."""
-    found = list(found)
-    rows = graph.with_texts(conn, [edge.statement_key for one in found for edge in one.way])
-    on = {one: things_on(one.way, one.start) for one in found}
+    things = list(things)
+    rows = graph.with_texts(conn, [edge.statement_key for one in things for edge in one.way])
+    on = {one: things_on(one.way, one.start) for one in things}
     names = graph.named(conn, {key for keys in on.values() for key in keys})
     return {
         one: GraphPath(
@@ -77,15 +77,15 @@ def paths(conn: Reading, found: Iterable[ReachedThing]) -> dict[ReachedThing, Gr
             things=tuple(names[key] for key in on[one]),
             trust=Trust(least_trust(one.way)),
         )
-        for one in found
+        for one in things
         if all(rows[edge.statement_key].quote.strip() for edge in one.way)
     }
 
 
 def by_words(
     conn: Reading,
-    found: Sequence[ReachedThing],
-    said: Sequence[QuestionWord],
+    things: Sequence[ReachedThing],
+    words: Sequence[QuestionWord],
     named: Sequence[Mention],
     relations: Collection[str],
 ) -> list[tuple[float, ReachedThing]]:
@@ -95,16 +95,16 @@ def by_words(
     taken = {place for one in named for place in range(one.first, one.last + 1)}
     asked = {
         word.text
-        for place, word in enumerate(said)
+        for place, word in enumerate(words)
         if place not in taken and word.text not in FUNCTION_WORDS
     }
-    rows = graph.with_texts(conn, [edge.statement_key for one in found for edge in one.way])
+    rows = graph.with_texts(conn, [edge.statement_key for one in things for edge in one.way])
 
     def evidence(one: ReachedThing) -> set[str]:
         quotes = " ".join(rows[edge.statement_key].quote for edge in one.way)
         return {match.group() for match in _WORD.finditer(quotes.casefold())}
 
-    return answers.ranked(found, asked, relations, evidence)
+    return answers.ranked(things, asked, relations, evidence)
 
 
 def line(path: GraphPath) -> str:

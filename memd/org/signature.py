@@ -37,13 +37,13 @@ class NewKey(NamedTuple):
     public_key: str
 
 
-def statement(store: str, nonce: str, action: str, said: Mapping[str, Any]) -> bytes:
+def statement(store: str, nonce: str, action: str, content: Mapping[str, Any]) -> bytes:
     """Return the bytes that are signed.
 
     >>> statement("aa", "bb", "org.reject", {"id": "x"}).splitlines()[1]
     b'{"action":"org.reject","id":"x","nonce":"bb","store":"aa"}'
     """
-    whole = {**said, "store": store, "nonce": nonce, "action": action}
+    whole = {**content, "store": store, "nonce": nonce, "action": action}
     return HEAD + json.dumps(whole, sort_keys=True, separators=(",", ":")).encode("ascii")
 
 
@@ -75,13 +75,13 @@ def of_request(request: OrgFactWriteRequest) -> dict[str, Any]:
     )
 
 
-def verify(public_key: bytes, signature: bytes, said: bytes) -> None:
-    """Raise DeniedError unless *signature* is that of *public_key*'s owner over *said*."""
+def verify(public_key: bytes, signature: bytes, message: bytes) -> None:
+    """Raise DeniedError unless *signature* is that of *public_key*'s owner over *message*."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
     try:
-        Ed25519PublicKey.from_public_bytes(public_key).verify(signature, said)
+        Ed25519PublicKey.from_public_bytes(public_key).verify(signature, message)
     except (InvalidSignature, ValueError):
         raise DeniedError("the signature is not the owner's over this", field="signature") from None
 
@@ -129,10 +129,12 @@ def opened(text: str, passphrase: str = "") -> Ed25519PrivateKey:
         return Ed25519PrivateKey.from_private_bytes(bytes.fromhex(kept["bare"]))
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-    found = kept["wrapped"]
-    key = _stretched(passphrase, bytes.fromhex(found["salt"]), found)
+    wrapped = kept["wrapped"]
+    key = _stretched(passphrase, bytes.fromhex(wrapped["salt"]), wrapped)
     try:
-        raw = AESGCM(key).decrypt(bytes.fromhex(found["nonce"]), bytes.fromhex(found["key"]), HEAD)
+        raw = AESGCM(key).decrypt(
+            bytes.fromhex(wrapped["nonce"]), bytes.fromhex(wrapped["key"]), HEAD
+        )
     except InvalidTag:
         raise DeniedError("the passphrase does not open the owner's key") from None
     return Ed25519PrivateKey.from_private_bytes(raw)

@@ -99,16 +99,16 @@ def _learn(conn: Writing, operation: Operation, may_end: MayEnd) -> None:
     opened: list[store.Held] = []
     for one in groups:
         mine = [claim for claim in new if group(claim) == one]
-        wanted = believed([*store.claims(conn, one, operation.operation_key), *mine], may_end)
-        opened += _settle(conn, one, wanted, operation.at_us)
+        beliefs = believed([*store.claims(conn, one, operation.operation_key), *mine], may_end)
+        opened += _settle(conn, one, beliefs, operation.at_us)
     store.believe(conn, opened, operation.operation_id, operation.at_us)
 
 
 def _settle(
-    conn: Writing, one: StatementGroup, wanted: Sequence[store.Held], at_us: int
+    conn: Writing, one: StatementGroup, beliefs: Sequence[store.Held], at_us: int
 ) -> list[store.Held]:
-    """Close the rows of a group that are not *wanted*; returns what has no row yet."""
-    missing = dict.fromkeys(wanted)
+    """Close the rows of a group that are not among *beliefs*; returns what has no row yet."""
+    missing = dict.fromkeys(beliefs)
     closing: list[int] = []
     for row in store.open_rows(conn, one):
         if row.held in missing:
@@ -124,10 +124,10 @@ def _claims(conn: Writing, operation: Operation) -> list[Claim]:
         return []
     from memd.extract.statements import statements
 
-    found: dict[Claim, None] = {}
+    claims: dict[Claim, None] = {}
     for one in statements(operation.content, operation.at_us):
         start, stop = _when(one, operation)
-        found[
+        claims[
             Claim(
                 operation_key=operation.operation_key,
                 subject_key=store.thing(conn, one.subject),
@@ -145,7 +145,7 @@ def _claims(conn: Writing, operation: Operation) -> list[Claim]:
                 at_us=operation.at_us,
             )
         ] = None
-    return sorted(found, key=lambda one: (one.span_from, one.span_to, one[1], one[3]))
+    return sorted(claims, key=lambda one: (one.span_from, one.span_to, one[1], one[3]))
 
 
 def _when(one: ExtractedStatement, operation: Operation) -> tuple[int | None, int | None]:

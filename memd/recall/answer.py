@@ -19,7 +19,7 @@ from memd.recall.ranking.crowding import spread
 from memd.recall.ranking.diversify import diverse_order
 from memd.recall.ranking.rankings import Ranked
 from memd.store.memory.preferences import PreferenceRow
-from memd.store.memory.rows import FoundRow
+from memd.store.memory.rows import StoredMemory
 from memd.view.labels import memory_block
 
 PREFERENCES_SHARE = 2  # preferences take at most one part in two of the budget (SPEC D5)
@@ -70,10 +70,12 @@ def choose(
         len(prefers),
     )
     shown = [prefers[place] for place in first.places]
-    told = {row.memory_key for row in shown}
-    said = {row.value for row in shown}
+    keys = {row.memory_key for row in shown}
+    values = {row.value for row in shown}
     candidates = [(item, item.measured.candidate) for item in items]
-    rest = [item for item, its in candidates if its.memory_key not in told and its.own not in said]
+    rest = [
+        item for item, its in candidates if its.memory_key not in keys and its.own not in values
+    ]
     rest = spread(rest)
     most = len(rest) if request.top_k is None else request.top_k
     if config.diversity_penalty_enabled:
@@ -98,10 +100,10 @@ def choose(
 
 def render(
     chosen: Chosen,
-    rows: Mapping[int, FoundRow],
+    rows: Mapping[int, StoredMemory],
     request: RecallRequest,
     agent_id: str,
-    found: RankedCandidates,
+    candidates: RankedCandidates,
 ) -> RecallResult:
     """Return the answer with its prompt block (SPEC 4)."""
     chunks = [_preference(row, agent_id) for row in chosen.preferences]
@@ -119,9 +121,9 @@ def render(
         prompt_block=memory_block(
             (chunk.memory_type, chunk.content, mark_of_chunk(chunk)) for chunk in chunks
         ),
-        gate=found.gate,
-        cut=tuple(found.cut) if request.why else (),
-        degraded=found.degraded,
+        gate=candidates.gate,
+        cut=tuple(candidates.cut) if request.why else (),
+        degraded=candidates.degraded,
     )
 
 
@@ -144,7 +146,7 @@ def _preference(row: PreferenceRow, agent_id: str) -> MemoryChunk:
     )
 
 
-def _chunk(item: Ranked, row: FoundRow, agent_id: str, *, why: bool) -> MemoryChunk:
+def _chunk(item: Ranked, row: StoredMemory, agent_id: str, *, why: bool) -> MemoryChunk:
     state = MemoryState(row.state)
     return MemoryChunk(
         id=row.memory_id,

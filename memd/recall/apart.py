@@ -96,9 +96,9 @@ def _ranked(conn: Reading, query: str, texts: Sequence[Apart], made: Sequence[by
     times = periods(query, max(each.created_at_us for each in texts))
     asked = question(query, frozenset(), stem, times)
     cosines = dict(enumerate(vectors.cosines(conn, made[0], made[1:]))) if made else {}
-    found = [_candidate(place, each) for place, each in enumerate(texts)]
+    candidates = [_candidate(place, each) for place, each in enumerate(texts)]
     statistics = _statistics(asked, [stem(each.text) for each in texts])
-    measured = measure(asked, found, cosines, statistics, stem)
+    measured = measure(asked, candidates, cosines, statistics, stem)
     weights = HYBRID if made else WITHOUT_VECTORS
     items = ranked(measured, weights)
     return Ranking(
@@ -107,8 +107,8 @@ def _ranked(conn: Reading, query: str, texts: Sequence[Apart], made: Sequence[by
     )
 
 
-def _odds(found: Fitting) -> float:
-    return found.relevance / max(1.0 - found.relevance, 1e-9)
+def _odds(fitting: Fitting) -> float:
+    return fitting.relevance / max(1.0 - fitting.relevance, 1e-9)
 
 
 def _statistics(asked: Question, texts: Sequence[Sequence[str]]) -> Statistics:

@@ -23,7 +23,7 @@ from memd.guard.outgoing import outgoing, outgoing_entry
 from memd.store.access import names
 from memd.store.file.connect import Reading
 from memd.store.memory import filters, lineage, memories, preferences
-from memd.store.memory.rows import FoundRow
+from memd.store.memory.rows import StoredMemory
 from memd.store.session import turns
 from memd.store.session.turns import TurnRow
 
@@ -52,7 +52,7 @@ class Paging:
 
 
 def page(
-    conn: Reading, caller: Caller, wanted: MemoryFilter, paging: Paging, now_us: int
+    conn: Reading, caller: Caller, where: MemoryFilter, paging: Paging, now_us: int
 ) -> tuple[tuple[MemoryEntry, ...], str | None]:
     """Return a page of matching memories, newest first, and the cursor of the next one.
 
@@ -62,7 +62,7 @@ def page(
     if agent_key is None:
         return (), None
     after, limit = paging.after, paging.limit
-    params = filters.bound(agent_key, wanted, now_us, active=caller)
+    params = filters.bound(agent_key, where, now_us, active=caller)
     if paging.sources:
         params = filters.evidence(params, hidden=False)
     rows = memories.listed(conn, params, limit + 1, None if after is None else _place(after))
@@ -71,7 +71,7 @@ def page(
     return entries, _cursor(rows[count - 1]) if len(rows) > count else None
 
 
-def _fitting(rows: Sequence[FoundRow]) -> int:
+def _fitting(rows: Sequence[StoredMemory]) -> int:
     """Return how many of *rows* one answer holds; at least one, which it always does."""
     left = PAGE_BYTES_MAX
     for count, row in enumerate(rows):
@@ -81,7 +81,7 @@ def _fitting(rows: Sequence[FoundRow]) -> int:
     return len(rows)
 
 
-def _cursor(row: FoundRow) -> str:
+def _cursor(row: StoredMemory) -> str:
     return f"{row.created_at_us}/{row.memory_id}"
 
 
@@ -130,7 +130,7 @@ def made_of(
         return None
     run = turns.made_by(conn, row.memory_key)
     keys = lineage.made_from(conn, row.memory_key)
-    found = memories.by_keys(conn, keys[:SOURCES_MAX])
+    rows = memories.by_keys(conn, keys[:SOURCES_MAX])
     return Provenance(
         memory=entry,
         made_by=None
@@ -138,7 +138,7 @@ def made_of(
         else MadeBy(run_id=run[0], kind=RunKind(run[1]), at=from_us(run[2])),
         turns=tuple(_turn(turn, full=full) for turn in turns.turns_of(conn, row.memory_key)),
         sources=tuple(
-            outgoing_entry(found[key].entry()) for key in keys[:SOURCES_MAX] if key in found
+            outgoing_entry(rows[key].entry()) for key in keys[:SOURCES_MAX] if key in rows
         ),
         sources_left=max(0, len(keys) - SOURCES_MAX),
     )

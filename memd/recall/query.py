@@ -115,7 +115,7 @@ def understood(
     agent_keys = [scope.agent_key for scope in scopes]
     known = names.known_speakers(conn, agent_keys, name_candidates(text))
     cached = None if fingerprint is None else vectors.cached(conn, str(fingerprint))
-    times = periods(text, scopes[0].wanted.now_us)
+    times = periods(text, scopes[0].bound.now_us)
     stem = words.stemmer(conn)
     asked = question(text, known, stem, times)
     if not times:
@@ -140,20 +140,20 @@ def answered(
     if near is None:
         return None
     keys = [gathered(scope, arms.each, near, arms.held) for scope in scopes]
-    found = ranked(conn, scopes, query, keys)
-    if len(found.items) < search.fill:  # counted as shown: many may stand behind one summary
+    candidates = ranked(conn, scopes, query, keys)
+    if len(candidates.items) < search.fill:  # counted as shown: many may stand behind one summary
         rest = [memories.matching(conn, scope.visible, search.fill) for scope in scopes]
         every = [list(dict.fromkeys([*k, *r])) for k, r in zip(keys, rest, strict=True)]
         if every != keys:
-            found = ranked(conn, scopes, query, every)
-    return then(conn, scopes, found)
+            candidates = ranked(conn, scopes, query, every)
+    return then(conn, scopes, candidates)
 
 
-def as_found(
-    _conn: Reading, _scopes: Sequence[SearchScope], found: RankedCandidates
+def as_ranked(
+    _conn: Reading, _scopes: Sequence[SearchScope], candidates: RankedCandidates
 ) -> RankedCandidates:
-    """Return what was found as it is: what ``answered`` makes of it for who chooses later."""
-    return found
+    """Return *candidates* as they are: what ``answered`` makes of them for who chooses later."""
+    return candidates
 
 
 def ranked(
@@ -168,10 +168,10 @@ def ranked(
         _without(conn, query.apart, ranked_rows.candidates(conn, scope.candidates, its))
         for scope, its in zip(scopes, keys, strict=True)
     ]
-    found = [candidate for its in each for candidate in its]
+    candidates = [candidate for its in each for candidate in its]
     around = {
         key
-        for candidate in found
+        for candidate in candidates
         for key in (candidate.memory_key, candidate.before_key, candidate.after_key)
         if key is not None
     }
@@ -182,9 +182,9 @@ def ranked(
     owners = [owner for scope in scopes for owner in scope.owners]
     statistics = Statistics(words.corpus(conn, owners), query.counts)
     stem = words.stemmer(conn)
-    measured = measure(asked, found, cosines, statistics, stem, len(each[0]))
-    project_id = scopes[0].wanted.active_project_id
-    request_us = scopes[0].wanted.now_us if asked.is_request else None
+    measured = measure(asked, candidates, cosines, statistics, stem, len(each[0]))
+    project_id = scopes[0].bound.active_project_id
+    request_us = scopes[0].bound.now_us if asked.is_request else None
     items, chance = judged(measured, weights, mode, project_id, request_us)
     if asked.only_time and mode is SearchMode.HYBRID:
         items, chance = in_time(items), 1.0
@@ -192,14 +192,14 @@ def ranked(
 
 
 def _without(
-    conn: Reading, apart: int | None, found: list[SearchCandidate]
+    conn: Reading, apart: int | None, items: list[SearchCandidate]
 ) -> list[SearchCandidate]:
-    """Return *found* without the memory *apart*, and without what it lends to its neighbours."""
+    """Return *items* without the memory *apart*, and without what it lends to its neighbours."""
     if apart is None:
-        return found
+        return items
     to_next, to_last = contexts.lent(conn, apart)
     kept = []
-    for one in found:
+    for one in items:
         if apart == one.before_key:
             context = one.context.replace(to_next, " ", 1)
             one = one._replace(before_key=None, context=context)  # noqa: PLW2901  # as if alone
@@ -218,7 +218,7 @@ def _shown(conn: Reading, scope: SearchScope, items: Sequence[Ranked]) -> list[R
     hidden = [
         item.measured.candidate.memory_key for item in items if item.measured.candidate.is_hidden
     ]
-    fronts = ranked_rows.in_front(conn, scope.wanted, hidden)
+    fronts = ranked_rows.in_front(conn, scope.bound, hidden)
     shown: dict[int, Ranked] = {}
     for item in items:
         its = item.measured.candidate
@@ -246,8 +246,8 @@ def dated(
     named = events(text)
     if not named or asks_ahead(text):
         return ()
-    found = (_dated(conn, scopes, event, stem) for event in named)
-    return tuple(period for period in found if period is not None)
+    times = (_dated(conn, scopes, event, stem) for event in named)
+    return tuple(period for period in times if period is not None)
 
 
 def _dated(
@@ -266,8 +266,8 @@ def _dated(
         by_key = {
             its.memory_key: its for its in ranked_rows.candidates(conn, scope.candidates, keys)
         }
-        found = [by_key[key] for key in keys if key in by_key]
-        telling_of = [when(its) for its in found if tells_of(its.own, terms, stem)]
+        candidates = [by_key[key] for key in keys if key in by_key]
+        telling_of = [when(its) for its in candidates if tells_of(its.own, terms, stem)]
         if telling_of:
             return _beside(event.side, telling_of)
     return None
@@ -292,9 +292,9 @@ class EventTime(NamedTuple):
 def when(its: SearchCandidate) -> EventTime:
     """Return when it was what a memory tells of: as its text says, if that says one time."""
     moment_us = its.created_at_us if its.occurred_at_us is None else its.occurred_at_us
-    told = [one for one in periods(its.own[:TEXT_CHARS], moment_us) if not one.bounds]
-    if len(told) == 1 and told[0].from_us is not None and told[0].to_us is not None:
-        return EventTime(told[0].from_us, told[0].to_us, told[0].grain)
+    times = [one for one in periods(its.own[:TEXT_CHARS], moment_us) if not one.bounds]
+    if len(times) == 1 and times[0].from_us is not None and times[0].to_us is not None:
+        return EventTime(times[0].from_us, times[0].to_us, times[0].grain)
     return EventTime(moment_us, moment_us)
 
 

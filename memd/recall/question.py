@@ -132,8 +132,8 @@ def _proper(
 ) -> frozenset[str]:
     if not capitals_name(frozenset(words)):
         return frozenset()
-    found = (match.group() for match in _IN_SENTENCE.finditer(text))
-    return frozenset(term for word in found if word[0].isupper() for term in stem(word))
+    matches = (match.group() for match in _IN_SENTENCE.finditer(text))
+    return frozenset(term for word in matches if word[0].isupper() for term in stem(word))
 
 
 def _stemmed(words: Iterable[str], stem: Callable[[str], Iterable[str]]) -> tuple[str, ...]:

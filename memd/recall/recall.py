@@ -28,6 +28,8 @@ from memd.guard.outgoing import look_at, outgoing_entry
 from memd.recall import answer, listing
 from memd.recall.answer import RankedCandidates
 from memd.recall.apart import Apart, Ranker
+from memd.recall.content import RecallContent, cut, select_content, with_preferences, with_rows
+from memd.recall.content import rows as rows_of
 from memd.recall.listing import Paging
 from memd.recall.query import (
     ArmKeys,
@@ -37,7 +39,7 @@ from memd.recall.query import (
     Then,
     Understood,
     answered,
-    as_found,
+    as_ranked,
     understood,
 )
 from memd.recall.ranking.crowding import spread
@@ -56,8 +58,6 @@ from memd.recall.search import (
     words_arm,
 )
 from memd.recall.select import select
-from memd.recall.told import ToldMemories, cut, tell, with_preferences, with_rows
-from memd.recall.told import rows as rows_of
 from memd.recall.tuned import ActiveTuning, Tuned, TuningTrial
 from memd.store.access import agents
 from memd.store.file.connect import Reading
@@ -65,7 +65,7 @@ from memd.store.file.database import Database
 from memd.store.learn import tunings
 from memd.store.memory import memories, shared
 from memd.store.memory.preferences import PreferenceRow
-from memd.store.memory.rows import FoundRow
+from memd.store.memory.rows import StoredMemory
 
 T = TypeVar("T")
 
@@ -107,16 +107,16 @@ class Recall:
         called, at most once, when there is time to read something else.
         """
         caller = replace(caller, project_id=request.project_id or caller.project_id)
-        wanted = request.model_copy(update={"project_id": None})
+        where = request.model_copy(update={"project_id": None})
         asks_shared = request.include_shared
         limited = self._limited(
-            caller, wanted, hidden=request.include_compressed, passing=request.include_passing
+            caller, where, hidden=request.include_compressed, passing=request.include_passing
         )
         also_shared = self.config.include_shared if asks_shared is None else asks_shared
         begin = partial(
             _scopes,
             caller=caller,
-            wanted=limited,
+            where=limited,
             level=self.level,
             also_shared=also_shared and self.shares,
         )
@@ -124,12 +124,12 @@ class Recall:
         search = Search(request.query, request.search_mode, rows, begun=begun)
         again = wants_reranking(request, self.config)
         if request.preferences == "first" and not again:
-            made = await self._found(begin, search, partial(tell, request, self.config))
+            made = await self._search(begin, search, partial(select_content, request, self.config))
         else:
-            made = await self._told_later(begin, search, request, again=again)
+            made = await self._reranked(begin, search, request, again=again)
         if made is None:
             return answer.nothing()
-        return answer.render(made.chosen, made.rows, request, caller.agent_id, made.found)
+        return answer.render(made.chosen, made.rows, request, caller.agent_id, made.candidates)
 
     async def retrieve(
         self, caller: Caller, query: MemoryQuery, mode: SearchMode = SearchMode.HYBRID
@@ -145,7 +145,7 @@ class Recall:
         limited = self._limited(caller, query, hidden=query.include_compressed, passing=passing)
         also_shared = query.include_shared and self.shares
         begin = partial(
-            _scopes, caller=caller, wanted=limited, level=self.level, also_shared=also_shared
+            _scopes, caller=caller, where=limited, level=self.level, also_shared=also_shared
         )
         return await self._retrieved(begin, query, mode)
 
@@ -158,9 +158,9 @@ class Recall:
     async def examined(self, caller: Caller, text: str, trial: TuningTrial) -> RankedCandidates:
         """Return what a recall of *text* would choose from if *trial* were in use."""
         limited = self._limited(caller, MemoryFilter(), hidden=False, passing=False)
-        begin = partial(_scopes, caller=caller, wanted=limited, level=self.level, also_shared=False)
-        found = await self._found(begin, Search(text, trial=trial), as_found)
-        return RankedCandidates([], 0.0, None) if found is None else found
+        begin = partial(_scopes, caller=caller, where=limited, level=self.level, also_shared=False)
+        candidates = await self._search(begin, Search(text, trial=trial), as_ranked)
+        return RankedCandidates([], 0.0, None) if candidates is None else candidates
 
     async def search_shared(
         self, query: MemoryQuery, exclude_agent: str | None = None
@@ -191,10 +191,10 @@ class Recall:
             return tuple(outgoing_entry(row.entry()) for row in rows)
         fill = 0 if mode is SearchMode.WORDS else query.limit
         search = Search(query.text, mode, max(ARM_ROWS, query.limit), fill)
-        found = await self._found(begin, search, as_found)
-        if found is None:
+        candidates = await self._search(begin, search, as_ranked)
+        if candidates is None:
             return ()
-        best = [item for item in found.items if item.relevance >= query.min_relevance]
+        best = [item for item in candidates.items if item.relevance >= query.min_relevance]
         if query.session_id is None:  # who names one session wants what is in it
             best = spread(best)
         best = best[: query.limit]
@@ -219,26 +219,26 @@ class Recall:
         )
 
     async def list(
-        self, caller: Caller, wanted: MemoryFilter, after: str | None, limit: int
+        self, caller: Caller, where: MemoryFilter, after: str | None, limit: int
     ) -> tuple[tuple[MemoryEntry, ...], str | None]:
         """Return a page of matching memories, newest first, and where the next page begins."""
         return await self.db.read(
-            listing.page, caller, wanted, Paging(after, limit), self.clock.now_us()
+            listing.page, caller, where, Paging(after, limit), self.clock.now_us()
         )
 
     async def export(
-        self, caller: Caller, wanted: MemoryFilter, after: str | None, limit: int
+        self, caller: Caller, where: MemoryFilter, after: str | None, limit: int
     ) -> tuple[tuple[MemoryEntry, ...], str | None]:
         """Return a page as :meth:`list` does, of what was told: no summary, but its originals."""
         paging = Paging(after, limit, sources=True)
-        return await self.db.read(listing.page, caller, wanted, paging, self.clock.now_us())
+        return await self.db.read(listing.page, caller, where, paging, self.clock.now_us())
 
     async def count(self, caller: Caller, category: MemoryCategory | None) -> int:
         """Return how many visible memories the agent has, of one category or of all."""
-        wanted = MemoryFilter(categories=None if category is None else frozenset({category}))
-        limited = self._limited(caller, wanted, hidden=False, passing=True)
+        where = MemoryFilter(categories=None if category is None else frozenset({category}))
+        limited = self._limited(caller, where, hidden=False, passing=True)
         scopes = await self.db.read(of_caller, caller, limited, also_shared=False)
-        return await self.db.read(memories.counted, scopes[0].wanted) if scopes else 0
+        return await self.db.read(memories.counted, scopes[0].bound) if scopes else 0
 
     async def preferences(self, caller: Caller) -> tuple[Preference, ...]:
         """Return the agent's preferences, newest first."""
@@ -254,8 +254,8 @@ class Recall:
         return RecallFilter(asked, self.clock.now_us(), hidden, passing)
 
     @in_turn
-    async def _found(self, begin: Begin, search: Search, then: Then[T]) -> T | None:
-        """Return what *then* makes of what is found; None where there is nowhere to search."""
+    async def _search(self, begin: Begin, search: Search, then: Then[T]) -> T | None:
+        """Return what *then* makes of the candidates; None where there is nowhere to search."""
         text = search.text[:QUERY_CHARS_MAX]
         by_words = search.mode is SearchMode.WORDS
         fingerprint = None if by_words else self.embedder.fingerprint
@@ -310,23 +310,23 @@ class Recall:
             searching.cancel()
         return replace(query, counts=counts), ArmKeys(each, near, held)
 
-    async def _told_later(
+    async def _reranked(
         self, begin: Begin, search: Search, request: RecallRequest, *, again: bool
-    ) -> ToldMemories | None:
-        """Return what is told where a model has its say on the preferences or on the order."""
-        both = await self._found(begin, search, partial(with_preferences, request))
+    ) -> RecallContent | None:
+        """Return the content where a model has its say on the preferences or on the order."""
+        both = await self._search(begin, search, partial(with_preferences, request))
         if both is None:
             return None
-        found, listed = both
+        candidates, listed = both
         prefers = await self._preferences(listed, request)
         reordered = again or self.config.diversity_penalty_enabled
-        selection = select(found.items, request, reordered=reordered)
+        selection = select(candidates.items, request, reordered=reordered)
         items = selection.items
         if again:
             asked = request.query[:QUERY_CHARS_MAX]
-            items, found = await rerank(self.scorer, asked, items, found)
+            items, candidates = await rerank(self.scorer, asked, items, candidates)
         chosen = cut(request, self.config, selection, items, prefers)
-        return await self.db.read(with_rows, selection, chosen, found)
+        return await self.db.read(with_rows, selection, chosen, candidates)
 
     async def _preferences(
         self, rows: Sequence[PreferenceRow], request: RecallRequest
@@ -375,21 +375,21 @@ class Recall:
         return replace(query, vector=vector if query.tuned is None else query.tuned.vector(vector))
 
 
-def _listed(conn: Reading, begin: Begin, limit: int) -> list[FoundRow]:
+def _listed(conn: Reading, begin: Begin, limit: int) -> list[StoredMemory]:
     """Return the newest rows of where *begin* says, newest first, then by id."""
-    found = [row for scope in begin(conn) for row in memories.listed(conn, scope.wanted, limit)]
-    found.sort(key=lambda row: (-row.created_at_us, row.memory_id))
-    rows = {row.memory_key: row for row in found[:limit]}
+    matches = [row for scope in begin(conn) for row in memories.listed(conn, scope.bound, limit)]
+    matches.sort(key=lambda row: (-row.created_at_us, row.memory_id))
+    rows = {row.memory_key: row for row in matches[:limit]}
     signed = list(shared.signed(conn, rows).values())
     look_at(row.content for row in signed)
     return signed
 
 
 def _scopes(
-    conn: Reading, caller: Caller, wanted: RecallFilter, level: MemoryLevel, *, also_shared: bool
+    conn: Reading, caller: Caller, where: RecallFilter, level: MemoryLevel, *, also_shared: bool
 ) -> Sequence[SearchScope]:
     """Return where to search; nowhere for an agent of level none (SPEC 7.13)."""
     own = agents.level(conn, caller.agent_id)
     if (own or level) is MemoryLevel.NONE:
         return ()
-    return of_caller(conn, caller, wanted, also_shared=also_shared)
+    return of_caller(conn, caller, where, also_shared=also_shared)

@@ -102,8 +102,8 @@ async def reranked_scores(
     """
     logits = await scorer.score(query, texts)
     return [
-        squash((1 - WEIGHT) * logit(score) + WEIGHT * said)
-        for score, said in zip(scores, logits, strict=True)
+        squash((1 - WEIGHT) * logit(score) + WEIGHT * model_logit)
+        for score, model_logit in zip(scores, logits, strict=True)
     ]
 
 
@@ -114,7 +114,7 @@ def wants_reranking(request: RecallRequest, config: MemoryRetrievalConfig) -> bo
 
 
 async def rerank(
-    scorer: PairScorer | None, query: str, items: Sequence[Ranked], found: RankedCandidates
+    scorer: PairScorer | None, query: str, items: Sequence[Ranked], candidates: RankedCandidates
 ) -> tuple[list[Ranked], RankedCandidates]:
     """Return *items* in the order of a second look, and what there is to say about it.
 
@@ -122,19 +122,19 @@ async def rerank(
     blended scores (SPEC 2.7), and ``degraded`` says why.
     """
     if not items:
-        return list(items), found
+        return list(items), candidates
     why = NO_RERANKER
     if scorer is not None:
         try:
-            return await _reranked(scorer, query, items), found
+            return await _reranked(scorer, query, items), candidates
         except (UnavailableError, ModelError) as error:
             log.warning("ordered without the re-ranker", kind=error.kind)
             if isinstance(error, ModelError):
                 why = DAMAGED
             elif error.hint is None:
                 why = f"the re-ranker is not available ({error.kind}): ordered without"
-    said = why if found.degraded is None else f"{found.degraded}; {why}"
-    return blended(items), replace(found, degraded=said)
+    degraded = why if candidates.degraded is None else f"{candidates.degraded}; {why}"
+    return blended(items), replace(candidates, degraded=degraded)
 
 
 async def _reranked(scorer: PairScorer, query: str, items: Sequence[Ranked]) -> list[Ranked]:

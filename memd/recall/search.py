@@ -43,7 +43,7 @@ WORDS_ROWS = 3_000  # memories that the terms looked up may hold in all: about 1
 class SearchScope:
     """Which rows are searched."""
 
-    wanted: Bound
+    bound: Bound
     """What may be shown."""
     reach: Bound
     """What is searched: memories themselves; a summary is shown for what stands behind it."""
@@ -55,7 +55,7 @@ class SearchScope:
 
     @property
     def agent_key(self) -> int:
-        return self.wanted.agent_key
+        return self.bound.agent_key
 
     @property
     def parts(self) -> list[CachePart]:
@@ -68,12 +68,12 @@ class SearchScope:
     @property
     def visible(self) -> Bound:
         """Return what may stand in an answer."""
-        return self.reach if self.hidden else self.wanted
+        return self.reach if self.hidden else self.bound
 
     @property
     def candidates(self) -> Bound:
         """Return what of the rows of *parts* is in *reach*; costs less to ask."""
-        return cached_evidence(self.wanted, hidden=self.hidden)
+        return cached_evidence(self.bound, hidden=self.hidden)
 
     @property
     def owners(self) -> list[str]:
@@ -286,22 +286,22 @@ class RecallFilter:
 
 
 def of_caller(
-    conn: Reading, caller: Caller, wanted: RecallFilter, *, also_shared: bool
+    conn: Reading, caller: Caller, where: RecallFilter, *, also_shared: bool
 ) -> list[SearchScope]:
     """Return the caller's own scope and, if anything is there, that of what others shared.
 
     Empty for an agent that nobody has heard of, when nothing is shared either.
     """
     agent_key = names.find_agent(conn, caller.agent_id)
-    kept = _bound(agent_key or 0, wanted, caller)
-    here = bound(agent_key or 0, MemoryFilter(), wanted.now_us, active=caller)
-    shared_one = of_others(conn, caller, wanted) if also_shared else None
+    kept = _bound(agent_key or 0, where, caller)
+    here = bound(agent_key or 0, MemoryFilter(), where.now_us, active=caller)
+    shared_one = of_others(conn, caller, where) if also_shared else None
     if shared_one is not None:
-        return [_scope(kept, here, wanted), shared_one]
-    return [] if agent_key is None else [_scope(kept, here, wanted)]
+        return [_scope(kept, here, where), shared_one]
+    return [] if agent_key is None else [_scope(kept, here, where)]
 
 
-def of_others(conn: Reading, reader: Caller | None, wanted: RecallFilter) -> SearchScope | None:
+def of_others(conn: Reading, reader: Caller | None, where: RecallFilter) -> SearchScope | None:
     """Return the scope of what others than *reader* published, None when there is nothing.
 
     The project that is asked from hides what was shared for another one alone.
@@ -311,21 +311,21 @@ def of_others(conn: Reading, reader: Caller | None, wanted: RecallFilter) -> Sea
     if agent_key is None:
         return None
     active = None if reader is None else replace(reader, session_id=None)
-    kept = _bound(agent_key, wanted, active)
-    here = bound(agent_key, MemoryFilter(), wanted.now_us, active=active)
+    kept = _bound(agent_key, where, active)
+    here = bound(agent_key, MemoryFilter(), where.now_us, active=active)
     if reader_key is not None and shared.has_published(conn, reader_key):
         kept, here = by_others(kept, reader_key), by_others(here, reader_key)
-    return _scope(kept, here, wanted)
+    return _scope(kept, here, where)
 
 
-def _bound(agent_key: int, wanted: RecallFilter, active: Caller | None) -> Bound:
-    kept = bound(agent_key, wanted.filter, wanted.now_us, hidden=wanted.hidden, active=active)
-    return kept if wanted.passing else stating(kept)
+def _bound(agent_key: int, where: RecallFilter, active: Caller | None) -> Bound:
+    kept = bound(agent_key, where.filter, where.now_us, hidden=where.hidden, active=active)
+    return kept if where.passing else stating(kept)
 
 
-def _scope(kept: Bound, here: Bound, wanted: RecallFilter) -> SearchScope:
-    reach = evidence(kept, hidden=wanted.hidden)
-    return SearchScope(kept, reach, here, wanted.hidden, wanted.passing)
+def _scope(kept: Bound, here: Bound, where: RecallFilter) -> SearchScope:
+    reach = evidence(kept, hidden=where.hidden)
+    return SearchScope(kept, reach, here, where.hidden, where.passing)
 
 
 EarlyTask = asyncio.Task[list[bytes]]

@@ -41,9 +41,9 @@ class Selection(NamedTuple):
     most: int
     cut: list[Cut]
 
-    def all_cut(self, told: Sequence[Ranked]) -> list[Cut]:
-        """Return what was cut with what was worth its place and is not *told* after all."""
-        keys = {item.measured.candidate.memory_key for item in told}
+    def all_cut(self, answer: Sequence[Ranked]) -> list[Cut]:
+        """Return what was cut with what was worth its place and is not in *answer* after all."""
+        keys = {item.measured.candidate.memory_key for item in answer}
         worth = self.items[: self.most]
         left = [item for item in worth if item.measured.candidate.memory_key not in keys]
         return [*(_cut(item, "room") for item in left), *self.cut]

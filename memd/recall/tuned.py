@@ -40,11 +40,11 @@ class Tuned:
         turned = np.frombuffer(self.matrix, "<f4").reshape(len(asked), len(asked)) @ asked
         return bytes((turned / np.linalg.norm(turned)).astype("<f4").tobytes())
 
-    def cosines(self, found: dict[int, float]) -> dict[int, float]:
-        """Return *found* on the scale of the shipped ones."""
+    def cosines(self, cosines: dict[int, float]) -> dict[int, float]:
+        """Return *cosines* on the scale of the shipped ones."""
         if self.matrix is None:
-            return found
-        return {key: self.shift + self.scale * cosine for key, cosine in found.items()}
+            return cosines
+        return {key: self.shift + self.scale * cosine for key, cosine in cosines.items()}
 
     def body(self) -> dict[str, Any]:
         """Return it as JSON holds it."""

@@ -175,10 +175,10 @@ def _time(value: Any) -> str:
 def _json(shape: type, value: Any) -> Any:
     if value == "[]":
         return []  # most are empty
-    found = json.loads(value)
-    if type(found) is not shape:
+    content = json.loads(value)
+    if type(content) is not shape:
         raise TypeError
-    return outgoing_all(found)
+    return outgoing_all(content)
 
 
 def _malformed(model: type[Value]) -> MalformedRowError:

@@ -51,17 +51,17 @@ class Entity:
         """Return the entity's table."""
         order = tuple(column_name(self.model, name) for name in self.order)
         needs = {name: ENTITIES[other].table for name, other in (self.refers or {}).items()}
-        wanted = [(name, *order) for name in self.filters]
+        indexes = [(name, *order) for name in self.filters]
         if order:
-            wanted.append(order)
-        wanted += self.covering
+            indexes.append(order)
+        indexes += self.covering
         return RecordTable(
             name=PREFIX + self.name,
             columns=columns_of(self.model, {name: table.name for name, table in needs.items()}),
             key=self.key,
             order=order,
             newest_first=self.newest_first,
-            indexes=tuple(wanted),
+            indexes=tuple(indexes),
             needs=tuple(needs.values()),
         )
 

@@ -80,11 +80,11 @@ def _rows(conn: Reading, entity: Entity, key: list[str]) -> Iterator[rows.Row]:
     """Yield the entity's rows behind *key*, by their key; memd's own notes are left out."""
     names = [column.name for column in entity.table.columns]
     places = [names.index(name) for name in entity.table.key]
-    while found := rows.by_key(conn, entity.table, key, _PAGE_ROWS):
-        for row in found:
+    while batch := rows.by_key(conn, entity.table, key, _PAGE_ROWS):
+        for row in batch:
             if entity.name not in NOTED or not str(row[places[0]]).startswith(OWN_IDS):
                 yield row
-        key = [found[-1][place] for place in places]
+        key = [batch[-1][place] for place in places]
 
 
 def _place(after: str) -> tuple[str | None, list[str]]:

@@ -130,8 +130,8 @@ class Records:
         def work(conn: Writing) -> bool:
             if expected is not None:
                 there = rows.get(conn, entity.table, [row["namespace"], row["key"]])
-                found = None if there is None else there[-1]
-                if found != version:
+                current = None if there is None else there[-1]
+                if current != version:
                     return False
             rows.save(conn, entity.table, row)
             audit(conn, entity, row, self._ids.salt())
@@ -167,8 +167,8 @@ class Records:
         """Return the record with *key*, None when there is none that the caller may read."""
         where = self._conditions(caller, entity, dict(zip(entity.key, key, strict=True)))
         await self._follow(entity)
-        found = await self._db.read(rows.page, entity.table, where, limit=1)
-        return from_row(entity.model, found[0]) if found else None
+        page = await self._db.read(rows.page, entity.table, where, limit=1)
+        return from_row(entity.model, page[0]) if page else None
 
     async def list(
         self,
@@ -189,14 +189,14 @@ class Records:
         if offset < 0:
             raise QueryError("offset must not be negative", field="offset")
         await self._follow(entity)
-        found = await self._db.read(
+        page = await self._db.read(
             rows.page,
             entity.table,
             self._conditions(caller, entity, where, times),
             limit=-1 if limit is None else limit,
             offset=offset,
         )
-        return tuple(from_row(entity.model, row) for row in found)
+        return tuple(from_row(entity.model, row) for row in page)
 
     async def page(
         self,
@@ -218,14 +218,14 @@ class Records:
         most = min(limit, PAGE_ITEMS_MAX)
 
         def work(conn: Reading) -> RowPage:
-            found: list[rows.Row] = []
+            page: list[rows.Row] = []
             left = REPLY_BYTES_MAX
             for row in rows.some(conn, entity.table, conditions, after=behind, limit=most + 1):
-                if len(found) == most or left < 0:
-                    return RowPage(entity, found, more=True)
-                found.append(row)
+                if len(page) == most or left < 0:
+                    return RowPage(entity, page, more=True)
+                page.append(row)
                 left -= sum([len(value) for value in row if value.__class__ is str])
-            return RowPage(entity, found, more=False)
+            return RowPage(entity, page, more=False)
 
         return await self._db.read(work)
 
@@ -247,8 +247,8 @@ class Records:
         """Return all that *conditions* hold for: for what no filter of the declaration says."""
         where = [*self._conditions(caller, entity, {}), *conditions]
         await self._follow(entity)
-        found = await self._db.read(rows.page, entity.table, where)
-        return tuple(from_row(entity.model, row) for row in found)
+        page = await self._db.read(rows.page, entity.table, where)
+        return tuple(from_row(entity.model, row) for row in page)
 
     async def total(self, caller: Caller, where: Mapping[str, Any]) -> rows.CurrencyTotal:
         """Return what cost records come to; raises QueryError for more than one currency."""
@@ -257,24 +257,24 @@ class Records:
         await self._follow(entity)
 
         def work(conn: Reading) -> rows.CurrencyTotal:
-            found = rows.currencies(conn, entity.table, conditions)
-            if len(found) > 1:
+            currencies = rows.currencies(conn, entity.table, conditions)
+            if len(currencies) > 1:
                 raise QueryError(
-                    f"costs in {', '.join(found)} have no sum",
+                    f"costs in {', '.join(currencies)} have no sum",
                     field="currency",
                     hint="ask for each agent or task by itself",
                 )
             amount = rows.total(conn, entity.table, "cost", conditions)
-            return rows.CurrencyTotal(found[0] if found else "USD", amount)
+            return rows.CurrencyTotal(currencies[0] if currencies else "USD", amount)
 
         return await self._db.read(work)
 
     async def counts(self) -> dict[str, int]:
         """Return how many records there are of each entity that has any."""
         tables = {entity.table.name: name for name, entity in ENTITIES.items()}
-        wanted = [entity.table for entity in ENTITIES.values()]
-        found = await self._db.read(lambda conn: list(rows.counts(conn, wanted)))
-        return {tables[name]: number for name, number in found}
+        schemas = [entity.table for entity in ENTITIES.values()]
+        counts = await self._db.read(lambda conn: list(rows.counts(conn, schemas)))
+        return {tables[name]: number for name, number in counts}
 
     def _conditions(
         self,
@@ -286,7 +286,7 @@ class Records:
         given = {name: value for name, value in where.items() if value is not None}
         if entity.owner is not None and (caller.bound or caller.closed):
             _require_own(caller, given.setdefault(entity.owner, caller.agent_id))
-        found = [
+        conditions = [
             Condition(column_name(entity.model, name), "=", to_stored(value))
             for name, value in given.items()
         ]
@@ -295,8 +295,10 @@ class Records:
         for op, moment in ((">=", times.since), ("<=", times.until)):
             if moment is not None:
                 assert entity.time is not None
-                found.append(Condition(column_name(entity.model, entity.time), op, to_us(moment)))
-        return found
+                conditions.append(
+                    Condition(column_name(entity.model, entity.time), op, to_us(moment))
+                )
+        return conditions
 
 
 async def followed(db: Database, entity: Entity) -> None:
@@ -308,8 +310,8 @@ async def followed(db: Database, entity: Entity) -> None:
 def audit(conn: Writing, entity: Entity, row: Mapping[str, Any], salt: bytes) -> None:
     """Count a row for the audit, under a *salt* that nobody keeps: it proves no content."""
     if entity.audited:
-        said = json.dumps([entity.name, row], sort_keys=True).encode()
-        changes.touch(conn, salt, hashlib.sha256(said).digest())
+        payload = json.dumps([entity.name, row], sort_keys=True).encode()
+        changes.touch(conn, salt, hashlib.sha256(payload).digest())
 
 
 def require_swapped(swapped: bool) -> None:  # noqa: FBT001  # what a compare-and-swap returned
@@ -378,8 +380,8 @@ def _place(entity: Entity, after: str) -> list[Any]:
         at = json.loads(base64.urlsafe_b64decode(after.encode()))
     except (ValueError, binascii.Error):
         at = None
-    wanted = len(entity.table.order + entity.table.key)
-    if not isinstance(at, list) or len(at) != wanted:
+    length = len(entity.table.order + entity.table.key)
+    if not isinstance(at, list) or len(at) != length:
         raise InvalidError("not a page's next", field="after")
     if not all(isinstance(each, str | int) for each in at):
         raise InvalidError("not a page's next", field="after")

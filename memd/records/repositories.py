@@ -52,8 +52,8 @@ class Repository(Generic[M]):
 
     async def get(self, *key: str) -> M | None:
         """Return the record with *key*, None when there is none."""
-        found: M | None = await self._records.get(self._caller, self._entity, key)
-        return found
+        record: M | None = await self._records.get(self._caller, self._entity, key)
+        return record
 
     async def count(self, **where: Any) -> int:
         """Return how many there are."""
@@ -282,8 +282,8 @@ class SqliteCheckpoints(_Kept[Checkpoint]):
         """Return the one of the highest turn; raises ValueError when neither is given."""
         if execution_id is None and task_id is None:
             raise QueryError("an execution_id or a task_id is needed", field="execution_id")
-        found = await self._listed(execution_id=execution_id, task_id=task_id, limit=1)
-        return next(iter(found), None)
+        checkpoints = await self._listed(execution_id=execution_id, task_id=task_id, limit=1)
+        return next(iter(checkpoints), None)
 
     async def delete_by_execution(self, execution_id: str) -> int:
         """Delete an execution's; return how many they were."""

@@ -53,12 +53,14 @@ class Spending:
     async def past(self) -> list[tuple[int, int]]:
         """Return when how many tokens went to work in the background within 24 hours, in order."""
         since = from_us(self._clock.now_us()) - timedelta(days=1)
-        found: list[CostRecord] = []
+        records: list[CostRecord] = []
         for purpose in sorted(_BACKGROUND):
             where = {"task_id": f"{_PREFIX}{purpose}"}
             costs = ENTITIES["cost_records"]
-            found += await self._records.list(_CALLER, costs, where, times=Range(since))
-        spent = ((to_us(each.timestamp), each.input_tokens + each.output_tokens) for each in found)
+            records += await self._records.list(_CALLER, costs, where, times=Range(since))
+        spent = (
+            (to_us(each.timestamp), each.input_tokens + each.output_tokens) for each in records
+        )
         return sorted(spent)
 
     async def _task(self, purpose: str) -> str:

@@ -55,22 +55,22 @@ class RemoteArchive:
 
     async def move(self, agent_id: str, memory_id: str) -> str | None:
         """Move a memory into the archive; its id there, None when there is none."""
-        said = {"id": memory_id}
-        moved = await self._kept(MemoryStoreError, "archive.add", agent_id, said)
+        params = {"id": memory_id}
+        moved = await self._kept(MemoryStoreError, "archive.add", agent_id, params)
         return cast("str | None", moved)
 
     async def search(self, agent_id: str, query: MemoryQuery) -> tuple[ArchivalEntry, ...]:
         """Return what lies in the archive, by words with text, newest first without."""
-        said = query.model_dump(mode="json", exclude_none=True)
-        found = await self._kept(MemoryRetrievalError, "archive.search", agent_id, said)
-        return tuple(map(_documented, found))
+        params = query.model_dump(mode="json", exclude_none=True)
+        items = await self._kept(MemoryRetrievalError, "archive.search", agent_id, params)
+        return tuple(map(_documented, items))
 
     async def restore(self, agent_id: str, entry_id: str) -> ArchivalEntry | None:
         """Return an archived memory, None when it is unknown or another's; it stays there."""
         with suppress(MemoryNotFoundError):
-            said = {"id": entry_id}
-            found = await self._kept(MemoryRetrievalError, "archive.restore", agent_id, said)
-            return _documented(found)
+            params = {"id": entry_id}
+            item = await self._kept(MemoryRetrievalError, "archive.restore", agent_id, params)
+            return _documented(item)
         return None
 
     async def restore_to_hot(self, agent_id: str, entry_id: str) -> MemoryEntry | None:
@@ -78,23 +78,23 @@ class RemoteArchive:
         from memd.domain.memory import MemoryEntry
 
         with suppress(MemoryNotFoundError):
-            said = {"id": entry_id}
-            found = await self._kept(MemoryStoreError, "archive.restore_to_hot", agent_id, said)
-            return MemoryEntry.model_validate(found)
+            params = {"id": entry_id}
+            item = await self._kept(MemoryStoreError, "archive.restore_to_hot", agent_id, params)
+            return MemoryEntry.model_validate(item)
         return None
 
     async def count(self, agent_id: str) -> int:
         """Return how many of the agent's memories are in the archive."""
-        found = await self._kept(MemoryRetrievalError, "archive.count", agent_id, {})
-        return cast("int", found)
+        count = await self._kept(MemoryRetrievalError, "archive.count", agent_id, {})
+        return cast("int", count)
 
 
 def _documented(item: dict[str, Any]) -> ArchivalEntry:
     from memd.domain.removal import Archived
     from memd.domain.sleep.consolidation import archival_entry
 
-    found = Archived.model_validate(item)
-    return archival_entry(found.entry, found.mode, found.archived_at)
+    archival = Archived.model_validate(item)
+    return archival_entry(archival.entry, archival.mode, archival.archived_at)
 
 
 T = TypeVar("T")
@@ -161,31 +161,31 @@ class RemoteBackend:
         return False
 
     async def store(self, agent_id: str, request: MemoryStoreRequest) -> str:
-        said = request.model_dump(mode="json", exclude_none=True)
-        return cast("str", await self._kept(MemoryStoreError, "memory.store", agent_id, said))
+        params = request.model_dump(mode="json", exclude_none=True)
+        return cast("str", await self._kept(MemoryStoreError, "memory.store", agent_id, params))
 
     async def retrieve(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
-        said = query.model_dump(mode="json", exclude_none=True)
-        found = await self._kept(MemoryRetrievalError, "memory.retrieve", agent_id, said)
-        return tuple(_entry(item) for item in found)
+        params = query.model_dump(mode="json", exclude_none=True)
+        items = await self._kept(MemoryRetrievalError, "memory.retrieve", agent_id, params)
+        return tuple(_entry(item) for item in items)
 
     async def retrieve_sparse(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
         """Return what holds words of the query's text, best first; nothing without a text."""
-        said = query.model_dump(mode="json", exclude_none=True)
-        found = await self._kept(MemoryRetrievalError, "memory.retrieve_sparse", agent_id, said)
-        return tuple(_entry(item) for item in found)
+        params = query.model_dump(mode="json", exclude_none=True)
+        items = await self._kept(MemoryRetrievalError, "memory.retrieve_sparse", agent_id, params)
+        return tuple(_entry(item) for item in items)
 
     async def get(self, agent_id: str, memory_id: str) -> MemoryEntry | None:
-        found = await self._kept(MemoryRetrievalError, "memory.get", agent_id, {"id": memory_id})
-        return None if found is None else _entry(found)
+        item = await self._kept(MemoryRetrievalError, "memory.get", agent_id, {"id": memory_id})
+        return None if item is None else _entry(item)
 
     async def delete(self, agent_id: str, memory_id: str) -> bool:
-        said = {"id": memory_id}
-        return cast("bool", await self._kept(MemoryStoreError, "memory.delete", agent_id, said))
+        params = {"id": memory_id}
+        return cast("bool", await self._kept(MemoryStoreError, "memory.delete", agent_id, params))
 
     async def count(self, agent_id: str, *, category: MemoryCategory | None = None) -> int:
-        said = {"category": category.value} if category else {}
-        return cast("int", await self._kept(MemoryRetrievalError, "memory.count", agent_id, said))
+        params = {"category": category.value} if category else {}
+        return cast("int", await self._kept(MemoryRetrievalError, "memory.count", agent_id, params))
 
     # What is archived.
 
@@ -209,35 +209,35 @@ class RemoteBackend:
     # What agents share.
 
     async def publish(self, agent_id: str, request: MemoryStoreRequest) -> str:
-        said = request.model_dump(mode="json", exclude_none=True)
-        return cast("str", await self._kept(MemoryStoreError, "shared.publish", agent_id, said))
+        params = request.model_dump(mode="json", exclude_none=True)
+        return cast("str", await self._kept(MemoryStoreError, "shared.publish", agent_id, params))
 
     async def search_shared(
         self, query: MemoryQuery, *, exclude_agent: str | None = None
     ) -> tuple[MemoryEntry, ...]:
-        said = query.model_dump(mode="json", exclude_none=True)
+        params = query.model_dump(mode="json", exclude_none=True)
         if exclude_agent is not None:
-            said["exclude_agent"] = exclude_agent
-        found = await self._kept(MemoryRetrievalError, "shared.search", None, said)
-        return tuple(_entry(item) for item in found)
+            params["exclude_agent"] = exclude_agent
+        items = await self._kept(MemoryRetrievalError, "shared.search", None, params)
+        return tuple(_entry(item) for item in items)
 
     async def retract(self, agent_id: str, memory_id: str) -> bool:
-        said = {"id": memory_id}
-        return cast("bool", await self._kept(MemoryStoreError, "shared.retract", agent_id, said))
+        params = {"id": memory_id}
+        return cast("bool", await self._kept(MemoryStoreError, "shared.retract", agent_id, params))
 
     async def _kept(
         self,
         family: type[MemdMemoryError],
         method: str,
         agent_id: str | None,
-        said: dict[str, Any],
+        params: dict[str, Any],
     ) -> Any:
         """Call as the protocol promises (SPEC 7.6): connected first, one family of errors."""
         if not self.is_connected:
             raise MemoryConnectionError("not connected", hint="await connect() first")
         try:
             return await self.call(
-                method, said if agent_id is None else {**said, "agent_id": agent_id}
+                method, params if agent_id is None else {**params, "agent_id": agent_id}
             )
         except MemdMemoryError:
             raise

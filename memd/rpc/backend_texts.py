@@ -43,8 +43,8 @@ class RemoteOrg(RemoteBackend):
         await self.call("llm.register", {"name": name, "model": model})
 
     async def query(self, query: OrgMemoryQuery) -> tuple[OrgFact, ...]:
-        said = query.model_dump(mode="json", exclude_none=True)
-        return _facts(await self._organised(OrgMemoryQueryError, "org.query", said))
+        params = query.model_dump(mode="json", exclude_none=True)
+        return _facts(await self._organised(OrgMemoryQueryError, "org.query", params))
 
     async def write(
         self, request: OrgFactWriteRequest, *, author: OrgFactAuthor | None = None
@@ -58,26 +58,26 @@ class RemoteOrg(RemoteBackend):
             raise OrgMemoryAccessDeniedError(
                 "a human signs what is written over the socket", hint="memd org write"
             )
-        said = request.model_dump(mode="json", exclude_none=True)
-        return cast("str", await self._organised(OrgMemoryWriteError, "org.write", said))
+        params = request.model_dump(mode="json", exclude_none=True)
+        return cast("str", await self._organised(OrgMemoryWriteError, "org.write", params))
 
     async def list_policies(
         self, *, limit: int | None = None, offset: int = 0
     ) -> tuple[OrgFact, ...]:
-        said = {"offset": offset} if limit is None else {"offset": offset, "limit": limit}
-        return _facts(await self._organised(OrgMemoryQueryError, "org.policies", said))
+        params = {"offset": offset} if limit is None else {"offset": offset, "limit": limit}
+        return _facts(await self._organised(OrgMemoryQueryError, "org.policies", params))
 
     async def count_policies(self) -> int:
         return cast("int", await self._organised(OrgMemoryQueryError, "org.count_policies", {}))
 
     async def _organised(
-        self, family: type[OrgMemoryError], method: str, said: dict[str, Any]
+        self, family: type[OrgMemoryError], method: str, params: dict[str, Any]
     ) -> Any:
         """Call as the protocol promises (SPEC 15.4): connected first, one family of errors."""
         if not self.is_connected:
             raise OrgMemoryConnectionError("not connected", hint="await connect() first")
         try:
-            return await self.call(method, said)
+            return await self.call(method, params)
         except OrgMemoryError:
             raise
         except UnavailableError as error:
@@ -116,11 +116,11 @@ class RemoteTexts(RemoteOrg):
                 raise InvalidError(f"{name} is blank", field=name)
         if not text.strip():
             return []
-        said = {"text": text, "user_id": user_id, "session_id": session_id}
+        params = {"text": text, "user_id": user_id, "session_id": session_id}
         if memory_type_hint is not None:
-            said["memory_type_hint"] = memory_type_hint.value
+            params["memory_type_hint"] = memory_type_hint.value
         try:
-            receipt = await self.call("memory.ingest", said)
+            receipt = await self.call("memory.ingest", params)
         except (IngestionError, InvalidError, UnavailableError):
             raise
         except MemdError as error:
@@ -139,15 +139,15 @@ class RemoteTexts(RemoteOrg):
         """Return what *user_id* knows about *query*, best first, with the block for a prompt."""
         from memd.domain.recall import RecallResult
 
-        said: dict[str, Any] = {
+        params: dict[str, Any] = {
             "query": query,
             "user_id": user_id,
             "top_k": top_k,
             "token_budget": token_budget,
         }
         if memory_types is not None:
-            said["memory_types"] = [each.value for each in memory_types]
-        return RecallResult.model_validate(await self.call("memory.recall", said))
+            params["memory_types"] = [each.value for each in memory_types]
+        return RecallResult.model_validate(await self.call("memory.recall", params))
 
     async def _chunks(self, user_id: str, ids: Sequence[str]) -> list[MemoryChunk]:
         """Return the memories of these *ids* that are still there, as ``recall`` shows them."""
@@ -156,10 +156,10 @@ class RemoteTexts(RemoteOrg):
 
         chunks = []
         for memory_id in ids:
-            found = await self.call("memory.get", {"id": memory_id, "user_id": user_id})
-            if found is None:
+            answer = await self.call("memory.get", {"id": memory_id, "user_id": user_id})
+            if answer is None:
                 continue
-            entry = MemoryEntry.model_validate(found)
+            entry = MemoryEntry.model_validate(answer)
             chunk = entry.model_dump(
                 include=set(MemoryChunk.model_fields) & set(MemoryEntry.model_fields)
             )

@@ -91,12 +91,12 @@ def prepared(
     method: str, params: Mapping[str, Any] | None, *, wants_progress: bool
 ) -> dict[str, Any]:
     """Return *params* with a key of its own for a write, so that it can be sent twice."""
-    said = dict(params or {})
-    if _is_keyed(method) and said.get("idempotency_key") is None:
-        said["idempotency_key"] = os.urandom(16).hex()
+    payload = dict(params or {})
+    if _is_keyed(method) and payload.get("idempotency_key") is None:
+        payload["idempotency_key"] = os.urandom(16).hex()
     if wants_progress:
-        said[TOKEN] = 0
-    return said
+        payload[TOKEN] = 0
+    return payload
 
 
 def _is_keyed(method: str) -> bool:
@@ -105,10 +105,10 @@ def _is_keyed(method: str) -> bool:
     )
 
 
-def frame(request_id: int, method: str, said: dict[str, Any]) -> bytes:
+def frame(request_id: int, method: str, params: dict[str, Any]) -> bytes:
     """Return the request as bytes; raises InvalidError or TooLargeError before it is sent."""
     try:
-        made = framing.write(envelope.request(request_id, method, said))
+        made = framing.write(envelope.request(request_id, method, params))
     except (UnicodeEncodeError, ValueError) as error:
         raise InvalidError(f"the params of {method} cannot be sent as JSON") from error
     if len(made) > FRAME_BYTES_MAX:
@@ -146,9 +146,9 @@ def answer(frame: bytes) -> dict[str, Any]:
     return heard
 
 
-def tell(progress: Progress | None, told: dict[str, Any]) -> None:
+def tell(progress: Progress | None, notification: dict[str, Any]) -> None:
     """Pass a ``$/progress`` notification on to who wanted it."""
-    value = told.get("params", {}).get("value", {})
+    value = notification.get("params", {}).get("value", {})
     if progress is not None:
         progress(value.get("done", 0), value.get("total", 0))
 
@@ -184,11 +184,11 @@ class Hearing:
         self._end: MemdError | None = None
         self._news = asyncio.Event()
 
-    def hear(self, told: dict[str, Any]) -> None:
+    def hear(self, notification: dict[str, Any]) -> None:
         """Take a notification that is an event."""
         if len(self._heard) == EVENTS_WAITING_MAX:
             self._lost += 1 + self._heard.popleft().get("lost", 0)
-        self._heard.append({"name": told.get("method"), **told.get("params", {})})
+        self._heard.append({"name": notification.get("method"), **notification.get("params", {})})
         self._news.set()
 
     def end(self, error: MemdError) -> None:

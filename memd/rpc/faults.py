@@ -85,7 +85,7 @@ def to_error(error: BaseException) -> dict[str, Any]:
     """
     if not isinstance(error, MemdError) or error.kind not in CODES:
         error = InternalError(_BUG, hint=_BUG_HINT)
-    told = {
+    data = {
         "kind": error.kind,
         "retry": error.retry,
         "family": error.family,
@@ -96,7 +96,7 @@ def to_error(error: BaseException) -> dict[str, Any]:
     return {
         "code": CODES[error.kind],
         "message": error.message,
-        "data": {key: value for key, value in told.items() if value is not None},
+        "data": {key: value for key, value in data.items() if value is not None},
     }
 
 
@@ -113,14 +113,14 @@ def from_error(error: object) -> MemdError:
     """
     if not isinstance(error, dict):
         return InternalError("the daemon sent an error that is no error object")
-    told = error.get("data")
-    told = told if isinstance(told, dict) else {}
-    cls = _class_of(told.get("kind"), error.get("code"))
+    data = error.get("data")
+    data = data if isinstance(data, dict) else {}
+    cls = _class_of(data.get("kind"), error.get("code"))
     made = cls(
-        str(error.get("message", "")), field=_text(told.get("field")), hint=_text(told.get("hint"))
+        str(error.get("message", "")), field=_text(data.get("field")), hint=_text(data.get("hint"))
     )
     if isinstance(made, InternalError):
-        made.incident = _text(told.get("incident"))
+        made.incident = _text(data.get("incident"))
     return made
 
 

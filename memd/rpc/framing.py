@@ -160,10 +160,10 @@ def _measure_depth(frame: bytes) -> None:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    members = dict(pairs)
+    if len(members) != len(pairs):
         raise ParseError("a key is given twice in one object")
-    return found
+    return members
 
 
 def _refuse_constant(name: str) -> NoReturn:

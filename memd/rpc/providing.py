@@ -47,11 +47,11 @@ class Providing:
     async def _answer(
         self, request_id: Any, params: dict[str, Any], writer: asyncio.StreamWriter
     ) -> None:
-        said: dict[str, Any] = {"jsonrpc": "2.0", "id": request_id}
+        reply: dict[str, Any] = {"jsonrpc": "2.0", "id": request_id}
         try:
-            said["result"] = await self._complete(params)
+            reply["result"] = await self._complete(params)
         except Exception as error:  # noqa: BLE001  # the caller's own code; the daemon is told so
-            said["error"] = {"code": -32000, "message": type(error).__name__}
+            reply["error"] = {"code": -32000, "message": type(error).__name__}
         with suppress(OSError):
-            writer.write(framing.write(said))
+            writer.write(framing.write(reply))
             await writer.drain()

@@ -63,12 +63,14 @@ class Authority:
         ):
             credentials.identity = OWNERS_COMMANDS
             return
-        found = self._register.identify(key)
-        credentials.identity = found or NOBODY
-        if found is None:
+        identity = self._register.identify(key)
+        credentials.identity = identity or NOBODY
+        if identity is None:
             raise DeniedError("nobody's key", field="client_key", hint='see "memd client list"')
-        if not found.scopes:
-            raise DeniedError(f"the key of client {found.client} was revoked", field="client_key")
+        if not identity.scopes:
+            raise DeniedError(
+                f"the key of client {identity.client} was revoked", field="client_key"
+            )
 
     def check(self, identity: Identity, method: Route) -> None:
         """Raise DeniedError unless *identity* may call *method*."""

@@ -164,27 +164,27 @@ class Connection(asyncio.Protocol):
             self._work_on(self._read_beside(frame))
             return
         try:
-            found, batch = envelope.read(frame)
+            members, batch = envelope.read(frame)
         except MemdError as error:
             self.send(failed(None, error))
             return
-        self._begin(found, batch=batch)
+        self._begin(members, batch=batch)
 
     async def _read_beside(self, frame: bytes) -> None:
         try:
-            found, batch = await self._hub.dispatch.beside.call(frame, envelope.read, frame)
+            members, batch = await self._hub.dispatch.beside.call(frame, envelope.read, frame)
         except MemdError as error:
             self.send(failed(None, error))
             return
         finally:
             self._reading = False
         if self._transport is not None:
-            self._begin(found, batch=batch)
+            self._begin(members, batch=batch)
 
-    def _begin(self, found: list[envelope.Member], *, batch: bool) -> None:
-        if not batch and self._at_once(found[0]):
+    def _begin(self, members: list[envelope.Member], *, batch: bool) -> None:
+        if not batch and self._at_once(members[0]):
             return
-        self._work_on(self._batch(found) if batch else self._single(found[0]))
+        self._work_on(self._batch(members) if batch else self._single(members[0]))
 
     def _work_on(self, work: Coroutine[Any, Any, None]) -> None:
         task = self._loop.create_task(work)
@@ -221,10 +221,10 @@ class Connection(asyncio.Protocol):
         if reply is not None:
             self.send(reply)
 
-    async def _batch(self, found: list[envelope.Member]) -> None:
+    async def _batch(self, members: list[envelope.Member]) -> None:
         replies: list[bytes] = []
         size = 0
-        for reply in await asyncio.gather(*(self._member(member) for member in found)):
+        for reply in await asyncio.gather(*(self._member(member) for member in members)):
             if reply is not None:
                 size += len(reply)
                 replies.append(reply[:-1])

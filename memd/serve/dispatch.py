@@ -313,8 +313,8 @@ def _finish(answer: dict[str, Any], request_id: envelope.Id) -> tuple[bytes, str
 
 def _hash(route: Route, raw: dict[str, Any]) -> bytes:
     """Return what makes two writes the same request: all but their key and where progress goes."""
-    said = {k: v for k, v in raw.items() if k not in ("idempotency_key", "progress_token")}
-    text = json.dumps([route.name, said], sort_keys=True, ensure_ascii=True)
+    params = {k: v for k, v in raw.items() if k not in ("idempotency_key", "progress_token")}
+    text = json.dumps([route.name, params], sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).digest()
 
 
@@ -322,7 +322,9 @@ def _reporter(token: str | int, call: ActiveRequest) -> ProgressCallback:
     def report(done: int, total: int) -> None:
         if call.notify is not None:
             value = {"done": done, "total": total}
-            told = envelope.notification(envelope.PROGRESS, {"token": token, "value": value})
-            call.notify(to_json(told) + b"\n")
+            notification = envelope.notification(
+                envelope.PROGRESS, {"token": token, "value": value}
+            )
+            call.notify(to_json(notification) + b"\n")
 
     return report

@@ -50,12 +50,12 @@ class Listener:
         self._peer = peer
         self._waiting: deque[tuple[EventName, dict[str, Any]]] = deque()
         self._lost = 0
-        self.wanted: dict[str, frozenset[EventName]] = {}
+        self.subscribed: dict[str, frozenset[EventName]] = {}
         """Names by agent."""
 
     def hear(self, agent_id: str, name: EventName, body: Mapping[str, Any]) -> None:
         """Send an event if it is wanted, now or once the client reads again."""
-        if name not in self.wanted.get(agent_id, ()):
+        if name not in self.subscribed.get(agent_id, ()):
             return
         if len(self._waiting) == EVENTS_WAITING_MAX:
             self._waiting.popleft()
@@ -70,8 +70,8 @@ class Listener:
             if not self._peer.may_hear(body["agent_id"]):
                 self._waiting.popleft()
                 continue
-            told = {**body, "lost": self._lost} if self._lost else body
-            if not self._peer.offer(to_json(envelope.notification(name, told)) + b"\n"):
+            payload = {**body, "lost": self._lost} if self._lost else body
+            if not self._peer.offer(to_json(envelope.notification(name, payload)) + b"\n"):
                 return
             self._waiting.popleft()
             self._lost = 0
@@ -90,7 +90,7 @@ class Events:
     def emit(self, agent_id: str, name: EventName, body: Mapping[str, Any]) -> None:
         """Tell whoever wants to hear it; returns at once and never raises."""
         for listener in list(self._listeners):
-            meant = next(iter(listener.wanted), "") if agent_id == EVERYBODY else agent_id
+            meant = next(iter(listener.subscribed), "") if agent_id == EVERYBODY else agent_id
             listener.hear(meant, name, body)
 
     def subscribe(
@@ -103,9 +103,9 @@ class Events:
         if listener is None:
             listener = peer.listener = Listener(self, peer)
             self._listeners.add(listener)
-        wanted = listener.wanted.get(agent_id, frozenset()) | frozenset(names)
-        listener.wanted[agent_id] = wanted
-        return wanted
+        events = listener.subscribed.get(agent_id, frozenset()) | frozenset(names)
+        listener.subscribed[agent_id] = events
+        return events
 
     def unsubscribe(
         self, peer: Peer | None, agent_id: str, names: Iterable[EventName]
@@ -117,10 +117,10 @@ class Events:
         listener = None if peer is None else peer.listener
         if peer is None or listener is None:
             return frozenset()
-        left = listener.wanted.pop(agent_id, frozenset()) - frozenset(names)
+        left = listener.subscribed.pop(agent_id, frozenset()) - frozenset(names)
         if left:
-            listener.wanted[agent_id] = left
-        if not listener.wanted:
+            listener.subscribed[agent_id] = left
+        if not listener.subscribed:
             listener.close()
             peer.listener = None
         return left

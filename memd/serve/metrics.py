@@ -62,14 +62,14 @@ class Metrics:
         """Return *now* and the counters."""
         methods: dict[str, dict[str, Any]] = {}
         for (method, kind), number in sorted(self.outcomes.items()):
-            told = methods.setdefault(method, {"requests": 0, "errors": {}})
-            told["requests"] += number
+            counters = methods.setdefault(method, {"requests": 0, "errors": {}})
+            counters["requests"] += number
             if kind != "ok":
-                told["errors"][kind] = number
-        for method, told in methods.items():
-            told["mean_us"] = self.sums_us[method] // told["requests"]
+                counters["errors"][kind] = number
+        for method, counters in methods.items():
+            counters["mean_us"] = self.sums_us[method] // counters["requests"]
             for share in QUANTILES:
-                told[f"p{share * 100:.0f}_us"] = quantile_us(self.buckets[method], share)
+                counters[f"p{share * 100:.0f}_us"] = quantile_us(self.buckets[method], share)
         return {
             **now,
             "accepted": self.accepted,
@@ -88,8 +88,8 @@ class Metrics:
         yield from _now(now)
         yield _counter("connections_accepted_total", "Connections since the start.", self.accepted)
         dropped = ({"reason": why, "": number} for why, number in sorted(self.dropped.items()))
-        told = "Connections that memd closed."
-        yield _labelled("connections_dropped_total", told, "counter", dropped)
+        text = "Connections that memd closed."
+        yield _labelled("connections_dropped_total", text, "counter", dropped)
         yield _by_two("requests_total", "Answered requests.", ("method", "outcome"), self.outcomes)
         yield _by_two("asked_total", "Recalls, prompts and briefs.", ("for", "outcome"), self.asked)
         yield _by_two("given_total", "Texts they gave.", ("for", "what"), self.given)
@@ -148,7 +148,7 @@ class Family(NamedTuple):
             yield f"# HELP memd_{self.name} {self.help}"
             yield f"# TYPE memd_{self.name} {self.kind}"
         for suffix, labels, value in self.samples:
-            text = ",".join(f'{name}="{_escaped(told)}"' for name, told in labels.items())
+            text = ",".join(f'{name}="{_escaped(label)}"' for name, label in labels.items())
             yield f"memd_{self.name}{suffix}{{{text}}} {value:.12g}".replace("{} ", " ")
 
 
@@ -158,21 +158,21 @@ def _escaped(text: str) -> str:
 
 def _now(now: Snapshot) -> Iterator[Family]:
     """Yield what *now* says, as far as it says it."""
-    for key, name, told in _PLAIN:
+    for key, name, text in _PLAIN:
         if key in now:
-            yield Family(name, told, "gauge", [Sample("", {}, now[key])])
-    for key, name, label, told in _MAPS:
-        found = ({label: each, "": number} for each, number in now.get(key, {}).items())
-        yield _labelled(name, told, "gauge", found)
+            yield Family(name, text, "gauge", [Sample("", {}, now[key])])
+    for key, name, label, text in _MAPS:
+        rows = ({label: each, "": number} for each, number in now.get(key, {}).items())
+        yield _labelled(name, text, "gauge", rows)
     models = now.get("model", {})
     for state in ("installed", "loaded"):
-        found = ({"model": name, "": int(bool(each[state]))} for name, each in models.items())
-        yield _labelled(f"model_{state}", f"Whether the model is {state}.", "gauge", found)
+        rows = ({"model": name, "": int(bool(each[state]))} for name, each in models.items())
+        yield _labelled(f"model_{state}", f"Whether the model is {state}.", "gauge", rows)
     works = now.get("works", {})
-    for key, name, told in _WORKS:
-        found = ({"work": work, "": each[key]} for work, each in works.items())
+    for key, name, text in _WORKS:
+        rows = ({"work": work, "": each[key]} for work, each in works.items())
         kind: Literal["counter", "gauge"] = "gauge" if key == "last_seconds" else "counter"
-        yield _labelled(name, told, kind, found)
+        yield _labelled(name, text, kind, rows)
 
 
 _PLAIN = (
@@ -197,32 +197,32 @@ _WORKS = (
 )
 
 
-def _counter(name: str, told: str, value: float) -> Family:
-    return Family(name, told, "counter", [Sample("", {}, value)])
+def _counter(name: str, text: str, value: float) -> Family:
+    return Family(name, text, "counter", [Sample("", {}, value)])
 
 
 def _labelled(
-    name: str, told: str, kind: Literal["counter", "gauge"], found: Iterable[Mapping[str, Any]]
+    name: str, text: str, kind: Literal["counter", "gauge"], rows: Iterable[Mapping[str, Any]]
 ) -> Family:
     """Return a family of labelled samples; the value of each stands under the empty name."""
     samples = [
-        Sample("", {k: str(v) for k, v in each.items() if k}, float(each[""])) for each in found
+        Sample("", {k: str(v) for k, v in each.items() if k}, float(each[""])) for each in rows
     ]
-    return Family(name, told, kind, samples)
+    return Family(name, text, kind, samples)
 
 
 def _by_two(
-    name: str, told: str, labels: tuple[str, str], counts: Mapping[tuple[str, str], int]
+    name: str, text: str, labels: tuple[str, str], counts: Mapping[tuple[str, str], int]
 ) -> Family:
-    found = (
+    rows = (
         {labels[0]: one, labels[1]: other, "": number}
         for (one, other), number in sorted(counts.items())
     )
-    return _labelled(name, told, "counter", found)
+    return _labelled(name, text, "counter", rows)
 
 
 def _nested(counts: Mapping[tuple[str, str], int]) -> dict[str, dict[str, int]]:
-    told: dict[str, dict[str, int]] = {}
+    table: dict[str, dict[str, int]] = {}
     for (one, other), number in sorted(counts.items()):
-        told.setdefault(one, {})[other] = number
-    return told
+        table.setdefault(one, {})[other] = number
+    return table

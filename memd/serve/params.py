@@ -81,11 +81,13 @@ def validate(model: type[P], params: dict[str, Any]) -> P:
         return model.model_validate_json(json.dumps(params), strict=True)
     except ValidationError as error:
         details = error.errors(include_url=False, include_input=False, include_context=True)
-        told = [(_path(detail["loc"]), _rule(model, detail)) for detail in details[:_ERRORS_SHOWN]]
-        more = len(details) - len(told)
-        message = "; ".join(f"{path}: {rule}" if path else rule for path, rule in told)
+        problems = [
+            (_path(detail["loc"]), _rule(model, detail)) for detail in details[:_ERRORS_SHOWN]
+        ]
+        more = len(details) - len(problems)
+        message = "; ".join(f"{path}: {rule}" if path else rule for path, rule in problems)
         raise InvalidError(
-            message + (f"; and {more} more" if more else ""), field=told[0][0] or None
+            message + (f"; and {more} more" if more else ""), field=problems[0][0] or None
         ) from None
 
 

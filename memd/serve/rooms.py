@@ -237,8 +237,8 @@ class Rooms(Prompting):
         from memd.learn.skills import Skills
 
         config, paths = self.settings.memory.procedural, self.paths
-        said = config.skill_md_directory
-        root = None if said is None else paths.data_dir / Path(said).expanduser()
+        directory = config.skill_md_directory
+        root = None if directory is None else paths.data_dir / Path(directory).expanduser()
         return Skills(self.db, self.clock, str(paths.database), root, self.work, config)
 
     @cached_property

@@ -63,12 +63,12 @@ class ShortIds:
     def _ids(self, conn: Reading, caller: Caller, kind: IdKind, ends: Sequence[str]) -> list[str]:
         match kind:
             case "memory" | "archived" | "forgettable":
-                found = stored.of_memories(conn, (caller.agent_id, RESERVED_AGENT), ends)
+                ids = stored.of_memories(conn, (caller.agent_id, RESERVED_AGENT), ends)
                 if kind == "archived":
-                    found += stored.of_archive(conn, caller.agent_id, ends)
+                    ids += stored.of_archive(conn, caller.agent_id, ends)
                 if kind == "forgettable":
-                    found += stored.of_lessons(conn, caller.agent_id, ends)
-                return found
+                    ids += stored.of_lessons(conn, caller.agent_id, ends)
+                return ids
             case "anybody's":
                 return [
                     memory_id

@@ -51,20 +51,20 @@ def own_directory(directory: Path) -> None:
             f"{directory} is not a directory of its own (a symbolic link, or unreadable)"
         ) from error
     try:
-        found = os.fstat(fd)
-        _check_owner(directory, found)
-        if stat.S_IMODE(found.st_mode) & 0o077:
+        status = os.fstat(fd)
+        _check_owner(directory, status)
+        if stat.S_IMODE(status.st_mode) & 0o077:
             os.fchmod(fd, 0o700)
     finally:
         os.close(fd)
 
 
-def _check_owner(directory: Path, found: os.stat_result) -> None:
-    if found.st_uid != os.getuid():
-        raise UnsafePathError(f"{directory} belongs to another user (uid {found.st_uid})")
-    if found.st_mode & 0o022:
+def _check_owner(directory: Path, status: os.stat_result) -> None:
+    if status.st_uid != os.getuid():
+        raise UnsafePathError(f"{directory} belongs to another user (uid {status.st_uid})")
+    if status.st_mode & 0o022:
         raise UnsafePathError(
-            f"other users may write to {directory} (mode {stat.S_IMODE(found.st_mode):04o})",
+            f"other users may write to {directory} (mode {stat.S_IMODE(status.st_mode):04o})",
             hint=f"look what is in it, then chmod 700 {directory}",
         )
 
@@ -114,13 +114,13 @@ def bind(path: Path) -> socket.socket:
 
 def _refuse_strangers(path: Path) -> None:
     try:
-        found = path.lstat()
+        status = path.lstat()
     except FileNotFoundError:
         return
-    if stat.S_ISLNK(found.st_mode) or not stat.S_ISSOCK(found.st_mode):
+    if stat.S_ISLNK(status.st_mode) or not stat.S_ISSOCK(status.st_mode):
         raise UnsafePathError(f"{path} is there and is no socket", hint="move it away")
-    if found.st_uid != os.getuid():
-        raise UnsafePathError(f"{path} belongs to another user (uid {found.st_uid})")
+    if status.st_uid != os.getuid():
+        raise UnsafePathError(f"{path} belongs to another user (uid {status.st_uid})")
 
 
 def _refuse_listeners(path: Path) -> None:
@@ -141,10 +141,10 @@ def _refuse_listeners(path: Path) -> None:
 def identity(path: Path) -> tuple[int, int] | None:
     """Return which file *path* is now, to recognise it later."""
     try:
-        found = path.lstat()
+        status = path.lstat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def remove(path: Path, ours: tuple[int, int] | None) -> None:
@@ -225,7 +225,7 @@ def _linux(sock: socket.socket) -> PeerProcess:
 
 
 def _darwin(sock: socket.socket) -> PeerProcess:
-    told = sock.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED.size)
-    uid = _XUCRED.unpack(told)[1]
+    credentials = sock.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED.size)
+    uid = _XUCRED.unpack(credentials)[1]
     (pid,) = struct.unpack("=i", sock.getsockopt(_SOL_LOCAL, _LOCAL_PEERPID, 4))
     return PeerProcess(uid, pid or None)

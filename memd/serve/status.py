@@ -153,8 +153,8 @@ class System:
             **self._gauges(),
             **works,
             "queues": {**works.get("queues", {}), **waiting},
-            "model": {"embedding": _told(self._rooms.embedder),
-                      "reranker": _told(self._rooms.reranker)},
+            "model": {"embedding": _model_state(self._rooms.embedder),
+                      "reranker": _model_state(self._rooms.reranker)},
             "memories": {state: stored[state] for state in MemoryState if state in stored},
             "records": stored.get("records", {}),
             **({} if uptake is None else {"uptake": dict(uptake.counts)}),
@@ -194,7 +194,10 @@ class System:
 
     def model(self) -> dict[str, Any]:
         """Return which models there are, and whether they are loaded."""
-        return {**_told(self._rooms.embedder), "reranker": _told(self._rooms.reranker)}
+        return {
+            **_model_state(self._rooms.embedder),
+            "reranker": _model_state(self._rooms.reranker),
+        }
 
     def _gauges(self) -> dict[str, int]:
         if self.traffic is None:
@@ -202,15 +205,15 @@ class System:
         return {"connections": self.traffic.connections, "in_flight": self.traffic.in_flight}
 
 
-def _told(model: Installed) -> dict[str, Any]:
-    found = model.fingerprint
+def _model_state(model: Installed) -> dict[str, Any]:
+    fingerprint = model.fingerprint
     return {
-        "installed": found is not None,
+        "installed": fingerprint is not None,
         "loaded": model.loaded,
-        "name": found.name if found else None,
-        "fingerprint": str(found) if found else None,
-        "dimension": found.dimension if found else None,
-        "window_tokens": found.window_tokens if found else None,
+        "name": fingerprint.name if fingerprint else None,
+        "fingerprint": str(fingerprint) if fingerprint else None,
+        "dimension": fingerprint.dimension if fingerprint else None,
+        "window_tokens": fingerprint.window_tokens if fingerprint else None,
     }
 
 

@@ -31,14 +31,14 @@ _NOT_SAID = (
 
 
 def knows(record: Record) -> bool:
-    said = text(record.get("type")) in {"user", "assistant"} and "message" in record
-    return said or "parentUuid" in record or "leafUuid" in record
+    has_words = text(record.get("type")) in {"user", "assistant"} and "message" in record
+    return has_words or "parentUuid" in record or "leafUuid" in record
 
 
 def session(records: Sequence[Record]) -> str | None:
     """Return the session that the last line belongs to; copied lines may keep the old one's."""
-    found = (text(record.get("sessionId")) for record in reversed(records))
-    return next((name for name in found if name), None)
+    ids = (text(record.get("sessionId")) for record in reversed(records))
+    return next((name for name in ids if name), None)
 
 
 def cwd(records: Sequence[Record]) -> str | None:
@@ -48,11 +48,11 @@ def cwd(records: Sequence[Record]) -> str | None:
 
 def messages(records: Sequence[Record]) -> list[Message]:
     """Return what user, assistant and tools said, each response whole."""
-    said = [record for record in _unique(map(_typed, records)) if _is_said(record)]
-    taken_back = _taken_back(records, said)
-    found: list[Message] = []
+    turns = [record for record in _unique(map(_typed, records)) if _is_said(record)]
+    taken_back = _taken_back(records, turns)
+    transcript: list[Message] = []
     responses: dict[str, list[dict[str, Any]]] = {}
-    for record in said:
+    for record in turns:
         if text(record.get("uuid")) in taken_back:
             continue
         message = mapping(record["message"])
@@ -62,18 +62,18 @@ def messages(records: Sequence[Record]) -> list[Message]:
             whole = responses[response]
             whole.extend(block for block in content if block not in whole)
         elif content:
-            found.append(timed({"role": record["type"], "content": content}, record))
+            transcript.append(timed({"role": record["type"], "content": content}, record))
             if response and isinstance(content, list):
                 responses[response] = content
-    return found
+    return transcript
 
 
 def usage(records: Sequence[Record]) -> Usage | None:
     """Return how much of the window the last response filled; its size is not told."""
     for record in reversed(records):
         message = mapping(record.get("message"))
-        told = mapping(message.get("usage"))
-        parts = [count(told.get(name)) for name in _IN_THE_WINDOW]
+        fields = mapping(message.get("usage"))
+        parts = [count(fields.get(name)) for name in _IN_THE_WINDOW]
         own = not record.get("isSidechain") and message.get("model") != _SYNTHETIC
         if own and any(part is not None for part in parts):
             return Usage(
@@ -124,7 +124,7 @@ def _is_said(record: Record) -> bool:
     )
 
 
-def _taken_back(records: Sequence[Record], said: Sequence[Record]) -> set[str]:
+def _taken_back(records: Sequence[Record], turns: Sequence[Record]) -> set[str]:
     """Return the lines that hang below a prompt which another one replaced.
 
     A prompt is replaced when the way from the last message back to the beginning
@@ -137,11 +137,13 @@ def _taken_back(records: Sequence[Record], said: Sequence[Record]) -> set[str]:
         if isinstance(record.get("uuid"), str) and not record.get("isSidechain")
     }
     way: set[str] = set()
-    step = next((r["uuid"] for r in reversed(said) if text(r.get("uuid")) in parents), None)
+    step = next((r["uuid"] for r in reversed(turns) if text(r.get("uuid")) in parents), None)
     while isinstance(step, str) and step not in way:
         way.add(step)
         step = parents.get(step)
-    prompts = {record["uuid"] for record in said if text(record.get("uuid")) and _is_prompt(record)}
+    prompts = {
+        record["uuid"] for record in turns if text(record.get("uuid")) and _is_prompt(record)
+    }
     gone: set[str] = set()
     for uuid, parent in parents.items():  # in the order of the lines: a parent comes first
         replaced = uuid in prompts and uuid not in way and parent in way
@@ -188,9 +190,11 @@ def _block(item: object) -> dict[str, Any] | None:
 def _result(content: object) -> str | list[dict[str, Any]]:
     if isinstance(content, str):
         return content
-    found = [mapping(item).get("text") for item in content] if isinstance(content, list) else []
-    return [{"type": "text", "text": part} for part in found if isinstance(part, str)]
+    texts = [mapping(item).get("text") for item in content] if isinstance(content, list) else []
+    return [{"type": "text", "text": part} for part in texts if isinstance(part, str)]
 
 
-def _is_words(said: object) -> bool:
-    return isinstance(said, str) and bool(said.strip()) and not said.lstrip().startswith(_NOT_SAID)
+def _is_words(value: object) -> bool:
+    return (
+        isinstance(value, str) and bool(value.strip()) and not value.lstrip().startswith(_NOT_SAID)
+    )

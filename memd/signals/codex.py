@@ -40,24 +40,24 @@ def session(records: Sequence[Record]) -> str | None:
 def cwd(records: Sequence[Record]) -> str | None:
     """Return the folder in which the session began."""
     kinds = ("session_meta", "turn_context")
-    found = (mapping(each.get("payload")) for each in records if each.get("type") in kinds)
-    return next((place for each in found if (place := text(each.get("cwd")))), None)
+    payloads = (mapping(each.get("payload")) for each in records if each.get("type") in kinds)
+    return next((place for each in payloads if (place := text(each.get("cwd")))), None)
 
 
 def messages(records: Sequence[Record]) -> list[Message]:
     """Return what was said, called and answered, without what was rolled back."""
-    found: list[Message] = []
+    transcript: list[Message] = []
     names: dict[str, str] = {}
     for record in records:
         payload = mapping(record.get("payload"))
         if record.get("type") == "response_item":
-            before = len(found)
-            _add(found, names, payload)
-            for message in found[before:]:
+            before = len(transcript)
+            _add(transcript, names, payload)
+            for message in transcript[before:]:
                 timed(message, record)
         elif record.get("type") == "event_msg" and payload.get("type") == "thread_rolled_back":
-            _roll_back(found, count(payload.get("num_turns")) or 0)
-    return found
+            _roll_back(transcript, count(payload.get("num_turns")) or 0)
+    return transcript
 
 
 def usage(records: Sequence[Record]) -> Usage | None:
@@ -65,9 +65,9 @@ def usage(records: Sequence[Record]) -> Usage | None:
     for record in reversed(records):
         payload = mapping(record.get("payload"))
         if payload.get("type") == "token_count" and isinstance(payload.get("info"), dict):
-            told = payload["info"]
-            window = count(told.get("model_context_window"))
-            used = count(mapping(told.get("last_token_usage")).get("total_tokens"))
+            info = payload["info"]
+            window = count(info.get("model_context_window"))
+            used = count(mapping(info.get("last_token_usage")).get("total_tokens"))
             if used is not None:
                 return Usage(
                     source="codex",
@@ -81,41 +81,43 @@ def usage(records: Sequence[Record]) -> Usage | None:
 
 
 def _last(records: Sequence[Record], kind: str, key: str) -> str | None:
-    found = (
+    payloads = (
         text(mapping(record.get("payload")).get(key))
         for record in reversed(records)
         if record.get("type") == kind
     )
-    return next((value for value in found if value), None)
+    return next((value for value in payloads if value), None)
 
 
-def _add(found: list[Message], names: dict[str, str], payload: Record) -> None:
+def _add(transcript: list[Message], names: dict[str, str], payload: Record) -> None:
     kind = text(payload.get("type"))
     if kind == "message":
-        said = text(text_of(payload.get("content")))
-        if payload.get("role") == "user" and said:
-            said = text(_REQUEST.split(said, 1)[-1])
-        if text(payload.get("role")) in {"user", "assistant"} and said and not _is_preamble(said):
-            found.append({"role": payload["role"], "content": said})
+        words = text(text_of(payload.get("content")))
+        if payload.get("role") == "user" and words:
+            words = text(_REQUEST.split(words, 1)[-1])
+        if text(payload.get("role")) in {"user", "assistant"} and words and not _is_preamble(words):
+            transcript.append({"role": payload["role"], "content": words})
     elif kind in _CALLS:
-        _call(found, names, payload)
+        _call(transcript, names, payload)
     elif kind in _OUTPUTS:
         call_id = text(payload.get("call_id"))
         output = payload.get("output")
         answer = {"role": "tool", "content": _put_out(output)}
-        found.append({**answer, "name": names.get(call_id or "", "tool"), "tool_call_id": call_id})
+        transcript.append(
+            {**answer, "name": names.get(call_id or "", "tool"), "tool_call_id": call_id}
+        )
 
 
-def _call(found: list[Message], names: dict[str, str], payload: Record) -> None:
+def _call(transcript: list[Message], names: dict[str, str], payload: Record) -> None:
     """Add a call to the assistant's message before it, or as a message of its own."""
     call_id = text(payload.get("call_id"))
     name = text(payload.get("name")) or ("shell" if "action" in payload else "tool")
     names[call_id or ""] = name
     given = payload.get("arguments", payload.get("input", payload.get("action")))
     call = {"id": call_id, "type": "function", "function": {"name": name, "arguments": given}}
-    if not found or found[-1]["role"] != "assistant":
-        found.append({"role": "assistant", "content": ""})
-    found[-1].setdefault("tool_calls", []).append(call)
+    if not transcript or transcript[-1]["role"] != "assistant":
+        transcript.append({"role": "assistant", "content": ""})
+    transcript[-1].setdefault("tool_calls", []).append(call)
 
 
 def _put_out(output: object) -> str:
@@ -129,12 +131,12 @@ def _put_out(output: object) -> str:
     return text_of(mapping(output).get("content", output))
 
 
-def _is_preamble(said: str) -> bool:
-    return said.lstrip().startswith(_NOT_SAID)
+def _is_preamble(words: str) -> bool:
+    return words.lstrip().startswith(_NOT_SAID)
 
 
-def _roll_back(found: list[Message], turns: int) -> None:
+def _roll_back(transcript: list[Message], turns: int) -> None:
     """Take out the last *turns* prompts with all that followed them."""
-    for _ in range(min(turns, len(found))):
-        prompts = [place for place, message in enumerate(found) if message["role"] == "user"]
-        del found[prompts[-1] if prompts else 0 :]
+    for _ in range(min(turns, len(transcript))):
+        prompts = [place for place, message in enumerate(transcript) if message["role"] == "user"]
+        del transcript[prompts[-1] if prompts else 0 :]

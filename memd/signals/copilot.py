@@ -36,7 +36,7 @@ def cwd(records: Sequence[Record]) -> str | None:
 
 def messages(records: Sequence[Record]) -> list[Message]:
     """Return what was said, called and answered; what a sub-agent was told is left out."""
-    found: list[Message] = []
+    transcript: list[Message] = []
     names: dict[str, str] = {}
     for record in records:
         data = mapping(record.get("data"))
@@ -44,29 +44,29 @@ def messages(records: Sequence[Record]) -> list[Message]:
         if data.get("parentToolCallId"):
             continue
         if role is not None:
-            said = text_of(data.get("content"))
+            words = text_of(data.get("content"))
             calls = [_call(call, names) for call in items(data.get("toolRequests"))]
-            if said.strip() or calls:
-                message: Message = {"role": role, "content": said}
-                found.append(timed(message | ({"tool_calls": calls} if calls else {}), record))
+            if words.strip() or calls:
+                message: Message = {"role": role, "content": words}
+                transcript.append(timed(message | ({"tool_calls": calls} if calls else {}), record))
         elif record.get("type") == _ANSWER:
-            found.append(timed(_answer(data, names), record))
-    return found
+            transcript.append(timed(_answer(data, names), record))
+    return transcript
 
 
 def usage(records: Sequence[Record]) -> Usage | None:
     """Return the tokens of the last answer's prompt, against the most that a prompt may have."""
     for record in reversed(records):
         data = mapping(record.get("data"))
-        told = mapping(data.get("usage"))
-        used = count(told.get("inputTokens"))
+        fields = mapping(data.get("usage"))
+        used = count(fields.get("inputTokens"))
         if record.get("type") == _USED and used is not None and not data.get("parentToolCallId"):
             return Usage(
                 source="copilot",
                 session_id=session(records),
                 used_tokens=used,
-                window_tokens=count(told.get("maxPromptTokens")) or None,
-                model=text(told.get("model")),
+                window_tokens=count(fields.get("maxPromptTokens")) or None,
+                model=text(fields.get("model")),
                 cwd=cwd(records),
             )
     return None
@@ -86,10 +86,10 @@ def _call(call: Record, names: dict[str, str]) -> dict[str, Any]:
 def _answer(data: Record, names: dict[str, str]) -> Message:
     call_id = str(data.get("toolCallId"))
     result = data.get("result", data.get("error"))
-    said = mapping(result).get("content", mapping(result).get("message", result))
+    content = mapping(result).get("content", mapping(result).get("message", result))
     return {
         "role": "tool",
-        "content": text_of(said),
+        "content": text_of(content),
         "name": names.get(call_id, "tool"),
         "tool_call_id": call_id,
     }

@@ -114,12 +114,12 @@ def _below(path: Path, roots: Sequence[Path]) -> tuple[Path, tuple[str, ...]]:
 
 
 def _checked(fd: int) -> os.stat_result:
-    found = os.fstat(fd)
-    if not stat.S_ISREG(found.st_mode):
+    status = os.fstat(fd)
+    if not stat.S_ISREG(status.st_mode):
         raise UnreadableSignal("it is not a regular file")
-    if found.st_uid != os.getuid():
+    if status.st_uid != os.getuid():
         raise UnreadableSignal("it belongs to another user")
-    return found
+    return status
 
 
 def _read(fd: int, start: int, bytes_max: int) -> bytes:

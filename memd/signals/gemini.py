@@ -28,8 +28,8 @@ _ADDED = re.compile(
 
 def knows(record: Record) -> bool:
     kind = text(record.get("type"))
-    said = (kind in _SPEAKERS or kind in _ASIDE) and "content" in record
-    return said or "$rewindTo" in record or "$set" in record
+    has_words = (kind in _SPEAKERS or kind in _ASIDE) and "content" in record
+    return has_words or "$rewindTo" in record or "$set" in record
 
 
 def session(records: Sequence[Record]) -> str | None:
@@ -38,22 +38,22 @@ def session(records: Sequence[Record]) -> str | None:
 
 def messages(records: Sequence[Record]) -> list[Message]:
     """Return what was said, each call of a tool followed by its result."""
-    found: list[Message] = []
+    transcript: list[Message] = []
     for record in _standing(records):
         role = _SPEAKERS.get(str(record.get("type")))
-        said = text_of(record.get("content"))
+        words = text_of(record.get("content"))
         if role == "user":
-            said = _ADDED.sub("", said)
-        if role is None or said.lstrip().startswith(_NOT_SAID):
+            words = _ADDED.sub("", words)
+        if role is None or words.lstrip().startswith(_NOT_SAID):
             continue
         calls = items(record.get("toolCalls"))
-        if said.strip() or calls:
-            found.append(timed({"role": role, "content": said}, record))
+        if words.strip() or calls:
+            transcript.append(timed({"role": role, "content": words}, record))
         if calls:
-            found[-1]["tool_calls"] = [_call(call) for call in calls]
+            transcript[-1]["tool_calls"] = [_call(call) for call in calls]
             answered = (call for call in calls if call.get("result") is not None)
-            found.extend(timed(_answer(call), record) for call in answered)
-    return found
+            transcript.extend(timed(_answer(call), record) for call in answered)
+    return transcript
 
 
 def usage(records: Sequence[Record]) -> Usage | None:

@@ -28,15 +28,15 @@ def records(raw: bytes) -> tuple[list[dict[str, Any]], int]:
     >>> records(b'{"a": 1}\n42\n{"b"')
     ([{'a': 1}], 2)
     """
-    found: list[dict[str, Any]] = []
+    objects: list[dict[str, Any]] = []
     skipped = 0
     for line in _lines(raw):
         value = _value(line)
         if isinstance(value, dict):
-            found.append(value)
+            objects.append(value)
         else:
             skipped += 1
-    return found, skipped
+    return objects, skipped
 
 
 def document(raw: bytes) -> Any:
@@ -101,8 +101,8 @@ def _storable(value: Any) -> Any:
 
 
 def _text_in(item: object) -> str:
-    found = mapping(item).get("text")
-    return found if isinstance(found, str) else ""
+    inner = mapping(item).get("text")
+    return inner if isinstance(inner, str) else ""
 
 
 def _lines(raw: bytes) -> Iterator[bytes]:

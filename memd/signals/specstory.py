@@ -46,19 +46,19 @@ def session(page: str) -> str | None:
 
 def messages(page: str, *, sidechains: bool = False) -> list[Message]:
     """Return the messages of a page, thoughts left out, and *sidechains* unless asked for."""
-    found: list[Message] = []
-    for who, at, tool, said in _parts(page):
+    transcript: list[Message] = []
+    for who, at, tool, words in _parts(page):
         if who == "sidechain" and not sidechains:
             continue
-        before = len(found)
+        before = len(transcript)
         if tool:
-            _use(found, tool, said)
-        elif said:
-            found.append({"role": "user" if who == "User" else "assistant", "content": said})
-        for message in found[before:]:
+            _use(transcript, tool, words)
+        elif words:
+            transcript.append({"role": "user" if who == "User" else "assistant", "content": words})
+        for message in transcript[before:]:
             if at:
                 message["timestamp"] = at
-    return found
+    return transcript
 
 
 def _parts(page: str) -> Iterator[_Part]:
@@ -70,8 +70,8 @@ def _parts(page: str) -> Iterator[_Part]:
             lines.append(line)
             continue
         if who:
-            said = "\n".join(line for line in lines if tool or line != _RULE)
-            yield who, at, tool, said if tool else _THOUGHT.sub("", said).strip()
+            words = "\n".join(line for line in lines if tool or line != _RULE)
+            yield who, at, tool, words if tool else _THOUGHT.sub("", words).strip()
         lines = []
         tool = begins[1] if begins else ""
         if speaker:
@@ -80,22 +80,22 @@ def _parts(page: str) -> Iterator[_Part]:
             at = moment[0] if moment else ""
 
 
-def _use(found: list[Message], tool: str, said: str) -> None:
+def _use(transcript: list[Message], tool: str, words: str) -> None:
     """Add the call of *tool*, to what the assistant said just before, and its result."""
-    asked, result = _asked(f"\n{said}")
-    call_id = f"call-{len(found)}"
+    asked, result = _asked(f"\n{words}")
+    call_id = f"call-{len(transcript)}"
     call = {"id": call_id, "function": {"name": tool, "arguments": asked}}
-    if not found or found[-1]["role"] != "assistant" or "tool_calls" in found[-1]:
-        found.append({"role": "assistant", "content": ""})
-    found[-1]["tool_calls"] = [call]
-    found.append({"role": "tool", "tool_call_id": call_id, "content": result})
+    if not transcript or transcript[-1]["role"] != "assistant" or "tool_calls" in transcript[-1]:
+        transcript.append({"role": "assistant", "content": ""})
+    transcript[-1]["tool_calls"] = [call]
+    transcript.append({"role": "tool", "tool_call_id": call_id, "content": result})
 
 
-def _asked(said: str) -> tuple[str, str]:
+def _asked(words: str) -> tuple[str, str]:
     """Return what a tool was asked and what it answered: the last block of text or of nothing."""
-    asked, result = said, ""
+    asked, result = words, ""
     for opening in _OPENINGS:
-        before, fence, after = said.partition(opening)
+        before, fence, after = words.partition(opening)
         # A fence that closes a block of code looks like one that opens a block of nothing.
         if fence and before.count("\n```") % 2 == 0:
             asked, result = before, after.rpartition("\n```")[0]

@@ -105,11 +105,11 @@ def read(raw: bytes | Path, roots: Sequence[Path] = ()) -> Transcript:
     if specstory.knows(whole):
         page = whole.decode("utf-8", "replace").replace("\x00", "")
         return Transcript(specstory.messages(page), specstory.session(page), "specstory")
-    name, found, skipped = _recognised(whole)
-    if not found:
+    name, rows, skipped = _recognised(whole)
+    if not rows:
         return Transcript([], None, name, skipped)
     made = _FORMATS[name]
-    return Transcript(made.messages(found), made.session(found), name, skipped, cwd=made.cwd(found))
+    return Transcript(made.messages(rows), made.session(rows), name, skipped, cwd=made.cwd(rows))
 
 
 def is_one(head: bytes) -> bool:
@@ -130,8 +130,8 @@ def usage_of(raw: bytes | Path, roots: Sequence[Path] = ()) -> Usage | None:
 
     Raises as :func:`read` does.
     """
-    name, found, _ = _recognised(_bytes(raw, roots))
-    return _FORMATS[name].usage(found) if found else None
+    name, rows, _ = _recognised(_bytes(raw, roots))
+    return _FORMATS[name].usage(rows) if rows else None
 
 
 def _bytes(raw: bytes | Path, roots: Sequence[Path]) -> bytes:
@@ -142,14 +142,14 @@ def _bytes(raw: bytes | Path, roots: Sequence[Path]) -> bytes:
 
 def _recognised(raw: bytes) -> tuple[str, list[dict[str, Any]], int]:
     """Return the format, the records and the number of unreadable lines of *raw*."""
-    found, skipped = records(raw)
-    name = _whose(found)
+    rows, skipped = records(raw)
+    name = _whose(rows)
     if name is None and raw.strip():
-        found, skipped = _one_document(raw), 0
-        name = _whose(found)
+        rows, skipped = _one_document(raw), 0
+        name = _whose(rows)
         if name is None:
             raise UnreadableSignal("it is no transcript that memd knows")
-    return name or "empty", found, skipped
+    return name or "empty", rows, skipped
 
 
 def _one_document(raw: bytes) -> list[dict[str, Any]]:
@@ -160,8 +160,8 @@ def _one_document(raw: bytes) -> list[dict[str, Any]]:
     return [*head, *(dict(item) for item in items(inner))]
 
 
-def _whose(found: Sequence[Record]) -> str | None:
+def _whose(rows: Sequence[Record]) -> str | None:
     """Return the format that knows the most of the first records, None when none knows any."""
-    votes = {name: sum(map(made.knows, found[:_LOOKED_AT])) for name, made in _FORMATS.items()}
+    votes = {name: sum(map(made.knows, rows[:_LOOKED_AT])) for name, made in _FORMATS.items()}
     best = max(votes, key=votes.__getitem__)
     return best if votes[best] else None

@@ -87,25 +87,25 @@ def parse(raw: bytes) -> Usage:
     """
     if len(raw) > USAGE_BYTES_MAX:
         raise UnreadableSignal(f"it has more than {USAGE_BYTES_MAX} bytes")
-    found = _object(raw)
-    if found.get("v") not in (None, CONTRACT) or isinstance(found.get("v"), bool):
+    fields = _object(raw)
+    if fields.get("v") not in (None, CONTRACT) or isinstance(fields.get("v"), bool):
         raise UnreadableSignal(f"v must be {CONTRACT}")
-    if isinstance(found.get("context_window"), Mapping):
-        found = _status_line(found)
-    if found.get("hook_event_name") is not None:
-        found = {**found, "source": None}  # a hook's source is why it was called, not by whom
+    if isinstance(fields.get("context_window"), Mapping):
+        fields = _status_line(fields)
+    if fields.get("hook_event_name") is not None:
+        fields = {**fields, "source": None}  # a hook's source is why it was called, not by whom
     usage = Usage(
-        source=_name(found, "source"),
-        session_id=_name(found, *_SESSION),
-        used_tokens=_whole(found, *_USED),
-        window_tokens=_whole(found, *_WINDOW, least=1),
-        compact_at_tokens=_whole(found, "compact_at_tokens", least=1),
-        used_percent=_percent(found),
-        model=_model(found),
-        cwd=_text(found, *_CWD, chars_max=SIGNAL_PATH_CHARS_MAX),
-        transcript_path=_text(found, "transcript_path", chars_max=SIGNAL_PATH_CHARS_MAX),
-        event=_name(found, *_EVENT),
-        at=_moment(found),
+        source=_name(fields, "source"),
+        session_id=_name(fields, *_SESSION),
+        used_tokens=_whole(fields, *_USED),
+        window_tokens=_whole(fields, *_WINDOW, least=1),
+        compact_at_tokens=_whole(fields, "compact_at_tokens", least=1),
+        used_percent=_percent(fields),
+        model=_model(fields),
+        cwd=_text(fields, *_CWD, chars_max=SIGNAL_PATH_CHARS_MAX),
+        transcript_path=_text(fields, "transcript_path", chars_max=SIGNAL_PATH_CHARS_MAX),
+        event=_name(fields, *_EVENT),
+        at=_moment(fields),
     )
     if (usage.used_tokens or 0) * 100 > (usage.window_tokens or _WHOLE_MAX) * _PERCENT_MAX:
         raise UnreadableSignal(f"more than {_PERCENT_MAX:.0f} % of the window is used")
@@ -121,8 +121,8 @@ def named(path: Path) -> tuple[str, str]:
     (('codex', '7'), ('context', 'context'))
     """
     stem = path.name.removesuffix(".json")
-    if found := _UUID_AT_THE_END.fullmatch(stem):
-        return found[1], found[2]
+    if match := _UUID_AT_THE_END.fullmatch(stem):
+        return match[1], match[2]
     for source in _DASHED_SOURCES:
         if stem.startswith(f"{source}-") and len(stem) > len(source) + 1:
             return source, stem[len(source) + 1 :]
@@ -138,7 +138,7 @@ def complete(usage: Usage, path: Path) -> Usage:
 
 def _object(raw: bytes) -> Mapping[str, Any]:
     try:
-        found = json.loads(
+        fields = json.loads(
             raw.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_refuse_constant
         )
     except UnreadableSignal:
@@ -149,29 +149,29 @@ def _object(raw: bytes) -> Mapping[str, Any]:
         raise UnreadableSignal("it is nested too deeply") from None
     except ValueError:  # broken, cut off, or a number of thousands of digits
         raise UnreadableSignal("it is not JSON, or not all of it") from None
-    if not isinstance(found, dict):
+    if not isinstance(fields, dict):
         raise UnreadableSignal("it is not a JSON object")
-    return found
+    return fields
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
         raise UnreadableSignal("a key is given twice in one object")
-    return found
+    return fields
 
 
 def _refuse_constant(name: str) -> NoReturn:
     raise UnreadableSignal(f"{name} is not JSON")
 
 
-def _status_line(found: Mapping[str, Any]) -> Mapping[str, Any]:
+def _status_line(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return Claude Code's status line in memd's words.
 
     Its totals were once the whole session's, so only ``current_usage`` counts as
     tokens; it is null until the first response, which leaves everything unknown.
     """
-    window = found["context_window"]
+    window = fields["context_window"]
     now = window.get("current_usage")
     used = None
     if isinstance(now, Mapping):
@@ -185,19 +185,19 @@ def _status_line(found: Mapping[str, Any]) -> Mapping[str, Any]:
         "window_tokens": window.get("context_window_size"),
         "used_percent": window.get("used_percentage"),
     }
-    return {**own, **{name: value for name, value in found.items() if value is not None}}
+    return {**own, **{name: value for name, value in fields.items() if value is not None}}
 
 
-def _given(found: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str, Any]:
+def _given(fields: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str, Any]:
     """Return the first of *names* that has a value, with it."""
     for name in names:
-        if found.get(name) is not None:
-            return name, found[name]
+        if fields.get(name) is not None:
+            return name, fields[name]
     return names[0], None
 
 
-def _whole(found: Mapping[str, Any], *names: str, least: int = 0) -> int | None:
-    name, value = _given(found, names)
+def _whole(fields: Mapping[str, Any], *names: str, least: int = 0) -> int | None:
+    name, value = _given(fields, names)
     if value is None:
         return None
     if isinstance(value, float) and value.is_integer():
@@ -207,8 +207,8 @@ def _whole(found: Mapping[str, Any], *names: str, least: int = 0) -> int | None:
     return value
 
 
-def _percent(found: Mapping[str, Any]) -> float | None:
-    name, value = _given(found, _PERCENT)
+def _percent(fields: Mapping[str, Any]) -> float | None:
+    name, value = _given(fields, _PERCENT)
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -218,8 +218,8 @@ def _percent(found: Mapping[str, Any]) -> float | None:
     return float(value)
 
 
-def _text(found: Mapping[str, Any], *names: str, chars_max: int = NAME_CHARS_MAX) -> str | None:
-    name, value = _given(found, names)
+def _text(fields: Mapping[str, Any], *names: str, chars_max: int = NAME_CHARS_MAX) -> str | None:
+    name, value = _given(fields, names)
     if value is None or value == "":
         return None
     if not isinstance(value, str) or len(value) > chars_max or _UNPRINTABLE.search(value):
@@ -227,18 +227,18 @@ def _text(found: Mapping[str, Any], *names: str, chars_max: int = NAME_CHARS_MAX
     return value
 
 
-def _name(found: Mapping[str, Any], *names: str) -> str | None:
-    text = _text(found, *names)
+def _name(fields: Mapping[str, Any], *names: str) -> str | None:
+    text = _text(fields, *names)
     return (text.strip() or None) if text else None
 
 
-def _model(found: Mapping[str, Any]) -> str | None:
-    model = found.get("model")
-    return _name(model, "id", "display_name") if isinstance(model, dict) else _name(found, "model")
+def _model(fields: Mapping[str, Any]) -> str | None:
+    model = fields.get("model")
+    return _name(model, "id", "display_name") if isinstance(model, dict) else _name(fields, "model")
 
 
-def _moment(found: Mapping[str, Any]) -> datetime | None:
-    name, value = _given(found, _AT)
+def _moment(fields: Mapping[str, Any]) -> datetime | None:
+    name, value = _given(fields, _AT)
     if value is None:
         return None
     try:

@@ -140,13 +140,13 @@ class UsageWatcher:
     def _watch_folders(self, loop: asyncio.AbstractEventLoop) -> None:
         """Watch every folder that is there; again from the start when one was replaced."""
         self._make_own()
-        found = {folder: stamp for folder in self._folders() if (stamp := _folder(folder))}
-        if self._observer is None or found == self._watched:
+        stamps = {folder: stamp for folder in self._folders() if (stamp := _folder(folder))}
+        if self._observer is None or stamps == self._watched:
             return
         handler = cast("FileSystemEventHandler", _Handler(partial(self._announced, loop)))
         self._observer.unschedule_all()
         self._watched = {}
-        for folder, stamp in found.items():
+        for folder, stamp in stamps.items():
             try:
                 self._observer.schedule(handler, str(folder), event_filter=_events())
             except (FileNotFoundError, NotADirectoryError):
@@ -217,7 +217,7 @@ class UsageWatcher:
             there |= dict(_stamps(path) if self._is_folder(path) else _stamped([path]))
         for path in self._seen.keys() - there.keys():
             self._forget(path)
-        for path, stamp in sorted(there.items(), key=lambda found: found[1]):
+        for path, stamp in sorted(there.items(), key=lambda entry: entry[1]):
             if stamp != self._seen.get(path, _NEVER).stamp:
                 self._due.put_nowait(path)
 
@@ -306,8 +306,8 @@ def _stamps(folder: Path) -> Iterator[tuple[Path, Stamp]]:
             names = [folder / entry.name for entry in entries if _is_usage(entry.name)]
     except OSError:
         return iter(())
-    found = _stamped(names)
-    return iter(heapq.nlargest(USAGE_FILES_MAX, found, key=lambda one: one[1]))
+    stamps = _stamped(names)
+    return iter(heapq.nlargest(USAGE_FILES_MAX, stamps, key=lambda one: one[1]))
 
 
 def _stamped(paths: Sequence[Path]) -> Iterator[tuple[Path, Stamp]]:
@@ -319,16 +319,16 @@ def _stamped(paths: Sequence[Path]) -> Iterator[tuple[Path, Stamp]]:
 
 def _stamp(path: Path) -> Stamp | None:
     try:
-        found = path.lstat()
+        status = path.lstat()
     except (OSError, ValueError):
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def _folder(path: Path) -> Stamp | None:
     """Return what tells the folder at *path* from one that replaces it; None without one."""
     try:
-        found = path.stat()
+        status = path.stat()
     except (OSError, ValueError):
         return None
-    return found.st_dev, found.st_ino, 0
+    return status.st_dev, status.st_ino, 0

@@ -111,13 +111,13 @@ def _since_last(asked: Callable[[], tuple[int, int]]) -> Callable[[], dict[str, 
     """Return what tells what a language model was asked since it was last told, if anything."""
     before = [0, 0]
 
-    def told() -> dict[str, Any]:
+    def usage() -> dict[str, Any]:
         now = asked()
         done, failed = now[0] - before[0], now[1] - before[1]
         before[:] = now
         return {"language_model": {"answered": done, "failed": failed}} if done or failed else {}
 
-    return told
+    return usage
 
 
 async def _since(db: Database) -> datetime | None:

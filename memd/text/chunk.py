@@ -79,7 +79,7 @@ def _fences(text: str) -> list[tuple[int, int]]:
     it is nobody's intention, and looking for its end again from each later
     line would cost the square of the text.
     """
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     opened: re.Match[str] | None = None
     for line in _FENCE_LINE.finditer(text):
         marks, rest = line[1], line[2]
@@ -87,9 +87,9 @@ def _fences(text: str) -> list[tuple[int, int]]:
             if not (marks[0] == "`" and "`" in rest):  # that would be code within a line
                 opened = line
         elif marks[0] == opened[1][0] and len(marks) >= len(opened[1]) and not rest.strip():
-            found.append((opened.start(), line.end()))
+            spans.append((opened.start(), line.end()))
             opened = None
-    return found
+    return spans
 
 
 def _fitting(segment: str, rule: Rule) -> Iterator[Piece]:

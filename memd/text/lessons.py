@@ -30,8 +30,8 @@ def lessons_in(text: str) -> list[str]:
     """
     if ":" not in text:
         return []
-    found = (_sentence(line["said"]) for line in _LESSON.finditer(text))
-    return list(dict.fromkeys(said for said in found if said))
+    lessons = (_sentence(line["said"]) for line in _LESSON.finditer(text))
+    return list(dict.fromkeys(lesson for lesson in lessons if lesson))
 
 
 def as_lesson(text: str) -> str | None:
@@ -44,10 +44,10 @@ def as_lesson(text: str) -> str | None:
     return (_sentence(line["said"]) or None) if line else None
 
 
-def _sentence(said: str) -> str:
-    """Return what was *said* without the end of its emphasis, "" if that is no sentence."""
-    said = said.strip()
-    if said.count("**") % 2:
-        said = said.removesuffix("**").rstrip()
-    is_one = len(said) <= LESSON_CHARS_MAX and len(said.split()) >= _WORDS_MIN
-    return said if is_one and not said.endswith("?") else ""
+def _sentence(text: str) -> str:
+    """Return *text* without the end of its emphasis, "" if that is no sentence."""
+    text = text.strip()
+    if text.count("**") % 2:
+        text = text.removesuffix("**").rstrip()
+    is_one = len(text) <= LESSON_CHARS_MAX and len(text.split()) >= _WORDS_MIN
+    return text if is_one and not text.endswith("?") else ""

@@ -131,13 +131,13 @@ def _is_directive(text: str) -> bool:
 
 def _statements(text: str) -> list[str]:
     """Return the sentences that state a preference; one with two signals counts twice."""
-    found: list[str] = []
+    sentences: list[str] = []
     for match in _SENTENCE.finditer(text):
         sentence = match[0].strip()
         if sentence.endswith("?") and _ASKS.match(sentence):
             continue
-        found.extend([sentence] * len(SIGNAL.findall(sentence)))
-    return found
+        sentences.extend([sentence] * len(SIGNAL.findall(sentence)))
+    return sentences
 
 
 def _topical(sentence: str) -> str | None:

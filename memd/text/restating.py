@@ -36,8 +36,8 @@ class KnownWords:
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._by_word: dict[str, set[int]] = {}
-        told = (sentence for text in texts for sentence in sentences(text))
-        for number, sentence in enumerate(islice(told, SENTENCES_MAX)):
+        stream = (sentence for text in texts for sentence in sentences(text))
+        for number, sentence in enumerate(islice(stream, SENTENCES_MAX)):
             for word in _words(sentence):
                 self._by_word.setdefault(word.casefold(), set()).add(number)
 
@@ -66,20 +66,20 @@ class KnownWords:
         )
 
 
-def unsaid(text: str, told: KnownWords) -> str:
-    """Return *text* without the sentences that *told* says; as it is when there are none."""
-    if not told:
+def unsaid(text: str, vocabulary: KnownWords) -> str:
+    """Return *text* without the sentences that *vocabulary* says; as it is when there are none."""
+    if not vocabulary:
         return text
-    lines = [_unsaid(line, told) for line in text.split("\n")]
+    lines = [_unsaid(line, vocabulary) for line in text.split("\n")]
     if all(same for _, same in lines):
         return text
     return "\n".join(line for line, same in lines if same or line.strip()).strip()
 
 
-def _unsaid(line: str, told: KnownWords) -> tuple[str, bool]:
+def _unsaid(line: str, vocabulary: KnownWords) -> tuple[str, bool]:
     """Return what is left of a line, and whether that is all of it."""
     parts = sentences(line)
-    kept = [part for part in parts if not told.says(part)]
+    kept = [part for part in parts if not vocabulary.says(part)]
     return (line, True) if len(kept) == len(parts) else (" ".join(kept), False)
 
 
@@ -88,8 +88,8 @@ def _tells_apart(word: str) -> bool:
 
 
 def _words(text: str) -> list[str]:
-    found = (match.group() for match in _WORD.finditer(text))
-    return [word for word in found if word.casefold() in _SENSE or _counts(word)]
+    words = (match.group() for match in _WORD.finditer(text))
+    return [word for word in words if word.casefold() in _SENSE or _counts(word)]
 
 
 def _counts(word: str) -> bool:

@@ -118,8 +118,8 @@ def route(
 
 def _states(pattern: re.Pattern[str], text: str) -> bool:
     """Return whether *text* states what *pattern* looks for, and does not ask for it."""
-    found = pattern.search(text)
-    if found is None:
+    match = pattern.search(text)
+    if match is None:
         return False
-    end = _SENTENCE_END.search(text, found.end())
+    end = _SENTENCE_END.search(text, match.end())
     return end is None or end[0] != "?"

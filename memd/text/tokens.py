@@ -98,7 +98,7 @@ class ModelTokens:
         if total <= tokens_max:
             return [TextWindow(text, total)]
         words, offsets = encoding.word_ids, encoding.offsets
-        found: list[TextWindow] = []
+        windows: list[TextWindow] = []
         start = 0
         while start < total:
             end = min(start + tokens_max, total)
@@ -106,9 +106,9 @@ class ModelTokens:
                 end = _word_start(words, end, after=start)
             first = offsets[start][0]
             last = max(offset[1] for offset in offsets[start:end])
-            found.append(TextWindow(text[first:last], end - start))
+            windows.append(TextWindow(text[first:last], end - start))
             start = end
-        return found
+        return windows
 
     def _pieces(self, text: str) -> int:
         return len(self._encoded(text))

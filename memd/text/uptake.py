@@ -33,11 +33,11 @@ def uptake(question: str, given: Mapping[str, str], answer: str) -> Uptake:
     >>> sorted(found.tellable), sorted(found.taken_up)
     (['a'], ['a'])
     """
-    asked, said = _words(question), _words(answer)
+    asked, answer_words = _words(question), _words(answer)
     own = {memory_id: key_terms(text) - asked for memory_id, text in given.items()}
     return Uptake(
         tellable=frozenset(memory_id for memory_id, terms in own.items() if terms),
-        taken_up=frozenset(memory_id for memory_id, terms in own.items() if terms & said),
+        taken_up=frozenset(memory_id for memory_id, terms in own.items() if terms & answer_words),
     )
 
 
@@ -49,13 +49,13 @@ def key_terms(text: str) -> frozenset[str]:
     >>> sorted(key_terms("Ask Ada. Restart nginx-2 on port 8443, see /etc/nginx.conf, 3 times"))
     ['8443', 'ada', 'etc/nginx.conf', 'nginx-2']
     """
-    found: set[str] = set()
+    terms: set[str] = set()
     for sentence in sentences(text):
         words = [match.group() for match in _WORD.finditer(sentence)]
-        found.update(
+        terms.update(
             word.casefold() for place, word in enumerate(words) if _tells(word, first=place == 0)
         )
-    return frozenset(found)
+    return frozenset(terms)
 
 
 def _tells(word: str, *, first: bool) -> bool:

@@ -39,7 +39,7 @@ def fenced_texts(text: str) -> list[str]:
     """
     if MEMORY_TAG not in text:
         return []
-    return [said for match in _FENCE.finditer(text) if (said := unlabelled(match[2]))]
+    return [entry for match in _FENCE.finditer(text) if (entry := unlabelled(match[2]))]
 
 
 def unlabelled(text: str) -> str:

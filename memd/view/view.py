@@ -144,8 +144,8 @@ def neutralised(content: str, tags: Iterable[str], opening: Iterable[str] = ()) 
             behind = seen_from(content, place + 1)
             if behind == len(content) or letter_of(content[behind]) not in closes:
                 return match[0]
-        said = live.match(ahead(content, place))
-        if said is None or _is_spared(content, match, said):
+        tag = live.match(ahead(content, place))
+        if tag is None or _is_spared(content, match, tag):
             return match[0]
         left -= 1
         return f"{match[0]}\\"
@@ -153,9 +153,9 @@ def neutralised(content: str, tags: Iterable[str], opening: Iterable[str] = ()) 
     return opens.sub(marked, content)
 
 
-def _is_spared(content: str, match: re.Match[str], said: re.Match[str]) -> bool:
+def _is_spared(content: str, match: re.Match[str], tag: re.Match[str]) -> bool:
     """Return whether what opens with a bare ``memory`` is a quoted word, or a header of C++."""
-    if said["opened"] != _BARE:
+    if tag["opened"] != _BARE:
         return False
     before = content[max(0, match.start() - 20) : match.start()]
     return match[0] in _QUOTES or _INCLUDED.search(before) is not None

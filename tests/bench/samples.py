@@ -27,7 +27,7 @@ from memd.domain.memory import MemoryFilter
 from memd.domain.settings.settings import Settings
 from memd.embedding.embed import EmbedderThread
 from memd.inject.prompting import Prompting
-from memd.recall.query import Search, as_found
+from memd.recall.query import Search, as_ranked
 from memd.recall.ranking.features import Measured
 from memd.recall.recall import Recall
 from memd.recall.search import RecallFilter, of_caller
@@ -163,8 +163,8 @@ async def candidates_of(
     """Return the candidates of a question, unranked by the gate, and where they came from."""
     caller = Caller(agent_id=agent, method="fit")
     wanted = RecallFilter(MemoryFilter(), recall.clock.now_us(), hidden=False, passing=False)
-    begin = partial(of_caller, caller=caller, wanted=wanted, also_shared=False)
-    found = await recall._found(begin, Search(text), as_found)
+    begin = partial(of_caller, caller=caller, where=wanted, also_shared=False)
+    found = await recall._search(begin, Search(text), as_ranked)
     if found is None:
         return [], []
     measured = [item.measured for item in found.items]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 GLOSSARY = ROOT / "docs" / "glossary.md"
+HAPPENED = frozenset({"found", "said", "told", "wanted", "sought"})
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -56,6 +57,27 @@ def test_no_new_name_is_a_word_that_the_glossary_refuses() -> None:
         and (snake(name) in words or any("_" in word and word in snake(name) for word in words))
     }
     assert offending == set()
+
+
+def test_a_value_is_called_what_it_is() -> None:
+    offending = {
+        f"{path.relative_to(ROOT)}: {function.name}: {name}"
+        for path in (ROOT / "memd").rglob("*.py")
+        for function in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(function, FUNCTIONS)
+        for name in _own_names(function) & HAPPENED
+    }
+    assert sorted(offending) == []
+
+
+def _own_names(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
+    """Return what *function* calls itself, what it takes and what it assigns."""
+    nodes = list(ast.walk(function))
+    taken = {node.arg for node in nodes if isinstance(node, ast.arg)}
+    assigned = {
+        node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+    return taken | assigned | {function.name.strip("_")}
 
 
 def test_a_word_has_one_line_in_the_glossary() -> None:

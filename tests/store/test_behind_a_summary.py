@@ -112,7 +112,7 @@ async def test_forgetting_a_source_leaves_none_of_its_words_in_the_file(
 
 
 async def test_forgetting_a_whole_session_erases_its_summary_too(night_house: Assembly) -> None:
-    await night_house.archive.forget(ADA, wanted=MemoryFilter(session_id="one"))
+    await night_house.archive.forget(ADA, condition=MemoryFilter(session_id="one"))
     assert await states(night_house) == {}
     assert await summaries(night_house) == []
     assert (await night_house.upkeep.check(ADA)).ok

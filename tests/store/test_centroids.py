@@ -72,7 +72,7 @@ async def test_the_sum_of_a_new_model_holds_what_forgetting_takes_out_of_it(
         assert count == 3  # what lies in the trash waits for its vector until it is back
         await house.archive.forget(ADA, ids=[ids[0], ids[1], ids[3]])
         assert (await house.db.read(_sum, "another"))[0] == 2
-        await house.archive.forget(ADA, wanted=EVERYTHING)
+        await house.archive.forget(ADA, condition=EVERYTHING)
         count, total = await house.db.read(_sum, "another")
         assert count == 0
         assert max(map(abs, total)) < 1e-5

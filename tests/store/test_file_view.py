@@ -238,7 +238,7 @@ async def test_a_forgotten_file_is_gone_with_its_path(tmp_path: Path) -> None:
     async with a_house(tmp_path / "memd.db") as house:
         files = a_view(house)
         await done(files, "create", path="/memories/quokka", file_text="the quokka's birthday")
-        assert (await house.archive.forget(ADA, wanted=EVERYTHING)).count == 1
+        assert (await house.archive.forget(ADA, condition=EVERYTHING)).count == 1
         assert await paths(files) == []
     assert b"quokka" not in (tmp_path / "memd.db").read_bytes()
 

@@ -108,6 +108,6 @@ async def test_the_same_nap_again_adds_none_and_its_id_forgets_it(tmp_path: Path
 async def test_forgetting_the_session_takes_it_along(tmp_path: Path) -> None:
     async with a_bed(tmp_path) as bed:
         await napped(bed, tmp_path)
-        await bed.house.archive.forget(ADA, wanted=MemoryFilter(session_id="talk"))
+        await bed.house.archive.forget(ADA, condition=MemoryFilter(session_id="talk"))
         assert await cures(bed) == []
         assert await bed.is_sound()

@@ -200,8 +200,8 @@ async def test_forgetting_reaches_lessons_and_patterns_by_id_and_by_time(tmp_pat
 
         of_time = MemoryFilter(until=clock.now - timedelta(hours=1))
         more = of_time.model_copy(update={"tags": ("bees",)})
-        assert (await house.archive.forget(ADA, wanted=more)).count == 0
-        assert (await house.archive.forget(ADA, wanted=of_time)).ids == (early.id,)
+        assert (await house.archive.forget(ADA, condition=more)).count == 0
+        assert (await house.archive.forget(ADA, condition=of_time)).ids == (early.id,)
         assert (await house.upkeep.check(ADA)).ok
 
 

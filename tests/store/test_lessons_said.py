@@ -92,7 +92,7 @@ async def test_what_the_session_told_memd_before_stands_once_too(tmp_path: Path)
 
         assert await lessons(bed) == [REDIS]
         assert text_of(await prepared(bed)).count(REDIS) == 1
-        await bed.house.archive.forget(ADA, wanted=SESSION)
+        await bed.house.archive.forget(ADA, condition=SESSION)
         assert await lessons(bed) == []
 
 
@@ -118,7 +118,7 @@ async def test_undoing_the_nap_or_forgetting_the_session_takes_the_lesson_along(
 
         await napped(bed, tmp_path, says(f"Lesson: {REDIS}"), says("Lesson: Deploys wait for CI."))
         assert await lessons(bed) == ["Deploys wait for CI."], "what was undone stays undone"
-        await bed.house.archive.forget(ADA, wanted=SESSION)
+        await bed.house.archive.forget(ADA, condition=SESSION)
         assert await lessons(bed) == []
         assert "Deploys" not in text_of(await prepared(bed, "What do deploys wait for?"))
         assert await bed.is_sound()

@@ -97,7 +97,7 @@ async def test_a_write_into_a_locked_file_is_busy_and_reading_goes_on(tmp_path: 
         await writes(house, ids)
         assert await visible(house) == set(ids)
         assert await house.recall.retrieve(ADA, MemoryQuery(text="bees"))
-        assert (await house.archive.forget(ADA, wanted=EVERYTHING, dry_run=True)).count == 2
+        assert (await house.archive.forget(ADA, condition=EVERYTHING, dry_run=True)).count == 2
         other.execute("ROLLBACK")
         other.close()
         await stored(house, "now")

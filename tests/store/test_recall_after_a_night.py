@@ -170,7 +170,7 @@ async def test_a_summary_is_found_by_the_tags_of_what_stands_behind_it(tmp_path:
             assert await retrieved(bed, tags=tags) == ()
         (original,) = await retrieved(bed, tags=("red",), include_compressed=True)
         assert original.id == bees
-        await bed.house.archive.forget(ADA, wanted=MemoryFilter(tags=("red",)))
+        await bed.house.archive.forget(ADA, condition=MemoryFilter(tags=("red",)))
         assert set((await bed.states()).values()) == {"active"}
         assert bees not in {entry.id for entry in await retrieved(bed)}
 

@@ -156,7 +156,7 @@ async def test_nobody_removes_or_brings_back_what_is_anothers(tmp_path: Path) ->
         await house.archive.delete(ADA, ids[0])
         assert not await house.archive.trash_restore(BOB, ids[0])
         assert (await house.archive.trash_list(BOB, None, 10))[0] == ()
-        assert (await house.archive.forget(BOB, wanted=EVERYTHING)).count == 1
+        assert (await house.archive.forget(BOB, condition=EVERYTHING)).count == 1
         assert await visible(house) == set(ids[1:])
 
 
@@ -357,10 +357,10 @@ async def test_forgetting_by_filter_reaches_what_is_hidden_trashed_and_expired(
         await house.archive.delete(ADA, ids[2])
         clock.advance(hours=2)
         wanted = MemoryFilter(namespaces=frozenset({"work"}))
-        planned = await house.archive.forget(ADA, wanted=wanted, dry_run=True)
+        planned = await house.archive.forget(ADA, condition=wanted, dry_run=True)
         assert (planned.count, planned.proof, planned.dry_run) == (4, "", True)
         assert len(await visible(house)) == 2
-        done = await house.archive.forget(ADA, wanted=wanted)
+        done = await house.archive.forget(ADA, condition=wanted)
         assert set(done.ids) == set(planned.ids) == set(ids)
         assert not [trace for trace in TRACES if trace in bytes_of(tmp_path)]
         assert await visible(house) == {other}
@@ -386,7 +386,7 @@ async def test_forgetting_much_names_some_and_proves_all(
         digest = hashlib.sha256()
         for memory_id in ids:
             digest.update(memory_id.encode() + (await row_of(house, memory_id))["row_hash"])
-        done = await house.archive.forget(ADA, wanted=EVERYTHING)
+        done = await house.archive.forget(ADA, condition=EVERYTHING)
         assert (done.count, done.ids, done.proof) == (5, tuple(ids[:2]), digest.hexdigest())
         assert await visible(house) == set()
 

@@ -42,7 +42,7 @@ async def test_a_filter_without_a_condition_forgets_nothing(
     async with a_house(tmp_path / "memd.db") as house:
         ids = await stored(house, "one", "two")
         with pytest.raises(InvalidError) as caught:
-            await house.archive.forget(ADA, wanted=MemoryFilter.model_validate(said))
+            await house.archive.forget(ADA, condition=MemoryFilter.model_validate(said))
         assert caught.value.field == "filter"
         assert await visible(house) == set(ids)
 

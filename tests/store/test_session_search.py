@@ -159,7 +159,7 @@ async def test_what_is_forgotten_is_found_no_longer_and_in_no_file(
 ) -> None:
     await nap(house)
     await nap(house, [{"role": "user", "content": "Obsidian is a glass."}], "t")
-    await house.archive.forget(ADA, wanted=MemoryFilter(session_id="s"))
+    await house.archive.forget(ADA, condition=MemoryFilter(session_id="s"))
     assert [hit.session_id for hit in await search(house, "obsidian")] == ["t"]
     assert await places(house, "barn") == []
     for word in (b"4711", b"north", b"kiln"):  # posting lists hold stems
@@ -221,7 +221,7 @@ async def test_what_is_said_and_forgotten_while_the_cache_is_rebuilt_is_right_af
     await nap(house, [{"role": "user", "content": "The kiln of the south."}], "t")
     await house.db.write(ADA, lambda conn: session_words.step_build(conn, 2))
     await nap(house, [{"role": "user", "content": "Where do the kilns stand?"}], "u")
-    await house.archive.forget(ADA, wanted=MemoryFilter(session_id="s"))
+    await house.archive.forget(ADA, condition=MemoryFilter(session_id="s"))
     while await house.db.write(ADA, lambda conn: session_words.step_build(conn, 2)):
         pass
     assert [hit.session_id for hit in await search(house, "kiln")] == ["t"]
@@ -252,7 +252,7 @@ async def test_a_damaged_text_is_named_by_a_check_and_can_still_be_forgotten(
     async with a_house(path) as house:
         report = await house.upkeep.check(ADA)
         assert "source 2: the text does not match its hash" in report.problems
-        await house.archive.forget(ADA, wanted=MemoryFilter(session_id="s"))
+        await house.archive.forget(ADA, condition=MemoryFilter(session_id="s"))
         await house.upkeep.rebuild(ADA)
         assert (await house.upkeep.check(ADA)).ok
 

@@ -288,11 +288,11 @@ async def test_forgetting_a_memory_forgets_the_messages_that_say_the_same(house:
 async def test_forgetting_a_session_forgets_all_its_messages(house: Assembly) -> None:
     await nap(house)
     wanted = MemoryFilter(session_id="s")
-    dry = await house.archive.forget(ADA, wanted=wanted, dry_run=True)
+    dry = await house.archive.forget(ADA, condition=wanted, dry_run=True)
     assert (dry.count, dry.messages) == (4, len(MESSAGES))
     assert await said(house)
 
-    gone = await house.archive.forget(ADA, wanted=wanted)
+    gone = await house.archive.forget(ADA, condition=wanted)
 
     assert (gone.count, gone.messages) == (4, len(MESSAGES))
     assert await said(house) == []
@@ -325,7 +325,7 @@ async def test_what_was_forgotten_is_not_learned_again_from_the_transcript(
     assert set(await contents(house)) >= {"Check the nginx config", "and go"}
     assert not any("blue-green" in text for text in [*await contents(house), *await said(house)])
 
-    await house.archive.forget(ADA, wanted=MemoryFilter(session_id="s"))
+    await house.archive.forget(ADA, condition=MemoryFilter(session_id="s"))
     result = await again({"role": "user", "content": "and go"}, {"role": "user", "content": "far"})
     assert list(await contents(house)) == ["far"]
     assert await said(house) == ["far"]
@@ -334,14 +334,14 @@ async def test_what_was_forgotten_is_not_learned_again_from_the_transcript(
 async def test_a_narrower_filter_leaves_the_other_messages(house: Assembly) -> None:
     await nap(house)
     only = MemoryFilter(session_id="s", tags=("nap",))
-    gone = await house.archive.forget(ADA, wanted=only)
+    gone = await house.archive.forget(ADA, condition=only)
     assert (gone.count, gone.messages) == (4, 0)
     assert await said(house) == [f"This is turn {n} of the rest." for n in range(4)]
 
 
 async def test_another_agents_session_of_the_same_name_is_left_alone(house: Assembly) -> None:
     await nap(house)
-    gone = await house.archive.forget(BOB, wanted=MemoryFilter(session_id="s"))
+    gone = await house.archive.forget(BOB, condition=MemoryFilter(session_id="s"))
     assert (gone.count, gone.messages) == (0, 0)
     assert len(await said(house)) == len(MESSAGES)
 

@@ -269,7 +269,7 @@ async def test_forgetting_reaches_what_one_published_and_nothing_of_others(tmp_p
             ways: dict[str, dict[str, Any]] = {
                 "by id": {"ids": [copy, theirs]},
                 "by source": {"source": "notes.md"},
-                "by filter": {"wanted": MemoryFilter(tags=("bees",))},
+                "by filter": {"condition": MemoryFilter(tags=("bees",))},
             }
             forgotten = await house.archive.forget(ADA, **ways[name])
             assert forgotten.ids == (copy,), name

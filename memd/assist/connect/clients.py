@@ -43,8 +43,8 @@ class Locations(NamedTuple):
 
     def folder(self, variable: str, name: str) -> Path:
         """Return an assistant's folder: the one that *variable* names, or below the home."""
-        said = self.environ.get(variable)
-        return Path(said) if said and Path(said).is_absolute() else self.home / name
+        value = self.environ.get(variable)
+        return Path(value) if value and Path(value).is_absolute() else self.home / name
 
     @property
     def config(self) -> Path:

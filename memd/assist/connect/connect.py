@@ -39,14 +39,14 @@ def connecting(assistant: Assistant, place: Locations) -> list[FileChange]:
 
     Raises InvalidStateError, naming file and line, for a file that memd cannot edit.
     """
-    found = (_with(target) for target in assistant.targets(place))
-    return [change for change in found if change.before != change.after]
+    changes = (_with(target) for target in assistant.targets(place))
+    return [change for change in changes if change.before != change.after]
 
 
 def removing(assistant: Assistant, place: Locations) -> list[FileChange]:
     """Return what has to change so that nothing of memd is left in an assistant's files."""
-    found = (_without(target) for target in assistant.targets(place))
-    return [change for change in found if change.before != change.after]
+    changes = (_without(target) for target in assistant.targets(place))
+    return [change for change in changes if change.before != change.after]
 
 
 def is_connected(assistant: Assistant, place: Locations) -> bool:
@@ -64,11 +64,11 @@ def profiles_of(assistant: Assistant, place: Locations) -> list[str]:
 
     It stands there as ``MEMD_PROFILE``, in a table of variables or before a command.
     """
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for target in assistant.targets(place):
         with contextlib.suppress(InvalidStateError, UnreadableError):
-            found.update(dict.fromkeys(_PROFILE.findall(files.read(target.file) or "")))
-    return [*found]
+            names.update(dict.fromkeys(_PROFILE.findall(files.read(target.file) or "")))
+    return [*names]
 
 
 def write(changes: Iterable[FileChange], stop: Path) -> None:

@@ -95,8 +95,8 @@ def _untrusted(name: str, assistant: Assistant, place: Locations, here: Path) ->
     if name == "codex":
         state = at(_values(folder / "config.toml"), ("hooks", "state"))
         trusted = [str(key) for key in state or ()]
-        wanted = [f"{folder / 'hooks.json'}:{_snake(event)}:" for event in EVENTS["codex"]]
-        if not all(any(key.startswith(each) for key in trusted) for each in wanted):
+        prefixes = [f"{folder / 'hooks.json'}:{_snake(event)}:" for event in EVENTS["codex"]]
+        if not all(any(key.startswith(each) for key in trusted) for each in prefixes):
             yield Finding(
                 name, "untrusted", "Codex does not run hooks before you trust them", assistant.then
             )

@@ -51,19 +51,19 @@ class Edit:
 
     def put(self, path: Path, value: Any) -> None:
         text = self.form.put(self.text, path, value)  # first: it knows the line of what is wrong
-        wanted = copy.deepcopy(self.values)
-        _above(wanted, path)[path[-1]] = value
-        self._become(text, wanted)
+        values = copy.deepcopy(self.values)
+        _above(values, path)[path[-1]] = value
+        self._become(text, values)
 
     def append(self, path: Path, value: Any) -> None:
         text = self.form.append(self.text, path, value)
-        wanted = copy.deepcopy(self.values)
-        above = _above(wanted, path)
+        values = copy.deepcopy(self.values)
+        above = _above(values, path)
         there = above.get(path[-1]) or []
         if not isinstance(there, list):
             raise UnreadableError(f"{path[-1]!r} holds something else there")
         above[path[-1]] = [*there, value]
-        self._become(text, wanted)
+        self._become(text, values)
 
     def take(self, path: Path, *, alone: bool = False) -> None:
         """Take out what is at *path*, and what holds nothing else and was not there before.
@@ -72,9 +72,9 @@ class Edit:
         """
         while not alone and len(path) > 1 and self._is_hollow(path[:-1]):
             path = path[:-1]
-        wanted = copy.deepcopy(self.values)
-        del texts.at(wanted, path[:-1])[path[-1]]
-        self._become(self.form.take(self.text, path), wanted)
+        values = copy.deepcopy(self.values)
+        del texts.at(values, path[:-1])[path[-1]]
+        self._become(self.form.take(self.text, path), values)
 
     def restore(self, path: Path, value: Any) -> None:
         """Put a value back, written as it was before."""
@@ -96,8 +96,8 @@ class Edit:
     def _known(self, path: Path) -> bool:
         return self._before is not None and texts.has(self._before, path)
 
-    def _become(self, text: str, wanted: Any) -> None:
-        if _filled(self.form.values(text)) != _filled(wanted):
+    def _become(self, text: str, values: Any) -> None:
+        if _filled(self.form.values(text)) != _filled(values):
             raise UnreadableError("memd cannot edit it without changing something else")
         self.text = text
 
@@ -134,12 +134,12 @@ def present(target: Target, text: str) -> bool:
     """Return whether anything of memd's is in *text*."""
     edit = Edit(text, target.format)
     for entry in target.entries:
-        found = edit.at(entry.path)
-        if isinstance(entry, Setting) and found is not None:
+        value = edit.at(entry.path)
+        if isinstance(entry, Setting) and value is not None:
             return True
-        if isinstance(entry, Item) and any(own(found)):
+        if isinstance(entry, Item) and any(own(value)):
             return True
-        if isinstance(entry, StatusLine) and is_status_line(texts.at(found, ("command",))):
+        if isinstance(entry, StatusLine) and is_status_line(texts.at(value, ("command",))):
             return True
     return False
 
@@ -179,21 +179,21 @@ def _remove(edit: Edit, entry: Entry) -> None:
 
 def _set(edit: Edit, path: Path, value: Any) -> None:
     there = edit.at(path)
-    wanted = merged(there, value)
-    if there is None or not isinstance(wanted, dict):
-        if there != wanted:
-            edit.put(path, wanted)
+    result = merged(there, value)
+    if there is None or not isinstance(result, dict):
+        if there != result:
+            edit.put(path, result)
         return
-    if wanted == there:
+    if result == there:
         return
     if edit.form is not json_text:
-        edit.put(path, wanted)
+        edit.put(path, result)
         return
-    for key in {**there, **wanted}:
-        if key not in wanted:
+    for key in {**there, **result}:
+        if key not in result:
             edit.take((*path, key))
-        elif there.get(key) != wanted[key]:
-            edit.put((*path, key), wanted[key])
+        elif there.get(key) != result[key]:
+            edit.put((*path, key), result[key])
 
 
 def _hang(edit: Edit, path: Path, value: dict[str, Any]) -> None:
@@ -217,11 +217,11 @@ def _chain(edit: Edit, path: Path, command: str) -> None:
     if is_status_line(earlier):
         words = program(earlier)
         rest = words[words.index("--") :] if "--" in words else []
-        wanted = f"{command} {shlex.join(rest)}" if rest else command
+        chain = f"{command} {shlex.join(rest)}" if rest else command
     else:
-        wanted = f"{command} -- {shlex.quote(earlier)}"  # one word is a shell's line
-    if wanted != earlier:
-        edit.put((*path, "command"), wanted)
+        chain = f"{command} -- {shlex.quote(earlier)}"  # one word is a shell's line
+    if chain != earlier:
+        edit.put((*path, "command"), chain)
 
 
 def _unchain(edit: Edit, path: Path) -> None:

@@ -125,36 +125,36 @@ def own(items: Any) -> Iterator[Keys]:
             yield (place,)
 
 
-def holds(present: Any, wanted: Any) -> bool:
-    """Return whether *present* is *wanted*, or that and more.
+def holds(present: Any, part: Any) -> bool:
+    """Return whether *present* is *part*, or that and more.
 
     >>> holds({"a": 1, "b": [{"c": 2, "d": 3}]}, {"b": [{"c": 2}]}), holds({"a": 1}, {"a": 2})
     (True, False)
     """
-    if isinstance(wanted, dict):
+    if isinstance(part, dict):
         return isinstance(present, dict) and all(
-            key in present and holds(present[key], value) for key, value in wanted.items()
+            key in present and holds(present[key], value) for key, value in part.items()
         )
-    if isinstance(wanted, list):
+    if isinstance(part, list):
         return (
             isinstance(present, list)
-            and len(present) == len(wanted)
-            and all(map(holds, present, wanted))
+            and len(present) == len(part)
+            and all(map(holds, present, part))
         )
-    return type(present) is type(wanted) and bool(present == wanted)
+    return type(present) is type(part) and bool(present == part)
 
 
-def merged(present: Any, wanted: Any) -> Any:
-    """Return what is to stand there: *wanted*, and what somebody else added to *present*."""
-    if not isinstance(present, dict) or not isinstance(wanted, dict):
-        return wanted
-    result = {**present, **wanted}
+def merged(present: Any, ours: Any) -> Any:
+    """Return what is to stand there: *ours*, and what somebody else added to *present*."""
+    if not isinstance(present, dict) or not isinstance(ours, dict):
+        return ours
+    result = {**present, **ours}
     for name in ENVIRONMENTS:
         variables = present.get(name)
         if isinstance(variables, dict):
             others = {key: value for key, value in variables.items() if key not in PASSED_ON}
-            result[name] = {**others, **wanted.get(name, {})}
-            if not result[name] and name not in wanted:
+            result[name] = {**others, **ours.get(name, {})}
+            if not result[name] and name not in ours:
                 del result[name]
     return result
 

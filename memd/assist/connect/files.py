@@ -27,10 +27,10 @@ def read(path: Path) -> str | None:
     """
     real = Path(os.path.realpath(path))
     try:
-        found = real.stat()
-        if not stat.S_ISREG(found.st_mode):
+        status = real.stat()
+        if not stat.S_ISREG(status.st_mode):
             raise InvalidStateError(f"{path} is not a file; memd does not touch it")
-        if found.st_size > BYTES_MAX:
+        if status.st_size > BYTES_MAX:
             raise InvalidStateError(f"{path} is larger than any settings; memd does not touch it")
         return real.read_bytes().decode("utf-8")
     except FileNotFoundError:

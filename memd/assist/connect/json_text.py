@@ -69,10 +69,10 @@ def put(text: str, path: Path, value: Any) -> str:
 
 def append(text: str, path: Path, value: Any) -> str:
     """Return *text* with *value* last in the list at *path*, which is made if missing."""
-    found = _at(_read(text), path)
-    if found is None:
+    node = _at(_read(text), path)
+    if node is None:
         return put(text, path, [value])
-    return _inserted(text, found, None, value)
+    return _inserted(text, node, None, value)
 
 
 def take(text: str, path: Path) -> str:
@@ -86,16 +86,16 @@ def take(text: str, path: Path) -> str:
 
 def literal(text: str, path: Path) -> str | None:
     """Return how the value at *path* is written."""
-    found = _at(_read(text), path)
-    return None if found is None else text[found.start : found.end]
+    node = _at(_read(text), path)
+    return None if node is None else text[node.start : node.end]
 
 
 def put_literal(text: str, path: Path, written: str) -> str:
     """Return *text* with the value at *path* written so."""
-    found = _at(_read(text), path)
-    if found is None:
+    node = _at(_read(text), path)
+    if node is None:
         raise UnreadableError("there is nothing to replace")
-    return text[: found.start] + written + text[found.end :]
+    return text[: node.start] + written + text[node.end :]
 
 
 def _filled(text: str) -> str:

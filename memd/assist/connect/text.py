@@ -41,8 +41,8 @@ def line_start(text: str, at: int) -> int:
 
 def line_end(text: str, at: int) -> int:
     """Return where the line that holds position *at* ends, its newline included."""
-    found = text.find("\n", at)
-    return len(text) if found < 0 else found + 1
+    index = text.find("\n", at)
+    return len(text) if index < 0 else index + 1
 
 
 def at(values: Any, path: Path) -> Any:

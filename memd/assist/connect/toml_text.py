@@ -66,10 +66,10 @@ def _table(text: str, path: Path) -> tuple[int, int]:
     for place, start in enumerate(starts):
         for end in (*starts[place + 1 :], len(text)):
             try:
-                found = tomllib.loads(text[start:end])
+                table = tomllib.loads(text[start:end])
             except tomllib.TOMLDecodeError:
                 continue
-            if texts.at(found, path) is not None:
+            if texts.at(table, path) is not None:
                 return start, _content_end(text, start, end)
             break
     raise UnreadableError("memd stands there, but not as a table")

@@ -19,11 +19,11 @@ INDENT = 2
 def values(text: str) -> Any:
     """Return what *text* says; of an empty one ``{}``. Raises UnreadableError."""
     try:
-        said = yaml.safe_load(_bare(text))
+        tree = yaml.safe_load(_bare(text))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         raise UnreadableError("it is not YAML", mark.line + 1 if mark else None) from None
-    return {} if said is None else said
+    return {} if tree is None else tree
 
 
 def put(text: str, path: Path, value: Any) -> str:
@@ -32,12 +32,12 @@ def put(text: str, path: Path, value: Any) -> str:
         text = take(text, path)
     node, column = _root(text), 0
     for depth, key in enumerate(path):
-        found = _child(node, key)
-        if found is None:
+        child = _child(node, key)
+        if child is None:
             for above in reversed(path[depth + 1 :]):
                 value = {above: value}
             return _inserted(text, node, column, {key: value})
-        column, node = found
+        column, node = child
     raise UnreadableError("it holds something else there")
 
 
@@ -45,10 +45,10 @@ def append(text: str, path: Path, value: Any) -> str:
     """Return *text* with *value* last in the list at *path*, which is made if missing."""
     node, column = _root(text), 0
     for key in path:
-        found = _child(node, key)
-        if found is None:
+        child = _child(node, key)
+        if child is None:
             return put(text, path, [value])
-        column, node = found
+        column, node = child
     return _inserted(text, node, column, [value])
 
 
@@ -56,10 +56,10 @@ def take(text: str, path: Path) -> str:
     """Return *text* without the member or item that *path* leads to."""
     node = _root(text)
     for key in path[:-1]:
-        found = _child(node, key)
-        if found is None:
+        child = _child(node, key)
+        if child is None:
             return text
-        node = found[1]
+        node = child[1]
     spans = _spans(node)
     place = next((n for n, (key, *_) in enumerate(spans) if key == path[-1]), None)
     if place is None:

@@ -73,15 +73,15 @@ def show(
 @options.examples("memd agent list", "memd agent list --json")
 def list_(profile: options.Profile = None, json: options.Json = False) -> None:
     """List all agents and what each does differently."""
-    found = ask(profile, "agent.list")
+    answer = ask(profile, "agent.list")
     if json:
-        say.as_json(found)
+        say.as_json(answer)
         return
     table(
         _COLUMNS,
-        [(item["agent_id"], *_told(item["settings"]).values()) for item in found["items"]],
+        [(item["agent_id"], *_described(item["settings"]).values()) for item in answer["items"]],
     )
-    if not found["items"]:
+    if not answer["items"]:
         say.note("no agent has stored anything yet")
 
 
@@ -90,12 +90,12 @@ def _tell(answer: dict[str, Any], *, json: bool) -> None:
         say.as_json(answer)
         return
     say.out(f"{'agent:':<13} {say.line(answer['agent_id'])}")
-    for field, value in _told(answer["settings"]).items():
+    for field, value in _described(answer["settings"]).items():
         by = _BY.get(answer["origins"].get(field, ""), "")
         say.out(f"{_LABELS[field] + ':':<13} {value:<24} {by}".rstrip())
 
 
-def _told(settings: dict[str, Any]) -> dict[str, str]:
+def _described(settings: dict[str, Any]) -> dict[str, str]:
     """Return each setting in a few words."""
     days, rules = settings["retention_days"], settings["retention_overrides"]
     return {

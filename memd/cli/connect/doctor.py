@@ -29,22 +29,22 @@ def doctor(
     Looks at the settings in this folder as well. Exit code 4: something is wrong.
     """
     place = place_of(profile)
-    found = _findings(place, profile)
-    if fix and any(each.is_mended for each in found):
-        plans = _plans(found, place)
+    problems = _findings(place, profile)
+    if fix and any(each.is_mended for each in problems):
+        plans = _plans(problems, place)
         if not json:
             for changes in plans.values():
                 show(changes)
         names = ", ".join(plans)
         say.sure(f"Mend how {names} {'is' if len(plans) == 1 else 'are'} connected?", yes=yes)
-        _mend(found, plans, place, profile)
-        found = _findings(place, profile)
+        _mend(problems, plans, place, profile)
+        problems = _findings(place, profile)
     if json:
-        say.as_json({"findings": [each._asdict() for each in found]})
-    for each in () if json else found:
+        say.as_json({"findings": [each._asdict() for each in problems]})
+    for each in () if json else problems:
         say.out(f"{each.assistant}: {each.what}")
         say.note(f"    {each.help}")
-    if found:
+    if problems:
         raise say.Leave(say.Exit.DEGRADED)
     if not json:
         say.note("nothing is wrong with what is connected")
@@ -56,7 +56,7 @@ def _findings(place: Locations, profile: str | None) -> list[Finding]:
     from memd.assist.connect.doctor import Finding, findings
 
     here = Path.cwd()
-    found = [
+    problems = [
         each
         for name, assistant in ASSISTANTS.items()
         for each in findings(name, assistant, place, here)
@@ -65,22 +65,22 @@ def _findings(place: Locations, profile: str | None) -> list[Finding]:
     try:
         clients = ask(profile, "client.list")["items"]
     except NotRunningError as error:
-        return [*found, Finding("memd", "missing", error.message, how_to_start(profile))]
+        return [*problems, Finding("memd", "missing", error.message, how_to_start(profile))]
     holding = {one["name"] for one in clients if not one["revoked_at"]}
     for name in names:
         if name not in holding or not _key(name, profile).is_file():
             what = f"it has no key that holds: {_key(name, profile)}"
-            found.append(Finding(name, "key", what, "memd doctor --fix", is_mended=True))
-    return found
+            problems.append(Finding(name, "key", what, "memd doctor --fix", is_mended=True))
+    return problems
 
 
-def _plans(found: list[Finding], place: Locations) -> dict[str, list[FileChange]]:
+def _plans(problems: list[Finding], place: Locations) -> dict[str, list[FileChange]]:
     """Return by assistant what is to be written, nothing where its settings cannot be read."""
     from memd.assist.connect import connect
     from memd.assist.connect.clients import ASSISTANTS
 
-    names = dict.fromkeys(each.assistant for each in found if each.is_mended)
-    unreadable = {each.assistant for each in found if each.kind == "unreadable"}
+    names = dict.fromkeys(each.assistant for each in problems if each.is_mended)
+    unreadable = {each.assistant for each in problems if each.kind == "unreadable"}
     return {
         name: [] if name in unreadable else connect.connecting(ASSISTANTS[name], place)
         for name in names
@@ -88,14 +88,14 @@ def _plans(found: list[Finding], place: Locations) -> dict[str, list[FileChange]
 
 
 def _mend(
-    found: list[Finding],
+    problems: list[Finding],
     plans: dict[str, list[FileChange]],
     place: Locations,
     profile: str | None,
 ) -> None:
     from memd.assist.connect import connect
 
-    for each in found:
+    for each in problems:
         if each.kind == "key":
             _key(each.assistant, profile).unlink(missing_ok=True)
             key_for(each.assistant, profile)

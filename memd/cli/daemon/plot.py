@@ -23,7 +23,7 @@ class TwoPartBar(NamedTuple):
     label: str
     dark: float
     whole: float
-    told: str
+    note: str
 
 
 def drawn(metrics: dict[str, Any], history: dict[str, Any]) -> str:
@@ -111,7 +111,7 @@ def _bars(bars: Sequence[TwoPartBar], *, logarithmic: bool = False) -> Iterator[
         yield _text(LEFT - 8, y + 11, bar.label, anchor="end")
         yield _rect(y, length(bar.whole), _PALE)
         yield _rect(y, length(bar.dark), _INK)
-        yield _text(LEFT + length(bar.whole) + 6, y + 11, bar.told)
+        yield _text(LEFT + length(bar.whole) + 6, y + 11, bar.note)
 
 
 def _dots(works: Sequence[dict[str, Any]]) -> Iterator[str]:

@@ -90,13 +90,13 @@ def _places(paths: Paths) -> list[Path]:
 
     Last is what tells that it is there and where: who is interrupted can say it again.
     """
-    found = dict.fromkeys([*belongings(paths), *belongings(Paths.resolve(paths.profile))])
+    places = dict.fromkeys([*belongings(paths), *belongings(Paths.resolve(paths.profile))])
     last = (paths.database, paths.lock, *map(paths.config_file.with_suffix, SUFFIXES))
     log = service.log_of_launchd(paths.profile)
-    first = [*([log] if service.LAUNCHD and log.exists() else []), *found]
+    first = [*([log] if service.LAUNCHD and log.exists() else []), *places]
     return [
         *(each for each in first if each not in last),
-        *(each for each in last if each in found),
+        *(each for each in last if each in places),
     ]
 
 

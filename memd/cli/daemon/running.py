@@ -31,15 +31,15 @@ def serve(
 @options.examples("memd status", "memd status --json", "memd status --json | jq .status")
 def status(profile: options.Profile = None, json: options.Json = False) -> None:
     """Say how the daemon is. Exit code 0 is ok, 3 not running, 4 degraded."""
-    told: dict[str, Any] = ask(profile, "system.status")
+    answer: dict[str, Any] = ask(profile, "system.status")
     if json:
-        say.as_json(told)
+        say.as_json(answer)
     else:
-        for name, value in told.items():
+        for name, value in answer.items():
             _show(name, in_a_line(value) if name == "sleep" and value else value)
-        if told.get("turned_away"):
+        if answer.get("turned_away"):
             say.note('what was turned away: "memd archive turned-away" lists it, --restore')
-    if told.get("status", "ok") != "ok":
+    if answer.get("status", "ok") != "ok":
         raise say.Leave(say.Exit.DEGRADED)
 
 

@@ -104,9 +104,9 @@ def status(profile: options.Profile = None, json: options.Json = False) -> None:
     strict = any(
         (_folder() / n).exists() for n in _files(paths, sandbox=True) if n.endswith(".conf")
     )
-    wanted = _files(paths, sandbox=strict)
-    installed = all((_folder() / name).is_file() for name in wanted)
-    current = installed and all(_read(_folder() / name) == text for name, text in wanted.items())
+    files = _files(paths, sandbox=strict)
+    installed = all((_folder() / name).is_file() for name in files)
+    current = installed and all(_read(_folder() / name) == text for name, text in files.items())
     active = _active(paths)
     if json:
         say.as_json({"name": _name(paths), "installed": installed, "current": current,
@@ -120,21 +120,21 @@ def status(profile: options.Profile = None, json: options.Json = False) -> None:
         raise say.Leave(say.Exit.NOT_RUNNING)
 
 
-def command_path(argv0: str = "", found: str | None = None) -> Path:
+def command_path(argv0: str = "", command: str | None = None) -> Path:
     """Return the path of the ``memd`` command that an upgrade leaves in place.
 
     A tool installer puts a link into a folder of the PATH and the program into an
     environment that it replaces; the link is what a service must start, so links
     are not followed.
     """
-    found = found or shutil.which("memd")
+    command = command or shutil.which("memd")
     typed = Path(argv0 or sys.argv[0]).absolute()
     if typed.name == "memd" and typed.is_file():
-        if found and Path(found).samefile(typed):
-            return Path(found).absolute()
+        if command and Path(command).samefile(typed):
+            return Path(command).absolute()
         return typed
     beside = Path(sys.executable).with_name("memd")
-    for candidate in (Path(found) if found else beside, beside):
+    for candidate in (Path(command) if command else beside, beside):
         if candidate.is_file():
             return candidate.absolute()
     raise InvalidStateError(

@@ -89,20 +89,20 @@ def lines(metrics: dict[str, Any], history: dict[str, Any]) -> list[str]:
 
 
 def _counts(label: str, counts: dict[str, int]) -> list[str]:
-    told = ", ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in counts.items())
-    return [f"{label + ':':<11} {told}"] if told else []
+    text = ", ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in counts.items())
+    return [f"{label + ':':<11} {text}"] if text else []
 
 
 def _given(metrics: dict[str, Any]) -> list[str]:
-    told = []
+    rows = []
     for asked, outcomes in metrics["asked"].items():
         gave, empty = outcomes.get("given", 0), outcomes.get("nothing", 0)
         texts = metrics["given"].get(asked, {})
         what = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in texts.items())
-        told.append(
+        rows.append(
             f"  {asked + 's:':<10}{gave + empty:,}, of which {gave:,} gave something: {what}"
         )
-    return told
+    return rows
 
 
 def _taken_up(counts: dict[str, int]) -> list[str]:
@@ -130,8 +130,8 @@ def _methods(methods: dict[str, dict[str, Any]]) -> list[str]:
     return [
         f"  {'method':<28}{'requests':>9}{'errors':>8}{'p50 ms':>9}{'p95 ms':>9}{'p99 ms':>9}",
         *(
-            f"  {say.line(name):<28}{told['requests']:>9,}{sum(told['errors'].values()):>8,}"
-            f"{told['p50_us'] / 1e3:>9.1f}{told['p95_us'] / 1e3:>9.1f}{told['p99_us'] / 1e3:>9.1f}"
-            for name, told in most
+            f"  {say.line(name):<28}{row['requests']:>9,}{sum(row['errors'].values()):>8,}"
+            f"{row['p50_us'] / 1e3:>9.1f}{row['p95_us'] / 1e3:>9.1f}{row['p99_us'] / 1e3:>9.1f}"
+            for name, row in most
         ),
     ]

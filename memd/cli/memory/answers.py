@@ -40,26 +40,26 @@ def word(memory: dict[str, Any]) -> str:
     return "possible" if relevance >= DISPLAYED_MIN else "unlikely"
 
 
-def show(found: dict[str, Any], query: str, *, numbers: bool) -> None:
+def show(answer: dict[str, Any], query: str, *, numbers: bool) -> None:
     """Print what was recalled, best first; with *numbers* also what was cut, and by what."""
-    told = [each for each in found["memories"] if numbers or word(each) != "unlikely"]
-    for memory in told:
+    memories = [each for each in answer["memories"] if numbers or word(each) != "unlikely"]
+    for memory in memories:
         _show(memory, query, numbers=numbers)
-    if not told:
+    if not memories:
         say.note("nothing found")
-    if hidden := len(found["memories"]) - len(told):
+    if hidden := len(answer["memories"]) - len(memories):
         say.note(f"and {hidden} that hardly answer{'s' if hidden == 1 else ''}: --why shows them")
     if numbers:
-        _show_cut(found)
+        _show_cut(answer)
 
 
-def explain(found: dict[str, Any]) -> None:
+def explain(answer: dict[str, Any]) -> None:
     """Say on standard error how likely each memory answers, and what was cut, and by what."""
-    if found.get("gate") is not None:
-        say.note(f"that anything answers: {found['gate']:.2f}")
-    for memory in found["memories"]:
+    if answer.get("gate") is not None:
+        say.note(f"that anything answers: {answer['gate']:.2f}")
+    for memory in answer["memories"]:
         say.note(f"{_number(memory)}  {id_for_reader(memory['id'])}  {word(memory)}")
-    _show_cut(found)
+    _show_cut(answer)
 
 
 def _show(memory: dict[str, Any], query: str, *, numbers: bool) -> None:
@@ -72,8 +72,8 @@ def _show(memory: dict[str, Any], query: str, *, numbers: bool) -> None:
     say.out(" " * (WORD_CELLS + 2) + say.dim(_about(memory)))
 
 
-def _show_cut(found: dict[str, Any]) -> None:
-    for each in found.get("cut", ()):
+def _show_cut(answer: dict[str, Any]) -> None:
+    for each in answer.get("cut", ()):
         of = id_for_reader(each["of"]) if each.get("of") else ""
         reason = _CUT[each["by"]].format(of=of)
         say.note(f"left out {id_for_reader(each['id'])} ({each['relevance_score']:.2f}): {reason}")
@@ -109,13 +109,13 @@ def refuse(**given: object) -> None:
 
 def search(profile: str | None, asked: dict[str, Any], *, json: bool) -> None:
     """Print the messages that hold the words, best first."""
-    found = ask(profile, "session.search", asked)
+    answer = ask(profile, "session.search", asked)
     if json:
-        say.as_json(found)
+        say.as_json(answer)
         return
-    for hit in found["items"]:
+    for hit in answer["items"]:
         _show_turns(hit)
-    if not found["items"]:
+    if not answer["items"]:
         say.note("nothing of this was said in a session that is kept")
 
 

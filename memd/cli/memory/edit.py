@@ -41,19 +41,19 @@ def edit(
         if entry is None:
             say.unknown(memory_id)
             raise say.Leave(say.Exit.ERROR)
-        wanted = _wanted(entry["content"], text, profile)
-        if wanted == entry["content"]:
+        content = _content(entry["content"], text, profile)
+        if content == entry["content"]:
             say.note("nothing was changed")
         else:
-            entry = client.call("memory.update", {**named, "id": entry["id"], "content": wanted})
+            entry = client.call("memory.update", {**named, "id": entry["id"], "content": content})
     if json:
         say.as_json({"memory": entry})
-    say.replaced(wanted, entry["content"])
+    say.replaced(content, entry["content"])
 
 
-def _wanted(before: str, text: str | None, profile: str | None) -> str:
-    said = sys.stdin.read() if text == "-" else text
-    after = (_edited(before, profile) if said is None else said).rstrip("\n")
+def _content(before: str, text: str | None, profile: str | None) -> str:
+    raw = sys.stdin.read() if text == "-" else text
+    after = (_edited(before, profile) if raw is None else raw).rstrip("\n")
     if not after.strip():
         raise InvalidError("a memory says something", hint="memd delete takes it away")
     return after

@@ -23,21 +23,24 @@ def list_(
 ) -> None:
     """List what is out of sight because it looks like an attack, newest first, of all agents."""
     params = options.without_none(agent_id=agent, limit=limit)
-    found = ask(
+    answer = ask(
         profile,
         "memory.flagged",
         {**params, "quarantined": not every, "everybody": agent is None},
     )
     if json:
-        say.as_json(found)
+        say.as_json(answer)
         return
     table(
         (an_id(), word("FROM"), word("FLAGS"), text_column("TEXT")),
-        ((one["id"], one["origin"], ",".join(one["flags"]), one["text"]) for one in found["items"]),
+        (
+            (one["id"], one["origin"], ",".join(one["flags"]), one["text"])
+            for one in answer["items"]
+        ),
     )
-    if not found["items"]:
+    if not answer["items"]:
         say.note("nothing is suspicious" if every else "nothing is out of sight")
-    if found["next"]:
+    if answer["next"]:
         say.note(f"there is more: --limit {limit * 5}")
 
 
@@ -69,14 +72,14 @@ def show(
 def release(memory_ids: _Ids, profile: options.Profile = None, json: options.Json = False) -> None:
     """Bring memories back in sight. They are found again, trusted as little as before."""
     released, missing = _each(profile, "memory.release", memory_ids)
-    _told(released, missing, "released", "not in quarantine", json=json)
+    _report(released, missing, "released", "not in quarantine", json=json)
 
 
 @options.examples("memd flagged add 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
 def add(memory_ids: _Ids, profile: options.Profile = None, json: options.Json = False) -> None:
     """Set memories aside by hand, and put what was made from them into the trash."""
     done, missing = _each(profile, "memory.quarantine", memory_ids)
-    _told(done, missing, "quarantined", "no such memory", json=json)
+    _report(done, missing, "quarantined", "no such memory", json=json)
 
 
 def _each(profile: str | None, method: str, memory_ids: list[str]) -> tuple[list[str], list[str]]:
@@ -88,7 +91,7 @@ def _each(profile: str | None, method: str, memory_ids: list[str]) -> tuple[list
     return done, missing
 
 
-def _told(done: list[str], missing: list[str], word: str, why: str, *, json: bool) -> None:
+def _report(done: list[str], missing: list[str], word: str, why: str, *, json: bool) -> None:
     if json:
         say.as_json({word: done, "missing": missing})
     else:

@@ -101,8 +101,8 @@ def _rest(prompt: dict[str, Any]) -> str:
     counts: dict[str, int] = dict(prompt["left_out"])
     known = counts.pop("in_window", 0)
     left = [f"{n} {_ONE[name] if n == 1 else name}" for name, n in counts.items() if n]
-    said = f"; left out: {', '.join(left)}" if left else ""
-    return said + (f"; the session has {known} already" if known else "")
+    text = f"; left out: {', '.join(left)}" if left else ""
+    return text + (f"; the session has {known} already" if known else "")
 
 
 @options.examples(
@@ -169,8 +169,8 @@ def brief(
     params = options.without_none(
         project_id=project, session_id=session, token_budget=budget, agent_id=agent
     )
-    found: dict[str, Any] = ask(profile, "inject.brief", params)
+    answer: dict[str, Any] = ask(profile, "inject.brief", params)
     if json:
-        say.as_json(found)
+        say.as_json(answer)
         return
-    show_messages(found, "nothing: there is nothing to tell yet")
+    show_messages(answer, "nothing: there is nothing to tell yet")

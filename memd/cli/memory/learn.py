@@ -142,13 +142,13 @@ def prune(
 ) -> None:
     """Archive lessons of failures that are older than 90 days, or that others beat."""
     params = options.without_none(dry_run=dry_run, agent_id=agent)
-    found = ask(profile, "learn.prune", params)
+    answer = ask(profile, "learn.prune", params)
     if json:
-        say.as_json(found)
+        say.as_json(answer)
         return
-    for one in found["ids"]:
+    for one in answer["ids"]:
         say.out(one)
-    say.note(f"{'would archive' if dry_run else 'archived'} {len(found['ids'])}")
+    say.note(f"{'would archive' if dry_run else 'archived'} {len(answer['ids'])}")
 
 
 @options.examples("memd learn list", "memd learn list -n 5 --agent coder --json")
@@ -159,11 +159,11 @@ def list_(
     json: options.Json = False,
 ) -> None:
     """List the lessons, the newest first."""
-    found = ask(profile, "learn.list", options.without_none(limit=limit, agent_id=agent))
+    answer = ask(profile, "learn.list", options.without_none(limit=limit, agent_id=agent))
     if json:
-        say.as_json(found)
+        say.as_json(answer)
         return
-    items = found["items"]
+    items = answer["items"]
     rows = (
         (one["id"], one["timestamp"], one["outcome"], one["task_type"], one["lesson"])
         for one in items
@@ -186,15 +186,15 @@ def playbook(
 ) -> None:
     """List the patterns of tools that worked, what worked most often first."""
     params = options.without_none(query=query, limit=limit, agent_id=agent)
-    found = ask(profile, "learn.playbook", params)
+    answer = ask(profile, "learn.playbook", params)
     if json:
-        say.as_json(found)
+        say.as_json(answer)
         return
     table(
         (an_id(), word("WORKED"), word("TOOLS"), text_column("PATTERN")),
-        map(_pattern, found["items"]),
+        map(_pattern, answer["items"]),
     )
-    if not found["items"]:
+    if not answer["items"]:
         say.note('the playbook is empty: memd learn success "..." --tool NAME')
 
 
@@ -211,16 +211,16 @@ def forget(
     """Erase lessons and patterns, for ever."""
     params = options.without_none(ids=ids, agent_id=agent)
     with daemon(profile) as client:
-        found = client.call("memory.forget", {**params, "dry_run": True})["count"]
-        if found:
-            what = f"{found} lesson{'s' * (found != 1)} or pattern{'s' * (found != 1)}"
+        count = client.call("memory.forget", {**params, "dry_run": True})["count"]
+        if count:
+            what = f"{count} lesson{'s' * (count != 1)} or pattern{'s' * (count != 1)}"
             say.sure(f"Erase {what} for ever?", yes=yes)
             client.call("memory.forget", params)
     if json:
-        say.as_json({"erased": found})
+        say.as_json({"erased": count})
     else:
-        say.out(f"erased {found}")
-    if not found:
+        say.out(f"erased {count}")
+    if not count:
         say.note("memd: nothing was learnt under this id: memd learn list, memd learn playbook")
         raise say.Leave(say.Exit.ERROR)
 

@@ -147,15 +147,15 @@ def search(
     )
     also = {"include_compressed": archived, "include_passing": turns}
     asked = {**params, **more, **also, "preferences": "matching"}
-    found = ask(profile, "memory.recall", asked)
+    answer = ask(profile, "memory.recall", asked)
     if json:
-        say.as_json(found)
+        say.as_json(answer)
         return
     from memd.cli.memory import answers
 
-    answers.show(found, text, numbers=why or mode not in {None, "hybrid"})
-    if found.get("degraded"):
-        say.note(f"memd: {found['degraded']}")
+    answers.show(answer, text, numbers=why or mode not in {None, "hybrid"})
+    if answer.get("degraded"):
+        say.note(f"memd: {answer['degraded']}")
 
 
 @options.examples('memd recall "how do we deploy?"', 'memd recall "my editor" --budget 500')
@@ -184,18 +184,18 @@ def recall(
     more = options.without_none(
         token_budget=budget, occurred_since=low, occurred_until=high, why=why or None
     )
-    found = ask(profile, "memory.recall", {**params, **more})
+    answer = ask(profile, "memory.recall", {**params, **more})
     if json:
-        say.as_json(found)
+        say.as_json(answer)
         return
-    say.out(say.composed(found["prompt_block"]))
+    say.out(say.composed(answer["prompt_block"]))
     if why:
         from memd.cli.memory import answers
 
-        answers.explain(found)
-    if found.get("minimum_required_tokens"):
+        answers.explain(answer)
+    if answer.get("minimum_required_tokens"):
         say.note(
-            f"nothing fits: the smallest memory needs {found['minimum_required_tokens']} tokens"
+            f"nothing fits: the smallest memory needs {answer['minimum_required_tokens']} tokens"
         )
 
 
@@ -216,8 +216,8 @@ def get(
         return
     for name, value in entry.items():
         if name not in {"content", "metadata"} and value is not None:
-            told = say.moment(value, zone=True) if name.endswith("_at") else say.line(str(value))
-            say.note(f"{name + ':':<13} {told}")
+            detail = say.moment(value, zone=True) if name.endswith("_at") else say.line(str(value))
+            say.note(f"{name + ':':<13} {detail}")
     for name, value in entry["metadata"].items():
         if value:
             text = ", ".join(value) if isinstance(value, list) else str(value)

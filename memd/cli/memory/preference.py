@@ -66,12 +66,12 @@ def get(
     json: options.Json = False,
 ) -> None:
     """Print one preference."""
-    found = ask(profile, "preference.get", options.without_none(name=name, agent_id=agent))
+    preference = ask(profile, "preference.get", options.without_none(name=name, agent_id=agent))
     if json:
-        say.as_json({"preference": found})
-    elif found is not None:
-        say.out(say.quoted(found["value"]))
-    if found is None:
+        say.as_json({"preference": preference})
+    elif preference is not None:
+        say.out(say.quoted(preference["value"]))
+    if preference is None:
         _unknown(name)
 
 
@@ -88,14 +88,14 @@ def confirm(
     """
     named = options.without_none(name=name, agent_id=agent)
     with daemon(profile) as client:
-        found = client.call("preference.get", named)
-        if found is None:
+        preference = client.call("preference.get", named)
+        if preference is None:
             _unknown(name)
-        client.call("preference.confirm", {**named, "value": found["value"]})
+        client.call("preference.confirm", {**named, "value": preference["value"]})
     if json:
-        say.as_json({"preference": {**found, "confirmed": True}})
+        say.as_json({"preference": {**preference, "confirmed": True}})
     else:
-        say.out(say.quoted(say.line(found["value"])))
+        say.out(say.quoted(say.line(preference["value"])))
         say.note("confirmed: assistants are told it as your own word")
 
 

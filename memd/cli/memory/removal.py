@@ -66,24 +66,24 @@ def forget(
     """Erase memories everywhere, for ever. Nothing brings them back but an old backup."""
     params = _meant(memory_ids, source, session) | options.without_none(agent_id=agent)
     with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
-        told = client.call("memory.forget", {**params, "dry_run": True})
-        _name_unknown(memory_ids or (), told["ids"])
-        if source and not told["count"]:
+        preview = client.call("memory.forget", {**params, "dry_run": True})
+        _name_unknown(memory_ids or (), preview["ids"])
+        if source and not preview["count"]:
             # A file is imported under its absolute path, however it was named.
             params["source"] = reference(absolute(Path(source)))
-            told = client.call("memory.forget", {**params, "dry_run": True})
-        if not told["count"] and not told["messages"]:
-            _nothing_to_forget(source, session, told, json=json)
+            preview = client.call("memory.forget", {**params, "dry_run": True})
+        if not preview["count"] and not preview["messages"]:
+            _nothing_to_forget(source, session, preview, json=json)
         if not dry_run:
-            _ask(told, yes=yes)
-            told = client.call("memory.forget", params)
+            _ask(preview, yes=yes)
+            preview = client.call("memory.forget", params)
     if json:
-        say.as_json(told)
+        say.as_json(preview)
         return
-    say.out(f"{'would erase' if dry_run else 'erased'} {_count(told)}")
+    say.out(f"{'would erase' if dry_run else 'erased'} {_count(preview)}")
     if dry_run:
-        _show(told)
-    for left in told.get("backups", ()):
+        _show(preview)
+    for left in preview.get("backups", ()):
         say.note(f"a backup may still hold it: {left}")
 
 
@@ -171,11 +171,11 @@ def _name_unknown(typed: Sequence[str], known: Sequence[str]) -> None:
 
 
 def _nothing_to_forget(
-    source: str | None, session: str | None, told: dict[str, Any], *, json: bool
+    source: str | None, session: str | None, preview: dict[str, Any], *, json: bool
 ) -> None:
     """Leave without a question: what was named is not there."""
     if json:
-        say.as_json(told)
+        say.as_json(preview)
     if source:
         say.note(f"memd: nothing came from {say.line(source)}")
     if session:
@@ -183,23 +183,23 @@ def _nothing_to_forget(
     raise say.Leave(say.Exit.ERROR)
 
 
-def _ask(told: dict[str, Any], *, yes: bool) -> None:
+def _ask(preview: dict[str, Any], *, yes: bool) -> None:
     if not yes:
-        _show(told)
-    say.sure(f"Erase {_count(told)} for ever?", yes=yes)
+        _show(preview)
+    say.sure(f"Erase {_count(preview)} for ever?", yes=yes)
 
 
-def _show(told: dict[str, Any]) -> None:
+def _show(preview: dict[str, Any]) -> None:
     """Show the person what is to go: how the first texts begin, and how many more there are."""
-    for text in told["texts"]:
+    for text in preview["texts"]:
         say.note(f"  {say.line(text, min(say.width(), _LINE_CELLS) - 2)}")
-    more = told["count"] - len(told["texts"])
-    if more and told["texts"]:
+    more = preview["count"] - len(preview["texts"])
+    if more and preview["texts"]:
         say.note(f"  and {more:,} more")
 
 
-def _count(told: dict[str, Any]) -> str:
-    memories, messages = told["count"], told["messages"]
+def _count(preview: dict[str, Any]) -> str:
+    memories, messages = preview["count"], preview["messages"]
     text = f"{memories:,} memor{'y' if memories == 1 else 'ies'}"
     if messages:
         text += f" and {messages:,} message{'' if messages == 1 else 's'} of its session"
@@ -230,18 +230,18 @@ def search(
         session_id=session,
         agent_id=agent,
     )
-    found = ask(profile, "archive.search", {**params, "limit": limit})
+    answer = ask(profile, "archive.search", {**params, "limit": limit})
     if json:
-        say.as_json({"items": found})
+        say.as_json({"items": answer})
         return
     table(
         (an_id(), time("ARCHIVED"), word("REASON"), text_column("TEXT")),
         (
             (one["entry"]["id"], one["archived_at"], one["reason"], one["entry"]["content"])
-            for one in found
+            for one in answer
         ),
     )
-    if not found:
+    if not answer:
         say.note("nothing that was put away fits" if query else "nothing was put away")
 
 
@@ -261,11 +261,11 @@ def restore(
     json: options.Json = False,
 ) -> None:
     """Bring memories back from the archive, byte for byte, under the ids they had."""
-    found, missing = _archived_lines(profile, memory_ids, agent, show=show)
+    entries, missing = _archived_lines(profile, memory_ids, agent, show=show)
     if json:
-        say.as_json({"archived" if show else "restored": found, "missing": missing})
+        say.as_json({"archived" if show else "restored": entries, "missing": missing})
     else:
-        for item in found:
+        for item in entries:
             _print(item) if show else say.out(item["id"])
     for memory_id in missing:
         say.note(f"memd: not in the archive: {say.line(memory_id)}")
@@ -278,16 +278,16 @@ def _archived_lines(
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Return what the daemon shows or brings back, and the ids that are not in the archive."""
     method = "archive.restore" if show else "archive.restore_to_hot"
-    found, missing = [], []
+    entries, missing = [], []
     with daemon(profile) as client:
         for memory_id in memory_ids:
             try:
-                found.append(
+                entries.append(
                     client.call(method, options.without_none(id=memory_id, agent_id=agent))
                 )
             except MemoryNotFoundError:
                 missing.append(memory_id)
-    return found, missing
+    return entries, missing
 
 
 @options.examples("memd archive turned-away", "memd archive turned-away --restore")

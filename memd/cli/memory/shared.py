@@ -63,15 +63,15 @@ def search(
         tags=tag or None,
         exclude_agent=without,
     )
-    found = ask(profile, "shared.search", {**params, "limit": limit})
+    answer = ask(profile, "shared.search", {**params, "limit": limit})
     if json:
-        say.as_json({"items": found})
+        say.as_json({"items": answer})
         return
     table(
         (an_id(), time("PUBLISHED"), word("BY"), text_column("TEXT")),
-        ((one["id"], one["created_at"], one["agent_id"], one["content"]) for one in found),
+        ((one["id"], one["created_at"], one["agent_id"], one["content"]) for one in answer),
     )
-    if not found:
+    if not answer:
         say.note("nothing that is shared fits" if query else "nothing is shared")
 
 

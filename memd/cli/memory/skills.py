@@ -15,16 +15,16 @@ def list_(
     agent: options.Agent = None, profile: options.Profile = None, json: options.Json = False
 ) -> None:
     """List the lessons of failures by what they are about, the newest first."""
-    found = ask(profile, "skill.list", options.without_none(agent_id=agent))
+    answer = ask(profile, "skill.list", options.without_none(agent_id=agent))
     if json:
-        say.as_json(found)
+        say.as_json(answer)
         return
     rows = (
         (one["id"], one["created_at"], f"{one['confidence']:.2f}", one["discovery"])
-        for one in found["items"]
+        for one in answer["items"]
     )
     table((an_id(), time("WHEN"), word("SURE"), text_column("SKILL")), rows)
-    if not found["items"]:
+    if not answer["items"]:
         say.note('there is no skill: memd learn failure "..." --error "..."')
 
 
@@ -36,11 +36,11 @@ def show(
     json: options.Json = False,
 ) -> None:
     """Show a skill with all of its tiers, as its SKILL.md."""
-    found = ask(profile, "skill.show", options.without_none(id=skill, agent_id=agent))
+    skill_view = ask(profile, "skill.show", options.without_none(id=skill, agent_id=agent))
     if json:
-        say.as_json(found)
+        say.as_json(skill_view)
     else:
-        for line in found["skill_md"].splitlines():
+        for line in skill_view["skill_md"].splitlines():
             say.out(line)
 
 

@@ -69,12 +69,12 @@ def run(
 @options.examples("memd tune status", "memd tune status --json")
 def status(profile: options.Profile = None, json: options.Json = False) -> None:
     """Say what is in use, how far a run is, and what came of the last ones."""
-    found = ask(profile, "tune.status")
+    answer = ask(profile, "tune.status")
     if json:
-        say.as_json(found)
+        say.as_json(answer)
         return
-    say.out(f"in use: {found['active'] or 'as shipped'}")
-    runs = found["runs"]
+    say.out(f"in use: {answer['active'] or 'as shipped'}")
+    runs = answer["runs"]
     if runs:
         columns = (an_id("RUN"), moment("BEGAN"), text_column("WHAT CAME OF IT"))
         table(columns, ((run["run_id"], run["started_at"], _sum(run)) for run in runs))
@@ -106,11 +106,11 @@ def undo(profile: options.Profile = None, json: options.Json = False) -> None:
 
 def _changed(profile: str | None, method: str, params: dict[str, Any], *, json: bool) -> None:
     with daemon(profile) as client:
-        found: dict[str, Any] = client.call(method, params)
+        answer: dict[str, Any] = client.call(method, params)
     if json:
-        say.as_json(found)
+        say.as_json(answer)
     else:
-        say.out(f"in use: {found['active'] or 'as shipped'}")
+        say.out(f"in use: {answer['active'] or 'as shipped'}")
 
 
 def _waited(client: Any, run: dict[str, Any]) -> dict[str, Any]:

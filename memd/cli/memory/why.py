@@ -27,33 +27,33 @@ def why(
     the memories that it stands for. Of an imported one: the file.
     """
     params = options.without_none(id=memory_id, agent_id=agent)
-    found = ask(profile, "memory.why", {**params, "full": full})
-    if found is None:
+    explanation = ask(profile, "memory.why", {**params, "full": full})
+    if explanation is None:
         say.unknown(memory_id)
         raise say.Leave(say.Exit.ERROR)
     if json:
-        say.as_json(found)
+        say.as_json(explanation)
         return
-    first = _under(found["memory"]["content"])
+    first = _under(explanation["memory"]["content"])
     say.out(first if sys.stdout.isatty() else say.begun(first.strip()))
-    for line in _about(found):
+    for line in _about(explanation):
         say.out(say.dim(say.line(line)))
-    for turn in found["turns"]:
+    for turn in explanation["turns"]:
         _show_turn(turn)
-    for source in found["sources"]:
+    for source in explanation["sources"]:
         when = say.moment(source.get("occurred_at") or source["created_at"])
         say.out(f"\n{say.bold(when)} {say.dim(id_for_reader(source['id']))}")
         say.out(_under(source["content"]))
-    if found["sources_left"]:
-        say.note(f"and {found['sources_left']} more")
+    if explanation["sources_left"]:
+        say.note(f"and {explanation['sources_left']} more")
 
 
 _WHERE = ("session", "project")
 
 
-def _about(found: dict[str, Any]) -> list[str]:
+def _about(explanation: dict[str, Any]) -> list[str]:
     """Return where a memory comes from, a line for each thing that is known."""
-    memory, run = found["memory"], found["made_by"]
+    memory, run = explanation["memory"], explanation["made_by"]
     lines = []
     if run is not None:
         lines.append(f"{run['kind']} of {say.moment(run['at'])}, run {run['run_id']}")
@@ -61,21 +61,21 @@ def _about(found: dict[str, Any]) -> list[str]:
     if memory["metadata"].get("source"):
         lines.append(f"from {memory['metadata']['source']}")
     kinds = [memory["category"], *memory["metadata"]["tags"]]
-    return [*lines, ", ".join(kinds), _said_by(found)]
+    return [*lines, ", ".join(kinds), _said_by(explanation)]
 
 
-def _said_by(found: dict[str, Any]) -> str:
-    if found["turns"]:
-        gone = sum(turn["text"] is None for turn in found["turns"])
-        kept = len(found["turns"]) - gone
+def _said_by(explanation: dict[str, Any]) -> str:
+    if explanation["turns"]:
+        gone = sum(turn["text"] is None for turn in explanation["turns"])
+        kept = len(explanation["turns"]) - gone
         if not kept:
             return "the messages that it was made of are no longer kept"
-        if "digest" in found["memory"]["metadata"]["tags"]:
+        if "digest" in explanation["memory"]["metadata"]["tags"]:
             return "made of the whole session, which begins and ends so:"
         more = f" ({gone} more no longer kept)" if gone else ""
         return f"made of {kept} message{'s' if kept > 1 else ''}:{more}"
-    if found["sources"]:
-        of = len(found["sources"]) + found["sources_left"]
+    if explanation["sources"]:
+        of = len(explanation["sources"]) + explanation["sources_left"]
         return f"made of {of} memor{'ies' if of > 1 else 'y'}:"
     return "kept as it was told"
 

@@ -40,13 +40,13 @@ def knows(tables: Tables) -> bool:
 def memories(conn: sqlite3.Connection, tables: Tables) -> list[dict[str, Any]]:
     """Return observations and summaries as the daemon takes them, the oldest first."""
     sessions = _sessions(conn, tables)
-    found = [
+    observations = [
         *(_observed(row) for row in map(values, conn.execute("SELECT * FROM observations"))),
         *(_summed(row) for row in map(values, conn.execute("SELECT * FROM session_summaries"))),
     ]
-    told = [(row, item) for row, item in found if item.get("text")]
-    told.sort(key=lambda each: each[1].get("occurred_at", ""))
-    return [{**item, **_filed(row, sessions)} for row, item in told]
+    texts = [(row, item) for row, item in observations if item.get("text")]
+    texts.sort(key=lambda each: each[1].get("occurred_at", ""))
+    return [{**item, **_filed(row, sessions)} for row, item in texts]
 
 
 def prompts(conn: sqlite3.Connection, tables: Tables) -> list[Chat]:
@@ -65,7 +65,7 @@ def prompts(conn: sqlite3.Connection, tables: Tables) -> list[Chat]:
 
 def _asked(rows: Iterator[dict[str, Any]]) -> Iterator[ChatLine]:
     for row in rows:
-        text = _said(row.get("prompt_text"))
+        text = _text(row.get("prompt_text"))
         if text:
             yield ChatLine("user", text, _when(row) or "")
 
@@ -80,16 +80,16 @@ def _sessions(conn: sqlite3.Connection, tables: Tables) -> dict[str, str]:
 
 
 def _observed(row: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    whole = _said(row.get("narrative")) or _said(row.get("text")) or _said(row.get("subtitle"))
+    whole = _text(row.get("narrative")) or _text(row.get("text")) or _text(row.get("subtitle"))
     facts = [fact for fact in _list(row.get("facts")) if fact not in whole]
     text = "\n".join([*([whole] if whole else []), *(f"- {fact}" for fact in facts)])
-    tags = [_said(row.get("type")), *_list(row.get("concepts"))]
-    return row, _item(text or _said(row.get("title")), _said(row.get("title")), tags)
+    tags = [_text(row.get("type")), *_list(row.get("concepts"))]
+    return row, _item(text or _text(row.get("title")), _text(row.get("title")), tags)
 
 
 def _summed(row: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    lines = [f"{name}: {_said(row[key])}" for key, name in _SUMMARY.items() if _said(row.get(key))]
-    return row, _item("\n".join(lines), _said(row.get("request")), ["summary"])
+    lines = [f"{name}: {_text(row[key])}" for key, name in _SUMMARY.items() if _text(row.get(key))]
+    return row, _item("\n".join(lines), _text(row.get("request")), ["summary"])
 
 
 def _item(text: str, heading: str, tags: list[str]) -> dict[str, Any]:
@@ -102,12 +102,12 @@ def _item(text: str, heading: str, tags: list[str]) -> dict[str, Any]:
 def _filed(row: Mapping[str, Any], sessions: Mapping[str, str]) -> dict[str, str]:
     """Return when it was, in which session and in which project."""
     own = _either(row, _OWN)
-    told = {
+    fields = {
         "occurred_at": _when(row),
         "session_id": sessions.get(own, own) if isinstance(own, str) else None,
-        "project_id": _said(row.get("project")),
+        "project_id": _text(row.get("project")),
     }
-    return {key: value for key, value in told.items() if value and len(value) <= NAME_CHARS_MAX}
+    return {key: value for key, value in fields.items() if value and len(value) <= NAME_CHARS_MAX}
 
 
 def _when(row: Mapping[str, Any]) -> str | None:
@@ -128,11 +128,15 @@ def _either(row: Mapping[str, Any], names: tuple[str, ...]) -> object:
 def _list(value: object) -> list[str]:
     """Return the texts of a JSON list in a column."""
     try:
-        found = json.loads(value) if isinstance(value, str) else ()
+        value_list = json.loads(value) if isinstance(value, str) else ()
     except (ValueError, RecursionError):
         return []
-    return [said for each in found if (said := _said(each))] if isinstance(found, list) else []
+    return (
+        [text for each in value_list if (text := _text(each))]
+        if isinstance(value_list, list)
+        else []
+    )
 
 
-def _said(value: object) -> str:
+def _text(value: object) -> str:
     return value.strip() if isinstance(value, str) else ""

@@ -39,19 +39,19 @@ def find(paths: Sequence[Path]) -> FolderNotes:
     what is hidden, a link or no note is passed over; a file that was named is read whatever
     it is called.
     """
-    found = FolderNotes()
+    notes = FolderNotes()
     for path in paths:
         whole = absolute(path)
         if opencode.is_folder(whole):
-            found.files.append(whole)
+            notes.files.append(whole)
         elif whole.is_dir():
-            _walk(whole, found)
+            _walk(whole, notes)
         elif not whole.exists():
-            found.failed[whole] = "is not there"
+            notes.failed[whole] = "is not there"
         else:
-            found.files.append(whole)
-    found.files = list(dict.fromkeys(found.files))
-    return found
+            notes.files.append(whole)
+    notes.files = list(dict.fromkeys(notes.files))
+    return notes
 
 
 def read(path: Path) -> str:
@@ -82,25 +82,25 @@ def is_binary(path: Path) -> bool:
         return False  # reading it will say why
 
 
-def _walk(folder: Path, found: FolderNotes) -> None:
-    for place, names, files in os.walk(folder, onerror=lambda error: _failed(error, found)):
+def _walk(folder: Path, notes: FolderNotes) -> None:
+    for place, names, files in os.walk(folder, onerror=lambda error: _failed(error, notes)):
         inner = Path(place)
         kept = []
         for name in sorted(names):
             if name.startswith("."):
-                found.skipped["hidden"] += 1
+                notes.skipped["hidden"] += 1
             elif (inner / name).is_symlink():
-                found.skipped["links"] += 1
+                notes.skipped["links"] += 1
             else:
                 kept.append(name)
         names[:] = kept
         for name in sorted(files):
             why = _unfit(inner / name)
             if why is not None:
-                found.skipped[why] += 1
+                notes.skipped[why] += 1
                 continue
-            found.files.append(inner / name)
-            if len(found.files) > NOTE_FILES_MAX:
+            notes.files.append(inner / name)
+            if len(notes.files) > NOTE_FILES_MAX:
                 raise InvalidError(
                     f"{folder} has more than {NOTE_FILES_MAX:,} notes",
                     hint="import the folders in it one by one",
@@ -120,5 +120,5 @@ def _unfit(path: Path) -> str | None:
     return "binary" if is_binary(path) else None
 
 
-def _failed(error: OSError, found: FolderNotes) -> None:
-    found.failed[Path(str(error.filename))] = f"cannot be read: {error.strerror}"
+def _failed(error: OSError, notes: FolderNotes) -> None:
+    notes.failed[Path(str(error.filename))] = f"cannot be read: {error.strerror}"

@@ -56,13 +56,13 @@ def front_matter(text: str) -> FrontMatter:
     first = next((line for line in block if line.strip() and line.lstrip()[0] != "#"), "")
     if mark == "---" and first and not _KEY.match(first):
         return FrontMatter(text)
-    said, problem = _read("\n".join(block), toml=mark == "+++")
+    fields, problem = _read("\n".join(block), toml=mark == "+++")
     if problem:
         return FrontMatter(below, problems=(f"its front matter cannot be read ({problem})",))
-    return _understood(said, below)
+    return _understood(fields, below)
 
 
-def moment(said: object) -> datetime | None:
+def moment(value: object) -> datetime | None:
     """Return a date or a time as it was written, in local time where it names no zone; else None.
 
     A day without an hour is its noon: the same day wherever it is read.
@@ -71,11 +71,11 @@ def moment(said: object) -> datetime | None:
     '21 12:00'
     """
     with suppress(ValueError, OverflowError, OSError):
-        if isinstance(said, datetime):
-            return said if said.tzinfo else said.astimezone()
-        if isinstance(said, date):
-            return datetime.combine(said, time(12)).astimezone()
-        words = _ZONE.sub("", str(said).strip().strip("[]\"'"))
+        if isinstance(value, datetime):
+            return value if value.tzinfo else value.astimezone()
+        if isinstance(value, date):
+            return datetime.combine(value, time(12)).astimezone()
+        words = _ZONE.sub("", str(value).strip().strip("[]\"'"))
         day = day_of(words)
         if day is not None:
             return moment(day)
@@ -105,12 +105,12 @@ def leading_day(name: str) -> datetime | None:
 def _read(block: str, *, toml: bool) -> tuple[Mapping[str, Any], str | None]:
     """Return the keys of a block in lower case, and what is wrong with it."""
     try:
-        said = tomllib.loads(block) if toml else _yaml(block)
+        values = tomllib.loads(block) if toml else _yaml(block)
     except (ValueError, RecursionError) as error:
         return {}, str(error).splitlines()[0] if str(error) else "it is nested too deeply"
-    if not isinstance(said, Mapping):
-        return {}, None if said is None or said == "" else "it has no keys"
-    return {str(key).strip().lower(): value for key, value in said.items()}, None
+    if not isinstance(values, Mapping):
+        return {}, None if values is None or values == "" else "it has no keys"
+    return {str(key).strip().lower(): value for key, value in values.items()}, None
 
 
 def _yaml(block: str) -> Any:
@@ -124,15 +124,15 @@ def _yaml(block: str) -> Any:
         raise ValueError(f"{where}{getattr(error, 'problem', None) or 'not YAML'}") from error
 
 
-def _understood(said: Mapping[str, Any], below: str) -> FrontMatter:
+def _understood(values: Mapping[str, Any], below: str) -> FrontMatter:
     problems: list[str] = []
-    dated = next((said[key] for key in _DATES if said.get(key)), None)
+    dated = next((values[key] for key in _DATES if values.get(key)), None)
     occurred_at = None if dated is None else moment(dated)
     if dated is not None and occurred_at is None:
         problems.append("its date cannot be read")
-    title = said.get("title")
+    title = values.get("title")
     words = " ".join(str(title).split()) if isinstance(title, (str, int, float, date)) else ""
-    tags = tuple(dict.fromkeys(tag for key in _TAGS for tag in _tags(said.get(key))))
+    tags = tuple(dict.fromkeys(tag for key in _TAGS for tag in _tags(values.get(key))))
     if len(tags) > TAGS_MAX:
         problems.append(f"only the first {TAGS_MAX} of its tags are kept")
     return FrontMatter(
@@ -140,13 +140,13 @@ def _understood(said: Mapping[str, Any], below: str) -> FrontMatter:
     )
 
 
-def _tags(said: object) -> Iterator[str]:
+def _tags(value: object) -> Iterator[str]:
     """Yield tags as they are written: a list, or words apart by commas or spaces."""
     each: list[object] = []
-    if isinstance(said, list):
-        each = said
-    elif isinstance(said, str):
-        each = list(said.split(",") if "," in said else said.split())
+    if isinstance(value, list):
+        each = value
+    elif isinstance(value, str):
+        each = list(value.split(",") if "," in value else value.split())
     for tag in each:
         if isinstance(tag, (str, int, float)) and (words := str(tag).strip().lstrip("#").strip()):
             yield words[:NAME_CHARS_MAX]

@@ -55,26 +55,26 @@ class Options:
 
 
 def send_note(
-    client: Client, outcome: FileOutcome, text: str, said: Options, *, markdown: bool
+    client: Client, outcome: FileOutcome, text: str, options: Options, *, markdown: bool
 ) -> None:
     """Let the file of *outcome* say *text* now, and count in *outcome* what came of it.
 
     A file that fits into one request changes as a whole or not at all. A larger one that
     is interrupted has old and new beside each other until it is imported again.
     """
-    found = note(text, outcome.file, markdown=markdown)
-    outcome.problems += found.problems
-    send_items(client, outcome, found.items, said)
+    draft = note(text, outcome.file, markdown=markdown)
+    outcome.problems += draft.problems
+    send_items(client, outcome, draft.items, options)
 
 
 def send_items(
-    client: Client, outcome: FileOutcome, items: Sequence[dict[str, Any]], said: Options
+    client: Client, outcome: FileOutcome, items: Sequence[dict[str, Any]], options: Options
 ) -> None:
     """Let the file of *outcome* bring *items* and nothing else."""
     common = without_none(
-        source=reference(outcome.file), agent_id=said.agent, dry_run=said.dry_run or None
+        source=reference(outcome.file), agent_id=options.agent, dry_run=options.dry_run or None
     )
-    batches = list(in_batches([_with(item, said) for item in items]))
+    batches = list(in_batches([_with(item, options) for item in items]))
     if len(batches) <= 1:
         _ask(client, {**common, "items": [item for batch in batches for item in batch]}, outcome)
         return
@@ -101,9 +101,9 @@ def in_batches(items: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]
         yield batch
 
 
-def _with(item: dict[str, Any], said: Options) -> dict[str, Any]:
-    tags = with_tags(item.get("tags", []), list(said.tags))
-    return {**item, **without_none(tags=tags or None, namespace=said.namespace)}
+def _with(item: dict[str, Any], options: Options) -> dict[str, Any]:
+    tags = with_tags(item.get("tags", []), list(options.tags))
+    return {**item, **without_none(tags=tags or None, namespace=options.namespace)}
 
 
 def _ask(client: Client, params: Mapping[str, Any], outcome: FileOutcome) -> list[str]:

@@ -45,8 +45,8 @@ def inline_tags(text: str) -> tuple[str, ...]:
     lines = text.split("\n")
     code = code_lines(lines)
     plain = (_CODE.sub("", line) for number, line in enumerate(lines) if number not in code)
-    found = (match[1].rstrip("-/") for line in plain for match in _TAG.finditer(line))
-    tags = (tag for tag in found if not _COLOUR.fullmatch(tag) and len(tag) <= NAME_CHARS_MAX)
+    matches = (match[1].rstrip("-/") for line in plain for match in _TAG.finditer(line))
+    tags = (tag for tag in matches if not _COLOUR.fullmatch(tag) and len(tag) <= NAME_CHARS_MAX)
     return tuple(dict.fromkeys(tags))[:TAGS_MAX]
 
 
@@ -67,7 +67,7 @@ def _words(link: re.Match[str]) -> str:
     name = page.rsplit("/", 1)[-1].strip()
     heading = "" if heading.startswith("^") else heading.replace("#", " > ").strip()
     target = " > ".join(part for part in (name, heading) if part)
-    said = (link[2] or "").strip()
-    if not said or not target or said.casefold() == target.casefold():
-        return said or target or link[0]
-    return f"{said} ({target})"
+    label = (link[2] or "").strip()
+    if not label or not target or label.casefold() == target.casefold():
+        return label or target or link[0]
+    return f"{label} ({target})"

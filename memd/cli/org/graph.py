@@ -31,14 +31,14 @@ def neighbours(
 ) -> None:
     """Say what is known of a thing, each line with the words that say it."""
     params = _when(as_of, known_at, agent)
-    found = ask(profile, "graph.neighbours", {**params, "name": name, "limit": limit})
+    answer = ask(profile, "graph.neighbours", {**params, "name": name, "limit": limit})
     if json:
-        say.as_json(found)
+        say.as_json(answer)
         return
-    for step in found["items"]:
+    for step in answer["items"]:
         say.out(say.begun(_arrow(step)))
         say.out(_evidence(step))
-    _more(found)
+    _more(answer)
 
 
 @options.examples(
@@ -60,15 +60,15 @@ def path(  # a command's options
     """Show the shortest ways between two things, the most trusted first."""
     params = _when(as_of, known_at, agent)
     asked = {**params, "source": source, "target": target, "hops": hops, "limit": limit}
-    found = ask(profile, "graph.path", asked)
+    answer = ask(profile, "graph.path", asked)
     if json:
-        say.as_json(found)
+        say.as_json(answer)
         return
-    for number, one in enumerate(found["items"], 1):
+    for number, one in enumerate(answer["items"], 1):
         _show(number, one)
-    if not found["items"]:
+    if not answer["items"]:
         say.note(f"no way of at most {hops} hops")
-    _more(found)
+    _more(answer)
 
 
 @options.examples(
@@ -91,19 +91,19 @@ def query(
     did not lead there.
     """
     params = _when(as_of, known_at, agent)
-    found = ask(profile, "graph.query", {**params, "question": question, "limit": limit})
+    answer = ask(profile, "graph.query", {**params, "question": question, "limit": limit})
     if json:
-        say.as_json(found)
+        say.as_json(answer)
         return
-    for item in found["items"]:
+    for item in answer["items"]:
         near = "" if item["follows"] else say.dim("  (near)")
         say.out(f"{say.begun(say.bold(say.line(item['name'])))}{near}")
         _steps(item["path"])
-    if not found["about"]:
+    if not answer["about"]:
         say.note("the question names nothing that memd knows; try: memd search")
-    elif not found["items"]:
+    elif not answer["items"]:
         say.note("nothing leads on from there")
-    _more(found)
+    _more(answer)
 
 
 @options.examples('memd graph add Ann leads "the data team"', "memd graph add api depends_on redis")
@@ -176,6 +176,6 @@ def _times(step: dict[str, Any]) -> Iterable[str]:
         yield f", until {say.moment(step['valid_to'])}"
 
 
-def _more(found: dict[str, Any]) -> None:
-    if found["truncated"]:
+def _more(answer: dict[str, Any]) -> None:
+    if answer["truncated"]:
         say.note("there is more: the walk came to its bound")

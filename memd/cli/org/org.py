@@ -99,16 +99,16 @@ def retract(fact_id: FactId, profile: options.Profile = None, json: options.Json
 @options.examples("memd org show 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
 def show(fact_id: FactId, profile: options.Profile = None, json: options.Json = False) -> None:
     """Print one fact, and who wrote it when."""
-    found = ask(profile, "org.get", {"fact_id": fact_id})
+    fact = ask(profile, "org.get", {"fact_id": fact_id})
     if json:
-        say.as_json({"fact": found})
-    elif found is not None:
+        say.as_json({"fact": fact})
+    elif fact is not None:
         for name in ("id", "category", "version"):
-            say.note(f"{name + ':':<12} {say.line(str(found[name]))}")
-        say.note(f"{'created_at:':<12} {say.moment(found['created_at'], zone=True)}")
-        say.note(f"{'by:':<12} {by(found['author'])}")
-        say.out(say.quoted(found["content"]))
-    if found is None:
+            say.note(f"{name + ':':<12} {say.line(str(fact[name]))}")
+        say.note(f"{'created_at:':<12} {say.moment(fact['created_at'], zone=True)}")
+        say.note(f"{'by:':<12} {by(fact['author'])}")
+        say.out(say.quoted(fact["content"]))
+    if fact is None:
         say.note(f"memd: no fact stands under {say.line(fact_id)}")
         raise say.Leave(say.Exit.ERROR)
 
@@ -142,9 +142,9 @@ def query(
     There are never more than org_memory.extended_store.max_retrieved_per_query.
     """
     params = options.without_none(context=text, categories=category or None)
-    found = ask(profile, "org.query", {**params, "limit": limit})
-    _tell(found, json=json)
-    if not found and not json:
+    answer = ask(profile, "org.query", {**params, "limit": limit})
+    _tell(answer, json=json)
+    if not answer and not json:
         say.note("no fact fits" if text or category else "no fact was written")
 
 
@@ -157,11 +157,11 @@ def policies(
     json: options.Json = False,
 ) -> None:
     """List the policies that are in every prompt: those of the settings, then those written."""
-    found = ask(profile, "org.policies", {"every": every})
-    _tell(found, json=json)
+    answer = ask(profile, "org.policies", {"every": every})
+    _tell(answer, json=json)
     if not every:
-        _warn_of_many(found)
-    if not found and not json:
+        _warn_of_many(answer)
+    if not answer and not json:
         say.note("there is no policy: org_memory.core_policies in the settings")
 
 
@@ -198,12 +198,12 @@ def _as_owner(profile: str | None, method: str, params: dict[str, Any]) -> Any:
             from memd.serve.routes.org import WriteFactParams
 
             params = _with_whole_id(client, params)
-            said = (
+            text = (
                 of_request(validate(WriteFactParams, params))
                 if method == "org.write"
                 else of_fact(kind="RETRACT", fact_id=params["fact_id"])
             )
-            params = {**params, "signature": signing.sign(client, profile, method, said)}
+            params = {**params, "signature": signing.sign(client, profile, method, text)}
         return client.call(method, params)
 
 
@@ -236,9 +236,9 @@ def _tell(facts: list[dict[str, Any]], *, json: bool) -> None:
 
 
 def _version(item: dict[str, Any]) -> tuple[str, str, str, str]:
-    said = "retracted" if item["content"] is None else item["content"]
+    content = "retracted" if item["content"] is None else item["content"]
     author = {part: item[f"author_{part}"] for part in ("agent_id", "seniority", "is_human")}
-    return str(item["version"]), item["timestamp"], by(author), said
+    return str(item["version"]), item["timestamp"], by(author), content
 
 
 def by(author: dict[str, Any]) -> str:

@@ -61,20 +61,20 @@ def as_of(
         subject=about,
         categories=category or None,
     )
-    found = ask(profile, "org.as_of", {**params, "limit": limit})
+    answer = ask(profile, "org.as_of", {**params, "limit": limit})
     if json:
-        say.as_json(found)
+        say.as_json(answer)
         return
     rows = (
         (item["fact"]["id"], by(item["fact"]["author"]), what)
-        for item in found["items"]
-        for what in _said(item)
+        for item in answer["items"]
+        for what in _described(item)
     )
     table((an_id("FACT"), word("BY"), text_column("WHAT HELD")), rows)
-    _withheld(found)
-    if not found["items"]:
+    _withheld(answer)
+    if not answer["items"]:
         say.note(_nothing(text))
-    if found["next"] is not None:
+    if answer["next"] is not None:
         say.note("there is more: -n, or --about NAME")
 
 
@@ -93,8 +93,8 @@ def timeline(
     json: options.Json = False,
 ) -> None:
     """Print the life of a thing or of a fact: what held from when to when, and who said so."""
-    found = ask(profile, "org.timeline", {"name": name})
-    bars = [_bar(stretch) for stretch in found["stretches"]]
+    answer = ask(profile, "org.timeline", {"name": name})
+    bars = [_bar(stretch) for stretch in answer["stretches"]]
     now_us = SystemClock().now_us()
     if svg is not None:
         try:
@@ -106,14 +106,14 @@ def timeline(
             ) from None
         say.note(f"written to {say.line(str(svg))}")
     if json:
-        say.as_json(found)
+        say.as_json(answer)
     elif svg is None:
         start, stop = axis(bars, now_us)
         bar = word(f" {start:<{TEXT_BAR_CHARS - 10}}{stop}", whole=True)
         columns = (bar, word("WHAT HELD"), text_column("WHO SAID SO", in_place=True))
         table(columns, as_text(bars, now_us))
-        _withheld(found)
-        if found["truncated"]:
+        _withheld(answer)
+        if answer["truncated"]:
             say.note("there is more than is shown")
 
 
@@ -126,7 +126,7 @@ def _nothing(text: str | None) -> str:
     )
 
 
-def _said(item: dict[str, Any]) -> list[str]:
+def _described(item: dict[str, Any]) -> list[str]:
     return [_what(one) for one in item["statements"]] or [item["fact"]["content"]]
 
 
@@ -138,23 +138,25 @@ def _what(statement: dict[str, Any]) -> str:
     'the team uses not Flask (admin)'
     """
     relation = statement["relation"].replace("_", " ") + " not" * statement["negated"]
-    said = f"{statement['subject']} {relation} {statement['object']}"
-    return f"{said} ({statement['qualifier']})" if statement["qualifier"] else said
+    text = f"{statement['subject']} {relation} {statement['object']}"
+    return f"{text} ({statement['qualifier']})" if statement["qualifier"] else text
 
 
 def _bar(stretch: dict[str, Any]) -> Bar:
-    said = stretch["statement"]
-    detail = f"{_day(said['valid_from'])} to {_day(said['valid_to'])}: {_by(stretch, 'said')}"
+    statement = stretch["statement"]
+    detail = (
+        f"{_day(statement['valid_from'])} to {_day(statement['valid_to'])}: {_by(stretch, 'said')}"
+    )
     if stretch["ended_by"] is not None:
         detail += f"; its end: {_by(stretch, 'ended')}"
-    if said["known_to"] is not None:
-        detail += f"; believed until {_day(said['known_to'])}"
+    if statement["known_to"] is not None:
+        detail += f"; believed until {_day(statement['known_to'])}"
     return Bar(
-        _what(said),
+        _what(statement),
         detail,
-        _us(said["valid_from"]),
-        _us(said["valid_to"]),
-        gone=said["known_to"] is not None,
+        _us(statement["valid_from"]),
+        _us(statement["valid_to"]),
+        gone=statement["known_to"] is not None,
     )
 
 
@@ -170,6 +172,6 @@ def _us(moment: str | None) -> int | None:
     return None if moment is None else to_us(datetime.fromisoformat(moment))
 
 
-def _withheld(found: dict[str, Any]) -> None:
-    if found["withheld"]:
-        say.note(f"not shown, you may not read them: {', '.join(found['withheld'])}")
+def _withheld(answer: dict[str, Any]) -> None:
+    if answer["withheld"]:
+        say.note(f"not shown, you may not read them: {', '.join(answer['withheld'])}")

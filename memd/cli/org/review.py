@@ -134,8 +134,8 @@ def _walk(client: Client, profile: str | None, items: list[dict[str, Any]]) -> N
         say.out(f"  asked by {_asker(one)}, {say.moment(one['at'], zone=True)}")
         if one["fact_id"]:
             say.out(f"  about the fact {one['fact_id']}")
-        if said := _holds(one):
-            say.out(f"  {said}")
+        if problem := _holds(one):
+            say.out(f"  {problem}")
         say.out(say.quoted(one["content"] or "(that it holds no longer)"))
         sys.stderr.write("[a]pprove, [r]eject, [s]kip, [q]uit? ")
         sys.stderr.flush()

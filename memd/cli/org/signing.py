@@ -29,9 +29,9 @@ def is_owner() -> bool:
 
 
 def sign(
-    client: Client, profile: str | None, action: str, said: Mapping[str, Any]
+    client: Client, profile: str | None, action: str, content: Mapping[str, Any]
 ) -> dict[str, str]:
-    """Return the owner's signature over *said*, as the daemon takes it.
+    """Return the owner's signature over *content*, as the daemon takes it.
 
     Makes and registers the owner's key when there is none. Raises DeniedError
     without a terminal or with a wrong passphrase.
@@ -49,7 +49,7 @@ def sign(
             hint=f"bring back the file that belongs to it: {_place(profile)}",
         )
     key = opened(text, _passphrase(text))
-    value = key.sign(statement(state["store"], state["nonce"], action, said))
+    value = key.sign(statement(state["store"], state["nonce"], action, content))
     return {"nonce": state["nonce"], "value": value.hex()}
 
 
@@ -86,12 +86,12 @@ def renew(client: Client, profile: str | None) -> str:
     say.note("the new key:")
     made = new_key(_new_passphrase())
     say.note("the old key signs it:")
-    said = {"public_key": made.public_key}
-    signature = sign(client, profile, "owner.set", said)
+    body = {"public_key": made.public_key}
+    signature = sign(client, profile, "owner.set", body)
     old = _place(profile)
     # Both are kept until the daemon has taken the new one.
     client_key.write(old.with_name("owner.key.new"), made.text)
-    client.call("owner.set", {**said, "signature": signature})
+    client.call("owner.set", {**body, "signature": signature})
     old.with_name("owner.key.new").replace(old)
     return made.text
 

@@ -168,9 +168,9 @@ def _next(status: dict[str, Any]) -> str:
     return f"next {say.moment(status['next_at'])}" + (f", waiting: {waits}" if waits else "")
 
 
-def _chosen(**said: bool) -> str:
+def _chosen(**flags: bool) -> str:
     """Return what is to be done: one action, ``night`` for now or a rehearsal, or ``status``."""
-    chosen = ["night" if name in {"now", "dry_run"} else name for name in _ACTIONS if said[name]]
+    chosen = ["night" if name in {"now", "dry_run"} else name for name in _ACTIONS if flags[name]]
     if len(set(chosen)) > 1:
         raise InvalidError(
             "one thing at a time", hint="--now, --dry-run, --undo, --report, --pause or --resume"

@@ -37,27 +37,27 @@ def usage(
     """Show how full each assistant's context window is. At 80 % its session naps, once."""
     params = options.without_none(agent_id=agent)
     with daemon(profile) as client:
-        found = client.call("usage.list", params)
-        _show(found, json=json)
-        if not found["items"] and not watch:
+        answer = client.call("usage.list", params)
+        _show(answer, json=json)
+        if not answer["items"] and not watch:
             say.note("no assistant has told memd of its window")
         while watch:
             time.sleep(LOOK_S)
             now = client.call("usage.list", params)
-            if now != found:
-                found = now
-                _show(found, json=json, again=True)
+            if now != answer:
+                answer = now
+                _show(answer, json=json, again=True)
 
 
-def _show(found: Mapping[str, Any], *, json: bool, again: bool = False) -> None:
-    unreadable, reason = found["unreadable"], found["unreadable_reason"]
+def _show(answer: Mapping[str, Any], *, json: bool, again: bool = False) -> None:
+    unreadable, reason = answer["unreadable"], answer["unreadable_reason"]
     if json:
-        told = {"unreadable": unreadable, "unreadable_reason": reason}
-        say.as_json({"items": found["items"], **(told if unreadable else {})})
+        problem = {"unreadable": unreadable, "unreadable_reason": reason}
+        say.as_json({"items": answer["items"], **(problem if unreadable else {})})
     else:
         if again and sys.stdout.isatty():
             say.steer(_HOME)
-        table(_COLUMNS, _rows(found["items"]))
+        table(_COLUMNS, _rows(answer["items"]))
         if unreadable:
             say.note(f"usage files that cannot be read: {unreadable}; the last: {say.line(reason)}")
     sys.stdout.flush()

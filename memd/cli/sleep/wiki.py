@@ -40,7 +40,7 @@ def wiki(
         say.as_json(done)
     elif done["path"] is not None:
         say.out(say.line(done["path"]))
-        say.note(_told(done["raw"], done["wiki"]))
+        say.note(_progress(done["raw"], done["wiki"]))
     for view in done["cut"]:
         say.note(f"memd: {view} holds the newest {done[view]} only; more do not fit one view")
     for view in done["failed"]:
@@ -75,10 +75,10 @@ def _written(client: Client, profile: str | None, agent: str | None, root: Path)
     return done.model_dump(mode="json")
 
 
-def _told(raw: int, made: int) -> str:
+def _progress(raw: int, made: int) -> str:
     """Say what was written.
 
-    >>> _told(1, 2)
+    >>> _progress(1, 2)
     '1 memory, 2 summaries'
     """
     memories = "memory" if raw == 1 else "memories"
@@ -95,14 +95,14 @@ class RemotePages:
     async def retrieve(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
         """Return what *query*, which has no text, lists; its pages may be of any size."""
         params = query.model_dump(mode="json", include={"tags", "until"}, exclude_none=True)
-        found: list[MemoryEntry] = []
+        pages: list[MemoryEntry] = []
         after: str | None = None
-        while len(found) < query.limit:
+        while len(pages) < query.limit:
             page, after = await self._page("memory.list", agent_id, after, query.limit, params)
-            found += page
+            pages += page
             if after is None:
                 break
-        return tuple(found[: query.limit])
+        return tuple(pages[: query.limit])
 
     async def originals(
         self, agent_id: str, after: str | None, limit: int

@@ -100,30 +100,32 @@ def _of_rows(rows: Any) -> list[Chat] | None:
     if not isinstance(rows, list) or not rows or not all(isinstance(row, Mapping) for row in rows):
         return None
     if all("chat_messages" in row for row in rows):
-        found = [Chat(str(row.get("uuid")), _of_claude(row)) for row in rows]
+        conversations = [Chat(str(row.get("uuid")), _of_claude(row)) for row in rows]
     elif all("mapping" in row for row in rows):
-        found = [_of_chatgpt(row) for row in rows]
+        conversations = [_of_chatgpt(row) for row in rows]
     else:
         return None
-    return [chat for chat in found if chat.messages]
+    return [chat for chat in conversations if chat.messages]
 
 
 def _of_claude(row: Mapping[str, Any]) -> list[ChatLine]:
-    found = []
-    for said in row["chat_messages"]:
-        blocks = [each for each in said.get("content") or () if isinstance(each, Mapping)]
-        told = "\n".join(str(each["text"]) for each in blocks if each.get("text"))
-        text = told or str(said.get("text") or "")
-        role = _ROLES.get(str(said.get("sender")))
+    chat_lines = []
+    for turn in row["chat_messages"]:
+        blocks = [each for each in turn.get("content") or () if isinstance(each, Mapping)]
+        words = "\n".join(str(each["text"]) for each in blocks if each.get("text"))
+        text = words or str(turn.get("text") or "")
+        role = _ROLES.get(str(turn.get("sender")))
         if role and text.strip():
-            found.append(ChatLine(role, text, str(said.get("created_at") or row.get("created_at"))))
-    return found
+            chat_lines.append(
+                ChatLine(role, text, str(turn.get("created_at") or row.get("created_at")))
+            )
+    return chat_lines
 
 
 def _of_chatgpt(row: Mapping[str, Any]) -> Chat:
     """Return the branch that was gone on with: from its end back to its beginning."""
     nodes, at = row["mapping"], row.get("current_node")
-    found: list[ChatLine] = []
+    chat_lines: list[ChatLine] = []
     seen: set[str] = set()
     while isinstance(at, str) and at in nodes and at not in seen:
         seen.add(at)
@@ -133,9 +135,9 @@ def _of_chatgpt(row: Mapping[str, Any]) -> Chat:
         text = "\n".join(piece for piece in pieces if isinstance(piece, str)).strip()
         if role and text:
             when = message.get("create_time") or row.get("create_time") or 0
-            found.append(ChatLine(role, text, moment(when)))
+            chat_lines.append(ChatLine(role, text, moment(when)))
         at = nodes[at].get("parent")
-    return Chat(str(row.get("conversation_id") or row.get("id")), found[::-1])
+    return Chat(str(row.get("conversation_id") or row.get("id")), chat_lines[::-1])
 
 
 def moment(seconds: Any) -> str:
@@ -160,17 +162,17 @@ def _of_aider(text: str) -> Iterator[Chat]:
 
 def _of_lines(lines: Sequence[str], at: str) -> Iterator[ChatLine]:
     """Yield the messages of a chat of aider; what the program itself said is left out."""
-    role, said = "", list[str]()
+    role, texts = "", list[str]()
     for line in [*lines, _ASKED]:
         is_asked = line.startswith(_ASKED.rstrip())
         if line.startswith(_TOLD) or not (is_asked or role):
             continue
         now = "user" if is_asked else "assistant"
-        if (now != role or line == _ASKED) and (text := "\n".join(said).strip()):
+        if (now != role or line == _ASKED) and (text := "\n".join(texts).strip()):
             yield ChatLine(role, text, at)
-            said = []
+            texts = []
         role = now
-        said.append(line.removeprefix(_ASKED.rstrip()).removeprefix(" ") if is_asked else line)
+        texts.append(line.removeprefix(_ASKED.rstrip()).removeprefix(" ") if is_asked else line)
 
 
 Tables = Mapping[str, frozenset[str]]
@@ -217,7 +219,7 @@ def _text(raw: bytes) -> str:
 
 
 def _tables(conn: sqlite3.Connection) -> Tables:
-    found: dict[str, set[str]] = {}
+    names: dict[str, set[str]] = {}
     for table, column in conn.execute(
         """
         SELECT m.name, c.name
@@ -225,5 +227,5 @@ def _tables(conn: sqlite3.Connection) -> Tables:
          WHERE m.type = 'table'
         """
     ):
-        found.setdefault(table, set()).add(column)
-    return {table: frozenset(columns) for table, columns in found.items()}
+        names.setdefault(table, set()).add(column)
+    return {table: frozenset(columns) for table, columns in names.items()}

@@ -46,41 +46,43 @@ def is_one(path: Path) -> bool:
     return head.lstrip().startswith(chats.AIDER.encode())
 
 
-def send(client: Client, outcome: FileOutcome, said: Options, tell: Callable[[str], None]) -> None:
+def send(
+    client: Client, outcome: FileOutcome, options: Options, tell: Callable[[str], None]
+) -> None:
     """Hand over what the file of *outcome* holds. Raises InvalidError for one that is unknown."""
     tell(f"reading {outcome.file.name}")
     if outcome.file.is_dir():
         count, sessions = opencode.of_folder(outcome.file)
-        recorded.send_chats(client, outcome, sessions, count, said, tell)
+        recorded.send_chats(client, outcome, sessions, count, options, tell)
         return
     if chats.is_one(outcome.file):
-        _send_database(client, outcome, said, tell)
+        _send_database(client, outcome, options, tell)
         return
     text = chats.packed(outcome.file) if outcome.file.suffix.lower() == ".zip" else _read(outcome)
-    found = chats.chats(text)
-    if found is None:
-        found = opencode.of_export(text)
-    if found is not None:
-        recorded.send_chats(client, outcome, found, len(found), said, tell)
+    conversations = chats.chats(text)
+    if conversations is None:
+        conversations = opencode.of_export(text)
+    if conversations is not None:
+        recorded.send_chats(client, outcome, conversations, len(conversations), options, tell)
         return
     items = memories(text)
     if items is None:
         known = f"no export of {chats.KNOWN}, and no memories of {KNOWN}"
         raise InvalidError(f"{known}; as a note: --format text")
-    send_items(client, outcome, items, said)
+    send_items(client, outcome, items, options)
 
 
 def _send_database(
-    client: Client, outcome: FileOutcome, said: Options, tell: Callable[[str], None]
+    client: Client, outcome: FileOutcome, options: Options, tell: Callable[[str], None]
 ) -> None:
     with chats.opened(outcome.file) as (conn, tables):
         if opencode.knows(tables):
             count, sessions = opencode.of_database(conn)
-            recorded.send_chats(client, outcome, sessions, count, said, tell)
+            recorded.send_chats(client, outcome, sessions, count, options, tell)
         elif claude_mem.knows(tables):
-            send_items(client, outcome, claude_mem.memories(conn, tables), said)
+            send_items(client, outcome, claude_mem.memories(conn, tables), options)
             asked = claude_mem.prompts(conn, tables)
-            recorded.send_chats(client, outcome, asked, len(asked), said, tell)
+            recorded.send_chats(client, outcome, asked, len(asked), options, tell)
         else:
             raise InvalidError("a database of neither opencode nor claude-mem")
 
@@ -120,15 +122,15 @@ def memories(text: str) -> list[dict[str, Any]] | None:
         marked += [{**each, "type": _RELATION} for each in _objects(whole["relations"])]
         return list(_of_graph(marked))
     rows = whole.get("results", whole.get("memories")) if isinstance(whole, Mapping) else whole
-    found = _objects(rows)
-    if found and all(isinstance(row.get("memory"), str) for row in found):
-        return [_of_mem0(row) for row in found]
+    objects = _objects(rows)
+    if objects and all(isinstance(row.get("memory"), str) for row in objects):
+        return [_of_mem0(row) for row in objects]
     return None
 
 
 def _lines(text: str) -> list[Mapping[str, Any]] | None:
     """Return the lines of a graph's file, None where one is something else."""
-    found: list[Mapping[str, Any]] = []
+    objects: list[Mapping[str, Any]] = []
     for line in filter(str.strip, text.split("\n")):
         try:
             value = json.loads(line)
@@ -136,8 +138,8 @@ def _lines(text: str) -> list[Mapping[str, Any]] | None:
             return None
         if not isinstance(value, Mapping) or value.get("type") not in {_ENTITY, _RELATION}:
             return None
-        found.append(value)
-    return found or None
+        objects.append(value)
+    return objects or None
 
 
 def _objects(value: object) -> list[Mapping[str, Any]]:
@@ -148,21 +150,21 @@ def _objects(value: object) -> list[Mapping[str, Any]]:
 def _of_graph(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     for row in rows:
         if row["type"] == _RELATION:
-            ends = [_said(row.get("from")), _said(row.get("to"))]
-            does = " ".join(_WORD_ENDS.split(_said(row.get("relationType")))).lower()
+            ends = [_text(row.get("from")), _text(row.get("to"))]
+            does = " ".join(_WORD_ENDS.split(_text(row.get("relationType")))).lower()
             if does and all(ends):
                 yield _item(f"{ends[0]} {does} {ends[1]}", ends)
             continue
-        name, kind = _said(row.get("name")), _said(row.get("entityType"))
+        name, kind = _text(row.get("name")), _text(row.get("entityType"))
         called = f"{name} ({kind})" if kind else name
         for observed in row.get("observations") or ():
-            if name and _said(observed):
-                yield _item(f"{called}: {_said(observed)}", [name])
+            if name and _text(observed):
+                yield _item(f"{called}: {_text(observed)}", [name])
 
 
 def _of_mem0(row: Mapping[str, Any]) -> dict[str, Any]:
     tags = [tag for tag in row.get("categories") or () if isinstance(tag, str)]
-    item = _item(_said(row["memory"]), tags)
+    item = _item(_text(row["memory"]), tags)
     when = row.get("created_at")
     return {**item, "occurred_at": when} if isinstance(when, str) and when else item
 
@@ -172,5 +174,5 @@ def _item(text: str, tags: Sequence[str]) -> dict[str, Any]:
     return {**item, "tags": list(dict.fromkeys(tags))} if tags else item
 
 
-def _said(value: object) -> str:
+def _text(value: object) -> str:
     return value.strip() if isinstance(value, str) else ""

@@ -153,17 +153,17 @@ def _lines(file: Path, problems: list[str], ended: list[int]) -> Iterator[Line]:
             if not line.strip():
                 continue
             try:
-                found = jsonlib.loads(line)
+                item = jsonlib.loads(line)
             except ValueError:
-                found = None
-            if not isinstance(found, dict):
+                item = None
+            if not isinstance(item, dict):
                 problems.append(f"line {number}: not a JSON object")
             elif number == 1:
-                parts.check_header(found, file.name)
-            elif found.get("kind") == parts.END:
+                parts.check_header(item, file.name)
+            elif item.get("kind") == parts.END:
                 ended.append(number)
             else:
-                yield number, found
+                yield number, item
 
 
 def _batches(lines: Iterator[Line]) -> Iterator[list[Line]]:

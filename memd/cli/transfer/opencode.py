@@ -16,7 +16,7 @@ from typing import Any
 from memd.cli.transfer.chats import BYTES_MAX, Chat, ChatLine, Tables, moment
 
 _ROLES = frozenset({"user", "assistant"})
-_Said = tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]
+_Exchange = tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]
 """A message and its parts."""
 
 
@@ -36,7 +36,7 @@ def knows(tables: Tables) -> bool:
 
 def of_database(conn: sqlite3.Connection) -> tuple[int, Iterator[Chat]]:
     """Return how many sessions a database has, and these, one after the other."""
-    found = conn.execute(
+    rows = conn.execute(
         """
         SELECT id, directory
           FROM session
@@ -44,15 +44,15 @@ def of_database(conn: sqlite3.Connection) -> tuple[int, Iterator[Chat]]:
          ORDER BY time_created, id
         """
     ).fetchall()
-    return len(found), (_chat(str(name), directory, _rows(conn, name)) for name, directory in found)
+    return len(rows), (_chat(str(name), directory, _rows(conn, name)) for name, directory in rows)
 
 
 def of_folder(folder: Path) -> tuple[int, Iterator[Chat]]:
     """Return how many sessions the files below *folder* hold, and these."""
     infos = [_object(path) for path in sorted(folder.glob("session/*/*.json"))]
-    found = [info for info in infos if _name(info) and not info.get("parentID")]
-    return len(found), (
-        _chat(_name(info), info.get("directory"), _files(folder, _name(info))) for info in found
+    sessions = [info for info in infos if _name(info) and not info.get("parentID")]
+    return len(sessions), (
+        _chat(_name(info), info.get("directory"), _files(folder, _name(info))) for info in sessions
     )
 
 
@@ -62,20 +62,20 @@ def of_export(text: str) -> list[Chat] | None:
         whole = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    said = whole.get("messages") if isinstance(whole, dict) else None
+    messages = whole.get("messages") if isinstance(whole, dict) else None
     info = whole.get("info") if isinstance(whole, dict) else None
-    if not isinstance(said, list) or not isinstance(info, dict) or not _name(info):
+    if not isinstance(messages, list) or not isinstance(info, dict) or not _name(info):
         return None
     rows = [
         (each.get("info"), each.get("parts"))
-        for each in said
+        for each in messages
         if isinstance(each, dict) and isinstance(each.get("parts"), list)
     ]
-    found = _chat(_name(info), info.get("directory"), [(_mapping(a), _all(b)) for a, b in rows])
-    return [found]
+    chat = _chat(_name(info), info.get("directory"), [(_mapping(a), _all(b)) for a, b in rows])
+    return [chat]
 
 
-def _rows(conn: sqlite3.Connection, session: object) -> Iterator[_Said]:
+def _rows(conn: sqlite3.Connection, session: object) -> Iterator[_Exchange]:
     """Yield a session's messages, each with its parts, in order."""
     rows = conn.execute(
         """
@@ -92,14 +92,14 @@ def _rows(conn: sqlite3.Connection, session: object) -> Iterator[_Said]:
         yield _parsed(parts[0][1]), [_parsed(part) for _, _, part in parts]
 
 
-def _files(folder: Path, session: str) -> Iterator[_Said]:
+def _files(folder: Path, session: str) -> Iterator[_Exchange]:
     for path in sorted((folder / "message" / session).glob("*.json")):
         parts = sorted((folder / "part" / path.stem).glob("*.json"))
         yield _object(path), [_object(part) for part in parts]
 
 
-def _chat(name: str, directory: object, said: Iterable[_Said]) -> Chat:
-    messages = [message for info, parts in said for message in _messages(info, parts)]
+def _chat(name: str, directory: object, exchanges: Iterable[_Exchange]) -> Chat:
+    messages = [message for info, parts in exchanges for message in _messages(info, parts)]
     return Chat(name, messages, directory if isinstance(directory, str) else None)
 
 

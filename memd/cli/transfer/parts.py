@@ -32,22 +32,22 @@ def jsonl_parts(lines: Iterable[str], source: str) -> Iterator[dict[str, Any]]:
         if not line.strip():
             continue
         try:
-            found = json.loads(line)
+            item = json.loads(line)
         except ValueError:
-            found = None
-        if not isinstance(found, dict):
+            item = None
+        if not isinstance(item, dict):
             raise InvalidError(f"{source}, line {number}: not a JSON object", field="file")
-        if number == 1 and "memd" in found:
-            check_header(found, source)
+        if number == 1 and "memd" in item:
+            check_header(item, source)
             continue
-        yield found
+        yield item
 
 
-def check_header(found: dict[str, Any], source: str) -> None:
-    """Raise InvalidError unless *found* is the header of an export that this memd can read."""
-    if found.get("memd") != HEADER["memd"]:
+def check_header(header: dict[str, Any], source: str) -> None:
+    """Raise InvalidError unless *header* is the header of an export that this memd can read."""
+    if header.get("memd") != HEADER["memd"]:
         raise InvalidError(f"{source}: this is not an export of memories", field="file")
-    version = found.get("v")
+    version = header.get("v")
     if not isinstance(version, int) or version > WHOLE_VERSION:
         raise InvalidError(
             f"{source}: an export of version {version}; this memd reads {WHOLE_VERSION}",

@@ -34,15 +34,17 @@ def is_one(path: Path) -> bool:
     return not head.lstrip().startswith(b'{"memd"') and transcripts.is_one(head)
 
 
-def send(client: Client, outcome: FileOutcome, said: Options, tell: Callable[[str], None]) -> None:
+def send(
+    client: Client, outcome: FileOutcome, options: Options, tell: Callable[[str], None]
+) -> None:
     """Hand over the file of *outcome*, in parts, and count in *outcome* what came of it.
 
     A kill in between leaves nothing. *tell* is told how far it is.
     """
-    if said.tags or said.namespace:
+    if options.tags or options.namespace:
         outcome.problems.append("a session: --tag and --namespace are of notes")
     text = _transcript(outcome.file).decode("utf-8", "replace")
-    _hand_over(client, outcome, text, said, tell)
+    _hand_over(client, outcome, text, options, tell)
 
 
 def send_chats(
@@ -50,7 +52,7 @@ def send_chats(
     outcome: FileOutcome,
     chats: Iterable[Chat],
     count: int,
-    said: Options,
+    options: Options,
     tell: Callable[[str], None],
 ) -> None:
     """Hand over each of *chats*, *count* in all, as a session of its own.
@@ -58,23 +60,23 @@ def send_chats(
     One that memd has as it is now is not distilled again, so an import that was
     interrupted goes on where it stopped.
     """
-    if said.tags or said.namespace:
+    if options.tags or options.namespace:
         outcome.problems.append("chats: --tag and --namespace are of notes")
     for number, chat in enumerate(chats, 1):
         tell(f"chat {number:,} of {count:,}")
         if not chat.messages:
             continue
         try:
-            _hand_over(client, outcome, chat.transcript(), said, lambda _: None)
+            _hand_over(client, outcome, chat.transcript(), options, lambda _: None)
         except InvalidError as error:
             outcome.problems.append(f"chat {chat.name}: {error.message}")
     outcome.problems.append(f"{count:,} chats: memd search --sessions finds their words")
 
 
 def _hand_over(
-    client: Client, outcome: FileOutcome, text: str, said: Options, tell: Callable[[str], None]
+    client: Client, outcome: FileOutcome, text: str, options: Options, tell: Callable[[str], None]
 ) -> None:
-    common = without_none(agent_id=said.agent)
+    common = without_none(agent_id=options.agent)
     last = (len(text) - 1) // _PART_CHARS * _PART_CHARS
     for offset in range(0, last, _PART_CHARS):
         part = text[offset : offset + _PART_CHARS]
@@ -82,7 +84,9 @@ def _hand_over(
         tell(f"importing {outcome.file.name}, {offset / len(text):.0%}")
     tell(f"distilling {outcome.file.name}")
     whole = without_none(
-        session_id=_fallback(outcome.file), cwd=_project(outcome.file), dry_run=said.dry_run or None
+        session_id=_fallback(outcome.file),
+        cwd=_project(outcome.file),
+        dry_run=options.dry_run or None,
     )
     _count(
         outcome,

@@ -74,17 +74,17 @@ def import_(
     """
     if format_ not in {None, *KINDS}:
         raise InvalidError(f"no such format: {format_}", hint="text, markdown or jsonl")
-    said = Options(tag or (), namespace, agent, dry_run, format_)
-    found = folder.find(files)
-    outcomes = [FileOutcome(path, error=why) for path, why in found.failed.items()]
-    if found.files:
-        outcomes += _import(found.files, said, profile)
-    _report(outcomes, found.skipped, said, json=json)
+    flags = Options(tag or (), namespace, agent, dry_run, format_)
+    notes = folder.find(files)
+    outcomes = [FileOutcome(path, error=why) for path, why in notes.failed.items()]
+    if notes.files:
+        outcomes += _import(notes.files, flags, profile)
+    _report(outcomes, notes.skipped, flags, json=json)
     if any(outcome.error for outcome in outcomes):
         raise say.Leave(say.Exit.ERROR)
 
 
-def _import(files: Sequence[Path], said: Options, profile: str | None) -> list[FileOutcome]:
+def _import(files: Sequence[Path], flags: Options, profile: str | None) -> list[FileOutcome]:
     outcomes: list[FileOutcome] = []
     with (
         daemon(profile, seconds_max=LONG_SECONDS_MAX) as client,
@@ -94,39 +94,39 @@ def _import(files: Sequence[Path], said: Options, profile: str | None) -> list[F
         for number, path in enumerate(files):
             progress.at(number, len(files), "importing")
             place = partial(progress.at, number, len(files))
-            outcomes.append(_import_file(client, path, said, place))
+            outcomes.append(_import_file(client, path, flags, place))
         progress.at(len(files), len(files), "importing")
     return outcomes
 
 
 def _import_file(
-    client: Client, path: Path, said: Options, tell: Callable[[str], None]
+    client: Client, path: Path, flags: Options, tell: Callable[[str], None]
 ) -> FileOutcome:
     """Import one file and return what became of it; what is wrong with the file is kept there.
 
     *tell* is told what is being done where that may take minutes.
     """
     outcome = FileOutcome(path)
-    kind, suffix = said.kind, path.suffix.lower()
+    kind, suffix = flags.kind, path.suffix.lower()
     try:
         if kind is None and not path.is_dir() and recorded.is_one(path):
-            recorded.send(client, outcome, said, tell)
+            recorded.send(client, outcome, flags, tell)
         elif kind is None and exported.is_one(path):
-            exported.send(client, outcome, said, tell)
+            exported.send(client, outcome, flags, tell)
         elif kind == "jsonl" or (kind is None and suffix in folder.LINES):
             if move.is_whole(path):
-                move.bring(client, outcome, dry_run=said.dry_run, tell=tell)
+                move.bring(client, outcome, dry_run=flags.dry_run, tell=tell)
             else:
-                _send_lines(client, outcome, said)
+                _send_lines(client, outcome, flags)
         else:
             markdown = suffix in folder.MARKDOWN if kind is None else kind == "markdown"
-            send_note(client, outcome, folder.read(path), said, markdown=markdown)
+            send_note(client, outcome, folder.read(path), flags, markdown=markdown)
     except (InvalidError, IngestionError, SecretRefusedError, TooLargeError) as error:
         outcome.error = error.message
     return outcome
 
 
-def _send_lines(client: Client, outcome: FileOutcome, said: Options) -> None:
+def _send_lines(client: Client, outcome: FileOutcome, flags: Options) -> None:
     """Store what memd exported, or texts as requests, one a line."""
     try:
         text = outcome.file.read_text(encoding="utf-8-sig")
@@ -140,21 +140,21 @@ def _send_lines(client: Client, outcome: FileOutcome, said: Options) -> None:
         from memd.signals.transcripts import KNOWN
 
         raise InvalidError(f"neither an export of memd nor a session of {KNOWN}")
-    if said.dry_run:
+    if flags.dry_run:
         outcome.problems.append(f"{len(items):,} lines; which are known is seen when they are sent")
         return
     for batch in in_batches(items):
-        _send_batch(client, batch, outcome, said)
+        _send_batch(client, batch, outcome, flags)
 
 
 def _send_batch(
-    client: Client, batch: Sequence[dict[str, Any]], outcome: FileOutcome, said: Options
+    client: Client, batch: Sequence[dict[str, Any]], outcome: FileOutcome, flags: Options
 ) -> None:
-    common = options.without_none(tags=list(said.tags) or None, namespace=said.namespace)
+    common = options.without_none(tags=list(flags.tags) or None, namespace=flags.namespace)
     texts = [{**common, "deliberate": True, **item} for item in batch if "text" in item]
     entries = [item for item in batch if "text" not in item]
     if texts:
-        params = options.without_none(items=texts, agent_id=said.agent)
+        params = options.without_none(items=texts, agent_id=flags.agent)
         for receipt in client.call("memory.ingest_many", params)["items"]:
             outcome.new += len(receipt["stored"]) + len(receipt["pending"])
             outcome.kept += len(receipt["merged"])
@@ -171,7 +171,7 @@ def _send_batch(
 
 
 def _report(
-    outcomes: Sequence[FileOutcome], skipped: Counter[str], said: Options, *, json: bool
+    outcomes: Sequence[FileOutcome], skipped: Counter[str], flags: Options, *, json: bool
 ) -> None:
     counts = {name: sum(getattr(each, name) for each in outcomes) for name in COUNTS}
     failed = sum(each.error is not None for each in outcomes)
@@ -181,7 +181,7 @@ def _report(
                 "files": len(outcomes),
                 **counts,
                 "failed": failed,
-                "dry_run": said.dry_run,
+                "dry_run": flags.dry_run,
                 "skipped_files": dict(skipped),
                 "results": [each.as_json() for each in outcomes],
             }
@@ -191,8 +191,8 @@ def _report(
         _report_file(each)
     passed = ", ".join(f"{name} {number:,}" for name, number in sorted(skipped.items()))
     say.out(
-        ("would be: " if said.dry_run else "")
-        + _told({"files": len(outcomes)} | counts | {"failed": failed})
+        ("would be: " if flags.dry_run else "")
+        + _summary({"files": len(outcomes)} | counts | {"failed": failed})
         + (f"; passed over: {passed}" if passed else "")
     )
     if counts["quarantined"]:
@@ -200,7 +200,7 @@ def _report(
 
 
 def _report_file(outcome: FileOutcome) -> None:
-    """Say what became of one file; nothing of one that says what it said before."""
+    """Say what became of one file; nothing of one that said it before."""
     name = _short(outcome.file)
     for problem in outcome.problems:
         say.note(f"memd: {name}: {problem}")
@@ -209,7 +209,7 @@ def _report_file(outcome: FileOutcome) -> None:
     if outcome.redacted:
         say.note(f"memd: {name}: secrets were replaced ({', '.join(outcome.redacted)})")
     if outcome.new or outcome.replaced or outcome.skipped:
-        say.out(f"{name}: {_told({count: getattr(outcome, count) for count in COUNTS})}")
+        say.out(f"{name}: {_summary({count: getattr(outcome, count) for count in COUNTS})}")
 
 
 def _short(path: Path) -> str:
@@ -218,5 +218,5 @@ def _short(path: Path) -> str:
     return say.line(str(path.relative_to(here) if path.is_relative_to(here) else path))
 
 
-def _told(counts: dict[str, int]) -> str:
+def _summary(counts: dict[str, int]) -> str:
     return ", ".join(f"{name} {number:,}" for name, number in counts.items() if number) or "nothing"

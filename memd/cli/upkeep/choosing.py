@@ -23,17 +23,17 @@ def list_(profile: options.Profile = None, json: options.Json = False) -> None:
     """List the embedding models there are, and what LMEB says of each."""
     from memd.embedding.lmeb import RANKINGS, Tier, ranked, select
 
-    told = _models(profile)
+    models = _models(profile)
     try:
-        rule: str | None = select([each["name"] for each in told], Tier.CPU)
+        rule: str | None = select([each["name"] for each in models], Tier.CPU)
     except MemdError:
         rule = None
-    for each in told:
+    for each in models:
         row = ranked(each["name"])
         each["lmeb"] = row._asdict() if row else None
     if json:
         table_rows = [row._asdict() for row in RANKINGS]
-        say.as_json({"models": told, "selected_by_lmeb": rule, "lmeb": table_rows})
+        say.as_json({"models": models, "selected_by_lmeb": rule, "lmeb": table_rows})
         return
     rows = [
         (
@@ -43,7 +43,7 @@ def list_(profile: options.Profile = None, json: options.Json = False) -> None:
             each["state"],
             each["problem"] or "",
         )
-        for each in told
+        for each in models
     ]
     columns = (
         word("MODEL", whole=True),
@@ -90,13 +90,13 @@ def use(
 
     Every memory gets a vector of it; until the last one has, the model in use answers as before.
     """
-    _told(ask(profile, "model.use", {"name": name}), profile, wait, json)
+    _report(ask(profile, "model.use", {"name": name}), profile, wait, json)
 
 
 @options.examples("memd model undo", "memd model undo --wait")
 def undo(wait: Wait = False, profile: options.Profile = None, json: options.Json = False) -> None:
     """Stop the change of model under way, or change back to the model before."""
-    _told(ask(profile, "model.undo"), profile, wait, json)
+    _report(ask(profile, "model.undo"), profile, wait, json)
 
 
 @options.examples("memd model bench", "memd model bench all-MiniLM-L6-v2 some-model --json")
@@ -114,45 +114,45 @@ def bench(
     """
     chosen = names or [each["name"] for each in _models(profile) if each["installed"]]
     with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
-        told: dict[str, Any] = client.call("model.bench", {"names": chosen})
+        answer: dict[str, Any] = client.call("model.bench", {"names": chosen})
     if json:
-        say.as_json(told)
+        say.as_json(answer)
         return
-    if not told["pairs"]:
-        say.out(f"no questions can be made of {told['memories']} memories yet")
+    if not answer["pairs"]:
+        say.out(f"no questions can be made of {answer['memories']} memories yet")
         return
     rows = [
         (each["name"], f"{each['recall_10']:.3f}", f"{each['ndcg_10']:.3f}")
-        for each in told["models"]
+        for each in answer["models"]
     ]
     table((word("MODEL", whole=True), word("RECALL@10"), word("NDCG@10")), rows)
-    say.note(f"{told['pairs']} questions over {told['memories']} memories")
+    say.note(f"{answer['pairs']} questions over {answer['memories']} memories")
 
 
-def _told(told: dict[str, Any], profile: str | None, wait: bool, json: bool) -> None:
-    if wait and told["coming"]:
-        told = _waited(profile, told)
+def _report(status: dict[str, Any], profile: str | None, wait: bool, json: bool) -> None:
+    if wait and status["coming"]:
+        status = _waited(profile, status)
     if json:
-        say.as_json(told)
-    elif told["coming"]:
-        coming = told["coming"]
-        say.out(f"changing from {told['in_use']} to {coming['name']}: {_share(coming)}")
+        say.as_json(status)
+    elif status["coming"]:
+        coming = status["coming"]
+        say.out(f"changing from {status['in_use']} to {coming['name']}: {_share(coming)}")
         say.note("memd answers as before meanwhile; how far it is: memd status")
     else:
-        say.out(f"in use: {told['in_use']}")
+        say.out(f"in use: {status['in_use']}")
 
 
-def _waited(profile: str | None, told: dict[str, Any]) -> dict[str, Any]:
+def _waited(profile: str | None, answer: dict[str, Any]) -> dict[str, Any]:
     """Show how far the change is until it is complete; a problem is raised as an error."""
-    with Progress(f"changing to {told['coming']['name']}") as progress:
-        while coming := told["coming"]:
+    with Progress(f"changing to {answer['coming']['name']}") as progress:
+        while coming := answer["coming"]:
             if coming["problem"]:
                 say.note(f"memd: {say.line(coming['problem'])}; it is tried again every minute")
                 raise say.Leave(say.Exit.ERROR)
             progress.at(coming["done"], coming["total"])
             time.sleep(LOOK_SECONDS)
-            told = ask(profile, "model.status")
-    return told
+            answer = ask(profile, "model.status")
+    return answer
 
 
 def _share(coming: dict[str, Any]) -> str:
@@ -172,23 +172,23 @@ def _models(profile: str | None) -> list[dict[str, Any]]:
     names = {paths.model_dir.name or MODEL_NAME}
     if home.is_dir():
         names |= {at.name for at in home.iterdir() if at.is_dir() and not at.name.startswith(".")}
-    told = []
+    entries = []
     for name in sorted(names - {RERANKER_NAME}):
-        found = look(home / name)
-        if not found.files and name != paths.model_dir.name:
+        state = look(home / name)
+        if not state.files and name != paths.model_dir.name:
             continue  # some other folder
-        model = found.fingerprint
-        told.append(
+        model = state.fingerprint
+        entries.append(
             {
                 "name": name,
-                "installed": found.installed,
+                "installed": state.installed,
                 "dimension": model.dimension if model else None,
                 "fingerprint": str(model) if model else None,
-                "state": _state(name, serving, installed=found.installed),
-                "problem": found.problem,
+                "state": _state(name, serving, installed=state.installed),
+                "problem": state.problem,
             }
         )
-    return told
+    return entries
 
 
 def _state(name: str, serving: dict[str, Any], *, installed: bool) -> str:

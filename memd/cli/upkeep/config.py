@@ -20,16 +20,18 @@ if TYPE_CHECKING:
 def show(profile: options.Profile = None, json: options.Json = False) -> None:
     """Print the settings as they take effect and whence, what does not, where memories lie."""
     places = Paths.resolve(profile)
-    settings, told = settings_of(places)
+    settings, layers = settings_of(places)
     tree = settings.model_dump(mode="json")
     sources = origins_of(places)
     database = str(places.keeping_in(settings.memory.storage.data_dir).database)
     if json:
-        say.as_json({"settings": tree, "sources": sources, "warnings": told, "database": database})
+        say.as_json(
+            {"settings": tree, "sources": sources, "warnings": layers, "database": database}
+        )
         return
     # Comments, so that what is printed can be kept as a settings file.
     say.out(f"# database: {say.line(database)}")
-    for warning in told:
+    for warning in layers:
         say.out(f"# warning: {say.line(warning)}")
     for line in _lines(tree, sources):
         say.out(line)
@@ -44,9 +46,9 @@ def path(profile: options.Profile = None, json: options.Json = False) -> None:
         return
     from memd.base.settings import find
 
-    found = find(places.config_file)
-    say.out(str(found or places.config_file))
-    if found is None:
+    file = find(places.config_file)
+    say.out(str(file or places.config_file))
+    if file is None:
         say.note("it does not exist yet: every setting has its default")
 
 
@@ -68,7 +70,9 @@ def _lines(
         first, *rest = yaml.safe_dump(
             {name: value}, sort_keys=False, allow_unicode=True, width=sys.maxsize
         ).splitlines()
-        written = next((said for at, said in sources.items() if f"{key}.".startswith(f"{at}.")), "")
+        written = next(
+            (origin for at, origin in sources.items() if f"{key}.".startswith(f"{at}.")), ""
+        )
         yield f"{indent}{first}{f'  # {written}' if written and not _is_block(first) else ''}"
         yield from (f"{indent}{line}" for line in rest)
 

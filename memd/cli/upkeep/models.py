@@ -66,13 +66,13 @@ def status(profile: options.Profile = None, json: options.Json = False) -> None:
     from memd.embedding.reranker_files import RERANKER_HINT
 
     paths = Paths.resolve(profile)
-    found, second = look(paths.model_dir), look(paths.reranker_dir)
+    embedder, second = look(paths.model_dir), look(paths.reranker_dir)
     damage = None if second.problem == NOTHING else second.problem
-    told = {
-        "folder": str(found.folder),
-        "installed": found.installed,
-        "fingerprint": str(found.fingerprint) if found.fingerprint else None,
-        "problem": found.problem,
+    answer = {
+        "folder": str(embedder.folder),
+        "installed": embedder.installed,
+        "fingerprint": str(embedder.fingerprint) if embedder.fingerprint else None,
+        "problem": embedder.problem,
         "reranker": {
             "folder": str(second.folder),
             "installed": second.installed,
@@ -81,16 +81,16 @@ def status(profile: options.Profile = None, json: options.Json = False) -> None:
         },
     }
     if json:
-        say.as_json(told)
+        say.as_json(answer)
     else:
-        say.out(f"{found.folder}: {'installed' if found.installed else 'not installed'}")
-        if found.problem:
-            say.note(f"memd: {found.problem}; {INSTALL_HINT}")
+        say.out(f"{embedder.folder}: {'installed' if embedder.installed else 'not installed'}")
+        if embedder.problem:
+            say.note(f"memd: {embedder.problem}; {INSTALL_HINT}")
         optional = "installed" if second.installed else "not installed (optional)"
         say.out(f"{second.folder}: {optional}")
         if damage:
             say.note(f"memd: {damage}; {RERANKER_HINT}")
-    if not found.installed or found.problem:
+    if not embedder.installed or embedder.problem:
         raise say.Leave(say.Exit.DEGRADED)
 
 

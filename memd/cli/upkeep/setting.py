@@ -69,14 +69,14 @@ def _change(profile: str | None, key: str, value: Any, *, json: bool) -> None:
     path = undotted(key)
     with _alone(places.config_file.parent):
         file = find(places.config_file) or places.config_file
-        changed, warned, told = _written(profile, file, path, value)
+        changed, warned, reload = _written(profile, file, path, value)
     if json:
-        say.as_json({"file": str(file), "changed": changed, "daemon": told, "warnings": warned})
+        say.as_json({"file": str(file), "changed": changed, "daemon": reload, "warnings": warned})
         return
     say.out(say.line(str(file)))
     for warning in warned:
         say.note(say.line(warning))
-    _note_effect(dotted(path), told)
+    _note_effect(dotted(path), reload)
 
 
 def _written(
@@ -90,15 +90,15 @@ def _written(
     from memd.assist.connect.text import UnreadableError
     from memd.base.settings import read
 
-    wanted = _with(read(file) if file.exists() else {}, path, value)
-    warned = _warnings(wanted, file, path)
+    tree = _with(read(file) if file.exists() else {}, path, value)
+    warned = _warnings(tree, file, path)
     there = files.read(file)
     old = there or ""
     try:
         new = _edited(old, file, path, value)
     except UnreadableError:
         new = None
-    if new is None or _tree(new, file) != wanted:
+    if new is None or _tree(new, file) != tree:
         raise MemoryConfigError(
             f"{file} is written so that memd does not change it", hint="edit it"
         )
@@ -141,7 +141,7 @@ def _warnings(tree: dict[str, Any], file: Path, path: tuple[str, ...]) -> list[s
         warnings.simplefilter("always")
         settings = merged(Settings, tree, file, os.environ)
     _check_log(settings)
-    told = [str(warning.message) for warning in caught]
+    texts = [str(warning.message) for warning in caught]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # told above
         try:
@@ -149,8 +149,8 @@ def _warnings(tree: dict[str, Any], file: Path, path: tuple[str, ...]) -> list[s
         except MemoryConfigError as error:
             if f"{error.field}.".startswith(f"{dotted(path)}."):
                 raise
-            told.append(f"without this environment it would be refused: {error.message}")
-    return told
+            texts.append(f"without this environment it would be refused: {error.message}")
+    return texts
 
 
 def _check_log(settings: Settings) -> None:
@@ -163,15 +163,15 @@ def _check_log(settings: Settings) -> None:
         LogFile(path, daemon.log_file_bytes, daemon.log_files_kept).check()
 
 
-def _note_effect(key: str, told: dict[str, Any] | None) -> None:
+def _note_effect(key: str, reload: dict[str, Any] | None) -> None:
     from memd.base.settings import undotted
 
     variable = "MEMD_" + "__".join(undotted(key)).upper()
     if variable in os.environ:
         say.note(f"{variable} is set in this environment and wins")
-    if told is None:
+    if reload is None:
         say.note("no daemon runs: it takes effect with the next start")
-    elif any(f"{name}.".startswith(f"{key}.") for name in told["waiting"]):
+    elif any(f"{name}.".startswith(f"{key}.") for name in reload["waiting"]):
         say.note("it takes effect when the daemon starts again")
 
 
@@ -180,10 +180,10 @@ def _reloaded(profile: str | None) -> dict[str, Any] | None:
     from memd.cli.reach import ask
 
     try:
-        told: dict[str, Any] = ask(profile, "system.reload")
+        effect: dict[str, Any] = ask(profile, "system.reload")
     except NotRunningError:
         return None
-    return told
+    return effect
 
 
 def _edited(text: str, file: Path, path: tuple[str, ...], value: Any) -> str:
@@ -214,7 +214,7 @@ def _in_place(text: str, path: tuple[str, ...], value: Any) -> str | None:
     node = yaml.compose(text, Loader=yaml.SafeLoader)
     for step in path:
         members = node.value if isinstance(node, yaml.MappingNode) else []
-        node = next((said for name, said in members if name.value == step), None)
+        node = next((member for name, member in members if name.value == step), None)
     if not isinstance(node, yaml.ScalarNode) or node.style in ("|", ">"):
         return None
     written = notation.dumps(value, ensure_ascii=False)
@@ -265,7 +265,7 @@ def _with(tree: dict[str, Any], path: tuple[str, ...], value: Any) -> dict[str, 
         inside = _with(inner if isinstance(inner, dict) else {}, tuple(below), value)
         tree = {**tree, step: inside}
     else:
-        tree = {name: said for name, said in tree.items() if name != step}
+        tree = {name: node for name, node in tree.items() if name != step}
         if value is not _GONE:
             tree[step] = value
     filled: dict[str, Any] = _filled(tree)
@@ -276,5 +276,5 @@ def _filled(tree: Any) -> Any:
     """Return *tree* without sections that say nothing: a key that is taken out may leave one."""
     if not isinstance(tree, dict):
         return tree
-    found = {name: _filled(value) for name, value in tree.items()}
-    return {name: value for name, value in found.items() if value != {}}
+    members = {name: _filled(value) for name, value in tree.items()}
+    return {name: value for name, value in members.items() if value != {}}

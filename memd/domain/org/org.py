@@ -100,13 +100,13 @@ class OperationLogEntry(Value):
 
     @model_validator(mode="before")
     @classmethod
-    def _author_in_parts(cls, said: Any) -> Any:
+    def _author_in_parts(cls, data: Any) -> Any:
         """Take an *author* as a whole, too; in fields and as JSON it is in parts."""
-        if not isinstance(said, Mapping) or "author" not in said:
-            return said
-        author = OrgFactAuthor.model_validate(said["author"])
+        if not isinstance(data, Mapping) or "author" not in data:
+            return data
+        author = OrgFactAuthor.model_validate(data["author"])
         parts = {f"author_{name}": value for name, value in author}
-        return {**{name: said[name] for name in said.keys() - {"author"}}, **parts}
+        return {**{name: data[name] for name in data.keys() - {"author"}}, **parts}
 
     @model_validator(mode="after")
     def _says_what_it_does(self) -> Self:

@@ -74,8 +74,8 @@ class WriteAccessConfig(Value):
         unknown = sorted(str(group) for group in tree.keys() - GROUPS.keys())
         if unknown:
             raise ValueError(f"{unknown[0]!r} is no group of facts; there are {', '.join(GROUPS)}")
-        told = {GROUPS[group]: _rule(group, roles) for group, roles in tree.items()}
-        return {"rules": {**default_rules(), **told}}
+        rules = {GROUPS[group]: _rule(group, roles) for group, roles in tree.items()}
+        return {"rules": {**default_rules(), **rules}}
 
     @model_validator(mode="after")
     def _read_only(self) -> Self:
@@ -171,9 +171,9 @@ def org_memory_config(tree: Mapping[str, Any]) -> OrgMemoryConfig:
     value = repr(wrong["input"])[:_VALUE_CHARS_SHOWN]
     if wrong["type"] == "value_error":
         value, wrong["msg"] = "", str(wrong["ctx"]["error"])
-    said = f"{key}: {value}: {wrong['msg']}" if value else f"{key}: {wrong['msg']}"
+    text = f"{key}: {value}: {wrong['msg']}" if value else f"{key}: {wrong['msg']}"
     # Without `from`: the error's own text would repeat the whole tree.
-    raise OrgMemoryConfigError(said, field=key) from None
+    raise OrgMemoryConfigError(text, field=key) from None
 
 
 _VALUE_CHARS_SHOWN = 80

@@ -72,8 +72,8 @@ class HierarchicalRetriever:
         results = await _looked(query, [by_name[name] for name in chosen])
         retries = 0
         while retries < self.config.max_retry_count:
-            found = merged(results, query.max_results)
-            judged = supervisor.evaluate_for_retry(query, found)
+            candidates = merged(results, query.max_results)
+            judged = supervisor.evaluate_for_retry(query, candidates)
             correction = await isolated(judged, None, "evaluation")
             if correction is None or correction.alternative_strategy == "skip":
                 break
@@ -101,20 +101,20 @@ class HierarchicalRetriever:
             categories=categories,
             max_results=min(limit, RESULTS_MAX),
         )
-        found = await self.retrieve(query)
-        return tuple(candidate.scored() for candidate in found.candidates)
+        candidates = await self.retrieve(query)
+        return tuple(candidate.scored() for candidate in candidates.candidates)
 
     async def _final(
         self, query: RetrievalQuery, results: Sequence[RetrievalResult], retries: int
     ) -> FinalRetrievalResult:
-        found = merged(results, query.max_results)
-        before = tuple(candidate.scored() for candidate in found)
+        candidates = merged(results, query.max_results)
+        before = tuple(candidate.scored() for candidate in candidates)
         after = await reranked(before, query.text, self.reranker)
         if after is not before:
-            by_id = {candidate.entry.id: candidate for candidate in found}
-            found = tuple(by_id[memory.entry.id] for memory in after)
+            by_id = {candidate.entry.id: candidate for candidate in candidates}
+            candidates = tuple(by_id[memory.entry.id] for memory in after)
         return FinalRetrievalResult(
-            candidates=found,
+            candidates=candidates,
             worker_results=tuple(results),
             retries_performed=retries,
             rerank_applied=after is not before,
@@ -172,11 +172,11 @@ async def _looked(
 async def _looking(worker: RetrievalWorker, query: RetrievalQuery) -> RetrievalResult:
     results: list[RetrievalResult] = []
 
-    async def found() -> tuple[RetrievalCandidate, ...]:
+    async def retrieved() -> tuple[RetrievalCandidate, ...]:
         results.append(await worker.retrieve(query))
         return ()
 
-    failed = await reported(worker.name, found())
+    failed = await reported(worker.name, retrieved())
     return results[0] if results else failed
 
 

@@ -54,9 +54,9 @@ class SemanticWorker:
 
     async def retrieve(self, query: RetrievalQuery) -> RetrievalResult:
         """Return the best of both sources."""
-        return await reported(self.name, self._found(query))
+        return await reported(self.name, self._candidates(query))
 
-    async def _found(self, query: RetrievalQuery) -> Candidates:
+    async def _candidates(self, query: RetrievalQuery) -> Candidates:
         asked = MemoryQuery(text=query.text, categories=query.categories, limit=query.max_results)
         others = asyncio.ensure_future(isolated(self._shared(query.agent_id, asked), (), "shared"))
         try:
@@ -109,9 +109,9 @@ class EpisodicWorker:
         """Return the newest and most relevant episodes; nothing where they are not wanted."""
         if not _allows(query, MemoryCategory.EPISODIC):
             return RetrievalResult(worker_name=self.name)
-        return await reported(self.name, self._found(query))
+        return await reported(self.name, self._candidates(query))
 
-    async def _found(self, query: RetrievalQuery) -> Candidates:
+    async def _candidates(self, query: RetrievalQuery) -> Candidates:
         now = from_us(self.clock.now_us())
         asked = MemoryQuery(
             text=query.text,
@@ -120,9 +120,9 @@ class EpisodicWorker:
             limit=min(FETCH_FACTOR * query.max_results, QUERY_ROWS_MAX),
         )
         entries = await self.backend.retrieve(query.agent_id, asked)
-        found = [self._candidate(entry, now) for entry in entries]
-        found.sort(key=lambda candidate: candidate.combined_score, reverse=True)
-        return tuple(found[: query.max_results])
+        candidates = [self._candidate(entry, now) for entry in entries]
+        candidates.sort(key=lambda candidate: candidate.combined_score, reverse=True)
+        return tuple(candidates[: query.max_results])
 
     def _candidate(self, entry: MemoryEntry, now: datetime) -> RetrievalCandidate:
         relevance = _relevance(entry, self.config)
@@ -153,9 +153,9 @@ class ProceduralWorker:
         """Return the procedural memories; nothing where they are not wanted."""
         if not _allows(query, MemoryCategory.PROCEDURAL):
             return RetrievalResult(worker_name=self.name)
-        return await reported(self.name, self._found(query))
+        return await reported(self.name, self._candidates(query))
 
-    async def _found(self, query: RetrievalQuery) -> Candidates:
+    async def _candidates(self, query: RetrievalQuery) -> Candidates:
         asked = MemoryQuery(
             text=query.text,
             categories=frozenset({MemoryCategory.PROCEDURAL}),
@@ -174,8 +174,8 @@ class ProceduralWorker:
         )
 
 
-async def reported(name: str, found: Awaitable[Candidates]) -> RetrievalResult:
-    """Return what was *found* with how long it took; a failure found nothing.
+async def reported(name: str, pending: Awaitable[Candidates]) -> RetrievalResult:
+    """Return what *pending* comes to, with how long it took; a failure has no candidates.
 
     Raises the process's own errors.
     """
@@ -183,7 +183,7 @@ async def reported(name: str, found: Awaitable[Candidates]) -> RetrievalResult:
     candidates: Candidates = ()
     error: str | None = None
     try:
-        candidates = await found
+        candidates = await pending
     except MemdError as failure:
         log.warning("a worker found nothing", worker=name, kind=failure.kind)
     except Exception as failure:  # one worker of several; see the module
@@ -205,8 +205,8 @@ def _allows(query: RetrievalQuery, category: MemoryCategory) -> bool:
 
 
 def _relevance(entry: MemoryEntry, config: MemoryRetrievalConfig) -> float:
-    found = entry.relevance_score
-    return config.default_relevance if found is None else found
+    score = entry.relevance_score
+    return config.default_relevance if score is None else score
 
 
 def _candidate(memory: ScoredMemory, name: str) -> RetrievalCandidate:

@@ -73,7 +73,7 @@ def categories_of(arguments: Mapping[str, Any]) -> Categories:
         return Categories(None)
     if not isinstance(given, list | tuple):
         raise BadArgumentError(f"categories must be a list of {_known()}, not {short_value(given)}")
-    chosen = frozenset(found for each in given if (found := category(each)) is not None)
+    chosen = frozenset(item for each in given if (item := category(each)) is not None)
     ignored = tuple(short_value(each) for each in given if category(each) is None)[:SHOWN_ITEMS_MAX]
     if given and not chosen:
         raise BadArgumentError(f"no such categories: {', '.join(ignored)}; there are {_known()}")
@@ -84,10 +84,10 @@ def category_of(
     arguments: Mapping[str, Any], allowed: Collection[MemoryCategory]
 ) -> MemoryCategory:
     """Return the one category of a call; raises BadArgumentError when it is none of *allowed*."""
-    found = category(arguments.get("category"))
-    if found is None or found not in allowed:
+    category_name = category(arguments.get("category"))
+    if category_name is None or category_name not in allowed:
         raise BadArgumentError(f"category must be one of {', '.join(sorted(allowed))}")
-    return found
+    return category_name
 
 
 def category(value: Any) -> MemoryCategory | None:

@@ -45,16 +45,16 @@ def definitions(strategy: InjectionStrategy) -> tuple[ToolDefinition, ...]:
     return tuple(tool.model_copy(deep=True) for tool in _TOOLS[strategy])
 
 
-def strategy_of(name: str, said: InjectionStrategy | None) -> InjectionStrategy:
-    """Return which strategy has the tool *name*; raises InvalidError when *said* has not."""
+def strategy_of(name: str, preferred: InjectionStrategy | None) -> InjectionStrategy:
+    """Return which strategy has the tool *name*; raises InvalidError when *preferred* has not."""
     known = {
         tool.name: strategy
         for strategy, tools in _TOOLS.items()
-        if said in {None, strategy}
+        if preferred in {None, strategy}
         for tool in tools
     }
     if name not in known:
-        whose = f"strategy {said} has" if said else "there is"
+        whose = f"strategy {preferred} has" if preferred else "there is"
         raise InvalidError(
             f"{whose} no tool {short_value(name)}", field="name", hint="inject.tools lists all"
         )

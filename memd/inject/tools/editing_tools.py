@@ -41,8 +41,8 @@ _EMPTY = "Nothing is in core memory yet."
 def instruction(config: SelfEditingMemoryConfig, *, empty: bool) -> str:
     """Return what an assistant is told of the memory it keeps (SPEC D23)."""
     core = _WRITABLE.format(most=config.core_max_entries) if config.allow_core_writes else _CLOSED
-    said = [_BLOCKS.format(core=core), QUALIFIES, *([_EMPTY] if empty else [])]
-    return " ".join(said)
+    parts = [_BLOCKS.format(core=core), QUALIFIES, *([_EMPTY] if empty else [])]
+    return " ".join(parts)
 
 
 def _tool(name: str, description: str, needed: tuple[str, ...] = (), **args: Any) -> ToolDefinition:

@@ -51,5 +51,5 @@ async def searched(knowledge: Knowledge, caller: Caller, arguments: Mapping[str,
     except BadArgumentError as error:
         return refusal(str(error))
     limit = limit_of(arguments, min(LIMIT, knowledge.facts_max), knowledge.facts_max)
-    found = await knowledge.searched(caller, query, limit)
-    return "\n".join(fenced(known_line(each)) for each in found) or NO_FACTS
+    facts = await knowledge.searched(caller, query, limit)
+    return "\n".join(fenced(known_line(each)) for each in facts) or NO_FACTS

@@ -56,10 +56,10 @@ def located(path: str) -> str:
         raise FileError(f"Path must start with {ROOT}, got: {path}")
     if not path.isprintable() or "\\" in path:
         raise FileError("Path must not contain a backslash, a line break or a control character")
-    found = posixpath.normpath(path)
-    if found != ROOT and not found.startswith(f"{ROOT}/"):
+    resolved = posixpath.normpath(path)
+    if resolved != ROOT and not resolved.startswith(f"{ROOT}/"):
         raise FileError(f"Path {path} would escape {ROOT} directory")
-    return found
+    return resolved
 
 
 def missing(path: str) -> FileError:
@@ -206,15 +206,15 @@ def grown(path: str, text: str) -> str:
 
 def _lines_with(text: str, old: str) -> list[int]:
     """Return the lines of the first places of *old*; each line break is counted once."""
-    found: list[int] = []
+    places: list[int] = []
     line, counted = 1, 0
     place = text.find(old)
-    while place >= 0 and len(found) < FILE_PLACES_MAX:
+    while place >= 0 and len(places) < FILE_PLACES_MAX:
         line += text.count("\n", counted, place)
         counted = place
-        found.append(line)
+        places.append(line)
         place = text.find(old, place + len(old))
-    return found
+    return places
 
 
 def edited(text: str, line: int) -> str:

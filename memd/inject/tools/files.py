@@ -96,21 +96,21 @@ class Files:
     # The commands.
 
     async def _view(self, caller: Caller, command: FileCommand) -> str:
-        said = command.path or ""
-        path = _located(said)
+        raw = command.path or ""
+        path = _located(raw)
         remembered = await self._remembered(caller) if _concerns_remembered(path) else {}
         if path in remembered:
             text = remembered[path]
             return await self._pure(
-                file_text.rendered_view, said, text, command.view_range, memds=True
+                file_text.rendered_view, raw, text, command.view_range, memds=True
             )
         row, sizes = await self.db.read(self._at, caller, path)
         if row is not None:
-            return await self._pure(file_text.rendered_view, said, row.text, command.view_range)
+            return await self._pure(file_text.rendered_view, raw, row.text, command.view_range)
         sizes += [Sized(each, len(text.encode())) for each, text in remembered.items()]
         if not sizes and path != ROOT:
-            raise missing(said)
-        return file_text.listing(said, path, sizes)
+            raise missing(raw)
+        return file_text.listing(raw, path, sizes)
 
     async def _create(self, caller: Caller, command: FileCommand) -> str:
         taken = f"File {command.path} already exists"
@@ -130,37 +130,37 @@ class Files:
 
     async def _replace(self, caller: Caller, command: FileCommand) -> str:
         old, new = command.old_str or "", command.new_str or ""
-        said = command.path or ""
+        raw = command.path or ""
         place = 0
 
         def change(text: str) -> str:
             nonlocal place
-            changed, place = file_text.replaced(said, text, old, new)
+            changed, place = file_text.replaced(raw, text, old, new)
             return changed
 
-        path = _changeable(said)
-        if not await self._edit(caller, path, said, change):  # done before, under the same key
-            text = (await self._file(caller, path, said)).text
+        path = _changeable(raw)
+        if not await self._edit(caller, path, raw, change):  # done before, under the same key
+            text = (await self._file(caller, path, raw)).text
             place = text[: max(0, text.find(new))].count("\n")
-        text = (await self._file(caller, path, said)).text
+        text = (await self._file(caller, path, raw)).text
         return await self._pure(file_text.edited, text, place)
 
     async def _insert(self, caller: Caller, command: FileCommand) -> str:
-        said, line, new = command.path or "", command.insert_line or 0, command.insert_text or ""
+        raw, line, new = command.path or "", command.insert_line or 0, command.insert_text or ""
         await self._edit(
-            caller, _changeable(said), said, lambda text: file_text.inserted(text, line, new)
+            caller, _changeable(raw), raw, lambda text: file_text.inserted(text, line, new)
         )
-        return f"The file {said} has been edited."
+        return f"The file {raw} has been edited."
 
     async def _delete(self, caller: Caller, command: FileCommand) -> str:
-        said = command.path or ""
-        path = _changeable(said, "Cannot delete the /memories directory itself")
+        raw = command.path or ""
+        path = _changeable(raw, "Cannot delete the /memories directory itself")
 
         def work(conn: Writing) -> bool:
             agent_key, now_us = self._agent(conn, caller), self.clock.now_us()
             keys = files.keys_at(conn, agent_key, path, now_us)
             if not keys:
-                raise FileError(f"The path {said} does not exist")
+                raise FileError(f"The path {raw} does not exist")
             files.drop_blank(conn, agent_key, path)
             doomed = [key for key in keys if key is not None]
             undo_us = self.archive.undo_days * DAY_US
@@ -170,7 +170,7 @@ class Files:
         await self.db.write(caller, work, reply=bool)
         if self.archive.undo_days == 0:
             await self.archive.purge()
-        return f"Successfully deleted {said}"
+        return f"Successfully deleted {raw}"
 
     async def _rename(self, caller: Caller, command: FileCommand) -> str:
         old = _changeable(command.old_path, "Cannot rename the /memories directory itself")
@@ -194,17 +194,17 @@ class Files:
     # The steps.
 
     async def _edit(
-        self, caller: Caller, path: str, said: str, change: Callable[[str], str]
+        self, caller: Caller, path: str, raw: str, change: Callable[[str], str]
     ) -> bool:
         """Write what *change* makes of a file; False when the same call has done so before."""
         async with self.editing:
             if await self.db.read(replies.find, caller) is not None:
                 return False
-            row = await self._file(caller, path, said)
-            text = await self._pure(lambda: grown(said, change(row.text)))
+            row = await self._file(caller, path, raw)
+            text = await self._pure(lambda: grown(raw, change(row.text)))
             judged = self._pure
             if await judged(_gives_orders, text) and not await judged(_gives_orders, row.text):
-                raise FileError(f"The file {said} was not changed: {_LIKE_ORDERS}")
+                raise FileError(f"The file {raw} was not changed: {_LIKE_ORDERS}")
             await self._write(caller, path, text, row)
             return True
 
@@ -237,13 +237,13 @@ class Files:
         assert made is not None
         files.put(conn, agent_key, path, memory_key=made.memory_key, blank=None)
 
-    async def _file(self, caller: Caller, path: str, said: str) -> FileRow:
+    async def _file(self, caller: Caller, path: str, raw: str) -> FileRow:
         row, sizes = await self.db.read(self._at, caller, path)
         if row is not None:
             return row
         if sizes or path == ROOT:
-            raise FileError(f"The path {said} is not a file.")
-        raise missing(said)
+            raise FileError(f"The path {raw} is not a file.")
+        raise missing(raw)
 
     def _at(self, conn: Reading, caller: Caller, path: str) -> tuple[FileRow | None, list[Sized]]:
         """Return the file at *path*, or else what is in the folder of that name."""
@@ -251,8 +251,8 @@ class Files:
         if agent_key is None:
             return None, []
         row = files.find(conn, agent_key, path, now_us)
-        found = [] if row else files.below(conn, agent_key, path, now_us, FILES_LISTED_MAX)
-        return row, [Sized(*each) for each in found]
+        below = [] if row else files.below(conn, agent_key, path, now_us, FILES_LISTED_MAX)
+        return row, [Sized(*each) for each in below]
 
     def _free(self, conn: Reading, caller: Caller, path: str, taken: str) -> None:
         """Raise FileError unless a file can be made at *path*."""
@@ -273,37 +273,35 @@ class Files:
 
     async def _remembered(self, caller: Caller) -> dict[str, str]:
         """Return the read-only files: of each category the newest that is no file itself."""
-        found: dict[str, str] = {}
+        texts: dict[str, str] = {}
         for category in MemoryCategory:
-            wanted = MemoryFilter(categories=frozenset({category}))
-            entries, _ = await self.recall.list(caller, wanted, None, FILE_MEMORIES_SHOWN)
-            told = await self._pure(lines, entries)
-            if told:
-                found[f"{REMEMBERED}/{category}.md"] = "\n".join([HEADING, "", *told, ""])
-        return found
+            filters = MemoryFilter(categories=frozenset({category}))
+            entries, _ = await self.recall.list(caller, filters, None, FILE_MEMORIES_SHOWN)
+            lines_of = await self._pure(lines, entries)
+            if lines_of:
+                texts[f"{REMEMBERED}/{category}.md"] = "\n".join([HEADING, "", *lines_of, ""])
+        return texts
 
 
-def _located(said: str | None) -> str:
+def _located(raw: str | None) -> str:
     """Return a path as it is stored: in its shortest form, and without a secret in it."""
-    return screened_name(located(said or ""))
+    return screened_name(located(raw or ""))
 
 
-def _changeable(said: str | None, root: str | None = None) -> str:
-    path = _located(said)
+def _changeable(raw: str | None, root: str | None = None) -> str:
+    path = _located(raw)
     if path == ROOT:
-        raise FileError(root or f"The path {said} is not a file.")
+        raise FileError(root or f"The path {raw} is not a file.")
     if path == REMEMBERED or path.startswith(f"{REMEMBERED}/"):
-        raise FileError(f"The path {said} is kept by memd and cannot be changed.")
+        raise FileError(f"The path {raw} is kept by memd and cannot be changed.")
     return path
 
 
-def _check_name(path: str, said: str | None) -> None:
+def _check_name(path: str, raw: str | None) -> None:
     """Refuse a name that reads like an order: lists of names stand beside what memd says."""
     name = re.sub(r"[^\w]+|_", " ", path.removeprefix(f"{ROOT}/"))
     if is_doubtful(path) or is_doubtful(name):
-        raise FileError(
-            f"The path {said} was not made: its name reads like orders to an assistant."
-        )
+        raise FileError(f"The path {raw} was not made: its name reads like orders to an assistant.")
 
 
 def _concerns_remembered(path: str) -> bool:
@@ -335,5 +333,5 @@ def lines(entries: Sequence[MemoryEntry]) -> list[str]:
 
 
 def _line(entry: MemoryEntry) -> str:
-    said = f"{warning(entry)}{one_line(screen(entry.content).text)}"
-    return f"- {entry.created_at:%Y-%m-%d} {said}"
+    text = f"{warning(entry)}{one_line(screen(entry.content).text)}"
+    return f"- {entry.created_at:%Y-%m-%d} {text}"

@@ -107,8 +107,8 @@ class SelfEditingMemoryStrategy:
         That is then added to *failed*. What came from a tool or from the web is never core,
         whatever its tags say: it would be in every prompt.
         """
-        found = await isolated(self._core(agent_id), (), "core memory", failed)
-        return tuple(_certain(entry) for entry in found if entry.trust is not Trust.UNTRUSTED)
+        entries = await isolated(self._core(agent_id), (), "core memory", failed)
+        return tuple(_certain(entry) for entry in entries if entry.trust is not Trust.UNTRUSTED)
 
     def get_tool_definitions(self) -> tuple[ToolDefinition, ...]:
         """Return the tools, as copies that the caller may change."""
@@ -201,12 +201,12 @@ class SelfEditingMemoryStrategy:
             raise BadArgumentError("core memory is read-only here")
 
     async def _check_is_core(self, agent_id: str, memory_id: str) -> None:
-        found = await self._backend.get(agent_id, memory_id)
+        entry = await self._backend.get(agent_id, memory_id)
         tag = self._config.core_memory_tag
         if (
-            found is None
-            or tag not in found.metadata.tags
-            or found.category is not MemoryCategory.SEMANTIC
+            entry is None
+            or tag not in entry.metadata.tags
+            or entry.category is not MemoryCategory.SEMANTIC
         ):
             raise BadArgumentError(f"no core memory has the id {short_value(memory_id)}")
 
@@ -214,14 +214,14 @@ class SelfEditingMemoryStrategy:
 
     async def _archival_search(self, agent_id: str, arguments: Arguments) -> str:
         query = text_of(arguments, "query")
-        wanted: frozenset[MemoryCategory] | None = None
+        categories: frozenset[MemoryCategory] | None = None
         if arguments.get("category") is not None:
-            wanted = frozenset({category_of(arguments, frozenset(MemoryCategory))})
+            categories = frozenset({category_of(arguments, frozenset(MemoryCategory))})
         limit = limit_of(arguments, SEARCH_LIMIT, self._config.archival_search_limit)
-        found = await self._backend.retrieve(
-            agent_id, MemoryQuery(text=query, categories=wanted, limit=limit)
+        entries = await self._backend.retrieve(
+            agent_id, MemoryQuery(text=query, categories=categories, limit=limit)
         )
-        return rendered_entries(found[:limit], listed)
+        return rendered_entries(entries[:limit], listed)
 
     async def _archival_write(self, agent_id: str, arguments: Arguments) -> str:
         content = _content(arguments)
@@ -231,10 +231,10 @@ class SelfEditingMemoryStrategy:
 
     async def _recall_read(self, agent_id: str, arguments: Arguments) -> str:
         memory_id = id_of(arguments)
-        found = await self._backend.get(agent_id, memory_id)
-        if found is None:
+        entry = await self._backend.get(agent_id, memory_id)
+        if entry is None:
             raise BadArgumentError(f"no memory has the id {short_value(memory_id)}")
-        return rendered_entries([found], listed)
+        return rendered_entries([entry], listed)
 
     async def _recall_write(self, agent_id: str, arguments: Arguments) -> str:
         content = _content(arguments)

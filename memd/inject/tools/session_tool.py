@@ -59,9 +59,9 @@ async def searched(sessions: Sessions, caller: Caller, arguments: Mapping[str, A
         query = text_of(arguments, "query")
     except BadArgumentError as error:
         return refusal(str(error))
-    wanted = SessionQuery(query=query, limit=limit_of(arguments, LIMIT, LIMIT_MAX))
-    found = await sessions.search(caller, wanted)
-    return "\n".join(fenced(line(hit)) for hit in found) or NO_MESSAGES
+    request = SessionQuery(query=query, limit=limit_of(arguments, LIMIT, LIMIT_MAX))
+    results = await sessions.search(caller, request)
+    return "\n".join(fenced(line(hit)) for hit in results) or NO_MESSAGES
 
 
 def line(hit: SessionHit) -> str:

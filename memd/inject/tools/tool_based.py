@@ -152,8 +152,8 @@ class ToolBasedInjectionStrategy:
         del agent_id, query_text
         if token_budget <= 0:
             return ()
-        said = f"{INSTRUCTION}\n\n{directive()}"
-        return (ChatMessage(role=MessageRole.SYSTEM, content=said),)
+        text = f"{INSTRUCTION}\n\n{directive()}"
+        return (ChatMessage(role=MessageRole.SYSTEM, content=text),)
 
     def get_tool_definitions(self) -> tuple[ToolDefinition, ...]:
         """Return the two tools, as copies that the caller may change."""
@@ -185,8 +185,8 @@ class ToolBasedInjectionStrategy:
             asked = MemoryQuery(text=text, categories=categories, limit=limit)
             return await self._backend.retrieve(agent_id, asked)
 
-        found = await (search(query) if self._loop is None else self._loop.run(query, search))
-        answer = rendered_entries(found[:limit])
+        entries = await (search(query) if self._loop is None else self._loop.run(query, search))
+        answer = rendered_entries(entries[:limit])
         return f"{answer}\nIgnored categories: {', '.join(ignored)}" if ignored else answer
 
     async def _recall(self, arguments: Mapping[str, Any], agent_id: str) -> str:
@@ -194,10 +194,10 @@ class ToolBasedInjectionStrategy:
             memory_id = id_of(arguments)
         except BadArgumentError as error:
             return refusal(str(error))
-        found = await self._backend.get(agent_id, memory_id)
-        if found is None:
+        entry = await self._backend.get(agent_id, memory_id)
+        if entry is None:
             return refusal(f"no memory has the id {short_value(memory_id, SHOWN_CHARS_MAX)}")
-        return rendered_entries([found])
+        return rendered_entries([entry])
 
 
 Search = Callable[[str], Awaitable[Entries]]
@@ -213,32 +213,32 @@ class Loop:
 
     async def run(self, query: str, search: Search) -> Entries:
         """Return everything that was found, best first. Raises what the first search raises."""
-        found = await search(query)
+        entries = await search(query)
         for _ in range(self.rounds):
-            if await self._enough(query, found):
-                return found
+            if await self._enough(query, entries):
+                return entries
             other = await isolated(
-                self.reformulator.reformulate(query, found), None, "reformulation"
+                self.reformulator.reformulate(query, entries), None, "reformulation"
             )
             if not other or other == query:
-                return found
+                return entries
             more = await isolated(search(other), None, "another search")
             if more is None:
-                return found
-            query, found = other, merged(found, more)
-        log.debug("search ended", enough=await self._enough(query, found))
-        return found
+                return entries
+            query, entries = other, merged(entries, more)
+        log.debug("search ended", enough=await self._enough(query, entries))
+        return entries
 
-    async def _enough(self, query: str, found: Entries) -> bool:
+    async def _enough(self, query: str, entries: Entries) -> bool:
         """Return the checker's word; a checker that fails ends the search."""
-        checked = self.checker.check_sufficiency(query, found)
+        checked = self.checker.check_sufficiency(query, entries)
         return await isolated(checked, True, "sufficiency check")
 
 
-def merged(*found: Iterable[MemoryEntry]) -> Entries:
+def merged(*batches: Iterable[MemoryEntry]) -> Entries:
     """Return each memory once, with its highest relevance, best first; equals as first seen."""
     best: dict[str, MemoryEntry] = {}
-    for entries in found:
+    for entries in batches:
         for entry in entries:
             known = best.get(entry.id)
             if known is None or _relevance(entry) > _relevance(known):

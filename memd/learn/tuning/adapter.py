@@ -104,7 +104,7 @@ def mined(
     Nearer than *share* of its own passage's cosine would be an answer as well, as like as not.
     Where there are fewer, the rest is -1.
     """
-    found = np.full((len(questions), top_k), -1, dtype=np.int64)
+    nearest = np.full((len(questions), top_k), -1, dtype=np.int64)
     for start in range(0, len(questions), 256):
         some = slice(start, start + 256)
         cosines = questions[some] @ passages.T
@@ -116,8 +116,8 @@ def mined(
         k = min(top_k, cosines.shape[1])
         best = np.argsort(-cosines, axis=1, kind="stable")[:, :k]
         best[~np.isfinite(np.take_along_axis(cosines, best, 1))] = -1
-        found[some, :k] = best
-    return found
+        nearest[some, :k] = best
+    return nearest
 
 
 def turned(matrix: Matrix, questions: Matrix) -> Matrix:

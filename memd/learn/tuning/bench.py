@@ -40,28 +40,28 @@ async def measured(
     Without pairs nothing is measured. Raises DegradedError or ModelError for a model that is
     not there or does not run.
     """
-    said = await ground.db.read(tunings.texts, BENCH_MEMORIES_MAX)
-    asked = await ground.work.run(questions, said)
+    texts = await ground.db.read(tunings.texts, BENCH_MEMORIES_MAX)
+    asked = await ground.work.run(questions, texts)
     if len(asked) > BENCH_PAIRS_MAX:
         step = len(asked) / BENCH_PAIRS_MAX
         asked = [asked[int(at * step)] for at in range(BENCH_PAIRS_MAX)]
-    place = {each.memory_key: at for at, each in enumerate(said)}
-    told: dict[str, Any] = {"pairs": len(asked), "memories": len(said), "models": []}
+    place = {each.memory_key: at for at, each in enumerate(texts)}
+    report: dict[str, Any] = {"pairs": len(asked), "memories": len(texts), "models": []}
     for name in names if asked else ():
-        passages = await embedded(embedder, name, [each.content for each in said])
-        found = await embedded(embedder, name, [each.text for each in asked])
+        passages = await embedded(embedder, name, [each.content for each in texts])
+        vectors = await embedded(embedder, name, [each.text for each in asked])
         right = [place[each.memory_key] for each in asked]
         apart = [place.get(each.apart or 0) for each in asked]
-        ranks = await ground.work.run(ranks_of, found, passages, right, apart)
+        ranks = await ground.work.run(ranks_of, vectors, passages, right, apart)
         ndcgs = [ndcg(rank) for rank in ranks]
-        told["models"].append(
+        report["models"].append(
             {
                 "name": name,
                 "recall_10": round(recall(ranks), 4),
                 "ndcg_10": round(sum(ndcgs) / len(ndcgs), 4),
             }
         )
-    return told
+    return report
 
 
 async def embedded(embedder: ChosenEmbedder, name: str, texts: Sequence[str]) -> list[bytes]:

@@ -63,8 +63,8 @@ class AdapterPipeline:
         places = await self.work.run(training.mined_rows, asked, vectors, self.request.top_k)
         texts = [row["positive"] for row in rows]
         triples = [
-            {**row, "negatives": [texts[at] for at in found]}
-            for row, found in zip(rows, places, strict=True)
+            {**row, "negatives": [texts[at] for at in places_of]}
+            for row, places_of in zip(rows, places, strict=True)
         ]
         return self._write(TRIPLES, triples)
 
@@ -108,8 +108,8 @@ class AdapterPipeline:
         asked = await self._embedded([row["query"] for row in rows])
         vectors = await self._embedded([row["positive"] for row in rows])
         ranks = await self.work.run(training.ranks, asked, vectors, made)
-        found = verdict.judged(*ranks).model_dump(mode="json")
-        self._put(METRICS, json.dumps(found, indent=1).encode())
+        report = verdict.judged(*ranks).model_dump(mode="json")
+        self._put(METRICS, json.dumps(report, indent=1).encode())
 
     async def _embedded(self, texts: Sequence[str]) -> list[bytes]:
         return await self.embedder.embed(texts, bulk=True)

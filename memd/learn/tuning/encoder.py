@@ -111,8 +111,8 @@ def _loss(weights: Weights, tokens: Any, batch: list[Triple], temperature: float
     passages = [each.passage for each in batch]
     hard = [text for each in batch for text in each.negatives]
     asked = vectors(weights, tokens, [each.question for each in batch])
-    found = vectors(weights, tokens, [*passages, *hard])
-    scores = asked @ found.T / temperature
+    encoded = vectors(weights, tokens, [*passages, *hard])
+    scores = asked @ encoded.T / temperature
     # Another question's answer that is this one's, too, is no negative.
     same = torch.tensor(
         [
@@ -180,8 +180,10 @@ def _read(base: Path) -> Weights:
 
     try:
         graph = onnx.load(base / ONNX_FILE).graph
-        found = {each.name: onnx.numpy_helper.to_array(each) for each in graph.initializer}
-        named = {name: rows for name, rows in found.items() if name.endswith((".weight", ".bias"))}
+        tensors = {each.name: onnx.numpy_helper.to_array(each) for each in graph.initializer}
+        named = {
+            name: rows for name, rows in tensors.items() if name.endswith((".weight", ".bias"))
+        }
         weights = {
             name: torch.from_numpy(np.array(rows.T if _is_turned(name) else rows))
             for name, rows in named.items()
@@ -218,8 +220,8 @@ def _write(base: Path, target: Path, weights: dict[str, NDArray[np.float32]]) ->
         if (base / name).is_file():
             shutil.copyfile(base / name, new / name)
     notice = base / "NOTICE"
-    said = notice.read_text("utf-8") if notice.is_file() else ""
-    (new / "NOTICE").write_text(said + _NOTICE, "utf-8")
+    text = notice.read_text("utf-8") if notice.is_file() else ""
+    (new / "NOTICE").write_text(text + _NOTICE, "utf-8")
     write_onnx(weights, new / ONNX_FILE)
     (new / ONNX_FILE).chmod(0o600)
     model = ModelFingerprint(

@@ -40,10 +40,10 @@ async def trained(
 
 
 def triples_of(
-    asked: Sequence[Asked], negatives: Mapping[int, Sequence[int]], said: Sequence[MemoryText]
+    asked: Sequence[Asked], negatives: Mapping[int, Sequence[int]], memories: Sequence[MemoryText]
 ) -> list[Triple]:
     """Return each question with the memory that answers it and those that only look as if."""
-    texts = {each.memory_key: each.content for each in said}
+    texts = {each.memory_key: each.content for each in memories}
     return [
         Triple(
             one.text,
@@ -60,12 +60,12 @@ async def judged(
     work: Work,
     name: str,
     asked: Sequence[Asked],
-    said: Sequence[MemoryText],
+    texts: Sequence[MemoryText],
 ) -> Verdict:
     """Return how the model *name* does on what is *asked*, beside the one in use."""
     answers = {one.memory_key for one in asked}
-    some = [each for each in said if each.memory_key in answers]
-    others = [each for each in said if each.memory_key not in answers]
+    some = [each for each in texts if each.memory_key in answers]
+    others = [each for each in texts if each.memory_key not in answers]
     some += others[-max(0, PASSAGES_MAX - len(some)) :]
     place = {each.memory_key: at for at, each in enumerate(some)}
     known = [one for one in asked if one.memory_key in place]

@@ -36,15 +36,15 @@ def questions(texts: Sequence[MemoryText]) -> list[Asked]:
     return [asked for each in texts if (asked := question_of(each)) is not None]
 
 
-def question_of(said: MemoryText) -> Asked | None:
-    """Return the question that *said* answers: the last that another asked just before it."""
-    before = (said.before or "").strip()
-    if not before.endswith("?") or said.before_speaker == said.speaker:
+def question_of(memory: MemoryText) -> Asked | None:
+    """Return the question that *memory* answers: the last that another asked just before it."""
+    before = (memory.before or "").strip()
+    if not before.endswith("?") or memory.before_speaker == memory.speaker:
         return None
-    if len(said.content) < ANSWER_CHARS_MIN:
+    if len(memory.content) < ANSWER_CHARS_MIN:
         return None
     last = _SENTENCE.split(before)[-1]
-    return Asked(said.memory_key, said.agent_id, last, said.before_key)
+    return Asked(memory.memory_key, memory.agent_id, last, memory.before_key)
 
 
 def first_sentence(chunk: str) -> str:

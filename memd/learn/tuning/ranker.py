@@ -54,11 +54,11 @@ def fitted(
     begun = np.array([reviewed[name] for name in names]) * spread
     good = np.array([float(right) for s in used for right in s.right])
     sizes = [len(sample.items) for sample in used]
-    found = _descended(begun, _slope_of_loss(rows, good, sizes), progress)
-    scores = rows @ begun, rows @ found
+    weights = _descended(begun, _slope_of_loss(rows, good, sizes), progress)
+    scores = rows @ begun, rows @ weights
     before, after = (_sd_of_best(each, sizes) for each in scores)
-    found = found * (before / after if after else 1.0) / spread
-    return dict(zip(names, found.tolist(), strict=True))
+    weights = weights * (before / after if after else 1.0) / spread
+    return dict(zip(names, weights.tolist(), strict=True))
 
 
 def _slope_of_loss(
@@ -112,10 +112,10 @@ def bar_for(samples: Sequence[Examined], weights: Weights, entries: float) -> fl
         ),
         reverse=True,
     )
-    wanted = round(entries * len(samples))
-    if not 0 < wanted <= len(worth):
+    count = round(entries * len(samples))
+    if not 0 < count <= len(worth):
         return weights.bar
-    return worth[wanted - 1]
+    return worth[count - 1]
 
 
 def entries_told(samples: Sequence[Examined]) -> float:

@@ -80,26 +80,28 @@ class Stages:
     async def _generated(
         self, _done: RunWork, request: TuneRequest, _progress: Progress
     ) -> dict[str, Any]:
-        said = await self.recall.db.read(tunings.texts, MEMORIES_MAX)
-        found = await self.work.run(questions, said)
-        if len(found) > request.pairs:
-            found = [found[at * len(found) // request.pairs] for at in range(request.pairs)]
-        if len(found) < PAIRS_MIN:
+        texts = await self.recall.db.read(tunings.texts, MEMORIES_MAX)
+        asked_all = await self.work.run(questions, texts)
+        if len(asked_all) > request.pairs:
+            asked_all = [
+                asked_all[at * len(asked_all) // request.pairs] for at in range(request.pairs)
+            ]
+        if len(asked_all) < PAIRS_MIN:
             raise InvalidStateError(
-                f"too few pairs to tune on: {len(said)} memories answer {len(found)} questions"
+                f"too few pairs to tune on: {len(texts)} memories answer {len(asked_all)} questions"
                 f" that somebody asked, {PAIRS_MIN} are needed",
                 hint="pairs come from conversations: tune when memd remembers more of them",
             )
-        parts = parted(len(found), request.validation_split)
-        pairs = [[one.memory_key, part] for one, part in zip(found, parts, strict=True)]
+        parts = parted(len(asked_all), request.validation_split)
+        pairs = [[one.memory_key, part] for one, part in zip(asked_all, parts, strict=True)]
         return {"pairs": pairs}
 
     async def _mined(
         self, done: RunWork, request: TuneRequest, progress: Progress
     ) -> dict[str, Any]:
         fit = [pair.asked for pair in await self._pairs(done) if pair.part == FIT]
-        found = await self.negatives(fit, request, progress)
-        return {"negatives": {str(key): keys for key, keys in found.items()}}
+        negatives = await self.negatives(fit, request, progress)
+        return {"negatives": {str(key): keys for key, keys in negatives.items()}}
 
     async def negatives(
         self, fit: Sequence[Asked], request: TuneRequest, progress: Progress
@@ -108,8 +110,8 @@ class Stages:
         from memd.learn.tuning import training
 
         asked = await self._embedded(fit, progress)
-        said = await self.recall.db.read(tunings.texts, MEMORIES_MAX)
-        vectors = await self.recall.db.read(tunings.vectors_of, [each.memory_key for each in said])
+        texts = await self.recall.db.read(tunings.texts, MEMORIES_MAX)
+        vectors = await self.recall.db.read(tunings.vectors_of, [each.memory_key for each in texts])
         return await self.work.run(training.negatives, fit, asked, vectors, request.top_k)
 
     async def _trained(
@@ -139,10 +141,10 @@ class Stages:
         from memd.learn.tuning import encoder_stages
 
         assert self.chosen is not None
-        said = await self.recall.db.read(tunings.texts, MEMORIES_MAX)
+        texts = await self.recall.db.read(tunings.texts, MEMORIES_MAX)
         negatives = {int(key): keys for key, keys in done["negatives"].items()}
         fit = [pair.asked for pair in pairs if pair.part in {FIT, WEIGH}]
-        triples = encoder_stages.triples_of(fit, negatives, said)
+        triples = encoder_stages.triples_of(fit, negatives, texts)
         name = done["model"]
         await encoder_stages.trained(self.chosen, self.work, name, triples, request, progress)
         return {"made": {}}
@@ -162,8 +164,8 @@ class Stages:
         from memd.learn.tuning import training
 
         asked = await self._embedded(fit, progress)
-        wanted = {one.memory_key for one in fit}.union(*negatives.values())
-        vectors = await self.recall.db.read(tunings.vectors_of, sorted(wanted))
+        keys = {one.memory_key for one in fit}.union(*negatives.values())
+        vectors = await self.recall.db.read(tunings.vectors_of, sorted(keys))
         others = await self._embedded(unseen, progress)
         pairs = training.TrainingPairs(fit, asked, vectors, negatives, others)
         shipped = Tuned(str(self.embedder.fingerprint))
@@ -211,10 +213,10 @@ class Stages:
         from memd.learn.tuning import encoder_stages
 
         assert self.chosen is not None
-        said = await self.recall.db.read(tunings.texts, MEMORIES_MAX)
+        texts = await self.recall.db.read(tunings.texts, MEMORIES_MAX)
         held = [pair.asked for pair in pairs if pair.part in {CHOOSE, HELD_OUT}]
-        found = await encoder_stages.judged(self.chosen, self.work, done["model"], held, said)
-        return {"best": "encoder", "verdict": found.model_dump(mode="json")}
+        report = await encoder_stages.judged(self.chosen, self.work, done["model"], held, texts)
+        return {"best": "encoder", "verdict": report.model_dump(mode="json")}
 
     async def verdict(self, asked: Sequence[Asked], now: Tuned | None, tuned: Tuned) -> Verdict:
         """Return how *tuned* does on what is *asked*, beside what is in use *now*."""
@@ -232,23 +234,23 @@ class Stages:
         seen = []
         for at, one in enumerate(asked):
             progress(at / len(asked))
-            found = await self.recall.examined(
+            ranks = await self.recall.examined(
                 Caller(agent_id=one.agent_id, method="tune.start"),
                 one.text,
                 TuningTrial(tuned, one.apart),
             )
-            keys = [item.measured.candidate.memory_key for item in found.items]
-            seen.append(Examined(found.items, [key == one.memory_key for key in keys]))
+            keys = [item.measured.candidate.memory_key for item in ranks.items]
+            seen.append(Examined(ranks.items, [key == one.memory_key for key in keys]))
             await asyncio.sleep(0)  # whoever asks comes first
         return seen
 
     async def _pairs(self, done: RunWork) -> list[Pair]:
         """Return the run's pairs, asked again of the memories that are still there."""
         parts = dict(done["pairs"])
-        said = await self.recall.db.read(tunings.texts, MEMORIES_MAX)
-        some = [each for each in said if each.memory_key in parts]
-        found = await self.work.run(questions, some)
-        return [Pair(one, parts[one.memory_key]) for one in found]
+        texts = await self.recall.db.read(tunings.texts, MEMORIES_MAX)
+        some = [each for each in texts if each.memory_key in parts]
+        pairs = await self.work.run(questions, some)
+        return [Pair(one, parts[one.memory_key]) for one in pairs]
 
     async def _embedded(self, asked: Sequence[Asked], progress: Progress) -> list[bytes]:
         """Return the vectors of questions as recall embeds them: without the names it knows."""

@@ -38,14 +38,14 @@ def negatives(
     if not used:
         return {}
     positives = np.array([rows[asked[at].memory_key] for at in used])
-    found = adapter.mined(
+    mined = adapter.mined(
         _matrix([questions[at] for at in used]), _matrix(vectors.values()), positives, top_k=top_k
     )
     return {
         asked[at].memory_key: [
             keys[row] for row in places if row >= 0 and keys[row] != asked[at].apart
         ]
-        for at, places in zip(used, found.tolist(), strict=True)
+        for at, places in zip(used, mined.tolist(), strict=True)
     }
 
 
@@ -99,8 +99,8 @@ def mined_rows(
 ) -> list[list[int]]:
     """Return for each question, whose passage stands in its own row, which rows mislead."""
     own = np.arange(len(questions))
-    found = adapter.mined(_matrix(questions), _matrix(passages), own, top_k=top_k)
-    return [[row for row in rows if row >= 0] for rows in found.tolist()]
+    mined = adapter.mined(_matrix(questions), _matrix(passages), own, top_k=top_k)
+    return [[row for row in rows if row >= 0] for rows in mined.tolist()]
 
 
 def matrix_of(
@@ -128,9 +128,9 @@ def ranks(
     questions: Sequence[bytes], passages: Sequence[bytes], made: bytes
 ) -> tuple[list[int], list[int]]:
     """Return at which place each question's passage stands without and with the matrix *made*."""
-    asked, found = _matrix(questions), _matrix(passages)
+    asked, answers = _matrix(questions), _matrix(passages)
     matrix: Matrix = np.load(io.BytesIO(made))
-    return _ranks(asked @ found.T), _ranks(adapter.turned(matrix, asked) @ found.T)
+    return _ranks(asked @ answers.T), _ranks(adapter.turned(matrix, asked) @ answers.T)
 
 
 def _ranks(cosines: Matrix) -> list[int]:

@@ -42,12 +42,12 @@ class Fit(NamedTuple):
     period: float = 0.0
 
 
-def fits(asked: Sequence[Period], found: Sequence[SearchCandidate]) -> list[Fit]:
-    """Return how well each of *found* fits the times *asked* for."""
+def fits(asked: Sequence[Period], candidates: Sequence[SearchCandidate]) -> list[Fit]:
+    """Return how well each of *candidates* fits the times *asked* for."""
     if not asked:
-        return [Fit()] * len(found)
+        return [Fit()] * len(candidates)
     meant = _meant(asked)
-    return [_fit(meant, candidate) for candidate in found]
+    return [_fit(meant, candidate) for candidate in candidates]
 
 
 def _meant(asked: Sequence[Period]) -> Sequence[Period]:
@@ -69,8 +69,8 @@ def _fit(asked: Sequence[Period], candidate: SearchCandidate) -> Fit:
     others = (one for one in asked if one.bounds or not _is_dated(one))  # a date has its feature
     inside = max((_inside(one, moment_us, moment_us) for one in others), default=0.0)
     if inside < 1.0 and (_YEAR.search(candidate.own) or not _is_dated(asked[0])):
-        told = periods(candidate.own[:TEXT_CHARS], moment_us)
-        inside = max([inside, *(_meets(one, its) for one in asked for its in told)])
+        times = periods(candidate.own[:TEXT_CHARS], moment_us)
+        inside = max([inside, *(_meets(one, its) for one in asked for its in times)])
     return Fit(date, inside)
 
 
@@ -98,15 +98,15 @@ def _holds(low: int | None, high: int | None, begin_us: int, end_us: int) -> boo
     return (low is None or low <= begin_us) and (high is None or end_us <= high)
 
 
-def _meets(asked: Period, told: Period) -> float:
+def _meets(asked: Period, period: Period) -> float:
     """Return how well a time that a text names fits: a day in the month that is asked for.
 
     Where a date with a year is asked for, only such a date: that of a turn which says
     "last Friday" was found to mislead.
     """
-    if _is_dated(asked) and not _is_dated(told):
+    if _is_dated(asked) and not _is_dated(period):
         return 0.0
-    stretches = [(told.from_us, told.to_us), *([told.other] if told.other else [])]
+    stretches = [(period.from_us, period.to_us), *([period.other] if period.other else [])]
     return max(
         (
             _inside(asked, begin, end)

@@ -150,7 +150,7 @@ _NO_WORDS = _Words()
 
 def measure(
     question: Question,
-    found: Sequence[SearchCandidate],
+    candidates: Sequence[SearchCandidate],
     cosines: Mapping[int, float],
     statistics: Statistics,
     stem: Callable[[str], list[str]],
@@ -161,18 +161,18 @@ def measure(
     *cosines* holds the cosine of every candidate and neighbour that has a vector. The first
     *own_count* are compared among themselves only: what others share changes nothing among them.
     """
-    texts = _texts(question, found, stem)
+    texts = _texts(question, candidates, stem)
     weighed = _Weighed(question, statistics)
     content = frozenset(question.content)
     words = [_words(weighed, content, text) for text in texts]
-    places = [_place(candidate) for candidate in found]
+    places = [_place(candidate) for candidate in candidates]
     sessions = _covers(weighed, places, words)
-    near = _cosines(found, cosines)
-    best_near = _means_of_best(found, places, cosines)
+    near = _cosines(candidates, cosines)
+    best_near = _means_of_best(candidates, places, cosines)
     same = {"strange": _strange(question, texts), "now": float(question.asks_now)}
-    dates = fits(question.times, found)
+    dates = fits(question.times, candidates)
     measured = []
-    for at, (candidate, text, its) in enumerate(zip(found, texts, words, strict=True)):
+    for at, (candidate, text, its) in enumerate(zip(candidates, texts, words, strict=True)):
         cos, near_best = near[at]
         best, all_held = sessions[places[at]]
         features = {
@@ -203,14 +203,14 @@ def measure(
 
 
 def _texts(
-    question: Question, found: Sequence[SearchCandidate], stem: Callable[[str], list[str]]
+    question: Question, candidates: Sequence[SearchCandidate], stem: Callable[[str], list[str]]
 ) -> list[_Texts]:
-    wanted, pairs = frozenset(question.terms), question.pairs
+    terms, pairs = frozenset(question.terms), question.pairs
     times = frozenset(stem(_TIME_WORDS)) if question.asks_when else frozenset()
     texts = []
-    for candidate in found:
+    for candidate in candidates:
         own, context = stem(candidate.own), stem(candidate.context)
-        held, beside = wanted.intersection(own), wanted.intersection(context)
+        held, beside = terms.intersection(own), terms.intersection(context)
         texts.append(
             _Texts(
                 own={term: own.count(term) for term in held},
@@ -294,21 +294,21 @@ def _beside(candidate: SearchCandidate, cosines: Mapping[int, float]) -> Iterato
 
 
 def _cosines(
-    found: Sequence[SearchCandidate], cosines: Mapping[int, float]
+    candidates: Sequence[SearchCandidate], cosines: Mapping[int, float]
 ) -> list[tuple[float, float]]:
     """Return of each candidate its cosine, and the best of it and its neighbours."""
     near = []
-    for candidate in found:
+    for candidate in candidates:
         own = cosines.get(candidate.memory_key, 0.0)
         near.append((own, max([own, *(cosines[key] for key in _beside(candidate, cosines))])))
     return near
 
 
 def _means_of_best(
-    found: Sequence[SearchCandidate], places: Sequence[int], cosines: Mapping[int, float]
+    candidates: Sequence[SearchCandidate], places: Sequence[int], cosines: Mapping[int, float]
 ) -> dict[int, float]:
     sessions: dict[int, set[int]] = defaultdict(set)
-    for place, candidate in zip(places, found, strict=True):
+    for place, candidate in zip(places, candidates, strict=True):
         sessions[place].update(_beside(candidate, cosines))
         if candidate.memory_key in cosines:
             sessions[place].add(candidate.memory_key)

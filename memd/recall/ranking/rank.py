@@ -115,7 +115,7 @@ def fuse_ranked_lists(
                 parts.setdefault(entry.id, []).append(1 / (k + len(here)))
     # fsum does not depend on the order of the lists. A plain sum may differ in
     # its last bit, which spreading over 0 to 1 would turn into a whole rank.
-    scores = _spread({memory_id: math.fsum(found) for memory_id, found in parts.items()})
+    scores = _spread({memory_id: math.fsum(shares) for memory_id, shares in parts.items()})
     best = sorted(met, key=lambda memory_id: scores[memory_id], reverse=True)[:max_results]
     return tuple(
         ScoredMemory(

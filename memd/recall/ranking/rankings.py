@@ -107,10 +107,10 @@ def in_time(items: Sequence[Ranked]) -> list[Ranked]:
     """
     inside = [item for item in items if _lies_in_time(item.measured)]
     inside.sort(key=lambda item: _worth_telling(item.measured.candidate), reverse=True)
-    told = inside[:IN_TIME_ENTRIES]
-    keys = {item.measured.candidate.memory_key for item in told}
+    answers = inside[:IN_TIME_ENTRIES]
+    keys = {item.measured.candidate.memory_key for item in answers}
     rest = [item for item in items if item.measured.candidate.memory_key not in keys]
-    return [replace(item, relevance=IN_TIME, passes=True, bar=0.0) for item in told] + [
+    return [replace(item, relevance=IN_TIME, passes=True, bar=0.0) for item in answers] + [
         replace(item, passes=False, relevance=min(item.relevance, IN_TIME)) for item in rest
     ]
 
@@ -157,8 +157,8 @@ def _calibrated(
     """
     if not scored:
         return [], 0.0
-    told = _signals(scored, project_id)
-    chance = logistic(weights.gate_logit(told))
+    gate_signals = _signals(scored, project_id)
+    chance = logistic(weights.gate_logit(gate_signals))
     passes, bar = chance >= weights.gate_min, doubted(weights, chance)
     note_bar = _note_bar(weights, bar)
     if timed and any(item.features["period"] for _, item in scored):
@@ -166,7 +166,7 @@ def _calibrated(
         scored = _sorted([(score + date * item.features["period"], item) for score, item in scored])
     if timed and scored[0][1].features["now"]:
         scored = _newer_first(scored)
-    evidence = calibration([score for score, _ in scored], told, weights)
+    evidence = calibration([score for score, _ in scored], gate_signals, weights)
     items = [
         Ranked(item, score, weights.probability(its), passes, note_bar if _is_note(item) else bar)
         for (score, item), its in zip(scored, evidence, strict=True)
@@ -213,19 +213,19 @@ def doubted(weights: Weights, chance: float) -> float:
 
 
 def calibration(
-    scores: Sequence[float], told: Mapping[str, float], weights: Weights
+    scores: Sequence[float], gate_signals: Mapping[str, float], weights: Weights
 ) -> list[dict[str, float]]:
     """Return what each of *scores*, the best first, is calibrated by (``CALIBRATION``)."""
     best = scores[0]
     total = math.log(sum(math.exp(score - best) for score in scores))
-    chance = weights.gate_logit(told)
-    few = told["few"]
-    unsaid = told["unsaid"]
+    chance = weights.gate_logit(gate_signals)
+    few = gate_signals["few"]
+    unsaid = gate_signals["unsaid"]
     common = {
         "gate": chance,
         "few": few,
         "few_gate": few * chance,
-        "sd10": told["sd10"],
+        "sd10": gate_signals["sd10"],
         "unsaid": unsaid,
     }
     shares = [score - best - total for score in scores]

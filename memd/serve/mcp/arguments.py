@@ -54,18 +54,18 @@ def named(tool: str, given: Any) -> dict[str, Any]:
     names = NAMES[tool]
     own = {_plain(name): name for name in names}
     others = {alias: name for name in names for alias in _ALIASES.get(name, ())}
-    found: dict[str, Any] = {}
-    for said, value in given.items():
-        name = own.get(_plain(said)) or others.get(_plain(said))
+    arguments: dict[str, Any] = {}
+    for key, value in given.items():
+        name = own.get(_plain(key)) or others.get(_plain(key))
         if name is None:
             takes = f"it takes {', '.join(names)}" if names else "it takes none"
-            raise BadArgumentError(f"{tool} takes no argument {short_value(said)}; {takes}")
+            raise BadArgumentError(f"{tool} takes no argument {short_value(key)}; {takes}")
         if value is None:
             continue
-        if name in found and found[name] != value:
+        if name in arguments and arguments[name] != value:
             raise BadArgumentError(f"{name} is given twice")
-        found[name] = value
-    return found
+        arguments[name] = value
+    return arguments
 
 
 def text(arguments: Mapping[str, Any], name: str) -> str:
@@ -120,8 +120,8 @@ def moment(arguments: Mapping[str, Any], name: str) -> str | None:
     if value is None:
         return None
     try:
-        found = datetime.fromisoformat(value.strip())
-        return (found if found.tzinfo is not None else found.astimezone()).isoformat()
+        time = datetime.fromisoformat(value.strip())
+        return (time if time.tzinfo is not None else time.astimezone()).isoformat()
     except (AttributeError, TypeError, ValueError, OverflowError, OSError):
         raise BadArgumentError(
             f"{name} must be a date such as 2026-11-01 or 2026-11-01T09:30, not "

@@ -43,18 +43,18 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class McpCall:
-    """One call: its arguments as the model made them, and how memd is asked.
+    """One call: its arguments, *raw* as the model made them, and how memd is asked.
 
     *once* is the key under which a write happens once, where the client names one.
     """
 
     tool: str
-    said: Any
+    raw: Any
     ask: Ask
     once: Mapping[str, str] = field(default_factory=dict)
 
     def arguments(self) -> dict[str, Any]:
-        return read.named(self.tool, self.said)
+        return read.named(self.tool, self.raw)
 
 
 async def _search(given: McpCall) -> Answer:
@@ -66,8 +66,8 @@ async def _search(given: McpCall) -> Answer:
     }
     if "limit" in arguments:
         params["top_k"] = read.limit(arguments, 5, SEARCH_MAX)
-    found = await given.ask("memory.recall", params)
-    return _several([_of_chunk(each) for each in found.memories])
+    result = await given.ask("memory.recall", params)
+    return _several([_of_chunk(each) for each in result.memories])
 
 
 async def _add(given: McpCall) -> Answer:
@@ -85,15 +85,15 @@ async def _add(given: McpCall) -> Answer:
     stored = [each.id for each in (*receipt.stored, *receipt.pending)]
     known = [each.id for each in receipt.merged]
     aside = [each.id for each in receipt.quarantined]
-    said = [f"Remembered: {', '.join(stored)}."] if stored else []
-    said += [f"Known already: {', '.join(known)}."] if known else []
+    sentences = [f"Remembered: {', '.join(stored)}."] if stored else []
+    sentences += [f"Known already: {', '.join(known)}."] if known else []
     if aside:
-        said.append("Set aside, because it reads like orders: the user can release it "
+        sentences.append("Set aside, because it reads like orders: the user can release it "
                     '("memd flagged list").')  # fmt: skip
     if receipt.redacted:
-        said.append(f"A secret was left out ({', '.join(receipt.redacted)}).")
+        sentences.append(f"A secret was left out ({', '.join(receipt.redacted)}).")
     data = {"stored": stored, "known": known, "set_aside": aside}
-    return Answer(" ".join(said) or "Nothing in it was to be remembered.", data)
+    return Answer(" ".join(sentences) or "Nothing in it was to be remembered.", data)
 
 
 async def _get(given: McpCall) -> Answer:
@@ -133,8 +133,8 @@ async def _delete(given: McpCall) -> Answer:
     arguments = given.arguments()
     if read.flag(arguments, "dry_run"):
         shown = _of_entry(await _entry(given, arguments))
-        said = f"This one would be deleted; nothing was changed.\n{shown['text']}"
-        return Answer(said, {"deleted": False, "memory": shown})
+        text = f"This one would be deleted; nothing was changed.\n{shown['text']}"
+        return Answer(text, {"deleted": False, "memory": shown})
     params = {"id": read.text(arguments, "id"), **given.once}
     if not await given.ask("memory.delete", params):
         raise BadArgumentError(_UNKNOWN)
@@ -166,7 +166,7 @@ async def _file(given: McpCall) -> Answer:
     return Answer(reply.text, is_error=reply.is_error)
 
 
-async def _found(given: McpCall) -> Answer:
+async def _search_memories(given: McpCall) -> Answer:
     """Answer as connectors expect it that know a search and nothing else of memd."""
     answer = await _search(McpCall("memory_search", given.arguments(), given.ask))
     memories = (answer.structured or {}).get("memories", [])
@@ -205,7 +205,7 @@ CALLS: Final[Mapping[str, Callable[[McpCall], Awaitable[Answer]]]] = {
     "memory_delete": _delete,
     "memory_status": _status,
     "memory": _file,
-    "search": _found,
+    "search": _search_memories,
     "fetch": _fetched,
 }
 
@@ -235,19 +235,19 @@ async def _entry(given: McpCall, arguments: Mapping[str, Any]) -> MemoryEntry:
 
 
 def _several(memories: Sequence[dict[str, Any]]) -> Answer:
-    said = "\n".join(each["text"] for each in memories) or NO_MEMORIES
-    return Answer(said, {"memories": list(memories)})
+    text = "\n".join(each["text"] for each in memories) or NO_MEMORIES
+    return Answer(text, {"memories": list(memories)})
 
 
 def _one(memory: dict[str, Any]) -> Answer:
     return Answer(memory["text"], {"memory": memory})
 
 
-def _of_chunk(found: MemoryChunk) -> dict[str, Any]:
-    sure = "" if found.relevance_score is None else f"relevance: {found.relevance_score:.2f}, "
-    date = found.occurred_at or found.created_at
-    label = _Label(found.memory_type, found.origin, found.trust, date, found.is_shared, sure)
-    return _shown(found.id, found.content, label)
+def _of_chunk(chunk: MemoryChunk) -> dict[str, Any]:
+    sure = "" if chunk.relevance_score is None else f"relevance: {chunk.relevance_score:.2f}, "
+    date = chunk.occurred_at or chunk.created_at
+    label = _Label(chunk.memory_type, chunk.origin, chunk.trust, date, chunk.is_shared, sure)
+    return _shown(chunk.id, chunk.content, label)
 
 
 def _of_entry(entry: MemoryEntry, chars_max: int | None = None) -> dict[str, Any]:

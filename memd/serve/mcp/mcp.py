@@ -75,7 +75,7 @@ class Mcp:
             if modern:
                 result |= {"ttlMs": 0, "cacheScope": "private"}
         else:
-            result = _told(method, params)
+            result = _common(method, params)
             if modern and method != "ping":
                 result |= {"ttlMs": _FRESH_MS, "cacheScope": "public"}
         if modern:
@@ -83,11 +83,11 @@ class Mcp:
         return {"result": result}
 
 
-def _told(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+def _common(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is the same for everybody."""
     if method == "initialize":
-        wanted = params.get("protocolVersion")
-        spoken = wanted if wanted in HANDSHAKES else HANDSHAKES[0]
+        version = params.get("protocolVersion")
+        spoken = version if version in HANDSHAKES else HANDSHAKES[0]
         return {"protocolVersion": spoken, **_introduction()}
     if method == "server/discover":
         return {"supportedVersions": [NEWEST], **_introduction()}

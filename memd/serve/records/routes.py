@@ -86,7 +86,7 @@ def _of_one(entity: Entity, prefix: str) -> None:
     kinds = field_types(entity.model)
     key: dict[str, Any] = {name: (kinds[name], ...) for name in entity.key}
     answer: dict[str, Any] = {"record": (entity.model | None, None)}
-    found = create_model(f"{entity.model.__name__}Answer", **answer)
+    model = create_model(f"{entity.model.__name__}Answer", **answer)
     one = entity.model.__name__
 
     @router.method(
@@ -98,12 +98,12 @@ def _of_one(entity: Entity, prefix: str) -> None:
         return Saved(added=added)
 
     @router.method(
-        f"{prefix}.get", _params(entity, "Get", **key), found,
+        f"{prefix}.get", _params(entity, "Get", **key), model,
         f"One {one}, or null.", scope=entity.reading, writes=False,
     )  # fmt: skip
     async def get(context: Context, params: Any) -> Any:
         record = await context.rooms.records.get(context.caller, entity, _key(entity, params))
-        return found(record=record)
+        return model(record=record)
 
     if entity.deletes:
 
@@ -136,10 +136,10 @@ def _of_many(entity: Entity, prefix: str) -> None:
     )  # fmt: skip
     async def list_(context: Context, params: Any) -> Any:
         where, times = _asked(entity, params)
-        found = await context.rooms.records.page(
+        result = await context.rooms.records.page(
             context.caller, entity, where, times=times, after=params.after, limit=params.limit
         )
-        return JsonAnswer(found.rows, partial(as_json, found))
+        return JsonAnswer(result.rows, partial(as_json, result))
 
     @router.method(
         f"{prefix}.count", _params(entity, "Count", **filters), Counted,
@@ -210,5 +210,5 @@ _AggregateParams = _params(_COSTS, "Aggregate", **_WHOSE)
 )
 async def aggregate(context: Context, params: Any) -> CostTotal:
     where = {"agent_id": params.agent_id, "task_id": params.task_id}
-    found = await context.rooms.records.total(context.caller, where)
-    return CostTotal(amount=found.amount, currency=found.currency)
+    total = await context.rooms.records.total(context.caller, where)
+    return CostTotal(amount=total.amount, currency=total.currency)

@@ -150,8 +150,8 @@ async def revoke_client(context: Context, params: RevokeClientParams) -> KeyedCl
 )
 async def audit(context: Context, params: AuditParams) -> AuditPage:
     outcome = None if params.outcome is None else params.outcome.value
-    wanted = AuditFilter(params.client, params.method, outcome)
-    items, after = await context.rooms.audit.show(wanted, params.after, params.limit)
+    where = AuditFilter(params.client, params.method, outcome)
+    items, after = await context.rooms.audit.show(where, params.after, params.limit)
     return AuditPage(items=items, next=after)
 
 

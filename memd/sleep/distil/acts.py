@@ -218,8 +218,8 @@ def about(text: str) -> str:
     ''
     """
     left = " ".join(_IMPERATIVE.sub("", sentence, count=1) for sentence in sentences(text))
-    found = [word for word in _THING.findall(left) if word.casefold() not in FUNCTION_WORDS]
-    return " ".join(dict.fromkeys(found)) if len(found) > 1 else ""
+    names = [word for word in _THING.findall(left) if word.casefold() not in FUNCTION_WORDS]
+    return " ".join(dict.fromkeys(names)) if len(names) > 1 else ""
 
 
 _THING = re.compile(r"[^\s()\[\]\"'`,;:!?]+(?:://\S+)?(?<![.])")

@@ -108,23 +108,23 @@ class Answered(NamedTuple):
     is_asked: bool = False
 
 
-def answered(user: str, said: Sequence[AgentText]) -> Answered | None:
-    r"""Return what *user* answers of what the agent *said* before, None where it stands by itself.
+def answered(user: str, texts: Sequence[AgentText]) -> Answered | None:
+    r"""Return what *user* answers of the agent's *texts* before, None where it stands by itself.
 
     >>> answered("No on D4", [AgentText(0, "We drop nothing.\n- **D4** the cache is dropped")]).text
     'D4 the cache is dropped'
     """
-    if not said or len(user) > _SHORT_CHARS:
+    if not texts or len(user) > _SHORT_CHARS:
         return None
     marks = _marks(user)
     is_last = not _FINDINGS.search(user)
-    for each in _back(said) if marks else ():
+    for each in _back(texts) if marks else ():
         lines = [line for mark in marks for line in _marked(mark, each.text, is_last=is_last)]
         if lines:
             return Answered(_joined(lines, len(marks)), each.place, is_marked=True)
-    if not marks and (mentioned := _mentioned(user, said)):
+    if not marks and (mentioned := _mentioned(user, texts)):
         return mentioned
-    lately = said[-BEFORE_TEXTS:]
+    lately = texts[-BEFORE_TEXTS:]
     is_asked = "?" in lately[-1].text[-_ASKED_CHARS:]
     is_bare = len(user) <= BARE_CHARS and (approves(user) or is_asked)
     is_bare |= len(user) <= _AGREES_CHARS and is_asked and approves(user)
@@ -134,20 +134,20 @@ def answered(user: str, said: Sequence[AgentText]) -> Answered | None:
     return _alike(user, lately)
 
 
-def _mentioned(user: str, said: Sequence[AgentText]) -> Answered | None:
+def _mentioned(user: str, texts: Sequence[AgentText]) -> Answered | None:
     """Return the line that the number at the end of *user* heads, if it speaks of the same."""
     mark = _MENTIONED.search(user)
-    for each in _back(said) if mark else ():
+    for each in _back(texts) if mark else ():
         for line in _marked(mark[1] if mark else "", each.text, is_last=True):
             if _content(line) & _content(user):
                 return Answered(cut(line, CHARS_MAX), each.place, is_marked=True)
     return None
 
 
-def _back(said: Sequence[AgentText]) -> Iterator[AgentText]:
+def _back(texts: Sequence[AgentText]) -> Iterator[AgentText]:
     """Yield what the agent said, the latest first, as far back as is looked."""
     room = _BACK_CHARS_MAX
-    for each in reversed(said):
+    for each in reversed(texts):
         room -= len(each.text)
         if room < 0:
             return
@@ -165,14 +165,14 @@ def only_picks(user: str) -> bool:
 
 def _marks(user: str) -> list[str]:
     """Return what names a thing in *user*, in order, each once."""
-    found = [match[0] for match in _NAMED.finditer(user)]
-    found += [next(filter(None, match.groups())) for match in _CHOSEN.finditer(user)]
-    found += _NUMBERED.findall(user)
+    names = [match[0] for match in _NAMED.finditer(user)]
+    names += [next(filter(None, match.groups())) for match in _CHOSEN.finditer(user)]
+    names += _NUMBERED.findall(user)
     if _PICKS.match(user):
-        found += _NUMBERS.findall(user)
+        names += _NUMBERS.findall(user)
     if letter := _LETTER.match(user):
-        found.append(letter[1])
-    return list(dict.fromkeys(found))[:_MARKS_MAX]
+        names.append(letter[1])
+    return list(dict.fromkeys(names))[:_MARKS_MAX]
 
 
 def _marked(mark: str, text: str, *, is_last: bool) -> Iterator[str]:
@@ -214,8 +214,8 @@ def _alike(user: str, before: Sequence[AgentText]) -> Answered | None:
     """Return the line that shares most words with *user*, at least two, the latest of equals."""
     mine = _content(user)
     best, most = None, _SHARED_WORDS - 1
-    for said in reversed(before):
-        for line in _FENCED.sub("", said.text).splitlines():
+    for text in reversed(before):
+        for line in _FENCED.sub("", text.text).splitlines():
             if line.rstrip().endswith((":", "}")) or _NARRATES.search(_plain(line)):
                 continue
             if not _is_line(line):
@@ -223,7 +223,7 @@ def _alike(user: str, before: Sequence[AgentText]) -> Answered | None:
             shared = len(mine & _content(line))
             if shared > most:
                 best, most = (
-                    Answered(cut(_plain(line), _LINE_CHARS), said.place),
+                    Answered(cut(_plain(line), _LINE_CHARS), text.place),
                     shared,
                 )
     return best
@@ -234,16 +234,16 @@ def _is_line(line: str) -> bool:
 
 
 def _content(text: str) -> frozenset[str]:
-    found = (word.casefold() for word in _WORD.findall(text))
-    return frozenset(w for w in found if len(w) >= _WORD_CHARS and w not in FUNCTION_WORDS)
+    words = (word.casefold() for word in _WORD.findall(text))
+    return frozenset(w for w in words if len(w) >= _WORD_CHARS and w not in FUNCTION_WORDS)
 
 
-def unquoted(own: Words, said: Sequence[str]) -> Words:
-    """Return *own* without the lines that the agent had *said*, as far as they are long."""
+def unquoted(own: Words, texts: Sequence[str]) -> Words:
+    """Return *own* without the lines that stand in the agent's *texts*, as far as they are long."""
     lines = [line for paragraph in own.paragraphs for line in paragraph.split("\n")]
-    if not said or max(map(len, lines), default=0) < QUOTED_CHARS:
+    if not texts or max(map(len, lines), default=0) < QUOTED_CHARS:
         return own
-    lately = " ".join(said[-_QUOTED_TEXTS:])
+    lately = " ".join(texts[-_QUOTED_TEXTS:])
 
     def is_quoted(line: str) -> bool:
         # "Let's fix this: 4. The lock is taken twice" quotes behind its colon.

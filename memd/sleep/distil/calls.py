@@ -224,9 +224,9 @@ def _patch(given: object) -> str:
             if isinstance(value, list)
             else ""
         )
-    told = _PATCH_TITLE.match(text.lstrip())
-    if told:
-        return told[1]
+    title = _PATCH_TITLE.match(text.lstrip())
+    if title:
+        return title[1]
     if "*** Begin Patch" not in text:
         return ""
     path = _PATCHED.search(text)

@@ -118,44 +118,44 @@ def turns(exchanges: Sequence[Exchange]) -> tuple[OwnExchange, ...]:
     A notification, a summary or what a command made of itself begins nothing new, and
     what the agent did after it answers the message before.
     """
-    found: list[OwnExchange] = []
+    result: list[OwnExchange] = []
     count: Counter[str] = Counter()
     stopped = False
     for exchange in exchanges:
         own = words(exchange.user)
-        last = found[-1] if found else None
+        last = result[-1] if result else None
         if is_interruption(exchange.user):
             stopped = True
-        is_made = last is not None and bool(last.own.command) and not last.exchange.said
+        is_made = last is not None and bool(last.own.command) and not last.exchange.texts
         is_made = is_made and len(exchange.user) > _TEMPLATE_CHARS
         if last and not own.command and (is_made or not (own.paragraphs or own.plan)):
             _join(last.exchange, exchange)
             if is_made:
-                found[-1] = last._replace(template=own)
+                result[-1] = last._replace(template=own)
             continue
         count[exchange.user] += 1
         slot = slot_of(exchange.user, count[exchange.user])
-        whole = replace(exchange, said=list(exchange.said), runs=list(exchange.runs))
-        found.append(OwnExchange(whole, own, slot, stopped))
+        whole = replace(exchange, texts=list(exchange.texts), runs=list(exchange.runs))
+        result.append(OwnExchange(whole, own, slot, stopped))
         stopped = False
-    return tuple(found)
+    return tuple(result)
 
 
 def composed(all_: Sequence[OwnExchange]) -> list[NapCandidate]:
     """Return what of the turns of a session may be remembered, in their order."""
-    found: list[NapCandidate] = []
-    said: list[AgentText] = []
+    candidates: list[NapCandidate] = []
+    texts: list[AgentText] = []
     flat: list[str] = []
     before: OwnExchange | None = None
     for turn, after in zip_longest(all_, all_[1:]):
         fresh = turn._replace(fresh=unquoted(turn.own, flat))
-        found += _memories(fresh, said, _ended(turn, after), _stopped_at(turn, before))
+        candidates += _memories(fresh, texts, _ended(turn, after), _stopped_at(turn, before))
         before = turn
-        found += rules(turn.own.command, turn.template, turn.exchange.place, turn.slot)
-        found += _plan(turn)
-        said += turn.exchange.said
-        flat += [folded(each.text) for each in turn.exchange.said]
-    return found
+        candidates += rules(turn.own.command, turn.template, turn.exchange.place, turn.slot)
+        candidates += _plan(turn)
+        texts += turn.exchange.texts
+        flat += [folded(each.text) for each in turn.exchange.texts]
+    return candidates
 
 
 def _ended(turn: OwnExchange, after: OwnExchange | None) -> str:
@@ -168,12 +168,12 @@ def _ended(turn: OwnExchange, after: OwnExchange | None) -> str:
     return "" if after and corrects(after.exchange.user, ended, following) else ended
 
 
-def corrects(user: str, told: str, own: str) -> bool:
-    """Return whether a message of the *user* quotes what was *told* and does not agree to it.
+def corrects(user: str, statement: str, own: str) -> bool:
+    """Return whether a message of the *user* quotes *statement* and does not agree to it.
 
     *own* are the words of the message that they wrote themselves.
     """
-    flat = folded(told)
+    flat = folded(statement)
     return not approves(own) and any(folded(quote) in flat for quote in _QUOTE.findall(user))
 
 
@@ -184,16 +184,16 @@ def slot_of(text: str, number: int) -> str:
 
 def parts(own: Words, *, stopped: bool = False) -> list[UserPassage]:
     """Return what of a message is worth keeping, in parts of at most PART_CHARS characters."""
-    found: list[UserPassage] = []
+    passages: list[UserPassage] = []
     for paragraph in () if own.is_brief else own.paragraphs:
         for piece in _pieces(paragraph, stopped=stopped):
-            last = found[-1] if found else None
+            last = passages[-1] if passages else None
             if last and len(last.text) + len(piece.text) < PART_CHARS:
                 best = max(last.judged, piece.judged, key=lambda judged: judged.score)
-                found[-1] = UserPassage(f"{last.text}\n{piece.text}", best)
+                passages[-1] = UserPassage(f"{last.text}\n{piece.text}", best)
             else:
-                found.append(piece)
-    return found
+                passages.append(piece)
+    return passages
 
 
 def _pieces(paragraph: str, *, stopped: bool) -> Iterator[UserPassage]:
@@ -201,13 +201,13 @@ def _pieces(paragraph: str, *, stopped: bool) -> Iterator[UserPassage]:
     lines = [(line, act(line, stopped=stopped)) for line in paragraph.split("\n")]
     if max(judged.score for _, judged in lines) < WORTH:
         return
-    told = [
+    keeps = [
         judged.score >= WORTH or (judged.score >= _BESIDE and judged.act not in _LEFT_OUT)
         for _, judged in lines
     ]
     for at, (line, judged) in enumerate(lines):
-        leads = line.endswith(":") and at + 1 < len(lines) and not any(told[at + 1 :])
-        if told[at] and not leads:
+        leads = line.endswith(":") and at + 1 < len(lines) and not any(keeps[at + 1 :])
+        if keeps[at] and not leads:
             yield from (UserPassage(text, judged) for text in _within(line, PART_CHARS))
 
 
@@ -227,7 +227,7 @@ def _within(line: str, room: int) -> Iterator[str]:
         yield text
 
 
-def _told(text: str) -> str:
+def _informative(text: str) -> str:
     """Return *text* without the lines that only ask or thank, whole where nothing is left."""
     lines = text.split("\n")
     left = [line for line in lines if sentence_act(line).act not in _LEFT_OUT]
@@ -245,12 +245,12 @@ def _stopped_at(turn: OwnExchange, before: OwnExchange | None) -> Answered | Non
 
 
 def _memories(
-    turn: OwnExchange, said: Sequence[AgentText], ended: str, stopped_at: Answered | None
+    turn: OwnExchange, texts: Sequence[AgentText], ended: str, stopped_at: Answered | None
 ) -> Iterator[NapCandidate]:
     """Yield the memories of one turn; *ended* is what came of it, "" where nobody can tell."""
     own = turn.fresh
     whole = "\n".join(turn.own.paragraphs)
-    asked = _answered(turn.own, own, said) if whole else None
+    asked = _answered(turn.own, own, texts) if whole else None
     mine = "\n".join(own.paragraphs)
     kept = _parts(turn, own if asked else own.without_lead())
     if not kept and asked and _answers(whole, asked):
@@ -262,7 +262,7 @@ def _memories(
         asked, kept = Answered(pick, turn.exchange.place), [UserPassage("", _PICKED)]
     elif not kept and ended and (judged := act(mine, stopped=turn.stopped)).score >= _BESIDE:
         is_told = kind_of(judged) and not _is_doubted(turn, judged)
-        kept = [UserPassage(cut(_told(mine), PART_CHARS), judged)] if is_told else []
+        kept = [UserPassage(cut(_informative(mine), PART_CHARS), judged)] if is_told else []
     leave = before_leave(asked.text) if asked and not asked.is_marked else None
     if kept and leave is not None and len(leave) < _SAYS_CHARS_MIN:
         asked = None  # what was said beside "shall I go on?" is no answer to it
@@ -280,7 +280,7 @@ def _memories(
         yield _memory(numbered, part, beside, ended if number == len(kept) - 1 else "")
 
 
-def answers_a_fault(said: Sequence[AgentText]) -> bool:
+def answers_a_fault(texts: Sequence[AgentText]) -> bool:
     """Return whether the agent answered as to the report of a fault, and not as to a word of how.
 
     >>> answers_a_fault([AgentText(1, "I see the issue. The lock is taken twice.")])
@@ -288,27 +288,27 @@ def answers_a_fault(said: Sequence[AgentText]) -> bool:
     >>> answers_a_fault([AgentText(1, "You're right, that was the wrong error.")])
     False
     """
-    begun = said[0].text[:_REPLY_CHARS] if said else ""
+    begun = texts[0].text[:_REPLY_CHARS] if texts else ""
     return NAMES_A_FAULT.search(begun) is not None and AGREES.search(begun) is None
 
 
 def _parts(turn: OwnExchange, own: Words) -> list[UserPassage]:
-    found = parts(own, stopped=turn.stopped)
-    return [part for part in found if not _is_doubted(turn, part.judged)]
+    passages = parts(own, stopped=turn.stopped)
+    return [part for part in passages if not _is_doubted(turn, part.judged)]
 
 
 def _is_doubted(turn: OwnExchange, judged: Judged) -> bool:
     """Return whether one sign is all that speaks for it, and the agent took it for a fault."""
     is_weak = judged.act in _DOUBTED and judged.score <= _DOUBTFUL
-    return is_weak and answers_a_fault(turn.exchange.said)
+    return is_weak and answers_a_fault(turn.exchange.texts)
 
 
-def _answered(whole: Words, own: Words, said: Sequence[AgentText]) -> Answered | None:
+def _answered(whole: Words, own: Words, texts: Sequence[AgentText]) -> Answered | None:
     """Return what *whole* answers; a number heads the line that is quoted, if one is.
 
     In a later list it may head another.
     """
-    asked = answered("\n".join(whole.paragraphs), said)
+    asked = answered("\n".join(whole.paragraphs), texts)
     if asked and asked.is_marked and (pick := quoted(whole, own)):
         return asked if speaks_of(pick, asked.text) else asked._replace(text=pick)
     return asked
@@ -352,8 +352,8 @@ def _outcome(turn: OwnExchange, ended: str, score: float) -> NapCandidate:
 def _told_at(exchange: Exchange, ended: str) -> int:
     """Return the place of the text with the end of *ended*; where none has it, the last place."""
     last = folded(sentences(ended)[-1][:QUOTED_CHARS])
-    texts = exchange.said[: -1 - _LATE_TEXTS : -1]
-    return next((said.place for said in texts if last in folded(said.text)), exchange.end)
+    texts = exchange.texts[: -1 - _LATE_TEXTS : -1]
+    return next((text.place for text in texts if last in folded(text.text)), exchange.end)
 
 
 def _plan(turn: OwnExchange) -> Iterator[NapCandidate]:
@@ -387,6 +387,6 @@ def _answers(text: str, asked: Answered) -> bool:
 
 
 def _join(first: Exchange, later: Exchange) -> None:
-    first.said += later.said
+    first.texts += later.texts
     first.runs += later.runs
     first.end = later.end

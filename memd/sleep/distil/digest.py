@@ -102,17 +102,17 @@ def _how_it_stands(ended: str, left: Sequence[str]) -> dict[str, str]:
 
     What both say stands where more of it is told.
     """
-    told = [(sentence, _content(sentence)) for sentence in sentences(ended)]
+    sentence_words = [(sentence, _content(sentence)) for sentence in sentences(ended)]
     titles = [(title, _content(title)) for title in left]
-    kept = [one for one, mine in told if not any(_says(its, mine) for _, its in titles)]
+    kept = [one for one, mine in sentence_words if not any(_says(its, mine) for _, its in titles)]
     names = {one: _content(one) for one in kept}
     also = [one for one, mine in titles if not any(_says(its, mine) for its in names.values())]
     return {"Ended with": " ".join(kept), "Open": "; ".join(also)}
 
 
-def _says(told: frozenset[str], other: frozenset[str]) -> bool:
+def _says(terms: frozenset[str], other: frozenset[str]) -> bool:
     """Return whether the words of one text say what the *other* does."""
-    return bool(other) and len(told & other) >= _SAID_SHARE * len(other)
+    return bool(other) and len(terms & other) >= _SAID_SHARE * len(other)
 
 
 def _content(text: str) -> frozenset[str]:
@@ -230,10 +230,14 @@ def _worked(ran: Sequence[_Done]) -> list[str]:
 
 def _addresses(exchanges: Sequence[Exchange], ran: Sequence[_Done]) -> list[str]:
     """Return the local addresses that were named last."""
-    texts = [text for each in exchanges for text in (each.user, *(said.text for said in each.said))]
+    texts = [
+        text
+        for each in exchanges
+        for text in (each.user, *(agent_text.text for agent_text in each.texts))
+    ]
     texts += [each.command.line for each in ran]
-    found = [address for text in texts for address in _LOCAL.findall(text[-20_000:])]
-    return list(dict.fromkeys(reversed(found)))[:_ADDRESSES_MAX]
+    addresses = [address for text in texts for address in _LOCAL.findall(text[-20_000:])]
+    return list(dict.fromkeys(reversed(addresses)))[:_ADDRESSES_MAX]
 
 
 def _went_wrong(ran: Sequence[_Done]) -> str:

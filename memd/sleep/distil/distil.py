@@ -112,9 +112,9 @@ def _flat(text: str) -> str:
     >>> _flat("The message in plain English."), _flat("Why is it red?")
     ('the message in plain english', '')
     """
-    found = _RIDER_WORD.findall(text.casefold())
+    words = _RIDER_WORD.findall(text.casefold())
     is_none = text.endswith(("?", ":")) or text.startswith(_LISTED)
-    return "" if is_none or len(found) < _RIDER_WORDS else " ".join(found)
+    return "" if is_none or len(words) < _RIDER_WORDS else " ".join(words)
 
 
 STRETCH_TOKENS = 30_000

@@ -90,7 +90,7 @@ _CODE_TALK = re.compile(
 _PLANS = re.compile(r"(?:[A-Z][a-z]+ing|Either|Option)\b(?! (?:is|are|was|has|runs)\b)")
 
 
-class _Told(NamedTuple):
+class _Statement(NamedTuple):
     text: str
     place: int
     score: float
@@ -103,25 +103,27 @@ def environment(exchanges: Sequence[Exchange]) -> list[NapCandidate]:
     At most two memories for each stretch of thirty thousand tokens, ENVIRONMENT_CHARS_MAX
     characters each.
     """
-    found = [*_sentences(exchanges), *commands(exchanges)]
-    return sorted(found, key=lambda each: each.memory.places[0])
+    candidates = [*_sentences(exchanges), *commands(exchanges)]
+    return sorted(candidates, key=lambda each: each.memory.places[0])
 
 
 def _sentences(exchanges: Sequence[Exchange]) -> Iterator[NapCandidate]:
     """Yield the best sentence of each stretch; of one subject only the newest."""
-    newest: dict[str, _Told] = {}
-    for told in _told(exchanges):
-        newest[told.subject] = told
-    best: dict[int, _Told] = {}
+    newest: dict[str, _Statement] = {}
+    for statement in _statements(exchanges):
+        newest[statement.subject] = statement
+    best: dict[int, _Statement] = {}
     stretches = _stretches(exchanges)
-    for told in newest.values():
-        stretch = stretches[told.place]
-        if stretch not in best or told.score > best[stretch].score:
-            best[stretch] = told
-    for told in best.values():
-        slot = f"env:{told.subject}"
-        memory = Distilled(told.text, NapKind.ENVIRONMENT, (told.place,), slot, Origin.ASSISTANT)
-        yield NapCandidate(memory, min(_SCORE_MAX, told.score))
+    for statement in newest.values():
+        stretch = stretches[statement.place]
+        if stretch not in best or statement.score > best[stretch].score:
+            best[stretch] = statement
+    for statement in best.values():
+        slot = f"env:{statement.subject}"
+        memory = Distilled(
+            statement.text, NapKind.ENVIRONMENT, (statement.place,), slot, Origin.ASSISTANT
+        )
+        yield NapCandidate(memory, min(_SCORE_MAX, statement.score))
 
 
 def _stretches(exchanges: Sequence[Exchange]) -> dict[int, int]:
@@ -130,25 +132,27 @@ def _stretches(exchanges: Sequence[Exchange]) -> dict[int, int]:
     stretches: dict[int, int] = {}
     for exchange in exchanges:
         chars += len(exchange.user) + sum(len(run.result or "") for run in exchange.runs)
-        for said in exchange.said:
-            chars += len(said.text)
-            stretches[said.place] = chars // _STRETCH_CHARS
+        for text in exchange.texts:
+            chars += len(text.text)
+            stretches[text.place] = chars // _STRETCH_CHARS
     return stretches
 
 
-def _told(exchanges: Sequence[Exchange]) -> Iterator[_Told]:
+def _statements(exchanges: Sequence[Exchange]) -> Iterator[_Statement]:
     for exchange in exchanges:
         if not exchange.user:
             continue
-        for said in exchange.said:
-            for sentence in sentences(said.text):
+        for agent_text in exchange.texts:
+            for sentence in sentences(agent_text.text):
                 text = sentence.text
                 if not (_LIES.search(text) or _CONCERNS.search(text)):
                     continue
                 names = [(m[0], tells) for one, tells in _PLACES if (m := one.search(text))]
                 score = _score(text, sum(tells for _, tells in names)) if names else 0.0
                 if score >= _SCORE_MIN:
-                    yield _Told(text, said.place, score, names[0][0].strip(" .:,").casefold())
+                    yield _Statement(
+                        text, agent_text.place, score, names[0][0].strip(" .:,").casefold()
+                    )
 
 
 def _score(text: str, tells: float) -> float:
@@ -220,13 +224,13 @@ def commands(exchanges: Sequence[Exchange]) -> Iterator[NapCandidate]:
         for name, line in _typed(exchange.user[:_USER_CHARS])
     }
     ran = _passed(exchanges)
-    told: dict[str, list[str]] = {name: [] for name in _ORDER}
+    names_by: dict[str, list[str]] = {name: [] for name in _ORDER}
     for each in ran:
-        told[_purpose(each.command)].append(each.command.line)
-    if sum(map(len, told.values())) < _COMMANDS_MIN:
-        told = {}
-    told[_BY_HAND] = [line for line, _ in by_hand.values()][-_BY_HAND_MAX:]
-    if text := _named(told):
+        names_by[_purpose(each.command)].append(each.command.line)
+    if sum(map(len, names_by.values())) < _COMMANDS_MIN:
+        names_by = {}
+    names_by[_BY_HAND] = [line for line, _ in by_hand.values()][-_BY_HAND_MAX:]
+    if text := _named(names_by):
         place = max([each.place for each in ran] + [place for _, place in by_hand.values()])
         memory = Distilled(text, NapKind.ENVIRONMENT, (place,), COMMANDS_SLOT, Origin.ASSISTANT)
         yield NapCandidate(memory, _SCORE)
@@ -234,7 +238,7 @@ def commands(exchanges: Sequence[Exchange]) -> Iterator[NapCandidate]:
 
 def _passed(exchanges: Sequence[Exchange]) -> list[_Passed]:
     """Return the commands that passed and are told, each in its shortest form, oftenest first."""
-    found: dict[str, _Passed] = {}
+    passes: dict[str, _Passed] = {}
     written: set[str] = set()
     for run in (run for exchange in exchanges for run in exchange.runs):
         if path := edited(run):
@@ -243,10 +247,10 @@ def _passed(exchanges: Sequence[Exchange]) -> list[_Passed]:
         if called is None or run.result is None or not _is_worth(called) or failed(run):
             continue
         now = Command(shortened(called.line), called.about)
-        known = found.get(now.about, _Passed(now, 0, 0))
+        known = passes.get(now.about, _Passed(now, 0, 0))
         best = now if len(now.line) <= len(known.command.line) else known.command
-        found[now.about] = _Passed(best, known.times + 1, run.place)
-    often = sorted(found.values(), key=lambda each: -each.times)
+        passes[now.about] = _Passed(best, known.times + 1, run.place)
+    often = sorted(passes.values(), key=lambda each: -each.times)
     return [each for each in often if _is_told(each, written)]
 
 
@@ -256,10 +260,10 @@ def _is_told(each: _Passed, written: Container[str]) -> bool:
     return each.times >= _TIMES_MIN or _purpose(each.command) != _OTHER
 
 
-def _named(found: Mapping[str, Sequence[str]]) -> str:
+def _named(names_by: Mapping[str, Sequence[str]]) -> str:
     parts = [_HEAD]
     for name in _ORDER:
-        if lines := found.get(name):
+        if lines := names_by.get(name):
             more = f"{name}: {'; '.join(lines[:_FOR_MAX])}"
             if len("\n".join([*parts, more])) <= COMMANDS_CHARS_MAX:
                 parts.append(more)

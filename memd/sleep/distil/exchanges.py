@@ -53,7 +53,7 @@ class Exchange:
     place: int
     user: str
     before: tuple[AgentText, ...] = ()
-    said: list[AgentText] = field(default_factory=list)
+    texts: list[AgentText] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
     end: int = 0
 
@@ -79,7 +79,7 @@ def exchanges(messages: Sequence[Mapping[str, Any]]) -> tuple[Exchange, ...]:
         current.end = place
         if not by_user and now.text.strip():
             lately.append(AgentText(place, now.text))
-            current.said.append(lately[-1])
+            current.texts.append(lately[-1])
         for call, texts in zip(now.calls, called_with(message), strict=False):
             current.runs.append(Run(place, call.id, call.name, texts))
         for result in now.results:

@@ -75,25 +75,25 @@ def listed(text: str) -> Listed | None:
 
 def findings(exchanges: Sequence[Exchange]) -> list[NapCandidate]:
     """Return what the answers of *exchanges* list, a memory for each answer that does."""
-    found: list[NapCandidate] = []
+    candidates: list[NapCandidate] = []
     command = ""
     for exchange in exchanges:
         own = words(exchange.user)
         made = _of(exchange, own.command or (own.paragraphs or ("",))[0], command)
         command = own.command
         if made is not None:
-            found.append(made)
-    return found
+            candidates.append(made)
+    return candidates
 
 
 def _of(exchange: Exchange, asked: str, command: str) -> NapCandidate | None:
-    for said in reversed(exchange.said):
-        made = listed(said.text)
+    for agent_text in reversed(exchange.texts):
+        made = listed(agent_text.text)
         if made is None:
             continue
-        subject = _subject(said.text) or command or _short(asked)
+        subject = _subject(agent_text.text) or command or _short(asked)
         text = list_line(made, subject)
-        places = (said.place, exchange.place)
+        places = (agent_text.place, exchange.place)
         # A message may say the same as another one, but not with the same list below it.
         mark = hashlib.sha256(f"{exchange.user}:{made.heading}".encode(errors="replace"))
         slot = f"list:{mark.hexdigest()[:12]}"
@@ -144,7 +144,7 @@ def _rank(heading: str) -> int:
 
 def _sections(text: str) -> list[Listed]:
     """Return each heading that is one of _HEADINGS with the titles below it."""
-    found: list[Listed] = []
+    lists: list[Listed] = []
     heading, depth, style = "", 0, ""
     titles: list[str] = []
     fenced = False
@@ -158,7 +158,7 @@ def _sections(text: str) -> list[Listed]:
         marked, level = _heading(line)
         numbered = bool(_NUMBERED.match(marked)) and bool(heading)
         if marked and not numbered and (level <= depth or _rank(marked) >= 0 or not heading):
-            found.append(Listed(heading, tuple(titles)))
+            lists.append(Listed(heading, tuple(titles)))
             heading = plain(marked).rstrip(" :.") if _rank(marked) >= 0 else ""
             depth, style, titles = level, "", []
             continue
@@ -167,8 +167,8 @@ def _sections(text: str) -> list[Listed]:
         style = style or its
         if heading and its and its == style and len(titles) < _TITLES_MAX:
             titles += _title(marked or line)
-    found.append(Listed(heading, tuple(titles)))
-    return [each for each in found if each.heading]
+    lists.append(Listed(heading, tuple(titles)))
+    return [each for each in lists if each.heading]
 
 
 def _heading(line: str) -> tuple[str, int]:

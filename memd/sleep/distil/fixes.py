@@ -96,9 +96,9 @@ def _cured(
         return
     parts = [before.exchange] if before.exchange is exchange else [before.exchange, exchange]
     last = between[-1].place
-    said = [each for part in parts for each in part.said if each.place >= before.run.place]
+    texts = [each for part in parts for each in part.texts if each.place >= before.run.place]
     early, late = (
-        [each.text for each in said if (each.place <= last) is is_early]
+        [each.text for each in texts if (each.place <= last) is is_early]
         for is_early in (True, False)
     )
     if any(_ON_PURPOSE.search(text) for text in (*early, *late[:1])):
@@ -109,7 +109,7 @@ def _cured(
     did = _did(between[:-1])
     if not (why or added or did) or not (files or added or did or before.exchange is not exchange):
         return
-    text = _told(before.command, _Cure(error, why, list(files), did), now)
+    text = _described(before.command, _Cure(error, why, list(files), did), now)
     about, cure = f"{before.command.about}:{error}", added or did
     slot = f"{CURED}{_digits(f'{_anywhere(about)}:{cure}')}" if cure else f"fix:{_digits(about)}"
     memory = Distilled(text, NapKind.FIX, (before.run.place, last), slot, Origin.TOOL)
@@ -140,7 +140,7 @@ def _did(between: Sequence[Run]) -> str:
     return ""
 
 
-def _told(before: Command, cure: _Cure, now: Command) -> str:
+def _described(before: Command, cure: _Cure, now: Command) -> str:
     first = f"{cut(shortened(before.line), _COMMAND_CHARS)} failed: {cure.error}"
     parts = [first if first.endswith((".", "!", "…")) else f"{first}."]
     if cure.why:

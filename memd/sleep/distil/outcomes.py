@@ -47,13 +47,13 @@ def outcome(exchange: Exchange, following: str = "") -> str:
     if trust <= 0:
         return ""
     asked = _words(exchange.user[:_REQUEST_CHARS])
-    for said in exchange.said[: -1 - _TEXTS_BACK : -1]:
-        if len(said.text) > _REPORT_CHARS and listed(said.text):
+    for text in exchange.texts[: -1 - _TEXTS_BACK : -1]:
+        if len(text.text) > _REPORT_CHARS and listed(text.text):
             return ""  # a report, of which its list is told
-        lines = list(rated(said.text, asked))
-        told = best(lines, _TOLD_AT / trust, 1 if trust < 1 else 2, OUTCOME_CHARS_MAX)
-        if told:
-            return told
+        lines = list(rated(text.text, asked))
+        line = best(lines, _TOLD_AT / trust, 1 if trust < 1 else 2, OUTCOME_CHARS_MAX)
+        if line:
+            return line
     return ""
 
 
@@ -65,7 +65,7 @@ def cause(exchange: Exchange) -> str:
     user = exchange.user[:_REQUEST_CHARS]
     if not (phrases.TROUBLE.search(user) or any(failed(run) for run in exchange.runs)):
         return ""
-    return reason([said.text for said in exchange.said], user)
+    return reason([text.text for text in exchange.texts], user)
 
 
 def reason(texts: Iterable[str], trouble: str) -> str:
@@ -89,9 +89,9 @@ def conclusion(exchange: Exchange, following: str = "") -> str:
     mine, its = _words(why), _words(what)
     if why and len(mine & its) > _SAME * len(mine):
         why = ""
-    told = f"{why} {what}".strip()
-    error = pasted_error(exchange.user) if told else ""
-    return f"{error}\n{told}" if error else told
+    line = f"{why} {what}".strip()
+    error = pasted_error(exchange.user) if line else ""
+    return f"{error}\n{line}" if error else line
 
 
 def pasted_error(user: str) -> str:

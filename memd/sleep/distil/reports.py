@@ -71,24 +71,24 @@ class TextSection(NamedTuple):
 
 def reports(exchanges: Sequence[Exchange]) -> list[NapCandidate]:
     """Return what the plans, the pages and the last long answer of each exchange say."""
-    found: list[NapCandidate] = []
+    candidates: list[NapCandidate] = []
     for exchange, after in zip_longest(exchanges, exchanges[1:]):
         if words(exchange.user).plan:
-            found += _memories(exchange.user, NapKind.DECISION, exchange.place, "plan", "Plan")
+            candidates += _memories(exchange.user, NapKind.DECISION, exchange.place, "plan", "Plan")
         for run in exchange.runs:
             if plan := approved(run):
-                found += _memories(plan, NapKind.DECISION, run.place, "plan", "Plan approved")
+                candidates += _memories(plan, NapKind.DECISION, run.place, "plan", "Plan approved")
             elif page := written(run):
-                found += _memories(page, NapKind.OUTCOME, run.place, f"page:{edited(run)}", "")
+                candidates += _memories(page, NapKind.OUTCOME, run.place, f"page:{edited(run)}", "")
         if after is None or len(exchange.runs) >= _RUNS_MIN:
-            found += _answer(exchange, after.user if after else "")
-    return list(_told_apart(found))
+            candidates += _answer(exchange, after.user if after else "")
+    return list(_distinct(candidates))
 
 
-def _told_apart(found: Sequence[NapCandidate]) -> Iterator[NapCandidate]:
-    """Yield *found*, each with a slot of its own: a heading may stand in a text more than once."""
+def _distinct(candidates: Sequence[NapCandidate]) -> Iterator[NapCandidate]:
+    """Yield *candidates*, each with a slot of its own: a heading may come twice."""
     count: Counter[str] = Counter()
-    for each in found:
+    for each in candidates:
         slot = each.memory.slot
         count[slot] += 1
         if count[slot] > 1:
@@ -101,11 +101,11 @@ def _answer(exchange: Exchange, following: str) -> Iterator[NapCandidate]:
     if trusted(following) <= 0:
         return
     own = "\n".join(words(following).paragraphs)
-    for said in exchange.said[: -1 - _TEXTS_BACK : -1]:
-        if len(said.text) >= ANSWER_CHARS_MIN:
+    for text in exchange.texts[: -1 - _TEXTS_BACK : -1]:
+        if len(text.text) >= ANSWER_CHARS_MIN:
             slot = hashlib.sha256(exchange.user.encode(errors="replace")).hexdigest()[:12]
-            told = _memories(said.text, NapKind.OUTCOME, said.place, f"report:{slot}", "")
-            yield from (each for each in told if not corrects(following, each.memory.text, own))
+            memories = _memories(text.text, NapKind.OUTCOME, text.place, f"report:{slot}", "")
+            yield from (each for each in memories if not corrects(following, each.memory.text, own))
             return
 
 
@@ -137,20 +137,20 @@ def _memories(
     text: str, kind: NapKind, place: int, slot: str, label: str
 ) -> Iterator[NapCandidate]:
     """Yield a memory for each of the best sections of *text*, in their order, under its *label*."""
-    title, found = sections(text)
-    told = [each for each in map(_told, found) if len(each[2]) >= _SAID_CHARS_MIN]
-    if len(told) < _SECTIONS_MIN:
+    title, scored = sections(text)
+    parts = [each for each in map(_rating, scored) if len(each[2]) >= _SAID_CHARS_MIN]
+    if len(parts) < _SECTIONS_MIN:
         return
     most = min(_SECTIONS_MAX, 1 + len(text) // _CHARS_A_SECTION)
-    ranked = sorted(range(len(told)), key=lambda at: (-told[at][0], at))[:most]
+    ranked = sorted(range(len(parts)), key=lambda at: (-parts[at][0], at))[:most]
     for at in sorted(ranked):
         called = title if at == min(ranked) else _subject(title)
         above = ": ".join(filter(None, (label, called)))
-        _, heading, said = told[at]
+        _, heading, summary = parts[at]
         head = " \u2013 ".join(filter(None, (above, heading)))
         score = _PAGE_SCORE if slot.startswith("page:") else _SCORES[kind]
         memory = Distilled(
-            f"{head}: {said}" if head else said,
+            f"{head}: {summary}" if head else summary,
             kind,
             (place,),
             f"{slot}:{heading or at}",
@@ -169,19 +169,19 @@ def _subject(title: str) -> str:
     return subject if len(subject.split()) >= _SUBJECT_WORDS else title
 
 
-def _told(section: TextSection) -> tuple[float, str, str]:
+def _rating(section: TextSection) -> tuple[float, str, str]:
     """Return how much a section says, its heading, and its best sentences."""
     if _NOTHING_SAID.search(section.heading):
         return 0.0, section.heading, ""
     starts = {_ITEM.sub("", line)[:_LEAD_CHARS] for line in section.body.splitlines()}
     lines = [
-        (score + _LEADS * (said.source[:_LEAD_CHARS] in starts), said)
-        for score, said in rated(section.body)
+        (score + _LEADS * (sentence.source[:_LEAD_CHARS] in starts), sentence)
+        for score, sentence in rated(section.body)
     ]
-    told = _LINES.sub("", best(lines, _LEAST, _SENTENCES_MAX, SECTION_CHARS_MAX))
+    text = _LINES.sub("", best(lines, _LEAST, _SENTENCES_MAX, SECTION_CHARS_MAX))
     scores = sorted((score for score, _ in lines), reverse=True)[:_SENTENCES_MAX]
     gist = _GIST_SCORE * bool(_GIST.search(section.heading))
-    return sum(scores) + gist, section.heading, told
+    return sum(scores) + gist, section.heading, text
 
 
 def sections(text: str) -> tuple[str, list[TextSection]]:
@@ -193,7 +193,7 @@ def sections(text: str) -> tuple[str, list[TextSection]]:
     """
     title, heading = "", ""
     body: list[str] = []
-    found: list[TextSection] = []
+    result: list[TextSection] = []
     fenced = False
     for raw in text.splitlines():
         line = raw.strip()
@@ -204,10 +204,10 @@ def sections(text: str) -> tuple[str, list[TextSection]]:
             continue
         if line.startswith("# ") and not title:
             title, named = _PLAN.sub("", named), ""
-        found.append(TextSection(heading, "\n".join(body).strip()))
+        result.append(TextSection(heading, "\n".join(body).strip()))
         heading, body = named, []
-    found.append(TextSection(heading, "\n".join(body).strip()))
-    return title, [each for each in found if each.body]
+    result.append(TextSection(heading, "\n".join(body).strip()))
+    return title, [each for each in result if each.body]
 
 
 def _heading(line: str) -> str:

@@ -33,8 +33,8 @@ _POINT = re.compile(r"\s*(?:[-*+]|\d{1,2}[.)])\s+")
 
 def rules(command: str, template: Words, place: int, slot: str) -> Iterator[NapCandidate]:
     """Yield the rules in what *command* expands to, the *template* of the message at *place*."""
-    told = {"rules": " ".join(_standing(template)), "list": _heeded(command, template)}
-    for name, text in told.items():
+    texts = {"rules": " ".join(_standing(template)), "list": _heeded(command, template)}
+    for name, text in texts.items():
         if text:
             short = cut(text, RULES_CHARS_MAX)
             memory = Distilled(

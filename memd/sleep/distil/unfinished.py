@@ -57,9 +57,9 @@ def unfinished(exchanges: Sequence[Exchange]) -> list[str]:
     steps = _steps([run for exchange in exchanges for run in exchange.runs])
     if steps:
         return [cut(step, _OPEN_CHARS) for step in steps[:OPEN_MAX]]
-    real = [each for each in exchanges if each.said or is_interruption(each.user)]
+    real = [each for each in exchanges if each.texts or is_interruption(each.user)]
     stopped = bool(real) and is_interruption(real[-1].user)
-    answered = [each for each in real if each.said and each.user]
+    answered = [each for each in real if each.texts and each.user]
     left = _listed(answered[-1:]) or _still(answered[-1:]) or _listed(answered) or _still(answered)
     return [*["the user stopped the agent"] * stopped, *left][:OPEN_MAX]
 
@@ -67,8 +67,8 @@ def unfinished(exchanges: Sequence[Exchange]) -> list[str]:
 def _listed(answered: Sequence[Exchange]) -> list[str]:
     """Return the titles of the list in which an answer ended last, without those taken up."""
     for at in range(len(answered) - 1, max(-1, len(answered) - 1 - _STALE), -1):
-        for said in reversed(answered[at].said[-_LATEST:]):
-            made = listed(said.text)
+        for text in reversed(answered[at].texts[-_LATEST:]):
+            made = listed(text.text)
             if made is not None and not _DONE.search(made.heading):
                 return [cut(title, _OPEN_CHARS) for title in _left(made.titles, answered[at + 1 :])]
     return []
@@ -79,7 +79,7 @@ def _still(answered: Sequence[Exchange]) -> list[str]:
     lines = [
         line.text
         for exchange in answered[: -1 - _LATEST : -1]
-        for line in sentences(exchange.said[-1].text)
+        for line in sentences(exchange.texts[-1].text)
     ]
     open_ones = (text for text in lines if _STILL.search(text) and not _is_none(text))
     return [cut(text, 2 * _OPEN_CHARS) for text in open_ones][:2]

@@ -46,25 +46,25 @@ class TurnCheck:
         """
         if not places or any(place not in self._turns for place in places):
             return False
-        said = "\n".join(self._turns[place] for place in dict.fromkeys(places)).casefold()
-        if any(thing.casefold() not in said for thing in _things(text)):
+        source = "\n".join(self._turns[place] for place in dict.fromkeys(places)).casefold()
+        if any(thing.casefold() not in source for thing in _things(text)):
             return False
-        if _NEGATION.search(text) and not _NEGATION.search(said):
+        if _NEGATION.search(text) and not _NEGATION.search(source):
             return False
         words = [word for word in map(str.casefold, _WORD.findall(text)) if _means(word)]
         if not words:
             return False
-        stems = {_stem(word) for word in _WORD.findall(said)}
+        stems = {_stem(word) for word in _WORD.findall(source)}
         return sum(_stem(word) in stems for word in words) >= WORDS_HELD * len(words)
 
 
 def _things(text: str) -> set[str]:
     """Return what of *text* must stand in its source as it is."""
-    found = {thing.removesuffix(_CALL) for thing in things(text)}
-    found.update(_NUMBER.findall(text))
+    names = {thing.removesuffix(_CALL) for thing in things(text)}
+    names.update(_NUMBER.findall(text))
     for pattern in (_NAME, _CAPITALS):
-        found.update(pattern.findall(text))
-    return found
+        names.update(pattern.findall(text))
+    return names
 
 
 def _means(word: str) -> bool:

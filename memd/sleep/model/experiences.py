@@ -78,14 +78,14 @@ class Experiences:
 
     async def _compressed(self, row: MemberRow) -> str | None:
         """Return the second tier of *row* as it is stored: JSON with its five fields."""
-        told = parts_of(row.own)
+        parts = parts_of(row.own)
         config = self.config
         model = Model(self.provider, self.model, config.temperature, config.max_tokens)
-        prompt = wrapped(_TAG, "\n\n".join(told)[:_SENT_CHARS_MAX])
+        prompt = wrapped(_TAG, "\n\n".join(parts)[:_SENT_CHARS_MAX])
         reply = await ask(model, prompt, system=_SYSTEM)
         if reply is None:
             return None
-        ratio = ratio_of(reply, told)
+        ratio = ratio_of(reply, parts)
         try:
             taught = Taught.model_validate_json(unfenced(reply), strict=False)
         except (ValidationError, ValueError, RecursionError):
@@ -127,22 +127,22 @@ def parts_of(content: str) -> list[str]:
     ['just a text']
     """
     try:
-        told = json.loads(content)
+        fields = json.loads(content)
     except (ValueError, RecursionError):
         return [content]
-    if not isinstance(told, dict) or not isinstance(told.get("prompt"), str):
+    if not isinstance(fields, dict) or not isinstance(fields.get("prompt"), str):
         return [content]
-    trace = told.get("reasoning_trace")
-    parts = [told["prompt"], told.get("output"), told.get("verification_feedback")]
+    trace = fields.get("reasoning_trace")
+    parts = [fields["prompt"], fields.get("output"), fields.get("verification_feedback")]
     parts += trace if isinstance(trace, list) else []
     return [part for part in parts if isinstance(part, str) and part.strip()] or [content]
 
 
-def ratio_of(reply: str, told: list[str]) -> float:
-    """Return the length of the *reply* by that of what was *told*, from 0.01 to 1.
+def ratio_of(reply: str, parts: list[str]) -> float:
+    """Return the length of the *reply* by that of *parts*, from 0.01 to 1.
 
     >>> ratio_of("x" * 10, ["y" * 30, "z" * 10]), ratio_of("x" * 10, ["y"])
     (0.25, 1.0)
     """
-    share = len(reply) / max(1, sum(map(len, told)))
+    share = len(reply) / max(1, sum(map(len, parts)))
     return round(min(max(share, _RATIO_MIN), _RATIO_MAX), 4)

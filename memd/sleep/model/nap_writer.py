@@ -103,27 +103,27 @@ class NapWriter:
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
 
-    async def write(self, found: Sifted, agent_id: str) -> Sifted:
-        """Return *found* with what the model wrote; as it is where nothing of that holds."""
+    async def write(self, draft: Sifted, agent_id: str) -> Sifted:
+        """Return *draft* with what the model wrote; as it is where nothing of that holds."""
         if not self._model.serves(Purpose.NAP):
-            return found
+            return draft
         read: set[int] = set()
         facts: list[Distilled] = []
         lines: dict[str, WrittenLine] = {}
-        for window in windows(found.heard):
+        for window in windows(draft.heard):
             try:
                 answer = await self._model.answer(_request(window, agent_id), WrittenNap)
             except ProviderError as error:
                 log.warning("a nap goes on by rule", kind=error.kind, read=len(read))
                 break
-            held = checked(answer, found.heard, window)
+            held = checked(answer, draft.heard, window)
             if held.facts:
                 read.update(window.places)
             facts += held.facts
             for line in held.digest:
                 if line.label != "Asked first" or line.label not in lines:
                     lines[line.label] = line
-        return merged(found, facts, read, digest_of(lines, found.heard))
+        return merged(draft, facts, read, digest_of(lines, draft.heard))
 
 
 def windows(messages: Sequence[Message]) -> list[NapWindow]:
@@ -236,14 +236,14 @@ def _text(shown: dict[str, str]) -> str:
 
 
 def merged(
-    found: Sifted, facts: Sequence[Distilled], read: set[int], digest: Distilled | None
+    draft: Sifted, facts: Sequence[Distilled], read: set[int], digest: Distilled | None
 ) -> Sifted:
-    """Return *found* with *facts* for what was found by rule in the turns that were *read*."""
-    by_rule = [each for each in found.distilled if not _replaced(each, read, digest)]
+    """Return *draft* with *facts* in place of what rules make of the turns *read*."""
+    by_rule = [each for each in draft.distilled if not _replaced(each, read, digest)]
     memories = tuple(_in_order([*by_rule, *facts, *([digest] if digest else [])]))
-    if memories == found.distilled:
-        return found
-    return replace(found, distilled=memories, learns=found.learns or bool(facts or digest))
+    if memories == draft.distilled:
+        return draft
+    return replace(draft, distilled=memories, learns=draft.learns or bool(facts or digest))
 
 
 def _replaced(memory: Distilled, read: set[int], digest: Distilled | None) -> bool:

@@ -84,14 +84,14 @@ class ModelRelations:
         except ProviderError as error:
             log.debug("relations are read by rule", kind=error.kind)
             return {}
-        found: dict[int, list[ExtractedStatement]] = {}
+        statements: dict[int, list[ExtractedStatement]] = {}
         for triple in answer.statements:
             if 0 <= triple.text < len(numbers):
                 key = numbers[triple.text]
                 statement = checked(triple, shown[key])
                 if statement is not None:
-                    found.setdefault(key, []).append(statement)
-        return {key: tuple(each) for key, each in found.items()}
+                    statements.setdefault(key, []).append(statement)
+        return {key: tuple(each) for key, each in statements.items()}
 
 
 def checked(triple: ReadTriple, text: str) -> ExtractedStatement | None:
@@ -121,5 +121,5 @@ def _place(name: str, text: str) -> tuple[int, int] | None:
     name = name.strip()
     if not name:
         return None
-    found = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE)
-    return None if found is None else found.span()
+    match = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE)
+    return None if match is None else match.span()

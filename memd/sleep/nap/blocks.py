@@ -69,8 +69,8 @@ def turn(message: object) -> TranscriptTurn:
     role, content = _word(message.get("role")), message.get("content")
     calls = tuple(_openai_calls(message.get("tool_calls")))
     if role == TOOL_ROLE:
-        said = Result(_word(message.get("tool_call_id")), _name(message), text_of(content))
-        return TranscriptTurn(role, "", calls, (said,))
+        result = Result(_word(message.get("tool_call_id")), _name(message), text_of(content))
+        return TranscriptTurn(role, "", calls, (result,))
     blocks = _blocks(content)
     if blocks is None:
         return TranscriptTurn(role, text_of(content), calls, ())
@@ -146,18 +146,18 @@ def paired(turns: Sequence[TranscriptTurn]) -> Pairs:
     latest: dict[str, tuple[int, str]] = {}
     waiting: dict[int, OrderedDict[str, str]] = {}
     recent = -1
-    for place, said in enumerate(turns):
-        for number, result in enumerate(said.results):
+    for place, one in enumerate(turns):
+        for number, result in enumerate(one.results):
             at, name = latest.get(result.id, (-1, "")) if result.id else (recent, "")
             taken = _taken(waiting.get(at), result.id)
             pairs.names[place, number] = result.name or name or taken or TOOL_NAME
             if at >= 0:
                 pairs.starts[place] = min(pairs.starts[place], at)
-        if said.calls:
-            waiting[place] = _by_id(said.calls)
-            latest |= {call.id: (place, call.name) for call in said.calls if call.id}
+        if one.calls:
+            waiting[place] = _by_id(one.calls)
+            latest |= {call.id: (place, call.name) for call in one.calls if call.id}
             recent = place
-        elif not said.results:
+        elif not one.results:
             recent = -1
     for place, calls in waiting.items():
         if calls:

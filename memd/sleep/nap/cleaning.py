@@ -21,9 +21,9 @@ def clean(message: Message) -> Message:
     >>> clean({"role": "user", "content": "ghp_0123456789abcdefghijABCDEFGHIJ012345"})
     {'role': 'user', 'content': '[secret:github-token#1]'}
     """
-    found = _cleaned(message, _DEPTH_MAX)
-    assert isinstance(found, dict)
-    return found
+    cleaned = _cleaned(message, _DEPTH_MAX)
+    assert isinstance(cleaned, dict)
+    return cleaned
 
 
 def _cleaned(value: Any, depth: int) -> Any:

@@ -107,13 +107,13 @@ class MemoryConsolidator:
         """
         return tuple(fact for fact in rules.facts(messages) if not _is_mention(fact))
 
-    def _summed_up(self, messages: Sequence[Any], found: Sequence[Fact], start: int) -> list[str]:
+    def _summed_up(self, messages: Sequence[Any], facts: Sequence[Fact], start: int) -> list[str]:
         """Return the texts of the bullets: the facts that fit, then what else was mentioned."""
         room = self._chars(SUMMARY_SHARE) - len(HEADER) - len("\n\n")
         if self.mention_share <= 0:
-            return newest([fact.text for fact in found], room)
+            return newest([fact.text for fact in facts], room)
         share = min(room, self._chars(self.mention_share))
-        kept = newest([fact.text for fact in found if not _is_mention(fact)], room - share)
+        kept = newest([fact.text for fact in facts if not _is_mention(fact)], room - share)
         texts = [f"{all_text(message)}\n{call_texts(message)}" for message in messages]
         known = "\n".join((*kept, *texts[start:]))
         more = mentioned(texts[:start], known, share - len("\n- "))
@@ -255,12 +255,12 @@ def things(text: str) -> Counter[str]:
     >>> sorted(things("ValueError in src/app.py:4711, see parse(x) and so on."))
     ['4711', 'ValueError', 'parse()', 'src/app.py']
     """
-    found: Counter[str] = Counter()
+    names: Counter[str] = Counter()
     for word, count in Counter(_WORD.findall(unnumbered(text))).items():
         thing = _thing(word)
         if thing:
-            found[thing] += count
-    return found
+            names[thing] += count
+    return names
 
 
 def unnumbered(text: str) -> str:

@@ -68,8 +68,8 @@ def of_lesson(
     kind = route(lesson.text, by_owner=False)
     if kind is not MemoryCategory.SEMANTIC:
         kind = MemoryCategory.PROCEDURAL
-    said = {"tags": (NAP_TAG, LESSON_TAG), "category": kind}
-    request = _request(lesson, messages, session_id).model_copy(update=said)
+    fields = {"tags": (NAP_TAG, LESSON_TAG), "category": kind}
+    request = _request(lesson, messages, session_id).model_copy(update=fields)
     made = draft(request)
     items = tuple(replace(each, preference=None) for each in made.items)
     return Drafted(request, replace(made, items=items), (lesson.index,))

@@ -19,18 +19,18 @@ from memd.view.echo import fenced_texts, spoken, unlabelled
 _OWN_TOOL = re.compile(r"(?:mcp_{1,2})?(?:plugin_memd_)?memd(?:[_.:/-].*)?", re.IGNORECASE)
 
 
-def without_echoes(messages: Sequence[Message], told: Sequence[str] = ()) -> list[Message]:
+def without_echoes(messages: Sequence[Message], texts: Sequence[str] = ()) -> list[Message]:
     """Return *messages* without what memd said: as many, in their places, some of them blank.
 
-    An assistant's sentence that only says again what memd had shown in them, or had *told*
-    in their session, is memd's as well.
+    An assistant's sentence that only says again what memd had shown in them, or one of the *texts*
+    that it gave their session, is memd's as well.
 
     >>> without_echoes([{"role": "tool", "name": "memd_search", "content": "8443"}])
     [{'role': 'tool', 'name': 'memd_search', 'content': ''}]
     """
     turns = [turn(message) for message in messages]
     names = paired(turns).names
-    known = KnownWords([*told, *_shown_in(turns, names)])
+    known = KnownWords([*texts, *_shown_in(turns, names)])
     heard = [_heard(message, place, names) for place, message in enumerate(messages)]
     return [_own_words(message, known) for message in heard] if known else heard
 
@@ -42,10 +42,10 @@ def _shown_in(
     for place, each in enumerate(turns):
         yield from fenced_texts(each.text)
         for number, result in enumerate(each.results):
-            found = fenced_texts(result.text)
-            if not found and _is_own(names.get((place, number)) or result.name):
-                found = [line for part in result.text.splitlines() if (line := unlabelled(part))]
-            yield from found
+            texts = fenced_texts(result.text)
+            if not texts and _is_own(names.get((place, number)) or result.name):
+                texts = [line for part in result.text.splitlines() if (line := unlabelled(part))]
+            yield from texts
 
 
 def _own_words(message: Message, known: KnownWords) -> Message:

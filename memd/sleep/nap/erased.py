@@ -34,11 +34,11 @@ def erased(marks: Sequence[tuple[bytes, int] | None], history: History) -> froze
     known = [place for place in places if place is not None]
     if not gone or (not known and len(gone) < history.heard):
         return frozenset()  # nothing is missing, or nothing tells where this list begins
-    found: set[int] = set()
+    numbers: set[int] = set()
     for before, run, after in _runs(marks, places, history.heard):
         room = bisect_left(gone, after) - bisect_right(gone, before)
-        found.update(run[: max(0, room)])
-    return frozenset(found)
+        numbers.update(run[: max(0, room)])
+    return frozenset(numbers)
 
 
 def _runs(

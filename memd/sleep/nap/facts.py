@@ -61,8 +61,8 @@ def facts(messages: Sequence[object]) -> tuple[Fact, ...]:
 def facts_of(turns: Sequence[TranscriptTurn], pairs: Pairs, end: int) -> tuple[Fact, ...]:
     """Return the facts of the first *end* of *turns*; *pairs* are those of all of them."""
     first: dict[str, Fact] = {}
-    for index, said in enumerate(turns[:end]):
-        for fact in _of_turn(said, index, pairs):
+    for index, one in enumerate(turns[:end]):
+        for fact in _of_turn(one, index, pairs):
             first.setdefault(fact.text, fact)
     return tuple(first.values())
 
@@ -92,36 +92,36 @@ def from_summary(text: str) -> list[str] | None:
     body = text[len(HEADER) :].lstrip("\r\n")
     if not body.startswith(_MARK):
         return None
-    found = (_MARKED.sub("", part) for part in body[len(_MARK) :].split(f"\n{_MARK}"))
-    return [part for part in found if part.strip() and part != NO_FACTS]
+    parts = (_MARKED.sub("", part) for part in body[len(_MARK) :].split(f"\n{_MARK}"))
+    return [part for part in parts if part.strip() and part != NO_FACTS]
 
 
-def _of_turn(said: TranscriptTurn, index: int, pairs: Pairs) -> Iterator[Fact]:
-    for number, result in enumerate(said.results):
+def _of_turn(one: TranscriptTurn, index: int, pairs: Pairs) -> Iterator[Fact]:
+    for number, result in enumerate(one.results):
         # Cut first, then stripped: a text that begins with much space may leave nothing.
         text = result.text[:TOOL_TEXT_CHARS].strip()
         if text:
             name = pairs.names[index, number]
             yield Fact(f"[{name}] {text}", TOOL_ROLE, name, index)
-    earlier = from_summary(said.text) if said.role == "user" else None
+    earlier = from_summary(one.text) if one.role == "user" else None
     if earlier is not None:
         yield from (Fact(text, SUMMARY_ROLE, None, index) for text in earlier)
     else:
-        yield from (Fact(text, said.role, None, index) for text in _spoken(said))
+        yield from (Fact(text, one.role, None, index) for text in _spoken(one))
     for name in pairs.unanswered.get(index, ()):
-        yield Fact(f"called {name}", said.role, name, index)
+        yield Fact(f"called {name}", one.role, name, index)
 
 
-def _spoken(said: TranscriptTurn) -> Iterator[str]:
+def _spoken(one: TranscriptTurn) -> Iterator[str]:
     """Yield the lines with a keyword, verbatim, and a short message of the user as it is."""
-    text = said.text
-    if said.role == "user" and text.startswith(HEADER):
+    text = one.text
+    if one.role == "user" and text.startswith(HEADER):
         text = text[len(HEADER) :]
     if _announces(text):
         for line in text.splitlines():
             if _announces(line):
                 yield line.strip()
-    if said.role == "user" and len(text) < SHORT_MESSAGE_CHARS and text.strip():
+    if one.role == "user" and len(text) < SHORT_MESSAGE_CHARS and text.strip():
         yield text
 
 

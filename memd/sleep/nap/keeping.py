@@ -103,12 +103,12 @@ class Keeping:
     level: MemoryLevel
     heard: NapMessages
     ready: Prepared
-    wanted: NapRequest
+    request: NapRequest
 
     def keep(self, conn: Writing, caller: Caller, now_us: int) -> NapOutcome:
         agent_key = names.agent(conn, caller.agent_id, now_us)
         asked = {
-            "reason": self.wanted.reason,
+            "reason": self.request.reason,
             "session_id": self.heard.session_id,
             "messages": len(self.heard.messages),
         }
@@ -131,10 +131,10 @@ class Keeping:
         if session_key is None:
             sources.drop_unused(conn, list(kept_as.values()))
         self._finish(conn, run_key, kept.stored, now_us)
-        if self.wanted.swaps and session_key is not None and self.ready.detail.messages_removed:
+        if self.request.swaps and session_key is not None and self.ready.detail.messages_removed:
             injections.empty(conn, session_key, now_us, announced=True)
-        if self.wanted.seen is not None:
-            self.wanted.seen(conn, now_us)
+        if self.request.seen is not None:
+            self.request.seen(conn, now_us)
         return kept
 
     def _store(self, place: NapTarget, kept_as: Mapping[int, int]) -> NapOutcome:
@@ -212,13 +212,13 @@ class Keeping:
         if self.heard.rows:
             return {}
         known = {} if session_key is None else sessions.known_messages(conn, session_key)
-        wanted = set(range(len(self.ready.kept)))
+        places = set(range(len(self.ready.kept)))
         if session_key is None:
-            wanted = {at for each in self.ready.drafted for at in each.places}
+            places = {at for each in self.ready.drafted for at in each.places}
         kept_as: dict[int, int] = {}
         new: list[sessions.NewMessage] = []
         for place, message in enumerate(self.ready.kept):
-            if message is None or place not in wanted:
+            if message is None or place not in places:
                 continue
             there = known.get((message.sha256, message.nth))
             if there is not None:
@@ -243,8 +243,8 @@ class Keeping:
             "detail": self.ready.detail.model_dump(),
         }
         runs.finish(conn, run_key, RunState.DONE, report, now_us)
-        said = json.dumps(report, sort_keys=True).encode()
-        changes.touch(conn, self.run_id.encode(), hashlib.sha256(said).digest())
+        payload = json.dumps(report, sort_keys=True).encode()
+        changes.touch(conn, self.run_id.encode(), hashlib.sha256(payload).digest())
 
 
 def _timely(request: IngestRequest, now_us: int) -> IngestRequest:
@@ -272,8 +272,8 @@ def move_to_archive(place: NapTarget, ids: Ids, texts: Sequence[str]) -> int:
     """
     if place.session_key is None or not texts:
         return 0
-    found = turns.of_assistants(place.conn, place.session_key, TURNS_MAX)
-    keys = repeating(found, texts)
+    rows = turns.of_assistants(place.conn, place.session_key, TURNS_MAX)
+    keys = repeating(rows, texts)
     if keys:
         before = runs.images(place.conn, keys)
         # Not as by an owner's word: what was made of a turn, this nap's memory too, stays.
@@ -282,18 +282,18 @@ def move_to_archive(place: NapTarget, ids: Ids, texts: Sequence[str]) -> int:
     return len(keys)
 
 
-def repeating(found: Iterable[tuple[int, str]], texts: Sequence[str]) -> list[int]:
-    """Return the keys of those *found*, by key and text, of which the *texts* say all.
+def repeating(rows: Iterable[tuple[int, str]], texts: Sequence[str]) -> list[int]:
+    """Return the keys of those *rows*, by key and text, of which the *texts* say all.
 
     >>> repeating([(1, "Let me see. The port of the stage is 8443."), (2, "It is 8443 and 9000.")],
     ...           ["Outcome: The port of the stage is 8443."])
     [1]
     """
-    told = KnownWords(texts)
+    known_words = KnownWords(texts)
     room = _SPARE * sum(map(len, texts))
-    return [key for key, text in found if len(text) <= room and _is_told(text, told)]
+    return [key for key, text in rows if len(text) <= room and _is_told(text, known_words)]
 
 
-def _is_told(text: str, told: KnownWords) -> bool:
+def _is_told(text: str, known_words: KnownWords) -> bool:
     says = [each.text for each in sentences(text) if not NARRATION.match(each.text)]
-    return bool(says) and all(told.says(each) for each in says)
+    return bool(says) and all(known_words.says(each) for each in says)

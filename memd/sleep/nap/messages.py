@@ -30,19 +30,19 @@ class KeptMessage(NamedTuple):
 def kept_messages(messages: Sequence[Message]) -> tuple[KeptMessage | None, ...]:
     """Return what is kept of each message, None for one that says nothing."""
     seen: Counter[bytes] = Counter()
-    found: list[KeptMessage | None] = []
+    result: list[KeptMessage | None] = []
     for message in messages:
         text = kept_text(message)
         if not text.strip():
-            found.append(None)
+            result.append(None)
             continue
         raw = text.encode()
         sha256 = hashlib.sha256(raw).digest()
         role = role_of(message)
         said_at = moment_of(message)
-        found.append(KeptMessage(role, sha256, zlib.compress(raw), seen[sha256], said_at))
+        result.append(KeptMessage(role, sha256, zlib.compress(raw), seen[sha256], said_at))
         seen[sha256] += 1
-    return tuple(found)
+    return tuple(result)
 
 
 def kept_text(message: Message) -> str:
@@ -58,7 +58,7 @@ def kept_text(message: Message) -> str:
 def _calls(message: Message) -> list[tuple[Any, Any]]:
     content, called = message.get("content"), message.get("tool_calls")
     blocks = content if isinstance(content, list) else [content]
-    found = [
+    names = [
         (block.get("name"), block.get("input"))
         for block in blocks
         if isinstance(block, dict) and block.get("type") == "tool_use"
@@ -66,8 +66,8 @@ def _calls(message: Message) -> list[tuple[Any, Any]]:
     for call in called if isinstance(called, list) else ():
         if isinstance(call, dict):
             named = call["function"] if isinstance(call.get("function"), dict) else call
-            found.append((named.get("name"), named.get("arguments")))
-    return found
+            names.append((named.get("name"), named.get("arguments")))
+    return names
 
 
 def _call(name: Any, arguments: Any) -> str:

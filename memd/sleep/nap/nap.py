@@ -50,7 +50,7 @@ from memd.store.access import agents, names
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
 from memd.store.session import injections, sessions, slots, turns
-from memd.store.session.sessions import ToldRow
+from memd.store.session.sessions import SessionMemoryRow
 from memd.store.session.turns import EarlierRow
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Nap:
     writer: NapWriter | None = None
     """A language model that writes what naps by themselves keep; who asks gets the rules."""
 
-    async def nap(self, caller: Caller, wanted: NapRequest) -> NapResult:
+    async def nap(self, caller: Caller, request: NapRequest) -> NapResult:
         """Nap and return the shorter list, after COMMIT (SPEC 6).
 
         Raises InvalidError for a transcript that cannot be read, NotFoundError for a
@@ -94,20 +94,20 @@ class Nap:
         """
         began_us = self.clock.monotonic_us()
         try:
-            result = await self._nap(caller, wanted)
+            result = await self._nap(caller, request)
         except CallerError:
             raise  # there was nothing to nap over
         except MemdError as error:
-            self._note(caller, wanted, began_us, {"kind": error.kind})
+            self._note(caller, request, began_us, {"kind": error.kind})
             raise
         details = {"run_id": result.run_id, "stored": result.stored, "merged": result.merged}
-        self._note(caller, wanted, began_us, details, result)
+        self._note(caller, request, began_us, details, result)
         return result
 
     def _note(
         self,
         caller: Caller,
-        wanted: NapRequest,
+        request: NapRequest,
         began_us: int,
         details: dict[str, Any],
         result: NapResult | None = None,
@@ -119,7 +119,7 @@ class Nap:
                 caller.agent_id,
                 "nap_failed" if result is None else "nap_completed",
                 self.clock.now_us(),
-                {"reason": wanted.reason, **details},
+                {"reason": request.reason, **details},
                 work=RunKind.NAP,
                 seconds=(now_us - began_us) / 1e6,
                 tokens=0 if result is None else result.detail.tokens_before,
@@ -127,17 +127,17 @@ class Nap:
             )
         )
 
-    async def _nap(self, caller: Caller, wanted: NapRequest) -> NapResult:
+    async def _nap(self, caller: Caller, request: NapRequest) -> NapResult:
         ERASURES_SEEN.set(self.db.place.erasures)
         level = await self._level(caller)
-        heard, _, found = await self._sifted(caller, wanted)
-        if self.writer is not None and wanted.reason != ASKED:
-            found = await self.writer.write(found, caller.agent_id)
-        if found.learns:
+        heard, _, draft = await self._sifted(caller, request)
+        if self.writer is not None and request.reason != ASKED:
+            draft = await self.writer.write(draft, caller.agent_id)
+        if draft.learns:
             self.queue.expect()
-        ready = await self.work.run(drafted, found, self.counter, heard.session_id, self.chunking)
+        ready = await self.work.run(drafted, draft, self.counter, heard.session_id, self.chunking)
         run_id = self.ids.new()
-        writing = Keeping(self.ids, run_id, level, heard, ready, wanted)
+        writing = Keeping(self.ids, run_id, level, heard, ready, request)
         by = _as_consolidation(caller)
         kept = await self.db.write(
             by,
@@ -157,26 +157,28 @@ class Nap:
             quarantined=kept.quarantined,
             detail=ready.detail,
         )
-        if wanted.beside is not None:
-            await self.work.run(self._lay, wanted.beside, result, ready)
+        if request.beside is not None:
+            await self.work.run(self._lay, request.beside, result, ready)
         if kept.quarantined:
-            said = {"run_id": kept.run_id, "flagged": kept.quarantined}
-            self.emit(caller.agent_id, EventName.FLAGGED, {**said, "quarantined": kept.quarantined})
-        self.emit(caller.agent_id, EventName.CONSOLIDATED, _told(result, wanted.reason))
+            payload = {"run_id": kept.run_id, "flagged": kept.quarantined}
+            self.emit(
+                caller.agent_id, EventName.FLAGGED, {**payload, "quarantined": kept.quarantined}
+            )
+        self.emit(caller.agent_id, EventName.CONSOLIDATED, _event(result, request.reason))
         return result
 
-    async def foretell(self, caller: Caller, wanted: NapRequest) -> tuple[int, int]:
+    async def foretell(self, caller: Caller, request: NapRequest) -> tuple[int, int]:
         """Return how many memories the nap would make, and how many are known; none is stored.
 
         Raises as :meth:`nap` does. What somebody deleted counts as new here.
         """
         await self._level(caller)
-        _, known, found = await self._sifted(caller, wanted)
-        learnt = [each.text for each in (*found.facts, *found.lessons)]
-        made = [known_as(text) for text in (*learnt, *(each.text for each in found.distilled))]
-        told = await self.db.read(_told_elsewhere, caller, wanted.session_id, frozenset(made))
-        new = sum(text not in known and text not in told for text in made)
-        return new, len(made) - new + found.known
+        _, known, draft = await self._sifted(caller, request)
+        learnt = [each.text for each in (*draft.facts, *draft.lessons)]
+        made = [known_as(text) for text in (*learnt, *(each.text for each in draft.distilled))]
+        others = await self.db.read(_elsewhere, caller, request.session_id, frozenset(made))
+        new = sum(text not in known and text not in others for text in made)
+        return new, len(made) - new + draft.known
 
     async def rehearse(self) -> None:
         """Prepare a nap that nobody wanted and store nothing.
@@ -185,8 +187,8 @@ class Nap:
         first nap would wait. Raises ModelError for a vocabulary that cannot be read.
         """
         rule = self._rule(NapRequest(reason=Reason.FULL.value))
-        found = await self.work.run(sifted, _REHEARSAL, rule=rule, distils=True)
-        await self.work.run(drafted, found, self.counter, None, self.chunking)
+        draft = await self.work.run(sifted, _REHEARSAL, rule=rule, distils=True)
+        await self.work.run(drafted, draft, self.counter, None, self.chunking)
 
     async def _level(self, caller: Caller) -> MemoryLevel:
         if caller.agent_id == RESERVED_AGENT:
@@ -196,35 +198,35 @@ class Nap:
             raise MemoryStoreError("the memory level is none: nothing is stored", field="agent_id")
         return level
 
-    def _rule(self, wanted: NapRequest) -> MemoryConsolidator:
+    def _rule(self, request: NapRequest) -> MemoryConsolidator:
         return MemoryConsolidator(
             self.rule.threshold_pct,
-            wanted.max_tokens or self.rule.max_tokens,
+            request.max_tokens or self.rule.max_tokens,
             # Who asks gets the documents' rules to the letter (SPEC 6.5).
-            mention_share=0.0 if wanted.reason == ASKED else MENTION_SHARE,
+            mention_share=0.0 if request.reason == ASKED else MENTION_SHARE,
         )
 
     async def _sifted(
-        self, caller: Caller, wanted: NapRequest
+        self, caller: Caller, request: NapRequest
     ) -> tuple[NapMessages, frozenset[bytes], Sifted]:
         """Return what was heard, which texts its session has, and what is worth storing."""
-        heard = await self._heard(caller, wanted)
-        distils = wanted.reason != ASKED
+        heard = await self._heard(caller, request)
+        distils = request.reason != ASKED
         if distils and not heard.rows:
             heard = replace(heard, earlier=await self._earlier(caller, heard))
         known = await self.db.read(_texts, caller.agent_id, heard.session_id)
-        told = await self._told(caller, heard.session_id) if distils else ()
-        found = await self.work.run(
+        others = await self._injected(caller, heard.session_id) if distils else ()
+        draft = await self.work.run(
             sifted,
             heard.messages,
-            rule=self._rule(wanted),
-            before=Before(known, heard.earlier.messages, told),
-            last=wanted.last,
+            rule=self._rule(request),
+            before=Before(known, heard.earlier.messages, others),
+            last=request.last,
             distils=distils,
         )
-        return heard, known, found
+        return heard, known, draft
 
-    async def _told(self, caller: Caller, session_id: str | None) -> tuple[str, ...]:
+    async def _injected(self, caller: Caller, session_id: str | None) -> tuple[str, ...]:
         """Return what the session's prompts gave: repeated in an answer it is no news."""
         if session_id is None:
             return ()
@@ -232,13 +234,13 @@ class Nap:
 
     # Where the messages come from.
 
-    async def _heard(self, caller: Caller, wanted: NapRequest) -> NapMessages:
-        session_id = wanted.session_id or caller.session_id
-        if wanted.messages is not None:
-            return NapMessages(wanted.messages, session_id)
-        read = wanted.transcript
-        if read is None and wanted.transcript_path is not None:
-            read = await self.work.run(self._transcript, Path(wanted.transcript_path))
+    async def _heard(self, caller: Caller, request: NapRequest) -> NapMessages:
+        session_id = request.session_id or caller.session_id
+        if request.messages is not None:
+            return NapMessages(request.messages, session_id)
+        read = request.transcript
+        if read is None and request.transcript_path is not None:
+            read = await self.work.run(self._transcript, Path(request.transcript_path))
         if read is not None:
             session_id = session_id or read.session_id
             messages = read.messages[-NAP_MESSAGES_MAX:]
@@ -250,7 +252,7 @@ class Nap:
             raise InvalidError(
                 "say what to nap over", hint="give messages, a transcript_path or a session_id"
             )
-        rows = await self.db.read(_told_rows, caller.agent_id, session_id)
+        rows = await self.db.read(_memory_rows, caller.agent_id, session_id)
         if rows is None:
             raise NotFoundError("no such session", field="session_id")
         return NapMessages(
@@ -290,7 +292,7 @@ class Nap:
         target = usage_file.with_name(usage_file.name.removesuffix(".json") + CONSOLIDATED_SUFFIX)
         whole = {
             "v": 1,
-            **_told(result, None),
+            **_event(result, None),
             "at": from_us(self.clock.now_us()).isoformat(),
             "messages": ready.shorter,
             "summary_text": ready.summary,
@@ -306,14 +308,14 @@ def _as_consolidation(caller: Caller) -> Caller:
     return replace(caller, method=METHOD)
 
 
-def _told(result: NapResult, reason: str | None) -> dict[str, Any]:
-    said = {
+def _event(result: NapResult, reason: str | None) -> dict[str, Any]:
+    fields = {
         "run_id": result.run_id,
         "session_id": result.session_id,
         "stored": result.stored,
         "merged": result.merged,
     }
-    return said if reason is None else {**said, "reason": reason, **_counts(result.detail)}
+    return fields if reason is None else {**fields, "reason": reason, **_counts(result.detail)}
 
 
 def _counts(detail: NapDetail) -> dict[str, int]:
@@ -341,7 +343,7 @@ def _texts(conn: Reading, agent_id: str, session_id: str | None) -> frozenset[by
     return frozenset() if key is None else sessions.known_texts(conn, key, NAP_MESSAGES_MAX)
 
 
-def _told_elsewhere(
+def _elsewhere(
     conn: Reading, caller: Caller, session_id: str | None, hashes: frozenset[bytes]
 ) -> frozenset[bytes]:
     agent_key = names.find_agent(conn, caller.agent_id)
@@ -356,12 +358,12 @@ def _told_elsewhere(
     return slots.told_elsewhere(conn, agent_key, project_key, key, hashes)
 
 
-def _told_rows(conn: Reading, agent_id: str, session_id: str) -> list[ToldRow] | None:
+def _memory_rows(conn: Reading, agent_id: str, session_id: str) -> list[SessionMemoryRow] | None:
     key = _session_key(conn, agent_id, session_id)
     return None if key is None else sessions.last_memories(conn, key, NAP_MESSAGES_MAX)
 
 
-def _message(row: ToldRow) -> Message:
+def _message(row: SessionMemoryRow) -> Message:
     """Return a memory as the message that it was."""
     role = "assistant"
     if row.origin in {Origin.TOOL, Origin.WEB}:

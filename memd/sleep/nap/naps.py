@@ -59,8 +59,8 @@ class Naps:
         """When a window is full, and how large one is that nobody measured."""
         from memd.sleep.nap.consolidator import MemoryConsolidator
 
-        said = self._settings.usage
-        return MemoryConsolidator(said.threshold_pct, said.max_tokens)
+        usage_settings = self._settings.usage
+        return MemoryConsolidator(usage_settings.threshold_pct, usage_settings.max_tokens)
 
     @cached_property
     def nap(self) -> Nap:
@@ -98,15 +98,15 @@ class Naps:
         """The windows, and what they call for."""
         from memd.sleep.window.watching import Watching
 
-        house, said = self._house, self._settings.usage
+        house, usage = self._house, self._settings.usage
         return Watching(
             db=house.db,
             clock=house.clock,
             nap=later(lambda: self.nap),
             sessions=house.sessions,
-            rule=said,
-            place=self._own if said.path is None else Path(said.path).expanduser(),
-            own=self._own if said.path is None else None,
+            rule=usage,
+            place=self._own if usage.path is None else Path(usage.path).expanduser(),
+            own=self._own if usage.path is None else None,
             emit=self._emit,
         )
 
@@ -146,13 +146,13 @@ class Naps:
         """Nap because somebody asks for it (``Nap.nap``); the session is the caller's."""
         from memd.sleep.nap.keeping import NapRequest
 
-        wanted = NapRequest(
+        request = NapRequest(
             messages=messages,
             transcript_path=transcript_path,
             max_tokens=max_tokens,
             swaps=messages is not None,
         )
-        return await self.nap.nap(caller, wanted)
+        return await self.nap.nap(caller, request)
 
     async def import_session(
         self,

@@ -78,10 +78,10 @@ class _Counted:
         self._known: dict[str, int] = {}
 
     def count(self, text: str) -> int:
-        found = self._known.get(text)
-        if found is None:
-            found = self._known[text] = self._counter.count(text)
-        return found
+        count = self._known.get(text)
+        if count is None:
+            count = self._known[text] = self._counter.count(text)
+        return count
 
 
 class Before(NamedTuple):
@@ -89,7 +89,7 @@ class Before(NamedTuple):
 
     known: frozenset[bytes] = frozenset()
     earlier: Sequence[Message] = ()
-    told: Sequence[str] = ()
+    others: Sequence[str] = ()
 
 
 NOTHING = Before()
@@ -112,18 +112,18 @@ def sifted(
     Lessons are stored beside the others, in the place of a fact that says the same. What
     memd said itself teaches nothing, nor what an assistant repeats of what it was told.
     """
-    known, earlier, told = before
+    known, earlier, known_elsewhere = before
     messages = [clean(message) for message in given]
     shorter, summary = rule.consolidate(messages)
     tail = len(shorter) - 1 if summary else len(shorter)
     start = len(messages) if last else len(messages) - tail
     facts = rule.facts(messages[:start] if last else messages)
     facts = tuple(fact for fact in facts if fact.index < start)
-    heard = without_echoes(messages, told)
+    heard = without_echoes(messages, known_elsewhere)
     lessons = taught(heard[:start])
     said_so = {lesson.text for lesson in lessons}
     listed = () if distils else tuple(f for f in facts if as_lesson(f.text) not in said_so)
-    memories = _distilled(without_echoes(earlier, told), heard) if distils else ()
+    memories = _distilled(without_echoes(earlier, known_elsewhere), heard) if distils else ()
     new, learnt = (
         tuple(each for each in some if known_as(each.text) not in known)
         for some in (listed, lessons)
@@ -164,7 +164,7 @@ def _distilled(earlier: Sequence[Message], heard: Sequence[Message]) -> tuple[Di
 
 
 def drafted(
-    found: Sifted,
+    contents: Sifted,
     counter: TokenCounter,
     session_id: str | None,
     chunking: ChunkingConfig = _CHUNKING,
@@ -172,24 +172,24 @@ def drafted(
     """Draft what was found, of one slot the last; each text is counted once."""
     counted = _Counted(counter)
     draft = partial(drafts, counter=counted, chunking=chunking)
-    messages = found.messages
-    memories = {each.slot: each for each in found.distilled}.values()
+    messages = contents.messages
+    memories = {each.slot: each for each in contents.distilled}.values()
 
     def at(place: int) -> Message:
-        return (found.earlier if place < 0 else messages)[place]
+        return (contents.earlier if place < 0 else messages)[place]
 
     return Prepared(
         kept=kept_messages(messages),
         drafted=(
-            *(of_fact(fact, messages, draft, session_id) for fact in found.facts),
-            *(of_lesson(lesson, messages, draft, session_id) for lesson in found.lessons),
+            *(of_fact(fact, messages, draft, session_id) for fact in contents.facts),
+            *(of_lesson(lesson, messages, draft, session_id) for lesson in contents.lessons),
             *(of_distilled(each, at, counted, session_id) for each in memories),
         ),
-        known=found.known,
-        shorter=found.shorter,
-        answer=found.answer,
-        summary=found.summary,
-        detail=found.detail,
+        known=contents.known,
+        shorter=contents.shorter,
+        answer=contents.answer,
+        summary=contents.summary,
+        detail=contents.detail,
     )
 
 
@@ -212,9 +212,9 @@ def taught(messages: Sequence[Mapping[str, Any]]) -> tuple[Fact, ...]:
     for index, message in enumerate(messages):
         if message.get("role") not in SPEAKING_ROLES:
             continue
-        said = turn(message)
-        if said.text.startswith(HEADER):
+        speaker_turn = turn(message)
+        if speaker_turn.text.startswith(HEADER):
             continue
-        for text in lessons_in(said.text):
-            first.setdefault(text, Fact(text, said.role, None, index))
+        for text in lessons_in(speaker_turn.text):
+            first.setdefault(text, Fact(text, speaker_turn.role, None, index))
     return tuple(first.values())

@@ -27,7 +27,7 @@ from memd.sleep.distil.fixes import CURED
 from memd.sleep.nap.drafting import Drafted
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import archived, memories, removal
-from memd.store.memory.rows import FoundRow
+from memd.store.memory.rows import StoredMemory
 from memd.store.run import runs
 from memd.store.session import slots
 from memd.store.session.slots import DIGEST, SlotRow
@@ -71,13 +71,13 @@ def fates(place: NapTarget, drafted: Sequence[Drafted]) -> list[DraftOutcome]:
         there = slots.of_project(place.conn, place.agent_key, place.project_key, wide)
     fresh = {each.sha256 for each in drafted if _is_shared(each.slot) and each.slot not in here}
     beside = (place.conn, place.agent_key, place.project_key, place.session_key)
-    told = slots.told_elsewhere(*beside, fresh)
+    elsewhere = slots.told_elsewhere(*beside, fresh)
     cured = slots.filled_elsewhere(*beside, [slot for slot in named if slot.startswith(CURED)])
     return [
         KNOWN
         if each.slot not in here
         and _is_shared(each.slot)
-        and (each.sha256 in told or each.slot in cured)
+        and (each.sha256 in elsewhere or each.slot in cured)
         else _fate(each, here, there, place.now_us)
         for each in drafted
     ]
@@ -167,12 +167,12 @@ def settle(place: NapTarget, ids: Ids, new: Drafted, fate: DraftOutcome, receipt
         runs.note(place.conn, place.run_key, fate.supersedes, runs.MOVED, before)
 
 
-def _row(place: NapTarget, receipt: Receipt) -> FoundRow | None:
+def _row(place: NapTarget, receipt: Receipt) -> StoredMemory | None:
     """Return the memory that says what was to be said, None when that is out of sight."""
-    said = (*receipt.stored, *receipt.pending, *receipt.merged)
-    return memories.by_id(place.conn, place.agent_key, said[0].id) if said else None
+    ids = (*receipt.stored, *receipt.pending, *receipt.merged)
+    return memories.by_id(place.conn, place.agent_key, ids[0].id) if ids else None
 
 
-def _was_superseded(conn: Reading, row: FoundRow) -> bool:
+def _was_superseded(conn: Reading, row: StoredMemory) -> bool:
     away = archived.of(conn, [row.memory_key]).get(row.memory_key)
     return away is not None and away.reason == ArchiveReason.SUPERSEDED

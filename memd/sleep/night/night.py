@@ -153,13 +153,13 @@ class Night:
             run_id = self.ids.new()
             if dry_run or not await self._may():
                 row = RunRow(0, run_id, kind, None, "done", asked, {}, {}, now_us, now_us)
-                found = await self._tried(row) if dry_run else []
-                return report_of(row, found).model_copy(update={"dry_run": dry_run})
+                steps = await self._tried(row) if dry_run else []
+                return report_of(row, steps).model_copy(update={"dry_run": dry_run})
             await self._finish_old(caller)
             await self.db.write(
                 caller, lambda conn: runs.start(conn, run_id, kind, None, asked, now_us)
             )
-            return await self._work(_Run(caller, await self._found(run_id), progress))
+            return await self._work(_Run(caller, await self._run(run_id), progress))
 
     async def _may(self) -> bool:
         return self.enabled() and not await self.paused()
@@ -222,11 +222,11 @@ class Night:
 
     async def _scopes(self, row: RunRow) -> list[NightScope]:
         after = int(row.cursor.get("agent_key", 1)) - 1
-        wanted = row.asked.get("agent_id")
+        only = row.asked.get("agent_id")
         return [
             NightScope(key, agent_id, row.started_at_us)
             for key, agent_id in await self.db.read(groups.agents, after)
-            if wanted is None or agent_id == wanted
+            if only is None or agent_id == only
         ]
 
     async def _of_agent(self, run: _Run, scope: NightScope) -> bool:
@@ -282,10 +282,10 @@ class Night:
             pass  # others' writes come in between
         await self.db.write(run.caller, work)
         report = await self.report(row.run_id, run.caller)
-        await self.done(await self._found(row.run_id))
+        await self.done(await self._run(row.run_id))
         for agent_id in {scope.agent_id for scope in await self._scopes(row)}:
-            told = await reports.event(self.db, row, agent_id)
-            self.emit(agent_id, EventName.CONSOLIDATED, told)
+            event = await reports.event(self.db, row, agent_id)
+            self.emit(agent_id, EventName.CONSOLIDATED, event)
         return report
 
     async def _tried(self, row: RunRow) -> list[runs.StepSum]:
@@ -318,7 +318,7 @@ class Night:
         if self._lock.locked() and not self._looking:
             raise InvalidStateError("memd is asleep", hint="try again when it is awake: memd sleep")
         async with self._lock:
-            row = await self._found(run_id)
+            row = await self._run(run_id)
             if row.state == RunState.UNDONE:
                 raise InvalidStateError("this run is undone", hint="a run can be undone once")
             await self.db.aside(lambda conn: way_back.check(conn, row))
@@ -362,7 +362,7 @@ class Night:
         """Return the last run of a kind; of nights only one of all steps and every agent counts."""
         return await reports.last(self.db, kind, STEPS, self._waits)
 
-    async def _found(self, run_id: str) -> RunRow:
+    async def _run(self, run_id: str) -> RunRow:
         return await reports.find_run(self.db, run_id)
 
     # The kill switch at run time.
@@ -389,5 +389,5 @@ def next_limit(limit: int, took_ms: float) -> int:
     >>> next_limit(32, 50.0), next_limit(32, 200.0), next_limit(32, 1.0)
     (32, 8, 64)
     """
-    wanted = limit * STEP_MS / max(took_ms, 1.0)
-    return round(min(max(wanted, limit / 4, ROWS_MIN), limit * 2, ROWS_MAX))
+    target = limit * STEP_MS / max(took_ms, 1.0)
+    return round(min(max(target, limit / 4, ROWS_MIN), limit * 2, ROWS_MAX))

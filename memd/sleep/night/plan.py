@@ -86,10 +86,10 @@ class Plan:
             Ageing(db, config.archival.age_threshold_days * DAY_US),
             Cap(db, config.max_memories_per_agent),
         )
-        wanted = {*asked["steps"]} | (
+        names = {*asked["steps"]} | (
             {"experiences"} if "consolidation" in asked["steps"] else set()
         )
-        return [task for task in every if task.name in wanted]
+        return [task for task in every if task.name in names]
 
     @property
     def _threshold(self) -> int:
@@ -108,21 +108,21 @@ class Plan:
         most = self.config.llm.max_trajectory_context_entries
         return await self.db.read(tagged.newest, agent_key, DISTILLATION_TAG, most)
 
-    async def _shorten(self, told: Sequence[SessionText]) -> tuple[str, Sequence[int]]:
+    async def _shorten(self, texts: Sequence[SessionText]) -> tuple[str, Sequence[int]]:
         model = self._asked()
         if model is None:
-            return await self._by_rule(told)
+            return await self._by_rule(texts)
         bounds = self.config.llm
         read = fitting(
-            told,
+            texts,
             each_max=bounds.max_entry_input_chars,
             chars_max=bounds.max_total_user_content_chars,
         )
         answer = await summarised(model, list(read.values()))
-        return await self._by_rule(told) if answer is None else (answer, list(read))
+        return await self._by_rule(texts) if answer is None else (answer, list(read))
 
-    async def _by_rule(self, told: Sequence[SessionText]) -> tuple[str, Sequence[int]]:
-        return await self.work.run(by_rule, told), range(len(told))
+    async def _by_rule(self, texts: Sequence[SessionText]) -> tuple[str, Sequence[int]]:
+        return await self.work.run(by_rule, texts), range(len(texts))
 
     def _asked(self) -> Model | None:
         bounds = self.config.llm
@@ -136,5 +136,5 @@ class Plan:
     async def _cutoffs(self, agent_id: str, now_us: int) -> Mapping[MemoryCategory, int]:
         caller = Caller(client=CLIENT, agent_id=agent_id, method="sleep.run")
         own = await self.agents.get(caller)
-        found = cutoffs(self.config.retention, own, from_us(now_us))
-        return {category: to_us(moment) for category, moment in found.items()}
+        limits = cutoffs(self.config.retention, own, from_us(now_us))
+        return {category: to_us(moment) for category, moment in limits.items()}

@@ -38,8 +38,8 @@ async def one(db: Database, run_id: str, waits: Waits, caller: Caller, after: in
 
     def work(conn: Reading) -> RunReport:
         agents = [key for key, agent_id in groups.agents(conn, 0) if caller.may_be(agent_id)]
-        told = report_of(waits.with_wait(row), runs.steps(conn, row.run_key))
-        return told.model_copy(update=_memories(conn, row.run_key, agents, after))
+        report = report_of(waits.with_wait(row), runs.steps(conn, row.run_key))
+        return report.model_copy(update=_memories(conn, row.run_key, agents, after))
 
     return await db.read(work)
 
@@ -51,8 +51,8 @@ async def event(db: Database, row: RunRow, agent_id: str) -> dict[str, Any]:
         agent_key = names.find_agent(conn, agent_id)
         agents = [] if agent_key is None else [agent_key]
         touched = _memories(conn, row.run_key, agents, 0)
-        told = report_of(row, []).model_copy(update=touched)
-        return told.model_dump(mode="json", include={"run_id", "kind", *touched})
+        report = report_of(row, []).model_copy(update=touched)
+        return report.model_dump(mode="json", include={"run_id", "kind", *touched})
 
     return await db.read(work)
 

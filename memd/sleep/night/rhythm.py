@@ -110,10 +110,10 @@ def discharging() -> bool:
     import psutil
 
     try:
-        found = psutil.sensors_battery()
+        battery = psutil.sensors_battery()
     except (AttributeError, NotImplementedError, OSError):  # not on this system
         return False
-    return found is not None and found.power_plugged is False
+    return battery is not None and battery.power_plugged is False
 
 
 def load_per_core() -> float:

@@ -44,7 +44,7 @@ class Switch:
 
 def _stamp(file: Path) -> tuple[int, int] | None:
     try:
-        found = file.stat()
+        status = file.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size
+    return status.st_mtime_ns, status.st_size

@@ -76,9 +76,9 @@ class Members(NamedTuple):
 def next_members(conn: Reading, due: Due, cursor: Cursor) -> Members | None:
     """Return the next memories from *cursor* on; None when there are no more."""
     if "place" not in cursor:
-        found = _of_a_session(conn, due, cursor.get("session", 0))
-        if found is not None:
-            return found
+        group = _of_a_session(conn, due, cursor.get("session", 0))
+        if group is not None:
+            return group
     return _of_a_place(conn, due, cursor)
 
 

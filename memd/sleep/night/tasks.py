@@ -85,13 +85,13 @@ class Consolidation:
     async def plan(self, scope: NightScope, cursor: Cursor, limit: int) -> PlannedStep | None:
         due = Due(scope.agent_key, scope.now_us - AGE_US_MIN, self.threshold)
         while True:
-            found = await self.db.read(next_members, due, cursor)
-            if found is None:
+            group = await self.db.read(next_members, due, cursor)
+            if group is None:
                 return None
-            batches = await self.work.run(found.batches, self.threshold, self.counter.count)
+            batches = await self.work.run(group.batches, self.threshold, self.counter.count)
             if batches:
                 break
-            cursor = found.following
+            cursor = group.following
         some = _some(batches, limit)
         context = () if self.context is None else await self.context(scope.agent_key)
         ready = [(batch, await self._condensed(batch, context)) for batch in some]
@@ -106,7 +106,7 @@ class Consolidation:
                 if not gone:
                     continue  # too long to be shortened
                 sources = [each for each in batch.members if each in gone or each is batch.kept]
-                made = new_summary(conn, scope, self.ids, found.session_key, count)
+                made = new_summary(conn, scope, self.ids, group.session_key, count)
                 row = summary_row(made, sources, condensed.text, batch.category, condensed.tags)
                 summaries.append(_summary(row, sources, gone, ArchiveReason.CONSOLIDATED))
             return _summarise(conn, step, summaries)
@@ -114,7 +114,7 @@ class Consolidation:
         done = any(condensed.removable_ids for _, condensed in ready)
         more = done and len(some) < len(batches)
         rows = sum(len(batch.removed) for batch in some)
-        return PlannedStep(rows, found.here if more else found.following, apply)
+        return PlannedStep(rows, group.here if more else group.following, apply)
 
     async def _condensed(self, batch: Batch, context: Sequence[str]) -> Condensed:
         members = [GroupMember(each.memory_id, each.own) for each in batch.removed]
@@ -218,16 +218,16 @@ class Compression:
             passed = [*passed, session_key]
             members = await self.db.read(groups.episodes, session_key)
             parts = [part for part in alike(members) if _needs_a_summary(part)]
-            found = [await self._short(part) for part in parts]
-            shorts = [short for short in found if short.text]
+            all_shorts = [await self._short(part) for part in parts]
+            shorts = [short for short in all_shorts if short.text]
             if shorts:
                 following = {"left": left - 1, "passed": passed}
                 return self._planned(scope, session_key, shorts, following)
         return None
 
     async def _short(self, members: Sequence[MemberRow]) -> Short:
-        told = [SessionText(member.own, left_over=_is_left_over(member)) for member in members]
-        text, places = await self.shorten(told)
+        texts = [SessionText(member.own, left_over=_is_left_over(member)) for member in members]
+        text, places = await self.shorten(texts)
         return Short(text, [members[place] for place in places])
 
     def _how_many(self, waiting: int) -> int:
@@ -300,11 +300,11 @@ class Cap:
             left = await self.db.read(groups.visible, scope.agent_key) - self.memories_max
         if left <= 0:
             return None
-        wanted = min(limit, left)
-        keys = await self.db.read(groups.oldest, scope.agent_key, wanted)
+        count = min(limit, left)
+        keys = await self.db.read(groups.oldest, scope.agent_key, count)
         if not keys:
             return None
-        left = left - len(keys) if len(keys) == wanted else 0  # what is left may not be put away
+        left = left - len(keys) if len(keys) == count else 0  # what is left may not be put away
 
         def apply(conn: Writing, step: Step) -> int:
             return hiding.hide(conn, step, keys, ArchiveReason.CAP, MemoryState.ARCHIVED)

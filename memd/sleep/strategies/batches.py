@@ -37,8 +37,8 @@ class Batch:
 
     def those(self, ids: Sequence[str]) -> list[MemberRow]:
         """Return those to be removed that a summary stands for."""
-        wanted = frozenset(ids)
-        return [member for member in self.removed if member.memory_id in wanted]
+        chosen = frozenset(ids)
+        return [member for member in self.removed if member.memory_id in chosen]
 
     @property
     def category(self) -> MemoryCategory:

@@ -39,8 +39,8 @@ class SessionText(NamedTuple):
     left_over: bool = True
 
 
-def by_rule(told: Sequence[SessionText]) -> str:
-    """Return the first three sentences of *told*, and the beginnings of what else is left over.
+def by_rule(texts: Sequence[SessionText]) -> str:
+    """Return the first three sentences of *texts*, and the beginnings of what else is left over.
 
     Where nothing was put behind a list before, the sentences alone (SPEC 3.5). What is left
     over is shown by this summary only, so its words stand in it, each with as much room.
@@ -48,10 +48,10 @@ def by_rule(told: Sequence[SessionText]) -> str:
     >>> by_rule([SessionText("We met. It rained. We left.", False), SessionText("Ann won.")])
     'We met. It rained. We left. Ann won.'
     """
-    short = in_short([each.text for each in told])
-    if all(each.left_over for each in told):
+    short = in_short([each.text for each in texts])
+    if all(each.left_over for each in texts):
         return short
-    left = [" ".join(each.text.split()) for each in told if each.left_over]
+    left = [" ".join(each.text.split()) for each in texts if each.left_over]
     more = [text for text in left if text not in short]
     if not more:
         return short
@@ -81,8 +81,8 @@ def prompted(contents: Sequence[str]) -> str:
     return PROMPT.replace("{session_content}", fenced)
 
 
-def fitting(told: Sequence[SessionText], *, each_max: int, chars_max: int) -> dict[int, str]:
-    """Return by their places what of *told* a prompt has room for, each cut short, in order.
+def fitting(texts: Sequence[SessionText], *, each_max: int, chars_max: int) -> dict[int, str]:
+    """Return by their places what of *texts* a prompt has room for, each cut short, in order.
 
     What is left over comes before what has a list in front, so that a summary is always of
     some of it; one at least is taken.
@@ -93,8 +93,8 @@ def fitting(told: Sequence[SessionText], *, each_max: int, chars_max: int) -> di
     """
     taken: dict[int, str] = {}
     room = chars_max
-    for place in sorted(range(len(told)), key=lambda place: not told[place].left_over):
-        short = told[place].text[:each_max]
+    for place in sorted(range(len(texts)), key=lambda place: not texts[place].left_over):
+        short = texts[place].text[:each_max]
         room -= len(short) + len("\n")
         if taken and room < 0:
             break

@@ -64,10 +64,10 @@ class ExtractivePreserver:
 
     def extract(self, content: str) -> str:
         """Return a block of *content*: its header, its facts if any, its anchors."""
-        found = facts(content)[: self._max_facts]
+        sentences = facts(content)[: self._max_facts]
         lines = [HEADER]
-        if found:
-            lines += ["Key facts:", *(f"- {fact}" for fact in found)]
+        if sentences:
+            lines += ["Key facts:", *(f"- {fact}" for fact in sentences)]
         start, middle, end = anchors(content, self._anchor_length)
         lines.append(f"[START] {start}")
         if middle:
@@ -83,7 +83,7 @@ def facts(content: str) -> tuple[str, ...]:
     >>> facts("port: 5432")
     ('port: 5432',)
     """
-    return tuple(dict.fromkeys(map(_cut, _found(content))))
+    return tuple(dict.fromkeys(map(_cut, _sentences(content))))
 
 
 def anchors(content: str, length: int) -> tuple[str, str, str]:
@@ -103,7 +103,7 @@ def anchors(content: str, length: int) -> tuple[str, str, str]:
     return f"{content[:length]}...", middle, f"...{content[-length:]}"
 
 
-def _found(content: str) -> Iterator[str]:
+def _sentences(content: str) -> Iterator[str]:
     for pattern in (_URL, _UUID, _HEX, _VERSION):
         yield from pattern.findall(content)
     for pair in _PAIR.finditer(content):

@@ -79,13 +79,13 @@ class HighestRelevanceSelector:
         self, entries: Iterable[MemoryEntry], now: datetime
     ) -> tuple[ConsolidationGroup, ...]:
         """Return the groups of *entries*, by category and then namespace."""
-        found: dict[tuple[str, ...], list[MemoryEntry]] = {}
+        groups: dict[tuple[str, ...], list[MemoryEntry]] = {}
         for entry in {entry.id: entry for entry in entries}.values():
             if self.is_member(entry, now):
-                found.setdefault(_place(entry), []).append(entry)
+                groups.setdefault(_place(entry), []).append(entry)
         return tuple(
             _group(members)
-            for _, members in sorted(found.items())
+            for _, members in sorted(groups.items())
             if len(members) >= self._threshold
         )
 

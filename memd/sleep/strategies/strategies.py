@@ -161,13 +161,13 @@ class CompositeConsolidationStrategy:
                 agent_id, entry, mode or ArchivalMode.EXTRACTIVE
             ):
                 return True
-            found = await self._backend.delete(agent_id, entry.id)
+            is_deleted = await self._backend.delete(agent_id, entry.id)
         except (MemdError, OSError) as error:
             _log.warning("memory %s was not removed: %s", entry.id, type(error).__name__)
             return False
-        if not found:
+        if not is_deleted:
             _log.warning("memory %s was not there to be removed", entry.id)
-        return found or self._missing_is_removed
+        return is_deleted or self._missing_is_removed
 
 
 class SimpleConsolidationStrategy(CompositeConsolidationStrategy):
@@ -250,16 +250,16 @@ class LLMConsolidationStrategy(CompositeConsolidationStrategy):
         """Return the newest distillations, once for all groups; none when they cannot be read."""
         if not self._looks_up:
             return ()
-        wanted = self._config.max_trajectory_context_entries
+        count = self._config.max_trajectory_context_entries
         query = MemoryQuery(
-            tags=(DISTILLATION_TAG,), limit=min(_LOOKUP_FACTOR * wanted, PAGE_ITEMS_MAX)
+            tags=(DISTILLATION_TAG,), limit=min(_LOOKUP_FACTOR * count, PAGE_ITEMS_MAX)
         )
         try:
-            found = await self._backend.retrieve(agent_id, query)
+            entries = await self._backend.retrieve(agent_id, query)
         except (MemdError, OSError) as error:
             _log.warning("no context for the summaries: %s", type(error).__name__)
             return ()
-        newest = sorted(found, key=lambda entry: entry.created_at, reverse=True)[:wanted]
+        newest = sorted(entries, key=lambda entry: entry.created_at, reverse=True)[:count]
         return tuple(entry.content for entry in newest)
 
 

@@ -42,7 +42,7 @@ class Wiki:
     """Whether a consolidation is followed by an export."""
     one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
     waiting: dict[str, None] = field(default_factory=dict)
-    wanted: asyncio.Event = field(default_factory=asyncio.Event)
+    due: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def export(self, caller: Caller, target: str | None = None) -> WikiExport:
         """Write the memories of the caller's agent below *target*, by default below the root.
@@ -80,19 +80,19 @@ class Wiki:
     def hearing(self, emit: Emit) -> Emit:
         """Return *emit*, and hear of consolidations on the way."""
 
-        def told(agent_id: str, name: EventName, body: Mapping[str, Any]) -> None:
+        def on_event(agent_id: str, name: EventName, body: Mapping[str, Any]) -> None:
             emit(agent_id, name, body)
             if self.follows and name is EventName.CONSOLIDATED:
                 self.waiting[agent_id] = None
-                self.wanted.set()
+                self.due.set()
 
-        return told
+        return on_event
 
     async def run(self) -> None:
         """Export after each consolidation, if the settings say so. Never ends."""
         while True:
-            await self.wanted.wait()
-            self.wanted.clear()
+            await self.due.wait()
+            self.due.clear()
             while self.waiting:
                 agent_id = next(iter(self.waiting))
                 del self.waiting[agent_id]
@@ -112,8 +112,8 @@ def exporting(house: Assembly, config: WikiExportConfig, own_root: Path) -> Wiki
     One that begins with ``~`` is the owner's, one that is not absolute lies beside
     *own_root*.
     """
-    said = config.export_root
-    root = own_root if said is None else own_root.parent / Path(said).expanduser()
+    folder = config.export_root
+    root = own_root if folder is None else own_root.parent / Path(folder).expanduser()
 
     def exporter() -> WikiExporter:
         from memd.sleep.wiki.wiki import WikiExporter

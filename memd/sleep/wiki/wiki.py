@@ -107,7 +107,7 @@ class WikiExporter:
         root = root or self._root
         folder = folder_name(agent_id)
         views = [
-            await self._view(RAW, agent_id, self._config.include_raw_tier, self._told),
+            await self._view(RAW, agent_id, self._config.include_raw_tier, self._raw_pages),
             await self._view(WIKI, agent_id, self._config.include_compressed_tier, self._made),
         ]
         removed = 0
@@ -137,10 +137,10 @@ class WikiExporter:
         self,
         name: str,
         agent_id: str,
-        wanted: bool,  # noqa: FBT001  # a setting, handed on
+        is_enabled: bool,  # noqa: FBT001  # a setting, handed on
         read: Callable[[str, int], Awaitable[tuple[Files, bool]]],
     ) -> _View:
-        if not wanted:
+        if not is_enabled:
             return _View(name, {})
         try:
             files, cut = await read(agent_id, self._config.max_entries_per_view or PAGE_ITEMS_MAX)
@@ -151,13 +151,13 @@ class WikiExporter:
             return _View(name, None)
         return _View(name, files, cut)
 
-    async def _told(self, agent_id: str, limit: int) -> tuple[Files, bool]:
-        found: list[MemoryEntry] = []
+    async def _raw_pages(self, agent_id: str, limit: int) -> tuple[Files, bool]:
+        entries: list[MemoryEntry] = []
         async for page in self._originals(agent_id):
-            found += [entry for entry in page if entry.passing is None and not _is_made(entry)]
-            if len(found) > limit:
+            entries += [entry for entry in page if entry.passing is None and not _is_made(entry)]
+            if len(entries) > limit:
                 break
-        return named(found[:limit], raw_page), len(found) > limit
+        return named(entries[:limit], raw_page), len(entries) > limit
 
     async def _originals(self, agent_id: str) -> AsyncIterator[tuple[MemoryEntry, ...]]:
         if not isinstance(self._backend, KeepsOriginals):
@@ -172,7 +172,7 @@ class WikiExporter:
                 return
 
     async def _made(self, agent_id: str, limit: int) -> tuple[Files, bool]:
-        found: dict[str, MemoryEntry] = {}
+        by_name: dict[str, MemoryEntry] = {}
         for tag in (COMPRESSED_EXPERIENCE_TAG, CONSOLIDATED_TAG, COMPRESSED_TAG):
             query = MemoryQuery(tags=(tag,), limit=PAGE_ITEMS_MAX)
             of_tag: dict[str, MemoryEntry] = {}
@@ -180,8 +180,8 @@ class WikiExporter:
                 of_tag |= {entry.id: entry for entry in page if _is_made(entry)}
                 if len(of_tag) > limit:
                     break
-            found |= of_tag
-        newest = sorted(found.values(), key=lambda entry: entry.created_at, reverse=True)
+            by_name |= of_tag
+        newest = sorted(by_name.values(), key=lambda entry: entry.created_at, reverse=True)
         return named(newest[:limit], wiki_page), len(newest) > limit
 
     async def _written(self, root: Path, folders: tuple[str, ...], files: Files) -> int:
@@ -247,23 +247,23 @@ def index(
     agent_id: str, counts: Mapping[str, int], cut: Sequence[str], exported_at: datetime
 ) -> str:
     """Return the page that leads to the two views."""
-    told, made = (_counted(counts[name], name, cut) for name in (RAW, WIKI))
+    raw, made = (_counted(counts[name], name, cut) for name in (RAW, WIKI))
     return (
         f"# Memories of {one_line(agent_id)}\n\n<!-- {MARK} -->\n\n"
         f"Exported {exported_at.isoformat()}.\n\n"
-        f"- [{RAW}]({RAW}/): {told}, as they were told\n"
+        f"- [{RAW}]({RAW}/): {raw}, as they were told\n"
         f"- [{WIKI}]({WIKI}/): {made}, made of them\n"
     )
 
 
 def _counted(count: int, name: str, cut: Sequence[str]) -> str:
     what = {RAW: ("memory", "memories"), WIKI: ("summary", "summaries")}[name]
-    said = f"{count} {what[count != 1]}"
-    return f"the newest {said}" if name in cut else said
+    text = f"{count} {what[count != 1]}"
+    return f"the newest {text}" if name in cut else text
 
 
 def _head(entry: MemoryEntry) -> str:
-    said = {
+    fields = {
         "id": entry.id,
         "agent_id": entry.agent_id,
         "category": entry.category.value,
@@ -272,26 +272,26 @@ def _head(entry: MemoryEntry) -> str:
     if {"origin", "trust"} & entry.model_fields_set and (
         said_by := mark(entry.origin, entry.trust)
     ):
-        said["whose"] = said_by.strip(" []")
+        fields["whose"] = said_by.strip(" []")
     # JSON's strings are YAML's, once what YAML cannot show is gone.
     lines = [
         f"{name}: {json.dumps(one_line(outgoing(v)), ensure_ascii=False)}"
-        for name, v in said.items()
+        for name, v in fields.items()
     ]
     return "\n".join(("---", f"# {MARK}", *lines, "---", ""))
 
 
 def _bullets(lines: object) -> str:
-    told = [line for line in lines if isinstance(line, str)] if isinstance(lines, list) else []
-    return "\n".join(f"- {one_line(outgoing(line))}" for line in told) or _NOTHING
+    bullets = [line for line in lines if isinstance(line, str)] if isinstance(lines, list) else []
+    return "\n".join(f"- {one_line(outgoing(line))}" for line in bullets) or _NOTHING
 
 
 def _parsed(content: str) -> dict[str, Any]:
     try:
-        found = json.loads(content)
+        value = json.loads(content)
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
 # How the files are called.

@@ -86,10 +86,10 @@ def _opened(folder: int, name: str) -> int:
 
 def _put(folder: int, name: str, body: bytes) -> bool:
     """Write a file unless it holds *body* already."""
-    found = _read(folder, name, len(body) + 1)
-    if found == body:
+    content = _read(folder, name, len(body) + 1)
+    if content == body:
         return False
-    if found is not None and not _is_ours(folder, name):
+    if content is not None and not _is_ours(folder, name):
         raise InvalidStateError(f"{name} is there and was not {MARK}", hint="use another folder")
     part = f".{name}{_PART}"
     with suppress(FileNotFoundError):  # of an export that was killed

@@ -65,7 +65,7 @@ class Quiet:
             method=METHOD,
         )
         place = row.source, row.session_id
-        wanted = NapRequest(
+        request = NapRequest(
             transcript_path=row.transcript_path,
             session_id=row.session_id,
             reason=Reason.QUIET.value,
@@ -74,9 +74,9 @@ class Quiet:
         )
         try:
             try:
-                await self.nap.nap(caller, wanted)
+                await self.nap.nap(caller, request)
             except InvalidError:  # no transcript that is read: what it told memd, then
-                await self.nap.nap(caller, replace(wanted, transcript_path=None))
+                await self.nap.nap(caller, replace(request, transcript_path=None))
         except CallerError as error:  # nothing was said, say
             log.debug("no nap over a quiet session", kind=error.kind)
             now_us = self.clock.now_us()

@@ -63,7 +63,7 @@ class Recorded:
         if session_id is None:
             raise InvalidError("the transcript does not name its session", field="session_id")
         project_id = caller.project_id or _project(_place(read.cwd or cwd))
-        told = ImportedSession(
+        session = ImportedSession(
             taken=len(raw),
             format=read.format,
             session_id=session_id,
@@ -71,24 +71,24 @@ class Recorded:
             messages=len(read.messages),
         )
         if not read.messages:
-            return told
+            return session
         by = replace(caller, session_id=session_id, project_id=project_id, method=METHOD)
-        wanted = NapRequest(
+        request = NapRequest(
             transcript=read, session_id=session_id, reason=Reason.ENDED.value, last=True
         )
         if dry_run:
-            new, kept = await self.nap.foretell(by, wanted)
-            return told.model_copy(update={"new": new, "kept": kept})
+            new, kept = await self.nap.foretell(by, request)
+            return session.model_copy(update={"new": new, "kept": kept})
         once = _once(by, raw)
         reply = await self.nap.db.read(replies.find, once)
         if reply is not None:
             before = NapOutcome.model_validate_json(reply)
-            return told.model_copy(update={"kept": before.stored + before.merged})
+            return session.model_copy(update={"kept": before.stored + before.merged})
         was_there = await self.nap.db.read(_is_known, caller.agent_id, session_id)
-        made = await self.nap.nap(once, wanted)
+        made = await self.nap.nap(once, request)
         if not was_there:
             await self.sessions.end(by, session_id)
-        return told.model_copy(
+        return session.model_copy(
             update={"new": made.stored, "kept": made.merged, "quarantined": made.quarantined}
         )
 

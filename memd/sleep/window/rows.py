@@ -75,19 +75,19 @@ def room(row: WindowRow, max_tokens: int) -> int:
 
 def event(window: Window, reason: Reason | None) -> dict[str, Any]:
     """Return what subscribers are told of a window; never a path or a folder."""
-    told = window.model_dump(
+    payload = window.model_dump(
         mode="json", include={"source", "session_id", "used_tokens", "window_tokens", "fill"}
     )
-    return told if reason is None else {**told, "nap": reason.value}
+    return payload if reason is None else {**payload, "nap": reason.value}
 
 
 def window(row: WindowRow, max_tokens: int) -> Window:
     """Return *row* as callers see it; *max_tokens* is the window where none is known."""
-    said: dict[str, Any] = row._asdict()
-    napped_us = said.pop("napped_at_us")
-    said.pop("used_percent")
+    columns: dict[str, Any] = row._asdict()
+    napped_us = columns.pop("napped_at_us")
+    columns.pop("used_percent")
     return Window(
-        **{name: value for name, value in said.items() if name != "seen_at_us"},
+        **{name: value for name, value in columns.items() if name != "seen_at_us"},
         fill=trigger.fill(state(row), max_tokens),
         seen_at=from_us(row.seen_at_us),
         napped_at=None if napped_us is None else from_us(napped_us),

@@ -150,7 +150,7 @@ def emptying(
     The event before a compaction is as good as the one after it: between the two nobody asks.
     """
     is_after = usage.event is not None and _letters(usage.event) in _AFTER_COMPACTION
-    if reason is Reason.EVENT or (is_after and not _told(before, usage)):
+    if reason is Reason.EVENT or (is_after and not _is_same(before, usage)):
         return Emptying.ANNOUNCED
     return Emptying.FELL if _fell(before, merge(before, usage), drop) else None
 
@@ -166,7 +166,7 @@ def _announced(
 
     Gemini announces a compression on every attempt, also on those that do nothing.
     """
-    if usage.event is None or _told(state, usage):
+    if usage.event is None or _is_same(state, usage):
         return None
     name = _letters(usage.event)
     if name in _AT_THE_END:
@@ -177,7 +177,7 @@ def _announced(
     return Reason.EVENT if name in _PERHAPS_BEFORE_COMPACTION and likely else None
 
 
-def _told(state: WindowState, usage: Usage) -> bool:
+def _is_same(state: WindowState, usage: Usage) -> bool:
     """Return whether *usage* is what was read last, as after a restart."""
     if usage.event != state.event:
         return False
@@ -213,9 +213,9 @@ def project_of(cwd: str | None) -> str | None:
     here = Path(cwd)
     for folder in (here, *list(here.parents)[:_STEPS_MAX]):
         try:
-            found = (folder / ".git").exists()
+            has_git = (folder / ".git").exists()
         except OSError:
             return None
-        if found:
+        if has_git:
             return str(folder) if len(str(folder)) <= PROJECT_CHARS_MAX else None
     return None

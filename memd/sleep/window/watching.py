@@ -57,7 +57,7 @@ RETRY_SECONDS = (1.0, 5.0, 25.0)
 KEPT_US = 30 * 86_400_000_000  # a window that nothing is said of so long is dropped
 
 
-class _Said(NamedTuple):
+class _Notice(NamedTuple):
     """One thing that was said of a window, by whom or in which file."""
 
     caller: Caller
@@ -75,7 +75,7 @@ class _Napping(NamedTuple):
 
     row: WindowRow
     """Stored with the nap; until then only memory has it."""
-    later: deque[_Said]
+    later: deque[_Notice]
     """What was said of it meanwhile."""
 
 
@@ -115,7 +115,7 @@ class Watching:
         naps wait: nothing is noted then, so that the same report again is as good.
         """
         answer = asyncio.get_running_loop().create_future() if returns else None
-        window = await self._take(_Said(caller, _screened(usage), None, messages, answer))
+        window = await self._take(_Notice(caller, _screened(usage), None, messages, answer))
         made = None if answer is None else await answer
         if made is None:
             return window
@@ -125,11 +125,11 @@ class Watching:
 
     async def list(self, caller: Caller) -> tuple[Window, ...]:
         """Return the windows of the caller's agent, the one last heard of first."""
-        found = self._napping_of(caller.agent_id)  # before: a nap that ends meanwhile leaves it
+        naps = self._napping_of(caller.agent_id)  # before: a nap that ends meanwhile leaves it
         stored = await self.db.read(windows.listed, caller.agent_id)
-        found |= {(row.source, row.session_id): row for row in stored}
-        found |= self._napping_of(caller.agent_id)
-        newest = sorted(found.values(), key=lambda row: row.seen_at_us, reverse=True)
+        naps |= {(row.source, row.session_id): row for row in stored}
+        naps |= self._napping_of(caller.agent_id)
+        newest = sorted(naps.values(), key=lambda row: row.seen_at_us, reverse=True)
         return tuple(self._window(row) for row in newest)
 
     def _napping_of(self, agent_id: str) -> dict[Key, WindowRow]:
@@ -172,41 +172,43 @@ class Watching:
         """Take what a usage file says (``UsageWatcher``)."""
         usage = _screened(usage)
         caller = Caller(client=LOCAL, session_id=usage.session_id, method=METHOD)
-        await self._take(_Said(caller, usage, path))
+        await self._take(_Notice(caller, usage, path))
 
     # What is made of it.
 
-    async def _take(self, said: _Said) -> Window:
-        key = _key(said.usage)
+    async def _take(self, notice: _Notice) -> Window:
+        key = _key(notice.usage)
         async with self._taking:
             before = await self.db.read(windows.get, *key)
-            if before is not None and before.agent_id != said.caller.agent_id:
+            if before is not None and before.agent_id != notice.caller.agent_id:
                 before = None  # another agent's session of the same name has a window of its own
             after, reason = trigger.step(
                 rows.state(before),
-                said.usage,
+                notice.usage,
                 max_tokens=self.rule.max_tokens,
                 threshold=self.rule.threshold_pct,
                 rearm=self.rule.rearm_pct,
                 drop=self.rule.drop_pct,
             )
-            row = rows.updated(said.caller.agent_id, said.usage, before, after, self.clock.now_us())
+            row = rows.updated(
+                notice.caller.agent_id, notice.usage, before, after, self.clock.now_us()
+            )
             if key in self._napping:
-                self._napping[key].later.append(said._replace(answer=None))
-                _answer(said, None)
+                self._napping[key].later.append(notice._replace(answer=None))
+                _answer(notice, None)
                 return self._window(row)
-            said = said._replace(
+            notice = notice._replace(
                 emptying=trigger.emptying(
-                    rows.state(before), said.usage, reason, self.rule.drop_pct
+                    rows.state(before), notice.usage, reason, self.rule.drop_pct
                 )
             )
             if reason is None:
-                await self._store(row, said.emptying)
-                _answer(said, None)
+                await self._store(row, notice.emptying)
+                _answer(notice, None)
             else:
-                self._begin(said, row, reason)
+                self._begin(notice, row, reason)
         window = self._window(row)
-        self.emit(said.caller.agent_id, EventName.USAGE, rows.event(window, reason))
+        self.emit(notice.caller.agent_id, EventName.USAGE, rows.event(window, reason))
         if reason is None and (window.fill or 0.0) >= READY_FILL:
             self._make_ready()
         return window
@@ -228,26 +230,26 @@ class Watching:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _begin(self, said: _Said, row: WindowRow, reason: Reason) -> None:
+    def _begin(self, notice: _Notice, row: WindowRow, reason: Reason) -> None:
         if len(self._napping) >= NAPS_WAITING_MAX:
             raise BusyError(f"{NAPS_WAITING_MAX} naps are waiting")
-        self._napping[_key(said.usage)] = _Napping(row, deque(maxlen=SAID_MEANWHILE_MAX))
-        self._keep_going(self._nap(said, row, reason))
+        self._napping[_key(notice.usage)] = _Napping(row, deque(maxlen=SAID_MEANWHILE_MAX))
+        self._keep_going(self._nap(notice, row, reason))
 
-    async def _nap(self, said: _Said, row: WindowRow, reason: Reason) -> None:
-        key = _key(said.usage)
+    async def _nap(self, notice: _Notice, row: WindowRow, reason: Reason) -> None:
+        key = _key(notice.usage)
         try:
             async with self._gate:
-                made = await self._until_done(said, row, reason)
+                made = await self._until_done(notice, row, reason)
             if reason is Reason.ENDED:
                 with suppress(NotFoundError):
-                    await self.sessions.end(said.caller, key[1])
-            _answer(said, made)  # last: who reports again at once is not told that it naps
+                    await self.sessions.end(notice.caller, key[1])
+            _answer(notice, made)  # last: who reports again at once is not told that it naps
         except MemdError as error:
-            _answer(said, error)
+            _answer(notice, error)
             log.error("a nap failed", kind=error.kind)
         except Exception as error:  # noqa: BLE001  # a bug in one nap must not end the watching
-            _answer(said, error)
+            _answer(notice, error)
             log.error("a nap failed", trace=log.trace_of(error))
         finally:
             waiting = self._napping.pop(key).later
@@ -255,7 +257,9 @@ class Watching:
             with suppress(MemdError):
                 await self._take(later)
 
-    async def _until_done(self, said: _Said, row: WindowRow, reason: Reason) -> NapResult | None:
+    async def _until_done(
+        self, notice: _Notice, row: WindowRow, reason: Reason
+    ) -> NapResult | None:
         """Nap; what the disk or the load prevents is tried again, anything else is given up.
 
         Given up or done, the window has fired. Who waits for the list hears at once why it
@@ -263,47 +267,49 @@ class Watching:
         """
         for seconds in (*RETRY_SECONDS, None):
             try:
-                return await self._over_something(said, row, reason)
+                return await self._over_something(notice, row, reason)
             except CallerError as error:
-                _answer(said, error)
+                _answer(notice, error)
                 log.warning("no nap", kind=error.kind, why=error.message)
-                await self._store(row, said.emptying)
+                await self._store(row, notice.emptying)
                 return None
             except MemdError as error:
-                _answer(said, error)
+                _answer(notice, error)
                 if seconds is None:
                     raise
                 log.warning("a nap waits", kind=error.kind)
                 await asyncio.sleep(seconds)
         return None
 
-    async def _over_something(self, said: _Said, row: WindowRow, reason: Reason) -> NapResult:
+    async def _over_something(self, notice: _Notice, row: WindowRow, reason: Reason) -> NapResult:
         """Nap over what was handed over, else the transcript, else what the session told memd."""
         from memd.sleep.nap.keeping import NapRequest
 
         def seen(conn: Writing, now_us: int) -> None:
-            rows.store(conn, row._replace(napped_at_us=now_us), now_us, said.emptying)
+            rows.store(conn, row._replace(napped_at_us=now_us), now_us, notice.emptying)
 
-        wanted = NapRequest(
+        request = NapRequest(
             transcript_path=row.transcript_path,
             session_id=row.session_id,
             reason=reason.value,
             max_tokens=rows.room(row, self.rule.max_tokens),
             last=reason is not Reason.FULL,
             seen=seen,
-            beside=said.file,
+            beside=notice.file,
         )
-        project_id = said.caller.project_id or project_of(row.cwd)
-        caller = replace(said.caller, session_id=row.session_id, project_id=project_id)
-        if said.messages is not None:
-            swaps = said.answer is not None
-            return await self.nap.nap(caller, replace(wanted, messages=said.messages, swaps=swaps))
+        project_id = notice.caller.project_id or project_of(row.cwd)
+        caller = replace(notice.caller, session_id=row.session_id, project_id=project_id)
+        if notice.messages is not None:
+            swaps = notice.answer is not None
+            return await self.nap.nap(
+                caller, replace(request, messages=notice.messages, swaps=swaps)
+            )
         if row.transcript_path is not None:
             try:
-                return await self.nap.nap(caller, wanted)
+                return await self.nap.nap(caller, request)
             except InvalidError as error:
                 log.warning("a nap without transcript", why=error.message)
-        return await self.nap.nap(caller, replace(wanted, transcript_path=None))
+        return await self.nap.nap(caller, replace(request, transcript_path=None))
 
     async def _store(self, row: WindowRow, emptying: Emptying | None) -> None:
         now_us = self.clock.now_us()
@@ -325,24 +331,24 @@ class Watching:
 _CALLER = Caller(client="memd", method="usage")
 
 
-def _answer(said: _Said, made: NapResult | Exception | None) -> None:
+def _answer(notice: _Notice, made: NapResult | Exception | None) -> None:
     """Tell who waits for what the nap made, once; whoever went away waits no more."""
-    if said.answer is None or said.answer.done():
+    if notice.answer is None or notice.answer.done():
         return
     if isinstance(made, Exception):
-        said.answer.set_exception(made)
+        notice.answer.set_exception(made)
     else:
-        said.answer.set_result(made)
+        notice.answer.set_result(made)
 
 
 def _screened(usage: Usage) -> Usage:
     """Return *usage* without secrets: a path that holds one leads nowhere any more."""
-    said: dict[str, Any] = {
+    fields: dict[str, Any] = {
         name: outgoing(value)
         for name in ("source", "session_id", "model", "cwd", "transcript_path", "event")
         if (value := getattr(usage, name)) is not None
     }
-    return replace(usage, **said)
+    return replace(usage, **fields)
 
 
 def _key(usage: Usage) -> Key:

@@ -28,8 +28,8 @@ def _made(row: tuple[str, str | None, int | None, str]) -> AgentRow:
 
 def level(conn: Reading, agent_id: str) -> MemoryLevel | None:
     """Return the agent's own level, None when the configuration decides."""
-    found = find(conn, agent_id)
-    return None if found is None else found.level
+    agent_row = find(conn, agent_id)
+    return None if agent_row is None else agent_row.level
 
 
 def find(conn: Reading, agent_id: str) -> AgentRow | None:
@@ -81,23 +81,23 @@ def configure(conn: Writing, agent_key: int, new: AgentRow) -> None:
 
 def from_file(conn: Reading) -> dict[str, dict[str, Any]]:
     """Return what was taken from the settings file last: agent -> column -> value."""
-    found = conn.execute("SELECT value FROM meta WHERE key = 'agents_of_file'").get
+    value = conn.execute("SELECT value FROM meta WHERE key = 'agents_of_file'").get
     try:
-        told = json.loads(found) if isinstance(found, str) else {}
+        rules = json.loads(value) if isinstance(value, str) else {}
     except ValueError:  # damaged: what is in the file now is taken as new
         return {}
-    return told if isinstance(told, dict) else {}
+    return rules if isinstance(rules, dict) else {}
 
 
-def note_file(conn: Writing, told: dict[str, dict[str, Any]]) -> None:
+def note_file(conn: Writing, settings: dict[str, dict[str, Any]]) -> None:
     """Note what was taken from the settings file, so that it can be taken back."""
     conn.execute(
         "INSERT OR REPLACE INTO meta (key, value) VALUES ('agents_of_file', :value)",
-        {"value": json.dumps(told, sort_keys=True)},
+        {"value": json.dumps(settings, sort_keys=True)},
     )
 
 
 def first_us(conn: Reading) -> int | None:
     """Return when the first agent came, with the first memory; None for an empty store."""
-    found = conn.execute("SELECT min(created_at_us) FROM agent").get
-    return found if isinstance(found, int) else None
+    first_at = conn.execute("SELECT min(created_at_us) FROM agent").get
+    return first_at if isinstance(first_at, int) else None

@@ -50,11 +50,11 @@ class Audit:
         await self.db.write(_CALLER, work)
 
     async def show(
-        self, wanted: AuditFilter, after: int | None, limit: int
+        self, filters: AuditFilter, after: int | None, limit: int
     ) -> tuple[tuple[AuditRow, ...], int | None]:
         """Return rows, newest first, and what to ask the following ones after."""
-        found = await self.db.read(changes.page, wanted, after, limit)
-        return tuple(map(_row, found)), found[-1].seq if len(found) == limit else None
+        rows = await self.db.read(changes.page, filters, after, limit)
+        return tuple(map(_row, rows)), rows[-1].seq if len(rows) == limit else None
 
     async def verify(self, given: Sequence[tuple[int, bytes]] = ()) -> AuditReport:
         """Check the chain against itself and against every head that was noted.
@@ -64,8 +64,8 @@ class Audit:
         noted = [Noted(seq, head, GIVEN) for seq, head in given]
         problems: list[str] = []
         if self.notes is not None:
-            found, problems = anchors.read(self.notes)
-            noted += found
+            links, problems = anchors.read(self.notes)
+            noted += links
 
         def work(conn: Reading) -> AuditReport:
             return report(conn, [*noted, *_of_backups(conn, self.db.path)], problems)
@@ -96,16 +96,16 @@ class Audit:
             await self.try_to_anchor()
 
 
-def _row(found: AuditLink) -> AuditRow:
+def _row(link: AuditLink) -> AuditRow:
     return AuditRow(
-        seq=found.seq,
-        at=from_us(found.at_us),
-        client=found.client,
-        method=found.method,
-        outcome=Outcome(found.outcome),
-        attempts=found.attempts,
-        rows=found.rows,
-        batch=found.batch,
+        seq=link.seq,
+        at=from_us(link.at_us),
+        client=link.client,
+        method=link.method,
+        outcome=Outcome(link.outcome),
+        attempts=link.attempts,
+        rows=link.rows,
+        batch=link.batch,
     )
 
 
@@ -116,25 +116,25 @@ def _of_backups(conn: Reading, database: Path) -> list[Noted]:
 
 def report(conn: Reading, noted: Sequence[Noted], problems: Sequence[str]) -> AuditReport:
     """Judge the chain by itself and by what was *noted*; *problems* were found before."""
-    head, found = changes.last(conn), list(problems)
+    head, mismatches = changes.last(conn), list(problems)
     broken = changes.verify(conn)
     if broken is not None:
-        found.append(
+        mismatches.append(
             f"link {broken} does not follow from the one before: something there was"
             " changed, removed or moved"
         )
     if changes.ever(conn) > head.seq:
-        found.append(
+        mismatches.append(
             f"the end is missing: the file has numbered {changes.ever(conn)} links"
             f" and the last one is {head.seq}"
         )
     judged = [_judged(conn, one) for one in noted]
-    found += [_against(one, head) for one in judged if not one.agrees]
+    mismatches += [_against(one, head) for one in judged if not one.agrees]
     return AuditReport(
-        ok=not found,
+        ok=not mismatches,
         links=head.seq,
         head=head.hash.hex(),
-        problems=tuple(dict.fromkeys(found)),
+        problems=tuple(dict.fromkeys(mismatches)),
         anchors=tuple(judged),
         unproven=_unproven(judged, head),
     )
@@ -157,15 +157,15 @@ def _against(anchor: Anchor, head: Head) -> str:
 def _unproven(judged: Sequence[Anchor], head: Head) -> tuple[str, ...]:
     """Say what the chain and the notes cannot show."""
     proven = max((one.seq for one in judged if one.agrees), default=0)
-    said: list[str] = []
+    reasons: list[str] = []
     if proven < head.seq:
-        said.append(
+        reasons.append(
             f"links {proven + 1} to {head.seq} follow one another, but no note outside the file"
             " names them: that they were written anew, or some after them cut off, cannot be seen"
         )
     if not any(one.source == GIVEN for one in judged):
-        said.append(
+        reasons.append(
             "the notes lie beside the file: who could change both could forge both; compare with"
             ' "audit head" in the journal or with a copy kept elsewhere'
         )
-    return tuple(said)
+    return tuple(reasons)

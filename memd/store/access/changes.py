@@ -122,25 +122,25 @@ def head(conn: Reading) -> bytes:
 
 def last(conn: Reading) -> Head:
     """Return the last link, of an empty chain number 0."""
-    found = conn.execute("SELECT seq, hash FROM change ORDER BY seq DESC LIMIT 1").fetchone()
-    return Head(0, GENESIS) if found is None else Head._make(cast("tuple[int, bytes]", found))
+    row = conn.execute("SELECT seq, hash FROM change ORDER BY seq DESC LIMIT 1").fetchone()
+    return Head(0, GENESIS) if row is None else Head._make(cast("tuple[int, bytes]", row))
 
 
 def hash_at(conn: Reading, seq: int) -> bytes | None:
     """Return the hash of the link *seq*, None when there is none."""
     if seq == 0:
         return GENESIS
-    found = conn.execute("SELECT hash FROM change WHERE seq = :seq", {"seq": seq}).get
-    return found if isinstance(found, bytes) else None
+    value = conn.execute("SELECT hash FROM change WHERE seq = :seq", {"seq": seq}).get
+    return value if isinstance(value, bytes) else None
 
 
 def ever(conn: Reading) -> int:
     """Return how many links SQLite has ever numbered, whoever removed some since."""
-    found = conn.execute("SELECT seq FROM sqlite_sequence WHERE name = 'change'").get
-    return found if isinstance(found, int) else 0
+    value = conn.execute("SELECT seq FROM sqlite_sequence WHERE name = 'change'").get
+    return value if isinstance(value, int) else 0
 
 
-def page(conn: Reading, wanted: AuditFilter, after: int | None, limit: int) -> Sequence[AuditLink]:
+def page(conn: Reading, filters: AuditFilter, after: int | None, limit: int) -> Sequence[AuditLink]:
     """Return links, newest first, those before *after*."""
     rows = conn.execute(
         """
@@ -153,7 +153,7 @@ def page(conn: Reading, wanted: AuditFilter, after: int | None, limit: int) -> S
          ORDER BY seq DESC
          LIMIT :limit
         """,
-        {"after": after, "limit": limit, **wanted._asdict()},
+        {"after": after, "limit": limit, **filters._asdict()},
     )
     return [AuditLink._make(cast("Iterable[object]", row)) for row in rows]
 
@@ -172,9 +172,9 @@ def verify(conn: Reading) -> int | None:
          ORDER BY seq
         """
     )
-    for found in map(AuditLink._make, links):
-        expected = link(prev, found.content, found.digest)
-        if found.seq != seq + 1 or found.prev != prev or found.hash != expected:
-            return found.seq
-        prev, seq = found.hash, found.seq
+    for one in map(AuditLink._make, links):
+        expected = link(prev, one.content, one.digest)
+        if one.seq != seq + 1 or one.prev != prev or one.hash != expected:
+            return one.seq
+        prev, seq = one.hash, one.seq
     return None

@@ -68,7 +68,7 @@ def _row(columns: _Columns) -> ClientRow:
 def put(conn: Writing, client: KeyedClient, key_hash: bytes, now_us: int) -> None:
     """Give *client* a key; an earlier key of the same name is one no longer."""
     agent_key = None if client.agent_id is None else names.agent(conn, client.agent_id, now_us)
-    said = {
+    row_fields = {
         "name": client.name,
         "agent_key": agent_key,
         "key_hash": key_hash,
@@ -91,14 +91,16 @@ def put(conn: Writing, client: KeyedClient, key_hash: bytes, now_us: int) -> Non
                created_at_us = :now_us,
                revoked_at_us = NULL
         """,
-        said,
+        row_fields,
     )
-    changes.touch(conn, key_hash, json.dumps(said, default=bytes.hex, sort_keys=True).encode())
+    changes.touch(
+        conn, key_hash, json.dumps(row_fields, default=bytes.hex, sort_keys=True).encode()
+    )
 
 
 def revoke(conn: Writing, name: str, now_us: int) -> bool:
     """Take the key of client *name* away; returns whether it had one."""
-    found = conn.execute(
+    value = conn.execute(
         """
         UPDATE client
            SET revoked_at_us = :now_us
@@ -109,16 +111,16 @@ def revoke(conn: Writing, name: str, now_us: int) -> bool:
         """,
         {"name": name, "now_us": now_us},
     ).get
-    if not isinstance(found, bytes):
+    if not isinstance(value, bytes):
         return False
-    changes.touch(conn, found, f"revoked {name} {now_us}".encode())
+    changes.touch(conn, value, f"revoked {name} {now_us}".encode())
     return True
 
 
 def secret(conn: Reading) -> bytes | None:
     """Return the secret that keys are hashed with, None before the first one."""
-    found = conn.execute("SELECT value FROM meta WHERE key = 'client_secret'").get
-    return found if isinstance(found, bytes) else None
+    value = conn.execute("SELECT value FROM meta WHERE key = 'client_secret'").get
+    return value if isinstance(value, bytes) else None
 
 
 def make_secret(conn: Writing) -> bytes:

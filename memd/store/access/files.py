@@ -42,7 +42,7 @@ def find(conn: Reading, agent_key: int, path: str, now_us: int) -> FileRow | Non
 
     Raises DamagedError where its text is not as it was written.
     """
-    found = conn.execute(
+    rows = conn.execute(
         f"""
         SELECT f.path, f.memory_key, m.memory_id, coalesce(m.content, f.blank)
           FROM memory_file AS f
@@ -52,7 +52,7 @@ def find(conn: Reading, agent_key: int, path: str, now_us: int) -> FileRow | Non
         {"agent_key": agent_key, "path": path, "now_us": now_us},
     )
     try:
-        row = found.fetchone()
+        row = rows.fetchone()
     except UnicodeDecodeError:
         raise intact.refused("the file") from None
     if row is None:

@@ -13,17 +13,17 @@ from memd.store.file.connect import Reading, Writing
 
 def find_agent(conn: Reading, agent_id: str) -> int | None:
     """Return the agent's key, None when it has never been heard of."""
-    found = conn.execute(
+    key = conn.execute(
         "SELECT agent_key FROM agent WHERE agent_id = :agent_id", {"agent_id": agent_id}
     ).get
-    return found if isinstance(found, int) else None
+    return key if isinstance(key, int) else None
 
 
 def agent(conn: Writing, agent_id: str, now_us: int) -> int:
     """Return the agent's key; makes the agent."""
-    found = find_agent(conn, agent_id)
-    if found is not None:
-        return found
+    key = find_agent(conn, agent_id)
+    if key is not None:
+        return key
     conn.execute(
         "INSERT INTO agent (agent_id, created_at_us) VALUES (:agent_id, :now_us)",
         {"agent_id": agent_id, "now_us": now_us},
@@ -33,11 +33,11 @@ def agent(conn: Writing, agent_id: str, now_us: int) -> int:
 
 def client(conn: Writing, client_id: str, now_us: int) -> int:
     """Return the client's key; makes the client."""
-    found = conn.execute(
+    key = conn.execute(
         "SELECT client_key FROM client WHERE client_id = :client_id", {"client_id": client_id}
     ).get
-    if isinstance(found, int):
-        return found
+    if isinstance(key, int):
+        return key
     conn.execute(
         "INSERT INTO client (client_id, created_at_us) VALUES (:client_id, :now_us)",
         {"client_id": client_id, "now_us": now_us},
@@ -47,19 +47,19 @@ def client(conn: Writing, client_id: str, now_us: int) -> int:
 
 def find_project(conn: Reading, project_id: str) -> int | None:
     """Return the project's key, None when it has never been heard of."""
-    found = conn.execute(
+    key = conn.execute(
         "SELECT project_key FROM project WHERE project_id = :project_id", {"project_id": project_id}
     ).get
-    return found if isinstance(found, int) else None
+    return key if isinstance(key, int) else None
 
 
 def project(conn: Writing, project_id: str | None, now_us: int) -> int | None:
     """Return the project's key; makes the project. None for None."""
     if project_id is None:
         return None
-    found = find_project(conn, project_id)
-    if found is not None:
-        return found
+    key = find_project(conn, project_id)
+    if key is not None:
+        return key
     conn.execute(
         "INSERT INTO project (project_id, created_at_us) VALUES (:project_id, :now_us)",
         {"project_id": project_id, "now_us": now_us},
@@ -83,12 +83,12 @@ def session(
     """
     if session_id is None:
         return None
-    found = conn.execute(
+    key = conn.execute(
         "SELECT session_key FROM session WHERE agent_key = :agent_key AND session_id = :session_id",
         {"agent_key": agent_key, "session_id": session_id},
     ).get
-    if isinstance(found, int):
-        return found
+    if isinstance(key, int):
+        return key
     conn.execute(
         """
         INSERT INTO session (session_id, agent_key, client_key, project_key, started_at_us,
@@ -138,11 +138,11 @@ def set_compressed(conn: Writing, session_key: int) -> None:
 
 def next_ordinal(conn: Reading, session_key: int) -> int:
     """Return the place after the session's last memory."""
-    found = conn.execute(
+    last = conn.execute(
         "SELECT max(ordinal) FROM memory WHERE session_key = :session_key",
         {"session_key": session_key},
     ).get
-    return found + 1 if isinstance(found, int) else 0
+    return last + 1 if isinstance(last, int) else 0
 
 
 def count_speaker(conn: Writing, agent_key: int, name: str, turns: int) -> None:
@@ -169,10 +169,10 @@ def known_speakers(
     known: set[str] = set()
     for agent_key in agent_keys:
         for name in names:
-            found = conn.execute(
+            count = conn.execute(
                 "SELECT turns FROM speaker WHERE agent_key = :agent_key AND name = :name",
                 {"agent_key": agent_key, "name": name},
             ).get
-            if isinstance(found, int) and found > 0:
+            if isinstance(count, int) and count > 0:
                 known.add(name)
     return frozenset(known)

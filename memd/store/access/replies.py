@@ -90,8 +90,8 @@ def once(
 
 
 def _secret(conn: Reading) -> bytes | None:
-    found = conn.execute("SELECT value FROM meta WHERE key = 'reply_secret'").get
-    return found if isinstance(found, bytes) else None
+    key = conn.execute("SELECT value FROM meta WHERE key = 'reply_secret'").get
+    return key if isinstance(key, bytes) else None
 
 
 def _make_secret(conn: Writing) -> bytes:
@@ -108,8 +108,8 @@ def _make_secret(conn: Writing) -> bytes:
     return secret
 
 
-def _sealed(secret: bytes, said: bytes) -> bytes:
-    return hmac.digest(secret, said, hashlib.sha256)
+def _sealed(secret: bytes, content: bytes) -> bytes:
+    return hmac.digest(secret, content, hashlib.sha256)
 
 
 def _key(secret: bytes, idempotency_key: str) -> str:
@@ -147,8 +147,8 @@ def scrub(conn: Writing, ids: Sequence[str]) -> None:
 
 def lasting_us(conn: Reading) -> int | None:
     """Return the last time that was noted, None before the first."""
-    found = conn.execute("SELECT value FROM meta WHERE key = 'lasting_us'").get
-    return found if isinstance(found, int) else None
+    value = conn.execute("SELECT value FROM meta WHERE key = 'lasting_us'").get
+    return value if isinstance(value, int) else None
 
 
 def note_lasting(conn: Writing, now_us: int) -> None:

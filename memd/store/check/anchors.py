@@ -37,8 +37,8 @@ def append(path: Path, head: Head, now_us: int) -> None:
         path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
     )
     try:
-        said = f"{head.seq} {now_us} {head.hash.hex()}"
-        os.write(handle, f"{said} {_sum(_last_sum(handle), said)}\n".encode("ascii"))
+        note = f"{head.seq} {now_us} {head.hash.hex()}"
+        os.write(handle, f"{note} {_sum(_last_sum(handle), note)}\n".encode("ascii"))
         os.fsync(handle)
     finally:
         os.close(handle)
@@ -51,8 +51,8 @@ def _last_sum(handle: int) -> str:
     return lines[-1].rpartition(" ")[2] if lines else _START
 
 
-def _sum(before: str, said: str) -> str:
-    return hashlib.sha256(f"{before} {said}".encode()).hexdigest()[:_SUM_CHARS]
+def _sum(before: str, line: str) -> str:
+    return hashlib.sha256(f"{before} {line}".encode()).hexdigest()[:_SUM_CHARS]
 
 
 def read(path: Path) -> tuple[list[Noted], list[str]]:
@@ -65,19 +65,19 @@ def read(path: Path) -> tuple[list[Noted], list[str]]:
     before: str | None = _START
     with suppress(FileNotFoundError):
         for number, line in enumerate(path.read_text("ascii", "replace").splitlines(), 1):
-            said, _, check = line.rpartition(" ")
-            if before is not None and check != _sum(before, said):
+            note, _, check = line.rpartition(" ")
+            if before is not None and check != _sum(before, note):
                 problems.append(f"{path.name}: line {number} was changed, or one before it is gone")
-            one = _parsed(said, path.name)
+            one = _parsed(note, path.name)
             if one is not None:
                 noted.append(one)
             before = check or None
     return noted, problems
 
 
-def _parsed(said: str, source: str) -> Noted | None:
+def _parsed(line: str, source: str) -> Noted | None:
     try:
-        seq, _, head = said.split(" ")
+        seq, _, head = line.split(" ")
         return Noted(int(seq), bytes.fromhex(head), source)
     except ValueError:
         return None
@@ -90,7 +90,7 @@ def manifest_of(backup: Path) -> Path:
 
 def note_backup(backup: Path, head: Head) -> None:
     """Write beside *backup* how large it is and which head the audit in it has."""
-    said = {
+    fields = {
         "v": 1,
         "file": backup.name,
         "bytes": backup.stat().st_size,
@@ -102,7 +102,7 @@ def note_backup(backup: Path, head: Head) -> None:
         0o600,
     )
     try:
-        os.write(handle, f"{json.dumps(said)}\n".encode())
+        os.write(handle, f"{json.dumps(fields)}\n".encode())
         os.fsync(handle)
     finally:
         os.close(handle)
@@ -112,5 +112,5 @@ def of_backups(backups: Iterable[Path]) -> Iterator[Noted]:
     """Yield the heads that the manifests of *backups* name."""
     for backup in backups:
         with suppress(OSError, ValueError, KeyError, TypeError):
-            said = json.loads(manifest_of(backup).read_text("utf-8"))["audit"]
-            yield Noted(int(said["seq"]), bytes.fromhex(said["head"]), manifest_of(backup).name)
+            fields = json.loads(manifest_of(backup).read_text("utf-8"))["audit"]
+            yield Noted(int(fields["seq"]), bytes.fromhex(fields["head"]), manifest_of(backup).name)

@@ -130,8 +130,8 @@ def _seals(conn: Reading) -> Iterator[str]:
 
 def sealed_rows(conn: Reading) -> Iterator[str]:
     """Yield clients, preferences, lessons and patterns that are not as they were written."""
-    for kind, name, told in _SEALED:
-        rows = conn.execute(told)
+    for kind, name, query in _SEALED:
+        rows = conn.execute(query)
         while True:
             try:
                 *covered, seal = next(rows)

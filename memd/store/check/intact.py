@@ -47,10 +47,10 @@ class Damage:
 
     def fresh(self) -> tuple[str, ...]:
         """Return what was noted since the last call."""
-        told: list[str] = []
+        reasons: list[str] = []
         while self._fresh:
-            told.append(self._fresh.popleft())
-        return tuple(told)
+            reasons.append(self._fresh.popleft())
+        return tuple(reasons)
 
     def settle(self, problems: Iterable[str]) -> None:
         """Replace what was noted by the *problems* that a whole check has found."""

@@ -13,9 +13,9 @@ from memd.store.file.connect import Reading
 
 def rows(conn: Reading) -> Iterator[str]:
     """Yield what is wrong with statements, proposals, files, shared and quarantined memories."""
-    for said, found in _FINDINGS:
-        for (name,) in conn.execute(found):
-            yield said.format(name)
+    for problem, query in _FINDINGS:
+        for (name,) in conn.execute(query):
+            yield problem.format(name)
 
 
 _FINDINGS = (

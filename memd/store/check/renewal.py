@@ -21,7 +21,7 @@ from memd.store.search.vectors import VectorCache
 
 def indexes(conn: Reading) -> list[str]:
     """Return the names of the indexes of ordinary tables."""
-    found = conn.execute(
+    rows = conn.execute(
         """
         SELECT name
           FROM sqlite_schema
@@ -32,7 +32,7 @@ def indexes(conn: Reading) -> list[str]:
          ORDER BY name
         """
     )
-    return [cast("str", name) for (name,) in found]
+    return [cast("str", name) for (name,) in rows]
 
 
 def reindex(conn: Writing, name: str) -> None:
@@ -42,10 +42,10 @@ def reindex(conn: Writing, name: str) -> None:
 
 def damaged_vectors(conn: Reading) -> list[int]:
     """Return the memories of which a vector does not match its checksum; reads all of them."""
-    found = conn.execute("SELECT memory_key, checksum, vector FROM embedding ORDER BY memory_key")
+    rows = conn.execute("SELECT memory_key, checksum, vector FROM embedding ORDER BY memory_key")
     return [
         cast("int", key)
-        for key, checksum, vector in found
+        for key, checksum, vector in rows
         if vectors.checksum(cast("bytes", vector)) != checksum
     ]
 
@@ -88,11 +88,11 @@ def renew_vectors(conn: Writing, keys: Sequence[int]) -> None:
 
 def _cached(conn: Reading, cache: VectorCache, key: int) -> bytes | None:
     try:
-        said = f"SELECT vector FROM {cache.table} WHERE rowid = ?"  # noqa: S608  # a name of ours
-        found = conn.execute(said, (key,)).get
+        sql = f"SELECT vector FROM {cache.table} WHERE rowid = ?"  # noqa: S608  # a name of ours
+        value = conn.execute(sql, (key,)).get
     except apsw.Error:
         return None
-    return found if isinstance(found, bytes) else None
+    return value if isinstance(value, bytes) else None
 
 
 def renew_contexts(conn: Writing, after: int, limit: int) -> int | None:

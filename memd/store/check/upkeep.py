@@ -152,10 +152,10 @@ class Upkeep:
         """Return why writes are refused, if they are, and what was found damaged."""
         refused = self.db.look()
         damaged = self.db.damage.problems()
-        told = [f"damaged and withheld: {what}; run: memd check" for what in damaged[:_TOLD_MAX]]
+        reasons = [f"damaged and withheld: {what}; run: memd check" for what in damaged[:_TOLD_MAX]]
         if len(damaged) > _TOLD_MAX:
-            told.append(f"and {len(damaged) - _TOLD_MAX} more damaged; run: memd check")
-        return [*([] if refused is None else [refused]), *told]
+            reasons.append(f"and {len(damaged) - _TOLD_MAX} more damaged; run: memd check")
+        return [*([] if refused is None else [refused]), *reasons]
 
     async def stats(self) -> dict[str, Any]:
         """Return counts of rows, where the file is, its size in bytes, and why it is degraded."""

@@ -50,15 +50,15 @@ def existing(database: Path, noted: Mapping[Path, bool] | None = None) -> tuple[
     removed; on a disk that is not there just now they may still be, and in a place
     that this process cannot see.
     """
-    found = {
+    paths = {
         *database.parent.glob(f"{database.stem}-*{SUFFIX}"),
         *database.parent.glob(f".{database.stem}-*{PARTIAL}"),
     }
     for path, is_unseen in (noted or {}).items():
-        found.update(one for one in (path, half(path)) if one.exists())
+        paths.update(one for one in (path, half(path)) if one.exists())
         if is_unseen or not path.parent.exists():
-            found.add(path)
-    return tuple(map(str, sorted(found)))
+            paths.add(path)
+    return tuple(map(str, sorted(paths)))
 
 
 def half(target: Path) -> Path:
@@ -72,11 +72,11 @@ def noted(conn: Reading) -> dict[Path, bool]:
     Of each, whether it lies where the daemon cannot see it: a service in a sandbox has
     a ``/tmp`` of its own.
     """
-    found = conn.execute("SELECT value FROM meta WHERE key = 'backups'").get
+    value = conn.execute("SELECT value FROM meta WHERE key = 'backups'").get
     try:
-        told = json.loads(found) if isinstance(found, str) else []
+        entries = json.loads(value) if isinstance(value, str) else []
         return {
-            Path(one[0] if isinstance(one, list) else one): isinstance(one, list) for one in told
+            Path(one[0] if isinstance(one, list) else one): isinstance(one, list) for one in entries
         }
     except (ValueError, TypeError, IndexError):  # damaged: what else is there can still be read
         return {}
@@ -91,10 +91,10 @@ def note(conn: Writing, target: Path, *, unseen: bool = False) -> None:
     }
     kept.pop(target, None)
     kept[target] = unseen
-    told = [[str(path)] if is_unseen else str(path) for path, is_unseen in kept.items()]
+    entries = [[str(path)] if is_unseen else str(path) for path, is_unseen in kept.items()]
     conn.execute(
         "INSERT OR REPLACE INTO meta (key, value) VALUES ('backups', :value)",
-        {"value": json.dumps(told[-BACKUPS_NOTED_MAX:])},
+        {"value": json.dumps(entries[-BACKUPS_NOTED_MAX:])},
     )
 
 

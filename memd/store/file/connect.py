@@ -82,8 +82,8 @@ def _unpacked(*given: apsw.SQLiteValue) -> str:
 
 def sealed(*columns: apsw.SQLiteValue) -> bytes:
     """Return SHA-256 over *columns*: what the triggers of schema.sql keep as a row's hash."""
-    said = [value.hex() if isinstance(value, bytes) else value for value in columns]
-    text = json.dumps(said, ensure_ascii=False, separators=(",", ":"))
+    values = [value.hex() if isinstance(value, bytes) else value for value in columns]
+    text = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 

@@ -203,10 +203,10 @@ class Database:
         except MemdError:
             raise
         except (apsw.Error, UnicodeDecodeError, OSError) as error:
-            found = translated(error)
-            if found is error:
+            failure = translated(error)
+            if failure is error:
                 raise
-            raise found from error
+            raise failure from error
 
     async def checkpoint(self, *, truncate: bool = False) -> bool:
         """Move the WAL into the file, with *truncate* also empty it; False when it has to wait."""

@@ -275,20 +275,20 @@ def check(conn: Writing) -> None:
 
     Where a page of its schema is damaged, as one that SQLite itself finds damaged.
     """
-    found = list(_differences(conn))
-    if not found:
+    differences = list(_differences(conn))
+    if not differences:
         return
-    more = "" if len(found) <= _TOLD_MAX else f", and {len(found) - _TOLD_MAX} more"
+    more = "" if len(differences) <= _TOLD_MAX else f", and {len(differences) - _TOLD_MAX} more"
     error = DamagedError(
         f"the file is not of the shape of schema {SCHEMA_VERSION}: "
-        f"{', '.join(found[:_TOLD_MAX])}{more}; it was left as it was",
+        f"{', '.join(differences[:_TOLD_MAX])}{more}; it was left as it was",
         hint="run: memd repair, or restore a backup",
     )
     raise error from (apsw.CorruptError("a page of the schema") if _is_damaged(conn) else None)
 
 
 @functools.cache
-def _wanted() -> frozenset[tuple[apsw.SQLiteValue, ...]]:
+def _expected() -> frozenset[tuple[apsw.SQLiteValue, ...]]:
     """Return the objects that ``schema.sql`` makes."""
     with closing(apsw.Connection(":memory:")) as fresh:
         fresh.execute(schema_sql())
@@ -296,12 +296,12 @@ def _wanted() -> frozenset[tuple[apsw.SQLiteValue, ...]]:
 
 
 def _differences(conn: Writing) -> Iterator[str]:
-    wanted = _wanted()
+    expected = _expected()
     there = set(conn.execute(_OBJECTS))
-    for kind, name in _whole(wanted - there):
+    for kind, name in _whole(expected - there):
         if kind != "trigger":  # a write without one is found by the hash it does not write
             yield f"{kind} {name} is missing"
-    for kind, name in _whole(there - wanted):
+    for kind, name in _whole(there - expected):
         yield f"{kind} {name} is none of memd's"
 
 

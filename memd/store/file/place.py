@@ -89,10 +89,10 @@ def mend_modes(database: Path) -> None:
     ours = os.access(database, os.W_OK, effective_ids=_BY_EFFECTIVE)
     for path in (Path(f"{database}-shm"), *([Path(f"{database}-wal")] if ours else [])):
         with suppress(OSError):  # not there, or on a disk that cannot be written
-            found = path.lstat()
-            own = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
-            if own and found.st_mode & _OWNERS != _OWNERS:
-                path.chmod(stat.S_IMODE(found.st_mode) | _OWNERS)
+            status = path.lstat()
+            own = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
+            if own and status.st_mode & _OWNERS != _OWNERS:
+                path.chmod(stat.S_IMODE(status.st_mode) | _OWNERS)
 
 
 def unwritable(database: Path) -> Path | None:
@@ -115,10 +115,10 @@ def unwritten(database: Path) -> ReadOnlyError:
 
 def _identity(path: Path) -> Identity | None:
     try:
-        found = os.stat(path)  # noqa: PTH116  # at each write: a Path is made once
+        status = os.stat(path)  # noqa: PTH116  # at each write: a Path is made once
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _is_full(folder: Path) -> bool:

@@ -95,8 +95,8 @@ def _checked(staged: Path) -> int:
             prepare(conn)
             problems = list(islice(check.rows(conn), _PROBLEMS_TOLD))
         else:
-            found = conn.pragma("quick_check")
-            problems = [] if found == "ok" else [str(found)]
+            verdict = conn.pragma("quick_check")
+            problems = [] if verdict == "ok" else [str(verdict)]
         if problems:
             raise DamagedError(
                 f"the backup does not check; nothing was restored: {'; '.join(problems)}"

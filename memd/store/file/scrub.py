@@ -96,13 +96,13 @@ class _Pages:
 
     def trunks(self) -> dict[int, int]:
         """Return the trunks of the list of free pages, and how many leaves each names."""
-        found: dict[int, int] = {}
+        trunk_pages: dict[int, int] = {}
         number = self._first_trunk
-        while number and number not in found and number <= self.count:
+        while number and number not in trunk_pages and number <= self.count:
             page = self.read(number)
-            found[number] = int.from_bytes(page[4:8], "big")
+            trunk_pages[number] = int.from_bytes(page[4:8], "big")
             number = int.from_bytes(page[:4], "big")
-        return found
+        return trunk_pages
 
 
 async def leave_no_trace(db: Database) -> None:
@@ -229,7 +229,7 @@ def _following(conn: Reading, word: bytes) -> bytes | None:
         "SELECT term FROM temp.words_left WHERE term >= :word",
         {"word": word.decode("utf-8", "ignore")},
     )
-    return next((term for (found,) in rows if (term := str(found).encode()) >= word), None)
+    return next((term for (value,) in rows if (term := str(value).encode()) >= word), None)
 
 
 def _replace(conn: Writing, stale: list[tuple[str, int, bytes, bytes]]) -> None:

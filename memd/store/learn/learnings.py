@@ -41,7 +41,7 @@ class LearningRow(NamedTuple):
     at_us: int
 
 
-class SaidRow(NamedTuple):
+class TrustedLessonRow(NamedTuple):
     """One memory that is a lesson, as it is read."""
 
     memory_id: str
@@ -112,8 +112,8 @@ def _intact(conn: Reading, rows: Iterator[intact.Columns]) -> Iterator[LearningR
             intact.note(conn, f"learning {row.learning_id}: the row does not match its hash")
 
 
-def trusted_lessons(conn: Reading, wanted: Bound, tag: str, limit: int) -> list[SaidRow]:
-    """Return the newest memories of *wanted* with *tag* that somebody trusted said, newest first.
+def trusted_lessons(conn: Reading, filters: Bound, tag: str, limit: int) -> list[TrustedLessonRow]:
+    """Return the newest memories of *filters* with *tag* that somebody trusted said, newest first.
 
     What a tool or a page says teaches nothing.
     """
@@ -122,15 +122,15 @@ def trusted_lessons(conn: Reading, wanted: Bound, tag: str, limit: int) -> list[
         SELECT m.memory_id, m.content, m.created_at_us
           FROM memory_tag AS t
                CROSS JOIN memory AS m ON m.memory_key = t.memory_key
-         WHERE t.tag = :tag AND {wanted.where} AND NOT m.is_summary AND m.trust > :untrusted
+         WHERE t.tag = :tag AND {filters.where} AND NOT m.is_summary AND m.trust > :untrusted
          ORDER BY m.created_at_us DESC, m.memory_key DESC
          LIMIT :limit
         """,  # noqa: S608  # the filter's own constants
-        {**wanted.params, "tag": tag, "untrusted": Trust.UNTRUSTED, "limit": limit},
+        {**filters.params, "tag": tag, "untrusted": Trust.UNTRUSTED, "limit": limit},
     )
-    found = [SaidRow._make(row) for row in intact.readable(conn, rows, "memory")]
-    sound = intact.named(conn, [row.memory_id for row in found])
-    return [row for row in found if row.memory_id in sound]
+    lesson_rows = [TrustedLessonRow._make(row) for row in intact.readable(conn, rows, "memory")]
+    sound = intact.named(conn, [row.memory_id for row in lesson_rows])
+    return [row for row in lesson_rows if row.memory_id in sound]
 
 
 def proofs(

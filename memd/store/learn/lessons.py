@@ -30,9 +30,9 @@ class LessonRow(NamedTuple):
 
 
 def listed(
-    conn: Reading, wanted: Bound, limit: int, memory_id: str | None = None
+    conn: Reading, filters: Bound, limit: int, memory_id: str | None = None
 ) -> list[LessonRow]:
-    """Return the newest lessons of *wanted*, or the one with this id, newest first."""
+    """Return the newest lessons of *filters*, or the one with this id, newest first."""
     rows = conn.execute(
         f"""
         SELECT m.memory_key, m.memory_id, m.content, o.zlib, m.reference, m.confidence, m.trust,
@@ -40,14 +40,14 @@ def listed(
           FROM memory_tag AS t
                CROSS JOIN memory AS m ON m.memory_key = t.memory_key
                JOIN source AS o ON o.source_key = m.source_key
-         WHERE t.tag = :tag AND {wanted.where} AND m.category = 'procedural'
+         WHERE t.tag = :tag AND {filters.where} AND m.category = 'procedural'
            AND (m.reference GLOB :failure OR m.reference GLOB :success)
            AND (:memory_id IS NULL OR m.memory_id = :memory_id)
          ORDER BY m.created_at_us DESC, m.memory_key DESC
          LIMIT :limit
         """,  # noqa: S608  # the filter's own constants
         {
-            **wanted.params,
+            **filters.params,
             "tag": NON_INFERABLE_TAG,
             "failure": f"{FAILURE_SOURCE}*",
             "success": f"{SUCCESS_SOURCE}*",

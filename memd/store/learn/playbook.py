@@ -115,26 +115,26 @@ def listed(conn: Reading, agent_key: int, task_type: str | None, limit: int) -> 
     return list(_intact(conn, rows))
 
 
-def fixes(conn: Reading, wanted: Bound, limit: int) -> list[FixRow]:
-    """Return the newest memories of *wanted* that tell what a nap saw cured, newest first."""
+def fixes(conn: Reading, filters: Bound, limit: int) -> list[FixRow]:
+    """Return the newest memories of *filters* that tell what a nap saw cured, newest first."""
     rows = conn.execute(
         f"""
         SELECT m.memory_id, m.content, m.memory_key, s.session_id, m.trust, m.created_at_us
           FROM memory_tag AS t
                CROSS JOIN memory AS m ON m.memory_key = t.memory_key
                LEFT JOIN session AS s ON s.session_key = m.session_key
-         WHERE t.tag = :fix AND {wanted.where}
+         WHERE t.tag = :fix AND {filters.where}
            AND EXISTS (SELECT 1
                          FROM memory_tag AS n
                         WHERE n.memory_key = m.memory_key AND n.tag = :nap)
          ORDER BY m.created_at_us DESC, m.memory_key DESC
          LIMIT :limit
         """,  # noqa: S608  # the filter's own constants
-        {**wanted.params, "fix": FIX_TAG, "nap": NAP_TAG, "limit": limit},
+        {**filters.params, "fix": FIX_TAG, "nap": NAP_TAG, "limit": limit},
     )
-    found = [FixRow._make(row) for row in intact.readable(conn, rows, "memory")]
-    sound = intact.named(conn, [row.memory_id for row in found])
-    return [row for row in found if row.memory_id in sound]
+    fix_rows = [FixRow._make(row) for row in intact.readable(conn, rows, "memory")]
+    sound = intact.named(conn, [row.memory_id for row in fix_rows])
+    return [row for row in fix_rows if row.memory_id in sound]
 
 
 def promotable(conn: Reading, agent_key: int, threshold: int, limit: int) -> list[PatternRow]:

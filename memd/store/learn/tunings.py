@@ -42,8 +42,8 @@ class MemoryText(NamedTuple):
 
 def active(conn: Reading) -> dict[str, Any] | None:
     """Return what recall is to use, if a tuning is in use."""
-    found = conn.execute("SELECT body -> 'tuned' FROM weights WHERE active = 1").get
-    return None if not isinstance(found, str) else cast("dict[str, Any]", json.loads(found))
+    value = conn.execute("SELECT body -> 'tuned' FROM weights WHERE active = 1").get
+    return None if not isinstance(value, str) else cast("dict[str, Any]", json.loads(value))
 
 
 def put(conn: Writing, run_id: str, body: Mapping[str, Any], now_us: int) -> None:

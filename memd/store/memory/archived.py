@@ -13,7 +13,7 @@ from memd.store.file.connect import Reading
 from memd.store.file.keys import keys_array
 from memd.store.memory import removal
 from memd.store.memory.filters import Bound
-from memd.store.memory.rows import FoundRow
+from memd.store.memory.rows import StoredMemory
 
 
 class ArchivedRow(NamedTuple):
@@ -28,7 +28,7 @@ class ArchivedRow(NamedTuple):
 
 def find(conn: Reading, agent_key: int, entry_id: str, now_us: int) -> int | None:
     """Return the key of the agent's archived memory with this archival id, or this own id."""
-    found = conn.execute(
+    key = conn.execute(
         """
         SELECT r.memory_key
           FROM archive AS r
@@ -41,7 +41,7 @@ def find(conn: Reading, agent_key: int, entry_id: str, now_us: int) -> int | Non
         """,
         {"agent_key": agent_key, "entry_id": entry_id, "now_us": now_us},
     ).get
-    return found if isinstance(found, int) else None
+    return key if isinstance(key, int) else None
 
 
 def of(conn: Reading, keys: Sequence[int]) -> dict[int, ArchivedRow]:
@@ -89,7 +89,7 @@ def turned_away(
 
 def count_turned_away(conn: Reading, now_us: int) -> int:
     """Return how many memories of all agents the gate of importance turned away."""
-    found = conn.execute(
+    count = conn.execute(
         """
         SELECT count(*)
           FROM archive AS r
@@ -99,17 +99,17 @@ def count_turned_away(conn: Reading, now_us: int) -> int:
         """,
         {"now_us": now_us},
     ).get
-    assert isinstance(found, int)
-    return found
+    assert isinstance(count, int)
+    return count
 
 
 def search(
-    conn: Reading, wanted: Bound, text: str | None, limit: int
-) -> list[tuple[FoundRow, ArchivedRow]]:
+    conn: Reading, filters: Bound, text: str | None, limit: int
+) -> list[tuple[StoredMemory, ArchivedRow]]:
     """Return matching rows of the archive: best by words first, without *text* newest first.
 
-    *wanted* must be bound with ``only_hidden``.
+    *filters* must be bound with ``only_hidden``.
     """
-    rows = removal.search(conn, wanted, text, limit)
+    rows = removal.search(conn, filters, text, limit)
     away = of(conn, [row.memory_key for row in rows])
     return [(row, away[row.memory_key]) for row in rows if row.memory_key in away]

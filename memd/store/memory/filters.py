@@ -92,14 +92,14 @@ class Bound:
 
 def bound(
     agent_key: int,
-    wanted: MemoryFilter,
+    filters: MemoryFilter,
     now_us: int,
     *,
     hidden: bool = False,
     only_hidden: bool = False,
     active: Caller | None = None,
 ) -> Bound:
-    """Return *wanted* as SQL.
+    """Return *filters* as SQL.
 
     The session and project of *active* hide memories of level session or project
     that belong to another one, and working ones of another session (SPEC 7.13);
@@ -107,14 +107,14 @@ def bound(
     adds what is compressed or archived, *only_hidden* leaves the rest out. With
     neither, a summary is shown for the tags and the sessions of what stands behind it, too.
     """
-    conditions = _conditions(wanted) + _levels(active)
+    conditions = _conditions(filters) + _levels(active)
     params: Parameters = {"agent_key": agent_key, "now_us": now_us}
     for _, given in conditions:
         params |= given
     meant = _all(conditions)
     shown = meant
     if not hidden and not only_hidden:
-        shown = _all(_conditions(wanted, shown=True) + _levels(active))
+        shown = _all(_conditions(filters, shown=True) + _levels(active))
     states = "'compressed', 'archived'" if only_hidden else "'active', 'pending'"
     if hidden and not only_hidden:
         states += ", 'compressed', 'archived'"
@@ -126,21 +126,21 @@ def bound(
         shown=shown,
         where=shown + seen,
         params=params,
-        narrow=bool(_conditions(wanted)),
+        narrow=bool(_conditions(filters)),
         apart=bool(
-            wanted.categories
-            or wanted.tags
-            or wanted.since
-            or wanted.until
-            or wanted.occurred_since
-            or wanted.occurred_until
+            filters.categories
+            or filters.tags
+            or filters.since
+            or filters.until
+            or filters.occurred_since
+            or filters.occurred_until
         ),
         active_project_id=None if active is None else active.project_id,
     )
 
 
-def evidence(wanted: Bound, *, hidden: bool) -> Bound:
-    """Return *wanted* for a search: memories themselves, not the summaries made from them.
+def evidence(condition: Bound, *, hidden: bool) -> Bound:
+    """Return *condition* for a search: memories themselves, not the summaries made from them.
 
     What stands behind a visible summary is searched in its stead, with all that is
     known of it; the search then shows the summary. Where the filter may keep the
@@ -148,14 +148,14 @@ def evidence(wanted: Bound, *, hidden: bool) -> Bound:
     is shown for: a search finds each row that a listing shows. With *hidden*
     everything that was put away is searched and shown as it is, and no summary.
     """
-    memories = "" if wanted.apart and not hidden else "AND NOT m.is_summary"
+    memories = "" if condition.apart and not hidden else "AND NOT m.is_summary"
     archived = "m.state IN ('compressed', 'archived')" if hidden else _BEHIND
     where = f"""
-        {_sought(wanted, hidden=hidden)} {memories}
+        {_evidence_condition(condition, hidden=hidden)} {memories}
         AND (m.state IN ('active', 'pending') OR {archived})
         AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
     """
-    return replace(wanted, where=where)
+    return replace(condition, where=where)
 
 
 def stating(kept: Bound) -> Bound:
@@ -185,7 +185,7 @@ def by_others(kept: Bound, publisher_key: int) -> Bound:
     )
 
 
-def cached_evidence(wanted: Bound, *, hidden: bool) -> Bound:
+def cached_evidence(condition: Bound, *, hidden: bool) -> Bound:
     """Return :func:`evidence` for what was read from the parts of the caches that hold it.
 
     The parts say what is a summary and what was put away by itself; only whether a
@@ -193,78 +193,80 @@ def cached_evidence(wanted: Bound, *, hidden: bool) -> Bound:
     """
     away = "m.state IN ('compressed', 'archived')"
     where = f"""
-        {_sought(wanted, hidden=hidden)}
+        {_evidence_condition(condition, hidden=hidden)}
         AND (m.state IN ('active', 'pending') OR {away if hidden else f"{away} AND {_IN_FRONT}"})
         AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
     """
-    return replace(wanted, where=where)
+    return replace(condition, where=where)
 
 
-def _sought(wanted: Bound, *, hidden: bool) -> str:
+def _evidence_condition(condition: Bound, *, hidden: bool) -> str:
     """Return what the filter says of what a search reads: of a summary, for what it is shown."""
-    if hidden or wanted.shown == wanted.meant:
-        return wanted.meant
-    return f"{wanted.shown} AND (m.is_summary OR ({wanted.meant}))"
+    if hidden or condition.shown == condition.meant:
+        return condition.meant
+    return f"{condition.shown} AND (m.is_summary OR ({condition.meant}))"
 
 
 def _all(conditions: Sequence[tuple[str, Parameters]]) -> str:
     return " AND ".join(("m.agent_key = :agent_key", *(sql for sql, _ in conditions)))
 
 
-def _conditions(wanted: MemoryFilter, *, shown: bool = False) -> list[tuple[str, Parameters]]:
+def _conditions(filters: MemoryFilter, *, shown: bool = False) -> list[tuple[str, Parameters]]:
     """Return each condition that was given; an empty set is none (SPEC 7.5).
 
     With *shown* a summary has the tags and sessions of what it is shown for, too.
     """
-    found: list[tuple[str, Parameters]] = []
+    conditions: list[tuple[str, Parameters]] = []
     for name, column, values in (
-        ("namespaces", "m.namespace", wanted.namespaces),
-        ("categories", "m.category", wanted.categories),
-        ("levels", LEVEL, wanted.levels),
+        ("namespaces", "m.namespace", filters.namespaces),
+        ("categories", "m.category", filters.categories),
+        ("levels", LEVEL, filters.levels),
     ):
         if values:
             among = f"{column} IN (SELECT value FROM json_each(:{name}))"  # noqa: S608  # three names
-            found.append((among, {name: json.dumps(sorted(values))}))
-    if wanted.since is not None:
-        found.append(("m.created_at_us >= :since_us", {"since_us": to_us(wanted.since)}))
-    if wanted.until is not None:
-        found.append(("m.created_at_us < :until_us", {"until_us": to_us(wanted.until)}))
-    if wanted.occurred_since is not None:
-        low: Parameters = {"occurred_since_us": to_us(wanted.occurred_since)}
-        found.append((f"{_EVENT} >= :occurred_since_us", low))
-    if wanted.occurred_until is not None:
-        high: Parameters = {"occurred_until_us": to_us(wanted.occurred_until)}
-        found.append((f"{_EVENT} < :occurred_until_us", high))
-    return found + _marks(wanted, shown=shown)
+            conditions.append((among, {name: json.dumps(sorted(values))}))
+    if filters.since is not None:
+        conditions.append(("m.created_at_us >= :since_us", {"since_us": to_us(filters.since)}))
+    if filters.until is not None:
+        conditions.append(("m.created_at_us < :until_us", {"until_us": to_us(filters.until)}))
+    if filters.occurred_since is not None:
+        low: Parameters = {"occurred_since_us": to_us(filters.occurred_since)}
+        conditions.append((f"{_EVENT} >= :occurred_since_us", low))
+    if filters.occurred_until is not None:
+        high: Parameters = {"occurred_until_us": to_us(filters.occurred_until)}
+        conditions.append((f"{_EVENT} < :occurred_until_us", high))
+    return conditions + _marks(filters, shown=shown)
 
 
-def _marks(wanted: MemoryFilter, *, shown: bool) -> list[tuple[str, Parameters]]:
+def _marks(filters: MemoryFilter, *, shown: bool) -> list[tuple[str, Parameters]]:
     """Return the conditions on tags, session and project."""
-    found: list[tuple[str, Parameters]] = []
-    if wanted.tags:
-        tags: Parameters = {"tags": json.dumps(wanted.tags), "tag_count": len(wanted.tags)}
-        found.append((f"m.memory_key IN {_SHOWN_TAGGED if shown else _TAGGED}", tags))
-    if wanted.session_id is not None:
+    conditions: list[tuple[str, Parameters]] = []
+    if filters.tags:
+        tags: Parameters = {"tags": json.dumps(filters.tags), "tag_count": len(filters.tags)}
+        conditions.append((f"m.memory_key IN {_SHOWN_TAGGED if shown else _TAGGED}", tags))
+    if filters.session_id is not None:
         of_session = f"m.session_key = {_SESSION}"
         if shown:
             of_session = f"m.memory_key IN {_SHOWN_IN_SESSION}"
-        found.append((of_session.format(name="session_id"), {"session_id": wanted.session_id}))
-    if wanted.project_id is not None:
+        conditions.append(
+            (of_session.format(name="session_id"), {"session_id": filters.session_id})
+        )
+    if filters.project_id is not None:
         of_project = f"m.project_key = {_PROJECT.format(name='project_id')}"
-        found.append((of_project, {"project_id": wanted.project_id}))
-    return found
+        conditions.append((of_project, {"project_id": filters.project_id}))
+    return conditions
 
 
 def _levels(active: Caller | None) -> list[tuple[str, Parameters]]:
-    found: list[tuple[str, Parameters]] = []
+    conditions: list[tuple[str, Parameters]] = []
     if active is not None and active.project_id is not None:
         mine = _PROJECT.format(name="active_project_id")
         level = f"(m.level <> 'project' OR m.project_key = {mine})"
-        found.append((level, {"active_project_id": active.project_id}))
+        conditions.append((level, {"active_project_id": active.project_id}))
     if active is not None and active.session_id is not None:
         mine = _SESSION.format(name="active_session_id")
         # A working memory of no session is of nobody else's either.
         anybodys = "m.level <> 'session' AND (m.category <> 'working' OR m.session_key IS NULL)"
         level = f"(({anybodys}) OR m.session_key = {mine})"
-        found.append((level, {"active_session_id": active.session_id}))
-    return found
+        conditions.append((level, {"active_session_id": active.session_id}))
+    return conditions

@@ -18,7 +18,7 @@ from memd.domain.trust import Flag
 from memd.store.access import changes
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import memories
-from memd.store.memory.rows import FoundRow, MemoryRow, hash_of, hashed
+from memd.store.memory.rows import MemoryRow, StoredMemory, hash_of, hashed
 from memd.store.org import unread
 from memd.store.search import centroids
 
@@ -43,7 +43,7 @@ def put(
 
     The audit says so under the memory's salt.
     """
-    said = json.dumps(sorted(flags))
+    value = json.dumps(sorted(flags))
     conn.execute(
         """
         INSERT INTO flagged (memory_key, flags, state_before, flagged_at_us)
@@ -52,9 +52,9 @@ def put(
            SET flags = excluded.flags, state_before = excluded.state_before,
                flagged_at_us = excluded.flagged_at_us, released_at_us = NULL
         """,
-        {"key": key, "flags": said, "before": before, "now_us": now_us},
+        {"key": key, "flags": value, "before": before, "now_us": now_us},
     )
-    changes.touch(conn, hashed(conn, key).salt, hash_of(("flagged", key, said, before), ()))
+    changes.touch(conn, hashed(conn, key).salt, hash_of(("flagged", key, value, before), ()))
 
 
 def hide(conn: Writing, key: int, flags: Sequence[Flag], now_us: int) -> None:
@@ -90,10 +90,10 @@ def release(conn: Writing, key: int, now_us: int) -> bool:
 
 def is_released(conn: Reading, key: int) -> bool:
     """Return whether the owner released the memory: then nobody sets it aside again by itself."""
-    found = conn.execute(
+    value = conn.execute(
         "SELECT released_at_us IS NOT NULL FROM flagged WHERE memory_key = :key", {"key": key}
     ).get
-    return bool(found)
+    return bool(value)
 
 
 def came_lately(conn: Reading, agent_key: int, client_key: int, since_us: int) -> int:
@@ -102,7 +102,7 @@ def came_lately(conn: Reading, agent_key: int, client_key: int, since_us: int) -
     Whatever sessions it says they are of. Looks at no more than four times BURST_ITEMS_MAX
     memories, the newest.
     """
-    found = conn.execute(
+    count = conn.execute(
         """
         SELECT count(*)
           FROM (SELECT client_key, origin, part, batch
@@ -120,11 +120,11 @@ def came_lately(conn: Reading, agent_key: int, client_key: int, since_us: int) -
             "most": 4 * BURST_ITEMS_MAX,
         },
     ).get
-    assert isinstance(found, int)
-    return found
+    assert isinstance(count, int)
+    return count
 
 
-def same(conn: Reading, row: MemoryRow) -> FoundRow | None:
+def same(conn: Reading, row: MemoryRow) -> StoredMemory | None:
     """Return the quarantined memory that *row*, to be set aside, would repeat."""
     key = conn.execute(
         """
@@ -190,7 +190,7 @@ def page(
 
 def find(conn: Reading, memory_id: str) -> int | None:
     """Return the key of a memory by its id alone, whosever it is and in whatever state."""
-    found = conn.execute(
+    key = conn.execute(
         "SELECT memory_key FROM memory WHERE memory_id = :memory_id", {"memory_id": memory_id}
     ).get
-    return found if isinstance(found, int) else None
+    return key if isinstance(key, int) else None

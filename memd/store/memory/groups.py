@@ -264,7 +264,7 @@ def ageing(conn: Reading, agent_key: int, before_us: int, after: int, limit: int
 
 def visible(conn: Reading, agent_key: int) -> int:
     """Return how many memories of the agent count against the cap."""
-    found = conn.execute(
+    count = conn.execute(
         """
         SELECT count(*)
           FROM memory
@@ -272,8 +272,8 @@ def visible(conn: Reading, agent_key: int) -> int:
         """,
         {"agent_key": agent_key},
     ).get
-    assert isinstance(found, int)
-    return found
+    assert isinstance(count, int)
+    return count
 
 
 def oldest(conn: Reading, agent_key: int, limit: int) -> list[int]:

@@ -41,7 +41,7 @@ class PlannedRow(NamedTuple):
 
 def unchanged(conn: Reading, planned: Sequence[PlannedRow]) -> bool:
     """Return whether all of these are as they were planned."""
-    found = conn.execute(
+    rows = conn.execute(
         """
         SELECT m.memory_key, m.row_hash, m.state
           FROM carray(:keys) AS k
@@ -49,7 +49,7 @@ def unchanged(conn: Reading, planned: Sequence[PlannedRow]) -> bool:
         """,
         {"keys": keys_array([each.memory_key for each in planned])},
     ).fetchall()
-    return set(found) == set(planned)
+    return set(rows) == set(planned)
 
 
 class Summary(NamedTuple):

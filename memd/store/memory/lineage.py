@@ -144,6 +144,6 @@ def latest(
         """,
         {"agent_key": agent_key, "project_id": project_id, "now_us": now_us, "limit": limit},
     )
-    found = [SummaryRow._make(row) for row in intact.readable(conn, rows, "memory")]
-    sound = intact.named(conn, [row.memory_id for row in found])
-    return [row for row in found if row.memory_id in sound]
+    summaries = [SummaryRow._make(row) for row in intact.readable(conn, rows, "memory")]
+    sound = intact.named(conn, [row.memory_id for row in summaries])
+    return [row for row in summaries if row.memory_id in sound]

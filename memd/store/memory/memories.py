@@ -15,7 +15,7 @@ from memd.store.check import intact
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.keys import keys_array
 from memd.store.memory.filters import Bound
-from memd.store.memory.rows import FoundRow, MemoryRow
+from memd.store.memory.rows import MemoryRow, StoredMemory
 from memd.store.search import caches, contexts
 
 # The statements below are put together from constants of the store only.
@@ -39,7 +39,7 @@ COLUMNS = """
 # Reading.
 
 
-def by_keys(conn: Reading, keys: Sequence[int]) -> dict[int, FoundRow]:
+def by_keys(conn: Reading, keys: Sequence[int]) -> dict[int, StoredMemory]:
     """Return the rows of *keys* that exist and are as they were written."""
     sound = intact.memories(conn, keys)
     if not sound:
@@ -48,10 +48,10 @@ def by_keys(conn: Reading, keys: Sequence[int]) -> dict[int, FoundRow]:
         f"SELECT {COLUMNS} WHERE m.memory_key IN (SELECT value FROM carray(:keys))",
         {"keys": keys_array(sound)},
     )
-    return {row[0]: FoundRow._make(row) for row in rows}
+    return {row[0]: StoredMemory._make(row) for row in rows}
 
 
-def by_id(conn: Reading, agent_key: int, memory_id: str) -> FoundRow | None:
+def by_id(conn: Reading, agent_key: int, memory_id: str) -> StoredMemory | None:
     """Return the agent's memory in whatever state, None when there is none or it is another's.
 
     Raises DamagedError for one that is not as it was written.
@@ -59,18 +59,18 @@ def by_id(conn: Reading, agent_key: int, memory_id: str) -> FoundRow | None:
     key = key_of(conn, agent_key, memory_id)
     if key is None:
         return None
-    found = by_keys(conn, [key])
-    if not found:
+    rows = by_keys(conn, [key])
+    if not rows:
         raise intact.refused(f"memory {memory_id}")
-    return found[key]
+    return rows[key]
 
 
-def by_key(conn: Reading, key: int) -> FoundRow:
+def by_key(conn: Reading, key: int) -> StoredMemory:
     """Return a row that is known to exist; raises DamagedError unless it is as it was written."""
-    found = by_keys(conn, [key])
-    if not found:
+    rows = by_keys(conn, [key])
+    if not rows:
         raise intact.refused("the memory")
-    return found[key]
+    return rows[key]
 
 
 def key_of(conn: Reading, agent_key: int, memory_id: str) -> int | None:
@@ -90,7 +90,7 @@ def key_of(conn: Reading, agent_key: int, memory_id: str) -> int | None:
 
 def client_of(conn: Reading, key: int) -> str | None:
     """Return which program brought a memory; None when it is not known."""
-    found = conn.execute(
+    client_id = conn.execute(
         """
         SELECT c.client_id
           FROM memory AS m
@@ -99,42 +99,42 @@ def client_of(conn: Reading, key: int) -> str | None:
         """,
         {"key": key},
     ).get
-    return found if isinstance(found, str) else None
+    return client_id if isinstance(client_id, str) else None
 
 
-def matching(conn: Reading, wanted: Bound, limit: int) -> list[int]:
+def matching(conn: Reading, condition: Bound, limit: int) -> list[int]:
     """Return up to *limit* keys that match, in no particular order."""
     rows = conn.execute(
-        f"SELECT m.memory_key FROM memory AS m WHERE {wanted.where} LIMIT :limit",
-        {**wanted.params, "limit": limit},
+        f"SELECT m.memory_key FROM memory AS m WHERE {condition.where} LIMIT :limit",
+        {**condition.params, "limit": limit},
     )
     return [key for (key,) in rows]
 
 
-def happened(conn: Reading, wanted: Bound, low_us: int, high_us: int, limit: int) -> list[int]:
+def happened(conn: Reading, condition: Bound, low_us: int, high_us: int, limit: int) -> list[int]:
     """Return up to *limit* keys that match and happened, else were told, between two moments."""
     rows = conn.execute(
         f"""
         SELECT m.memory_key
           FROM memory AS m
-         WHERE {wanted.where}
+         WHERE {condition.where}
            AND (m.occurred_at_us >= :low_us AND m.occurred_at_us < :high_us
                 OR m.occurred_at_us IS NULL
                    AND m.created_at_us >= :low_us AND m.created_at_us < :high_us)
          LIMIT :limit
         """,
-        {**wanted.params, "low_us": low_us, "high_us": high_us, "limit": limit},
+        {**condition.params, "low_us": low_us, "high_us": high_us, "limit": limit},
     )
     return [key for (key,) in rows]
 
 
-def in_any_state(conn: Reading, wanted: Bound) -> list[int]:
+def in_any_state(conn: Reading, where: Bound) -> list[int]:
     """Return the keys that the filter means in whatever state, expired and trashed ones too."""
-    rows = conn.execute(f"SELECT m.memory_key FROM memory AS m WHERE {wanted.meant}", wanted.params)
+    rows = conn.execute(f"SELECT m.memory_key FROM memory AS m WHERE {where.meant}", where.params)
     return [key for (key,) in rows]
 
 
-def matching_among(conn: Reading, wanted: Bound, keys: Sequence[int]) -> frozenset[int]:
+def matching_among(conn: Reading, condition: Bound, keys: Sequence[int]) -> frozenset[int]:
     """Return those of *keys* that match."""
     if not keys:
         return frozenset()
@@ -143,37 +143,37 @@ def matching_among(conn: Reading, wanted: Bound, keys: Sequence[int]) -> frozens
         SELECT m.memory_key
           FROM carray(:keys) AS k
                CROSS JOIN memory AS m ON m.memory_key = k.value
-         WHERE {wanted.where}
+         WHERE {condition.where}
         """,
-        {**wanted.params, "keys": keys_array(keys)},
+        {**condition.params, "keys": keys_array(keys)},
     )
     return frozenset(key for (key,) in rows)
 
 
 def listed(
-    conn: Reading, wanted: Bound, limit: int, after: tuple[int, str] | None = None
-) -> list[FoundRow]:
+    conn: Reading, condition: Bound, limit: int, after: tuple[int, str] | None = None
+) -> list[StoredMemory]:
     """Return matching rows newest first, then by id, from after (created_at_us, id) on.
 
     As many as *limit*, if there are, also where damaged ones are left out.
     """
     after_us, after_id = after if after is not None else (TIME_US_MAX, "")
-    found: list[FoundRow] = []
+    memories: list[StoredMemory] = []
     skip = 0
-    while limit < 0 or len(found) < limit:
-        lacking = limit if limit < 0 else limit - len(found)
+    while limit < 0 or len(memories) < limit:
+        lacking = limit if limit < 0 else limit - len(memories)
         rows = conn.execute(
             f"""
             SELECT m.memory_key
               FROM memory AS m
-             WHERE {wanted.where}
+             WHERE {condition.where}
                AND m.created_at_us <= :after_us
                AND (m.created_at_us < :after_us OR m.memory_id > :after_id)
              ORDER BY m.created_at_us DESC, m.memory_id
              LIMIT :lacking OFFSET :skip
             """,
             {
-                **wanted.params,
+                **condition.params,
                 "lacking": lacking,
                 "skip": skip,
                 "after_us": after_us,
@@ -182,22 +182,22 @@ def listed(
         )
         keys = [key for (key,) in rows]
         sound = by_keys(conn, keys)
-        found += [sound[key] for key in keys if key in sound]
+        memories += [sound[key] for key in keys if key in sound]
         skip += len(keys)
         if limit < 0 or len(keys) < lacking:
             break
-    return found
+    return memories
 
 
-def counted(conn: Reading, wanted: Bound) -> int:
+def counted(conn: Reading, condition: Bound) -> int:
     """Return how many rows match."""
-    counting = f"SELECT count(*) FROM memory AS m WHERE {wanted.where}"
-    found = conn.execute(counting, wanted.params).get
-    assert isinstance(found, int)
-    return found
+    counting = f"SELECT count(*) FROM memory AS m WHERE {condition.where}"
+    count = conn.execute(counting, condition.params).get
+    assert isinstance(count, int)
+    return count
 
 
-def same_content(conn: Reading, row: MemoryRow, now_us: int) -> FoundRow | None:
+def same_content(conn: Reading, row: MemoryRow, now_us: int) -> StoredMemory | None:
     """Return the memory that *row* would repeat: text, owner, place, session and source alike.
 
     A memory that expired, is in the trash or in quarantine, is not repeated; one that was
@@ -230,7 +230,7 @@ def same_content(conn: Reading, row: MemoryRow, now_us: int) -> FoundRow | None:
     return by_keys(conn, [key]).get(key) if isinstance(key, int) else None
 
 
-def told_in_session(conn: Reading, row: MemoryRow) -> FoundRow | None:
+def told_in_session(conn: Reading, row: MemoryRow) -> StoredMemory | None:
     """Return the memory of the row's session that has its text, in whatever state it is.
 
     Whoever said it, and wherever it is filed: a fact taken from a conversation is not

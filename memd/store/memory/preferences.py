@@ -86,7 +86,7 @@ def put(conn: Writing, agent_key: int, new: NewPreference, now_us: int) -> bool:
 
 def confirm(conn: Writing, agent_key: int, name: str, value: str | None, now_us: int) -> bool:
     """Note that the owner stands by a preference, if it still says *value*; False if not."""
-    found = conn.execute(
+    row = conn.execute(
         """
         UPDATE preference
            SET confirmed_at_us = coalesce(confirmed_at_us, :now_us)
@@ -95,25 +95,25 @@ def confirm(conn: Writing, agent_key: int, name: str, value: str | None, now_us:
         """,
         {"agent_key": agent_key, "name": name, "value": value, "now_us": now_us},
     ).fetchone()
-    if found is None:
+    if row is None:
         return False
-    salt, said = cast("tuple[bytes, str]", found)
-    changes.touch(conn, salt, _hash_of(agent_key, name, said, "confirmed"))
+    salt, current_value = cast("tuple[bytes, str]", row)
+    changes.touch(conn, salt, _hash_of(agent_key, name, current_value, "confirmed"))
     return True
 
 
 def value_of(conn: Reading, agent_key: int, name: str) -> str | None:
     """Return what a preference says; None when there is none."""
-    found = conn.execute(
+    value = conn.execute(
         "SELECT value FROM preference WHERE agent_key = :agent_key AND name = :name",
         {"agent_key": agent_key, "name": name},
     ).get
-    return found if isinstance(found, str) else None
+    return value if isinstance(value, str) else None
 
 
 def is_confirmed(conn: Reading, agent_key: int, name: str) -> bool:
     """Return whether there is a preference of that name which the owner said or confirmed."""
-    found = conn.execute(
+    flag = conn.execute(
         """
         SELECT confirmed_at_us IS NOT NULL
           FROM preference
@@ -121,16 +121,16 @@ def is_confirmed(conn: Reading, agent_key: int, name: str) -> bool:
         """,
         {"agent_key": agent_key, "name": name},
     ).get
-    return bool(found)
+    return bool(flag)
 
 
 def is_confirmed_of(conn: Reading, key: int) -> bool:
     """Return whether the owner said or confirmed a preference that a memory states."""
-    found = conn.execute(
+    row = conn.execute(
         "SELECT 1 FROM preference WHERE memory_key = :key AND confirmed_at_us IS NOT NULL",
         {"key": key},
     ).get
-    return found is not None
+    return row is not None
 
 
 def said_anew(
@@ -175,19 +175,19 @@ def listed(conn: Reading, agent_key: int, now_us: int) -> list[PreferenceRow]:
         {"agent_key": agent_key, "now_us": now_us},
     )
     width, named = len(PreferenceRow._fields), 1
-    found = intact.unsealed(conn, rows, "preference", width, named)
-    return [PreferenceRow._make(row) for row in found]
+    sound = intact.unsealed(conn, rows, "preference", width, named)
+    return [PreferenceRow._make(row) for row in sound]
 
 
 def delete(conn: Writing, agent_key: int, name: str) -> bool:
     """Remove a preference; False when there was none. Its memory, if any, stays."""
     named = {"agent_key": agent_key, "name": name}
-    found = conn.execute(
+    row = conn.execute(
         "SELECT salt, value FROM preference WHERE agent_key = :agent_key AND name = :name", named
     ).fetchone()
-    if found is None:
+    if row is None:
         return False
-    salt, value = cast("tuple[bytes, str]", found)
+    salt, value = cast("tuple[bytes, str]", row)
     changes.touch(conn, salt, _hash_of(agent_key, name, value))
     conn.execute("DELETE FROM preference WHERE agent_key = :agent_key AND name = :name", named)
     return True

@@ -18,7 +18,7 @@ from memd.store.file.connect import Reading, Writing
 from memd.store.file.keys import keys_array
 from memd.store.memory import lineage, memories, preferences, sources
 from memd.store.memory.filters import Bound
-from memd.store.memory.rows import FoundRow
+from memd.store.memory.rows import StoredMemory
 from memd.store.org import statements
 from memd.store.run import runs
 from memd.store.search import caches, centroids, contexts, words
@@ -70,7 +70,7 @@ def restore(conn: Writing, key: int, now_us: int) -> bool:
 
     A memory in the trash, and one that has expired, is not there.
     """
-    found = conn.execute(
+    row = conn.execute(
         """
         SELECT r.state_before, iif(r.reason = 'compressed', m.session_key, NULL)
           FROM archive AS r
@@ -80,9 +80,9 @@ def restore(conn: Writing, key: int, now_us: int) -> bool:
         """,
         {"key": key, "now_us": now_us},
     ).fetchone()
-    if found is None:
+    if row is None:
         return False
-    before, compressed = cast("tuple[str, int | None]", found)
+    before, compressed = cast("tuple[str, int | None]", row)
     centroids.admit(conn, key)
     # First the state: the caches are told by its reason where a hidden memory lies in them.
     memories.set_state(conn, [key], MemoryState(before), now_us)
@@ -188,7 +188,7 @@ def trashed(conn: Reading, agent_key: int, after: str | None, limit: int) -> lis
 
 def count_archived(conn: Reading, agent_key: int, now_us: int) -> int:
     """Return how many of the agent's memories are in the archive."""
-    found = conn.execute(
+    count = conn.execute(
         """
         SELECT count(*)
           FROM archive AS r
@@ -198,26 +198,26 @@ def count_archived(conn: Reading, agent_key: int, now_us: int) -> int:
         """,
         {"agent_key": agent_key, "now_us": now_us},
     ).get
-    assert isinstance(found, int)
-    return found
+    assert isinstance(count, int)
+    return count
 
 
-def search(conn: Reading, wanted: Bound, text: str | None, limit: int) -> list[FoundRow]:
+def search(conn: Reading, condition: Bound, text: str | None, limit: int) -> list[StoredMemory]:
     """Return matching rows of the archive: best by words first, without *text* newest first.
 
-    *wanted* must be bound with ``only_hidden``.
+    *condition* must be bound with ``only_hidden``.
     """
     if text is None:
-        return memories.listed(conn, wanted, limit)
+        return memories.listed(conn, condition, limit)
     terms = words.folder(conn)(text)[:QUERY_TERMS_MAX]
     if not terms:
         return []
-    owners = [owner(wanted.agent_key, part) for part in CachePart]
+    owners = [owner(condition.agent_key, part) for part in CachePart]
     hits = words.search(conn, words.match_text(terms, owners), -1)
-    matching = memories.matching_among(conn, wanted, [hit.memory_key for hit in hits])
+    matching = memories.matching_among(conn, condition, [hit.memory_key for hit in hits])
     best = [hit.memory_key for hit in hits if hit.memory_key in matching][:limit]
-    found = memories.by_keys(conn, best)
-    return [found[key] for key in best if key in found]
+    rows = memories.by_keys(conn, best)
+    return [rows[key] for key in best if key in rows]
 
 
 def due(conn: Reading, now_us: int, limit: int) -> list[int]:

@@ -1,6 +1,6 @@
 """A memory's row, its hash, and the value made from it.
 
-``MemoryRow`` is what is written; ``FoundRow`` what is read back, with the names
+``MemoryRow`` is what is written; ``StoredMemory`` what is read back, with the names
 of agent, session and project and with its tags. The row hash covers every
 immutable column and the tags, so that one flipped bit in any of them is found
 (PROMISES P6); state, updated_at_us and expires_at_us are left out because they
@@ -132,7 +132,7 @@ def tags_of(conn: Reading, key: int) -> tuple[str, ...]:
     return tuple(tag for (tag,) in rows)
 
 
-class FoundRow(NamedTuple):
+class StoredMemory(NamedTuple):
     """One memory as it is read, in the order of the readers' column list (memories.py)."""
 
     memory_key: int

@@ -13,7 +13,7 @@ from memd.domain.values import RESERVED_AGENT
 from memd.store.access import changes, names
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.keys import keys_array
-from memd.store.memory.rows import FoundRow, hash_of, hashed
+from memd.store.memory.rows import StoredMemory, hash_of, hashed
 
 
 def put(conn: Writing, memory_key: int, publisher_key: int) -> None:
@@ -28,11 +28,11 @@ def put(conn: Writing, memory_key: int, publisher_key: int) -> None:
 
 def publisher(conn: Reading, memory_key: int) -> int | None:
     """Return the key of the agent that published the memory, None when nobody is known to have."""
-    found = conn.execute(
+    publisher_key = conn.execute(
         "SELECT publisher_key FROM shared WHERE memory_key = :memory_key",
         {"memory_key": memory_key},
     ).get
-    return found if isinstance(found, int) else None
+    return publisher_key if isinstance(publisher_key, int) else None
 
 
 def owner_key(conn: Reading, reader_key: int | None) -> int | None:
@@ -43,23 +43,23 @@ def owner_key(conn: Reading, reader_key: int | None) -> int | None:
     agent_key = names.find_agent(conn, RESERVED_AGENT)
     if agent_key is None:
         return None
-    found = conn.execute(
+    exists = conn.execute(
         """
         SELECT EXISTS (SELECT 1 FROM shared WHERE publisher_key < :reader_key)
                OR EXISTS (SELECT 1 FROM shared WHERE publisher_key > :reader_key)
         """,
         {"reader_key": reader_key or 0},
     ).get
-    return agent_key if found else None
+    return agent_key if exists else None
 
 
 def has_published(conn: Reading, publisher_key: int) -> bool:
     """Return whether anything that the agent published is there."""
-    found = conn.execute(
+    exists = conn.execute(
         "SELECT EXISTS (SELECT 1 FROM shared WHERE publisher_key = :publisher_key)",
         {"publisher_key": publisher_key},
     ).get
-    return bool(found)
+    return bool(exists)
 
 
 def published_among(conn: Reading, publisher_key: int, keys: Sequence[int]) -> list[int]:
@@ -79,12 +79,12 @@ def published_among(conn: Reading, publisher_key: int, keys: Sequence[int]) -> l
     return [key for (key,) in rows]
 
 
-def signed(conn: Reading, rows: Mapping[int, FoundRow]) -> dict[int, FoundRow]:
+def signed(conn: Reading, rows: Mapping[int, StoredMemory]) -> dict[int, StoredMemory]:
     """Return *rows*, those that are shared under the name of their publisher."""
     keys = [key for key, row in rows.items() if row.agent_id == RESERVED_AGENT]
     if not keys:
         return dict(rows)
-    found = conn.execute(
+    publishers = conn.execute(
         """
         SELECT h.memory_key, a.agent_id
           FROM shared AS h
@@ -93,5 +93,5 @@ def signed(conn: Reading, rows: Mapping[int, FoundRow]) -> dict[int, FoundRow]:
         """,
         {"keys": keys_array(keys)},
     )
-    named = {key: rows[key]._replace(agent_id=agent_id) for key, agent_id in found}
+    named = {key: rows[key]._replace(agent_id=agent_id) for key, agent_id in publishers}
     return {**rows, **named}

@@ -19,12 +19,12 @@ def put(
     conn: Writing, agent_key: int, session_key: int | None, sha256: bytes, zlib: bytes, now_us: int
 ) -> int:
     """Keep a text and return its key; the same text of the same agent is kept once."""
-    found = conn.execute(
+    source_key = conn.execute(
         "SELECT source_key FROM source WHERE agent_key = :agent_key AND sha256 = :sha256",
         {"agent_key": agent_key, "sha256": sha256},
     ).get
-    if isinstance(found, int):
-        return found
+    if isinstance(source_key, int):
+        return source_key
     conn.execute(
         """
         INSERT INTO source (agent_key, session_key, sha256, zlib, created_at_us)

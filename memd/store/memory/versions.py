@@ -181,8 +181,8 @@ def _tag(conn: Writing, key: int, tags: Sequence[str]) -> None:
 
 def count(conn: Writing, key: int) -> int:
     """Return how many earlier versions a memory has."""
-    found = conn.execute(
+    number = conn.execute(
         "SELECT count(*) FROM memory_version WHERE memory_key = :key", {"key": key}
     ).get
-    assert isinstance(found, int)
-    return found
+    assert isinstance(number, int)
+    return number

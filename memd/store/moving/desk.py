@@ -26,28 +26,28 @@ class Desk:
 
 def memory_key(conn: Reading, memory_id: str | None) -> int | None:
     """Return the key of a memory, whosever it is; None when it is not there."""
-    found = conn.execute("SELECT memory_key FROM memory WHERE memory_id = ?", (memory_id,)).get
-    return found if isinstance(found, int) else None
+    key = conn.execute("SELECT memory_key FROM memory WHERE memory_id = ?", (memory_id,)).get
+    return key if isinstance(key, int) else None
 
 
 def find_session(conn: Reading, agent_key: int | None, session_id: str | None) -> int | None:
     """Return the key of an agent's session, None when it is not there."""
-    found = conn.execute(
+    session_key = conn.execute(
         "SELECT session_key FROM session WHERE agent_key = ? AND session_id = ?",
         (agent_key, session_id),
     ).get
-    return found if isinstance(found, int) else None
+    return session_key if isinstance(session_key, int) else None
 
 
 def find_source(conn: Reading, agent_key: int | None, sha256: str | None) -> int | None:
     """Return the key of an agent's text as it arrived, None when it is not there."""
     if sha256 is None:
         return None
-    found = conn.execute(
+    source_key = conn.execute(
         "SELECT source_key FROM source WHERE agent_key = ? AND sha256 = ?",
         (agent_key, bytes.fromhex(sha256)),
     ).get
-    return found if isinstance(found, int) else None
+    return source_key if isinstance(source_key, int) else None
 
 
 def client_key(conn: Writing, client_id: str | None, at_us: int) -> int | None:

@@ -290,8 +290,8 @@ def _from(conn: Reading, after: str | None) -> Iterator[tuple[str, dict[str, Any
         for row in rows:
             names = [column[0] for column in rows.get_description()]
             where = json.dumps([name, *row[: len(kind.first)]])
-            told = dict(zip(names[len(kind.first) :], row[len(kind.first) :], strict=True))
-            yield where, {"kind": name, **_told(told)}
+            columns = dict(zip(names[len(kind.first) :], row[len(kind.first) :], strict=True))
+            yield where, {"kind": name, **_record(columns)}
 
 
 def _place(after: str | None) -> tuple[str | None, tuple[int | str, ...]]:
@@ -306,7 +306,7 @@ def _place(after: str | None) -> tuple[str | None, tuple[int | str, ...]]:
     raise InvalidError("after ends no page", field="after")
 
 
-def _told(columns: Mapping[str, Any]) -> dict[str, Any]:
+def _record(columns: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row as a record: without what is not there, times as RFC 3339."""
     record: dict[str, Any] = {}
     for name, value in columns.items():

@@ -27,13 +27,15 @@ from memd.store.session import session_words
 
 
 def agent(desk: Desk, record: AgentRecord) -> Fate:
-    found = agents.find(desk.conn, record.agent_id)
+    current = agents.find(desk.conn, record.agent_id)
     key = names.agent(desk.conn, record.agent_id, to_us(record.created_at))
-    if found is not None and (found.level or found.retention_days or found.retention_overrides):
+    if current is not None and (
+        current.level or current.retention_days or current.retention_overrides
+    ):
         return "known"
     overrides = {category.value: days for category, days in record.retention_overrides.items()}
     row = AgentRow(record.agent_id, record.level, record.retention_days, overrides)
-    if found == row:
+    if current == row:
         return "known"
     agents.configure(desk.conn, key, row)
     return "stored"

@@ -30,18 +30,18 @@ def memory(desk: Desk, record: MemoryRecord) -> Fate:
         return "skipped"
     row = _row(desk, record)
     (key,) = memories.insert_bare(desk.conn, [row], row.created_at_us)
-    said = {
+    values = {
         name: to_us(value) if hasattr(value, "tzinfo") else value
         for name, value in record
         if not isinstance(value, tuple)
     }
     desk.conn.execute(
         "UPDATE memory SET updated_at_us = :updated_at WHERE memory_key = :key",
-        {"updated_at": said["updated_at"], "key": key},
+        {"updated_at": values["updated_at"], "key": key},
     )
     for needed, statement in _BESIDE.items():
-        if said.get(needed) is not None:
-            desk.conn.execute(statement, {**said, "key": key, "flags": _flags(record)})
+        if values.get(needed) is not None:
+            desk.conn.execute(statement, {**values, "key": key, "flags": _flags(record)})
     if record.publisher is not None:
         publisher_key = names.agent(desk.conn, record.publisher, row.created_at_us)
         desk.conn.execute(
@@ -53,12 +53,12 @@ def memory(desk: Desk, record: MemoryRecord) -> Fate:
 
 
 def version(desk: Desk, record: VersionRecord) -> Fate:
-    found = desk.conn.execute(
+    keys = desk.conn.execute(
         "SELECT memory_key, agent_key FROM memory WHERE memory_id = ?", (record.id,)
     ).fetchone()
-    if found is None:
+    if keys is None:
         return "skipped"
-    key, agent_key = found
+    key, agent_key = keys
     assert isinstance(agent_key, int)
     row = _frozen(desk, record, agent_key)
     columns = row.hashed_columns

@@ -61,11 +61,11 @@ def rule(desk: Desk, record: RulesRecord) -> Fate:
     text, at_us = json.dumps(record.rules, sort_keys=True), to_us(record.at)
     logged = rules.logged(desk.conn)
     merged = sorted({*logged, (at_us, text)})
-    said = [each for n, each in enumerate(merged) if n == 0 or merged[n - 1][1] != each[1]]
-    if said == logged:
+    entries = [each for n, each in enumerate(merged) if n == 0 or merged[n - 1][1] != each[1]]
+    if entries == logged:
         return "known"
     desk.conn.execute("DELETE FROM org_rules")
-    desk.conn.executemany("INSERT INTO org_rules (at_us, rules) VALUES (?, ?)", said)
+    desk.conn.executemany("INSERT INTO org_rules (at_us, rules) VALUES (?, ?)", entries)
     return "stored"
 
 

@@ -179,7 +179,7 @@ def around(
     With *relations* only those; *ends* say which of an edge's ends is among *keys*. An
     edge between two of *keys* is there once.
     """
-    found: dict[int, Edge] = {}
+    by_key: dict[int, Edge] = {}
     looked_at = 0
     for end in ends:
         if not keys or edges_max <= looked_at:
@@ -195,8 +195,8 @@ def around(
         ).fetchall()
         looked_at += len(rows)
         edges = [Edge._make(row[:-1]) for row in rows if row[-1]]
-        found.update((edge.statement_key, edge) for edge in edges)
-    return list(found.values()), looked_at
+        by_key.update((edge.statement_key, edge) for edge in edges)
+    return list(by_key.values()), looked_at
 
 
 def _hop(seen: StatementFilter, end: str, relations: Sequence[str] | None) -> str:

@@ -26,11 +26,11 @@ _KEY = "statements"
 
 def progress(conn: Reading) -> ExtractionProgress | None:
     """Return how far it is; None where nothing was ever learnt."""
-    found = conn.execute("SELECT value FROM meta WHERE key = :key", {"key": _KEY}).get
-    return ExtractionProgress(*json.loads(str(found))) if found is not None else None
+    value = conn.execute("SELECT value FROM meta WHERE key = :key", {"key": _KEY}).get
+    return ExtractionProgress(*json.loads(str(value))) if value is not None else None
 
 
-def note(conn: Writing, said: ExtractionProgress) -> None:
+def note(conn: Writing, position: ExtractionProgress) -> None:
     """Note how far it is."""
     conn.execute(
         """
@@ -38,7 +38,7 @@ def note(conn: Writing, said: ExtractionProgress) -> None:
         VALUES (:key, :value)
             ON CONFLICT (key) DO UPDATE SET value = excluded.value
         """,
-        {"key": _KEY, "value": json.dumps(said)},
+        {"key": _KEY, "value": json.dumps(position)},
     )
 
 
@@ -58,7 +58,7 @@ def is_any(conn: Reading, *, before: int | None = None) -> bool:
 
 def previous(conn: Reading, fact_id: str, version: int) -> int | None:
     """Return the operation before *version* of a fact, None for the first."""
-    found = conn.execute(
+    operation_key = conn.execute(
         """
         SELECT operation_key
           FROM org_operation
@@ -66,7 +66,7 @@ def previous(conn: Reading, fact_id: str, version: int) -> int | None:
         """,
         {"fact_id": fact_id, "version": version},
     ).get
-    return found if isinstance(found, int) else None
+    return operation_key if isinstance(operation_key, int) else None
 
 
 def operations(conn: Reading, after_key: int, limit: int) -> list[Operation]:
@@ -82,7 +82,7 @@ def operations(conn: Reading, after_key: int, limit: int) -> list[Operation]:
         """,
         {"after_key": after_key, "limit": limit},
     )
-    found: list[Operation] = []
+    page: list[Operation] = []
     for (
         key,
         name,
@@ -103,7 +103,7 @@ def operations(conn: Reading, after_key: int, limit: int) -> list[Operation]:
             seniority=SeniorityLevel(rank) if rank else None,
             autonomy_level=AutonomyLevel(free) if free else None,
         )
-        found.append(
+        page.append(
             Operation(
                 key,
                 name,
@@ -116,4 +116,4 @@ def operations(conn: Reading, after_key: int, limit: int) -> list[Operation]:
                 *times,
             )
         )
-    return found
+    return page

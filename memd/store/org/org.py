@@ -78,7 +78,7 @@ class FactState(NamedTuple):
 
 def state(conn: Reading, fact_id: str) -> FactState | None:
     """Return how a fact stands, retracted ones included; None when there never was one."""
-    found = conn.execute(
+    row = conn.execute(
         """
         SELECT fact_key, version, category, content, tags, retracted_at_us IS NOT NULL
           FROM org_fact
@@ -86,9 +86,9 @@ def state(conn: Reading, fact_id: str) -> FactState | None:
         """,
         {"fact_id": fact_id},
     ).fetchone()
-    if found is None:
+    if row is None:
         return None
-    key, version, category, content, tags, retracted = found
+    key, version, category, content, tags, retracted = row
     assert isinstance(key, int)
     assert isinstance(version, int)
     return FactState(
@@ -110,7 +110,7 @@ def publish(conn: Writing, fact_id: str, wording: Wording, stamp: Stamp) -> Oper
     operation = _append(
         conn, OperationType.PUBLISH, fact_id, before.version + 1 if before else 1, wording, stamp
     )
-    said: dict[str, str | int] = {
+    params: dict[str, str | int] = {
         "fact_id": fact_id,
         "operation_key": operation.operation_key,
         "version": operation.version,
@@ -120,11 +120,11 @@ def publish(conn: Writing, fact_id: str, wording: Wording, stamp: Stamp) -> Oper
         "at_us": operation.at_us,
     }
     if before is None:
-        conn.execute(_INSERT_FACT, said)
+        conn.execute(_INSERT_FACT, params)
         org_words.index(conn, conn.last_insert_rowid())
     else:
         org_words.unindex(conn, before.fact_key)
-        conn.execute(_UPDATE_FACT, said)
+        conn.execute(_UPDATE_FACT, params)
         org_words.index(conn, before.fact_key)
     return operation
 
@@ -170,8 +170,8 @@ def retract(conn: Writing, fact_id: str, stamp: Stamp) -> Operation | None:
 
 def last_at_us(conn: Reading) -> int | None:
     """Return when the last operation was; the present is never before it."""
-    found = conn.execute("SELECT max(at_us) FROM org_operation").get
-    return found if isinstance(found, int) else None
+    at_us = conn.execute("SELECT max(at_us) FROM org_operation").get
+    return at_us if isinstance(at_us, int) else None
 
 
 def _append(
@@ -241,6 +241,6 @@ def _tags(tags: Collection[str]) -> str:
 
 def hash_of(columns: tuple[object, ...]) -> bytes:
     """Return SHA-256 over an operation's columns, in the order in which they are inserted."""
-    said = [value.hex() if isinstance(value, bytes) else value for value in columns]
-    text = json.dumps(said, ensure_ascii=False, separators=(",", ":"))
+    values = [value.hex() if isinstance(value, bytes) else value for value in columns]
+    text = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).digest()

@@ -72,7 +72,7 @@ def get(conn: Reading, fact_id: str) -> FactRow | None:
 
     Raises OrgMemoryQueryError for one that is not as it was written (SPEC 15.5.11).
     """
-    found = conn.execute(
+    columns = conn.execute(
         """
         SELECT f.fact_key, f.fact_id, f.version, f.category, f.content, f.tags, f.created_at_us,
                o.valid_from_us, o.valid_to_us, o.is_human, o.author_id, o.seniority,
@@ -83,9 +83,9 @@ def get(conn: Reading, fact_id: str) -> FactRow | None:
         """,
         {"fact_id": fact_id},
     ).fetchone()
-    if found is None:
+    if columns is None:
         return None
-    row = FactRow._make(found)
+    row = FactRow._make(columns)
     if row.fact_key not in intact.facts(conn, [row.fact_key]):
         raise OrgMemoryQueryError(f"fact {fact_id} cannot be read", hint=intact.HINT)
     return row
@@ -146,16 +146,16 @@ def of_keys(conn: Reading, keys: Collection[int]) -> list[FactRow]:
 
 def _intact(conn: Reading, rows: Iterator[intact.Columns]) -> list[FactRow]:
     """Leave out what is not as it was written."""
-    found = [FactRow._make(row) for row in intact.readable(conn, rows, "fact")]
-    sound = intact.facts(conn, [row.fact_key for row in found])
-    return [row for row in found if row.fact_key in sound]
+    facts = [FactRow._make(row) for row in intact.readable(conn, rows, "fact")]
+    sound = intact.facts(conn, [row.fact_key for row in facts])
+    return [row for row in facts if row.fact_key in sound]
 
 
 def count(
     conn: Reading, category: OrgFactCategory | None = None, *, at_us: int | None = None
 ) -> int:
     """Return how many facts there are, retracted ones not counted; as ``newest`` lists them."""
-    found = conn.execute(
+    number = conn.execute(
         """
         SELECT count(*)
           FROM org_fact AS f
@@ -166,8 +166,8 @@ def count(
         """,
         {"category": category, "at_us": at_us},
     ).get
-    assert isinstance(found, int)
-    return found
+    assert isinstance(number, int)
+    return number
 
 
 def history(conn: Reading, fact_id: str) -> list[OperationRow]:
@@ -183,9 +183,9 @@ def history(conn: Reading, fact_id: str) -> list[OperationRow]:
         """,
         {"fact_id": fact_id},
     )
-    found = list(intact.readable(conn, rows, f"fact {fact_id}"))
-    sound = intact.operations(conn, [cast("int", row[0]) for row in found])
-    return [OperationRow._make(row[1:]) for row in found if row[0] in sound]
+    operations = list(intact.readable(conn, rows, f"fact {fact_id}"))
+    sound = intact.operations(conn, [cast("int", row[0]) for row in operations])
+    return [OperationRow._make(row[1:]) for row in operations if row[0] in sound]
 
 
 def snapshot_at(
@@ -215,9 +215,9 @@ def snapshot_at(
         """,
         {"at_us": at_us, "after": after, "limit": limit},
     )
-    found = [SnapshotRow._make(row) for row in intact.readable(conn, rows, "fact")]
-    sound = intact.logs(conn, [row.fact_id for row in found])
-    return (row for row in found if row.fact_id in sound)
+    facts = [SnapshotRow._make(row) for row in intact.readable(conn, rows, "fact")]
+    sound = intact.logs(conn, [row.fact_id for row in facts])
+    return (row for row in facts if row.fact_id in sound)
 
 
 def author(row: FactRow | OperationRow) -> OrgFactAuthor:

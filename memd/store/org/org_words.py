@@ -88,13 +88,13 @@ def literal(conn: Reading, text: str, categories: Collection[str], limit: int) -
 
     First those where it stands nearest to the beginning, then shorter facts, then newer ones.
     """
-    wanted = {"text": text, "categories": json.dumps(sorted(categories)), "limit": limit}
+    params = {"text": text, "categories": json.dumps(sorted(categories)), "limit": limit}
     rarest = _rarest(conn, text)
     if rarest is None:
         like = f"%{_LIKE.sub(_ESCAPED, text)}%" if len(text) <= _LIKE_CHARS_MAX else "%"
-        rows = conn.execute(_LITERAL_ANYWHERE, {**wanted, "like": like})
+        rows = conn.execute(_LITERAL_ANYWHERE, {**params, "like": like})
     else:
-        rows = conn.execute(_LITERAL_AMONG, {**wanted, "match": rarest})
+        rows = conn.execute(_LITERAL_AMONG, {**params, "match": rarest})
     return [key for (key,) in rows]
 
 

@@ -82,22 +82,22 @@ class StretchRow(NamedTuple):
     ended_autonomy: str | None
 
 
-def standing(conn: Reading, wanted: FactFilter) -> list[ThenRow]:
+def standing(conn: Reading, filters: FactFilter) -> list[ThenRow]:
     """Return versions of facts that stood at a moment, those written last first."""
     rows = conn.execute(
-        _STANDING if wanted.thing_key is None else _STANDING_ABOUT,
+        _STANDING if filters.thing_key is None else _STANDING_ABOUT,
         {
-            "known_us": wanted.known_us,
-            "categories": json.dumps(sorted(wanted.categories)),
-            "text": None if wanted.text is None else _literal(wanted.text),
-            "thing_key": wanted.thing_key,
-            "before_key": wanted.before_key,
-            "limit": wanted.limit,
+            "known_us": filters.known_us,
+            "categories": json.dumps(sorted(filters.categories)),
+            "text": None if filters.text is None else _literal(filters.text),
+            "thing_key": filters.thing_key,
+            "before_key": filters.before_key,
+            "limit": filters.limit,
         },
     )
-    found = [ThenRow._make(row) for row in intact.readable(conn, rows, "fact")]
-    sound = intact.operations(conn, [row.operation_key for row in found])
-    return [row for row in found if row.operation_key in sound]
+    versions = [ThenRow._make(row) for row in intact.readable(conn, rows, "fact")]
+    sound = intact.operations(conn, [row.operation_key for row in versions])
+    return [row for row in versions if row.operation_key in sound]
 
 
 _THEN = """
@@ -191,10 +191,10 @@ def is_told(conn: Reading, thing_key: int, categories: Collection[str]) -> bool:
 
 def key_of(conn: Reading, operation_id: str) -> int | None:
     """Return an operation's key, from which a page goes on; None for an unknown one."""
-    found = conn.execute(
+    key = conn.execute(
         "SELECT operation_key FROM org_operation WHERE operation_id = :id", {"id": operation_id}
     ).get
-    return found if isinstance(found, int) else None
+    return key if isinstance(key, int) else None
 
 
 def known_of(conn: Reading, operation_keys: Sequence[int], known_us: int) -> list[StretchRow]:
@@ -218,9 +218,9 @@ def known_of(conn: Reading, operation_keys: Sequence[int], known_us: int) -> lis
 
 def spans_of(conn: Reading, operation_keys: Sequence[int]) -> dict[int, list[tuple[int, int]]]:
     """Return which parts of operations' texts were read into statements, believed or not."""
-    found: dict[int, list[tuple[int, int]]] = {}
+    spans: dict[int, list[tuple[int, int]]] = {}
     if not operation_keys:
-        return found
+        return spans
     rows = conn.execute(
         """
         SELECT DISTINCT s.operation_key, s.span_from, s.span_to
@@ -230,8 +230,8 @@ def spans_of(conn: Reading, operation_keys: Sequence[int]) -> dict[int, list[tup
         {"keys": keys_array(operation_keys)},
     )
     for key, start, end in cast("list[tuple[int, int, int]]", rows.fetchall()):
-        found.setdefault(key, []).append((start, end))
-    return found
+        spans.setdefault(key, []).append((start, end))
+    return spans
 
 
 def of_facts(conn: Reading, fact_ids: Sequence[str]) -> dict[str, ThenRow]:
@@ -245,8 +245,8 @@ def of_facts(conn: Reading, fact_ids: Sequence[str]) -> dict[str, ThenRow]:
         """,
         {"ids": json.dumps(list(fact_ids))},
     )
-    found = [ThenRow._make(row) for row in rows]
-    return {row.fact_id: row for row in found}
+    facts = [ThenRow._make(row) for row in rows]
+    return {row.fact_id: row for row in facts}
 
 
 def life_of_thing(

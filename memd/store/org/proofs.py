@@ -48,8 +48,8 @@ def fitting(proof: bytes | None, row: Signed) -> bytes | None:
 
 def keys(conn: Reading) -> tuple[bytes, ...]:
     """Return every public key that is or was the owner's."""
-    found = conn.execute("SELECT public_key FROM owner_key ORDER BY owner_key DESC")
-    return tuple(cast("bytes", key) for (key,) in found)
+    rows = conn.execute("SELECT public_key FROM owner_key ORDER BY owner_key DESC")
+    return tuple(cast("bytes", key) for (key,) in rows)
 
 
 def holds(keys: Sequence[bytes], proof: apsw.SQLiteValue, row: Signed) -> bool:
@@ -63,20 +63,20 @@ def _says(statement: bytes, row: Signed) -> bool:
     if not statement.startswith(HEAD):
         return False
     try:
-        said = json.loads(statement[len(HEAD) :])
-        tags = sorted(said.get("tags", ()))
+        payload = json.loads(statement[len(HEAD) :])
+        tags = sorted(payload.get("tags", ()))
         is_alike = tags == sorted(json.loads(row.tags)) or row.content is None
     except (ValueError, TypeError, AttributeError):
         return False
     body = None if row.content is None else hashlib.sha256(row.content.encode()).hexdigest()
     return (
         is_alike
-        and said.get("kind") == row.kind
-        and said.get("id") in (None, row.fact_id)
-        and said.get("category") in (None, row.category)
-        and said.get("body") == body
-        and said.get("valid_from_us") == row.valid_from_us
-        and said.get("valid_to_us") == row.valid_to_us
+        and payload.get("kind") == row.kind
+        and payload.get("id") in (None, row.fact_id)
+        and payload.get("category") in (None, row.category)
+        and payload.get("body") == body
+        and payload.get("valid_from_us") == row.valid_from_us
+        and payload.get("valid_to_us") == row.valid_to_us
     )
 
 
@@ -96,10 +96,10 @@ def _verified(key: bytes, proof: bytes) -> bool:
 
 def current(conn: Reading) -> bytes | None:
     """Return the public key whose signature is the owner's word, None before there is one."""
-    found = conn.execute(
+    public_key = conn.execute(
         "SELECT public_key FROM owner_key WHERE revoked_at_us IS NULL ORDER BY owner_key DESC"
     ).get
-    return found if isinstance(found, bytes) else None
+    return public_key if isinstance(public_key, bytes) else None
 
 
 def put(conn: Writing, public_key: bytes, now_us: int) -> None:
@@ -121,8 +121,8 @@ def put(conn: Writing, public_key: bytes, now_us: int) -> None:
 
 def store_id(conn: Reading) -> bytes | None:
     """Return the name of this store, None before anybody asked for it."""
-    found = conn.execute("SELECT value FROM meta WHERE key = 'store_id'").get
-    return found if isinstance(found, bytes) else None
+    value = conn.execute("SELECT value FROM meta WHERE key = 'store_id'").get
+    return value if isinstance(value, bytes) else None
 
 
 def make_store_id(conn: Writing) -> bytes:
@@ -141,7 +141,7 @@ def make_store_id(conn: Writing) -> bytes:
 
 def spoke_last(conn: Reading, fact_id: str) -> bool:
     """Return whether a human wrote, or retracted, the fact as it is now."""
-    found = conn.execute(
+    is_human = conn.execute(
         """
         SELECT o.is_human
           FROM org_fact AS f
@@ -150,4 +150,4 @@ def spoke_last(conn: Reading, fact_id: str) -> bool:
         """,
         {"fact_id": fact_id},
     ).get
-    return bool(found)
+    return bool(is_human)

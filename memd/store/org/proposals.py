@@ -54,7 +54,7 @@ class ProposalRow(NamedTuple):
 
 def same(conn: Reading, new: New) -> str | None:
     """Return the id of the open proposal of the same client that says the same."""
-    found = conn.execute(
+    proposal_id = conn.execute(
         """
         SELECT proposal_id
           FROM org_proposal
@@ -68,24 +68,24 @@ def same(conn: Reading, new: New) -> str | None:
            AND valid_from_us IS :valid_from_us
            AND valid_to_us IS :valid_to_us
         """,
-        _said(new),
+        _columns(new),
     ).get
-    return found if isinstance(found, str) else None
+    return proposal_id if isinstance(proposal_id, str) else None
 
 
 def count_open(conn: Reading, client: str) -> int:
     """Return how many proposals of *client* wait."""
-    found = conn.execute(
+    count = conn.execute(
         "SELECT count(*) FROM org_proposal WHERE state = 'open' AND client = :client",
         {"client": client},
     ).get
-    assert isinstance(found, int)
-    return found
+    assert isinstance(count, int)
+    return count
 
 
 def insert(conn: Writing, new: New, now_us: int) -> None:
     """Note what is asked for."""
-    said = {**_said(new), "at_us": now_us}
+    params = {**_columns(new), "at_us": now_us}
     conn.execute(
         """
         INSERT INTO org_proposal (proposal_id, fact_id, kind, category, content, tags,
@@ -93,29 +93,29 @@ def insert(conn: Writing, new: New, now_us: int) -> None:
         VALUES (:proposal_id, :fact_id, :kind, :category, :content, :tags,
                 :valid_from_us, :valid_to_us, :author_id, :client, :at_us)
         """,
-        said,
+        params,
     )
-    changes.touch(conn, new.salt, hashlib.sha256(json.dumps(said).encode()).digest())
+    changes.touch(conn, new.salt, hashlib.sha256(json.dumps(params).encode()).digest())
 
 
-def _said(new: New) -> dict[str, str | int | None]:
-    said = new._asdict()
-    del said["salt"]
-    return {**said, "tags": json.dumps(new.tags)}
+def _columns(new: New) -> dict[str, str | int | None]:
+    fields = new._asdict()
+    del fields["salt"]
+    return {**fields, "tags": json.dumps(new.tags)}
 
 
 def get(conn: Reading, proposal_id: str) -> ProposalRow | None:
     """Return one proposal, whatever became of it."""
-    found = _found(conn, proposal_id=proposal_id)
-    return found[0] if found else None
+    rows = _rows(conn, proposal_id=proposal_id)
+    return rows[0] if rows else None
 
 
 def waiting(conn: Reading, after: str | None, limit: int) -> list[ProposalRow]:
     """Return open proposals, the oldest first, those after *after*."""
-    return _found(conn, state=ProposalState.OPEN.value, after=after, limit=limit)
+    return _rows(conn, state=ProposalState.OPEN.value, after=after, limit=limit)
 
 
-def _found(
+def _rows(
     conn: Reading,
     *,
     proposal_id: str | None = None,

@@ -20,8 +20,8 @@ def logged(conn: Reading) -> list[tuple[int, str]]:
 
 def latest(conn: Reading) -> str | None:
     """Return the rules in force now, None before the first."""
-    found = conn.execute("SELECT rules FROM org_rules ORDER BY rules_key DESC LIMIT 1").get
-    return found if isinstance(found, str) else None
+    text = conn.execute("SELECT rules FROM org_rules ORDER BY rules_key DESC LIMIT 1").get
+    return text if isinstance(text, str) else None
 
 
 def log(conn: Writing, rules: str, now_us: int) -> bool:

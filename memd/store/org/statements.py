@@ -71,17 +71,17 @@ class StatementGroup:
 
 def find_thing(conn: Reading, name: str) -> int | None:
     """Return the key of the thing called *name*, None when nothing is said of it."""
-    found = conn.execute(
+    entity_key = conn.execute(
         "SELECT entity_key FROM entity WHERE folded = :folded", {"folded": folded(name)}
     ).get
-    return found if isinstance(found, int) else None
+    return entity_key if isinstance(entity_key, int) else None
 
 
 def thing(conn: Writing, name: str) -> int:
     """Return the key of the thing called *name*; makes it."""
-    found = find_thing(conn, name)
-    if found is not None:
-        return found
+    key = find_thing(conn, name)
+    if key is not None:
+        return key
     conn.execute(
         "INSERT INTO entity (name, folded) VALUES (:name, :folded)",
         {"name": name, "folded": folded(name)},
@@ -121,7 +121,11 @@ def drop_unused(conn: Writing, keys: Iterable[int]) -> None:
 
 
 def say(
-    conn: Writing, memory_key: int, memory_id: str, said: Sequence[ExtractedStatement], now_us: int
+    conn: Writing,
+    memory_key: int,
+    memory_id: str,
+    statements: Sequence[ExtractedStatement],
+    now_us: int,
 ) -> list[int]:
     """Write what a memory's text says, known since *now_us*; returns the statements' keys.
 
@@ -130,7 +134,7 @@ def say(
     before = things_of(conn, [memory_key])
     conn.execute("DELETE FROM statement WHERE memory_key = :key", {"key": memory_key})
     keys: list[int] = []
-    for ordinal, one in enumerate(said):
+    for ordinal, one in enumerate(statements):
         conn.execute(
             _INSERT,
             {

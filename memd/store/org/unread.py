@@ -58,11 +58,11 @@ SELECT m.memory_key, m.memory_id,
 
 def mark(conn: Reading) -> Mark | None:
     """Return how far memories were read, None when none ever was."""
-    found = conn.execute("SELECT value FROM meta WHERE key = :key", {"key": _MARK}).get
-    return None if found is None else Mark(*json.loads(str(found)))
+    value = conn.execute("SELECT value FROM meta WHERE key = :key", {"key": _MARK}).get
+    return None if value is None else Mark(*json.loads(str(value)))
 
 
-def set_mark(conn: Writing, said: Mark) -> None:
+def set_mark(conn: Writing, position: Mark) -> None:
     """Note how far memories were read."""
     conn.execute(
         """
@@ -70,7 +70,7 @@ def set_mark(conn: Writing, said: Mark) -> None:
         VALUES (:key, :value)
             ON CONFLICT (key) DO UPDATE SET value = excluded.value
         """,
-        {"key": _MARK, "value": json.dumps(said)},
+        {"key": _MARK, "value": json.dumps(position)},
     )
 
 

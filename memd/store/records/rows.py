@@ -154,16 +154,16 @@ def currencies(conn: Reading, table: RecordTable, where: Sequence[Condition]) ->
     """Return the currencies that there are, in order: a step in an index for each, no scan."""
     if not exists(conn, table):
         return []
-    found: list[str] = []
+    names: list[str] = []
     last = ""
     while True:
         text, values = _where([*where, Condition("currency", ">", last)])
         row = conn.execute(f"SELECT min(currency) FROM {table.name}{text}", values).fetchone()
         assert row is not None
         if row[0] is None:
-            return found
+            return names
         last = str(row[0])
-        found.append(last)
+        names.append(last)
 
 
 def total(conn: Reading, table: RecordTable, column: str, where: Sequence[Condition]) -> float:
@@ -172,19 +172,19 @@ def total(conn: Reading, table: RecordTable, column: str, where: Sequence[Condit
         return 0.0
     text, values = _where(where)
     # Without a condition on the currency: half the work for each row of the index.
-    found = conn.execute(f'SELECT total("{column}") FROM {table.name}{text}', values).get
-    return float(str(found))
+    amount = conn.execute(f'SELECT total("{column}") FROM {table.name}{text}', values).get
+    return float(str(amount))
 
 
 def counts_of_all(conn: Reading) -> dict[str, int]:
     """Return how many records there are of each entity that has any; needs no declaration."""
-    found = conn.execute(
+    tables = conn.execute(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB ? ORDER BY name",
         (PREFIX + "*",),
     ).fetchall()
     numbers = {
         str(name).removeprefix(PREFIX): conn.execute(f'SELECT count(*) FROM "{name}"').get
-        for (name,) in found
+        for (name,) in tables
     }
     return {name: int(str(number)) for name, number in numbers.items() if number}
 

@@ -229,17 +229,17 @@ def _refuse(table: RecordTable, what: str) -> None:
 
 
 def _text(conn: Reading, name: str) -> str | None:
-    found = conn.execute(
+    text = conn.execute(
         "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?", (name,)
     ).get
-    return None if found is None else str(found)
+    return None if text is None else str(text)
 
 
 def _indexes(conn: Reading, name: str) -> dict[str, str]:
     """Return the indexes of the table *name* that somebody made, with their texts."""
-    found = conn.execute(
+    rows = conn.execute(
         "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = ?"
         " AND sql IS NOT NULL",
         (name,),
     ).fetchall()
-    return {str(index): str(text) for index, text in found}
+    return {str(index): str(text) for index, text in rows}

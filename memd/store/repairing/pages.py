@@ -49,15 +49,15 @@ class FilePages:
 
     def free(self) -> frozenset[int]:
         """Return the pages that the file's list of free ones names, as far as it can be read."""
-        found: set[int] = set()
+        pages: set[int] = set()
         trunk = int.from_bytes(self._raw[32:36], "big")
-        while 1 <= trunk <= self.count and trunk not in found:
-            found.add(trunk)
+        while 1 <= trunk <= self.count and trunk not in pages:
+            pages.add(trunk)
             page = self._page(trunk)
             leaves = min(int.from_bytes(page[4:8], "big"), self.usable // 4 - 2)
-            found.update(struct.unpack_from(f">{leaves}I", page, 8))
+            pages.update(struct.unpack_from(f">{leaves}I", page, 8))
             trunk = int.from_bytes(page[:4], "big")
-        return frozenset(found)
+        return frozenset(pages)
 
     def tree(self, root: int) -> Iterator[Cell]:
         """Yield the rows of the tree at *root*, as far as its pages are there, each page once."""

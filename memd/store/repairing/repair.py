@@ -216,11 +216,11 @@ UPDATE memory
 
 def _rehash(conn: Writing, key: int, salvage: Salvage) -> None:
     """Give a row whose text is whole, and which lost something else, the hash of what is left."""
-    found = hash_of(hashed(conn, key).columns, tags_of(conn, key))
+    new_hash = hash_of(hashed(conn, key).columns, tags_of(conn, key))
     row = conn.execute("SELECT memory_id, row_hash FROM memory WHERE memory_key = ?", (key,))
     memory_id, row_hash = cast("tuple[str, bytes]", row.fetchone())
-    if found != row_hash:
-        conn.execute("UPDATE memory SET row_hash = ? WHERE memory_key = ?", (found, key))
+    if new_hash != row_hash:
+        conn.execute("UPDATE memory SET row_hash = ? WHERE memory_key = ?", (new_hash, key))
         salvage.lost.append(f"memory {memory_id}: the text is whole, tags or fields are not")
 
 
@@ -262,10 +262,10 @@ def _caches(conn: Writing) -> None:
     for step in (session_words.step_build, words.step_build):
         while _stepped(conn, step):
             pass
-    found = conn.execute(_MODEL).fetchone()
-    if found is None:
+    model = conn.execute(_MODEL).fetchone()
+    if model is None:
         return
-    model_key, dimension = cast("tuple[int, int]", found)
+    model_key, dimension = cast("tuple[int, int]", model)
     cache = VectorCache(model_key, 1)
     with conn:
         vectors.create(conn, cache, dimension)

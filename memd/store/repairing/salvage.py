@@ -58,21 +58,21 @@ class Table(NamedTuple):
         """Return a cell as a row of this table, None when it cannot be one."""
         if len(cell.columns) > len(self.columns):
             return None
-        found: Row = {}
+        row: Row = {}
         for column, value in zip(self.columns, cell.columns, strict=False):
             if column.name == self.rowid_name:
                 if value is not None or cell.rowid < 1:
                     return None
-                found[column.name] = cell.rowid
+                row[column.name] = cell.rowid
             elif value is None:
                 if column.is_required:
                     return None
-                found[column.name] = None
+                row[column.name] = None
             elif isinstance(value, _TYPES[column.kind]):
-                found[column.name] = value
+                row[column.name] = value
             else:
                 return None
-        return found
+        return row
 
 
 class Salvage:
@@ -167,12 +167,12 @@ def _tables(conn: Writing) -> Iterator[Table]:
         """
     ).fetchall()
     for name, without_rowid in names:
-        found = conn.execute(
+        rows = conn.execute(
             'SELECT name, type, "notnull", pk FROM pragma_table_info(:name) ORDER BY cid',
             {"name": name},
         )
         columns = [
-            SchemaColumn(str(n), str(t), bool(r), int(cast("int", p))) for n, t, r, p in found
+            SchemaColumn(str(n), str(t), bool(r), int(cast("int", p))) for n, t, r, p in rows
         ]
         alone = [one for one in columns if one.primary]
         rowid = alone[0].name if len(alone) == 1 and alone[0].kind == "INTEGER" else None

@@ -79,7 +79,7 @@ def _facts(conn: Reading, run: RunRow, limit: int) -> list[int]:
 
 def _summarised_by(conn: Reading, facts: list[int]) -> str | None:
     """Return a run that made a summary of *facts*, hidden behind it or beside it."""
-    found = conn.execute(
+    run_id = conn.execute(
         """
         SELECT r.run_id
           FROM carray(:keys) AS k
@@ -93,7 +93,7 @@ def _summarised_by(conn: Reading, facts: list[int]) -> str | None:
         """,
         {"keys": keys_array(facts)},
     ).get
-    return found if isinstance(found, str) else None
+    return run_id if isinstance(run_id, str) else None
 
 
 def _is_rewritten(conn: Reading, facts: list[int]) -> bool:
@@ -111,7 +111,7 @@ def _is_rewritten(conn: Reading, facts: list[int]) -> bool:
 
 def _replaced_preference(conn: Reading, facts: list[int], began_us: int) -> str | None:
     """Return a preference that one of *facts* said anew, if there is one."""
-    found = conn.execute(
+    name = conn.execute(
         """
         SELECT name
           FROM preference
@@ -119,4 +119,4 @@ def _replaced_preference(conn: Reading, facts: list[int], began_us: int) -> str 
         """,
         {"keys": keys_array(facts), "began_us": began_us},
     ).get
-    return found if isinstance(found, str) else None
+    return name if isinstance(name, str) else None

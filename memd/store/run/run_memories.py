@@ -56,9 +56,9 @@ def touched(
         """,
         {**given, "limit": limit},
     )
-    found = [TouchedRow._make(row)._replace(is_made=bool(row[2])) for row in rows]
-    if len(found) < limit:
-        return found, 0
-    left = conn.execute(f"SELECT count(*) {_TOUCHED}", {**given, "after": found[-1].change}).get
+    page = [TouchedRow._make(row)._replace(is_made=bool(row[2])) for row in rows]
+    if len(page) < limit:
+        return page, 0
+    left = conn.execute(f"SELECT count(*) {_TOUCHED}", {**given, "after": page[-1].change}).get
     assert isinstance(left, int)
-    return found, left
+    return page, left

@@ -176,11 +176,11 @@ def unfinished(conn: Reading) -> list[RunRow]:
 
 def _runs(conn: Reading, where: str, params: Mapping[str, Any]) -> Iterator[RunRow]:
     for row in conn.execute(_COLUMNS + where, params):
-        found = RunRow._make(row)
-        yield found._replace(
-            asked=json.loads(str(found.asked)),
-            cursor=json.loads(str(found.cursor)),
-            report=json.loads(str(found.report)),
+        run = RunRow._make(row)
+        yield run._replace(
+            asked=json.loads(str(run.asked)),
+            cursor=json.loads(str(run.cursor)),
+            report=json.loads(str(run.report)),
         )
 
 
@@ -243,15 +243,15 @@ def note(
     """
     after = images(conn, keys)
     keys = [key for key in keys if key in after and after[key] != before.get(key)]
-    found = conn.execute(
+    row = conn.execute(
         """
         SELECT (SELECT coalesce(max(change), 0) FROM run_change WHERE run_key = :run_key),
                (SELECT coalesce(max(step), 0) + 1 FROM run_step WHERE run_key = :run_key)
         """,
         {"run_key": run_key},
     ).fetchone()
-    assert found is not None
-    last, number = found
+    assert row is not None
+    last, number = row
     conn.executemany(
         """
         INSERT INTO run_change (run_key, change, step, memory_key, what, before, after)
@@ -301,24 +301,24 @@ def changes(conn: Reading, run_key: int, limit: int) -> list[Changed]:
         """,
         {"run_key": run_key},
     )
-    found: list[Changed] = []
+    latest: list[Changed] = []
     last = 0
     for *row, number in rows:
-        if len(found) >= limit and number != last:
+        if len(latest) >= limit and number != last:
             break
-        found.append(_changed(tuple(row)))
+        latest.append(_changed(tuple(row)))
         last = number
     rows.close()
-    return found
+    return latest
 
 
 def made_count(conn: Reading, run_key: int) -> int:
     """Return how many memories a run made: its summaries."""
-    found = conn.execute(
+    count = conn.execute(
         "SELECT count(*) FROM run_change WHERE run_key = ? AND what = 'made'", (run_key,)
     ).get
-    assert isinstance(found, int)
-    return found
+    assert isinstance(count, int)
+    return count
 
 
 def every_change(conn: Reading, run_key: int) -> Iterator[Changed]:
@@ -352,7 +352,7 @@ def undone(conn: Writing, run_key: int, done: Sequence[Changed]) -> None:
 
 def later(conn: Reading, run_key: int, memory_key: int) -> str | None:
     """Return the id of the last later run that touched the memory, None when none did."""
-    found = conn.execute(
+    run_id = conn.execute(
         """
         SELECT r.run_id
           FROM run_change AS c
@@ -363,7 +363,7 @@ def later(conn: Reading, run_key: int, memory_key: int) -> str | None:
         """,
         {"memory_key": memory_key, "run_key": run_key},
     ).get
-    return found if isinstance(found, str) else None
+    return run_id if isinstance(run_id, str) else None
 
 
 # The kill switch at run time.

@@ -52,7 +52,7 @@ def _check(conn: Reading, run_key: int, latest: dict[int, Changed]) -> None:
 
 
 def _newer(conn: Reading, run_key: int, change: int, key: int) -> bool:
-    found = conn.execute(
+    row = conn.execute(
         """
         SELECT 1
           FROM run_change
@@ -60,7 +60,7 @@ def _newer(conn: Reading, run_key: int, change: int, key: int) -> bool:
         """,
         {"key": key, "run_key": run_key, "change": change},
     ).get
-    return found is not None
+    return row is not None
 
 
 def _alike(now: Image, then: Image) -> bool:

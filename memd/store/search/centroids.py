@@ -45,7 +45,7 @@ def similarity(
     """
     if total is None:
         return None
-    found = conn.execute(
+    distances = conn.execute(
         """
         SELECT vec_distance_cosine(:total, :vector),
                iif(:voice IS NULL, NULL, vec_distance_cosine(:total, :voice)),
@@ -53,13 +53,13 @@ def similarity(
         """,
         {"total": total, "vector": vector, "voice": voice},
     ).fetchone()
-    assert found is not None
-    if any(distance is None for distance in found[: 1 if voice is None else 3]):
+    assert distances is not None
+    if any(distance is None for distance in distances[: 1 if voice is None else 3]):
         return 0.0  # SQLite has no NaN: NULL means that the sum is zero
-    near = 1.0 - cast("float", found[0])
+    near = 1.0 - cast("float", distances[0])
     if voice is None:
         return near
-    voice_near, shared = 1.0 - cast("float", found[1]), 1.0 - cast("float", found[2])
+    voice_near, shared = 1.0 - cast("float", distances[1]), 1.0 - cast("float", distances[2])
     rest = 1.0 - shared * shared
     return (near - shared * voice_near) / math.sqrt(rest) if rest > VOICE_REST_MIN else near
 

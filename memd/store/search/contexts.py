@@ -44,8 +44,8 @@ def beside(conn: Reading, key: int) -> tuple[int | None, int | None]:
 def neighbours(conn: Reading, keys: Sequence[int]) -> list[int]:
     """Return the neighbours of *keys* that are not themselves among them."""
     mine = frozenset(keys)
-    found = {other for key in keys for other in beside(conn, key) if other is not None}
-    return sorted(found - mine)
+    others = {other for key in keys for other in beside(conn, key) if other is not None}
+    return sorted(others - mine)
 
 
 def quoting(conn: Reading, keys: Sequence[int]) -> list[int]:
@@ -102,17 +102,17 @@ def wrong(conn: Reading, keys: Sequence[int]) -> list[int]:
 
     One beside which a text is damaged is left as it is.
     """
-    found: list[int] = []
+    stale: list[int] = []
     for key in keys:
         kept = conn.execute(
             "SELECT CAST(context AS BLOB) FROM memory_context WHERE memory_key = ?", (key,)
         ).get
         try:
             if (kept or b"") != _context(conn, *beside(conn, key)).encode():
-                found.append(key)
+                stale.append(key)
         except UnicodeDecodeError:
             continue
-    return found
+    return stale
 
 
 def _context(conn: Reading, before: int | None, after: int | None) -> str:
@@ -135,7 +135,7 @@ def _head(conn: Reading, key: int | None) -> str:
 def _own(conn: Reading, key: int | None) -> str:
     if key is None:
         return ""
-    found = conn.execute(
+    text = conn.execute(
         """
         SELECT iif(speaker IS NULL, '', speaker || ': ') || content
                    || iif(caption IS NULL, '', ' [shares photo: ' || caption || ']')
@@ -144,4 +144,4 @@ def _own(conn: Reading, key: int | None) -> str:
         """,
         {"memory_key": key},
     ).get
-    return found if isinstance(found, str) else ""
+    return text if isinstance(text, str) else ""

@@ -60,9 +60,9 @@ def waiting(conn: Reading, limit: int) -> list[Waiting]:
 
 def count_waiting(conn: Reading) -> int:
     """Return how many memories are pending."""
-    found = conn.execute("SELECT count(*) FROM memory WHERE state = 'pending'").get
-    assert isinstance(found, int)
-    return found
+    count = conn.execute("SELECT count(*) FROM memory WHERE state = 'pending'").get
+    assert isinstance(count, int)
+    return count
 
 
 def missing(conn: Reading, model_key: int, after: int, limit: int) -> list[Waiting]:
@@ -107,7 +107,7 @@ def unchanged(conn: Reading, rows: Sequence[Waiting]) -> frozenset[int]:
 
     Others were erased, embedded meanwhile, or updated: their new words wait anew.
     """
-    found = set()
+    keys = set()
     for row in rows:
         now = conn.execute(
             """
@@ -119,8 +119,8 @@ def unchanged(conn: Reading, rows: Sequence[Waiting]) -> frozenset[int]:
             {"key": row.memory_key},
         ).fetchone()
         if now == (row.state == MemoryState.PENDING, row.own):
-            found.add(row.memory_key)
-    return frozenset(found)
+            keys.add(row.memory_key)
+    return frozenset(keys)
 
 
 def give(conn: Writing, model_key: int, vectored: Sequence[tuple[int, bytes]]) -> None:

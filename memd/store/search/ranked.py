@@ -66,7 +66,7 @@ _JOINED = f"""
 """
 
 
-def candidates(conn: Reading, wanted: Bound, keys: Sequence[int]) -> list[SearchCandidate]:
+def candidates(conn: Reading, condition: Bound, keys: Sequence[int]) -> list[SearchCandidate]:
     """Return those of *keys* that match the filter, with what the ranker needs."""
     if not keys:
         return []
@@ -76,14 +76,14 @@ def candidates(conn: Reading, wanted: Bound, keys: Sequence[int]) -> list[Search
           FROM carray(:keys) AS k
                CROSS JOIN memory AS m ON m.memory_key = k.value
                {_JOINED}
-         WHERE {wanted.where}
+         WHERE {condition.where}
         """,
-        {**wanted.params, "keys": keys_array(keys)},
+        {**condition.params, "keys": keys_array(keys)},
     )
     return [SearchCandidate._make(row) for row in intact.readable(conn, rows, "memory")]
 
 
-def in_front(conn: Reading, wanted: Bound, keys: Sequence[int]) -> dict[int, SearchCandidate]:
+def in_front(conn: Reading, condition: Bound, keys: Sequence[int]) -> dict[int, SearchCandidate]:
     """Return the summary that stands before each of *keys*, where there is one that matches.
 
     If there are several, the newest of those that it was put away for: that one holds
@@ -93,25 +93,27 @@ def in_front(conn: Reading, wanted: Bound, keys: Sequence[int]) -> dict[int, Sea
     if not keys:
         return {}
     # First which: a summary is long, and stands before many.
-    found = conn.execute(
+    rows = conn.execute(
         f"""
         SELECT d.from_key, d.to_key
           FROM carray(:keys) AS k
                CROSS JOIN derived AS d ON d.from_key = k.value
                CROSS JOIN memory AS m ON m.memory_key = d.to_key AND m.is_summary
                {_JOINED_PROJECT}
-         WHERE {wanted.where}
+         WHERE {condition.where}
          ORDER BY d.to_key
         """,
-        {**wanted.params, "keys": keys_array(keys)},
+        {**condition.params, "keys": keys_array(keys)},
     ).fetchall()
-    pairs = cast("list[tuple[int, int]]", found)
+    pairs = cast("list[tuple[int, int]]", rows)
     before = dict(pairs)
     if len(before) < len(pairs):
         several = {key for key, front in pairs if before[key] != front}
         matching = {*pairs}
         before |= dict(pair for pair in _archived_for(conn, several) if pair in matching)
-    fronts = {each.memory_key: each for each in candidates(conn, wanted, [*set(before.values())])}
+    fronts = {
+        each.memory_key: each for each in candidates(conn, condition, [*set(before.values())])
+    }
     return {key: fronts[front] for key, front in before.items()}
 
 

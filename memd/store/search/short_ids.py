@@ -28,7 +28,7 @@ def of_memories(conn: Reading, agents: Collection[str], ends: Sequence[str]) -> 
         """,
         {"agents": json.dumps(sorted(agents)), **_compared(ends)},
     )
-    return _ending(ends, (found for (found,) in rows))
+    return _ending(ends, (memory_id for (memory_id,) in rows))
 
 
 def of_archive(conn: Reading, agent_id: str, ends: Sequence[str]) -> list[str]:
@@ -44,7 +44,7 @@ def of_archive(conn: Reading, agent_id: str, ends: Sequence[str]) -> list[str]:
         """,
         {"agent_id": agent_id, **_compared(ends)},
     )
-    return _ending(ends, (found for (found,) in rows))
+    return _ending(ends, (archival_id for (archival_id,) in rows))
 
 
 def of_lessons(conn: Reading, agent_id: str, ends: Sequence[str]) -> list[str]:
@@ -59,7 +59,7 @@ def of_lessons(conn: Reading, agent_id: str, ends: Sequence[str]) -> list[str]:
         """,
         {"agent_id": agent_id, **_compared(ends)},
     )
-    return _ending(ends, (found for (found,) in rows))
+    return _ending(ends, (learning_id for (learning_id,) in rows))
 
 
 def of_everybody(conn: Reading, ends: Sequence[str]) -> list[tuple[str, str]]:
@@ -90,7 +90,7 @@ def of_facts(
         """,
         {"categories": json.dumps(sorted(categories)), **_compared(ends)},
     )
-    return _ending(ends, (found for (found,) in rows))
+    return _ending(ends, (fact_id for (fact_id,) in rows))
 
 
 def of_runs(conn: Reading, ends: Sequence[str]) -> list[str]:
@@ -103,7 +103,7 @@ def of_runs(conn: Reading, ends: Sequence[str]) -> list[str]:
         """,
         _compared(ends),
     )
-    return _ending(ends, (found for (found,) in rows))
+    return _ending(ends, (run_id for (run_id,) in rows))
 
 
 def _compared(ends: Iterable[str]) -> dict[str, str | int]:
@@ -111,4 +111,4 @@ def _compared(ends: Iterable[str]) -> dict[str, str | int]:
 
 
 def _ending(ends: Sequence[str], ids: Iterable[str]) -> list[str]:
-    return [found for found in ids if found.endswith(tuple(ends))]
+    return [full_id for full_id in ids if full_id.endswith(tuple(ends))]

@@ -44,14 +44,14 @@ def in_use(conn: Reading) -> str | None:
 
 def before(conn: Reading) -> ModelNote | None:
     """Return the model that was in use before, None before any change."""
-    found = _note(conn, "model_before")
-    return None if found is None else ModelNote(*json.loads(found))
+    value = _note(conn, "model_before")
+    return None if value is None else ModelNote(*json.loads(value))
 
 
 def coming(conn: Reading) -> Coming | None:
     """Return the change that is under way, if any."""
-    found = _note(conn, "model_coming")
-    return None if found is None else Coming(*json.loads(found))
+    value = _note(conn, "model_coming")
+    return None if value is None else Coming(*json.loads(value))
 
 
 def begin(conn: Writing, name: str, model: ModelFingerprint, now_us: int) -> Coming:
@@ -179,14 +179,14 @@ def _after(conn: Reading, key: int) -> bool:
 
 
 def _key(conn: Reading, change: Coming) -> int:
-    found = vectors.find_model(conn, change.fingerprint)
-    assert found is not None
-    return found
+    model_key = vectors.find_model(conn, change.fingerprint)
+    assert model_key is not None
+    return model_key
 
 
 def _note(conn: Reading, key: str) -> str | None:
-    found = conn.execute("SELECT value FROM meta WHERE key = :key", {"key": key}).get
-    return found if isinstance(found, str) else None
+    value = conn.execute("SELECT value FROM meta WHERE key = :key", {"key": key}).get
+    return value if isinstance(value, str) else None
 
 
 def _set(conn: Writing, key: str, value: str | None) -> None:

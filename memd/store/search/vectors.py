@@ -77,18 +77,18 @@ def checksum(vector: bytes) -> bytes:
 
 def find_model(conn: Reading, fingerprint: str) -> int | None:
     """Return the key of a model by its fingerprint."""
-    found = conn.execute(
+    model_key = conn.execute(
         "SELECT model_key FROM embedding_model WHERE fingerprint = :fingerprint",
         {"fingerprint": fingerprint},
     ).get
-    return found if isinstance(found, int) else None
+    return model_key if isinstance(model_key, int) else None
 
 
 def model(conn: Writing, fingerprint: ModelFingerprint, now_us: int) -> int:
     """Return the key of a model; notes it when it is new."""
-    found = find_model(conn, str(fingerprint))
-    if found is not None:
-        return found
+    model_key = find_model(conn, str(fingerprint))
+    if model_key is not None:
+        return model_key
     conn.execute(
         """
         INSERT INTO embedding_model (fingerprint, name, dimension, created_at_us)
@@ -106,10 +106,10 @@ def model(conn: Writing, fingerprint: ModelFingerprint, now_us: int) -> int:
 
 def live(conn: Reading) -> VectorCache | None:
     """Return the live cache, None before the first vector was stored."""
-    found = conn.execute("SELECT value FROM meta WHERE key = 'vector_cache'").get
-    if not isinstance(found, str):
+    value = conn.execute("SELECT value FROM meta WHERE key = 'vector_cache'").get
+    if not isinstance(value, str):
         return None
-    model_key, generation = found.split(" ")
+    model_key, generation = value.split(" ")
     return VectorCache(int(model_key), int(generation))
 
 
@@ -193,12 +193,12 @@ def check(vector: bytes, dimension: int) -> None:
 
 
 def _dimension(conn: Reading, model_key: int) -> int:
-    found = conn.execute(
+    dimension = conn.execute(
         "SELECT dimension FROM embedding_model WHERE model_key = :model_key",
         {"model_key": model_key},
     ).get
-    assert isinstance(found, int)
-    return found
+    assert isinstance(dimension, int)
+    return dimension
 
 
 def index(conn: Writing, keys: Sequence[int]) -> None:
@@ -248,7 +248,7 @@ def search(conn: Reading, vector: bytes, partitions: Sequence[int], limit: int) 
     if cache is None:
         return []
     assert limit <= KNN_ROWS_MAX
-    found: list[Near] = []
+    nearest: list[Near] = []
     for owner in partitions:
         rows = conn.execute(
             f"""
@@ -258,9 +258,9 @@ def search(conn: Reading, vector: bytes, partitions: Sequence[int], limit: int) 
             """,
             {"vector": vector, "limit": limit, "owner": owner},
         )
-        found.extend(Near(key, cosine(distance)) for key, distance in rows)
-    found.sort(key=lambda near: (-near.cosine, near.memory_key))
-    return found[:limit]
+        nearest.extend(Near(key, cosine(distance)) for key, distance in rows)
+    nearest.sort(key=lambda near: (-near.cosine, near.memory_key))
+    return nearest[:limit]
 
 
 def cosine(distance: float) -> float:
@@ -291,11 +291,11 @@ def among(conn: Reading, vector: bytes, keys: Sequence[int]) -> dict[int, float]
 
 def cosines(conn: Reading, vector: bytes, others: Sequence[bytes]) -> list[float]:
     """Return the cosine of *vector* with each of *others*, which need not be in the file."""
-    found = (
+    cursors = (
         conn.execute("SELECT vec_distance_L2(:other, :vector)", {"other": one, "vector": vector})
         for one in others
     )
-    return [cosine(cast("float", rows.get)) for rows in found]
+    return [cosine(cast("float", rows.get)) for rows in cursors]
 
 
 # Building beside the live cache.
@@ -312,19 +312,19 @@ def start_build(conn: Writing, model_key: int | None = None) -> bool:
     left = build(conn)
     if left is not None:
         conn.execute(f"DROP TABLE {left[0].table}")
-    wanted = cache.model_key if model_key is None else model_key
-    fresh = VectorCache(wanted, max(cache.generation, left[0].generation if left else 0) + 1)
-    create(conn, fresh, _dimension(conn, wanted))
+    target_key = cache.model_key if model_key is None else model_key
+    fresh = VectorCache(target_key, max(cache.generation, left[0].generation if left else 0) + 1)
+    create(conn, fresh, _dimension(conn, target_key))
     _note_build(conn, fresh, 0)
     return True
 
 
 def build(conn: Reading) -> tuple[VectorCache, int] | None:
     """Return the cache that is being built and the last memory in it, if any."""
-    found = conn.execute("SELECT value FROM meta WHERE key = 'vector_build'").get
-    if not isinstance(found, str):
+    value = conn.execute("SELECT value FROM meta WHERE key = 'vector_build'").get
+    if not isinstance(value, str):
         return None
-    model_key, generation, last_key = map(int, found.split())
+    model_key, generation, last_key = map(int, value.split())
     return VectorCache(model_key, generation), last_key
 
 

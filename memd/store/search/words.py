@@ -46,8 +46,8 @@ class Corpus(NamedTuple):
 
 def generation(conn: Reading) -> int:
     """Return the live generation, 0 before the first."""
-    found = conn.execute("SELECT value FROM meta WHERE key = 'words_generation'").get
-    return found if isinstance(found, int) else 0
+    number = conn.execute("SELECT value FROM meta WHERE key = 'words_generation'").get
+    return number if isinstance(number, int) else 0
 
 
 def create(conn: Writing, number: int) -> None:
@@ -131,8 +131,8 @@ class Build(NamedTuple):
 
 def build(conn: Reading) -> Build | None:
     """Return the generation that is being built, if any."""
-    found = conn.execute("SELECT value FROM meta WHERE key = 'words_build'").get
-    return Build(*map(int, found.split())) if isinstance(found, str) else None
+    value = conn.execute("SELECT value FROM meta WHERE key = 'words_build'").get
+    return Build(*map(int, value.split())) if isinstance(value, str) else None
 
 
 def start_build(conn: Writing) -> None:
@@ -172,8 +172,8 @@ def merge(conn: Writing) -> bool:
     Every search reads each segment, and small transactions leave many.
     """
     number = generation(conn)
-    found = conn.execute(f"SELECT count(DISTINCT segid) FROM fts_{number}_idx").get
-    if not isinstance(found, int) or found <= SEGMENTS_MAX:
+    segments = conn.execute(f"SELECT count(DISTINCT segid) FROM fts_{number}_idx").get
+    if not isinstance(segments, int) or segments <= SEGMENTS_MAX:
         return False
     before = conn.total_changes()
     conn.execute(
@@ -192,14 +192,14 @@ def _rule(conn: Reading, tokenizer_words: Sequence[str]) -> Callable[[str], list
     tokenizer = conn.fts5_tokenizer(tokenizer_words[0], list(tokenizer_words[1:]))
 
     def terms(text: str) -> list[str]:
-        found = tokenizer(
+        pieces = tokenizer(
             text.encode(),
             apsw.FTS5_TOKENIZE_DOCUMENT,
             None,
             include_offsets=False,
             include_colocated=False,
         )
-        return cast("list[str]", found)  # without offsets it is the terms alone
+        return cast("list[str]", pieces)  # without offsets it is the terms alone
 
     return terms
 
@@ -243,18 +243,18 @@ def search(conn: Reading, match: str, limit: int) -> list[WordsHit]:
 def search_among(conn: Reading, match: str, keys: Sequence[int], limit: int) -> list[WordsHit]:
     """Return the best *limit* of *keys* for *match*, best first and exactly."""
     number = generation(conn)
-    wanted = frozenset(keys)
+    candidates = frozenset(keys)
     rows = conn.execute(
         f"SELECT rowid, -rank FROM fts_{number} WHERE fts_{number} MATCH :match ORDER BY rank",
         {"match": match},
     )
-    found: list[WordsHit] = []
+    best: list[WordsHit] = []
     for key, score in rows:
-        if key in wanted:
-            found.append(WordsHit(key, score))
-            if len(found) == limit:
+        if key in candidates:
+            best.append(WordsHit(key, score))
+            if len(best) == limit:
                 break
-    return found
+    return best
 
 
 def corpus(conn: Reading, owners: Sequence[str]) -> Corpus:
@@ -262,11 +262,11 @@ def corpus(conn: Reading, owners: Sequence[str]) -> Corpus:
     number = generation(conn)
     owned = " OR ".join(f'"{owner}"' for owner in owners)
     # An auxiliary function only runs on a row that matches; the first one will do.
-    found = conn.execute(
+    sizes = conn.execute(
         f"SELECT corpus(fts_{number}) FROM fts_{number} WHERE fts_{number} MATCH :match LIMIT 1",
         {"match": f"owner:({owned})"},
     ).get
-    return Corpus(*map(int, found.split())) if isinstance(found, str) else Corpus(0, 0, 0)
+    return Corpus(*map(int, sizes.split())) if isinstance(sizes, str) else Corpus(0, 0, 0)
 
 
 def frequencies(conn: Reading, terms: Sequence[str]) -> dict[str, int]:
@@ -274,10 +274,10 @@ def frequencies(conn: Reading, terms: Sequence[str]) -> dict[str, int]:
     number = generation(conn)
     counted = dict.fromkeys(terms, 0)
     for term in terms:
-        found = conn.execute(
+        frequency = conn.execute(
             f"SELECT doc FROM fts_{number}_terms WHERE term = :term AND col = 'own'", {"term": term}
         ).get
-        counted[term] = found if isinstance(found, int) else 0
+        counted[term] = frequency if isinstance(frequency, int) else 0
     return counted
 
 

@@ -70,7 +70,7 @@ def material(conn: Reading, asker: Asker, now_us: int) -> Material:
     keys = [key for key, _ in latest]
     since_us = max((at_us for key, at_us in latest if key != own_key), default=0)
     return Material(
-        (*_composed(conn, place, keys), *_told(conn, place)),
+        (*_composed(conn, place, keys), *_explicit(conn, place)),
         _superseded(conn, keys, since_us),
         own_key,
         since_us,
@@ -135,7 +135,7 @@ def _composed(conn: Reading, place: dict[str, Any], keys: Sequence[int]) -> list
     return _intact(conn, rows)
 
 
-def _told(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:
+def _explicit(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:
     """Return what was told outside of any session, or stored on purpose, of the latest."""
     rows = conn.execute(
         """
@@ -179,13 +179,13 @@ def _superseded(conn: Reading, keys: Sequence[int], since_us: int) -> tuple[str,
         """,
         {"keys": keys_array(keys), "since_us": since_us},
     )
-    found = {str(one): str(text) for one, text in intact.readable(conn, rows, "memory")}
-    sound = intact.named(conn, list(found))
-    return tuple(content for memory_id, content in found.items() if memory_id in sound)
+    contents = {str(one): str(text) for one, text in intact.readable(conn, rows, "memory")}
+    sound = intact.named(conn, list(contents))
+    return tuple(content for memory_id, content in contents.items() if memory_id in sound)
 
 
 def _intact(conn: Reading, rows: Iterator[intact.Columns]) -> list[BriefRow]:
     """Leave out what is not as it was written."""
-    found = [BriefRow._make(row) for row in intact.readable(conn, rows, "memory")]
-    sound = intact.named(conn, [row.memory_id for row in found])
-    return [row for row in found if row.memory_id in sound]
+    entries = [BriefRow._make(row) for row in intact.readable(conn, rows, "memory")]
+    sound = intact.named(conn, [row.memory_id for row in entries])
+    return [row for row in entries if row.memory_id in sound]

@@ -11,7 +11,7 @@ from memd.store.memory import sources
 
 def any_kept(conn: Reading, agent_key: int) -> bool:
     """Return whether a message of any of the agent's sessions is kept."""
-    found = conn.execute(
+    exists = conn.execute(
         """
         SELECT EXISTS (SELECT 1
                          FROM session AS s
@@ -20,7 +20,7 @@ def any_kept(conn: Reading, agent_key: int) -> bool:
         """,
         {"agent_key": agent_key},
     ).get
-    return bool(found)
+    return bool(exists)
 
 
 def drop_old(conn: Writing, before_us: int, limit: int) -> int:
@@ -63,8 +63,8 @@ def drop_old(conn: Writing, before_us: int, limit: int) -> int:
             """,
             through,
         )
-    said = f"old messages:{session_key}:{last}".encode()  # what was done, and no word of a text
-    changes.touch(conn, b"", hashlib.sha256(said).digest())
+    payload = f"old messages:{session_key}:{last}".encode()  # what was done, and no word of a text
+    changes.touch(conn, b"", hashlib.sha256(payload).digest())
     return count
 
 

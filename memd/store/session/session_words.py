@@ -106,8 +106,8 @@ def step_build(conn: Writing, rows: int) -> bool:
 
 def _filled(conn: Reading) -> int | None:
     """Return up to which key the cache is filled, None when it is whole."""
-    found = conn.execute("SELECT value FROM meta WHERE key = :key", {"key": _FILLED}).get
-    return found if isinstance(found, int) else None
+    key = conn.execute("SELECT value FROM meta WHERE key = :key", {"key": _FILLED}).get
+    return key if isinstance(key, int) else None
 
 
 def _note_filled(conn: Writing, key: int) -> None:
@@ -171,7 +171,7 @@ def _within(conn: Reading, keys: Sequence[int]) -> list[int]:
     return [key for key in keys if filled is None or key <= filled]
 
 
-def search(conn: Reading, wanted: MessageFilter, limit: int) -> list[HitRow]:
+def search(conn: Reading, filters: MessageFilter, limit: int) -> list[HitRow]:
     """Return the best *limit* messages by BM25, of equals the newer, each text once."""
     rows = conn.execute(
         """
@@ -201,15 +201,15 @@ def search(conn: Reading, wanted: MessageFilter, limit: int) -> list[HitRow]:
          ORDER BY score, at_us DESC, source_key DESC
          LIMIT :limit
         """,
-        {**wanted._asdict(), "limit": limit},
+        {**filters._asdict(), "limit": limit},
     ).fetchall()
-    found = cast("list[tuple[int, str, str | None, int, str, int]]", rows)
-    return [HitRow(*row[1:], _snippet(conn, wanted.match, row[0])) for row in found]
+    messages = cast("list[tuple[int, str, str | None, int, str, int]]", rows)
+    return [HitRow(*row[1:], _snippet(conn, filters.match, row[0])) for row in messages]
 
 
 def _snippet(conn: Reading, match: str, key: int) -> str:
     """Return the words around those that match in one text."""
-    found = conn.execute(
+    snippet = conn.execute(
         """
         SELECT snippet(fts_session, 0, '', '', '…', :words)
           FROM fts_session
@@ -217,8 +217,8 @@ def _snippet(conn: Reading, match: str, key: int) -> str:
         """,
         {"match": match, "key": key, "words": SNIPPET_WORDS},
     ).get
-    assert isinstance(found, str)
-    return found
+    assert isinstance(snippet, str)
+    return snippet
 
 
 def match_text(terms: Sequence[str], agent_key: int, *, each: bool) -> str:

@@ -51,7 +51,7 @@ class NewMessage(NamedTuple):
     said_at_us: int | None = None
 
 
-class ToldRow(NamedTuple):
+class SessionMemoryRow(NamedTuple):
     """One memory of the session as it was told, not as something made of it."""
 
     memory_key: int
@@ -77,11 +77,11 @@ SELECT s.session_key, s.session_id, a.agent_id, p.project_id, s.started_at_us, s
 
 def find_key(conn: Reading, agent_key: int, session_id: str) -> int | None:
     """Return the key of the agent's session, None when there is none of this name."""
-    found = conn.execute(
+    session_key = conn.execute(
         "SELECT session_key FROM session WHERE agent_key = :agent_key AND session_id = :session_id",
         {"agent_key": agent_key, "session_id": session_id},
     ).get
-    return found if isinstance(found, int) else None
+    return session_key if isinstance(session_key, int) else None
 
 
 def find(conn: Reading, agent_key: int, session_id: str) -> SessionRow | None:
@@ -139,10 +139,10 @@ def repeating(conn: Reading, keys: Sequence[int]) -> list[int]:
         """,
         {"keys": keys_array(keys)},
     )
-    wanted: dict[int, list[str]] = {}
+    by_session: dict[int, list[str]] = {}
     for session_key, content in rows:
-        wanted.setdefault(session_key, []).append(_flat(content))
-    return [key for each, texts in wanted.items() for key in _holding(conn, each, texts)]
+        by_session.setdefault(session_key, []).append(_flat(content))
+    return [key for each, texts in by_session.items() for key in _holding(conn, each, texts)]
 
 
 def _holding(conn: Reading, session_key: int, texts: Sequence[str]) -> Iterator[int]:
@@ -156,8 +156,8 @@ def _holding(conn: Reading, session_key: int, texts: Sequence[str]) -> Iterator[
         {"session_key": session_key},
     )
     for key, blob in rows:
-        said = _flat(zlib.decompress(blob).decode())
-        if any(text in said for text in texts):
+        message = _flat(zlib.decompress(blob).decode())
+        if any(text in message for text in texts):
             yield key
 
 
@@ -165,7 +165,7 @@ def _flat(text: str) -> str:
     return " ".join(text.split())
 
 
-def last_memories(conn: Reading, session_key: int, limit: int) -> list[ToldRow]:
+def last_memories(conn: Reading, session_key: int, limit: int) -> list[SessionMemoryRow]:
     """Return the last *limit* memories that the session was told, in order; no nap's, no summary.
 
     Hidden ones are among them, since they were said; what was thrown away is not.
@@ -183,7 +183,7 @@ def last_memories(conn: Reading, session_key: int, limit: int) -> list[ToldRow]:
         """,
         {"session_key": session_key, "limit": limit},
     ).fetchall()
-    return [ToldRow._make(row) for row in reversed(rows)]
+    return [SessionMemoryRow._make(row) for row in reversed(rows)]
 
 
 def idle(conn: Reading, now_us: int, limit: int) -> list[tuple[int, str]]:
@@ -329,11 +329,11 @@ def known_texts(conn: Reading, session_key: int, limit: int) -> frozenset[bytes]
 
 def message_count(conn: Reading, session_key: int) -> int:
     """Return how many messages of the session were ever kept, erased ones among them."""
-    found = conn.execute(
+    count = conn.execute(
         "SELECT heard FROM session WHERE session_key = :session_key", {"session_key": session_key}
     ).get
-    assert isinstance(found, int)
-    return found
+    assert isinstance(count, int)
+    return count
 
 
 def add_messages(conn: Writing, session_key: int, rows: Sequence[NewMessage]) -> None:
@@ -370,12 +370,12 @@ def derive(conn: Writing, from_key: int, memory_ids: Sequence[str]) -> None:
 
 def count_messages(conn: Reading, session_key: int | None) -> int:
     """Return how many messages of the session are kept; 0 for no session."""
-    found = conn.execute(
+    count = conn.execute(
         "SELECT count(*) FROM session_message WHERE session_key = :session_key",
         {"session_key": session_key},
     ).get
-    assert isinstance(found, int)
-    return found
+    assert isinstance(count, int)
+    return count
 
 
 def erase_messages(conn: Writing, session_key: int | None) -> int:
@@ -386,6 +386,6 @@ def erase_messages(conn: Writing, session_key: int | None) -> int:
     ).fetchall()
     if rows:
         sources.erase(conn, list({key for (key,) in cast("list[tuple[int]]", rows)}))
-        said = f"messages:{session_key}:{len(rows)}".encode()  # what was done, no word of a text
-        changes.touch(conn, b"", hashlib.sha256(said).digest())
+        payload = f"messages:{session_key}:{len(rows)}".encode()  # what was done, no word of a text
+        changes.touch(conn, b"", hashlib.sha256(payload).digest())
     return len(rows)

@@ -60,9 +60,9 @@ def of_session(conn: Reading, session_key: int) -> dict[str, SlotRow | None]:
 
 
 def of_project(
-    conn: Reading, agent_key: int, project_key: int, wanted: Sequence[str]
+    conn: Reading, agent_key: int, project_key: int, slots: Sequence[str]
 ) -> dict[str, SlotRow]:
-    """Return the latest visible memory of each of the *wanted* slots in all of a project."""
+    """Return the latest visible memory of each of *slots* in all of a project."""
     rows = conn.execute(
         f"""
         SELECT {_COLUMNS}
@@ -72,7 +72,7 @@ def of_project(
            AND m.state IN ('active', 'pending')
          ORDER BY coalesce(m.occurred_at_us, m.created_at_us), t.slot_key
         """,
-        {"wanted": json.dumps(wanted), "agent_key": agent_key, "project_key": project_key},
+        {"wanted": json.dumps(slots), "agent_key": agent_key, "project_key": project_key},
     )
     return {slot: _row(row) for slot, *row in rows}
 
@@ -110,9 +110,9 @@ def filled_elsewhere(
     agent_key: int,
     project_key: int | None,
     session_key: int | None,
-    wanted: Iterable[str],
+    slots: Iterable[str],
 ) -> frozenset[str]:
-    """Return which of the *wanted* slots a nap has filled in another session of the project.
+    """Return which of *slots* a nap has filled in another session of the project.
 
     What is put away or was rewritten fills none.
     """
@@ -127,7 +127,7 @@ def filled_elsewhere(
            AND m.state IN ('active', 'pending') AND t.row_hash IS m.row_hash
         """,
         {
-            "wanted": json.dumps(list(wanted)),
+            "wanted": json.dumps(list(slots)),
             "agent_key": agent_key,
             "project_key": project_key,
             "session_key": session_key,

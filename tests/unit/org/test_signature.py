@@ -19,16 +19,16 @@ SAID: dict[str, Any] = {"id": "f", "kind": "PUBLISH", "category": "adr", "body":
         {"store": "bb"},
         {"nonce": "bb"},
         {"action": "org.retract"},
-        {"said": {**SAID, "id": "g"}},
-        {"said": {**SAID, "kind": "RETRACT"}},
-        {"said": {**SAID, "category": "core_policy"}},
-        {"said": {**SAID, "body": "01"}},
-        {"said": {**SAID, "tags": ["a"]}},
-        {"said": {**SAID, "more": None}},
+        {"content": {**SAID, "id": "g"}},
+        {"content": {**SAID, "kind": "RETRACT"}},
+        {"content": {**SAID, "category": "core_policy"}},
+        {"content": {**SAID, "body": "01"}},
+        {"content": {**SAID, "tags": ["a"]}},
+        {"content": {**SAID, "more": None}},
     ],
 )
 def test_a_signature_is_good_for_exactly_what_was_signed(other: dict[str, Any]) -> None:
-    given: dict[str, Any] = {"store": "aa", "nonce": "aa", "action": "org.write", "said": SAID}
+    given: dict[str, Any] = {"store": "aa", "nonce": "aa", "action": "org.write", "content": SAID}
     made = signature.new_key("")
     key = signature.opened(made.text)
     value = key.sign(signature.statement(**given))

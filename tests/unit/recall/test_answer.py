@@ -12,7 +12,7 @@ from memd.domain.recall import RecallRequest
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.recall.answer import Chosen, RankedCandidates, choose, nothing, render
 from memd.recall.ranking.rankings import Ranked
-from memd.store.memory.rows import FoundRow
+from memd.store.memory.rows import StoredMemory
 
 PLAIN = MemoryRetrievalConfig()
 
@@ -21,10 +21,10 @@ def a_request(**more: Any) -> RecallRequest:
     return RecallRequest(**({"query": "q", "top_k": 5, "token_budget": 100} | more))
 
 
-def a_row(item: Ranked, **more: Any) -> FoundRow:
+def a_row(item: Ranked, **more: Any) -> StoredMemory:
     """Return the row of *item*."""
     its = item.measured.candidate
-    fields: dict[str, Any] = dict.fromkeys(FoundRow._fields)
+    fields: dict[str, Any] = dict.fromkeys(StoredMemory._fields)
     fields |= {
         "memory_key": its.memory_key,
         "memory_id": its.memory_id,
@@ -44,10 +44,10 @@ def a_row(item: Ranked, **more: Any) -> FoundRow:
         "is_summary": 0,
         "tags": "[]",
     }
-    return FoundRow(**(fields | more))
+    return StoredMemory(**(fields | more))
 
 
-def told(items: list[Ranked], rows: list[FoundRow], **more: Any) -> Any:
+def told(items: list[Ranked], rows: list[StoredMemory], **more: Any) -> Any:
     found = RankedCandidates(items, 0.9, degraded=None)
     by_key = {row.memory_key: row for row in rows}
     chosen = Chosen(preferences=[], items=items, left_out=0, minimum=None)

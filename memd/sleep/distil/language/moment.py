@@ -235,11 +235,11 @@ def asks_leave(proposed: str) -> bool:
     False
     """
     asked = next((spoken(s) for s in reversed(sentences(proposed)) if "?" in s), "")
-    found = _LEAVE.search(asked)
-    if found is None:
+    match = _LEAVE.search(asked)
+    if match is None:
         return any(one.search(asked) for one in (LEAVE, _ASKS_HELP, _ASKS_NEXT))
-    how = _BEFORE.split(asked[found.end() :], 1)[0]
-    return not (_GOES_ON.search(found[0]) and _SAYS_HOW.search(how))
+    how = _BEFORE.split(asked[match.end() :], 1)[0]
+    return not (_GOES_ON.search(match[0]) and _SAYS_HOW.search(how))
 
 
 def before_leave(proposed: str) -> str | None:

@@ -64,18 +64,18 @@ def sentences(text: str) -> list[Sentence]:
     """
     return [
         Sentence(_NUMBERED.sub("", plain(piece)), piece)
-        for line in _told(text[-PROSE_CHARS_MAX:])
+        for line in _lines(text[-PROSE_CHARS_MAX:])
         for piece in _pieces(line)
     ]
 
 
 def things(text: str) -> frozenset[str]:
     """Return what *text* names: code, paths, options, addresses, versions, numbers."""
-    found = _CODE.findall(text)
+    code = _CODE.findall(text)
     for word in text.split():
         if not (word.isalpha() and word[1:].islower()):
-            found += _THING.findall(word[:_THING_CHARS_MAX])
-    return frozenset(found)
+            code += _THING.findall(word[:_THING_CHARS_MAX])
+    return frozenset(code)
 
 
 def is_code(source: str) -> bool:
@@ -86,8 +86,8 @@ def is_code(source: str) -> bool:
     >>> is_code("`Cache(path)[key]` opens `store.db` (once), because `len(rows) == 0`")
     False
     """
-    said = _THING.sub("", _CODE.sub("", source))
-    return len(_CODE_SIGNS.findall(said)) > _CODE_SHARE * max(len(said), _CODE_CHARS)
+    rest = _THING.sub("", _CODE.sub("", source))
+    return len(_CODE_SIGNS.findall(rest)) > _CODE_SHARE * max(len(rest), _CODE_CHARS)
 
 
 def plain(text: str) -> str:
@@ -103,7 +103,7 @@ def plain(text: str) -> str:
     return " ".join("".join(parts).split())
 
 
-def _told(text: str) -> Iterator[str]:
+def _lines(text: str) -> Iterator[str]:
     """Yield the lines that are prose, an item of a list without its mark; a lead with its items."""
     lines = list(_prose(text))
     for at, (number, is_item, line) in enumerate(lines):

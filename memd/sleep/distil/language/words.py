@@ -199,9 +199,9 @@ def is_prose(text: str) -> bool:
     letters = len(_LETTER.findall(text))
     if not letters or len(_LATIN.findall(text)) < letters / 2:
         return True
-    found = [word.casefold() for word in _WORD.findall(text)]
-    plain = sum(word in FUNCTION_WORDS or not word.isalpha() for word in found)
-    return len(found) < _PROSE_WORDS or plain >= _PROSE_SHARE * len(found)
+    terms = [word.casefold() for word in _WORD.findall(text)]
+    plain = sum(word in FUNCTION_WORDS or not word.isalpha() for word in terms)
+    return len(terms) < _PROSE_WORDS or plain >= _PROSE_SHARE * len(terms)
 
 
 def _is_brief(prose: str) -> bool:
@@ -216,9 +216,9 @@ def _planned(text: str) -> str:
     "" for a page that plans nothing: a manual, a transcript, what a program printed.
     """
     headings = list(_HEADING.finditer(text))
-    said = " ".join([text[: headings[0].start()], *(heading[1] for heading in headings)])
+    title = " ".join([text[: headings[0].start()], *(heading[1] for heading in headings)])
     if any(_SPEAKER.match(heading[1]) for heading in headings) or not (
-        _PLANS.search(said) or _WORD.search(text[: headings[0].start()])
+        _PLANS.search(title) or _WORD.search(text[: headings[0].start()])
     ):
         return ""
     ends = [*(heading.start() for heading in headings[1:]), len(text)]
@@ -278,12 +278,12 @@ def _between(lines: list[str], machine: list[bool]) -> Iterator[int]:
 
 
 def _paragraphs(lines: list[str]) -> list[str]:
-    found: list[str] = []
+    texts: list[str] = []
     current: list[str] = []
     for line in [*lines, ""]:
         if line:
             current.append(line)
         elif current:
-            found.append("\n".join(current))
+            texts.append("\n".join(current))
             current = []
-    return found
+    return texts

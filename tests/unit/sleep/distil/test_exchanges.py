@@ -21,7 +21,7 @@ def test_an_exchange_is_what_the_user_wrote_and_what_the_agent_did_until_they_wr
     ]
     one, other = exchanges(messages)
     assert (one.place, one.end, one.user) == (0, 3, "build it")
-    assert one.said == [AgentText(1, "I build it."), AgentText(3, "The compiler is missing.")]
+    assert one.texts == [AgentText(1, "I build it."), AgentText(3, "The compiler is missing.")]
     (run,) = one.runs
     assert (run.place, run.tool, run.given, run.result) == (
         1,
@@ -29,7 +29,7 @@ def test_an_exchange_is_what_the_user_wrote_and_what_the_agent_did_until_they_wr
         {"command": "make"},
         "Exit code 2",
     )
-    assert other.before == tuple(one.said)
+    assert other.before == tuple(one.texts)
 
 
 def test_what_instructs_the_model_and_an_earlier_summary_are_in_no_exchange() -> None:
@@ -40,4 +40,4 @@ def test_what_instructs_the_model_and_an_earlier_summary_are_in_no_exchange() ->
         _say("user", "hello"),
     ]
     (only,) = exchanges(messages)
-    assert (only.user, only.said, only.place) == ("hello", [], 3)
+    assert (only.user, only.texts, only.place) == ("hello", [], 3)

@@ -147,7 +147,9 @@ def test_a_patch_that_the_user_pasted_shows_no_error() -> None:
 
 def test_the_same_exchange_says_the_same_whatever_is_said_before_it() -> None:
     exchange = _exchange("the importer eats all memory", *BUILT)
-    before = Exchange(7, exchange.user, (AgentText(2, "The disk was full."),), exchange.said, [], 9)
+    before = Exchange(
+        7, exchange.user, (AgentText(2, "The disk was full."),), exchange.texts, [], 9
+    )
     assert conclusion(exchange) == conclusion(before)
 
 

@@ -46,7 +46,7 @@ The `list` command lives in `pkg/cmd/list.go` already.
 
 def worked(text: str, user: str = "evaluate the provider", runs: int = 0) -> Exchange:
     done = [Run(1, str(n), "Bash", {"command": "ls"}, "a") for n in range(runs)]
-    return Exchange(0, user, said=[AgentText(2, text)], runs=done, end=2)
+    return Exchange(0, user, texts=[AgentText(2, text)], runs=done, end=2)
 
 
 def told(*exchanges: Exchange) -> list[str]:

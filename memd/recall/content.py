@@ -1,6 +1,6 @@
-"""What of the found is told: as much as is worth its place and fits, and the rows of it.
+"""The content of an answer: what of the candidates is worth its place and fits, and its rows.
 
-Preferences come first. All of it reads in the transaction that found it.
+Preferences come first. All of it reads in the transaction that retrieved the candidates.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ from memd.recall.select import Selection, select
 from memd.store.file.connect import Reading
 from memd.store.memory import memories, preferences, shared
 from memd.store.memory.preferences import PreferenceRow
-from memd.store.memory.rows import FoundRow
+from memd.store.memory.rows import StoredMemory
 
 
-class ToldMemories(NamedTuple):
-    """What is told of what was found, and its rows by their keys."""
+class RecallContent(NamedTuple):
+    """What an answer holds of *candidates*, and its rows by their keys."""
 
     chosen: Chosen
-    rows: Mapping[int, FoundRow]
-    found: RankedCandidates
+    rows: Mapping[int, StoredMemory]
+    candidates: RankedCandidates
 
 
-def tell(
+def select_content(
     request: RecallRequest,
     config: MemoryRetrievalConfig,
     conn: Reading,
     scopes: Sequence[SearchScope],
-    found: RankedCandidates,
-) -> ToldMemories:
-    """Return what is told where nothing but the rule decides: all preferences, then the best."""
-    selection = select(found.items, request, reordered=config.diversity_penalty_enabled)
+    candidates: RankedCandidates,
+) -> RecallContent:
+    """Return the content by rule alone: all preferences, then the best."""
+    selection = select(candidates.items, request, reordered=config.diversity_penalty_enabled)
     prefers = listed(conn, scopes[0], request)
     chosen = cut(request, config, selection, selection.items, prefers)
-    return with_rows(conn, selection, chosen, found)
+    return with_rows(conn, selection, chosen, candidates)
 
 
 def cut(
@@ -61,29 +61,29 @@ def cut(
 
 
 def with_rows(
-    conn: Reading, selection: Selection, chosen: Chosen, found: RankedCandidates
-) -> ToldMemories:
-    """Return *chosen* with its rows, and beside it what is not told and why."""
+    conn: Reading, selection: Selection, chosen: Chosen, candidates: RankedCandidates
+) -> RecallContent:
+    """Return *chosen* with its rows, and beside it what is left out and why."""
     keys = [item.measured.candidate.memory_key for item in chosen.items]
-    cuts = replace(found, cut=selection.all_cut(chosen.items))
-    return ToldMemories(chosen, rows(conn, keys), cuts)
+    cuts = replace(candidates, cut=selection.all_cut(chosen.items))
+    return RecallContent(chosen, rows(conn, keys), cuts)
 
 
-def rows(conn: Reading, keys: Sequence[int]) -> dict[int, FoundRow]:
+def rows(conn: Reading, keys: Sequence[int]) -> dict[int, StoredMemory]:
     """Return the rows of *keys*, looked at as what leaves is."""
-    found = shared.signed(conn, memories.by_keys(conn, keys))
-    look_at(row.content for row in found.values())
-    return found
+    by_key = shared.signed(conn, memories.by_keys(conn, keys))
+    look_at(row.content for row in by_key.values())
+    return by_key
 
 
 def with_preferences(
     request: RecallRequest,
     conn: Reading,
     scopes: Sequence[SearchScope],
-    found: RankedCandidates,
+    candidates: RankedCandidates,
 ) -> tuple[RankedCandidates, list[PreferenceRow]]:
-    """Return what was found and the preferences, for who decides with more than these."""
-    return found, listed(conn, scopes[0], request)
+    """Return the candidates and the preferences, for who decides with more than these."""
+    return candidates, listed(conn, scopes[0], request)
 
 
 def listed(conn: Reading, scope: SearchScope, request: RecallRequest) -> list[PreferenceRow]:
@@ -93,15 +93,15 @@ def listed(conn: Reading, scope: SearchScope, request: RecallRequest) -> list[Pr
     """
     if request.categories and MemoryCategory.PROCEDURAL not in request.categories:
         return []
-    found = preferences.listed(conn, scope.agent_key, scope.wanted.now_us)
-    look_at(row.value for row in found)
-    keys = [row.memory_key for row in found if row.memory_key is not None]
+    prefers = preferences.listed(conn, scope.agent_key, scope.bound.now_us)
+    look_at(row.value for row in prefers)
+    keys = [row.memory_key for row in prefers if row.memory_key is not None]
     seen = memories.matching_among(conn, scope.here, keys)
-    found = [row for row in found if row.memory_key is None or row.memory_key in seen]
-    asked = found_terms(request.query[:QUERY_CHARS_MAX])
-    return sorted(found, key=lambda row: -len(asked & found_terms(row.value)))
+    prefers = [row for row in prefers if row.memory_key is None or row.memory_key in seen]
+    asked = preference_terms(request.query[:QUERY_CHARS_MAX])
+    return sorted(prefers, key=lambda row: -len(asked & preference_terms(row.value)))
 
 
-def found_terms(text: str) -> frozenset[str]:
+def preference_terms(text: str) -> frozenset[str]:
     """Return the words of *text* that preferences are chosen by."""
     return frozenset(name_candidates(text))
