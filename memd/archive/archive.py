@@ -113,13 +113,13 @@ class Archive:
         try:
             forgotten = await self.db.write(caller, work, reply=Forgotten)
         except DiskFullError:
-            if not self.db.make_room():
+            if not self.db.release_ballast():
                 raise
             forgotten = await self.db.write(caller, work, reply=Forgotten)
-        await scrub.leave_no_trace(self.db)
+        await scrub.erase_residue(self.db)
         # Aside: a disk that hangs must make nobody wait but who asked.
-        backups = await self.db.aside(
-            lambda conn: backup.existing(self.db.path, backup.noted(conn))
+        backups = await self.db.read_dedicated(
+            lambda conn: backup.find_copies(self.db.path, backup.recorded_copies(conn))
         )
         return forgotten.model_copy(update={"backups": backups})
 
@@ -171,7 +171,7 @@ class Archive:
                 break
         if erased:
             with suppress(BusyError):  # a reader needs the log: the next purge finishes it
-                await scrub.leave_no_trace(self.db)
+                await scrub.erase_residue(self.db)
         return erased
 
     def _purge_step(self, conn: Writing) -> int:

@@ -30,8 +30,8 @@ from memd.ingest.sessions import Sessions
 from memd.org.learning import RelationExtractor
 from memd.records.notes import Notes
 from memd.store.check.upkeep import Upkeep
-from memd.store.file.database import Database, opened
-from memd.store.file.faults import is_torn
+from memd.store.file.database import Database, open_database
+from memd.store.file.faults import is_corruption
 from memd.text.tokens import counter_for
 
 if TYPE_CHECKING:
@@ -270,9 +270,9 @@ async def _opened(database: Path, clock: Clock, stack: AsyncExitStack, *, mmap: 
     decided by it: the rows come over as ``memd repair`` brings them, the damaged file is kept.
     """
     try:
-        return await stack.enter_async_context(opened(database, clock, mmap=mmap))
+        return await stack.enter_async_context(open_database(database, clock, mmap=mmap))
     except DamagedError as error:
-        if not is_torn(error):
+        if not is_corruption(error):
             raise
         from memd.records.entities import tables
         from memd.store.repairing.repair import repair
@@ -281,6 +281,6 @@ async def _opened(database: Path, clock: Clock, stack: AsyncExitStack, *, mmap: 
         stamp = from_us(now_us).strftime("%Y%m%dT%H%M%S%f")
         done = repair(database, database.with_suffix(".audit"), stamp, now_us, tables())
         log.error("the file could not be opened; it was repaired", lost=len(done.lost))
-        db = await stack.enter_async_context(opened(database, clock, mmap=mmap))
+        db = await stack.enter_async_context(open_database(database, clock, mmap=mmap))
         db.damage.note(f"file: it was repaired at the start, the damaged one is {done.damaged}")
         return db

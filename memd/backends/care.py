@@ -44,7 +44,7 @@ class Care:
 
     def look(self) -> None:
         """Notice a file that is gone, and tell of what was found damaged."""
-        self._db.look()
+        self._db.write_refusal()
         fresh = self._db.damage.fresh()
         if fresh:
             log.error("the store is damaged: see memd status", found=len(fresh))

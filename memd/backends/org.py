@@ -106,7 +106,7 @@ class HybridOrgMemoryBackend:
     async def _opened(self, stack: AsyncExitStack) -> Org:
         from memd.org.org import Org
         from memd.org.temporal import catch_up, note_rules
-        from memd.store.file.database import opened
+        from memd.store.file.database import open_database
 
         if self._beside is not None:
             return self._beside.house.org.under(self._config)
@@ -114,7 +114,7 @@ class HybridOrgMemoryBackend:
         database = Path(self._data_dir) / paths.database.name if self._data_dir else paths.database
         database.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         stack.callback(os.close, lock(database.with_suffix(".lock")))
-        db = await stack.enter_async_context(opened(database, self._clock))
+        db = await stack.enter_async_context(open_database(database, self._clock))
         org = Org(db=db, clock=self._clock, ids=Ids(self._clock), config=self._config)
         await note_rules(db, self._clock, self._config)
         await catch_up(db)

@@ -110,7 +110,7 @@ class Sharing:
 
         retracted = await db.write(caller, work, reply=bool)
         if retracted and self.undo_days == 0:
-            await scrub.leave_no_trace(db)
+            await scrub.erase_residue(db)
         return retracted
 
 

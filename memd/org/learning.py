@@ -121,7 +121,7 @@ class RelationExtractor:
 
     async def _step(self) -> int | None:
         """Read a few memories and commit what they say; None when none is left."""
-        ERASURES_SEEN.set(self.db.place.erasures)
+        ERASURES_SEEN.set(self.db.files.erasure_count)
         mark = await self.db.read(unread.mark)
         if mark is None or mark.version != STATEMENTS_VERSION:
             mark = Mark(STATEMENTS_VERSION, 0)

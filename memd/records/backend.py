@@ -40,7 +40,7 @@ from memd.records.repositories import (
     SqliteUsers,
 )
 from memd.store.file.connect import Reading, Writing
-from memd.store.file.database import Database, opened
+from memd.store.file.database import Database, open_database
 from memd.store.records import shape
 
 _IN_MEMORY = ":memory:"
@@ -82,7 +82,9 @@ class SQLitePersistenceBackend:
             return
         async with AsyncExitStack() as stack:
             try:
-                self._db = await stack.enter_async_context(opened(self._path(stack), self._clock))
+                self._db = await stack.enter_async_context(
+                    open_database(self._path(stack), self._clock)
+                )
             except (MemdError, OSError) as error:
                 raise PersistenceConnectionError(str(error)) from error
             await self._set_up(self._db)

@@ -193,7 +193,8 @@ class Dispatch:
                 self._authority.authenticate(call.credentials, params.client_key)
             caller = self._caller(route, params, request_hash, call.credentials.identity)
             WORKING_FOR.set(caller.agent_id)
-            ERASURES_SEEN.set(self._rooms.db.place.erasures)  # what it asks is read from now on
+            # What it asks is read from now on.
+            ERASURES_SEEN.set(self._rooms.db.files.erasure_count)
             token = getattr(params, "progress_token", None)
             progress = None if token is None else _reporter(token, call)
             call.writing = route.writes

@@ -26,7 +26,7 @@ from memd.domain.trust import Screened
 from memd.embedding.embed import EmbedderThread
 from memd.store.access import names
 from memd.store.file.connect import Writing
-from memd.store.file.database import opened
+from memd.store.file.database import open_database
 from memd.store.memory import memories
 from memd.store.memory.rows import MemoryRow
 from memd.store.search import vectors
@@ -47,7 +47,7 @@ async def fill(path: Path, rows: int) -> list[Made]:
     clock = SystemClock()
     ids = Ids(clock)
     async with AsyncExitStack() as stack:
-        db = await stack.enter_async_context(opened(path, clock))
+        db = await stack.enter_async_context(open_database(path, clock))
         for start in range(0, rows, STEP_ROWS):
             step = texts[start : start + STEP_ROWS]
             noise = chance.standard_normal((len(step), near.shape[1]))

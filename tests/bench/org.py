@@ -32,7 +32,7 @@ from memd.domain.org.org import OrgFactAuthor
 from memd.domain.trust import Screened
 from memd.org.org import Org
 from memd.store.file.connect import Writing
-from memd.store.file.database import opened
+from memd.store.file.database import open_database
 from memd.store.org import org
 from memd.store.org.org import Stamp, Wording
 
@@ -253,7 +253,7 @@ async def fill(path: Path, facts: int, versions: int, *, learn: bool) -> Made:
     fact_ids = [ids.new() for _ in range(facts)]
     end_us = clock.now_us()
     start_us = end_us - versions * HOUR_US
-    async with opened(path, clock) as db:
+    async with open_database(path, clock) as db:
         room = Org(db=db, clock=clock, ids=ids)
         for version in range(versions):
             now_us = start_us + version * HOUR_US

@@ -33,7 +33,7 @@ from memd.domain.recall import RecallRequest
 from memd.domain.settings.settings import Settings
 from memd.embedding.embed import EmbedderThread
 from memd.store.file import connect
-from memd.store.file.scrub import leave_no_trace
+from memd.store.file.scrub import erase_residue
 
 SIZES = (16_384, 8_192, 4_096)
 ROUNDS, ASKED = 6, 20
@@ -87,7 +87,7 @@ async def main() -> None:
                 result[size] = {
                     "log_kb": round(cost.bytes / 1_000, 1),
                     "pages": round(sum(cost.pages.values()), 1),
-                    "forget_cpu_ms": round(await _cpu_ms(leave_no_trace(house.db)), 0),
+                    "forget_cpu_ms": round(await _cpu_ms(erase_residue(house.db)), 0),
                     "check_cpu_ms": round(await _cpu_ms(house.upkeep.check(_CALLER)), 0),
                     "file_mb": round(kept.stat().st_size / 1e6, 1),
                     "recall_cpu_ms": round(statistics.median(cpu[size][1:]), 2),

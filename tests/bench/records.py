@@ -28,7 +28,7 @@ from memd.domain.caller import Caller
 from memd.records.entities import ENTITIES
 from memd.records.records import Records
 from memd.records.work import CostRecord, Task
-from memd.store.file.database import opened
+from memd.store.file.database import open_database
 
 TASKS, COSTS, CALLS = 10_000, 100_000, 200
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -68,7 +68,7 @@ async def fill(path: Path) -> None:
     """Write the records into a new file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     clock, caller = SystemClock(), Caller()
-    async with opened(path, clock) as db:
+    async with open_database(path, clock) as db:
         records = Records(db, Ids(clock))
         await records.save(caller, ENTITIES["tasks"], *(a_task(n) for n in range(TASKS)))
         await records.save(caller, ENTITIES["cost_records"], *(a_cost(n) for n in range(COSTS)))

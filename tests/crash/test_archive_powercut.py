@@ -19,7 +19,7 @@ from memd.domain.enums import ArchiveReason, TrashReason
 from memd.store.access import changes, names
 from memd.store.check import check
 from memd.store.file.connect import Writing, prepare_writer
-from memd.store.file.transactions import transacted
+from memd.store.file.transactions import run_write
 from memd.store.memory import memories, removal
 from memd.store.search import caches, vectors
 
@@ -30,7 +30,7 @@ HOT, AWAY, TRASHED = ("active", 0, 0), ("archived", 1, 0), ("trashed", 0, 1)
 
 def one_transaction(conn: Writing, work: Callable[[], Any], now_us: int) -> Any:
     """Do *work* as the daemon does."""
-    return transacted(conn, work, ADA, None, now_us)
+    return run_write(conn, work, ADA, None, now_us)
 
 
 def statement_by_statement(conn: Writing, work: Callable[[], Any], now_us: int) -> Any:
@@ -104,7 +104,7 @@ def outcomes(
         conn.pragma("locking_mode", "exclusive")
         prepare_writer(conn)
         caches.ensure(conn)
-        transacted(conn, lambda: fill(conn), ADA, None, 1)
+        run_write(conn, lambda: fill(conn), ADA, None, 1)
         conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         start = len(vfs.trace)
         vfs.mark("filled")

@@ -21,7 +21,7 @@ from memd.sleep.nap.preparation import drafted, sifted
 from memd.store.access import changes
 from memd.store.check import check
 from memd.store.file.connect import Writing, prepare_writer
-from memd.store.file.transactions import transacted
+from memd.store.file.transactions import run_write
 from memd.store.search import caches
 from memd.store.session import windows
 from memd.store.session.windows import WindowRow
@@ -64,7 +64,7 @@ def nap(
         ids, run_id, MemoryLevel.PERSISTENT, NapMessages(MESSAGES, "s"), ready, wanted
     )
     if whole:
-        transacted(conn, lambda: keeping.keep(conn, ADA, 7), ADA, run_id, 7)
+        run_write(conn, lambda: keeping.keep(conn, ADA, 7), ADA, run_id, 7)
     else:
         keeping.keep(conn, ADA, 7)
         changes.record(conn, ADA, 7, run_id)

@@ -205,7 +205,7 @@ def test_a_power_cut_while_unused_bytes_are_erased_loses_nothing(tmp_path: Path,
         for number in range(_SCRUBBED_ROWS):
             insert(conn, number, ids, f"{WORD} " * (number % 3 * 40) + "lamps")
         committed(conn, partial(removal.erase, conn, list(range(2, _SCRUBBED_ROWS, 3)), 9))
-        committed(conn, partial(scrub.renew, conn))
+        committed(conn, partial(scrub.replace_dividers, conn))
         conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         kept = texts(conn)
         start = len(vfs.trace)

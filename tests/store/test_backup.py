@@ -41,7 +41,10 @@ async def test_forgetting_names_the_backups_elsewhere_until_they_are_removed(
         assert (await house.archive.forget(ADA, ids=ids[2:3])).backups == tuple(saved)
         (tmp_path / "unplugged").rename(disk)
         await house.upkeep.backup(ADA, str(disk / "three.db"))  # what is gone is not kept noted
-        assert list(await house.db.read(backup.noted)) == [disk / "two.db", disk / "three.db"]
+        assert list(await house.db.read(backup.recorded_copies)) == [
+            disk / "two.db",
+            disk / "three.db",
+        ]
 
 
 @pytest.mark.parametrize("place", ["home", "disk"])
@@ -54,7 +57,7 @@ async def test_what_a_killed_backup_left_is_named_and_removed_at_the_next_start(
     async with a_house(path) as house:
         ids = await stored(house, WORD, "Ann keeps bees.")
         saved = Path(await house.upkeep.backup(ADA, target))
-        half = backup.half(saved)
+        half = backup.partial_path(saved)
         saved.rename(half)  # as a kill leaves it
         assert (await house.archive.forget(ADA, ids=ids[:1])).backups == (str(half),)
     async with a_house(path) as house:
@@ -65,7 +68,7 @@ async def test_what_a_killed_backup_left_is_named_and_removed_at_the_next_start(
 
 
 def test_a_backup_that_is_being_written_is_not_swept_away(tmp_path: Path) -> None:
-    half = backup.half(tmp_path / "copy.db")
+    half = backup.partial_path(tmp_path / "copy.db")
     (tmp_path / f"{half.name}-journal").touch()  # SQLite keeps one beside it
     with half.open("wb") as writing:
         fcntl.flock(writing, fcntl.LOCK_EX)
@@ -92,7 +95,7 @@ async def test_a_backup_that_fails_leaves_nothing_behind(
 async def test_a_copy_beside_a_daemon_tells_how_far_it_is_and_stops_when_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backup, "_TELL_EVERY_STEPS", 20)
+    monkeypatch.setattr(backup, "_PROGRESS_STEPS", 20)
     told: list[tuple[int, int]] = []
     target = tmp_path / "disk" / "copy.db"
 
@@ -104,10 +107,10 @@ async def test_a_copy_beside_a_daemon_tells_how_far_it_is_and_stops_when_told(
     async with a_house(tmp_path / "memd.db") as house:
         await stored(house, WORD, "Ann keeps bees.")
         with pytest.raises(KeyboardInterrupt):
-            backup.make_beside(house.db.path, target, interrupted)
+            backup.make_from_outside(house.db.path, target, interrupted)
         assert list(target.parent.iterdir()) == []
         told.clear()
-        backup.make_beside(house.db.path, target, lambda *shares: told.append(shares))
+        backup.make_from_outside(house.db.path, target, lambda *shares: told.append(shares))
         assert told
         assert {total for _, total in told} == {told[0][1]}
         await stored(house, "Written meanwhile and after.")

@@ -17,7 +17,9 @@ async def test_a_connection_that_was_cancelled_while_it_opened_keeps_no_thread(
     async with a_house(tmp_path / "memd.db") as house:
         before = threading.active_count()
         for turn in range(20):
-            task = asyncio.create_task(house.db.aside(lambda conn: conn.execute("SELECT 1").get))
+            task = asyncio.create_task(
+                house.db.read_dedicated(lambda conn: conn.execute("SELECT 1").get)
+            )
             for _ in range(turn % 4):
                 await asyncio.sleep(0)
             task.cancel()

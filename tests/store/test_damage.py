@@ -148,7 +148,7 @@ async def test_every_page_of_a_file_has_its_checksum_however_it_came_about(tmp_p
         await house.db.checkpoint(truncate=True)
 
         def bad(conn: Reading, file: Path) -> list[int]:
-            return list(page_sums.damaged(conn, file))
+            return list(page_sums.find_damaged(conn, file))
 
         for file in (path, copy):
             assert page_sums.layout(file).has_sums

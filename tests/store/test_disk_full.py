@@ -90,11 +90,11 @@ async def test_a_full_disk_can_still_be_told_to_forget(tmp_path: Path) -> None:
             make_room = fill(folder)
             await fill_up(house, kept)
             assert (await house.archive.forget(ADA, ids=[secret])).count == 1
-            assert not ballast.place(path).exists()
+            assert not ballast.ballast_path(path).exists()
             assert await visible(house) == kept
             make_room()
             await house.db.recover()
-            assert ballast.place(path).exists()
+            assert ballast.ballast_path(path).exists()
         assert b"Xylophanes" not in b"".join(p.read_bytes() for p in folder.iterdir())
 
 
@@ -143,7 +143,7 @@ async def test_eight_mebibytes_are_set_aside_for_the_day_on_which_the_disk_is_fu
     tmp_path: Path,
 ) -> None:
     async with a_house(tmp_path / "memd.db"):
-        assert ballast.place(tmp_path / "memd.db").stat().st_size == 8 * 1_048_576
+        assert ballast.ballast_path(tmp_path / "memd.db").stat().st_size == 8 * 1_048_576
 
 
 @pytest.mark.parametrize("size", [1, 16_384, 3_000_000])
@@ -151,9 +151,9 @@ def test_what_is_set_aside_is_as_large_as_it_should_be_and_is_given_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
     monkeypatch.setattr(ballast, "BALLAST_BYTES", size)
-    path = ballast.place(tmp_path / "memd.db")
+    path = ballast.ballast_path(tmp_path / "memd.db")
     for _ in range(2):
-        assert ballast.keep(tmp_path / "memd.db")
+        assert ballast.reserve(tmp_path / "memd.db")
         assert path.stat().st_size == size
     assert ballast.release(tmp_path / "memd.db")
     assert not path.exists()

@@ -20,17 +20,17 @@ from memd.base.errors import BusyError
 from memd.domain.memory import MemoryQuery, MemoryUpdate
 from memd.store.file import connect
 from memd.store.file.connect import Writing
-from memd.store.file.database import opened
+from memd.store.file.database import open_database
 
 STORE = Path(memd.store.__file__).parent
-# Those that open or lock the file themselves, outside the door's transaction.
-DOOR = {"transactions.transacted", "transactions.rolled_back"}
+# Those that open or lock the file themselves, outside a transaction of the database.
+TRANSACTIONS = {"transactions.run_write", "transactions.rollback"}
 OUTSIDE_A_TRANSACTION = {
     "connect.prepare_writer",
     "migrate.migrate",
     "caches.ensure",
     "scrub.scrub",
-} | DOOR
+} | TRANSACTIONS
 
 
 def writing_functions() -> Iterator[tuple[str, ast.FunctionDef]]:
@@ -116,7 +116,7 @@ async def test_all_writers_wait_for_another_programs_lock_until_one_deadline(
         clock.advance(seconds=3)
         return left_ms
 
-    async with opened(tmp_path / "memd.db", clock) as db:
+    async with open_database(tmp_path / "memd.db", clock) as db:
         waits = await asyncio.gather(*(db.write(ADA, seen) for _ in range(4)))
         assert waits == [5_000, 2_000, 0, 0]
         assert await db.write(ADA, seen) == 5_000

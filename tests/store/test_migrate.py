@@ -19,7 +19,7 @@ from memd.domain.caller import LOCAL, OPERATOR
 from memd.domain.enums import MemoryCategory
 from memd.domain.ingest import IngestRequest
 from memd.store.file.connect import APPLICATION_ID, SCHEMA_VERSION, Writing
-from memd.store.file.database import opened
+from memd.store.file.database import open_database
 from memd.store.file.migrate import STEPS
 from memd.store.session import session_words, turns
 
@@ -118,7 +118,7 @@ def a_file_of_version_1(path: Path) -> None:
 async def test_a_file_of_version_1_becomes_exactly_this_schema(tmp_path: Path) -> None:
     path, new = tmp_path / "memd.db", tmp_path / "new.db"
     a_file_of_version_1(path)
-    async with opened(path, HeldClock()):
+    async with open_database(path, HeldClock()):
         pass
     with a_writer(path) as conn, a_writer(new) as other:
         assert schema(conn) == schema(other)
@@ -129,7 +129,7 @@ async def test_sessions_of_version_1_are_searched_and_their_facts_know_their_mes
 ) -> None:
     path = tmp_path / "memd.db"
     a_file_of_version_1(path)
-    async with opened(path, HeldClock()) as db:
+    async with open_database(path, HeldClock()) as db:
         match = session_words.match_text(["north", "barn"], 1, each=True)
         wanted = session_words.MessageFilter(1, match)
         (hit,) = await db.read(session_words.search, wanted, 10)
@@ -209,7 +209,7 @@ async def test_an_older_file_becomes_exactly_this_schema_and_keeps_its_memories(
 ) -> None:
     path, new = tmp_path / "memd.db", tmp_path / "new.db"
     ids = await an_older_file(path)
-    async with opened(path, HeldClock(), steps={0: to_1, **STEPS}):
+    async with open_database(path, HeldClock(), steps={0: to_1, **STEPS}):
         pass
     with a_writer(path) as conn, a_writer(new) as other:
         assert schema(conn) == schema(other)
@@ -234,14 +234,14 @@ def plain(sql: str) -> str:
 async def test_the_older_file_is_kept_as_a_backup_that_can_be_opened(tmp_path: Path) -> None:
     path = tmp_path / "memd.db"
     await an_older_file(path)
-    async with opened(path, HeldClock(), steps={0: to_1, **STEPS}):
+    async with open_database(path, HeldClock(), steps={0: to_1, **STEPS}):
         pass
     saved = apsw.Connection(str(tmp_path / "memd-v0.backup.db"))
     assert saved.pragma("user_version") == 0
     assert saved.execute("SELECT count(*) FROM memory").get == 2
     assert saved.pragma("integrity_check") == "ok"
     saved.close()
-    async with opened(path, HeldClock(), steps={0: to_1, **STEPS}):  # nothing is left to do
+    async with open_database(path, HeldClock(), steps={0: to_1, **STEPS}):  # nothing is left to do
         assert len(list(tmp_path.glob("*.backup.db"))) == 1
 
 
@@ -257,13 +257,13 @@ async def test_a_migration_that_fails_leaves_the_older_file(
     schema_before = schema(before)
     before.close()
     with pytest.raises(error):
-        async with opened(path, HeldClock(), steps={0: step, **STEPS}):
+        async with open_database(path, HeldClock(), steps={0: step, **STEPS}):
             pass
     after = apsw.Connection(str(path))
     assert schema(after) == schema_before
     assert after.pragma("user_version") == 0
     after.close()
-    async with opened(
+    async with open_database(
         path, HeldClock(), steps={0: to_1, **STEPS}
     ) as db:  # and it can be tried again
         assert await db.read(lambda conn: conn.execute("SELECT count(*) FROM memory").get) == 2
@@ -282,6 +282,6 @@ async def test_rebuilding_a_table_does_not_empty_those_that_point_to_it(tmp_path
         conn.execute("INSERT INTO fresh SELECT * FROM agent; DROP TABLE agent")
         conn.execute("ALTER TABLE fresh RENAME TO agent")
 
-    async with opened(path, HeldClock(), steps={0: rebuilds, **STEPS}) as db:
+    async with open_database(path, HeldClock(), steps={0: rebuilds, **STEPS}) as db:
         assert await db.read(lambda conn: conn.execute("SELECT count(*) FROM memory").get) == 2
         assert await db.read(source_hash)

@@ -12,7 +12,7 @@ from support.damage import a_full_file, has_sums, repaired, texts
 from support.store import ADA, a_house, stored, told
 
 from memd.domain.recall import RecallRequest
-from memd.store.file.backup import make_beside
+from memd.store.file.backup import make_from_outside
 from memd.store.file.connect import PAGE_BYTES
 
 INCREMENTAL = 2
@@ -27,7 +27,7 @@ def laid_out(page_bytes: int, auto_vacuum: int) -> Iterator[None]:
         conn.pragma("auto_vacuum", auto_vacuum)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("memd.store.file.connect._lay_out", lay_out)
+        patch.setattr("memd.store.file.connect._set_layout", lay_out)
         patch.setattr("memd.store.file.page_sums.vfs", lambda: None)
         patch.setattr("support.store.empty_store", bytes)  # no copy: it is laid out here
         yield
@@ -58,7 +58,7 @@ async def test_a_file_of_another_layout_is_opened_kept_so_and_repaired_to_that_o
         await house.archive.forget(ADA, ids=[secret])
         await house.queue.drain()
         assert (await house.upkeep.check(ADA)).problems == ()
-        make_beside(path, tmp_path / "copy.db")
+        make_from_outside(path, tmp_path / "copy.db")
     assert layout(path) == (page_bytes, auto_vacuum)
     assert has_sums(path)
     assert layout(tmp_path / "copy.db") == (page_bytes, auto_vacuum)

@@ -262,7 +262,7 @@ async def test_no_secret_reaches_the_file(house: Assembly, tmp_path: Path) -> No
     fact = await house.org.get(CALLER, fact_id)
     assert fact is not None
     assert fact.content == "CI uses [secret:github-token#1]"
-    await scrub.leave_no_trace(house.db)
+    await scrub.erase_residue(house.db)
     assert key.encode() not in bytes_of(tmp_path)
 
 

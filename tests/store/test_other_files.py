@@ -13,7 +13,7 @@ from support.store import ADA, a_house, a_writer, told
 
 from memd.base.errors import DamagedError, ForeignFileError, MemdError, NewerSchemaError
 from memd.domain.memory import MemoryFilter
-from memd.store.file.database import opened
+from memd.store.file.database import open_database
 
 
 def random_bytes(path: Path) -> None:
@@ -84,7 +84,7 @@ async def test_a_file_that_is_not_ours_is_refused_and_stays_as_it_was(
     make(path)
     before = (path.read_bytes(), logged(path))
     with pytest.raises(error, match="left"):
-        async with opened(path, HeldClock()):
+        async with open_database(path, HeldClock()):
             pass
     assert (path.read_bytes(), logged(path)) == before
     assert not list(tmp_path.glob("*.backup.db"))
@@ -126,7 +126,7 @@ async def test_a_log_of_another_file_is_refused_and_never_mixed_in(tmp_path: Pat
     log.write_bytes(logged(other))
     before = path.read_bytes()
     with pytest.raises(ForeignFileError):
-        async with opened(path, HeldClock()):
+        async with open_database(path, HeldClock()):
             pass
     assert path.read_bytes() == before
     log.unlink()

@@ -14,7 +14,7 @@ from support.recording import a_record, some_records
 from memd.base.record_errors import ConstraintViolationError, MigrationError
 from memd.domain.caller import Caller
 from memd.records.entities import ENTITIES
-from memd.store.file.database import opened
+from memd.store.file.database import open_database
 
 ME = Caller()
 FIRST = Path(__file__).parents[1] / "golden" / "records-1.sql"
@@ -28,7 +28,7 @@ async def a_file(folder: Path, *changes: tuple[str, str]) -> Path:
     for old, new in changes:
         assert old in text
         text = text.replace(old, new)
-    async with opened(folder / "memd.db", HeldClock()) as db:
+    async with open_database(folder / "memd.db", HeldClock()) as db:
         await db.write(ME, lambda conn: conn.execute(text))
     return folder / "memd.db"
 
@@ -136,7 +136,7 @@ async def test_what_a_row_or_a_key_forbids_is_refused_and_nothing_is_touched(
     alone = FIRST.read_text("utf-8").partition("CREATE TABLE record_cost_records")[0]
     for old, new in changes:
         alone = alone.replace(old, new)
-    async with opened(tmp_path / "memd.db", HeldClock()) as db:
+    async with open_database(tmp_path / "memd.db", HeldClock()) as db:
         await db.write(
             ME, lambda conn: conn.execute(alone.replace("NULL, NULL, 'auto'", "NULL, 'x', 'auto'"))
         )

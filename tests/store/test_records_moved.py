@@ -18,7 +18,7 @@ from memd.domain.caller import Caller
 from memd.records.columns import to_row
 from memd.records.entities import ENTITIES, Entity
 from memd.records.records import Records
-from memd.store.file.database import opened
+from memd.store.file.database import open_database
 from memd.store.records import rows
 
 ME = Caller()
@@ -44,7 +44,7 @@ async def written_before(folder: Path, name: str, *left_out: str) -> None:
     """Write the example of *name* into a table that has not all columns yet."""
     earlier = narrower(name, *left_out)
     row = {key: value for key, value in to_row(a_record(name)).items() if key not in left_out}
-    async with opened(folder / "memd.db", HeldClock()) as db:
+    async with open_database(folder / "memd.db", HeldClock()) as db:
         await db.write(ME, lambda conn: rows.insert(conn, earlier.table, row))
 
 

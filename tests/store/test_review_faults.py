@@ -70,7 +70,8 @@ async def test_checks_and_backups_leave_the_readers_to_recall(tmp_path: Path) ->
         await stored(house, "Ann keeps bees.")
         held = threading.Event()
         waiting = [
-            asyncio.create_task(house.db.aside(lambda _conn: held.wait(WAIT_S))) for _ in range(3)
+            asyncio.create_task(house.db.read_dedicated(lambda _conn: held.wait(WAIT_S)))
+            for _ in range(3)
         ]
         await asyncio.sleep(0.1)
         async with asyncio.timeout(WAIT_S / 2):

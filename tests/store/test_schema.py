@@ -21,7 +21,7 @@ from memd.store.file.connect import (
     prepare_reader,
     schema_sql,
 )
-from memd.store.file.database import opened
+from memd.store.file.database import open_database
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -95,7 +95,7 @@ def test_a_reader_cannot_write(tmp_path: Path) -> None:
 
 
 async def test_only_its_owner_can_read_the_file(tmp_path: Path) -> None:
-    async with opened(tmp_path / "memd.db", HeldClock()):
+    async with open_database(tmp_path / "memd.db", HeldClock()):
         assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
 
 

@@ -199,26 +199,26 @@ def _say(ready: int) -> None:
 
 def _instrument(shared: Shared) -> None:
     """Note the phase around every transaction."""
-    checkpointing = transactions.checkpointing
-    transacted: Callable[..., Any] = transactions.transacted
+    checkpoint = transactions.checkpoint
+    run_write: Callable[..., Any] = transactions.run_write
 
     def in_phase(conn: Writing, work: Any, caller: Caller, batch: str | None, now: int) -> Any:
         shared.enter(METHODS.get(caller.method, "idle"))
         try:
-            return INSTEAD.get("transacted", transacted)(conn, work, caller, batch, now)
+            return INSTEAD.get("run_write", run_write)(conn, work, caller, batch, now)
         finally:
             shared.enter("idle")
 
     def in_checkpoint(conn: Writing, mode: int, wait_ms: int) -> None:
         shared.enter("checkpoint")
         try:
-            checkpointing(conn, mode, wait_ms)
+            checkpoint(conn, mode, wait_ms)
         finally:
             shared.enter("idle")
 
     for name, phase in OF_A_CHANGE.items():
         setattr(switching, name, _of_a_change(getattr(switching, name), shared, phase))
-    vars(transactions).update(transacted=in_phase, checkpointing=in_checkpoint)
+    vars(transactions).update(run_write=in_phase, checkpoint=in_checkpoint)
     vars(database).update(CHECKPOINT_PAGES=60)  # so that every cycle has several
     vars(rooms).update(EmbedderThread=Embedder)
 
@@ -253,7 +253,7 @@ def _ack_early() -> None:
         conn.execute("BEGIN IMMEDIATE")
         return work()
 
-    INSTEAD["transacted"] = answers_before_commit
+    INSTEAD["run_write"] = answers_before_commit
 
 
 def _summary_first() -> None:

@@ -54,7 +54,7 @@ class OneConnection(Database):
     async def read(
         self, work: Callable[Concatenate[Reading, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        return transactions.reading(self._conn, lambda: work(self._conn, *args, **kwargs))
+        return transactions.run_read(self._conn, lambda: work(self._conn, *args, **kwargs))
 
     async def scan(
         self, work: Callable[Concatenate[Reading, P], T], *args: P.args, **kwargs: P.kwargs
@@ -74,7 +74,7 @@ class OneConnection(Database):
         batch: str | None = None,
     ) -> T:
         conn, now_us = self._conn, self.clock.now_us()
-        result = transactions.transacted(
+        result = transactions.run_write(
             conn, lambda: replies.once(conn, caller, now_us, reply, work), caller, batch, now_us
         )
         self.held.append(held(conn))
@@ -109,11 +109,11 @@ async def a_recorded_bed(
         db = OneConnection(conn, clock, vfs)
 
         @asynccontextmanager
-        async def opened(*_args: object, **_more: object) -> AsyncIterator[Database]:
+        async def open_database(*_args: object, **_more: object) -> AsyncIterator[Database]:
             yield db
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(assembly, "opened", opened)
+            patch.setattr(assembly, "open_database", open_database)
             async with a_house(folder / "memd.db", clock, embedder, settings) as house:
                 yield vfs, db, Bed(house, clock, embedder, sleeping(house, settings).night)
     finally:

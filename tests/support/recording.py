@@ -14,7 +14,7 @@ from memd.base.ids import Ids
 from memd.domain.values import Value
 from memd.records.entities import ENTITIES, Entity
 from memd.records.records import Records
-from memd.store.file.database import opened
+from memd.store.file.database import open_database
 
 AT = "2026-03-01T12:00:00Z"
 SHA = "ab" * 32
@@ -91,5 +91,5 @@ def referred(entity: Entity) -> list[str]:
 async def some_records(folder: Path) -> AsyncIterator[Records]:
     """Yield the records of a new file."""
     clock = HeldClock()
-    async with opened(folder / "memd.db", clock) as db:
+    async with open_database(folder / "memd.db", clock) as db:
         yield Records(db, Ids(clock))

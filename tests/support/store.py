@@ -78,7 +78,7 @@ def empty_store() -> bytes:
         path = Path(folder, "memd.db")
         with closing(Writing(str(path), vfs=page_sums.vfs())) as conn:
             migrate(conn, path, prepare_writer(conn))
-            page_sums.add(conn)
+            page_sums.add_sums(conn)
             caches.ensure(conn)
         return path.read_bytes()
 

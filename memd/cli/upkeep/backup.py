@@ -137,10 +137,10 @@ def _elsewhere(profile: str | None, target: Path) -> Path:
         from memd.cli.upkeep.upkeep import care
 
         return Path(care(profile, "store.backup", {"target": str(place)}))
-    from memd.store.file.backup import make_beside
+    from memd.store.file.backup import make_from_outside
 
     with Progress("copying", unit="bytes") as progress:
-        make_beside(Path(store), place, progress.at)
+        make_from_outside(Path(store), place, progress.at)
     with suppress(MemdError), daemon(profile) as client:
         client.call("store.note_copy", {"target": str(place), "made": True})
     return place

@@ -20,7 +20,7 @@ from memd.cli.progress import Progress
 from memd.cli.reach import LONG_SECONDS_MAX, daemon
 from memd.domain.caller import Caller
 from memd.store.check.upkeep import Upkeep
-from memd.store.file.database import opened
+from memd.store.file.database import open_database
 
 
 @options.examples("memd check", "memd check --json")
@@ -87,7 +87,7 @@ def care(profile: str | None, method: str, params: dict[str, Any]) -> Any:
 
 async def _done(paths: Paths, method: str, params: dict[str, Any]) -> Any:
     clock = SystemClock()
-    async with opened(paths.database, clock) as db:
+    async with open_database(paths.database, clock) as db:
         room = Upkeep(db=db, clock=clock)
         match method:
             case "store.check":

@@ -22,7 +22,7 @@ def answering(house: Assembly, paths: Paths, stack: AsyncExitStack) -> LanguageM
     settings = house.settings
     jobs = JobFiles(paths.jobs_dir, house.clock, settings.llm.job_days)
     jobs.recover()
-    house.db.place.beside.append(jobs.erase)
+    house.db.files.erasers.append(jobs.erase)
     if settings.llm.provider == "none":
         return None
 
@@ -37,7 +37,7 @@ def answering(house: Assembly, paths: Paths, stack: AsyncExitStack) -> LanguageM
             also=purposes_of(settings),
             accounts=Spending(house.records, house.ids, house.clock, settings.llm.provider),
             jobs=jobs,
-            erasures=lambda: house.db.place.erasures,
+            erasures=lambda: house.db.files.erasure_count,
         )
         stack.push_async_callback(made.close)
         return made

@@ -128,7 +128,7 @@ class Nap:
         )
 
     async def _nap(self, caller: Caller, request: NapRequest) -> NapResult:
-        ERASURES_SEEN.set(self.db.place.erasures)
+        ERASURES_SEEN.set(self.db.files.erasure_count)
         level = await self._level(caller)
         heard, _, draft = await self._sifted(caller, request)
         if self.writer is not None and request.reason != ASKED:

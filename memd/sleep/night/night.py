@@ -239,7 +239,7 @@ class Night:
         for task in tasks[first:]:
             at: Cursor = cursor["at"] if mine and task.name == cursor["task"] else {}
             limit, done = ROWS_FIRST, 0
-            ERASURES_SEEN.set(self.db.place.erasures)
+            ERASURES_SEEN.set(self.db.files.erasure_count)
             while (planned := await task.plan(scope, at, limit)) is not None:
                 if not await self._may():
                     return False
@@ -252,7 +252,7 @@ class Night:
                 if run.progress is not None:
                     run.progress(done, 0)
                 await asyncio.sleep(took_ms / 1_000)  # half of the time belongs to others
-                ERASURES_SEEN.set(self.db.place.erasures)
+                ERASURES_SEEN.set(self.db.files.erasure_count)
         return True
 
     async def _step(
@@ -321,7 +321,7 @@ class Night:
             row = await self._run(run_id)
             if row.state == RunState.UNDONE:
                 raise InvalidStateError("this run is undone", hint="a run can be undone once")
-            await self.db.aside(lambda conn: way_back.check(conn, row))
+            await self.db.read_dedicated(lambda conn: way_back.check(conn, row))
             await self.db.write(
                 caller, lambda conn: runs.set_state(conn, row.run_key, RunState.UNDOING)
             )

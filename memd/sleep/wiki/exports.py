@@ -59,7 +59,7 @@ class Wiki:
                 from memd.sleep.wiki.wiki import folder_name
 
                 folder = root / folder_name(caller.agent_id)
-                await self.db.write(caller, lambda conn: backup.note(conn, folder))
+                await self.db.write(caller, lambda conn: backup.record_copy(conn, folder))
         return await self._exported(caller.agent_id, root)
 
     async def forgotten(self, caller: Caller) -> str | None:

@@ -70,7 +70,7 @@ class Audit:
         def work(conn: Reading) -> AuditReport:
             return report(conn, [*noted, *_of_backups(conn, self.db.path)], problems)
 
-        return await self.db.aside(work)
+        return await self.db.read_dedicated(work)
 
     async def anchor(self) -> None:
         """Note the head outside the file, unless it is the one that was noted last."""
@@ -110,7 +110,7 @@ def _row(link: AuditLink) -> AuditRow:
 
 
 def _of_backups(conn: Reading, database: Path) -> list[Noted]:
-    known = backup.existing(database, backup.noted(conn))
+    known = backup.find_copies(database, backup.recorded_copies(conn))
     return list(anchors.of_backups(map(Path, known)))
 
 

@@ -19,7 +19,7 @@ import apsw
 from memd.store.access import changes
 from memd.store.check import kept_check, org_check
 from memd.store.file import page_sums
-from memd.store.file.connect import Reading, Writing, sealed
+from memd.store.file.connect import Reading, Writing, hash_columns
 from memd.store.memory.rows import hash_of, hashed, tags_of
 from memd.store.org import org_words
 from memd.store.search import vectors, words
@@ -77,13 +77,13 @@ def _whole(value: apsw.SQLiteValue) -> int:
 
 
 def _page_sums(conn: Reading) -> Iterator[str]:
-    for page in page_sums.damaged(conn, Path(conn.filename)):
+    for page in page_sums.find_damaged(conn, Path(conn.filename)):
         yield page_finding(conn, page)
 
 
 def page_finding(conn: Reading, page: int) -> str:
     """Return what is said of a page that does not match its checksum."""
-    where = page_sums.holder(conn, page)
+    where = page_sums.table_of_page(conn, page)
     return f"file: page {page} ({where}) is damaged, or another program wrote it"
 
 
@@ -140,7 +140,7 @@ def sealed_rows(conn: Reading) -> Iterator[str]:
             except UnicodeDecodeError:
                 yield f"{kind}: the text of one is damaged"
                 continue
-            if sealed(*covered) != seal:
+            if hash_columns(*covered) != seal:
                 yield f"{kind} {covered[name]}: the row does not match its hash"
 
 

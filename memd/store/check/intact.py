@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from memd.base.errors import DamagedError
-from memd.store.file.connect import Reading, sealed
+from memd.store.file.connect import Reading, hash_columns
 from memd.store.file.keys import keys_array
 from memd.store.memory.rows import HASHED_COLUMNS, hash_of
 from memd.store.org import proofs
@@ -88,7 +88,7 @@ def unsealed(
     """
     for row in readable(conn, rows, kind):
         *covered, seal = row[width:]
-        if sealed(*covered) == seal:
+        if hash_columns(*covered) == seal:
             yield row[:width]
         else:
             note(conn, f"{kind} {covered[named]}: the row does not match its hash")
@@ -222,7 +222,7 @@ def _signed(conn: Reading, rows: Iterator[Columns], width: int) -> Iterator[Colu
     keys: tuple[bytes, ...] | None = None
     for row in readable(conn, rows, "fact"):
         *covered, seal = row[width:]
-        if sealed(*covered) != seal:
+        if hash_columns(*covered) != seal:
             note(conn, f"fact {covered[_FACT_ID]}: the row does not match its hash")
             continue
         if covered[_SIGNATURE] is not None:

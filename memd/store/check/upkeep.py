@@ -53,7 +53,7 @@ class Upkeep:
 
     async def check(self, caller: Caller) -> CheckReport:
         """Check the whole file and report; changes nothing."""
-        problems = await self.db.aside(
+        problems = await self.db.read_dedicated(
             lambda conn: list(islice(check.rows(conn), check.PROBLEMS_MAX))
         )
         if self.db.read_only:
@@ -97,7 +97,7 @@ class Upkeep:
     async def _renew(self, caller: Caller) -> None:
         for name in await self.db.read(renewal.indexes):
             await self.db.write(caller, partial(renewal.reindex, name=name))
-        damaged = await self.db.aside(renewal.damaged_vectors)
+        damaged = await self.db.read_dedicated(renewal.damaged_vectors)
         for at in range(0, len(damaged), REBUILD_ROWS):
             keys = damaged[at : at + REBUILD_ROWS]
             await self.db.write(caller, partial(renewal.renew_vectors, keys=keys))
@@ -113,10 +113,12 @@ class Upkeep:
         the same: that is when it is needed most.
         """
         stamp = from_us(self.clock.now_us()).strftime("%Y%m%dT%H%M%S%f")
-        path = backup.place(self.db.path, stamp) if target is None else Path(target).absolute()
+        path = (
+            backup.default_path(self.db.path, stamp) if target is None else Path(target).absolute()
+        )
         if target is not None:
             await self.note_copy(caller, str(path))
-        await self.db.aside(lambda conn: backup.make(conn, path), within=False)
+        await self.db.read_dedicated(lambda conn: backup.make(conn, path), transaction=False)
         return str(path)
 
     async def note_copy(self, caller: Caller, target: str, *, made: bool = False) -> str:
@@ -131,12 +133,16 @@ class Upkeep:
             raise InvalidError("target must be absolute", field="target")
         if not (made and copy.exists()):
             with suppress(MemdError):
-                await self.db.write(caller, lambda conn: backup.note(conn, copy, unseen=made))
+                await self.db.write(
+                    caller, lambda conn: backup.record_copy(conn, copy, unseen=made)
+                )
         return str(self.db.path.absolute())
 
     async def sweep(self) -> None:
         """Remove what backups elsewhere left half-written when they were killed."""
-        await self.db.aside(lambda conn: backup.sweep([path.parent for path in backup.noted(conn)]))
+        await self.db.read_dedicated(
+            lambda conn: backup.sweep([path.parent for path in backup.recorded_copies(conn)])
+        )
 
     async def met(self, caller: Caller, entry: MemoryEntry) -> str | None:
         """Return "known" for what the caller's agent has, "skipped" for what was erased or expired.
@@ -150,7 +156,7 @@ class Upkeep:
 
     def why_degraded(self) -> list[str]:
         """Return why writes are refused, if they are, and what was found damaged."""
-        refused = self.db.look()
+        refused = self.db.write_refusal()
         damaged = self.db.damage.problems()
         reasons = [f"damaged and withheld: {what}; run: memd check" for what in damaged[:_TOLD_MAX]]
         if len(damaged) > _TOLD_MAX:
@@ -176,7 +182,7 @@ class Upkeep:
         """Return how the store grew in the last *days*, and what memd worked."""
         from memd.store.check.history import history  # a start does without
 
-        return await self.db.aside(lambda conn: history(conn, self.clock.now_us(), days))
+        return await self.db.read_dedicated(lambda conn: history(conn, self.clock.now_us(), days))
 
     async def tidy(self) -> None:
         """Drop old replies and empty the WAL; for now and then."""
@@ -279,8 +285,8 @@ class Checking:
             if now_us - self._began_us >= PASS_US:
                 self._began_us = None
             return
-        if not await self._db.aside(self._pages_portion):
-            await self._db.aside(self._rows_portion)
+        if not await self._db.read_dedicated(self._pages_portion):
+            await self._db.read_dedicated(self._rows_portion)
 
     def _pages_portion(self, conn: Reading) -> bool:
         """Compare some pages with their checksums; False when there are no more."""
@@ -288,7 +294,7 @@ class Checking:
         self._pages = cut.pages if cut.has_sums else 0
         if self._page > self._pages:
             return False
-        for page in page_sums.damaged(conn, self._db.path, self._page, PORTION_PAGES):
+        for page in page_sums.find_damaged(conn, self._db.path, self._page, PORTION_PAGES):
             self._db.damage.note(check.page_finding(conn, page))
         self._page += PORTION_PAGES
         return True

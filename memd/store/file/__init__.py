@@ -1,1 +1,1 @@
-"""The file: opened, migrated, locked, copied, scrubbed."""
+"""Everything about the database file itself: open, migrate, lock, back up, restore, scrub."""

@@ -1,8 +1,7 @@
-"""Room set aside for the day on which the disk is full: erasing needs some, too.
+"""Disk space reserved for the day the disk is full, because erasing needs space, too.
 
-A transaction that deletes also writes. Without this file a full disk could
-not be told to forget (PROMISES 1.6). It is given back by ``release`` and set
-aside again as soon as there is room.
+A transaction that deletes also writes. Without this file a full disk could not be told to forget
+(PROMISES 1.6). ``release`` frees it, and it is reserved again as soon as there is space.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ BALLAST_BYTES = 8 * 1_048_576
 _BLOCK = bytes(1_048_576)
 
 
-def place(database: Path) -> Path:
-    """Return where the ballast of *database* lies."""
+def ballast_path(database: Path) -> Path:
+    """Return the path of the ballast file of *database*."""
     return database.with_name(f"{database.stem}.ballast")
 
 
-def keep(database: Path) -> bool:
-    """Set room aside; False when the disk has none to spare."""
-    path = place(database)
+def reserve(database: Path) -> bool:
+    """Reserve the space; False when the disk has none to spare."""
+    path = ballast_path(database)
     try:
         if path.exists() and path.stat().st_size == BALLAST_BYTES:
             return True
@@ -39,8 +38,8 @@ def keep(database: Path) -> bool:
 
 
 def release(database: Path) -> bool:
-    """Give the room back; False when none was set aside."""
+    """Free the reserved space; False when none was reserved."""
     with suppress(OSError):
-        place(database).unlink()
+        ballast_path(database).unlink()
         return True
     return False

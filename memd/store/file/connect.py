@@ -1,8 +1,8 @@
-"""Opening the file: every pragma with its reason, and whose file it is.
+"""Setting up connections: every pragma with its reason, and the check that the file is memd's.
 
-Two connection types, so that a function that writes cannot be handed to a
-reader: ``Reading`` and its subclass ``Writing``. A reader is ``query_only`` as
-well, so the type error would also be a run-time error.
+There are two connection types, so that a function that writes cannot be handed a reader:
+``Reading`` and its subclass ``Writing``. A reader is ``query_only`` as well, so the type error
+would also be an error at run time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import apsw
 
 from memd.base.errors import ForeignFileError, NewerSchemaError, ReadOnlyError, StorageError
 from memd.base.limits import BUSY_MS_MAX
-from memd.store.file.place import unwritable
+from memd.store.file.open_files import find_unwritable
 
 APPLICATION_ID = int.from_bytes(b"memd", "big")
 SCHEMA_VERSION = 3
@@ -34,16 +34,16 @@ class Reading(apsw.Connection):
     """A connection inside a read transaction."""
 
     damage: Callable[[str], None] | None = None
-    """Told of each row that was withheld because it is not as it was written (intact.py)."""
+    """Called for each row that was withheld because its hash does not match (intact.py)."""
 
 
 class Writing(Reading):
     """The writer's connection inside a transaction. There is one in the process."""
 
     touched: list[bytes]
-    """What the audit row of this transaction is made of: a salted hash for each row touched."""
+    """A salted hash of each row touched, the content of this transaction's audit row."""
     broken: bool
-    """Set after an error of the disk: nothing may be written any more, only closed."""
+    """Set after a disk error: the connection may only be closed."""
 
 
 def schema_sql() -> str:
@@ -52,7 +52,7 @@ def schema_sql() -> str:
 
 
 def vec0_path() -> str:
-    """Return the loadable vec0 library without importing its package, which would import numpy."""
+    """Return the path of the loadable vec0 library without importing its package (and numpy)."""
     spec = importlib.util.find_spec("sqlite_vec")
     if spec is None or not spec.submodule_search_locations:
         raise StorageError("the sqlite-vec package is missing", hint="reinstall memd")
@@ -60,57 +60,59 @@ def vec0_path() -> str:
 
 
 def check_library() -> None:
-    """Refuse a SQLite that can corrupt a WAL."""
+    """Raise StorageError for a SQLite version that can corrupt a WAL."""
     if apsw.SQLITE_VERSION_NUMBER < SQLITE_VERSION_MIN:
         version = apsw.sqlite_lib_version()
         raise StorageError(f"sqlite {version} is too old", hint="memd needs 3.51.3: upgrade apsw")
 
 
 def _corpus(api: apsw.FTS5ExtensionApi, /, *_args: apsw.SQLiteValue) -> str:
-    """Return rows and the tokens of the first two columns, the averages that BM25 needs."""
+    """Return the row count and the token totals of the first two columns, which BM25 averages."""
     return f"{api.row_count} {api.column_total_size(0)} {api.column_total_size(1)}"
 
 
-def _unpacked(*given: apsw.SQLiteValue) -> str:
-    """Return the text of a kept source; a damaged one is empty here, and found by a check."""
-    (packed,) = given
+def _unpack(*packed_text: apsw.SQLiteValue) -> str:
+    """Return the decompressed text of a source; "" for a damaged one, which a check reports."""
+    (packed,) = packed_text
     try:
         return zlib.decompress(packed).decode() if isinstance(packed, bytes) else ""
     except (zlib.error, UnicodeDecodeError):
         return ""
 
 
-def sealed(*columns: apsw.SQLiteValue) -> bytes:
-    """Return SHA-256 over *columns*: what the triggers of schema.sql keep as a row's hash."""
+def hash_columns(*columns: apsw.SQLiteValue) -> bytes:
+    """Return SHA-256 over *columns*, which the triggers of schema.sql store as a row's hash."""
     values = [value.hex() if isinstance(value, bytes) else value for value in columns]
     text = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def has_page_sums(conn: apsw.Connection) -> bool:
-    """Return whether *conn* goes through the VFS that puts a checksum into each page."""
+    """Return whether *conn* uses the VFS that puts a checksum into each page."""
     return (conn.vfsname("main") or "").startswith("cksm")
 
 
 def prepare(conn: Reading, *, mmap: bool = False) -> None:
     """Set up any connection. Runs in the connection's own thread, before its first use."""
-    conn.set_busy_timeout(patience_ms())
+    conn.set_busy_timeout(lock_timeout_ms())
     conn.enable_load_extension(True)
     conn.load_extension(vec0_path())
     conn.enable_load_extension(False)
     conn.register_fts5_function("corpus", _corpus)
     conn.create_scalar_function(
-        "unpacked", _unpacked, 1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS
+        "unpacked", _unpack, 1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS
     )
-    conn.create_scalar_function("sealed", sealed, deterministic=True, flags=apsw.SQLITE_INNOCUOUS)
-    # "word" must never be read as a column that happens not to exist.
+    conn.create_scalar_function(
+        "sealed", hash_columns, deterministic=True, flags=apsw.SQLITE_INNOCUOUS
+    )
+    # Otherwise "word" in double quotes falls back to a string when no such column exists.
     conn.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)
     conn.config(apsw.SQLITE_DBCONFIG_DQS_DDL, 0)
     # A file from elsewhere may carry hostile triggers and views.
     conn.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
     conn.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
     conn.pragma("foreign_keys", True)
-    conn.pragma("cell_size_check", True)  # a damaged page is found when it is read, not later
+    conn.pragma("cell_size_check", True)  # detect a damaged page when it is read, not later
     conn.pragma("temp_store", "memory")  # a memory's text never reaches a temporary file
     if mmap:
         # Only for the connection that scans vec0: elsewhere random reads of a cold file get slower.
@@ -118,7 +120,7 @@ def prepare(conn: Reading, *, mmap: bool = False) -> None:
 
 
 def prepare_reader(conn: Reading, *, mmap: bool = False) -> None:
-    """Set up a reader of a file of this schema; raises as :func:`prepare_writer` does."""
+    """Set up a reader. Raises as :func:`prepare_writer` does, ReadOnlyError for an older schema."""
     if identify(conn) != SCHEMA_VERSION:
         raise ReadOnlyError(
             "the store must be brought to this version but cannot be written",
@@ -129,7 +131,7 @@ def prepare_reader(conn: Reading, *, mmap: bool = False) -> None:
     conn.pragma("query_only", True)
 
 
-def patience_ms() -> int:
+def lock_timeout_ms() -> int:
     """Return how long a write may wait for another program's lock."""
     return BUSY_MS_MAX
 
@@ -148,7 +150,7 @@ def prepare_writer(conn: Writing) -> int:
     if conn.readonly("main"):
         raise ReadOnlyError("the store cannot be written", hint="check the file's owner and mode")
     if version is None:
-        _lay_out(conn)
+        _set_layout(conn)
     prepare(conn)
     conn.pragma("journal_mode", "wal")
     conn.pragma("synchronous", "full")  # an acknowledged write survives the power, not only a crash
@@ -165,16 +167,17 @@ def prepare_writer(conn: Writing) -> int:
     return version
 
 
-def still(path: Path) -> str:
-    """Return the name under which a file is read that nobody can write, nor make files beside.
+def immutable_uri(path: Path) -> str:
+    """Return a URI that opens a file read-only when neither it nor files beside it can be written.
 
-    SQLite would otherwise need its log's index there. Raises ReadOnlyError when the
-    log holds memories that would be passed over.
+    SQLite would otherwise need the log's index there. Raises ReadOnlyError when the log holds
+    memories, which an immutable open would ignore.
     """
     log = path.with_name(f"{path.name}-wal")
     if log.exists() and log.stat().st_size:
+        obstacle = find_unwritable(path) or "its disk"
         raise ReadOnlyError(
-            f"the store was not closed, and {unwritable(path) or 'its disk'} cannot be written",
+            f"the store was not closed, and {obstacle} cannot be written",
             hint="make it writable for whoever runs memd",
         )
     return f"{path.absolute().as_uri()}?immutable=1"
@@ -183,9 +186,8 @@ def still(path: Path) -> str:
 def identify(conn: apsw.Connection) -> int | None:
     """Return the schema version of the file, None when it is empty.
 
-    Raises ForeignFileError when another program's or no database at all,
-    NewerSchemaError when a later memd wrote it. Reads only, and a file that is
-    refused keeps its write-ahead log as it is.
+    Raises ForeignFileError for another program's file or no database at all, NewerSchemaError when
+    a later memd wrote it. Only reads; a refused file keeps its write-ahead log.
     """
     conn.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     try:
@@ -208,11 +210,11 @@ def identify(conn: apsw.Connection) -> int | None:
     return version
 
 
-def _lay_out(conn: apsw.Connection) -> None:
-    """Choose what cannot be changed once a table exists."""
+def _set_layout(conn: apsw.Connection) -> None:
+    """Set what cannot be changed once a table exists: page size, checksum space, auto_vacuum."""
     conn.pragma("page_size", PAGE_BYTES)
     if has_page_sums(conn):
-        # Room for page checksums (page_sums.py). Before auto_vacuum, which would forget it.
+        # For page checksums (page_sums.py). Before auto_vacuum, which would undo it.
         conn.reserve_bytes(reserve=PAGE_SUM_BYTES)
     conn.pragma("auto_vacuum", "incremental")
 

@@ -1,12 +1,10 @@
-"""The only door to the file: one writer, a few readers, each in a thread of its own.
+"""The open database: one writer and a few readers, each connection in a thread of its own.
 
-A read runs in one transaction, so all its statements see the same moment. A
-write is one transaction at synchronous=FULL and returns after COMMIT; with an
-idempotency key the reply is kept in that same transaction, so a retry gets the
-first reply and changes nothing (SPEC D7). Once a write has begun it is not
-cancelled by its caller. After any I/O error the writer is closed and reopened:
-a connection that failed inside a statement may hold wrong FTS totals
-(PROMISES 1.4).
+A read runs in one transaction, so all its statements see one snapshot. A write is one transaction
+at synchronous=FULL and returns after COMMIT; with an idempotency key the reply is stored in that
+same transaction, so a retry gets the first reply and changes nothing (SPEC D7). Once a write has
+begun, cancelling its caller does not cancel it. After any I/O error the writer is closed and
+reopened: a connection that failed inside a statement may hold wrong FTS totals (PROMISES 1.4).
 
 The threads are apsw's own asynchronous connections; nothing else starts one for SQL.
 """
@@ -34,10 +32,10 @@ from memd.store.access import replies
 from memd.store.check.intact import Damage
 from memd.store.file import backup, ballast, connect, page_sums, transactions
 from memd.store.file.connect import Reading, Writing, prepare_reader, prepare_writer
-from memd.store.file.faults import translated
+from memd.store.file.faults import translate
 from memd.store.file.migrate import STEPS, Step, migrate
-from memd.store.file.place import OpenFiles, Refusal, mend_modes, unwritten
-from memd.store.file.pool import Pool, closed
+from memd.store.file.open_files import LastFailure, OpenFiles, read_only_error, repair_modes
+from memd.store.file.pool import Pool, close
 from memd.store.search import caches
 
 P = ParamSpec("P")
@@ -48,7 +46,7 @@ _PASSIVE, _TRUNCATE = apsw.SQLITE_CHECKPOINT_PASSIVE, apsw.SQLITE_CHECKPOINT_TRU
 
 
 class Database:
-    """The open file. Make one with :func:`opened`."""
+    """The open file. Create one with :func:`open_database`."""
 
     def __init__(
         self,
@@ -64,9 +62,9 @@ class Database:
         self.read_only = False
         self.damage = Damage()
         self.lasting = LastingTime(clock)
-        self.place = OpenFiles(path)
-        self._lost: str | None = None
-        self._refusal = Refusal(path)
+        self.files = OpenFiles(path)
+        self._moved: str | None = None
+        self._last_failure = LastFailure(path)
         self._vfs = vfs
         self._mmap = mmap
         self._steps = steps
@@ -77,26 +75,26 @@ class Database:
         self._wal_pages = 0
         self._checkpoint: asyncio.Task[bool] | None = None
         self._reopening: asyncio.Task[None] | None = None
-        self._still = False
+        self._immutable = False
 
-    # The doors.
+    # Reading and writing.
 
     async def read(
         self, work: Callable[Concatenate[Reading, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run *work* in a read transaction on a free reader; cancelling the caller stops it."""
-        async with self._readers.lent() as conn:
+        async with self._readers.acquire() as conn:
             return await self._run(
-                conn, transactions.reading, conn, lambda: work(conn, *args, **kwargs)
+                conn, transactions.run_read, conn, lambda: work(conn, *args, **kwargs)
             )
 
     async def scan(
         self, work: Callable[Concatenate[Reading, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run *work* as :meth:`read` does, on a connection that maps the file for scans."""
-        async with self._scanners.lent() as conn:
+        async with self._scanners.acquire() as conn:
             return await self._run(
-                conn, transactions.reading, conn, lambda: work(conn, *args, **kwargs)
+                conn, transactions.run_read, conn, lambda: work(conn, *args, **kwargs)
             )
 
     async def write(
@@ -119,81 +117,81 @@ class Database:
             raise BusyError(f"{WRITE_QUEUE_MAX} writes are waiting")
         self.waiting_writes += 1
         # From here, not from its turn: or eight writes wait eight times for another's lock.
-        patience_us = self.clock.monotonic_us() + 1_000 * connect.patience_ms()
+        patience_us = self.clock.monotonic_us() + 1_000 * connect.lock_timeout_ms()
 
         def transaction(writer: Writing, now_us: int) -> T:
             writer.set_busy_timeout(max(0, patience_us - self.clock.monotonic_us()) // 1_000)
             once = partial(replies.once, writer, caller, now_us, reply, work)
-            return transactions.transacted(writer, once, caller, batch, now_us)
+            return transactions.run_write(writer, once, caller, batch, now_us)
 
-        task = asyncio.ensure_future(self._written(transaction))
-        task.add_done_callback(self._one_write_less)
+        task = asyncio.ensure_future(self._run_write(transaction))
+        task.add_done_callback(self._write_done)
         return await asyncio.shield(task)
 
-    async def aside(self, work: Callable[[Reading], T], *, within: bool = True) -> T:
-        """Run *work* as :meth:`read` does on a connection of its own, for what takes long.
+    async def read_dedicated(self, work: Callable[[Reading], T], *, transaction: bool = True) -> T:
+        """Run *work* as :meth:`read` does, on a dedicated connection, for reads that take long.
 
-        No recall waits behind it, and it sees nothing that an older connection
-        remembers. Without *within* it runs outside any transaction, and every page that
-        it reads is compared with its checksum: that is for copies.
+        No recall waits for it, and it has no pages cached by earlier reads. Without *transaction*
+        it runs outside any, and every page that it reads is verified against its checksum: for
+        backups.
         """
-        if not within and self._lost is not None and self._writer is not None:
-            # Its path leads nowhere any more: only who has it open can copy it.
+        if not transaction and self._moved is not None and self._writer is not None:
+            # The path no longer leads to the file: only the open writer can copy it.
             return await self._run(self._writer, work, self._writer)
-        conn = await self._open_reader(vfs=None if within else page_sums.vfs())
+        conn = await self._open_reader(vfs=None if transaction else page_sums.vfs())
         try:
-            if within:
-                return await self._run(conn, transactions.reading, conn, lambda: work(conn))
-            return await self._run(conn, transactions.outside, conn, work)
+            if transaction:
+                return await self._run(conn, transactions.run_read, conn, lambda: work(conn))
+            return await self._run(conn, transactions.run_outside, conn, work)
         finally:
-            await asyncio.shield(closed(conn))
+            await asyncio.shield(close(conn))
 
-    # Below the doors.
+    # How a write runs.
 
-    def _one_write_less(self, task: asyncio.Future[Any]) -> None:
+    def _write_done(self, task: asyncio.Future[Any]) -> None:
         self.waiting_writes -= 1
         if not task.cancelled():
-            task.exception()  # looked at here, so that a cancelled caller leaves no warning
+            task.exception()  # retrieved, so that asyncio does not warn after a cancelled caller
 
-    async def _written(self, transaction: Callable[[Writing, int], T]) -> T:
+    async def _run_write(self, transaction: Callable[[Writing, int], T]) -> T:
         if self._reopening is not None:
             await asyncio.shield(self._reopening)
-        elif self._writer is None and self._refusal.is_full:  # which may have room again
+        elif self._writer is None and self._last_failure.is_full:  # there may be room again
             await self._reopen(None)
         if (writer := self._writer) is None:
-            raise unwritten(self.path)
-        self._require_place()
+            raise read_only_error(self.path)
+        self._require_files()
         try:
             result = await self._run(writer, transaction, writer, self.clock.now_us())
         except MemdError as error:
-            self._refusal.failed(error)
+            self._last_failure.record(error)
             if writer.broken:
                 await self._reopen(writer)
             raise
-        self._require_place()  # or what is acknowledged lies in a file that nobody finds again
-        self._refusal.succeeded()
+        self._require_files()  # or the write would be acknowledged into an unreachable file
+        self._last_failure.clear()
         if self._wal_pages >= CHECKPOINT_PAGES and self._checkpoint is None:
             self._checkpoint = asyncio.create_task(self.checkpoint())
             self._checkpoint.add_done_callback(self._checkpoint_done)
         return result
 
-    def look(self) -> str | None:
-        """Return why no write is taken any more, None when one would be; looks at the files."""
-        if self._lost is None and self._vfs is None and not self._still:
-            self._lost = self.place.left()
-            if self._lost is not None:
-                log.error("the store is not where it was", what=self._lost)
-        if self._lost is not None:
-            return f"{self._lost}; nothing is written until memd is started again"
-        if self._writer is None and not self._refusal.is_full:
-            return unwritten(self.path).message
-        return self._refusal.message
+    def write_refusal(self) -> str | None:
+        """Return why writes are refused now, None when they are accepted; checks the files."""
+        if self._moved is None and self._vfs is None and not self._immutable:
+            self._moved = self.files.find_moved()
+            if self._moved is not None:
+                log.error("the store is not where it was", what=self._moved)
+        if self._moved is not None:
+            return f"{self._moved}; nothing is written until memd is started again"
+        if self._writer is None and not self._last_failure.is_full:
+            return read_only_error(self.path).message
+        return self._last_failure.message
 
-    def _require_place(self) -> None:
-        self.look()
-        if self._lost is not None:
+    def _require_files(self) -> None:
+        self.write_refusal()
+        if self._moved is not None:
             raise ReadOnlyError(
-                f"{self._lost}; nothing is written any more",
+                f"{self._moved}; nothing is written any more",
                 hint="save what memd holds: memd backup; then stop it and restore that copy",
             )
 
@@ -203,34 +201,35 @@ class Database:
         except MemdError:
             raise
         except (apsw.Error, UnicodeDecodeError, OSError) as error:
-            failure = translated(error)
+            failure = translate(error)
             if failure is error:
                 raise
             raise failure from error
 
     async def checkpoint(self, *, truncate: bool = False) -> bool:
-        """Move the WAL into the file, with *truncate* also empty it; False when it has to wait."""
+        """Move the WAL into the file, with *truncate* also empty it; False when it could not."""
         try:
-            await self._checkpointed(_TRUNCATE if truncate else _PASSIVE, 0, lambda _: None)
+            await self._checkpoint_then(_TRUNCATE if truncate else _PASSIVE, 0, lambda _: None)
         except MemdError:
             return False
         return True
 
     async def empty_log(self, then: Callable[[Writing, str | None], T]) -> T:
-        """Cut the WAL to nothing, then do *then* with the writer and its VFS, nothing beside it.
+        """Truncate the WAL to zero, then run *then* with writer and VFS while no reader runs.
 
         Raises BusyError when a reader still needs the log, DiskFullError, ReadOnlyError.
         """
         vfs = self._vfs or page_sums.vfs()
-        async with self._readers.held(), self._scanners.held():  # or they could read half a page
-            return await self._checkpointed(_TRUNCATE, BUSY_MS_MAX, lambda conn: then(conn, vfs))
+        # Without the readers, which could see half of a page that *then* writes.
+        async with self._readers.acquire_all(), self._scanners.acquire_all():
+            return await self._checkpoint_then(_TRUNCATE, BUSY_MS_MAX, lambda conn: then(conn, vfs))
 
-    async def _checkpointed(self, mode: int, wait_ms: int, then: Callable[[Writing], T]) -> T:
+    async def _checkpoint_then(self, mode: int, wait_ms: int, then: Callable[[Writing], T]) -> T:
         if (writer := self._writer) is None:
             raise ReadOnlyError("the store is read-only")
 
         def work() -> T:
-            transactions.checkpointing(writer, mode, wait_ms)
+            transactions.checkpoint(writer, mode, wait_ms)
             return then(writer)
 
         try:
@@ -240,7 +239,7 @@ class Database:
                 await self._reopen(writer)
             raise
         finally:
-            self._wal_pages = 0  # after a failure: asked again after as many pages as before
+            self._wal_pages = 0  # after a failure: retried after as many pages as before
 
     def _checkpoint_done(self, _task: asyncio.Task[bool]) -> None:
         self._checkpoint = None
@@ -248,32 +247,32 @@ class Database:
     # Opening and closing.
 
     async def open(self) -> None:
-        """Open every connection; see :func:`opened`."""
+        """Open every connection; see :func:`open_database`."""
         connect.check_library()
         apsw.async_controller.set(cast("Any", apsw.aio.AsyncIO))
-        with suppress(OSError):  # a file made by SQLite would be as open as the umask
+        with suppress(OSError):  # SQLite would create it with the umask's mode
             os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         if self._vfs is None:
-            mend_modes(self.path)
+            repair_modes(self.path)
         try:
             await self._open_writer()
         except ReadOnlyError:
             self.read_only = True
         if not self.read_only and self._vfs is None:
-            ballast.keep(self.path)
+            ballast.reserve(self.path)
             backup.sweep([self.path.parent])
         try:
             self._readers.add(await self._open_reader())
         except ReadOnlyError:
             if not self.read_only:
                 raise
-            self._still = True  # until the next start: what nobody may write must not change
+            self._immutable = True  # until the next start: the file cannot change meanwhile
             self._readers.add(await self._open_reader())
         for _ in range(READERS - 1):
             self._readers.add(await self._open_reader())
         for _ in range(SCANNERS):
             self._scanners.add(await self._open_reader(mmap=self._mmap))
-        self.look()
+        self.write_refusal()
         self.lasting = LastingTime(self.clock, await self.read(replies.lasting_us))
 
     async def _open_writer(self) -> None:
@@ -282,10 +281,10 @@ class Database:
         try:
             version = await self._run(writer, prepare_writer, writer)
             await self._run(writer, lambda: migrate(writer, self.path, version, self._steps))
-            await self._run(writer, page_sums.add, writer)
+            await self._run(writer, page_sums.add_sums, writer)
             await self._run(writer, caches.ensure, writer)
         except BaseException:
-            await closed(writer)
+            await close(writer)
             raise
         await self._run(writer, writer.set_wal_hook, self._count_wal)
         self._writer = writer
@@ -296,27 +295,27 @@ class Database:
         try:
             await self._run(reader, lambda: prepare_reader(reader, mmap=mmap))
         except BaseException:
-            await closed(reader)
+            await close(reader)
             raise
         return reader
 
     async def _connect(self, kind: type[T], flags: int, vfs: str | None = None) -> T:
         name = str(self.path)
-        if self._still:
+        if self._immutable:
             flags |= apsw.SQLITE_OPEN_URI
-            name = connect.still(self.path)
+            name = connect.immutable_uri(self.path)
         opening = asyncio.ensure_future(
             cast("Any", kind).as_async(name, flags=flags, vfs=vfs or self._vfs)
         )
         try:
             conn = await asyncio.shield(opening)
         except asyncio.CancelledError:
-            # Its thread opens it all the same, and would keep the process alive.
+            # Its thread opens it regardless, and would keep the process alive.
             with suppress(apsw.Error):
-                await closed(await opening)
+                await close(await opening)
             raise
         except apsw.Error as error:
-            raise translated(error) from error
+            raise translate(error) from error
         cast("Reading", conn).damage = self.damage.note
         return cast("T", conn)
 
@@ -335,7 +334,7 @@ class Database:
         failed, self._writer = self._writer, None
         try:
             if failed is not None:
-                await closed(failed)
+                await close(failed)
             await self._open_writer()
             self.read_only = False
         except MemdError:
@@ -344,15 +343,15 @@ class Database:
             self._reopening = None
 
     async def recover(self) -> bool:
-        """Try to get a writer again after the disk refused one; True when writes work."""
+        """Try to open a writer again after a disk error; True when writes work."""
         if self._writer is None:
             await self._reopen(None)
         if self._writer is not None and self._vfs is None:
-            ballast.keep(self.path)
+            ballast.reserve(self.path)
         return self._writer is not None
 
-    def make_room(self) -> bool:
-        """Give a full disk back what was set aside for erasing; False when nothing was."""
+    def release_ballast(self) -> bool:
+        """Free the reserved disk space for an erasure; False when none was reserved."""
         return ballast.release(self.path)
 
     async def close(self) -> None:
@@ -367,11 +366,11 @@ class Database:
             conns.append(self._writer)
             self._writer = None
         for conn in conns:
-            await closed(conn)
+            await close(conn)
 
 
 @asynccontextmanager
-async def opened(
+async def open_database(
     path: Path,
     clock: Clock,
     *,
@@ -379,11 +378,11 @@ async def opened(
     mmap: bool = True,
     steps: Mapping[int, Step] = STEPS,
 ) -> AsyncIterator[Database]:
-    """Open the file at *path*, creating it when it is not there; close it at the end.
+    """Open the file at *path*, creating it when it does not exist; close it at the end.
 
-    An older file is brought to this schema first (*steps*), after a backup. Raises
-    ForeignFileError, NewerSchemaError or DamagedError and leaves the file untouched.
-    A file that cannot be written is opened for reading only.
+    An older file is migrated first (*steps*), after a backup. Raises ForeignFileError,
+    NewerSchemaError or DamagedError and leaves the file untouched. A file that cannot be written is
+    opened for reading only.
     """
     database = Database(path, clock, vfs=vfs, mmap=mmap, steps=steps)
     async with AsyncExitStack() as stack:

@@ -1,4 +1,4 @@
-"""SQLite's errors as memd's: whose move it is, and whether the connection can go on."""
+"""Translation of SQLite's and the system's errors, and whether the connection can go on."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from memd.base.errors import (
 
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
-# What the disk refuses when it is full or failing; everything else is a failed read.
+# Refused writes of a full or failing disk; every other I/O error is a failed read.
 _WRITE_ERRORS = frozenset(
     {
         apsw.SQLITE_IOERR_WRITE,
@@ -33,7 +33,7 @@ _WRITE_ERRORS = frozenset(
     }
 )
 
-_MEANS: tuple[tuple[tuple[type[BaseException], ...], Callable[[], MemdError]], ...] = (
+_TRANSLATIONS: tuple[tuple[tuple[type[BaseException], ...], Callable[[], MemdError]], ...] = (
     (
         (apsw.BusyError, apsw.LockedError),
         lambda: BusyError("the file is locked by another program"),
@@ -65,20 +65,20 @@ _MEANS: tuple[tuple[tuple[type[BaseException], ...], Callable[[], MemdError]], .
 )
 
 
-def is_torn(error: BaseException) -> bool:
-    """Return whether *error* says that what is in the file is damaged, not the disk below it."""
+def is_corruption(error: BaseException) -> bool:
+    """Return whether *error* reports damage in the file, not a failing disk below it."""
     return isinstance(error.__cause__, apsw.CorruptError)
 
 
-def translated(error: BaseException) -> BaseException:
-    """Return the memd error for *error*; what is no fault of file or disk is returned as it is.
+def translate(error: BaseException) -> BaseException:
+    """Return the memd error for *error*, or *error* itself when it is no fault of file or disk.
 
-    Only what the user or time could mend is translated. A constraint or a syntax
-    error is a bug in memd and must stay visible as one.
+    Only what the user or time could mend is translated. A constraint or syntax error is a bug in
+    memd and must stay visible as one.
     """
-    for classes, made in _MEANS:
+    for classes, make_error in _TRANSLATIONS:
         if isinstance(error, classes):
-            return made()
+            return make_error()
     if isinstance(error, apsw.IOError):
         if getattr(error, "extendedresult", None) in _WRITE_ERRORS:
             return DiskFullError(

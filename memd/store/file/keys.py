@@ -1,4 +1,4 @@
-"""Many keys in one statement: an array that ``carray`` reads, instead of an IN list."""
+"""Binding many keys to one statement: an array read by ``carray`` instead of an IN list."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ import apsw
 
 
 def keys_array(keys: Sequence[int]) -> Any:
-    """Return *keys*, at least one, bound as the table ``carray(:keys)`` with a column ``value``."""
+    """Return *keys*, at least one, to bind as the table ``carray(:keys)`` with column ``value``."""
     assert keys, "carray cannot hold an empty array"
     return apsw.carray(memoryview(array("q", keys)))

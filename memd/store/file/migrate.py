@@ -1,13 +1,13 @@
-"""From an older file to this schema: one transaction, after a verified backup.
+"""Migration of an older file to this schema: one transaction, after a verified backup.
 
-Each step takes the file from one version to the next; a shipped step is never
-edited. Every path ends in exactly ``schema.sql`` (a test compares the texts). A
-crash leaves the old version or the new one.
+Each step takes the file from one version to the next; a released step is never edited. Every path
+ends in exactly ``schema.sql`` (a test compares the texts). A crash leaves the old version or the
+new one.
 
-A file must have the shape that its version says: every table, column, index and view. One
-that somebody changed by hand, or an early memd wrote under the same version, would fail in
-the middle of a write, in words of SQLite's. It is refused at the start instead, and stays
-as it is. A trigger that is not memd's is refused, too: it would act on every write.
+A file must have the shape that its version promises: every table, column, index and view. One that
+was changed by hand, or written by an early memd under the same version, would fail in the middle of
+a write with a message of SQLite's. It is refused at the start instead and left as it is. A trigger
+that is not memd's is refused as well: it would act on every write.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ Step = Callable[[Writing], None]
 
 
 def _from_1(conn: Writing) -> None:
-    """Note when messages were said, what naps' memories are made of and what each is about.
+    """Add when messages were said, which messages naps' memories come from, and their slots.
 
-    What naps stored so far was made of one message each, which was its source. The words
-    cache is no part of the schema: it is made when the file is opened.
+    Each memory that naps stored so far came from one message, its source. The full-text index of
+    sessions is no part of the schema: it is built when the file is opened.
     """
     conn.execute(
         """
@@ -66,12 +66,12 @@ def _from_1(conn: Writing) -> None:
 
 
 def _from_2(conn: Writing) -> None:
-    """Make room for turns in passing, for what sessions were given, for whose preferences are.
+    """Add turns in passing, injections, the origin of preferences, and row hashes.
 
-    Turns that are there already stay what they are. Who set a preference by name is not known
-    any more, so it waits for the owner's word; one that a memory states is whose the memory is,
-    and stands where the owner's own commands, or a client with a key, brought it.
-    What is told of clients, preferences, lessons and patterns gets a hash.
+    Existing turns keep their state. The origin of a preference set by name is unknown, so it waits
+    for the owner's confirmation. One that a memory states takes that memory's origin, and is
+    confirmed when the owner's own commands or a client with a key brought it. Clients, preferences,
+    lessons and patterns get a row hash.
     """
     conn.execute(
         """
@@ -199,7 +199,7 @@ UPDATE playbook SET agent_key = agent_key;
 
 
 STEPS: Mapping[int, Step] = {1: _from_1, 2: _from_2}
-"""The step that leads away from each version. Version 1 is the first."""
+"""The step from each version to the next. Version 1 is the first."""
 
 
 def migrate(
@@ -209,16 +209,15 @@ def migrate(
     steps: Mapping[int, Step] = STEPS,
     target: int = SCHEMA_VERSION,
 ) -> Path | None:
-    """Bring a file of *version* to *target* and return its backup; None when it is there.
+    """Migrate a file of *version* to *target* and return its backup; None when it is current.
 
-    Raises DamagedError, with the file untouched, when the backup or the outcome
-    does not check, when no steps lead from there to here, or when a file that is there
-    has another shape. Foreign keys are off meanwhile, so that rebuilding a table does not
-    empty those that point to it.
+    Raises DamagedError, with the file untouched, when the backup or the outcome fails its check,
+    when no steps lead to *target*, or when a current file has another shape. Foreign keys are off
+    meanwhile, so that rebuilding a table does not empty those that reference it.
     """
     if version == target:
         if target == SCHEMA_VERSION:
-            check(conn)
+            check_shape(conn)
         return None
     if not all(at in steps for at in range(version, target)):
         raise DamagedError(
@@ -233,7 +232,7 @@ def migrate(
     try:
         for at in range(version, target):
             steps[at](conn)
-        _check(conn)
+        _check_integrity(conn)
         conn.pragma("user_version", target)
         conn.execute("COMMIT")
     except BaseException:
@@ -245,7 +244,7 @@ def migrate(
     return saved
 
 
-def _check(conn: Writing) -> None:
+def _check_integrity(conn: Writing) -> None:
     broken = conn.execute("PRAGMA foreign_key_check").fetchone() is not None
     if broken or conn.pragma("quick_check") != "ok":
         raise DamagedError(
@@ -253,7 +252,7 @@ def _check(conn: Writing) -> None:
         )
 
 
-_TOLD_MAX = 3
+_LISTED_MAX = 3
 _OBJECTS = r"""
 SELECT type, name
   FROM sqlite_schema
@@ -270,18 +269,20 @@ SELECT 'column', m.name || '.' || c.name
 """
 
 
-def check(conn: Writing) -> None:
-    """Raise DamagedError for a file of another shape than ``schema.sql`` has.
+def check_shape(conn: Writing) -> None:
+    """Raise DamagedError for a file of another shape than ``schema.sql``.
 
-    Where a page of its schema is damaged, as one that SQLite itself finds damaged.
+    The cause is apsw.CorruptError when a page of its schema is damaged, as if SQLite had found it.
     """
     differences = list(_differences(conn))
     if not differences:
         return
-    more = "" if len(differences) <= _TOLD_MAX else f", and {len(differences) - _TOLD_MAX} more"
+    suffix = (
+        "" if len(differences) <= _LISTED_MAX else f", and {len(differences) - _LISTED_MAX} more"
+    )
     error = DamagedError(
         f"the file is not of the shape of schema {SCHEMA_VERSION}: "
-        f"{', '.join(differences[:_TOLD_MAX])}{more}; it was left as it was",
+        f"{', '.join(differences[:_LISTED_MAX])}{suffix}; it was left as it was",
         hint="run: memd repair, or restore a backup",
     )
     raise error from (apsw.CorruptError("a page of the schema") if _is_damaged(conn) else None)
@@ -289,7 +290,7 @@ def check(conn: Writing) -> None:
 
 @functools.cache
 def _expected() -> frozenset[tuple[apsw.SQLiteValue, ...]]:
-    """Return the objects that ``schema.sql`` makes."""
+    """Return the objects that ``schema.sql`` creates."""
     with closing(apsw.Connection(":memory:")) as fresh:
         fresh.execute(schema_sql())
         return frozenset(fresh.execute(_OBJECTS))
@@ -297,16 +298,16 @@ def _expected() -> frozenset[tuple[apsw.SQLiteValue, ...]]:
 
 def _differences(conn: Writing) -> Iterator[str]:
     expected = _expected()
-    there = set(conn.execute(_OBJECTS))
-    for kind, name in _whole(expected - there):
-        if kind != "trigger":  # a write without one is found by the hash it does not write
+    existing = set(conn.execute(_OBJECTS))
+    for kind, name in _without_columns(expected - existing):
+        if kind != "trigger":  # a row written without one is found by its missing hash
             yield f"{kind} {name} is missing"
-    for kind, name in _whole(there - expected):
+    for kind, name in _without_columns(existing - expected):
         yield f"{kind} {name} is none of memd's"
 
 
-def _whole(rows: AbstractSet[tuple[apsw.SQLiteValue, ...]]) -> list[tuple[str, str]]:
-    """Return objects in order, without the columns of those tables that are among them."""
+def _without_columns(rows: AbstractSet[tuple[apsw.SQLiteValue, ...]]) -> list[tuple[str, str]]:
+    """Return the objects in order, without columns whose table is in the list itself."""
     tables = {str(name) for kind, name in rows if kind == "table"}
     named = [(str(kind), str(name)) for kind, name in rows]
     return sorted(one for one in named if one[1].split(".")[0] not in tables or "." not in one[1])
@@ -315,4 +316,4 @@ def _whole(rows: AbstractSet[tuple[apsw.SQLiteValue, ...]]) -> list[tuple[str, s
 def _is_damaged(conn: Writing) -> bool:
     pages = conn.execute("SELECT pageno FROM dbstat WHERE name = 'sqlite_schema'").fetchall()
     path = Path(conn.filename)
-    return any(any(page_sums.damaged(conn, path, int(str(page)), 1)) for (page,) in pages)
+    return any(any(page_sums.find_damaged(conn, path, int(str(page)), 1)) for (page,) in pages)

@@ -1,11 +1,11 @@
-"""A checksum at the end of every page, so that a flipped bit anywhere in the file is found.
+"""Page checksums: a checksum at the end of every page, so that any flipped bit is found.
 
-SQLite's own checksum VFS, which comes with apsw, puts it there as the writer writes a
-page (docs/decisions/0121). Nobody verifies it while reading: one damaged page of a cache
-would end every recall, and what is returned has a hash of its own (rows.py). A check
-reads the pages as they lie on the disk, through SQLite, in portions.
+SQLite's own checksum VFS, which comes with apsw, adds it when the writer writes a page
+(docs/decisions/0121). Reads do not verify it: one damaged page of a cache would end every recall,
+and returned rows have hashes of their own (rows.py). A check reads the pages as they are on disk,
+through SQLite, in portions.
 
-A page that another program wrote is found as well: it has no checksum, or an old one.
+A page written by another program is found as well: it has no checksum, or an old one.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _VFS = "cksmvfs"
 _HEADER_BYTES = 100
 _PAGE_BYTES_MIN = 512
 _LOCK_BYTE = 0x40000000  # SQLite never writes the page that it lies in
-_LOOKS, _BREATH_S = 3, 0.05
+_TRIES, _RETRY_S = 3, 0.05
 
 
 class Layout(NamedTuple):
-    """How the file is cut."""
+    """Page size and count of the file, and whether its pages have checksums."""
 
     page_bytes: int
     pages: int
@@ -43,47 +43,47 @@ _SYSTEM = apsw.vfs_names()[0]
 def vfs() -> str | None:
     """Return the VFS through which the writer opens the file.
 
-    None where apsw came without it, or where the process has put a VFS of its own below
-    everything: the checksums' would lie beside that one, and past it.
+    None where apsw came without it, or where the process has installed a VFS of its own as default:
+    the checksum VFS would sit beside that one and bypass it.
     """
-    return _loaded() if apsw.vfs_names()[0] == _SYSTEM else None
+    return _load() if apsw.vfs_names()[0] == _SYSTEM else None
 
 
 @functools.cache
-def _loaded() -> str | None:
+def _load() -> str | None:
     if not apsw.sqlite_extra.has("cksumvfs"):
         return None
     default = apsw.vfs_names()[0]
     with closing(apsw.Connection(":memory:")) as conn:
         apsw.sqlite_extra.load(conn, "cksumvfs")
-    apsw.set_default_vfs(default)  # loading it makes it everybody's, and readers map the file
+    apsw.set_default_vfs(default)  # loading makes it the default, but readers map the file
     return _VFS
 
 
-def keeps(conn: apsw.Connection) -> bool:
-    """Return whether *conn* puts checksums into what it writes."""
+def writes_sums(conn: apsw.Connection) -> bool:
+    """Return whether *conn* puts checksums into the pages it writes."""
     return has_page_sums(conn) and conn.reserve_bytes() == PAGE_SUM_BYTES
 
 
-def add(conn: Writing) -> bool:
-    """Give each page of a file without checksums one, by writing it anew; False when it cannot be.
+def add_sums(conn: Writing) -> bool:
+    """Add checksums to a file without them by rewriting it; False when that is not possible.
 
-    Needs the room of a second file for a moment. After a crash it has them all or none.
+    Needs the space of a second file for a moment. After a crash the file has all checksums or none.
     """
-    if keeps(conn) or not has_page_sums(conn):
+    if writes_sums(conn) or not has_page_sums(conn):
         return False
     try:
         conn.reserve_bytes(reserve=PAGE_SUM_BYTES)
         conn.execute("VACUUM")
         conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-    except apsw.Error:  # full or damaged: it is good without, and a later start tries again
+    except apsw.Error:  # full or damaged: usable without, and a later start tries again
         return False
-    return keeps(conn)
+    return writes_sums(conn)
 
 
 def layout(path: Path) -> Layout:
-    """Return how the file at *path* is cut, as its header says."""
-    with _opened(path) as file:
+    """Return the layout of the file at *path*, as its header says."""
+    with _open(path) as file:
         header = file.xRead(_HEADER_BYTES, 0) if file.xFileSize() >= _HEADER_BYTES else b""
         size = int.from_bytes(header[16:18], "big")
         page_bytes = 65_536 if size == 1 else size
@@ -93,42 +93,46 @@ def layout(path: Path) -> Layout:
         return Layout(page_bytes, pages, has_sums=header[20] == PAGE_SUM_BYTES)
 
 
-def damaged(conn: Reading, path: Path, first: int = 1, count: int | None = None) -> Iterator[int]:
-    """Yield the pages, from *first* on, that are not as they were written; none without checksums.
+def find_damaged(
+    conn: Reading, path: Path, first: int = 1, count: int | None = None
+) -> Iterator[int]:
+    """Yield the numbers of damaged pages from *first* on; none for a file without checksums.
 
-    *conn* only lends its function. A page that is just being written is looked at again.
+    *conn* only provides the checksum function. A page that is just being written is read again.
     """
-    cut = layout(path)
-    if not cut.has_sums or vfs() is None:
+    file_layout = layout(path)
+    if not file_layout.has_sums or vfs() is None:
         return
-    end = cut.pages if count is None else min(cut.pages, first - 1 + count)
-    with _opened(path) as file:
+    end = file_layout.pages if count is None else min(file_layout.pages, first - 1 + count)
+    with _open(path) as file:
         for page in range(first, end + 1):
-            if page != _LOCK_BYTE // cut.page_bytes + 1 and not _sound(conn, file, cut, page):
+            if page != _LOCK_BYTE // file_layout.page_bytes + 1 and not _is_intact(
+                conn, file, file_layout, page
+            ):
                 yield page
 
 
-def holder(conn: Reading, page: int) -> str:
-    """Return the table or index that *page* belongs to, as far as that can be read."""
+def table_of_page(conn: Reading, page: int) -> str:
+    """Return the table or index that *page* belongs to, "free" or "unknown"."""
     with suppress(apsw.Error):
         name = conn.execute("SELECT name FROM dbstat WHERE pageno = ?", (page,)).get
         return str(name) if name else "free"
     return "unknown"
 
 
-def _sound(conn: Reading, file: apsw.VFSFile, cut: Layout, page: int) -> bool:
-    for look in range(_LOOKS):
-        if look:
-            time.sleep(_BREATH_S)
-        raw = file.xRead(cut.page_bytes, (page - 1) * cut.page_bytes)
+def _is_intact(conn: Reading, file: apsw.VFSFile, file_layout: Layout, page: int) -> bool:
+    for attempt in range(_TRIES):
+        if attempt:
+            time.sleep(_RETRY_S)
+        raw = file.xRead(file_layout.page_bytes, (page - 1) * file_layout.page_bytes)
         if cast("int | None", conn.execute("SELECT verify_checksum(?)", (raw,)).get):
             return True
     return False
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[apsw.VFSFile]:
-    """Open the file as it lies on the disk, through SQLite: closing it must not drop its locks."""
+def _open(path: Path) -> Iterator[apsw.VFSFile]:
+    """Open the file through SQLite, for its bytes: a plain close would drop SQLite's locks."""
     flags = [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0]
     file = apsw.VFSFile("", str(path), flags)
     try:

@@ -1,4 +1,4 @@
-"""Connections that are lent to one caller at a time, the last one given back first."""
+"""A pool of connections, each used by one caller at a time, the last released first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memd.store.file.connect import Reading
 
 
 class Pool:
-    """Some open connections, each with a thread of its own."""
+    """Open connections, each with a thread of its own."""
 
     def __init__(self) -> None:
         self._all: list[Reading] = []
@@ -26,17 +26,17 @@ class Pool:
         self._free.put_nowait(conn)
 
     @asynccontextmanager
-    async def lent(self) -> AsyncIterator[Reading]:
-        """Lend a free connection, once there is one.
+    async def acquire(self) -> AsyncIterator[Reading]:
+        """Acquire a free connection, waiting until there is one.
 
-        After a cancellation its thread may still be at work; it is lent again only
-        once that has ended, so nobody waits behind work that nobody wants.
+        After a cancellation its thread may still be at work; it is released only when that has
+        ended, so no caller waits for work that was cancelled.
         """
         conn = await self._free.get()
         try:
             yield conn
         except asyncio.CancelledError:
-            task = asyncio.create_task(self._back_when_done(conn))
+            task = asyncio.create_task(self._release_when_idle(conn))
             self._stopping.add(task)
             task.add_done_callback(self._stopping.discard)
             raise
@@ -46,36 +46,36 @@ class Pool:
         self._free.put_nowait(conn)
 
     @asynccontextmanager
-    async def held(self) -> AsyncIterator[None]:
-        """Wait until no connection is lent, and lend none meanwhile."""
+    async def acquire_all(self) -> AsyncIterator[None]:
+        """Acquire all connections, so that none is in use meanwhile."""
         free = self._free
-        held: list[Reading] = []
+        acquired: list[Reading] = []
         async with self._holding:
             try:
-                while len(held) < len(self._all):
-                    held.append(await free.get())
+                while len(acquired) < len(self._all):
+                    acquired.append(await free.get())
                 yield
             finally:
-                for conn in held:
+                for conn in acquired:
                     free.put_nowait(conn)
 
-    async def _back_when_done(self, conn: Reading) -> None:
+    async def _release_when_idle(self, conn: Reading) -> None:
         with suppress(apsw.Error):
-            await cast("Any", conn).async_run(_nothing)  # its turn comes after the work before it
+            await cast("Any", conn).async_run(_nothing)  # runs after the work before it
         self._free.put_nowait(conn)
 
     def take_all(self) -> list[Reading]:
-        """Return every connection, to be closed; none is lent any more."""
+        """Remove and return every connection, to be closed."""
         conns, self._all = self._all, []
         self._free = asyncio.LifoQueue()
         return conns
 
 
-async def closed(conn: Reading) -> None:
-    """Close *conn*, after the work it is at."""
-    with suppress(apsw.Error):  # a connection that failed may fail once more; it is closed anyway
+async def close(conn: Reading) -> None:
+    """Close *conn* after the work it is running."""
+    with suppress(apsw.Error):  # a connection that failed may fail again; it is closed anyway
         await cast("Any", conn).aclose(True)
 
 
 def _nothing() -> None:
-    """Run after everything that was handed to a connection before."""
+    """Do nothing: a marker that runs when everything handed to the connection before is done."""

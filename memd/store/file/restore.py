@@ -1,8 +1,8 @@
-"""A backup put in the place of the store: checked first, and nothing of what was there is lost.
+"""Restoring a backup in place of the store: checked first, and the old store is kept.
 
-A file copied over the store by hand is damaged when the old write-ahead log is
-still there: SQLite plays it over the new pages. Here the old store is closed
-cleanly, kept under another name, and only then replaced, by one rename.
+A file copied over the store by hand is damaged when the old write-ahead log is still there: SQLite
+replays it over the new pages. Here the old store is closed cleanly, kept under another name, and
+only then replaced, by one rename.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from memd.store.check import check
 from memd.store.file import page_sums
 from memd.store.file.backup import PARTIAL, SUFFIX
 from memd.store.file.connect import SCHEMA_VERSION, Reading, identify, prepare
-from memd.store.file.faults import translated
+from memd.store.file.faults import translate
 
-_PROBLEMS_TOLD = 3
+_PROBLEMS_LISTED = 3
 
 
-class Restored(NamedTuple):
-    """What a restore did. *forgotten* are ids that the replaced store had erased on purpose."""
+class RestoreResult(NamedTuple):
+    """The outcome of a restore. *forgotten* are the ids that the replaced store had erased."""
 
     path: str
     memories: int
@@ -36,44 +36,44 @@ class Restored(NamedTuple):
     forgotten: tuple[str, ...]
 
 
-def restore(copy: Path, database: Path, anchors: Path, stamp: str) -> Restored:
+def restore(copy: Path, database: Path, anchors: Path, stamp: str) -> RestoreResult:
     """Put *copy* in the place of *database*; call only while holding its lock.
 
-    Raises ForeignFileError, NewerSchemaError or DamagedError, and then nothing has
-    changed. What was there is kept as ``NAME-STAMP-replaced.backup.db``, with the notes
-    of its audit. After a crash either file stands there, whole.
+    Raises ForeignFileError, NewerSchemaError or DamagedError, and then nothing has changed. The old
+    store is kept as ``NAME-STAMP-replaced.backup.db``, with its audit anchors. After a crash one of
+    the two files is there, complete.
     """
     staged = database.with_name(f".{database.stem}-restored{PARTIAL}")
     try:
-        copied(copy, staged)
-        memories = _checked(staged)
+        copy_store(copy, staged)
+        memories = _validate(staged)
         forgotten = _forgotten_since(staged, database)
-        kept = keep(database, anchors, stamp, "replaced") if database.exists() else None
-        put(staged, database)
+        kept = keep_old(database, anchors, stamp, "replaced") if database.exists() else None
+        replace_store(staged, database)
     except apsw.Error as error:
-        raise translated(error) from error
+        raise translate(error) from error
     finally:
-        for left in (staged, _beside(staged, "-wal"), _beside(staged, "-shm")):
-            left.unlink(missing_ok=True)
-    return Restored(str(database), memories, None if kept is None else str(kept), forgotten)
+        for leftover in (staged, _with_ending(staged, "-wal"), _with_ending(staged, "-shm")):
+            leftover.unlink(missing_ok=True)
+    return RestoreResult(str(database), memories, None if kept is None else str(kept), forgotten)
 
 
-def put(staged: Path, database: Path) -> None:
-    """Put a whole file in the place of the store, of whose log nothing may stay."""
-    for rest in ("-wal", "-shm"):
-        _beside(database, rest).unlink(missing_ok=True)
+def replace_store(staged: Path, database: Path) -> None:
+    """Rename a complete file to the store's path, after removing the old store's log."""
+    for ending in ("-wal", "-shm"):
+        _with_ending(database, ending).unlink(missing_ok=True)
     staged.rename(database)
-    sync(database.parent)
+    fsync(database.parent)
 
 
-def _beside(path: Path, ending: str) -> Path:
+def _with_ending(path: Path, ending: str) -> Path:
     return path.with_name(f"{path.name}{ending}")
 
 
-def copied(copy: Path, staged: Path) -> None:
-    """Copy the file, and the log beside it, if somebody copied a store and not a backup."""
+def copy_store(copy: Path, staged: Path) -> None:
+    """Copy the file, and its log when somebody copied a live store instead of a backup."""
     for ending in ("", "-wal"):
-        source, target = _beside(copy, ending), _beside(staged, ending)
+        source, target = _with_ending(copy, ending), _with_ending(staged, ending)
         target.unlink(missing_ok=True)
         if not source.exists():
             continue
@@ -84,16 +84,16 @@ def copied(copy: Path, staged: Path) -> None:
             os.fsync(writing.fileno())
 
 
-def _checked(staged: Path) -> int:
-    """Return how many memories are in the copy, after everything in it was checked."""
-    with opened(staged) as conn:
+def _validate(staged: Path) -> int:
+    """Check everything in the copy and return how many memories it has."""
+    with open_offline(staged) as conn:
         version = identify(conn)
         if version is None:
             raise ForeignFileError("the file is empty; nothing was restored")
         conn.pragma("journal_mode", "delete")
         if version == SCHEMA_VERSION:
             prepare(conn)
-            problems = list(islice(check.rows(conn), _PROBLEMS_TOLD))
+            problems = list(islice(check.rows(conn), _PROBLEMS_LISTED))
         else:
             verdict = conn.pragma("quick_check")
             problems = [] if verdict == "ok" else [str(verdict)]
@@ -105,49 +105,50 @@ def _checked(staged: Path) -> int:
 
 
 def _forgotten_since(staged: Path, database: Path) -> tuple[str, ...]:
-    """Return which memories of the copy the store that it replaces has erased on purpose."""
+    """Return which memories of the copy the store that it replaces has erased."""
     if not database.exists():
         return ()
     try:
-        with opened(database) as conn:
+        with open_offline(database) as conn:
             erased = {
-                cast("str", one) for (one,) in conn.execute("SELECT memory_id FROM forgotten")
+                cast("str", memory_id)
+                for (memory_id,) in conn.execute("SELECT memory_id FROM forgotten")
             }
-    except (MemdError, apsw.Error):  # damaged, or no store at all: it is kept as it is
+    except (MemdError, apsw.Error):  # damaged, or no store at all: there is nothing to compare
         return ()
-    with opened(staged) as conn:
-        there = conn.execute("SELECT memory_id FROM memory ORDER BY memory_key")
-        return tuple(cast("str", one) for (one,) in there if one in erased)
+    with open_offline(staged) as conn:
+        rows = conn.execute("SELECT memory_id FROM memory ORDER BY memory_key")
+        return tuple(cast("str", memory_id) for (memory_id,) in rows if memory_id in erased)
 
 
-def keep(database: Path, anchors: Path, stamp: str, why: str) -> Path:
-    """Keep the store under another name, which says *why*, with its log and its audit's notes.
+def keep_old(database: Path, anchors: Path, stamp: str, why: str) -> Path:
+    """Keep the old store under a name that says *why*, with its log and its audit anchors.
 
-    The log of a store that was sound is moved into it first.
+    The log of a store that was sound is checkpointed first.
     """
     if why == "replaced":
-        with suppress(MemdError, apsw.Error), opened(database) as conn:
+        with suppress(MemdError, apsw.Error), open_offline(database) as conn:
             conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-    kept = database.with_name(f"{database.stem}-{stamp}-{why}{SUFFIX}")
-    log = _beside(database, "-wal")
-    if log.exists() and log.stat().st_size:  # of a damaged store: whoever salvages it needs it
-        log.rename(_beside(kept, "-wal"))
+    target = database.with_name(f"{database.stem}-{stamp}-{why}{SUFFIX}")
+    log = _with_ending(database, "-wal")
+    if log.exists() and log.stat().st_size:  # of a damaged store: salvaging needs it
+        log.rename(_with_ending(target, "-wal"))
     try:
-        kept.hardlink_to(database)
+        target.hardlink_to(database)
     except OSError:  # a file system without links
-        database.rename(kept)
+        database.rename(target)
     if anchors.exists():
-        anchors.rename(kept.with_name(f"{kept.name}.audit"))
-    return kept
+        anchors.rename(target.with_name(f"{target.name}.audit"))
+    return target
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Reading]:
+def open_offline(path: Path) -> Iterator[Reading]:
     """Open a file that no daemon uses."""
     try:
         flags = apsw.SQLITE_OPEN_READWRITE
         with closing(Reading(str(path), flags=flags, vfs=page_sums.vfs())) as conn:
-            conn.execute("PRAGMA checksum_verification = OFF")  # the check says which page it is
+            conn.execute("PRAGMA checksum_verification = OFF")  # the check names the pages
             yield conn
     except apsw.NotADBError:
         raise ForeignFileError(f"{path.name} is not a database; nothing was restored") from None
@@ -155,8 +156,8 @@ def opened(path: Path) -> Iterator[Reading]:
         raise DamagedError("the backup is damaged; nothing was restored") from None
 
 
-def sync(path: Path) -> None:
-    """Wait until a file, or what a folder holds, is on the disk."""
+def fsync(path: Path) -> None:
+    """Wait until a file, or a folder's entries, are on the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

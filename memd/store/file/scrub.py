@@ -1,24 +1,23 @@
-"""What lies unused inside the file's pages is made zero (P8, SPEC D21).
+"""Zeroing the unused bytes inside the file's pages (P8, SPEC D21).
 
-``secure_delete`` overwrites a cell that is deleted and a page that is freed. It does not
-reach the copies that SQLite leaves behind when it balances cells over the pages of a
-tree: they lie in the gap between a page's pointers and its cells, where no statement
-sees them and every reader of the file's bytes does. Here those bytes are found page by
-page and overwritten in place.
+``secure_delete`` overwrites a deleted cell and a freed page. It does not reach the copies that
+SQLite leaves when it balances cells over the pages of a tree: they lie in the gap between a page's
+pointers and its cells, where no statement sees them but any reader of the file's bytes does. This
+module finds those bytes page by page and overwrites them in place.
 
-This may be done below SQLite because nothing but unused bytes change, under these
-conditions, which :func:`scrub` and ``Database.empty_log`` make sure of: the log is empty, so
-the file's pages are the newest; the write lock is held, so nobody adds a page; no reader of
-the daemon is at work, which could see half of a page that is being written; the writer forgets
-its cached pages afterwards, or it would write the old bytes again. A page torn by a power cut
-has all its cells, and a checksum that a check reports. The file is opened through the writer's
-VFS: a plain ``open`` and ``close`` would drop this process's locks on it.
+Working below SQLite is safe because only unused bytes change, under these conditions, which
+:func:`scrub` and ``Database.empty_log`` ensure: the log is empty, so the file's pages are the
+newest; the write lock is held, so no page is added; no reader of the daemon is at work, which could
+see half of a page that is being written; the writer drops its cached pages afterwards, or it would
+write the old bytes again. A page torn by a power cut has all its cells, and a checksum that a check
+reports. The file is opened through the writer's VFS: a plain ``open`` and ``close`` would drop this
+process's locks on it.
 
-The same is done to what FTS5 keeps of a word whose last posting was deleted. With
-``secure-delete`` FTS5 takes a word off its page when nothing has it any more. But where a
-segment's page began with that word, the index of the segment's pages still names it, or as
-much of it as tells it from the word before. Such a divider is replaced by the next word
-that something still has: every search goes the same way by it.
+The same is done for FTS5 words whose last posting was deleted. With ``secure-delete`` FTS5 removes
+a word from its page when no row has it any more. But where a segment's page began with that word,
+the index of the segment's pages still contains it, or the prefix that distinguishes it from the
+word before. Such a divider is replaced by the next word that is still in use: every search takes
+the same path with it.
 """
 
 from __future__ import annotations
@@ -37,19 +36,19 @@ from memd.store.file.database import Database
 
 _MAGIC = b"SQLite format 3\0"
 _TREES = {2: 12, 5: 12, 10: 8, 13: 8}
-"""The first byte of a page of a tree, and how long its header is."""
+"""The first byte of a tree's page -> the length of its header."""
 
-_ROOT, _FREE, _TREE = 1, 2, 5  # of the pointer map; 3 and 4 are overflow pages, zero behind
+_ROOT, _FREE, _TREE = 1, 2, 5  # of the pointer map; overflow pages (3, 4) end in zeros
 _BLOCK_HEADER = 4
 _LOCK_BYTE = 1 << 30
-_FIRST = 2  # the first holds the schema's names, and is never let go of
+_FIRST = 2  # page 1 holds the schema's names and is never freed
 _CALLER = Caller(client="memd", method="forget")
 PAGES_AT_ONCE = 2_048
-"""Pages that are looked through while no other write can begin: some 60 ms."""
+"""Pages that are examined while no other write can begin: some 60 ms."""
 
 
 class _Pages:
-    """The pages of the file, as they lie on the disk."""
+    """The pages of the file, as they are on the disk."""
 
     def __init__(self, path: Path, vfs: str | None) -> None:
         flags = apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READWRITE
@@ -65,21 +64,21 @@ class _Pages:
         self._maps: dict[int, bytes] = {}
 
     def read(self, number: int) -> bytes:
-        """Return a page; nothing of one whose checksum is wrong: a new sum would hide that."""
+        """Return a page, b"" when its checksum is wrong: a new checksum would hide the damage."""
         try:
             return self.file.xRead(self.bytes, (number - 1) * self.bytes)
         except apsw.Error:
             return b""
 
-    def blank(self, number: int, page: bytes, unused: list[tuple[int, int]]) -> None:
-        """Write *page* again without what lies *unused*; the VFS gives it its checksum."""
-        left = bytearray(page)
+    def write_blanked(self, number: int, page: bytes, unused: list[tuple[int, int]]) -> None:
+        """Write *page* with its *unused* ranges zeroed; the VFS adds the checksum."""
+        blanked = bytearray(page)
         for start, end in unused:
-            left[start:end] = bytes(end - start)
-        self.file.xWrite(bytes(left), (number - 1) * self.bytes)
+            blanked[start:end] = bytes(end - start)
+        self.file.xWrite(bytes(blanked), (number - 1) * self.bytes)
 
     def kind(self, number: int) -> int:
-        """Return the pointer map's kind of a page; 0 for what is none of ours to touch."""
+        """Return the page's kind in the pointer map, 0 for a page that must not be touched."""
         a_map, at = self._place(number)
         if not self._has_map or a_map == number or number == _LOCK_BYTE // self.bytes + 1:
             return 0
@@ -95,7 +94,7 @@ class _Pages:
         return a_map, 5 * (number - a_map - 1)
 
     def trunks(self) -> dict[int, int]:
-        """Return the trunks of the list of free pages, and how many leaves each names."""
+        """Return the trunk pages of the free list, and how many leaves each lists."""
         trunk_pages: dict[int, int] = {}
         number = self._first_trunk
         while number and number not in trunk_pages and number <= self.count:
@@ -105,26 +104,26 @@ class _Pages:
         return trunk_pages
 
 
-async def leave_no_trace(db: Database) -> None:
-    """Make what was erased unfindable in the bytes of the file, its log and what lies beside it.
+async def erase_residue(db: Database) -> None:
+    """Remove all residue of erased texts from the file, its log and whatever memd keeps beside it.
 
-    Some pages at a time, so that other writes come in between. Raises BusyError when a
-    reader still needs the log, DiskFullError, ReadOnlyError; to be asked again then.
+    Works on some pages at a time, so that other writes come in between. Raises BusyError when a
+    reader still needs the log, DiskFullError, ReadOnlyError; call it again then.
     """
-    db.place.erasures += 1
-    for erase in db.place.beside:
+    db.files.erasure_count += 1
+    for erase in db.files.erasers:
         erase()
-    await db.write(_CALLER, renew)
+    await db.write(_CALLER, replace_dividers)
     page = _FIRST
     while page:
         page = await db.empty_log(partial(scrub, path=db.path, first=page))
 
 
 def scrub(conn: Writing, vfs: str | None, *, path: Path, first: int) -> int:
-    """Make the unused bytes of PAGES_AT_ONCE pages from *first* on zero.
+    """Zero the unused bytes of PAGES_AT_ONCE pages from *first* on.
 
-    Returns the page to go on with, 0 at the end. Runs outside any transaction, in the
-    writer's thread. Raises BusyError when the log is not empty or another program writes.
+    Returns the page to continue with, 0 at the end. Runs outside any transaction, in the writer's
+    thread. Raises BusyError when the log is not empty or another program writes.
     """
     conn.execute("BEGIN IMMEDIATE")
     try:
@@ -134,16 +133,16 @@ def scrub(conn: Writing, vfs: str | None, *, path: Path, first: int) -> int:
         pages = _Pages(path, vfs)
         try:
             last = min(first + PAGES_AT_ONCE - 1, pages.count)
-            _clean(pages, range(first, last + 1))
+            _zero_unused(pages, range(first, last + 1))
         finally:
             pages.file.xClose()
     finally:
         conn.execute("ROLLBACK")
-        conn.release_memory()  # the writer's pages have the old bytes still
+        conn.release_memory()  # the writer's cached pages still have the old bytes
     return last + 1 if last < pages.count else 0
 
 
-def _clean(pages: _Pages, numbers: range) -> None:
+def _zero_unused(pages: _Pages, numbers: range) -> None:
     trunks = pages.trunks()
     cleaned = False
     for number in numbers:
@@ -157,7 +156,7 @@ def _clean(pages: _Pages, numbers: range) -> None:
             unused = list(_gaps(page, pages.usable))
         dirty = [(start, end) for start, end in unused if page.count(0, start, end) != end - start]
         if dirty:
-            pages.blank(number, page, dirty)
+            pages.write_blanked(number, page, dirty)
             cleaned = True
     if cleaned:
         pages.file.xSync(apsw.SQLITE_SYNC_FULL)
@@ -184,20 +183,20 @@ def _gaps(page: bytes, usable: int) -> Iterator[tuple[int, int]]:
         block = following
 
 
-# Table names are those of the schema; nothing else is ever put into the SQL.
+# Table names come from the schema; nothing else is ever put into the SQL.
 # ruff: noqa: S608
-_MAIN = b"0"  # how FTS5 marks the words of its main index
-_BEHIND_ALL = b"0\xff"
+_MAIN = b"0"  # FTS5's prefix of the words in its main index
+_AFTER_ALL = b"0\xff"
 
 
-def renew(conn: Writing) -> None:
-    """Replace the dividers that name a word which no row has."""
-    stale = [(table, *row) for table in _tables(conn) for row in _stale(conn, table)]
+def replace_dividers(conn: Writing) -> None:
+    """Replace the dividers whose word no row has any more."""
+    stale = [(table, *row) for table in _fts_tables(conn) for row in _stale_dividers(conn, table)]
     if stale:
         _replace(conn, stale)
 
 
-def _tables(conn: Reading) -> list[str]:
+def _fts_tables(conn: Reading) -> list[str]:
     rows = conn.execute(
         """
         SELECT name
@@ -208,23 +207,23 @@ def _tables(conn: Reading) -> list[str]:
     return [str(name) for (name,) in rows]
 
 
-def _stale(conn: Writing, table: str) -> Iterator[tuple[int, bytes, bytes]]:
-    """Yield segment, divider and the divider to be, of those that name what is gone."""
+def _stale_dividers(conn: Writing, table: str) -> Iterator[tuple[int, bytes, bytes]]:
+    """Yield segment, divider and new divider, for the dividers whose word is gone."""
     conn.execute(f"CREATE VIRTUAL TABLE temp.words_left USING fts5vocab(main, {table}, instance)")
     try:
         rows = conn.execute(f"SELECT segid, term FROM {table}_idx WHERE term <> x''").fetchall()
         dividers = cast("list[tuple[int, bytes]]", rows)
         for segment, divider in dividers:
             word = divider.removeprefix(_MAIN)
-            following = _following(conn, word)
+            following = _next_word(conn, word)
             if following is None or not following.startswith(word):
-                yield segment, divider, _BEHIND_ALL if following is None else _MAIN + following
+                yield segment, divider, _AFTER_ALL if following is None else _MAIN + following
     finally:
         conn.execute("DROP TABLE temp.words_left")
 
 
-def _following(conn: Reading, word: bytes) -> bytes | None:
-    """Return the first word left that is not before *word*, which may be cut in a character."""
+def _next_word(conn: Reading, word: bytes) -> bytes | None:
+    """Return the first word in use not before *word*, which may be cut within a character."""
     rows = conn.execute(
         "SELECT term FROM temp.words_left WHERE term >= :word",
         {"word": word.decode("utf-8", "ignore")},
@@ -233,7 +232,7 @@ def _following(conn: Reading, word: bytes) -> bytes | None:
 
 
 def _replace(conn: Writing, stale: list[tuple[str, int, bytes, bytes]]) -> None:
-    conn.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)  # which keeps everybody off FTS5's own tables
+    conn.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)  # or FTS5's own tables cannot be written
     try:
         for table, segment, before, after in stale:
             conn.execute(

@@ -1,4 +1,4 @@
-"""What runs inside a connection's own thread: a read, a write, a checkpoint, each whole."""
+"""How a read, a write or a checkpoint runs inside a connection's own thread."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from memd.store.file.faults import is_fatal
 T = TypeVar("T")
 
 
-def checkpointing(conn: Writing, mode: int, wait_ms: int) -> None:
+def checkpoint(conn: Writing, mode: int, wait_ms: int) -> None:
     """Move the log into the file, waiting at most *wait_ms* for readers."""
-    conn.set_busy_timeout(wait_ms)  # for a reader: meanwhile every write would wait too
+    conn.set_busy_timeout(wait_ms)  # short: every write waits meanwhile
     try:
         conn.wal_checkpoint(mode=mode)
     except apsw.Error as error:
@@ -29,30 +29,30 @@ def checkpointing(conn: Writing, mode: int, wait_ms: int) -> None:
         conn.set_busy_timeout(BUSY_MS_MAX)
 
 
-def reading(conn: Reading, work: Callable[[], T]) -> T:
-    """Run *work* in one read transaction, so that all its statements see the same moment."""
+def run_read(conn: Reading, work: Callable[[], T]) -> T:
+    """Run *work* in one read transaction, so that all its statements see one snapshot."""
     try:
-        conn.execute("BEGIN")  # here: a read cancelled in it must not keep the transaction
+        conn.execute("BEGIN")  # inside try: a read cancelled here must not keep the transaction
         return work()
     finally:
         if conn.in_transaction:
             conn.execute("ROLLBACK")
 
 
-def outside(conn: Reading, work: Callable[[Reading], T]) -> T:
-    """Run *work* outside any transaction, for what must not be in one."""
-    conn.pragma("query_only", False)  # or even VACUUM INTO another file is refused
+def run_outside(conn: Reading, work: Callable[[Reading], T]) -> T:
+    """Run *work* outside any transaction, for statements that must not be in one."""
+    conn.pragma("query_only", False)  # else even VACUUM INTO another file is refused
     try:
         return work(conn)
     finally:
         conn.pragma("query_only", True)
 
 
-def transacted(
+def run_write(
     conn: Writing, work: Callable[[], T], caller: Caller, batch: str | None, now_us: int
 ) -> T:
-    """Run *work* in one write transaction with its audit row; it holds once this returns."""
-    if conn.broken:  # waited behind the write that broke it; the next one finds a new connection
+    """Run *work* in one write transaction with its audit row; it is durable once this returns."""
+    if conn.broken:  # queued behind the write that broke it; the next one gets a new connection
         raise BusyError("the store is being reopened after an error of the disk")
     conn.touched.clear()
     try:
@@ -62,12 +62,13 @@ def transacted(
         conn.execute("COMMIT")
     except BaseException as error:
         conn.broken = is_fatal(error)
-        rolled_back(conn)
+        rollback(conn)
         raise
     return result
 
 
-def rolled_back(conn: Writing) -> None:
+def rollback(conn: Writing) -> None:
+    """Roll back what is open; mark the connection as broken when that fails."""
     try:
         if conn.in_transaction:
             conn.execute("ROLLBACK")

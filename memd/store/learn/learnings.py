@@ -14,7 +14,7 @@ from memd.domain.enums import LearningOutcome, Trust
 from memd.domain.trust import Screened
 from memd.store.access import changes
 from memd.store.check import intact
-from memd.store.file.connect import Reading, Writing, sealed
+from memd.store.file.connect import Reading, Writing, hash_columns
 from memd.store.memory.filters import Bound
 from memd.store.memory.rows import hash_of
 
@@ -106,7 +106,7 @@ def _intact(conn: Reading, rows: Iterator[intact.Columns]) -> Iterator[LearningR
     """Leave out what is not as it was written."""
     for *columns, agent_key, row_hash in intact.readable(conn, rows, "learning"):
         row = LearningRow._make(columns)
-        if sealed(row.learning_id, agent_key, *row[1:]) == row_hash:
+        if hash_columns(row.learning_id, agent_key, *row[1:]) == row_hash:
             yield row
         else:
             intact.note(conn, f"learning {row.learning_id}: the row does not match its hash")

@@ -10,7 +10,7 @@ from memd.domain.sleep.consolidation import FIX_TAG, NAP_TAG
 from memd.domain.trust import Screened
 from memd.store.access import changes
 from memd.store.check import intact
-from memd.store.file.connect import Reading, Writing, sealed
+from memd.store.file.connect import Reading, Writing, hash_columns
 from memd.store.learn.learnings import Proof
 from memd.store.memory.filters import Bound
 from memd.store.memory.rows import hash_of
@@ -95,7 +95,7 @@ def _intact(conn: Reading, rows: Iterator[intact.Columns]) -> Iterator[PatternRo
     """Leave out what is not as it was written."""
     for *columns, agent_key, row_hash in intact.readable(conn, rows, "pattern"):
         row = PatternRow._make(columns)
-        if sealed(agent_key, *row[: PatternRow._fields.index("success_count")]) == row_hash:
+        if hash_columns(agent_key, *row[: PatternRow._fields.index("success_count")]) == row_hash:
             yield row
         else:
             intact.note(conn, f"pattern {row.pattern_id}: the row does not match its hash")

@@ -32,7 +32,7 @@ from memd.store.file.connect import (
     prepare,
     prepare_writer,
 )
-from memd.store.file.faults import translated
+from memd.store.file.faults import translate
 from memd.store.memory.rows import hash_of, hashed, tags_of
 from memd.store.org import org_words
 from memd.store.records.table import RecordTable
@@ -73,10 +73,10 @@ def repair(
         _merge_log(database, copy)
         salvage = _made(copy, fresh, now_us, records)
         remaining = _checked(fresh)
-        kept = restore.keep(database, anchors, stamp, "damaged")
-        restore.put(fresh, database)
+        kept = restore.keep_old(database, anchors, stamp, "damaged")
+        restore.replace_store(fresh, database)
     except apsw.Error as error:
-        raise translated(error) from error
+        raise translate(error) from error
     finally:
         for path in (copy, fresh):
             for ending in ("", "-wal", "-shm", "-journal"):
@@ -88,7 +88,7 @@ def repair(
 
 def _merge_log(database: Path, copy: Path) -> None:
     """Copy the file and move its log into the copy, where SQLite still can."""
-    restore.copied(database, copy)
+    restore.copy_store(database, copy)
     with suppress(apsw.Error), closing(apsw.Connection(str(copy))) as conn:
         conn.execute("SELECT count(*) FROM sqlite_schema").get  # noqa: B018  # or it has no log yet
         conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
@@ -121,7 +121,7 @@ def _made(copy: Path, fresh: Path, now_us: int, records: Sequence[RecordTable]) 
         conn.pragma("foreign_keys", True)
         _caches(conn)
         conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-    restore.sync(fresh)
+    restore.fsync(fresh)
     return salvage
 
 
@@ -294,6 +294,6 @@ def _stepped(conn: Writing, step: Callable[[Writing, int], bool]) -> bool:
 
 def _checked(fresh: Path) -> list[str]:
     """Return what a check of the new file still finds."""
-    with restore.opened(fresh) as conn:
+    with restore.open_offline(fresh) as conn:
         prepare(conn)
         return list(islice(check.rows(conn), check.PROBLEMS_MAX))

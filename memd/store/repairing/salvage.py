@@ -15,7 +15,7 @@ from typing import NamedTuple, cast
 
 import apsw
 
-from memd.store.file.connect import Writing, sealed
+from memd.store.file.connect import Writing, hash_columns
 from memd.store.records.shape import make
 from memd.store.records.table import RecordTable
 from memd.store.repairing.pages import Cell, FilePages, Value
@@ -215,7 +215,7 @@ def _source(row: Row) -> str | None:
 def _by_seal(name: str, *columns: str) -> Judge:
     def judge(row: Row) -> str | None:
         covered = [row.get(column) for column in columns]
-        return None if sealed(*covered) == row.get("row_hash") else str(row[name])
+        return None if hash_columns(*covered) == row.get("row_hash") else str(row[name])
 
     return judge
 

@@ -1,8 +1,8 @@
-"""Whether the files that are open are still those at their paths, and take what is written.
+"""Whether the open files are still those at their paths, and whether they accept writes.
 
-SQLite goes on writing into a file that was deleted or replaced, and what it acknowledges
-is gone with the process. So each write looks before and after, which costs some
-microseconds, and is refused from then on: a new start finds what is there.
+SQLite goes on writing into a file that was deleted or replaced, and what it acknowledges is gone
+with the process. So each write checks before and after, which costs some microseconds, and every
+write is refused from then on: a new start finds what is at the path.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from memd.base.errors import DiskFullError, MemdError, ReadOnlyError, StorageErr
 _ENDINGS = {"": "the store", "-wal": "the store's log", "-shm": "the index of the store's log"}
 
 ROOM_BYTES = 1_048_576
-"""A disk with less room is as good as full: one write of a memory's length may fail on it."""
+"""A disk with less free space counts as full: one write of a memory's length may fail on it."""
 
 _OWNERS = stat.S_IRUSR | stat.S_IWUSR
 _BY_EFFECTIVE = os.access in os.supports_effective_ids
@@ -27,33 +27,33 @@ Identity = tuple[int, int]
 
 
 class OpenFiles:
-    """The database, its log and the log's index, as they were when they were opened."""
+    """The database, its log and the log's index, identified as they were when opened."""
 
     def __init__(self, database: Path) -> None:
         self._files = {Path(f"{database}{end}"): what for end, what in _ENDINGS.items()}
         self._known: dict[Path, Identity] = {}
-        self.beside: list[Callable[[], None]] = []
-        """What erases the texts that memd has outside of these files, each as a whole."""
-        self.erasures = 0
-        """How often that was done."""
+        self.erasers: list[Callable[[], None]] = []
+        """Callbacks that erase the texts memd keeps outside of these files, each completely."""
+        self.erasure_count = 0
+        """How often the erasers ran."""
 
-    def left(self) -> str | None:
-        """Return what is no longer where it was, None when all is; a new file is taken note of."""
+    def find_moved(self) -> str | None:
+        """Return what was deleted or replaced, None if nothing was; records new files."""
         for path, what in self._files.items():
-            there, known = _identity(path), self._known.get(path)
-            if known is None and there is not None:
-                self._known[path] = there
-            elif known is not None and there != known:
-                how = "deleted" if there is None else "replaced"
+            current, recorded = _identity(path), self._known.get(path)
+            if recorded is None and current is not None:
+                self._known[path] = current
+            elif recorded is not None and current != recorded:
+                how = "deleted" if current is None else "replaced"
                 return f"{what} was {how} while memd ran: {path}"
         return None
 
 
-class Refusal:
-    """Why the last write failed, until one has succeeded.
+class LastFailure:
+    """Why the last write failed, until one succeeds.
 
     On a full disk a write that changes little or nothing still succeeds, so there a success
-    says nothing before the disk has room again.
+    means nothing before the disk has space again.
     """
 
     def __init__(self, database: Path) -> None:
@@ -66,25 +66,25 @@ class Refusal:
 
     @property
     def is_full(self) -> bool:
-        """Whether it was for want of room: the next write may find some."""
+        """Whether the disk was full: the next write may find space."""
         return isinstance(self._error, DiskFullError)
 
-    def failed(self, error: MemdError) -> None:
-        """Take note of *error* when it is the disk's, not the caller's."""
+    def record(self, error: MemdError) -> None:
+        """Record *error* when it is the disk's fault, not the caller's."""
         if isinstance(error, StorageError):
             self._error = error
 
-    def succeeded(self) -> None:
+    def clear(self) -> None:
         if not (self.is_full and _is_full(self._folder)):
             self._error = None
 
 
-def mend_modes(database: Path) -> None:
-    """Give the log and its index back the modes of a file that can be written, where they are ours.
+def repair_modes(database: Path) -> None:
+    """Make the log and its index writable again where they are ours.
 
-    SQLite makes both with the mode of the database: where that could only be read once, an
-    index stays that nobody may write, and with it a store that nobody can. The index is a
-    cache and is mended beside a database that may only be read, too: readers need it.
+    SQLite creates both with the mode of the database: where that was read-only once, an index stays
+    that cannot be written, and so the store cannot be written either. The index is a cache and is
+    repaired beside a read-only database, too: readers need it.
     """
     ours = os.access(database, os.W_OK, effective_ids=_BY_EFFECTIVE)
     for path in (Path(f"{database}-shm"), *([Path(f"{database}-wal")] if ours else [])):
@@ -95,8 +95,8 @@ def mend_modes(database: Path) -> None:
                 path.chmod(stat.S_IMODE(status.st_mode) | _OWNERS)
 
 
-def unwritable(database: Path) -> Path | None:
-    """Return which of the store's files cannot be written, or its folder; None when all can."""
+def find_unwritable(database: Path) -> Path | None:
+    """Return which of the store's files, or its folder, cannot be written; None when all can."""
     files = [Path(f"{database}{end}") for end in _ENDINGS]
     for path in (*filter(Path.exists, files), database.parent):
         if not os.access(path, os.W_OK, effective_ids=_BY_EFFECTIVE):
@@ -104,9 +104,9 @@ def unwritable(database: Path) -> Path | None:
     return None
 
 
-def unwritten(database: Path) -> ReadOnlyError:
+def read_only_error(database: Path) -> ReadOnlyError:
     """Return the error that says why the store has no writer."""
-    what = unwritable(database) or "the disk"
+    what = find_unwritable(database) or "the disk"
     return ReadOnlyError(
         f"the store cannot be written: {what} may only be read",
         hint=f"make it writable for whoever runs memd, then start memd again: {what}",
