@@ -73,7 +73,7 @@ COMMANDS: tuple[Entry, ...] = (
 
 GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
     "preference": (
-        "What you prefer: an assistant is told it first.",
+        "Manage preferences, which come first in every prompt.",
         (
             Entry("set", "memd.cli.memory.preference", "set_"),
             Entry("list", "memd.cli.memory.preference", "list_"),
@@ -83,14 +83,14 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
         ),
     ),
     "trash": (
-        "What was deleted, and the way back.",
+        "List and restore deleted memories.",
         (
             Entry("list", "memd.cli.memory.removal", "trash_list"),
             Entry("restore", "memd.cli.memory.removal", "trash_restore"),
         ),
     ),
     "archive": (
-        "What was put away, and the way back.",
+        "Search and restore archived memories.",
         (
             Entry("search", "memd.cli.memory.removal", "search"),
             Entry("restore", "memd.cli.memory.removal", "restore"),
@@ -99,7 +99,7 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
         ),
     ),
     "learn": (
-        "What was learnt: lessons, and patterns of tools that worked.",
+        "Manage lessons, and the playbook of tool patterns that worked.",
         (
             Entry("lesson", "memd.cli.memory.learn", "lesson"),
             Entry("success", "memd.cli.memory.learn", "success"),
@@ -111,7 +111,7 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
         ),
     ),
     "skill": (
-        "Lessons of failures as skills that assistants read.",
+        "List and export skills made from the lessons of failures.",
         (
             Entry("list", "memd.cli.memory.skills", "list_"),
             Entry("show", "memd.cli.memory.skills", "show"),
@@ -119,11 +119,11 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
         ),
     ),
     "llm": (
-        "The optional language model: what it is used for, and what it has cost.",
+        "Show the optional language model: its purposes, jobs and cost.",
         (Entry("status", "memd.cli.llm", "status"), Entry("jobs", "memd.cli.llm", "jobs")),
     ),
     "tune": (
-        "Recall fitted to your own memories, where that is better, and the way back.",
+        "Tune recall to your own memories, or undo it.",
         (
             Entry("run", "memd.cli.memory.tune", "run"),
             Entry("status", "memd.cli.memory.tune", "status"),
@@ -133,7 +133,7 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
         ),
     ),
     "org": (
-        "What everybody knows: policies, decisions, procedures, conventions, and their past.",
+        "Manage shared facts with their history: policies, decisions, procedures, conventions.",
         (
             Entry("write", "memd.cli.org.org", "write"),
             Entry("retract", "memd.cli.org.org", "retract"),
@@ -148,7 +148,7 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
         ),
     ),
     "graph": (
-        "What is said about things, and the ways between them.",
+        "Query and extend the graph of entities and their relations.",
         (
             Entry("neighbours", "memd.cli.org.graph", "neighbours"),
             Entry("path", "memd.cli.org.graph", "path"),
@@ -157,7 +157,7 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
         ),
     ),
     "shared": (
-        "What agents share: told to all of them, in one's name.",
+        "Share memories among all agents.",
         (
             Entry("publish", "memd.cli.memory.shared", "publish"),
             Entry("search", "memd.cli.memory.shared", "search"),
@@ -165,7 +165,7 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
         ),
     ),
     "flagged": (
-        "What looks like an attack: look at it, bring it back, set more aside.",
+        "Review memories that look like attacks: release or quarantine them.",
         (
             Entry("list", "memd.cli.memory.flagged", "list_"),
             Entry("show", "memd.cli.memory.flagged", "show"),
@@ -174,7 +174,7 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
         ),
     ),
     "model": (
-        "The embedding model: install it, choose another, carry it to another computer.",
+        "Manage the embedding model: install, switch, export.",
         (
             Entry("install", "memd.cli.upkeep.models", "install"),
             Entry("list", "memd.cli.upkeep.choosing", "list_"),
@@ -187,7 +187,7 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
         ),
     ),
     "agent": (
-        "What one agent does differently: what it keeps, and how long.",
+        "Manage per-agent settings: what an agent keeps, and for how long.",
         (
             Entry("set", "memd.cli.access.agent", "set_"),
             Entry("show", "memd.cli.access.agent", "show"),
@@ -195,7 +195,7 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
         ),
     ),
     "client": (
-        "Clients with keys: who may do what.",
+        "Manage client keys and their scopes.",
         (
             Entry("add", "memd.cli.access.client", "add"),
             Entry("list", "memd.cli.access.client", "list_"),
@@ -203,21 +203,21 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
         ),
     ),
     "owner": (
-        "The key that stands for you: what it signs, a human wrote.",
+        "Manage the owner key, which signs what you write yourself.",
         (
             Entry("init", "memd.cli.org.owner", "init"),
             Entry("show", "memd.cli.org.owner", "show"),
         ),
     ),
     "audit": (
-        "Who did what, what was refused, and whether anybody changed the audit.",
+        "Show and verify the audit of all changes and refusals.",
         (
             Entry("show", "memd.cli.access.audit", "show"),
             Entry("verify", "memd.cli.access.audit", "verify"),
         ),
     ),
     "config": (
-        "The settings and where they are read from.",
+        "Show and change settings.",
         (
             Entry("show", "memd.cli.upkeep.config", "show"),
             Entry("path", "memd.cli.upkeep.config", "path"),
@@ -226,7 +226,7 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
         ),
     ),
     "profile": (
-        "Memories side by side that know nothing of each other.",
+        "Manage profiles: separate memories, each with its own daemon.",
         (
             Entry("list", "memd.cli.daemon.profile", "list_"),
             Entry("create", "memd.cli.daemon.profile", "create"),
@@ -234,7 +234,7 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
         ),
     ),
     "service": (
-        "The daemon as a service of your own login: systemd on Linux, launchd on macOS.",
+        "Manage the daemon as a login service (systemd on Linux, launchd on macOS).",
         (
             Entry("install", "memd.cli.daemon.service", "install"),
             Entry("uninstall", "memd.cli.daemon.service", "uninstall"),
@@ -244,8 +244,17 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
 }
 
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "Begin": ("demo", "model", "service", "serve", "status", "stats", "completion", "version"),
-    "Remember and find": (
+    "Get started": (
+        "demo",
+        "model",
+        "service",
+        "serve",
+        "status",
+        "stats",
+        "completion",
+        "version",
+    ),
+    "Memories": (
         "add",
         "import",
         "search",
@@ -259,13 +268,13 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "wiki",
     ),
     "Assistants": ("connect", "doctor", "mcp", "hook", "statusline"),
-    "Prompts": ("inject", "brief", "synthesize", "learn", "skill", "llm"),
-    "Records": ("records",),
-    "Sleep": ("usage", "sleep", "compress"),
-    "What everybody knows": ("org", "graph", "shared"),
-    "Put away, brought back, erased": ("archive", "delete", "trash", "forget"),
-    "Who may do what": ("agent", "client", "owner", "audit", "flagged"),
-    "Keep it well": (
+    "Prompts and lessons": ("inject", "brief", "synthesize", "learn", "skill", "llm"),
+    "Operational records": ("records",),
+    "Naps and nights": ("usage", "sleep", "compress"),
+    "Organisational memory": ("org", "graph", "shared"),
+    "Archive, trash and erasure": ("archive", "delete", "trash", "forget"),
+    "Access and audit": ("agent", "client", "owner", "audit", "flagged"),
+    "Maintenance": (
         "config",
         "profile",
         "tune",
@@ -284,8 +293,8 @@ def app(only: str | None = None) -> typer.Typer:
     from memd.cli import typed
 
     whole = typed.application(
-        "The memory of the assistants on your own computer.",
-        "Start with: memd demo. Every command has examples: memd COMMAND --help",
+        "Memory for the AI assistants on your own computer.",
+        "Try: memd demo. Options and examples of a command: memd COMMAND --help",
         SECTIONS,
     )
     for entry in COMMANDS:

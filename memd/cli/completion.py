@@ -22,7 +22,7 @@ SHELLS = ("bash", "zsh", "fish")
 def completion(
     shell: Annotated[str, options.Argument(metavar="SHELL", help="bash, zsh or fish.")],
 ) -> None:
-    """Print what makes your shell complete memd's commands and options with the Tab key."""
+    """Print the completion script for a shell."""
     if shell not in SHELLS:
         raise InvalidError(f"no completion for {say.line(shell)}", hint="bash, zsh or fish")
     from typer.completion import get_completion_script  # type: ignore[attr-defined]  # not in __all__

@@ -66,12 +66,12 @@ QUESTIONS = (
 def demo(
     file: Annotated[
         Path | None,
-        options.Argument(help="A text of your own; by default memd's README.", metavar="[FILE]"),
+        options.Argument(help="Text file to use; default: memd's README.", metavar="[FILE]"),
     ] = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Watch memd remember and answer, on a memory that is thrown away afterwards."""
+    """Show memd at work on a temporary memory: store texts, answer questions."""
     title, text = _text(file)
     model_dir = Paths.resolve(profile).model_dir
     fetch(model_dir)

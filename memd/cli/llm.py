@@ -15,7 +15,7 @@ from memd.llm import job_files
 
 @options.examples("memd llm status", "memd llm status --json")
 def status(profile: options.Profile = None, json: options.Json = False) -> None:
-    """Say which language model is used for what, and what it has cost."""
+    """Show the language model, what it is used for, and the tokens it has used."""
     answer: dict[str, Any] = ask(profile, "llm.status")
     if json:
         say.as_json(answer)
@@ -55,12 +55,12 @@ def _row(each: dict[str, Any]) -> tuple[str, ...]:
 def jobs(
     job: Annotated[
         str | None,
-        options.Argument(metavar="[ID]", help="Show this one, with what was sent and answered."),
+        options.Argument(metavar="[ID]", help="Show this job, with its prompt and answer."),
     ] = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Say what was sent to the command of llm.command, the newest first; no daemon is needed."""
+    """List what was sent to the command of llm.command, newest first. Needs no daemon."""
     folder = Paths.resolve(profile).located().jobs_dir
     if job is None:
         _list(job_files.jobs_in(folder), json=json)

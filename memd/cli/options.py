@@ -66,34 +66,41 @@ def joined(words: Sequence[str]) -> str:
 
 Profile = Annotated[
     str | None,
-    option("--profile", metavar="NAME", help="Which memory to use; default: MEMD_PROFILE."),
+    option("--profile", metavar="NAME", help="Profile to use; default: $MEMD_PROFILE."),
 ]
-Json = Annotated[bool, option("--json", help="Answer with one JSON object on stdout.")]
-Yes = Annotated[bool, option("--yes", "-y", help="Do not ask.")]
-DryRun = Annotated[bool, option("--dry-run", help="Only say what would be done.")]
+Json = Annotated[bool, option("--json", help="Print one JSON object.")]
+Yes = Annotated[bool, option("--yes", "-y", help="Do not ask for confirmation.")]
+DryRun = Annotated[bool, option("--dry-run", help="Show what would be done; change nothing.")]
 Agent = Annotated[
-    str | None, option("--agent", metavar="NAME", help="Whose memories; default: default.")
+    str | None,
+    option("--agent", metavar="NAME", help="Agent that the memories belong to; default: default."),
 ]
 Category = Annotated[
     str | None,
     option(
         "--category",
         "-c",
-        metavar="KIND",
+        metavar="CATEGORY",
         help="working, episodic, semantic, procedural or social.",
     ),
 ]
-Namespace = Annotated[str | None, option("--namespace", metavar="NAME", help="Where it is filed.")]
-Tags = Annotated[list[str] | None, option("--tag", "-t", metavar="TAG", help="May be repeated.")]
+Namespace = Annotated[
+    str | None, option("--namespace", metavar="NAME", help="Namespace within the agent.")
+]
+Tags = Annotated[
+    list[str] | None, option("--tag", "-t", metavar="TAG", help="Tag; may be repeated.")
+]
 Since = Annotated[
     str | None,
     option(
-        "--since", metavar="TIME", help='From then on: "last week", yesterday, March, 2026-03-31.'
+        "--since",
+        metavar="TIME",
+        help='From this time on: "last week", yesterday, March, 2026-03-31.',
     ),
 ]
 Until = Annotated[
     str | None,
-    option("--until", metavar="TIME", help="Only before then, said in the same ways."),
+    option("--until", metavar="TIME", help="Before this time; formats as for --since."),
 ]
-Session = Annotated[str | None, option("--session", metavar="ID", help="One conversation.")]
-Project = Annotated[str | None, option("--project", metavar="ID", help="One project.")]
+Session = Annotated[str | None, option("--session", metavar="ID", help="Session id.")]
+Project = Annotated[str | None, option("--project", metavar="ID", help="Project id.")]

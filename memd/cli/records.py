@@ -28,22 +28,23 @@ _VERBS = ("list", "show", "export", "count")
     "memd records cost_records export > costs.jsonl",
 )
 def records(
-    entity: Annotated[str, options.Argument(help="What: tasks, cost_records, messages, ...")],
+    entity: Annotated[str, options.Argument(help="Entity: tasks, cost_records, messages, ...")],
     verb: Annotated[str, options.Argument(help="list, show, export or count.")] = "list",
     key: Annotated[
-        list[str] | None, options.Argument(metavar="[KEY]...", help="Of show: which one.")
+        list[str] | None, options.Argument(metavar="[KEY]...", help="Key of the record; for show.")
     ] = None,
     where: Annotated[
         list[str] | None,
-        options.option("--where", metavar="FIELD=VALUE", help="Only those; may be repeated."),
+        options.option("--where", metavar="FIELD=VALUE", help="Filter; may be repeated."),
     ] = None,
     limit: Annotated[
-        int | None, options.option("--limit", metavar="N", help="How many to list; 100.")
+        int | None,
+        options.option("--limit", metavar="N", help="Maximum number of records; default: 100."),
     ] = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """List, show or export operational records: tasks, costs, messages, events, metrics."""
+    """List, show, count or export operational records: tasks, costs, messages, metrics."""
     entity, verb = _known(entity, verb)
     if (verb == "show") != bool(key):
         raise InvalidError(f"memd records {entity} show KEY", hint="list takes --where FIELD=VALUE")

@@ -25,29 +25,33 @@ _LABELS = {"type": "level", "retention_days": "kept", "retention_overrides": "by
     "memd agent set reviewer --retention-days forever",
 )
 def set_(
-    name: Annotated[str, options.Argument(help="The agent.")],
+    name: Annotated[str, options.Argument(help="Name of the agent.")],
     level: Annotated[
         str | None,
         options.option(
-            "--level", metavar="LEVEL", help="What it keeps: none, session, project, persistent."
+            "--level", metavar="LEVEL", help="What is kept: none, session, project or persistent."
         ),
     ] = None,
     retention_days: Annotated[
         str | None,
         options.option(
-            "--retention-days", metavar="N", help="How many days; forever: as for everybody."
+            "--retention-days",
+            metavar="N",
+            help="Days to keep memories; forever: the general setting.",
         ),
     ] = None,
     retain: Annotated[
         list[str] | None,
         options.option(
-            "--retain", metavar="CATEGORY=DAYS", help="How long one category; replaces all rules."
+            "--retain",
+            metavar="CATEGORY=DAYS",
+            help="Retention of one category; replaces all rules.",
         ),
     ] = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Set what an agent does differently. What is not named stays as it was."""
+    """Change the settings of an agent. Options that are not given stay unchanged."""
     params = options.without_none(level=level)
     if retention_days is not None:
         params["retention_days"] = _days("--retention-days", retention_days)
@@ -61,18 +65,18 @@ def set_(
 @options.examples("memd agent show", "memd agent show reviewer", "memd agent show reviewer --json")
 def show(
     name: Annotated[
-        str | None, options.Argument(metavar="[NAME]", help="The agent; without, your own.")
+        str | None, options.Argument(metavar="[NAME]", help="Name of the agent; default: your own.")
     ] = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Show what an agent does, and who says so: the settings file, a command, or nobody."""
+    """Show the settings of an agent and where each comes from."""
     _tell(ask(profile, "agent.get", options.without_none(agent_id=name)), json=json)
 
 
 @options.examples("memd agent list", "memd agent list --json")
 def list_(profile: options.Profile = None, json: options.Json = False) -> None:
-    """List all agents and what each does differently."""
+    """List all agents and their settings."""
     answer = ask(profile, "agent.list")
     if json:
         say.as_json(answer)

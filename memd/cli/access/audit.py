@@ -19,23 +19,23 @@ _HASH_CHARS = 64
 )
 def show(
     client: Annotated[
-        str | None, options.option("--client", metavar="NAME", help="Only what NAME did.")
+        str | None, options.option("--client", metavar="NAME", help="Only this client.")
     ] = None,
     method: Annotated[
-        str | None, options.option("--method", metavar="NAME", help="Only calls of NAME.")
+        str | None, options.option("--method", metavar="NAME", help="Only this method.")
     ] = None,
     outcome: Annotated[
-        str | None, options.option("--outcome", metavar="WHAT", help="Only done, or only denied.")
+        str | None, options.option("--outcome", metavar="WHAT", help="Only done or only denied.")
     ] = None,
-    limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="How many.")] = 50,
+    limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="Page size.")] = 50,
     after: Annotated[
         int | None,
-        options.option("--after", metavar="SEQ", help="Older ones than SEQ: the next page."),
+        options.option("--after", metavar="SEQ", help="Continue with rows older than SEQ."),
     ] = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """List what was written and what was refused, newest first: when, who, and how many rows."""
+    """List writes and refusals, newest first: time, client, method, outcome, rows."""
     params = options.without_none(
         client=client, method=method, outcome=outcome, limit=limit, after=after
     )
@@ -67,16 +67,16 @@ def verify(
         options.option(
             "--anchor",
             metavar="SEQ:HASH",
-            help="A head that you know, as a line of the log has it; may be repeated.",
+            help="A head that you noted, as in the log; may be repeated.",
         ),
     ] = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Check that nobody edited, removed, moved or cut off rows. Exit code 1: somebody did.
+    """Verify that no row of the audit was edited, removed, moved or cut off. Exit code 1: one was.
 
-    The end is compared with the heads that memd noted outside the file, at a rhythm, at each
-    stop and with each backup. What cannot be known from them is said.
+    The end of the chain is compared with the heads that memd notes outside the database: regularly,
+    at each stop and with each backup. Rows that no head covers are reported as unproven.
     """
     given = [_anchor(one) for one in anchor or ()]
     with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:

@@ -8,7 +8,9 @@ from memd.cli import options, say
 from memd.cli.reach import ask
 from memd.cli.tables import table, text_column, word
 
-Named = Annotated[str, options.Argument(metavar="NAME", help="The client, such as an assistant.")]
+Named = Annotated[
+    str, options.Argument(metavar="NAME", help="Name of the client, such as an assistant.")
+]
 
 
 @options.examples(
@@ -20,7 +22,9 @@ def add(
     agent: Annotated[
         str | None,
         options.option(
-            "--agent", metavar="ID", help="Whose memories its calls are; default: whose it says."
+            "--agent",
+            metavar="ID",
+            help="Agent of all its calls; default: the one each call names.",
         ),
     ] = None,
     seniority: Annotated[
@@ -38,15 +42,15 @@ def add(
     scopes: Annotated[
         str,
         options.option(
-            "--scopes", metavar="LIST", help="What it may: read, write, propose, admin."
+            "--scopes", metavar="LIST", help="Comma-separated: read, write, propose, admin."
         ),
     ] = "read,write,propose",
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Make a key for a client; prints the file that it is in, which only you can read.
+    """Create a key for a client. Prints the path of the key file, which only you can read.
 
-    Point the client to it with MEMD_CLIENT_KEY_FILE.
+    Set MEMD_CLIENT_KEY_FILE to this path for the client.
     """
     params = options.without_none(
         name=name,
@@ -65,7 +69,7 @@ def add(
 
 @options.examples("memd client list", "memd client list --json")
 def list_(profile: options.Profile = None, json: options.Json = False) -> None:
-    """List all clients that have or had a key, and what they may."""
+    """List all clients that have or had a key, with their scopes."""
     items = ask(profile, "client.list")["items"]
     if json:
         say.as_json({"items": items})
@@ -88,7 +92,7 @@ def list_(profile: options.Profile = None, json: options.Json = False) -> None:
 
 @options.examples("memd client revoke claude")
 def revoke(name: Named, profile: options.Profile = None, json: options.Json = False) -> None:
-    """Take a client's key away, at once: connections that it has open lose their rights too."""
+    """Revoke the key of a client, at once: its open connections lose their scopes too."""
     revoked = ask(profile, "client.revoke", {"name": name})
     if json:
         say.as_json(revoked)

@@ -26,14 +26,16 @@ def mcp(
     client: Annotated[
         str | None,
         options.option(
-            "--client", metavar="NAME", help='Whose key to present, as "memd client add" made it.'
+            "--client",
+            metavar="NAME",
+            help='Client whose key to use, as created by "memd client add".',
         ),
     ] = None,
     profile: options.Profile = None,
 ) -> None:
-    """Speak MCP on stdin and stdout, for an assistant to start; the daemon answers.
+    """Serve MCP on stdin and stdout by forwarding to the daemon; started by assistants.
 
-    It outlives the daemon: after a restart the next request finds it again.
+    After a restart of the daemon it reconnects with the next request.
     """
     from memd.assist import pump
 
@@ -49,29 +51,31 @@ def mcp(
 def connect(
     name: Annotated[
         str | None,
-        options.Argument(metavar="NAME", help="The assistant; without it, all are listed."),
+        options.Argument(metavar="NAME", help="Name of the assistant; default: list all."),
     ] = None,
-    print_: Annotated[bool, options.option("--print", help="Only show what would change.")] = False,
+    print_: Annotated[
+        bool, options.option("--print", help="Show the changes; write nothing.")
+    ] = False,
     remove: Annotated[
-        bool, options.option("--remove", help="Take everything of memd's out again.")
+        bool, options.option("--remove", help="Remove everything that memd added.")
     ] = False,
     agent: Annotated[
         str,
         options.option(
             "--agent",
             metavar="NAME",
-            help="Whose memory it has; default is yours, which all assistants share.",
+            help="Agent whose memory it uses; default: yours, which all assistants share.",
         ),
     ] = YOURS,
     yes: options.Yes = False,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Connect an assistant: a key, its server of MCP, its hooks. Shows every change and asks.
+    """Connect an assistant: client key, MCP server and hooks. Shows each change and asks.
 
-    Comments, order and every other byte stay. What a file was is kept beside it, and
-    --remove makes it that again. What one assistant learns the others know, and what you
-    add all of them; with --agent it has a memory of its own, from its first connection on.
+    Only memd's own entries are added to its files; a copy of each file is kept beside it, and
+    --remove restores it. Connected assistants share one memory; with --agent, given at the first
+    connection, an assistant gets a memory of its own.
     """
     if name is None:
         _list(profile, json=json)

@@ -19,14 +19,16 @@ if TYPE_CHECKING:
 
 @options.examples("memd doctor", "memd doctor --fix", "memd doctor --json")
 def doctor(
-    fix: Annotated[bool, options.option("--fix", help="Mend what memd can; asks first.")] = False,
+    fix: Annotated[
+        bool, options.option("--fix", help="Fix what memd can fix; asks first.")
+    ] = False,
     yes: options.Yes = False,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Find what is missing, out of date, untrusted or twice in how assistants are connected.
+    """Diagnose the connections of assistants: missing, outdated, untrusted or duplicate entries.
 
-    Looks at the settings in this folder as well. Exit code 4: something is wrong.
+    Includes the settings in the current folder. Exit code 4: problems found.
     """
     place = place_of(profile)
     problems = _findings(place, profile)

@@ -11,20 +11,25 @@ from memd.cli import options
 
 _Client = Annotated[
     str | None,
-    options.option("--client", metavar="NAME", help="Whose key to present, if not SOURCE's."),
+    options.option(
+        "--client", metavar="NAME", help="Client whose key to use; default: that of SOURCE."
+    ),
 ]
 
 
 @options.examples("memd hook claude-code UserPromptSubmit", "memd hook codex Stop --client work")
 def hook(
-    source: Annotated[str, options.Argument(metavar="SOURCE", help="Which assistant.")],
-    event: Annotated[str, options.Argument(metavar="EVENT", help="What happened, in its words.")],
+    source: Annotated[str, options.Argument(metavar="SOURCE", help="Name of the assistant.")],
+    event: Annotated[
+        str, options.Argument(metavar="EVENT", help="Event, as the assistant names it.")
+    ],
     client: _Client = None,
     profile: options.Profile = None,
 ) -> None:
-    """Take one event of an assistant on stdin and print what it is to read; for hooks to call.
+    """Handle an event of an assistant, read from stdin; called by its hooks.
 
-    Always exit code 0, and nothing printed when the daemon is not there.
+    Prints what the assistant is to read. Exits with 0, and prints nothing if the daemon is not
+    running.
     """
     from memd.assist import hook as hooks
 
@@ -36,12 +41,14 @@ def hook(
 def statusline(
     command: Annotated[
         list[str] | None,
-        options.Argument(metavar="[-- COMMAND...]", help="The status line of before, kept."),
+        options.Argument(
+            metavar="[-- COMMAND...]", help="Your previous status line, which is still run."
+        ),
     ] = None,
     client: _Client = None,
     profile: options.Profile = None,
 ) -> None:
-    """Tell memd how full Claude Code's window is, and print a short line; for it to call."""
+    """Report Claude Code's context usage to memd, and print its status line."""
     from memd.assist import statusline as line
 
     more = [f"--client={client}"] if client else []

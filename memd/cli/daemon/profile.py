@@ -24,12 +24,12 @@ _END_MS_MAX = 30_000
 """As long as a service manager waits for a daemon that ends."""
 _LOOK_MS = 50
 
-Name = Annotated[str, options.Argument(help="Lower-case letters, digits, - and _, up to 32.")]
+Name = Annotated[str, options.Argument(help="Name: up to 32 lower-case letters, digits, - and _.")]
 
 
 @options.examples("memd profile list", "memd profile list --json")
 def list_(json: options.Json = False) -> None:
-    """List the profiles that have a memory or settings, and whether their daemons run."""
+    """List profiles, the state of their daemons and the size of their databases."""
     names = profiles(Paths.resolve(DEFAULT_PROFILE))
     rows = [(name, _runs(Paths.resolve(name).located()), _bytes(name)) for name in names]
     if json:
@@ -44,7 +44,7 @@ def list_(json: options.Json = False) -> None:
     "memd profile create work", "memd serve --profile work", "memd service install --profile work"
 )
 def create(name: Name, json: options.Json = False) -> None:
-    """Make a profile with settings of its own, and say how to start its daemon."""
+    """Create a profile with its own settings file."""
     paths = _named(name)
     if name in profiles(paths):
         raise InvalidStateError(f"profile {name} is there already", hint="memd profile list")
@@ -61,10 +61,10 @@ def create(name: Name, json: options.Json = False) -> None:
 
 @options.examples("memd profile remove work", "memd profile remove work --yes")
 def remove(name: Name, yes: options.Yes = False, json: options.Json = False) -> None:
-    """Erase a profile: its memories, keys, settings, service and copies beside them, for ever.
+    """Erase a profile permanently: memories, keys, settings, service and backups beside them.
 
-    Its daemon is ended first. Copies that were written elsewhere stay, and so do the models,
-    which all profiles share.
+    Stops its daemon first. Backups elsewhere are kept, and so are the models, which all profiles
+    share.
     """
     if name == DEFAULT_PROFILE:
         raise InvalidError("the default profile stays", field="name", hint='see "memd forget"')

@@ -15,10 +15,10 @@ from memd.cli.sleep.sleep import in_a_line
 def serve(
     profile: options.Profile = None,
     foreground: Annotated[
-        bool, options.option("--foreground", help="Stay in this terminal; memd always does.")
+        bool, options.option("--foreground", help="Stay in the foreground; always the case.")
     ] = False,
 ) -> None:
-    """Run the daemon until it is told to stop (Ctrl-C, or SIGTERM)."""
+    """Run the daemon in the foreground until Ctrl-C or SIGTERM."""
     del foreground  # memd never forks: a service manager or a shell holds it
     from memd.base.paths import Paths
     from memd.daemon import serve as run
@@ -30,7 +30,7 @@ def serve(
 
 @options.examples("memd status", "memd status --json", "memd status --json | jq .status")
 def status(profile: options.Profile = None, json: options.Json = False) -> None:
-    """Say how the daemon is. Exit code 0 is ok, 3 not running, 4 degraded."""
+    """Show the daemon's status. Exit code: 0 ok, 3 not running, 4 degraded."""
     answer: dict[str, Any] = ask(profile, "system.status")
     if json:
         say.as_json(answer)
@@ -45,7 +45,7 @@ def status(profile: options.Profile = None, json: options.Json = False) -> None:
 
 @options.examples("memd version", "memd version --json")
 def version(json: options.Json = False) -> None:
-    """Print the version of memd and of what it stands on."""
+    """Print the versions of memd, Python and the main dependencies."""
     from importlib.metadata import version as of
 
     parts = {name: of(name) for name in ("apsw", "sqlite-vec", "fastembed", "pydantic")}

@@ -39,16 +39,17 @@ class Spoken(NamedTuple):
 def install(
     profile: options.Profile = None,
     print_: Annotated[
-        bool, options.option("--print", help="Show the files; write nothing.")
+        bool, options.option("--print", help="Print the service files; write nothing.")
     ] = False,
     sandbox: Annotated[
         bool | None,
         options.option(
-            "--sandbox/--no-sandbox", help="The stricter unit; by default after a trial."
+            "--sandbox/--no-sandbox",
+            help="Use the stricter unit; default: if a trial run succeeds.",
         ),
     ] = None,
 ) -> None:
-    """Start the daemon at every login, and now."""
+    """Install the service: start the daemon now and at every login."""
     paths = Paths.resolve(profile).located()
     if print_:
         for name, text in _files(paths, sandbox=sandbox is not False).items():
@@ -76,7 +77,7 @@ def install(
 
 @options.examples("memd service uninstall")
 def uninstall(profile: options.Profile = None) -> None:
-    """Stop the daemon and remove the service files. Memories stay."""
+    """Stop the daemon and remove the service files. Memories are kept."""
     paths = Paths.resolve(profile).located()
     if take_away(paths):
         say.note(f"{_name(paths)} is gone; the memories in {paths.database} are untouched")
@@ -99,7 +100,7 @@ def take_away(paths: Paths) -> bool:
 
 @options.examples("memd service status", "memd service status --json")
 def status(profile: options.Profile = None, json: options.Json = False) -> None:
-    """Say whether the service is installed, up to date and running."""
+    """Show whether the service is installed, up to date and running."""
     paths = Paths.resolve(profile).located()
     strict = any(
         (_folder() / n).exists() for n in _files(paths, sandbox=True) if n.endswith(".conf")

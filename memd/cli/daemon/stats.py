@@ -22,19 +22,21 @@ DAYS = 90
 )
 def stats(
     days: Annotated[
-        int, options.option("--days", metavar="N", help="How far back growth is told.")
+        int, options.option("--days", metavar="N", help="Days of growth to show.")
     ] = DAYS,
     plot: Annotated[
-        Path | None, options.option("--plot", metavar="FILE", help="Write plots to this SVG file.")
+        Path | None, options.option("--plot", metavar="FILE", help="Write plots to an SVG file.")
     ] = None,
     prometheus: Annotated[
         bool,
-        options.option("--prometheus", help="Print the metrics in Prometheus' text format alone."),
+        options.option(
+            "--prometheus", help="Print only the metrics, in the Prometheus text format."
+        ),
     ] = False,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Say how memd grew and worked: memories, times of answers, what was given, naps and nights."""
+    """Show statistics: growth, response times, recalls, prompts, naps and nights."""
     if plot is not None and plot.suffix.lower() != ".svg":
         raise InvalidError(f"{say.line(str(plot))} must end in .svg", field="plot")
     if prometheus:

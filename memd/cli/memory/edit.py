@@ -22,18 +22,20 @@ from memd.cli.reach import daemon
     "sed s/heron/stork/ note.md | memd edit 6f2f9b11 --text -",
 )
 def edit(
-    memory_id: Annotated[str, options.Argument(metavar="ID", help="As printed by search or list.")],
+    memory_id: Annotated[
+        str, options.Argument(metavar="ID", help="Id, as printed by search or list.")
+    ],
     text: Annotated[
         str | None,
-        options.option("--text", metavar="TEXT", help="What it is to say; - reads standard input."),
+        options.option("--text", metavar="TEXT", help="The new text; - reads stdin."),
     ] = None,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Change what a memory says, in your editor ($VISUAL or $EDITOR) or with --text.
+    """Edit the text of a memory in $VISUAL or $EDITOR, or with --text.
 
-    It keeps its id and its tags. Nothing happens when you save nothing new.
+    The memory keeps its id and tags. Saving the text unchanged does nothing.
     """
     named = options.without_none(id=memory_id, agent_id=agent)
     with daemon(profile) as client:

@@ -8,20 +8,24 @@ from memd.cli import options, say
 from memd.cli.reach import ask, daemon
 from memd.cli.tables import an_id, table, text_column, word
 
-_Ids = Annotated[list[str], options.Argument(metavar="ID...", help='As "memd flagged list" says.')]
+_Ids = Annotated[
+    list[str], options.Argument(metavar="ID...", help='Ids, as printed by "memd flagged list".')
+]
 
 
 @options.examples("memd flagged list", "memd flagged list --all", "memd flagged list --json")
 def list_(
     every: Annotated[
-        bool, options.option("--all", help="Also what is only remarked on and stays in sight.")
+        bool, options.option("--all", help="Include flagged memories that are not quarantined.")
     ] = False,
     agent: options.Agent = None,
-    limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="How many.")] = 20,
+    limit: Annotated[
+        int, options.option("--limit", "-n", metavar="N", help="Maximum number of results.")
+    ] = 20,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """List what is out of sight because it looks like an attack, newest first, of all agents."""
+    """List quarantined memories of all agents, newest first."""
     params = options.without_none(agent_id=agent, limit=limit)
     answer = ask(
         profile,
@@ -46,11 +50,11 @@ def list_(
 
 @options.examples("memd flagged show 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
 def show(
-    memory_id: Annotated[str, options.Argument(metavar="ID", help="Which one.")],
+    memory_id: Annotated[str, options.Argument(metavar="ID", help="Id, as printed by list.")],
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Show one with its whole text, and where it came from. Do not paste it to an assistant."""
+    """Show the full text and origin of a flagged memory. Do not paste it to an assistant."""
     (one,) = ask(profile, "memory.flagged", {"id": memory_id})["items"]
     if json:
         say.as_json(one)
@@ -70,14 +74,14 @@ def show(
 
 @options.examples("memd flagged release 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
 def release(memory_ids: _Ids, profile: options.Profile = None, json: options.Json = False) -> None:
-    """Bring memories back in sight. They are found again, trusted as little as before."""
+    """Release memories from quarantine. They are found again, with the same trust as before."""
     released, missing = _each(profile, "memory.release", memory_ids)
     _report(released, missing, "released", "not in quarantine", json=json)
 
 
 @options.examples("memd flagged add 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
 def add(memory_ids: _Ids, profile: options.Profile = None, json: options.Json = False) -> None:
-    """Set memories aside by hand, and put what was made from them into the trash."""
+    """Quarantine memories, and move what was derived from them to the trash."""
     done, missing = _each(profile, "memory.quarantine", memory_ids)
     _report(done, missing, "quarantined", "no such memory", json=json)
 

@@ -32,37 +32,37 @@ _ONE = {
 )
 def inject(
     query: Annotated[
-        list[str], options.Argument(metavar="QUESTION...", help="What the prompt is for.")
+        list[str], options.Argument(metavar="QUESTION...", help="The user's question.")
     ],
     budget: Annotated[
         int | None,
-        options.option("--budget", metavar="TOKENS", help="How many tokens; default: 2000."),
+        options.option("--budget", metavar="TOKENS", help="Token budget; default: 2000."),
     ] = None,
     strategy: Annotated[
         str | None,
         options.option(
             "--strategy",
             metavar="NAME",
-            help="context, tool_based or self_editing; default: as in the settings.",
+            help="context, tool_based or self_editing; default: from the settings.",
         ),
     ] = None,
     category: options.Category = None,
     project: options.Project = None,
     nonce: Annotated[
-        bool, options.option("--nonce", help="Mark each line that was remembered.")
+        bool, options.option("--nonce", help="Mark each remembered line with a nonce.")
     ] = False,
     synthesize: Annotated[
         bool | None,
         options.option(
             "--synthesize/--no-synthesize",
-            help="One block made of all sources, not the memories; default: as in the settings.",
+            help="Synthesize one block instead of listing memories; default: from the settings.",
         ),
     ] = None,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Show the messages that memd would put into an assistant's prompt for QUESTION."""
+    """Show the messages that memd would add to a prompt for QUESTION."""
     params = options.without_none(
         query=options.joined(query),
         token_budget=budget,
@@ -110,11 +110,10 @@ def _rest(prompt: dict[str, Any]) -> str:
     'memd synthesize "deploy" --budget 1000 --session s1 --json',
 )
 def synthesize(
-    query: Annotated[
-        list[str], options.Argument(metavar="QUERY...", help="What you want to know.")
-    ],
+    query: Annotated[list[str], options.Argument(metavar="QUERY...", help="The question.")],
     budget: Annotated[
-        int | None, options.option("--budget", metavar="TOKENS", help="How much may be said.")
+        int | None,
+        options.option("--budget", metavar="TOKENS", help="Maximum size of the block, in tokens."),
     ] = None,
     session: options.Session = None,
     project: options.Project = None,
@@ -122,7 +121,7 @@ def synthesize(
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Print lessons, patterns that worked, what was said and summaries as one short block."""
+    """Synthesize lessons, tool patterns, messages and summaries into one short block."""
     params = options.without_none(
         query=options.joined(query),
         max_tokens=budget,
@@ -154,18 +153,20 @@ def brief(
     session: Annotated[
         str | None,
         options.option(
-            "--session", metavar="ID", help="The session that is told: less what it has."
+            "--session",
+            metavar="ID",
+            help="Session that gets the brief; what it already has is left out.",
         ),
     ] = None,
     budget: Annotated[
         int | None,
-        options.option("--budget", metavar="TOKENS", help="How many tokens; default: 2000."),
+        options.option("--budget", metavar="TOKENS", help="Token budget; default: 2000."),
     ] = None,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Show what memd would tell a session at its beginning, or after its window was emptied."""
+    """Show the brief that a session gets when it starts, or after its window was compacted."""
     params = options.without_none(
         project_id=project, session_id=session, token_budget=budget, agent_id=agent
     )

@@ -13,13 +13,11 @@ TASK_CHARS = 200
 
 Tools = Annotated[
     list[str] | None,
-    options.option(
-        "--tool", metavar="NAME", help="A tool that was used, in order; may be repeated."
-    ),
+    options.option("--tool", metavar="NAME", help="Tool that was used; repeat in order of use."),
 ]
 Kind = Annotated[
     str | None,
-    options.option("--type", metavar="NAME", help="What kind of task; default: by its tools."),
+    options.option("--type", metavar="NAME", help="Type of task; default: derived from the tools."),
 ]
 
 
@@ -28,14 +26,14 @@ Kind = Annotated[
     'memd learn lesson "The staging database is read-only on Mondays" --agent coder',
 )
 def lesson(
-    what: Annotated[str, options.Argument(metavar="TEXT", help="What is to be remembered.")],
+    what: Annotated[str, options.Argument(metavar="TEXT", help="The lesson.")],
     tool: Tools = None,
     task_type: Kind = None,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Remember a lesson: prompts of questions that it fits will have it. Prints its id."""
+    """Store a lesson, which prompts with a matching question get. Prints its id."""
     _outcome(profile, json=json, lesson=what, tools=tool, task_type=task_type, agent_id=agent)
 
 
@@ -51,7 +49,7 @@ def success(
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Remember what worked: with --tool a pattern of the playbook, else a lesson. Prints its id."""
+    """Store what worked, as a lesson or, with --tool, as a playbook pattern. Prints its id."""
     if not tool:
         _outcome(
             profile,
@@ -77,26 +75,26 @@ def success(
 )
 def failure(
     what: Annotated[
-        str, options.Argument(metavar="TEXT", help="What did not work; with --error, the task.")
+        str, options.Argument(metavar="TEXT", help="What failed; with --error, the task.")
     ],
     tool: Tools = None,
     task_type: Kind = None,
     error: Annotated[
         str | None,
-        options.option("--error", metavar="TEXT", help="How it failed: it becomes a skill."),
+        options.option("--error", metavar="TEXT", help="Error message; makes the lesson a skill."),
     ] = None,
     cure: Annotated[
-        str | None, options.option("--cure", metavar="TEXT", help="What cured it, with --error.")
+        str | None, options.option("--cure", metavar="TEXT", help="What fixed it; with --error.")
     ] = None,
     task: Annotated[
         str | None,
-        options.option("--task", metavar="ID", help="Which task, with --error; default: its text."),
+        options.option("--task", metavar="ID", help="Task id, with --error; default: the text."),
     ] = None,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Remember what did not work, as a lesson; with --error as a skill in tiers. Prints its id."""
+    """Store what failed, as a lesson or, with --error, as a tiered skill. Prints its id."""
     if error is None:
         if cure is not None or task is not None:
             say.note("memd: --cure and --task go with --error")
@@ -134,13 +132,13 @@ def failure(
 @options.examples("memd learn prune --dry-run", "memd learn prune --agent coder")
 def prune(
     dry_run: Annotated[
-        bool, options.option("--dry-run", help="Only say which ones it would be.")
+        bool, options.option("--dry-run", help="List what would be archived; change nothing.")
     ] = False,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Archive lessons of failures that are older than 90 days, or that others beat."""
+    """Archive lessons of failures older than 90 days, or outweighed by better ones."""
     params = options.without_none(dry_run=dry_run, agent_id=agent)
     answer = ask(profile, "learn.prune", params)
     if json:
@@ -153,12 +151,14 @@ def prune(
 
 @options.examples("memd learn list", "memd learn list -n 5 --agent coder --json")
 def list_(
-    limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="How many.")] = 20,
+    limit: Annotated[
+        int, options.option("--limit", "-n", metavar="N", help="Maximum number of results.")
+    ] = 20,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """List the lessons, the newest first."""
+    """List lessons, newest first."""
     answer = ask(profile, "learn.list", options.without_none(limit=limit, agent_id=agent))
     if json:
         say.as_json(answer)
@@ -177,14 +177,18 @@ def list_(
 def playbook(
     query: Annotated[
         str | None,
-        options.Argument(metavar="[QUERY]", help="What is to be done; without, the most used."),
+        options.Argument(
+            metavar="[QUERY]", help="The task at hand; default: the patterns used most."
+        ),
     ] = None,
-    limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="How many.")] = 20,
+    limit: Annotated[
+        int, options.option("--limit", "-n", metavar="N", help="Maximum number of results.")
+    ] = 20,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """List the patterns of tools that worked, what worked most often first."""
+    """List tool patterns that worked, most successful first."""
     params = options.without_none(query=query, limit=limit, agent_id=agent)
     answer = ask(profile, "learn.playbook", params)
     if json:
@@ -201,14 +205,14 @@ def playbook(
 @options.examples("memd learn forget 7b32f9d1", "memd learn forget 0a1b2c3d4e5f6071 --yes")
 def forget(
     ids: Annotated[
-        list[str], options.Argument(metavar="ID...", help="As printed by list or playbook.")
+        list[str], options.Argument(metavar="ID...", help="Ids, as printed by list or playbook.")
     ],
     yes: options.Yes = False,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Erase lessons and patterns, for ever."""
+    """Erase lessons and patterns permanently."""
     params = options.without_none(ids=ids, agent_id=agent)
     with daemon(profile) as client:
         count = client.call("memory.forget", {**params, "dry_run": True})["count"]

@@ -12,29 +12,34 @@ from memd.cli.tables import an_id, table, text_column, time, word
 
 Query = Annotated[
     list[str],
-    options.Argument(metavar="QUERY...", help="What you want to know, with quotes or without."),
+    options.Argument(metavar="QUERY...", help="The question, with or without quotes."),
 ]
 Budget = Annotated[
-    int | None, options.option("--budget", metavar="TOKENS", help="How much may be said.")
+    int | None,
+    options.option("--budget", metavar="TOKENS", help="Maximum size of the block, in tokens."),
 ]
-Top = Annotated[int | None, options.option("--top", "-n", metavar="N", help="How many at most.")]
+Top = Annotated[
+    int | None, options.option("--top", "-n", metavar="N", help="Maximum number of memories.")
+]
 Mode = Annotated[
     str | None, options.option("--mode", metavar="MODE", help="hybrid, dense or words.")
 ]
 Archived = Annotated[
-    bool, options.option("--archived", help="Also what was compressed or put into the archive.")
+    bool, options.option("--archived", help="Include compressed and archived memories.")
 ]
 Turns = Annotated[
     bool,
-    options.option("--turns", help="Also what was asked, wanted done, acknowledged or remarked."),
+    options.option(
+        "--turns", help="Include turns that state nothing: questions, requests, remarks."
+    ),
 ]
 Sessions = Annotated[
     bool,
-    options.option("--sessions", help="Search the text of sessions instead, word by word."),
+    options.option("--sessions", help="Search the full text of sessions instead."),
 ]
 Why = Annotated[
     bool,
-    options.option("--why", help="With the number behind each word, and what was left out."),
+    options.option("--why", help="Show each relevance as a number, and what was left out."),
 ]
 
 
@@ -46,13 +51,13 @@ Why = Annotated[
 )
 def add(
     words: Annotated[
-        list[str], options.Argument(metavar="TEXT...", help="The text; - reads standard input.")
+        list[str], options.Argument(metavar="TEXT...", help="The text; - reads stdin.")
     ],
     category: options.Category = None,
     namespace: options.Namespace = None,
     tag: options.Tags = None,
     speaker: Annotated[
-        str | None, options.option("--speaker", metavar="NAME", help="Who said it.")
+        str | None, options.option("--speaker", metavar="NAME", help="Who said the text.")
     ] = None,
     session: options.Session = None,
     project: options.Project = None,
@@ -60,10 +65,10 @@ def add(
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Remember a text exactly as it is. Prints the id of the new memory.
+    """Store a text as a memory, verbatim. Prints its id.
 
-    A preference is told first from then on: "I prefer", "I always", "I hate", "my favourite",
-    "always ...", "never ...", "answer in German", or whatever is added as procedural.
+    A text that states a preference ("I prefer", "I always", "I hate", "my favourite", "always",
+    "never", "answer in German"), or that is added as procedural, comes first in every prompt.
     """
     from memd.text.preference import filed_as
 
@@ -115,13 +120,12 @@ def search(
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Find memories; the word before each says how likely it answers: likely, possible.
+    """Search memories; each result is marked likely or possible.
 
-    As many as are worth reading; --top asks for more. Preferences are among them only when
-    they answer it; "memd recall" shows what an assistant is told, which begins with all of
-    them. What was only asked, wanted done or acknowledged is found with --turns; "memd archive
-    restore" makes a memory of it. With --sessions it finds what was said in sessions, in the
-    words in which it was said; no assistant is told either by itself.
+    Prints as many as are worth reading; --top asks for more. Preferences are listed only if they
+    answer the question ("memd recall" always begins with them). --turns includes questions,
+    requests and remarks, which "memd archive restore" turns into memories. --sessions searches
+    the verbatim messages of sessions. Neither is put into a prompt by itself.
     """
     text = options.joined(query)
     low, high = limits(since, until)
@@ -171,13 +175,14 @@ def recall(
     since: options.Since = None,
     until: options.Until = None,
     why: Annotated[
-        bool, options.option("--why", help="How likely each one answers, and what was left out.")
+        bool,
+        options.option("--why", help="Show the relevance of each memory, and what was left out."),
     ] = False,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Print what memd would put into an assistant's prompt: the <memory> block."""
+    """Print the <memory> block that an assistant's prompt would get."""
     text = options.joined(query)
     params = _question(text, top, category, namespace, tag, project, mode, agent)
     low, high = limits(since, until)
@@ -201,12 +206,14 @@ def recall(
 
 @options.examples("memd get 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11 --json")
 def get(
-    memory_id: Annotated[str, options.Argument(metavar="ID", help="As printed by search or list.")],
+    memory_id: Annotated[
+        str, options.Argument(metavar="ID", help="Id, as printed by search or list.")
+    ],
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Print one memory: its text on stdout, what is known about it on stderr."""
+    """Print one memory: its text to stdout, its metadata to stderr."""
     entry = ask(profile, "memory.get", options.without_none(id=memory_id, agent_id=agent))
     if entry is None:
         say.unknown(memory_id)
@@ -239,15 +246,20 @@ def list_(
     project: options.Project = None,
     since: options.Since = None,
     until: options.Until = None,
-    limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="How many.")] = 50,
+    limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="Page size.")] = 50,
     after: Annotated[
-        str | None, options.option("--after", metavar="MARK", help="Go on after a page.")
+        str | None,
+        options.option(
+            "--after",
+            metavar="MARK",
+            help="Continue after this mark, which the previous page ended with.",
+        ),
     ] = None,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """List memories, the newest first, one page at a time."""
+    """List memories, newest first, one page at a time."""
     low, high = limits(since, until)
     params = options.without_none(
         categories=[category] if category else None,

@@ -8,9 +8,7 @@ from memd.cli import options, say
 from memd.cli.reach import ask, daemon
 from memd.cli.tables import table, text_column, time, word
 
-PreferenceName = Annotated[
-    str, options.Argument(metavar="NAME", help="What it is about, such as: editor.")
-]
+PreferenceName = Annotated[str, options.Argument(metavar="NAME", help="Name, such as editor.")]
 
 
 @options.examples(
@@ -19,13 +17,13 @@ PreferenceName = Annotated[
 def set_(
     name: PreferenceName,
     words: Annotated[
-        list[str], options.Argument(metavar="VALUE...", help="What you prefer, as a sentence.")
+        list[str], options.Argument(metavar="VALUE...", help="The preference, as a sentence.")
     ],
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Set a preference; one of the same name is replaced."""
+    """Set a preference, replacing one of the same name."""
     value = options.joined(words)
     named = options.without_none(name=name, agent_id=agent)
     with daemon(profile) as client:
@@ -40,7 +38,7 @@ def set_(
 def list_(
     agent: options.Agent = None, profile: options.Profile = None, json: options.Json = False
 ) -> None:
-    """List all preferences, the newest first: those set by name and those that were said."""
+    """List preferences, newest first: those set by name and those found in texts."""
     page = ask(profile, "preference.list", options.without_none(agent_id=agent))
     if json:
         say.as_json(page)
@@ -82,9 +80,9 @@ def confirm(
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Stand by a preference that an assistant set: from now on no prompt fences it.
+    """Confirm a preference that an assistant set, so that prompts no longer fence it.
 
-    What it says is printed; that alone is confirmed.
+    Prints the text; only that text is confirmed.
     """
     named = options.without_none(name=name, agent_id=agent)
     with daemon(profile) as client:
@@ -106,7 +104,7 @@ def delete(
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Delete a preference. What was said stays among the memories."""
+    """Delete a preference. Memories that it was found in stay."""
     done = ask(profile, "preference.delete", options.without_none(name=name, agent_id=agent))
     if json:
         say.as_json({"deleted": done})

@@ -18,7 +18,7 @@ from memd.cli.tables import an_id, table, text_column, time, word
 
 _LINE_CELLS = 100
 MemoryIds = Annotated[
-    list[str], options.Argument(metavar="ID...", help="As printed by search or list.")
+    list[str], options.Argument(metavar="ID...", help="Ids, as printed by search or list.")
 ]
 
 
@@ -29,7 +29,7 @@ def delete(
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Put memories into the trash, from which they can be restored for a week."""
+    """Move memories to the trash, where they can be restored for a week."""
     missing = _each(profile, "memory.delete", memory_ids, agent, "deleted", json=json)
     for memory_id in missing:
         say.unknown(memory_id)
@@ -45,16 +45,19 @@ def delete(
 )
 def forget(
     memory_ids: Annotated[
-        list[str] | None, options.Argument(metavar="[ID...]", help="As printed by search or list.")
+        list[str] | None,
+        options.Argument(metavar="[ID...]", help="Ids, as printed by search or list."),
     ] = None,
     source: Annotated[
         str | None,
-        options.option("--source", metavar="REF", help="Everything that came from there."),
+        options.option(
+            "--source", metavar="REF", help="Everything from this source, such as a file."
+        ),
     ] = None,
     session: Annotated[
         str | None,
         options.option(
-            "--session", metavar="ID", help="Everything of a session, its messages too."
+            "--session", metavar="ID", help="Everything from this session, including its messages."
         ),
     ] = None,
     yes: options.Yes = False,
@@ -63,7 +66,7 @@ def forget(
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Erase memories everywhere, for ever. Nothing brings them back but an old backup."""
+    """Erase memories permanently and everywhere. Only an old backup can bring them back."""
     params = _meant(memory_ids, source, session) | options.without_none(agent_id=agent)
     with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
         preview = client.call("memory.forget", {**params, "dry_run": True})
@@ -89,12 +92,14 @@ def forget(
 
 @options.examples("memd trash list", "memd trash list --json")
 def trash_list(
-    limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="How many.")] = 50,
+    limit: Annotated[
+        int, options.option("--limit", "-n", metavar="N", help="Maximum number of results.")
+    ] = 50,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """List what is in the trash, and until when."""
+    """List the trash, with the time at which each memory is erased."""
     page = ask(profile, "trash.list", options.without_none(limit=limit, agent_id=agent))
     if json:
         say.as_json(page)
@@ -117,7 +122,7 @@ def trash_restore(
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Bring memories back from the trash, byte for byte."""
+    """Restore memories from the trash, byte for byte."""
     missing = _each(profile, "trash.restore", memory_ids, agent, "restored", json=json)
     for memory_id in missing:
         say.note(f"memd: not in the trash: {say.line(memory_id)}")
@@ -210,18 +215,20 @@ def _count(preview: dict[str, Any]) -> str:
 def search(
     query: Annotated[
         str | None,
-        options.Argument(metavar="[QUERY]", help="Words to look for; without, the newest."),
+        options.Argument(metavar="[QUERY]", help="Words to search for; default: the newest."),
     ] = None,
     category: options.Category = None,
     namespace: options.Namespace = None,
     tag: options.Tags = None,
     session: options.Session = None,
-    limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="How many.")] = 50,
+    limit: Annotated[
+        int, options.option("--limit", "-n", metavar="N", help="Maximum number of results.")
+    ] = 50,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Search what was put away: behind summaries, by the limit you set, or as unimportant."""
+    """Search the archive: memories that were summarized, over the cap, or unimportant."""
     params = options.without_none(
         text=query,
         categories=[category] if category else None,
@@ -251,16 +258,16 @@ def search(
 )
 def restore(
     memory_ids: Annotated[
-        list[str], options.Argument(metavar="ID...", help="Of the memory, or its archival id.")
+        list[str], options.Argument(metavar="ID...", help="Ids of memories, or their archival ids.")
     ],
     show: Annotated[
-        bool, options.option("--show", help="Only print it; it stays in the archive.")
+        bool, options.option("--show", help="Print the memories; leave them in the archive.")
     ] = False,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Bring memories back from the archive, byte for byte, under the ids they had."""
+    """Restore memories from the archive, byte for byte, with their old ids."""
     entries, missing = _archived_lines(profile, memory_ids, agent, show=show)
     if json:
         say.as_json({"archived" if show else "restored": entries, "missing": missing})
@@ -292,15 +299,15 @@ def _archived_lines(
 
 @options.examples("memd archive turned-away", "memd archive turned-away --restore")
 def turned_away(
-    restore: Annotated[
-        bool, options.option("--restore", help="Bring all of it back, to be found again.")
-    ] = False,
-    limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="How many.")] = 50,
+    restore: Annotated[bool, options.option("--restore", help="Restore all of them.")] = False,
+    limit: Annotated[
+        int, options.option("--limit", "-n", metavar="N", help="Maximum number of results.")
+    ] = 50,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """List what was turned away as unimportant, of all agents, or bring it back."""
+    """List or restore texts of all agents that ingest turned away as unimportant."""
     whose = {**options.without_none(agent_id=agent), "everybody": agent is None}
     if restore:
         count = ask(profile, "archive.restore_turned_away", whose)
@@ -325,7 +332,7 @@ def turned_away(
 def count(
     agent: options.Agent = None, profile: options.Profile = None, json: options.Json = False
 ) -> None:
-    """Say how many memories are in the archive."""
+    """Print the number of memories in the archive."""
     number = ask(profile, "archive.count", options.without_none(agent_id=agent))
     if json:
         say.as_json({"count": number})

@@ -15,7 +15,7 @@ from memd.cli.tables import an_id, table, text_column, time, word
     "cat decision.md | memd shared publish - --agent architect --tag adr",
 )
 def publish(
-    text: Annotated[str, options.Argument(help="The text; - reads standard input.")],
+    text: Annotated[str, options.Argument(help="The text; - reads stdin.")],
     category: options.Category = None,
     namespace: options.Namespace = None,
     tag: options.Tags = None,
@@ -23,7 +23,7 @@ def publish(
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Tell every agent a text, in one agent's name. Prints the id of the shared copy."""
+    """Publish a text to all agents, in the name of one. Prints the id of the shared copy."""
     content = sys.stdin.read().strip() if text == "-" else text
     params = options.without_none(
         category=category or "semantic", content=content, namespace=namespace, agent_id=agent
@@ -42,20 +42,22 @@ def publish(
 def search(
     query: Annotated[
         str | None,
-        options.Argument(metavar="[QUERY]", help="What you want to know; without, the newest."),
+        options.Argument(metavar="[QUERY]", help="The question; default: the newest."),
     ] = None,
     category: options.Category = None,
     namespace: options.Namespace = None,
     tag: options.Tags = None,
     without: Annotated[
         str | None,
-        options.option("--without", metavar="NAME", help="Leave out what agent NAME published."),
+        options.option("--without", metavar="NAME", help="Exclude what agent NAME published."),
     ] = None,
-    limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="How many.")] = 20,
+    limit: Annotated[
+        int, options.option("--limit", "-n", metavar="N", help="Maximum number of results.")
+    ] = 20,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Find what agents share, and who published it."""
+    """Search shared memories, with who published each."""
     params = options.without_none(
         text=query,
         categories=[category] if category else None,
@@ -78,13 +80,13 @@ def search(
 @options.examples("memd shared retract 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11 --agent architect")
 def retract(
     memory_ids: Annotated[
-        list[str], options.Argument(metavar="ID...", help="As printed by publish or search.")
+        list[str], options.Argument(metavar="ID...", help="Ids, as printed by publish or search.")
     ],
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Take shared copies back. Only the agent that published them may."""
+    """Retract shared copies. Only the agent that published them can."""
     gone: list[str] = []
     missing: list[str] = []
     with daemon(profile) as client:

@@ -14,7 +14,7 @@ from memd.cli.tables import an_id, table, text_column, time, word
 def list_(
     agent: options.Agent = None, profile: options.Profile = None, json: options.Json = False
 ) -> None:
-    """List the lessons of failures by what they are about, the newest first."""
+    """List the skills made from lessons of failures, newest first."""
     answer = ask(profile, "skill.list", options.without_none(agent_id=agent))
     if json:
         say.as_json(answer)
@@ -30,12 +30,12 @@ def list_(
 
 @options.examples("memd skill show 7b32f9d1", "memd skill show 7b32f9d1 --json")
 def show(
-    skill: Annotated[str, options.Argument(metavar="ID", help="As printed by list.")],
+    skill: Annotated[str, options.Argument(metavar="ID", help="Id, as printed by list.")],
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Show a skill with all of its tiers, as its SKILL.md."""
+    """Print a skill with all its tiers, as its SKILL.md."""
     skill_view = ask(profile, "skill.show", options.without_none(id=skill, agent_id=agent))
     if json:
         say.as_json(skill_view)
@@ -50,14 +50,14 @@ def export(
         str | None,
         options.Argument(
             metavar="[FOLDER]",
-            help="Where; default: memory.procedural.skill_md_directory of the settings.",
+            help="Target folder; default: the setting memory.procedural.skill_md_directory.",
         ),
     ] = None,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Write skills as FOLDER/NAME/SKILL.md, never over a file that is not memd's."""
+    """Write skills as FOLDER/NAME/SKILL.md. Files that memd did not write are kept."""
     target = None if folder is None else str(Path(folder).expanduser().absolute())
     done = ask(profile, "skill.export", options.without_none(target=target, agent_id=agent))
     if json:

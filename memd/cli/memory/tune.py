@@ -22,18 +22,19 @@ _DOING = {
     "deploying": "deciding",
 }
 Detach = Annotated[
-    bool, options.option("--detach", help="Do not wait: memd tune status says how far it is.")
+    bool, options.option("--detach", help="Run in the background; see: memd tune status.")
 ]
 Resume = Annotated[
-    bool, options.option("--resume", help="Go on with the last run, which failed or was cancelled.")
+    bool, options.option("--resume", help="Resume the last run, which failed or was cancelled.")
 ]
 
 
 Weights = Annotated[
-    bool, options.option("--weights", help="Fit the ranker's weights, too; see docs/tuning.md.")
+    bool,
+    options.option("--weights", help="Also fit the weights of the ranker; see docs/tuning.md."),
 ]
 Encoder = Annotated[
-    bool, options.option("--encoder", help="Train the embedding model instead; needs torch.")
+    bool, options.option("--encoder", help="Train the embedding model instead; requires torch.")
 ]
 
 
@@ -46,10 +47,9 @@ def run(
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Fit recall to your own memories: pairs, hard negatives, training, a verdict.
+    """Tune recall on your own memories: make pairs, mine hard negatives, train, evaluate.
 
-    What is trained is used only where it is better on pairs that it was not trained on, and
-    "memd tune undo" takes it back.
+    The result is used only if it is better on held-out pairs; "memd tune undo" reverts it.
     """
     params = options.without_none(
         resume=resume or None, weights=weights or None, encoder=encoder or None
@@ -68,7 +68,7 @@ def run(
 
 @options.examples("memd tune status", "memd tune status --json")
 def status(profile: options.Profile = None, json: options.Json = False) -> None:
-    """Say what is in use, how far a run is, and what came of the last ones."""
+    """Show the tuning in use, the progress of a run, and the results of the last runs."""
     answer = ask(profile, "tune.status")
     if json:
         say.as_json(answer)
@@ -84,23 +84,23 @@ def status(profile: options.Profile = None, json: options.Json = False) -> None:
 
 @options.examples("memd tune cancel")
 def cancel(profile: options.Profile = None, json: options.Json = False) -> None:
-    """Stop the run under way; "memd tune run --resume" goes on with it."""
+    """Cancel the current run; "memd tune run --resume" continues it."""
     _changed(profile, "tune.cancel", {}, json=json)
 
 
 @options.examples("memd tune use 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
 def use(
-    run_id: Annotated[str, options.Argument(metavar="RUN", help="As printed by status.")],
+    run_id: Annotated[str, options.Argument(metavar="RUN", help="Run id, as printed by status.")],
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Use what a run made that was better, once more."""
+    """Use the result of an earlier successful run again."""
     _changed(profile, "tune.activate", {"run_id": run_id}, json=json)
 
 
 @options.examples("memd tune undo")
 def undo(profile: options.Profile = None, json: options.Json = False) -> None:
-    """Take back what is in use: the run before it is used again, or what was shipped."""
+    """Revert to the previous tuning, or to the default."""
     _changed(profile, "tune.rollback", {}, json=json)
 
 

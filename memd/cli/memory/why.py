@@ -13,18 +13,20 @@ from memd.cli.tables import id_for_reader
 
 @options.examples("memd why 6f2f9b11", "memd why 6f2f9b11 --full", "memd why 6f2f9b11 --json")
 def why(
-    memory_id: Annotated[str, options.Argument(metavar="ID", help="As printed by search or list.")],
+    memory_id: Annotated[
+        str, options.Argument(metavar="ID", help="Id, as printed by search or list.")
+    ],
     full: Annotated[
-        bool, options.option("--full", help="The messages behind it whole, not their beginnings.")
+        bool, options.option("--full", help="Print whole messages, not only their beginnings.")
     ] = False,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Print a memory and what it was made of.
+    """Show where a memory came from.
 
-    Of a nap's memory: the session, and the messages that it was taken from. Of a summary:
-    the memories that it stands for. Of an imported one: the file.
+    For a memory of a nap: the session and the messages it was distilled from. For a summary:
+    its source memories. For an imported memory: the file.
     """
     params = options.without_none(id=memory_id, agent_id=agent)
     explanation = ask(profile, "memory.why", {**params, "full": full})

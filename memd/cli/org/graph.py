@@ -11,25 +11,27 @@ from memd.cli.reach import ask
 
 AsOf = Annotated[
     str | None,
-    options.option("--as-of", metavar="TIME", help="What held then, such as 2026-03-01."),
+    options.option("--as-of", metavar="TIME", help="Time of validity, such as 2026-03-01."),
 ]
 KnownAt = Annotated[
     str | None,
-    options.option("--known-at", metavar="TIME", help="As memd knew it then; default: now."),
+    options.option("--known-at", metavar="TIME", help="Time of memd's knowledge; default: now."),
 ]
 
 
 @options.examples("memd graph neighbours Litestar", 'memd graph neighbours "data team" --json')
 def neighbours(
-    name: Annotated[str, options.Argument(metavar="NAME", help="The thing, as texts call it.")],
-    limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="How many.")] = 50,
+    name: Annotated[str, options.Argument(metavar="NAME", help="Name of the entity, as in texts.")],
+    limit: Annotated[
+        int, options.option("--limit", "-n", metavar="N", help="Maximum number of results.")
+    ] = 50,
     as_of: AsOf = None,
     known_at: KnownAt = None,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Say what is known of a thing, each line with the words that say it."""
+    """List the relations of an entity, each with the text that states it."""
     params = _when(as_of, known_at, agent)
     answer = ask(profile, "graph.neighbours", {**params, "name": name, "limit": limit})
     if json:
@@ -45,19 +47,21 @@ def neighbours(
     "memd graph path Litestar Django", 'memd graph path Ann "the data team" --hops 3 --json'
 )
 def path(  # a command's options
-    source: Annotated[str, options.Argument(metavar="FROM", help="Where the way begins.")],
-    target: Annotated[str, options.Argument(metavar="TO", help="Where it leads.")],
+    source: Annotated[str, options.Argument(metavar="FROM", help="First entity.")],
+    target: Annotated[str, options.Argument(metavar="TO", help="Last entity.")],
     hops: Annotated[
-        int, options.option("--hops", metavar="N", help="How long it may be; at most 6.")
+        int, options.option("--hops", metavar="N", help="Maximum length of a path, up to 6.")
     ] = 4,
-    limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="How many.")] = 5,
+    limit: Annotated[
+        int, options.option("--limit", "-n", metavar="N", help="Maximum number of results.")
+    ] = 5,
     as_of: AsOf = None,
     known_at: KnownAt = None,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Show the shortest ways between two things, the most trusted first."""
+    """Show the shortest paths between two entities, most trusted first."""
     params = _when(as_of, known_at, agent)
     asked = {**params, "source": source, "target": target, "hops": hops, "limit": limit}
     answer = ask(profile, "graph.path", asked)
@@ -77,18 +81,21 @@ def path(  # a command's options
     'memd graph query "what is the standard?" --as-of 2026-03-01',
 )
 def query(
-    question: Annotated[str, options.Argument(metavar="QUESTION", help="In your own words.")],
-    limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="How many.")] = 5,
+    question: Annotated[
+        str, options.Argument(metavar="QUESTION", help="The question, in plain words.")
+    ],
+    limit: Annotated[
+        int, options.option("--limit", "-n", metavar="N", help="Maximum number of results.")
+    ] = 5,
     as_of: AsOf = None,
     known_at: KnownAt = None,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Answer a question by walking from the things that it names, and show the way.
+    """Answer a question by following relations from the entities it names, and show the path.
 
-    What only lies near those things is marked as near: the question's own relations
-    did not lead there.
+    Results that the relations of the question do not lead to are marked as near.
     """
     params = _when(as_of, known_at, agent)
     answer = ask(profile, "graph.query", {**params, "question": question, "limit": limit})
@@ -108,14 +115,16 @@ def query(
 
 @options.examples('memd graph add Ann leads "the data team"', "memd graph add api depends_on redis")
 def add(
-    subject: Annotated[str, options.Argument(metavar="SUBJECT", help="Of what something is said.")],
-    relation: Annotated[str, options.Argument(metavar="RELATION", help="Such as: uses, leads.")],
-    other: Annotated[str, options.Argument(metavar="OBJECT", help="The other thing.")],
+    subject: Annotated[str, options.Argument(metavar="SUBJECT", help="First entity.")],
+    relation: Annotated[
+        str, options.Argument(metavar="RELATION", help="Relation, such as uses or leads.")
+    ],
+    other: Annotated[str, options.Argument(metavar="OBJECT", help="Second entity.")],
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Say that two things are related. It is kept as a memory of yours, which is its evidence."""
+    """Add a relation. It is stored as a memory of yours, which is its evidence."""
     params = {"subject": subject, "relation": relation, "object": other}
     done = ask(profile, "graph.add", {**params, **options.without_none(agent_id=agent)})
     if json:

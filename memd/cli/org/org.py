@@ -13,21 +13,21 @@ if TYPE_CHECKING:
     from memd.client import Client
 
 FactId = Annotated[
-    str, options.Argument(metavar="ID", help="Of the fact, as every list prints it.")
+    str, options.Argument(metavar="ID", help="Id of the fact, as printed by query or policies.")
 ]
 Kind = Annotated[
     str,
     options.option(
         "--category",
         "-c",
-        metavar="KIND",
+        metavar="CATEGORY",
         help="core_policy, adr, procedure, convention or entity_definition.",
     ),
 ]
 Since = Annotated[
     str | None,
     options.option(
-        "--from", metavar="TIME", help="Since when it holds; a day means its beginning, in UTC."
+        "--from", metavar="TIME", help="Start of validity; a day means its beginning, in UTC."
     ),
 ]
 Until = Annotated[
@@ -35,7 +35,7 @@ Until = Annotated[
     options.option(
         "--until",
         metavar="TIME",
-        help="From when on it holds no more; a day means its beginning, in UTC.",
+        help="End of validity; a day means its beginning, in UTC.",
     ),
 ]
 
@@ -48,23 +48,23 @@ _PAGE = 1_000
     'memd org write -c adr "The team uses Flask." --until 2026-04-01',
 )
 def write(
-    text: Annotated[str, options.Argument(metavar="TEXT", help="What everybody is to know.")],
+    text: Annotated[str, options.Argument(metavar="TEXT", help="The fact.")],
     category: Kind = "convention",
     tag: options.Tags = None,
     fact: Annotated[
         str | None,
-        options.option("--fact", metavar="ID", help="Write the next version of this fact."),
+        options.option("--fact", metavar="ID", help="Fact to write a new version of."),
     ] = None,
     since: Since = None,
     until: Until = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Write a fact that every assistant can find; prints its id.
+    """Write a fact that every assistant can find. Prints its id.
 
-    At a terminal you write it yourself, with the owner's key (made on first use); with
-    MEMD_CLIENT_KEY_FILE the client of that key does. Who may write what is in the settings,
-    under org_memory.write_access.
+    At a terminal the fact is signed with the owner key (created on first use); with
+    MEMD_CLIENT_KEY_FILE it is written by the client of that key. The setting
+    org_memory.write_access says who may write which category.
     """
     params = options.without_none(
         content=text,
@@ -87,7 +87,7 @@ def write(
 
 @options.examples("memd org retract 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
 def retract(fact_id: FactId, profile: options.Profile = None, json: options.Json = False) -> None:
-    """Say that a fact holds no longer. What it said stays in its history."""
+    """Retract a fact. Its history is kept."""
     done = _as_owner(profile, "org.retract", {"fact_id": fact_id})
     if json:
         say.as_json({"retracted": done})
@@ -98,7 +98,7 @@ def retract(fact_id: FactId, profile: options.Profile = None, json: options.Json
 
 @options.examples("memd org show 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
 def show(fact_id: FactId, profile: options.Profile = None, json: options.Json = False) -> None:
-    """Print one fact, and who wrote it when."""
+    """Print one fact, with its author and date."""
     fact = ask(profile, "org.get", {"fact_id": fact_id})
     if json:
         say.as_json({"fact": fact})
@@ -121,25 +121,27 @@ def show(fact_id: FactId, profile: options.Profile = None, json: options.Json = 
 def query(
     text: Annotated[
         str | None,
-        options.Argument(metavar="[TEXT]", help="What it is about; without, the newest."),
+        options.Argument(metavar="[TEXT]", help="Text to search for; default: the newest."),
     ] = None,
     category: Annotated[
         list[str] | None,
         options.option(
             "--category",
             "-c",
-            metavar="KIND",
-            help="Only of this kind; may be repeated: core_policy, adr, procedure, convention, "
+            metavar="CATEGORY",
+            help="Filter; may be repeated: core_policy, adr, procedure, convention, "
             "entity_definition.",
         ),
     ] = None,
-    limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="How many.")] = 5,
+    limit: Annotated[
+        int, options.option("--limit", "-n", metavar="N", help="Maximum number of results.")
+    ] = 5,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Find facts: first those that say TEXT literally, then those that share words with it.
+    """Search facts: literal matches of TEXT first, then those that share words with it.
 
-    There are never more than org_memory.extended_store.max_retrieved_per_query.
+    Returns at most org_memory.extended_store.max_retrieved_per_query facts.
     """
     params = options.without_none(context=text, categories=category or None)
     answer = ask(profile, "org.query", {**params, "limit": limit})
@@ -151,12 +153,12 @@ def query(
 @options.examples("memd org policies", "memd org policies --all", "memd org policies --json")
 def policies(
     every: Annotated[
-        bool, options.option("--all", help="Also those whose time is over or still to come.")
+        bool, options.option("--all", help="Include policies that are no longer or not yet valid.")
     ] = False,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """List the policies that are in every prompt: those of the settings, then those written."""
+    """List the policies that every prompt contains: from the settings, then those written."""
     answer = ask(profile, "org.policies", {"every": every})
     _tell(answer, json=json)
     if not every:
@@ -167,7 +169,7 @@ def policies(
 
 @options.examples("memd org history 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
 def history(fact_id: FactId, profile: options.Profile = None, json: options.Json = False) -> None:
-    """Print every version of a fact, the first one first: when, by whom, and what it said."""
+    """List all versions of a fact, oldest first, with date and author."""
     items: list[dict[str, Any]] = []
     after: int | None = None
     while True:

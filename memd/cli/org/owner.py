@@ -13,14 +13,14 @@ from memd.cli.reach import daemon
 def init(
     renew: Annotated[
         bool,
-        options.option("--renew", help="Put a new key in its place; the old one has to sign it."),
+        options.option("--renew", help="Replace the key; the old one signs the new one."),
     ] = False,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Make the key that stands for you, behind a passphrase, at a terminal.
+    """Create the owner key, protected by a passphrase. Needs a terminal.
 
-    memd asks for it by itself the first time that it needs one.
+    memd also creates it when it is first needed.
     """
     from memd.cli.org import signing
     from memd.org.signature import public_of
@@ -35,7 +35,7 @@ def init(
 
 @options.examples("memd owner show", "memd owner show --json")
 def show(profile: options.Profile = None, json: options.Json = False) -> None:
-    """Print the owner's public key, as the daemon knows it, and where the private one lies."""
+    """Print the owner's public key, and the path of the private one."""
     with daemon(profile) as client:
         public = client.call("owner.state")["public_key"]
     place = Paths.resolve(profile).owner_key

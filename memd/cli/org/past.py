@@ -23,31 +23,35 @@ from memd.view.timeline import TEXT_BAR_CHARS, Bar, as_svg, as_text, axis
 )
 def as_of(
     text: Annotated[
-        str | None, options.Argument(metavar="[TEXT]", help="Only facts that say this literally.")
+        str | None, options.Argument(metavar="[TEXT]", help="Only facts that contain this text.")
     ] = None,
     valid: Annotated[
         str | None,
-        options.option("--valid", metavar="TIME", help="When it held; without, now."),
+        options.option(
+            "--valid", metavar="TIME", help="Time at which facts were valid; default: now."
+        ),
     ] = None,
     known: Annotated[
         str | None,
-        options.option("--known", metavar="TIME", help="As memd knew it then; without, now."),
+        options.option("--known", metavar="TIME", help="Time of memd's knowledge; default: now."),
     ] = None,
     about: Annotated[
-        str | None, options.option("--about", metavar="NAME", help="Only what speaks of NAME.")
+        str | None, options.option("--about", metavar="NAME", help="Only facts about NAME.")
     ] = None,
     category: Annotated[
         list[str] | None,
-        options.option("--category", "-c", metavar="KIND", help="Only this kind; may be repeated."),
+        options.option("--category", "-c", metavar="CATEGORY", help="Filter; may be repeated."),
     ] = None,
-    limit: Annotated[int, options.option("--limit", "-n", metavar="N", help="How many.")] = 20,
+    limit: Annotated[
+        int, options.option("--limit", "-n", metavar="N", help="Maximum number of results.")
+    ] = 20,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Print what held at one time as it was known at another: a day, a month, or a time with zone.
+    """List the facts that were valid at one time, as memd knew them at another.
 
-    When something held is what the texts say; when it was known is memd's own clock. A
-    day or a month means its beginning, in UTC.
+    Validity is what the texts state; knowledge is when memd learned it. A time is a day, a month
+    (each means its beginning, in UTC), or a time with a zone.
     """
     if text is not None and valid is None and reads_as_time(text):
         raise InvalidError(
@@ -84,15 +88,17 @@ def as_of(
     "memd org timeline 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11 --json",
 )
 def timeline(
-    name: Annotated[str, options.Argument(metavar="NAME", help="A thing, or the id of a fact.")],
+    name: Annotated[
+        str, options.Argument(metavar="NAME", help="Name of an entity, or id of a fact.")
+    ],
     svg: Annotated[
         Path | None,
-        options.option("--svg", metavar="FILE", help="Write it as a picture instead."),
+        options.option("--svg", metavar="FILE", help="Write an SVG file instead."),
     ] = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Print the life of a thing or of a fact: what held from when to when, and who said so."""
+    """Show the timeline of an entity or a fact: what was valid when, and by whom."""
     answer = ask(profile, "org.timeline", {"name": name})
     bars = [_bar(stretch) for stretch in answer["stretches"]]
     now_us = SystemClock().now_us()

@@ -26,33 +26,33 @@ _END_CHARS = 6
 )
 def propose(
     text: Annotated[
-        str | None, options.Argument(metavar="[TEXT]", help="What everybody should know.")
+        str | None, options.Argument(metavar="[TEXT]", help="The proposed fact.")
     ] = None,
     category: Annotated[
         str,
         options.option(
             "--category",
             "-c",
-            metavar="KIND",
+            metavar="CATEGORY",
             help="core_policy, adr, procedure, convention or entity_definition.",
         ),
     ] = "convention",
     tag: options.Tags = None,
     fact: Annotated[
         str | None,
-        options.option("--fact", metavar="ID", help="As the next version of this fact."),
+        options.option("--fact", metavar="ID", help="Fact to propose a new version of."),
     ] = None,
     since: Since = None,
     until: Until = None,
     retract: Annotated[
         str | None,
-        options.option("--retract", metavar="ID", help="That this fact holds no longer."),
+        options.option("--retract", metavar="ID", help="Propose to retract this fact."),
     ] = None,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Ask the owner to write a fact, or to retract one; prints the proposal's id."""
+    """Propose to the owner to write or retract a fact. Prints the id of the proposal."""
     if (text is None) is (retract is None):
         raise InvalidError("propose a TEXT, or --retract a fact")
     if retract is not None:
@@ -81,17 +81,17 @@ def propose(
 )
 def review(
     approve: Annotated[
-        str | None, options.option("--approve", metavar="ID", help="Write this proposal.")
+        str | None, options.option("--approve", metavar="ID", help="Approve this proposal.")
     ] = None,
     reject: Annotated[
-        str | None, options.option("--reject", metavar="ID", help="Close this proposal.")
+        str | None, options.option("--reject", metavar="ID", help="Reject this proposal.")
     ] = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Decide what was proposed, one after the other; with --json or in a pipe only list it.
+    """Review proposals one by one; with --json or in a pipe, list them.
 
-    Approving and rejecting are signed with the owner's key, so memd asks for its passphrase.
+    Approving and rejecting require the owner key, so memd asks for its passphrase.
     """
     if approve and reject:
         raise InvalidError("one thing at a time", hint="--approve or --reject")

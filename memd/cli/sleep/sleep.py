@@ -46,7 +46,7 @@ Steps = Annotated[
     options.option(
         "--step",
         metavar="NAME",
-        help="Only retention, consolidation, compression, ageing or cap; may be repeated.",
+        help="Run only retention, consolidation, compression, ageing or cap; may be repeated.",
     ),
 ]
 InDays = Annotated[
@@ -54,7 +54,7 @@ InDays = Annotated[
     options.option(
         "--in",
         metavar="DAYS",
-        help="With --dry-run: the night so many days from now, if nothing else happens.",
+        help="With --dry-run: simulate the night this many days from now.",
     ),
 ]
 
@@ -72,38 +72,37 @@ InDays = Annotated[
 )
 def sleep(
     run: Annotated[
-        str | None, options.Argument(metavar="[RUN]", help="Which run to report on or to undo.")
+        str | None, options.Argument(metavar="[RUN]", help="Run to report on or to undo.")
     ] = None,
-    now: Annotated[bool, options.option("--now", help="Have a night at once.")] = False,
+    now: Annotated[bool, options.option("--now", help="Run a night now.")] = False,
     dry_run: options.DryRun = False,
     undo: Annotated[
         bool,
-        options.option(
-            "--undo", help="Bring back what was before RUN, exactly; of a nap, what it learnt goes."
-        ),
+        options.option("--undo", help="Undo RUN exactly; the memories of a nap go to the trash."),
     ] = False,
     last: Annotated[
-        bool, options.option("--last", help="With --undo: the last nap, night or compression.")
+        bool, options.option("--last", help="With --undo: the last run that can be undone.")
     ] = False,
     report: Annotated[
-        bool, options.option("--report", help="List what runs did, or tell all about RUN.")
+        bool, options.option("--report", help="List runs, or report on RUN.")
     ] = False,
-    pause: Annotated[bool, options.option("--pause", help="No nights until --resume.")] = False,
-    resume: Annotated[bool, options.option("--resume", help="Nights again.")] = False,
+    pause: Annotated[bool, options.option("--pause", help="Pause nights until --resume.")] = False,
+    resume: Annotated[bool, options.option("--resume", help="Resume nights.")] = False,
     step: Steps = None,
     in_days: InDays = None,
     agent: Annotated[
         str | None,
-        options.option("--agent", metavar="NAME", help="Only NAME's memories; default: all."),
+        options.option(
+            "--agent", metavar="NAME", help="Only memories of this agent; default: all agents."
+        ),
     ] = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Look at memd's nights and naps, sleep now, or undo one. Alone: when the next one comes.
+    """Show, run, pause or undo naps and nights. Without options: the last and the next night.
 
-    By night memd puts older memories away behind short summaries, and what is beyond
-    the limits that you set. What was put away is still found when asked for, and a
-    run can be undone.
+    A night archives older memories behind short summaries and enforces the retention and cap of
+    the settings. Archived memories can still be searched, and each run can be undone.
     """
     chosen = _chosen(now=now, dry_run=dry_run, undo=undo, report=report, pause=pause, resume=resume)
     _check(chosen, run, by_night=bool(step or agent or in_days), last=last)
@@ -124,19 +123,21 @@ def sleep(
 @options.examples("memd compress", "memd compress --force", "memd compress --sessions 3")
 def compress(
     force: Annotated[
-        bool, options.option("--force", help="However few sessions there are.")
+        bool, options.option("--force", help="Compress even if there are few sessions.")
     ] = False,
     sessions: Annotated[
         int | None,
-        options.option("--sessions", metavar="N", help="How many, the oldest first; default: 5."),
+        options.option(
+            "--sessions", metavar="N", help="Number of sessions, oldest first; default: 5."
+        ),
     ] = None,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Put a short summary in place of each of the oldest sessions, when there are more than ten.
+    """Replace each of the oldest sessions by a short summary, if there are more than ten.
 
-    What was said stays in the archive, and the run can be undone.
+    The originals stay in the archive, and the run can be undone.
     """
     params = options.without_none(force=force or None, sessions=sessions, agent_id=agent)
     _long(profile, "sleep.compress", params, "compressing", json=json)

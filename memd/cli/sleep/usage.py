@@ -27,14 +27,12 @@ _HOME = "\x1b[H\x1b[J"  # to the top left, and what was there goes
 
 @options.examples("memd usage", "memd usage --watch", "memd usage --json | jq '.items[].fill'")
 def usage(
-    watch: Annotated[
-        bool, options.option("--watch", "-w", help="Go on showing them until Ctrl-C.")
-    ] = False,
+    watch: Annotated[bool, options.option("--watch", "-w", help="Refresh until Ctrl-C.")] = False,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Show how full each assistant's context window is. At 80 % its session naps, once."""
+    """Show how full each assistant's context window is. At 80 % its session naps."""
     params = options.without_none(agent_id=agent)
     with daemon(profile) as client:
         answer = client.call("usage.list", params)

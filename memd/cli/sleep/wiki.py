@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 @options.examples("memd wiki", "memd wiki ~/notes/memd", "memd wiki --agent ada --json")
 def wiki(
     folder: Annotated[
-        str | None, options.Argument(metavar="[DIR]", help="Where to; default: memd's own folder.")
+        str | None, options.Argument(metavar="[DIR]", help="Target folder; default: memd's own.")
     ] = None,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Write all memories as Markdown files: what was told, what was made of it, an index.
+    """Export memories as Markdown files: originals, summaries and an index.
 
-    Each agent has a folder of its own. A later export brings it up to date; files
-    that are not memd's stay as they are.
+    Each agent has its own folder. A later export updates it; files that memd did not write are
+    kept.
     """
     with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
         if folder is None:

@@ -38,20 +38,20 @@ Line = tuple[int, dict[str, Any]]
     "memd export ada.jsonl --agent ada",
 )
 def export(
-    file: Annotated[
-        Path | None, options.Argument(help="Where to write; by default standard output.")
-    ] = None,
+    file: Annotated[Path | None, options.Argument(help="File to write; default: stdout.")] = None,
     agent: Annotated[
         str | None,
         options.option(
-            "--agent", metavar="NAME", help="Only this agent's visible memories, newest first."
+            "--agent",
+            metavar="NAME",
+            help="Export only the visible memories of this agent, newest first.",
         ),
     ] = None,
     profile: options.Profile = None,
 ) -> None:
-    """Write everything as JSONL: all agents' memories in every state, preferences, facts, lessons.
+    """Export everything as JSONL: memories of all agents and states, preferences, facts, lessons.
 
-    "memd import" reads it, here or on another computer. Keys and the audit stay here.
+    "memd import" reads it, on this or another computer. Keys and the audit are not exported.
     """
     fresh = file.with_name(file.name + ".new") if file else None
     count = 0

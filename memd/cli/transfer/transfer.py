@@ -44,13 +44,13 @@ def import_(
         list[Path],
         options.Argument(
             metavar="PATH...",
-            help="Files, and folders of .md, .markdown, .txt and .jsonl: notes, sessions, exports.",
+            help="Files, or folders with .md, .markdown, .txt and .jsonl files.",
         ),
     ],
     format_: Annotated[
         str | None,
         options.option(
-            "--format", metavar="KIND", help="text, markdown or jsonl; by the file's name."
+            "--format", metavar="KIND", help="text, markdown or jsonl; default: by file name."
         ),
     ] = None,
     tag: options.Tags = None,
@@ -60,17 +60,18 @@ def import_(
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Remember notes and recorded sessions. Run it again whenever they changed.
+    """Import notes, recorded sessions and exports of other programs. Can be repeated.
 
-    A section is remembered with its headings; title, date and tags of the front matter count,
-    and a date in the file's name. What an edited file says no more is superseded: "memd archive
-    restore" brings it back. A file that was moved or deleted is not touched: forget --source.
+    Notes: each section becomes a memory with its headings, and the title, date and tags of the
+    front matter or a date in the file name. Import an edited file again: text that is gone from
+    it is superseded ("memd archive restore" restores it). Memories of a moved or deleted file
+    stay; see "memd forget --source".
 
-    A file that an assistant wrote down its session in is told by what it says: few memories and
-    a digest are kept of it, under its own session and dates, and its words for search --sessions.
-    The same holds for the zip files that ChatGPT and Claude export, for opencode's sessions
-    (its opencode.db, its folder storage, or what "opencode export" wrote) and for aider's
-    history; what MCP's server-memory, mem0 and claude-mem kept comes memory by memory.
+    Sessions: a file in which an assistant recorded a session is recognised by its content. memd
+    keeps a few memories and a digest, dated as in the session, and the text for "memd search
+    --sessions". The same applies to the zip exports of ChatGPT and Claude, to opencode (its
+    opencode.db, its storage folder, or the output of "opencode export") and to aider's history.
+    The memories of MCP's server-memory, mem0 and claude-mem are imported one by one.
     """
     if format_ not in {None, *KINDS}:
         raise InvalidError(f"no such format: {format_}", hint="text, markdown or jsonl")

@@ -37,18 +37,20 @@ _NEVER = "operator.key"  # each store's daemon makes its own
 def backup(
     target: Annotated[
         Path | None,
-        options.Argument(help="The file to write, or a folder; by default in the data folder."),
+        options.Argument(help="File or folder to write to; default: the data folder."),
     ] = None,
     with_keys: Annotated[
         bool,
-        options.option("--with-keys", help="The owner's and clients' keys, in a folder beside it."),
+        options.option(
+            "--with-keys", help="Also copy the owner's and clients' keys, to a folder beside it."
+        ),
     ] = False,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Write a checked copy of the whole memory while the daemon goes on. Prints its path.
+    """Back up the database to a verified copy; the daemon keeps running. Prints its path.
 
-    "memd restore" puts it back, here or on another computer.
+    "memd restore" restores it, on this or another computer.
     """
     path = (
         Path(long(profile, "store.backup", "copying"))
@@ -66,14 +68,14 @@ def backup(
 
 @options.examples("memd restore memd.db", "memd restore /media/disk/memd.db --yes")
 def restore(
-    file: Annotated[Path, options.Argument(help="A copy that memd backup made.")],
+    file: Annotated[Path, options.Argument(help="File written by memd backup.")],
     yes: options.Yes = False,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Put a backup in the place of the memory, which is kept beside it. No daemon may run.
+    """Restore a backup, keeping the current database beside it. The daemon must be stopped.
 
-    The copy is checked first. Keys that lie beside it (--with-keys) come along.
+    The backup is verified first. Keys beside it (--with-keys) are restored too.
     """
     from memd.store.file.restore import restore as put_back
 

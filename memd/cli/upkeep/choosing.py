@@ -15,12 +15,12 @@ from memd.cli.tables import table, text_column, word
 
 LOOK_SECONDS = 0.5  # between two looks at how far a change is
 
-Wait = Annotated[bool, options.option("--wait", help="Stay until the change is complete.")]
+Wait = Annotated[bool, options.option("--wait", help="Wait until the switch is complete.")]
 
 
 @options.examples("memd model list", "memd model list --json")
 def list_(profile: options.Profile = None, json: options.Json = False) -> None:
-    """List the embedding models there are, and what LMEB says of each."""
+    """List embedding models with their state and LMEB score."""
     from memd.embedding.lmeb import RANKINGS, Tier, ranked, select
 
     models = _models(profile)
@@ -63,12 +63,14 @@ def list_(profile: options.Profile = None, json: options.Json = False) -> None:
     "memd model add ~/models/multilingual-e5-small", "memd model add ./mine --name e5"
 )
 def add(
-    source: Annotated[Path, options.Argument(help="A folder with the model as ONNX.")],
-    name: Annotated[str | None, options.option("--name", help="What to call it.")] = None,
+    source: Annotated[Path, options.Argument(help="Folder with an ONNX model.")],
+    name: Annotated[
+        str | None, options.option("--name", help="Name for the model; default: its folder's name.")
+    ] = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Take an embedding model of your own into the folder of models; it is not used yet."""
+    """Copy an embedding model into the models folder. "memd model use" switches to it."""
     from memd.embedding.add import add as put
 
     folder = put(Paths.resolve(profile).model_dir, source.absolute(), name)
@@ -81,36 +83,36 @@ def add(
 
 @options.examples("memd model use multilingual-e5-small", "memd model use all-MiniLM-L6-v2 --wait")
 def use(
-    name: Annotated[str, options.Argument(help="The model's name in memd model list.")],
+    name: Annotated[str, options.Argument(help="Name, as printed by memd model list.")],
     wait: Wait = False,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Change to another embedding model, in the background.
+    """Switch to another embedding model, in the background.
 
-    Every memory gets a vector of it; until the last one has, the model in use answers as before.
+    All memories are embedded again; until that is done, the current model stays in use.
     """
     _report(ask(profile, "model.use", {"name": name}), profile, wait, json)
 
 
 @options.examples("memd model undo", "memd model undo --wait")
 def undo(wait: Wait = False, profile: options.Profile = None, json: options.Json = False) -> None:
-    """Stop the change of model under way, or change back to the model before."""
+    """Cancel the current switch of models, or switch back to the previous model."""
     _report(ask(profile, "model.undo"), profile, wait, json)
 
 
 @options.examples("memd model bench", "memd model bench all-MiniLM-L6-v2 some-model --json")
 def bench(
     names: Annotated[
-        list[str] | None, options.Argument(help="Which models; all that are installed.")
+        list[str] | None, options.Argument(help="Models; default: all installed.")
     ] = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Measure how well models find your own memories, by meaning alone. Changes nothing.
+    """Measure how well models find your own memories by meaning. Changes nothing.
 
-    The questions are those that somebody asked in a conversation, with the turn that answered.
-    Each model embeds the latest 500 memories, which takes a minute.
+    The test questions are those asked in your conversations, each with the turn that answered it.
+    Each model embeds the latest 500 memories, which takes about a minute.
     """
     chosen = names or [each["name"] for each in _models(profile) if each["installed"]]
     with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @options.examples("memd config show", "memd config show --json | jq .settings.memory")
 def show(profile: options.Profile = None, json: options.Json = False) -> None:
-    """Print the settings as they take effect and whence, what does not, where memories lie."""
+    """Print the effective settings with their origins, warnings, and the database path."""
     places = Paths.resolve(profile)
     settings, layers = settings_of(places)
     tree = settings.model_dump(mode="json")
@@ -39,7 +39,7 @@ def show(profile: options.Profile = None, json: options.Json = False) -> None:
 
 @options.examples("memd config path", '"$EDITOR" "$(memd config path)"')
 def path(profile: options.Profile = None, json: options.Json = False) -> None:
-    """Print the path of the settings file; with --json every place of the profile."""
+    """Print the path of the settings file; with --json, all paths of the profile."""
     places = Paths.resolve(profile).located()
     if json:
         say.as_json({name: str(value) for name, value in asdict(places).items()})

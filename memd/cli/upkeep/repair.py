@@ -15,9 +15,9 @@ _LOST_TOLD = 20
 def repair(
     yes: options.Yes = False, profile: options.Profile = None, json: options.Json = False
 ) -> None:
-    """Make a new file of everything readable in a damaged one, which is kept. No daemon may run.
+    """Salvage a damaged database into a new file and keep the old. The daemon must be stopped.
 
-    Lists what is lost. Exit code 1: the new file still has problems, which are listed, too.
+    Lists what is lost. Exit code 1: the new file still has problems, which are listed too.
     """
     from memd.records.entities import tables
     from memd.store.repairing.repair import repair as salvaged

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Key = Annotated[
     str,
     options.Argument(
-        help='Its dotted name, as in memd config show; a name with a dot is quoted: "a.b".'
+        help='Dotted name, as in memd config show; quote a part that has a dot: "a.b".'
     ),
 ]
 
@@ -38,17 +38,17 @@ Key = Annotated[
 )
 def set_value(
     key: Key,
-    value: Annotated[str, options.Argument(help="Text, a number, true, false, null, or JSON.")],
+    value: Annotated[str, options.Argument(help="Text, number, true, false, null or JSON.")],
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Write a setting into the settings file, and have the daemon read it again."""
+    """Change a setting in the settings file, and reload the daemon."""
     _change(profile, key, _value(value), json=json)
 
 
 @options.examples("memd config unset daemon.undo_days")
 def unset(key: Key, profile: options.Profile = None, json: options.Json = False) -> None:
-    """Take a setting out of the settings file: it has its default again."""
+    """Remove a setting from the settings file, so that its default applies."""
     _change(profile, key, _GONE, json=json)
 
 

@@ -25,7 +25,7 @@ from memd.store.file.database import open_database
 
 @options.examples("memd check", "memd check --json")
 def check(profile: options.Profile = None, json: options.Json = False) -> None:
-    """Check every page, row, checksum and cache of the file. Exit code 1: something is wrong."""
+    """Check all pages, rows, checksums and caches of the database. Exit code 1: problems."""
     report: dict[str, Any] = long(profile, "store.check", "checking")
     if json:
         say.as_json(report)
@@ -45,7 +45,7 @@ def check(profile: options.Profile = None, json: options.Json = False) -> None:
 
 @options.examples("memd rebuild")
 def rebuild(profile: options.Profile = None, json: options.Json = False) -> None:
-    """Make caches, indexes, contexts and damaged vectors again from the memories themselves."""
+    """Rebuild caches, indexes, contexts and damaged vectors from the memories."""
     long(profile, "store.rebuild", "rebuilding")
     if json:
         say.as_json({"rebuilt": True})
