@@ -25,7 +25,7 @@ from memd.base.errors import MemdError, MemoryConfigError, UnsafePathError, unus
 from memd.base.lock import lock_store
 from memd.base.paths import DATA_DIR, Paths
 from memd.serve import notify, socket_file
-from memd.serve.authority import Authority, Denials, operators_key
+from memd.serve.authority import Authority, Denials, ensure_operator_key
 from memd.serve.dispatch import Dispatch
 from memd.serve.metrics import Metrics
 from memd.serve.server import Server
@@ -117,12 +117,12 @@ async def run(
         system = System(rooms, metrics, clock, stop.set, reload)
         denials = Denials(rooms.audit.refused)
         stack.push_async_callback(denials.flush)
-        authority = Authority(rooms.clients, operators_key(paths.operator_key), denials.note)
+        authority = Authority(rooms.clients, ensure_operator_key(paths.operator_key), denials.note)
         dispatch = Dispatch(rooms, system, clock, metrics, authority, settings.daemon.secrets)
-        stack.callback(dispatch.beside.close)
-        system.traffic = server = Server(sock, dispatch, metrics, clock)
-        rooms.clients.heed(server.disown)
-        rooms.rhythm.heed(dispatch.quiet_s)
+        stack.callback(dispatch.offload.close)
+        system.server = server = Server(sock, dispatch, metrics, clock)
+        rooms.clients.heed(server.revoke)
+        rooms.rhythm.heed(dispatch.idle_s)
         if signals:
             _listen_for_reload(stack, reload)
         listening = partial(_keep_socket, server, sock, paths.socket)
@@ -147,7 +147,7 @@ def _located(paths: Paths, settings: Settings) -> Paths:
         return paths
     moved = paths.keeping_in(folder)
     try:
-        socket_file.own_directory(moved.data_dir)
+        socket_file.ensure_private_directory(moved.data_dir)
     except (OSError, UnsafePathError) as error:
         why = error.message if isinstance(error, UnsafePathError) else error.strerror
         key = ".".join(DATA_DIR)
@@ -169,15 +169,15 @@ def _collecting() -> None:
 def _socket(paths: Paths, stack: AsyncExitStack) -> socket.socket:
     """Take both locks and return the listening socket; *stack* lets go of all three."""
     for directory in (paths.data_dir, paths.socket.parent):
-        socket_file.own_directory(directory)
+        socket_file.ensure_private_directory(directory)
     stack.callback(lock_store(paths.lock, paths.database).close)
-    stack.callback(os.close, socket_file.claim(paths.socket))
-    passed = socket_file.inherited()
+    stack.callback(os.close, socket_file.lock_socket(paths.socket))
+    passed = socket_file.inherit_socket()
     if passed is not None:
         stack.callback(passed.close)
         return passed
     sock = socket_file.bind(paths.socket)
-    stack.callback(socket_file.remove, paths.socket, socket_file.identity(paths.socket))
+    stack.callback(socket_file.remove, paths.socket, socket_file.file_identity(paths.socket))
     stack.callback(sock.close)
     return sock
 
@@ -186,20 +186,20 @@ async def _keep_socket(server: Server, sock: socket.socket, path: Path) -> None:
     """Listen at *path* again when somebody has deleted the socket there, or its folder."""
     if sock.getsockname() == os.fspath(path):
         return  # bound there by systemd or launchd: theirs to make; ours was renamed to it
-    ours = socket_file.identity(path)
+    ours = socket_file.file_identity(path)
     async with asyncio.TaskGroup() as group:
         try:
             while True:
                 await asyncio.sleep(LOOK_SECONDS)
-                if socket_file.identity(path) is not None:
+                if socket_file.file_identity(path) is not None:
                     continue
                 try:
-                    socket_file.own_directory(path.parent)
+                    socket_file.ensure_private_directory(path.parent)
                     again = socket_file.bind(path)
                 except (OSError, MemdError) as error:
                     log.error("the socket is gone", why=type(error).__name__)
                     continue
-                ours = socket_file.identity(path)
+                ours = socket_file.file_identity(path)
                 log.warning("the socket was deleted; listening again", path=str(path))
                 group.create_task(server.serve(again))
         finally:

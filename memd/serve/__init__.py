@@ -1,1 +1,1 @@
-"""The socket: who may connect, what is read and written, which method answers."""
+"""The socket: server, connections, authentication, dispatch, and the methods."""

@@ -1,9 +1,9 @@
-"""Who may do what on the socket: decided here, for every call, before it runs.
+"""Authentication and authorization on the socket, checked for every call before it runs.
 
-A connection is ``local`` until it presents a key. A key is a client's, with its
-agent and scopes, or the operator's: the one that the daemon made for the owner's
-own commands. Whoever presents a key that is none has no rights at all from then on,
-rather than those of somebody without a key. What is refused is audited.
+A connection is ``local`` until it presents a key. A key is a client's, with its agent and
+scopes, or the operator's, which the daemon made for the owner's own commands. A client that
+presents an unknown key has no rights at all from then on, not those of a client without a
+key. Refused attempts are audited.
 """
 
 from __future__ import annotations
@@ -29,35 +29,35 @@ if TYPE_CHECKING:
     from memd.org.clients import Clients
 
 CLAIMS: Final = frozenset({"author", "autonomy_level", "is_human", "scopes", "seniority"})
-"""What only a key or a signature says; where it is no parameter, it is an attempt."""
+"""Claims that only a key or a signature can prove; refused where the method has no such param."""
 
 
 @dataclass(slots=True)
 class Credentials:
-    """Who sits at a connection's other end, as far as the daemon knows."""
+    """The identity of a connection's client."""
 
     identity: Identity = LOCAL_CLIENT
 
-    def disown(self) -> None:
-        """Take all rights away; who it was stays known, for the audit."""
+    def revoke(self) -> None:
+        """Remove all scopes; the client's name stays known, for the audit."""
         self.identity = replace(self.identity, scopes=frozenset())
 
 
-Write = Callable[[Sequence[RefusedAttempt]], Awaitable[None]]
-Note = Callable[[str, str], Awaitable[None]]
-"""Told the client and the method of an attempt that was refused."""
+WriteAttempts = Callable[[Sequence[RefusedAttempt]], Awaitable[None]]
+NoteAttempt = Callable[[str, str], Awaitable[None]]
+"""Called with the client and the method of a refused attempt."""
 
 
 class Authority:
-    """Tells who presents a key, and whether a method is open to him."""
+    """Identifies clients by their keys, and decides which methods they may call."""
 
-    def __init__(self, register: Clients, operator: str | None, note: Note) -> None:
+    def __init__(self, register: Clients, operator: str | None, note: NoteAttempt) -> None:
         self._register = register
         self._operator = operator
         self.note = note
 
     def authenticate(self, credentials: Credentials, key: str) -> None:
-        """Give *credentials* the identity that *key* proves; DeniedError if nobody."""
+        """Set the identity that *key* proves. Raises DeniedError for an unknown key."""
         if self._operator is not None and hmac.compare_digest(
             key.encode("utf-8", "replace"), self._operator.encode()
         ):
@@ -80,16 +80,16 @@ class Authority:
                 hint='the owner gives it: "memd client add"',
             )
 
-    def closed(self, identity: Identity) -> frozenset[str]:
-        """Return the agents that *identity* needs a key for: without one, all that have one.
+    def closed_agents(self, identity: Identity) -> frozenset[str]:
+        """Return the agents that *identity* may not act for: without a key, all that have one.
 
-        That of a revoked key too: taking a key away must not open what it kept apart.
+        Agents of revoked keys included: revoking a key must not open the agent's memories.
         """
         return self._register.agents() if identity.client == LOCAL else frozenset()
 
 
 def refuse_claims(method: Route, raw: Mapping[str, Any]) -> None:
-    """Raise DeniedError for a call that says itself who calls (PROMISES H53)."""
+    """Raise DeniedError for params that claim an identity (PROMISES H53)."""
     claims = sorted((CLAIMS & raw.keys()) - method.params.model_fields.keys())
     if claims:
         raise DeniedError(
@@ -105,11 +105,11 @@ def _who(identity: Identity) -> str:
     return f"client {identity.client}"
 
 
-def operators_key(path: Path, chance: Chance = secrets.token_bytes) -> str | None:
-    """Return the key of the owner's own commands; makes its file at the first start.
+def ensure_operator_key(path: Path, chance: Chance = secrets.token_bytes) -> str | None:
+    """Return the key of the owner's own commands; create its file at the first start.
 
-    None, with a line in the log, where it can be neither read nor made: memd then
-    does all but what needs the scope admin.
+    Returns None, and logs why, when the file can be neither read nor written: memd then
+    does everything but what needs the scope admin.
     """
     try:
         return client_key.read(path)
@@ -128,62 +128,59 @@ def operators_key(path: Path, chance: Chance = secrets.token_bytes) -> str | Non
 
 
 class Denials:
-    """Counts what was refused, on its way into the audit, so that a flood of it fills no disk.
+    """Writes refused attempts to the audit, rate-limited, so that a flood does not fill the disk.
 
-    ``run`` beside the server, ``flush`` at the end.
+    ``run`` is a background task of the daemon; call ``flush`` at the end.
 
-    The first attempt of a kind (a client, a method) is written down before it is
-    answered. What it tries again within the next second is counted and becomes one
-    row at the second's end. While that goes on the wait doubles, up to ten minutes,
-    and falls back to a second after a wait without a repetition. So every attempt is
-    counted, and a client that tries everything all the time makes some hundred rows
-    in ten minutes. A kill loses the counts of the wait that it falls into, never the
-    first attempt.
+    The first attempt of a kind (client, method) is written before it is answered.
+    Repetitions within the next second are counted and become one row at its end. While
+    they go on the wait doubles, up to ten minutes, and returns to a second after a wait
+    without a repetition. So every attempt is counted, and a client that tries everything
+    all the time makes some hundred rows in ten minutes. A kill loses the counts of the
+    current wait, never the first attempt.
     """
 
-    def __init__(self, write: Write) -> None:
+    def __init__(self, write: WriteAttempts) -> None:
         self._write = write
-        self._known: set[tuple[str, str]] = set()
-        self._again: Counter[tuple[str, str]] = Counter()
-        self._some = asyncio.Event()
+        self._recent: set[tuple[str, str]] = set()
+        self._repeats: Counter[tuple[str, str]] = Counter()
+        self._pending = asyncio.Event()
         self.wait_ms = DENIED_WAIT_MS_MIN
 
     async def note(self, client: str, method: str) -> None:
-        """Write an attempt down, or count it when one of its kind was just written."""
+        """Write an attempt, or count it when one of its kind was just written."""
         kind = (client, method)
-        self._some.set()
-        if kind in self._known:
-            self._again[kind] += 1
+        self._pending.set()
+        if kind in self._recent:
+            self._repeats[kind] += 1
             return
-        self._known.add(kind)
-        await self._written(Counter({kind: 1}))
+        self._recent.add(kind)
+        await self._write_rows(Counter({kind: 1}))
 
     async def run(self) -> None:
-        """Write the counts down at the end of each wait. Never ends."""
+        """Write the counts at the end of each wait. Never returns."""
         while True:
-            await self._some.wait()
+            await self._pending.wait()
             await asyncio.sleep(self.wait_ms / 1_000)
             await self.flush()
 
     async def flush(self) -> None:
-        """Write down what was counted, and choose how long to wait the next time."""
-        counted, self._again = self._again, Counter()
-        self._known.clear()
-        if counted:
+        """Write the counts, and choose the next wait."""
+        counts, self._repeats = self._repeats, Counter()
+        self._recent.clear()
+        if counts:
             self.wait_ms = min(2 * self.wait_ms, DENIED_WAIT_MS_MAX)
-            await self._written(counted)
+            await self._write_rows(counts)
         else:
             self.wait_ms = DENIED_WAIT_MS_MIN
-            self._some.clear()
+            self._pending.clear()
 
-    async def _written(self, counted: Counter[tuple[str, str]]) -> None:
-        """Write rows; what a full disk or a locked file refuses is counted again."""
-        rows = [
-            RefusedAttempt(client, method, times) for (client, method), times in counted.items()
-        ]
+    async def _write_rows(self, counts: Counter[tuple[str, str]]) -> None:
+        """Write one row per kind; on a full disk or a locked file, count them again."""
+        rows = [RefusedAttempt(client, method, times) for (client, method), times in counts.items()]
         try:
             await self._write(rows)
         except MemdError as error:
-            self._again.update(counted)
-            self._some.set()
+            self._repeats.update(counts)
+            self._pending.set()
             log.warning("refused attempts were not written down yet", kind=error.kind)

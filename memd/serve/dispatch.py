@@ -1,7 +1,7 @@
-"""From one well-formed request to its answer.
+"""Dispatch of one well-formed request to its method, and the encoding of its answer.
 
-Params become models, errors carry a kind, bugs get an incident id and a trace, what
-leaves is screened, and the log never sees a param (docs/decisions/0013).
+Params become models, errors carry a kind, bugs get an incident id and a trace, outgoing
+texts are screened, and no param reaches the log (docs/decisions/0013).
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from memd.domain.values import DEFAULT_AGENT, RESERVED_AGENT, alike
 from memd.guard.outgoing import check_refused, incoming, outgoing_all
 from memd.rpc import envelope, faults
 from memd.serve.authority import Authority, Credentials, refuse_claims
-from memd.serve.beside import LARGE_WEIGHT_A_BYTE, Beside, is_large
 from memd.serve.events import Peer
 from memd.serve.metrics import Metrics
+from memd.serve.offload import LARGE_WEIGHT_A_BYTE, Offload, is_large
 from memd.serve.params import Params, validate
 from memd.serve.route import Context, JsonAnswer, ProgressCallback, Route
 from memd.serve.routes.routes import find
@@ -45,14 +45,14 @@ Send = Callable[[bytes], None]
 
 @dataclass(slots=True)
 class ActiveRequest:
-    """One request on its way: who sent it and how to tell the sender something meanwhile."""
+    """A request in flight: its sender's credentials, and how to notify the sender meanwhile."""
 
     credentials: Credentials
     notify: Send | None = None
     writing: bool = False
-    """It has begun to write: it is finished, whoever goes away."""
+    """The request has begun to write: it is finished even when its client disconnects."""
     peer: Peer | None = None
-    """The connection, for who wants to listen."""
+    """The connection, for subscriptions."""
 
 
 MCP_METHODS: Final = frozenset(
@@ -69,11 +69,11 @@ MCP_METHODS: Final = frozenset(
         "resources/templates/list",
     }
 )
-"""What assistants speak on the same socket (decision 0128); ours have a dot in their names."""
+"""MCP's methods on the same socket (decision 0128); memd's own have a dot in their names."""
 
 _MCP_NOTIFICATIONS: Final = "notifications/"
 
-_LOOKING: Final = (
+_OBSERVING: Final = (
     "system.",
     "rpc.",
     "model.",
@@ -82,11 +82,11 @@ _LOOKING: Final = (
     "sleep.report",
     "usage.list",
 )
-"""What a window that shows memd's state asks again and again; no night waits for its end."""
+"""Method prefixes that monitoring polls; they do not count as use, so no night waits for them."""
 
 
 class Dispatch:
-    """Answers requests with the methods of the socket."""
+    """Answers requests by calling the methods of the socket."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class Dispatch:
         authority: Authority,
         secrets: SecretsPolicy = "redact",
     ) -> None:
-        self.beside = Beside()
+        self.offload = Offload()
         self._secrets = secrets
         self._authority = authority
         self._clock = clock
@@ -111,7 +111,7 @@ class Dispatch:
     async def answer(self, request: envelope.Request, call: ActiveRequest) -> bytes | None:
         """Return the answer to *request* as a frame, None for a notification.
 
-        Never raises but for cancellation.
+        Raises nothing but CancelledError.
         """
         started_us = self._clock.monotonic_us()
         if request.method in MCP_METHODS or request.method.startswith(_MCP_NOTIFICATIONS):
@@ -119,18 +119,22 @@ class Dispatch:
         route = find(request.method)
         if route is None:
             self._metrics.count("unknown", "unknown_method", 0)
-            return None if request.notification else failed(request.id, _unknown(request.method))
+            return (
+                None
+                if request.notification
+                else error_frame(request.id, _unknown_method(request.method))
+            )
         try:
-            with self._using(route.name):
-                body = {"result": await self._call(route, call, request.params)}
+            with self._mark_in_use(route.name):
+                body = {"result": await self._call_method(route, call, request.params)}
         except MemdError as error:
             body = {"error": faults.to_error(error)}
         try:
-            reply, kind = await self.beside.call(body, _finish, body, request.id)
-        except MemdError as error:  # a stored row that is none
-            reply, kind = failed(request.id, error), error.kind
+            reply, kind = await self.offload.call(body, _encode_answer, body, request.id)
+        except MemdError as error:  # a stored row that is invalid
+            reply, kind = error_frame(request.id, error), error.kind
         except Exception as error:  # noqa: BLE001  # a result that JSON cannot carry is a bug too
-            reply, kind = failed(request.id, self._bug(route.name, error)), "internal"
+            reply, kind = error_frame(request.id, self._bug(route.name, error)), "internal"
         elapsed_us = self._clock.monotonic_us() - started_us
         self._metrics.count(request.method, kind, elapsed_us)
         log.debug("answered", method=request.method, kind=kind, us=elapsed_us)
@@ -139,40 +143,40 @@ class Dispatch:
     async def _answer_mcp(
         self, request: envelope.Request, call: ActiveRequest, started_us: int
     ) -> bytes | None:
-        """Answer a request of the Model Context Protocol, whose tools ask our own methods."""
+        """Answer an MCP request; its tools call memd's own methods."""
         if request.notification:
-            return None  # that it is initialized, say: nothing is kept of a client
+            return None  # "initialized", say: no state is kept per client
 
         async def ask(name: str, raw: dict[str, Any]) -> Any:
             route = find(name)
             if route is None:
-                raise _unknown(name)
-            with self._using(name):
-                return await self._call(route, call, raw)
+                raise _unknown_method(name)
+            with self._mark_in_use(name):
+                return await self._call_method(route, call, raw)
 
         try:
             body = await self._mcp.answer(request.method, request.params, ask)
-            reply, kind = _finish(body, request.id)
+            reply, kind = _encode_answer(body, request.id)
         except MemdError as error:
-            reply, kind = failed(request.id, error), error.kind
+            reply, kind = error_frame(request.id, error), error.kind
         except Exception as error:  # noqa: BLE001  # as above
-            reply, kind = failed(request.id, self._bug(request.method, error)), "internal"
+            reply, kind = error_frame(request.id, self._bug(request.method, error)), "internal"
         self._metrics.count(request.method, kind, self._clock.monotonic_us() - started_us)
         return reply
 
     def is_open(self, identity: Identity, agent_id: str) -> bool:
-        """Return whether *identity* needs no other key for what is *agent_id*'s."""
-        return alike(agent_id) not in self._authority.closed(identity)
+        """Return whether *identity* may see events of *agent_id* without another key."""
+        return alike(agent_id) not in self._authority.closed_agents(identity)
 
-    def quiet_s(self) -> float:
-        """Return for how many seconds nobody has used the memory; to look at memd is no use."""
+    def idle_s(self) -> float:
+        """Return the seconds since the memory was last used; monitoring does not count as use."""
         if self._in_use:
             return 0.0
         return (self._clock.monotonic_us() - self._used_us) / 1e6
 
     @contextmanager
-    def _using(self, method: str) -> Iterator[None]:
-        counts = not method.startswith(_LOOKING)
+    def _mark_in_use(self, method: str) -> Iterator[None]:
+        counts = not method.startswith(_OBSERVING)
         self._in_use += counts
         try:
             yield
@@ -181,27 +185,26 @@ class Dispatch:
                 self._in_use -= 1
                 self._used_us = self._clock.monotonic_us()
 
-    async def _call(self, route: Route, call: ActiveRequest, raw: dict[str, Any]) -> Any:
-        """Return what the method returns; raises nothing but what a caller may be told."""
+    async def _call_method(self, route: Route, call: ActiveRequest, raw: dict[str, Any]) -> Any:
+        """Return the method's result. Raises only MemdErrors that a caller may see."""
         try:
-            # At this moment, not when the frame came: a hello before it counts, a revocation too.
+            # Checked now, not when the frame arrived: an earlier hello or revocation counts.
             self._authority.check(call.credentials.identity, route)
-            params, request_hash = await self.beside.call(
-                raw, _understood, route, raw, self._secrets
+            params, request_hash = await self.offload.call(
+                raw, _validate_params, route, raw, self._secrets
             )
             if isinstance(params, HelloParams) and params.client_key is not None:
                 self._authority.authenticate(call.credentials, params.client_key)
-            caller = self._caller(route, params, request_hash, call.credentials.identity)
+            caller = self._build_caller(route, params, request_hash, call.credentials.identity)
             WORKING_FOR.set(caller.agent_id)
-            # What it asks is read from now on.
-            ERASURES_SEEN.set(self._rooms.db.files.erasure_count)
+            ERASURES_SEEN.set(self._rooms.db.files.erasure_count)  # its reads begin now
             token = getattr(params, "progress_token", None)
-            progress = None if token is None else _reporter(token, call)
+            progress = None if token is None else _progress_reporter(token, call)
             call.writing = route.writes
             if route.short_id is not None:
                 params = await self._rooms.short_ids.resolve(caller, route.short_id, params)
             context = Context(self._rooms, self._system, caller, progress, call.peer)
-            return self._counted(caller, params, await self._run(route, context, params))
+            return self._count(caller, params, await self._run(route, context, params))
         except MemdError as error:
             if isinstance(error, DeniedError):
                 await self._authority.note(call.credentials.identity.client, route.name)
@@ -211,12 +214,12 @@ class Dispatch:
         except Exception as error:  # noqa: BLE001  # a bug becomes an incident, here and above
             raise self._bug(route.name, error) from None
 
-    def _caller(
+    def _build_caller(
         self, route: Route, params: Params, request_hash: bytes, identity: Identity
     ) -> Caller:
-        """Return who calls: as whom the key says, in the name of the agent that may be named."""
-        named = getattr(params, "agent_id", None)
-        agent_id = named or identity.agent_id or DEFAULT_AGENT
+        """Return the caller: the identity that the key proves, acting for the requested agent."""
+        requested = getattr(params, "agent_id", None)
+        agent_id = requested or identity.agent_id or DEFAULT_AGENT
         if alike(agent_id) == RESERVED_AGENT:
             raise DeniedError(f"agent {RESERVED_AGENT} is reserved", field="agent_id")
         if identity.agent_id is not None and agent_id != identity.agent_id:
@@ -236,18 +239,18 @@ class Dispatch:
             seniority=identity.seniority,
             autonomy_level=identity.autonomy_level,
             bound=identity.agent_id is not None,
-            closed=self._authority.closed(identity),
+            closed=self._authority.closed_agents(identity),
         )
         return caller.acting_for(agent_id)
 
-    def _counted(self, caller: Caller, params: Params, result: Any) -> Any:
-        """Return *result*; what it gives, and what of it is taken up later, is counted."""
+    def _count(self, caller: Caller, params: Params, result: Any) -> Any:
+        """Count what *result* contains, for the metrics and for uptake; return *result*."""
         if self._rooms.uptake is not None:
             self._rooms.uptake.hear(caller, params, result)
-        return self._metrics.counting(result)
+        return self._metrics.count_result(result)
 
     async def _run(self, route: Route, context: Context, params: Params) -> Any:
-        """Return the method's answer, or the one that was kept for the caller's key."""
+        """Return the method's answer, or the one stored for the caller's idempotency key."""
         if route.repeats == "in one transaction":
             return await route.call(context, params)
         if route.repeats == "anew":
@@ -265,32 +268,34 @@ class Dispatch:
 
 
 def _mcp() -> Mcp:
-    from memd.serve.mcp.mcp import Mcp  # loaded when the first assistant comes by it
+    from memd.serve.mcp.mcp import Mcp  # loaded with the first MCP request
 
     return Mcp()
 
 
-def failed(request_id: envelope.Id, error: BaseException) -> bytes:
+def error_frame(request_id: envelope.Id, error: BaseException) -> bytes:
     """Return the frame that answers *request_id* with *error*."""
     return to_json(envelope.failure(request_id, error)) + b"\n"
 
 
-def _unknown(method: str) -> UnknownMethodError:
+def _unknown_method(method: str) -> UnknownMethodError:
     shown = method if method.isprintable() and len(method) <= METHOD_CHARS_MAX else "of this name"
     return UnknownMethodError(f"no method {shown}", hint="rpc.discover lists all methods")
 
 
-def _understood(route: Route, raw: dict[str, Any], secrets: SecretsPolicy) -> tuple[Params, bytes]:
-    """Return params screened, as the method's model, and what makes a write the same request."""
+def _validate_params(
+    route: Route, raw: dict[str, Any], secrets: SecretsPolicy
+) -> tuple[Params, bytes]:
+    """Return the screened params as the method's model, and the hash that identifies a write."""
     if route.writes:
         check_refused(raw, secrets)
     raw = incoming(raw)
     refuse_claims(route, raw)
     params = validate(route.params, raw)
-    return params, _hash(route, raw) if route.writes else b""
+    return params, _hash_request(route, raw) if route.writes else b""
 
 
-def _finish(answer: dict[str, Any], request_id: envelope.Id) -> tuple[bytes, str]:
+def _encode_answer(answer: dict[str, Any], request_id: envelope.Id) -> tuple[bytes, str]:
     """Return the frame of *answer* under the id the client gave, and the error's kind or ``ok``.
 
     *answer* has a result or an error. Every text of it is screened, the client's id is not.
@@ -307,19 +312,19 @@ def _finish(answer: dict[str, Any], request_id: envelope.Id) -> tuple[bytes, str
         error = TooLargeError(
             f"the answer has more than {REPLY_BYTES_MAX} bytes", hint="ask for fewer with limit"
         )
-        return failed(request_id, error), error.kind
+        return error_frame(request_id, error), error.kind
     failure = answer.get("error")
     return frame, failure["data"].get("kind", "refused") if failure else "ok"
 
 
-def _hash(route: Route, raw: dict[str, Any]) -> bytes:
-    """Return what makes two writes the same request: all but their key and where progress goes."""
+def _hash_request(route: Route, raw: dict[str, Any]) -> bytes:
+    """Return the hash of a request's params, without idempotency key and progress token."""
     params = {k: v for k, v in raw.items() if k not in ("idempotency_key", "progress_token")}
     text = json.dumps([route.name, params], sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).digest()
 
 
-def _reporter(token: str | int, call: ActiveRequest) -> ProgressCallback:
+def _progress_reporter(token: str | int, call: ActiveRequest) -> ProgressCallback:
     def report(done: int, total: int) -> None:
         if call.notify is not None:
             value = {"done": done, "total": total}

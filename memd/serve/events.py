@@ -1,9 +1,8 @@
-"""Who listens, and what they are told (``events.subscribe``).
+"""Event subscriptions (``events.subscribe``) and their delivery.
 
-An event is told after the commit it speaks of, to the connections that asked for
-it, and only about the agent they asked for. A client that does not read keeps
-nobody waiting: what it has not taken is kept for it up to a bound, the oldest
-goes first, and the next event that it does read says how many were lost.
+An event is sent after the commit it is about, to the connections that subscribed to it for
+its agent. A client that does not read delays nobody: its events are queued up to a bound,
+then the oldest are dropped, and the next event it reads says how many were lost.
 """
 
 from __future__ import annotations
@@ -23,27 +22,27 @@ from memd.rpc import envelope
 class Link(Protocol):
     """Requests to the client of a connection (``serve.llm.routes``)."""
 
-    def answered(self, answer: envelope.PeerAnswer) -> None: ...
+    def resolve(self, answer: envelope.PeerAnswer) -> None: ...
     def close(self) -> None: ...
 
 
 class Peer(Protocol):
-    """A connection, as far as events go."""
+    """A connection, as events see it."""
 
     listener: Listener | None
     link: Link | None
 
-    def may_hear(self, agent_id: str) -> bool:
-        """Return whether the client may hear of *agent_id* now: a key may have closed it since."""
+    def may_receive(self, agent_id: str) -> bool:
+        """Return whether the client may get events of *agent_id* now: a key may have closed it."""
         ...
 
     def offer(self, frame: bytes) -> bool:
-        """Send *frame* unless the client is behind with reading; return whether it was sent."""
+        """Send *frame* unless the client is slow to read; return whether it was sent."""
         ...
 
 
 class Listener:
-    """What one connection wants to hear, and what it has not taken yet."""
+    """The subscriptions of one connection, and the events that wait for it."""
 
     def __init__(self, events: Events, peer: Peer) -> None:
         self._events = events
@@ -51,10 +50,10 @@ class Listener:
         self._waiting: deque[tuple[EventName, dict[str, Any]]] = deque()
         self._lost = 0
         self.subscribed: dict[str, frozenset[EventName]] = {}
-        """Names by agent."""
+        """Event names by agent."""
 
-    def hear(self, agent_id: str, name: EventName, body: Mapping[str, Any]) -> None:
-        """Send an event if it is wanted, now or once the client reads again."""
+    def push(self, agent_id: str, name: EventName, body: Mapping[str, Any]) -> None:
+        """Send an event that is subscribed to, now or when the client reads again."""
         if name not in self.subscribed.get(agent_id, ()):
             return
         if len(self._waiting) == EVENTS_WAITING_MAX:
@@ -64,10 +63,10 @@ class Listener:
         self.flush()
 
     def flush(self) -> None:
-        """Send what waits, as far as the client takes it and may still hear it."""
+        """Send waiting events while the client reads; drop those it may no longer get."""
         while self._waiting:
             name, body = self._waiting[0]
-            if not self._peer.may_hear(body["agent_id"]):
+            if not self._peer.may_receive(body["agent_id"]):
                 self._waiting.popleft()
                 continue
             payload = {**body, "lost": self._lost} if self._lost else body
@@ -77,26 +76,26 @@ class Listener:
             self._lost = 0
 
     def close(self) -> None:
-        """Hear nothing more."""
+        """End all subscriptions."""
         self._events.drop(self)
 
 
 class Events:
-    """Owns all listeners; ``emit`` is handed to the rooms."""
+    """All listeners; ``emit`` is handed to the rooms."""
 
     def __init__(self) -> None:
         self._listeners: set[Listener] = set()
 
     def emit(self, agent_id: str, name: EventName, body: Mapping[str, Any]) -> None:
-        """Tell whoever wants to hear it; returns at once and never raises."""
+        """Send an event to its subscribers; returns at once and never raises."""
         for listener in list(self._listeners):
-            meant = next(iter(listener.subscribed), "") if agent_id == EVERYBODY else agent_id
-            listener.hear(meant, name, body)
+            target = next(iter(listener.subscribed), "") if agent_id == EVERYBODY else agent_id
+            listener.push(target, name, body)
 
     def subscribe(
         self, peer: Peer | None, agent_id: str, names: Iterable[EventName]
     ) -> frozenset[EventName]:
-        """Add *names* to what *peer* hears about *agent_id*; return all that it hears of it."""
+        """Subscribe *peer* to *names* of *agent_id*; return all it is subscribed to there."""
         if peer is None:
             raise InvalidStateError("events go to a connection; there is none here")
         listener = peer.listener
@@ -110,20 +109,20 @@ class Events:
     def unsubscribe(
         self, peer: Peer | None, agent_id: str, names: Iterable[EventName]
     ) -> frozenset[EventName]:
-        """Take *names* from what *peer* hears about *agent_id*; return what it still hears of it.
+        """Unsubscribe *peer* from *names* of *agent_id*; return what remains there.
 
-        A connection that hears nothing more is one like any other: closed when idle.
+        A connection without subscriptions is closed when idle, like any other.
         """
         listener = None if peer is None else peer.listener
         if peer is None or listener is None:
             return frozenset()
-        left = listener.subscribed.pop(agent_id, frozenset()) - frozenset(names)
-        if left:
-            listener.subscribed[agent_id] = left
+        remaining = listener.subscribed.pop(agent_id, frozenset()) - frozenset(names)
+        if remaining:
+            listener.subscribed[agent_id] = remaining
         if not listener.subscribed:
             listener.close()
             peer.listener = None
-        return left
+        return remaining
 
     def drop(self, listener: Listener) -> None:
         self._listeners.discard(listener)

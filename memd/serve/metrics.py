@@ -1,7 +1,7 @@
-"""What the daemon counts: requests by method and outcome, how long they took, what was given.
+"""Counters of the daemon: requests by method and outcome, latencies, texts given.
 
-Told as JSON and as Prometheus' text format (docs/metrics.md). Numbers and the names of methods,
-states and entities; never a text, and no name that a client chose.
+Rendered as JSON and in Prometheus' text format (docs/metrics.md). They contain numbers and
+the names of methods, states and entities; never a text, and no name that a client chose.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 BOUNDS_US = (1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000, 10_000_000)
 QUANTILES = (0.5, 0.95, 0.99)
 
-_GIVING = {  # by name: a start does without these models
+_GIVEN_PARTS = {  # by class name, so that a start need not import the models
     "RecallResult": ("recall", ("memories",)),
     "PreparedPrompt": ("prompt", ("memories", "facts", "lessons")),
     "Brief": ("brief", ("items",)),
@@ -24,11 +24,11 @@ T = TypeVar("T")
 
 Labels = Mapping[str, str]
 Snapshot = Mapping[str, Any]
-"""What is true right now, as ``System.snapshot`` gathers it."""
+"""The current gauges, as ``System.snapshot`` returns them."""
 
 
 class Metrics:
-    """Counts since the daemon started. Method names come from the table, so there are few."""
+    """Counters since the daemon started. Method names come from the routes, so they are bounded."""
 
     def __init__(self) -> None:
         self.outcomes: Counter[tuple[str, str]] = Counter()
@@ -37,19 +37,19 @@ class Metrics:
         self.dropped: Counter[str] = Counter()
         self.accepted = 0
         self.asked: Counter[tuple[str, str]] = Counter()
-        """By what was asked for (recall, prompt, brief), and whether anything was given."""
+        """Calls, by kind (recall, prompt, brief) and by whether anything was given."""
         self.given: Counter[tuple[str, str]] = Counter()
-        """Texts, by what was asked for and what they are; ``in_window`` were left out."""
+        """Texts given, by kind of call and of text; ``in_window`` counts those left out."""
 
     def count(self, method: str, kind: str, elapsed_us: int) -> None:
-        """Count one answered request; *kind* is the error's, or ``ok``."""
+        """Count one answered request; *kind* is the error's kind, or ``ok``."""
         self.outcomes[method, kind] += 1
         self.sums_us[method] += elapsed_us
         self.buckets[method][bisect_left(BOUNDS_US, elapsed_us)] += 1
 
-    def counting(self, result: T) -> T:
-        """Return *result*; what a recall, a prompt or a brief gives is counted."""
-        asked, parts = _GIVING.get(type(result).__name__, ("", ()))
+    def count_result(self, result: T) -> T:
+        """Count the texts of a recall, a prompt or a brief; return *result*."""
+        asked, parts = _GIVEN_PARTS.get(type(result).__name__, ("", ()))
         if not asked:
             return result
         counts = {part: len(getattr(result, part)) for part in parts}
@@ -59,7 +59,7 @@ class Metrics:
         return result
 
     def as_json(self, now: Snapshot) -> dict[str, Any]:
-        """Return *now* and the counters."""
+        """Return the gauges *now* and the counters."""
         methods: dict[str, dict[str, Any]] = {}
         for (method, kind), number in sorted(self.outcomes.items()):
             counters = methods.setdefault(method, {"requests": 0, "errors": {}})
@@ -74,8 +74,8 @@ class Metrics:
             **now,
             "accepted": self.accepted,
             "dropped": dict(self.dropped),
-            "asked": _nested(self.asked),
-            "given": _nested(self.given),
+            "asked": _nest(self.asked),
+            "given": _nest(self.given),
             "methods": methods,
         }
 
@@ -85,14 +85,18 @@ class Metrics:
         return "\n".join(lines) + "\n"
 
     def _families(self, now: Snapshot) -> Iterator[Family]:
-        yield from _now(now)
+        yield from _snapshot_families(now)
         yield _counter("connections_accepted_total", "Connections since the start.", self.accepted)
         dropped = ({"reason": why, "": number} for why, number in sorted(self.dropped.items()))
         text = "Connections that memd closed."
-        yield _labelled("connections_dropped_total", text, "counter", dropped)
-        yield _by_two("requests_total", "Answered requests.", ("method", "outcome"), self.outcomes)
-        yield _by_two("asked_total", "Recalls, prompts and briefs.", ("for", "outcome"), self.asked)
-        yield _by_two("given_total", "Texts they gave.", ("for", "what"), self.given)
+        yield _labelled_family("connections_dropped_total", text, "counter", dropped)
+        yield _two_label_family(
+            "requests_total", "Answered requests.", ("method", "outcome"), self.outcomes
+        )
+        yield _two_label_family(
+            "asked_total", "Recalls, prompts and briefs.", ("for", "outcome"), self.asked
+        )
+        yield _two_label_family("given_total", "Texts they gave.", ("for", "what"), self.given)
         samples = [
             sample
             for method, counts in sorted(self.buckets.items())
@@ -111,9 +115,9 @@ class Metrics:
 
 
 def quantile_us(counts: Sequence[int], share: float) -> int:
-    """Return below how many microseconds *share* of what was counted lies, between two bounds.
+    """Return the quantile *share* of a histogram in microseconds, interpolated within its bucket.
 
-    What lies above the last bound counts as the last bound.
+    Values above the last bound count as the last bound.
 
     >>> quantile_us([0, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0], 0.5)
     1750
@@ -135,7 +139,7 @@ class Sample(NamedTuple):
 
 
 class Family(NamedTuple):
-    """What Prometheus calls a metric: a name, what it is, its samples."""
+    """A Prometheus metric family."""
 
     name: str
     help: str
@@ -143,39 +147,39 @@ class Family(NamedTuple):
     samples: Sequence[Sample]
 
     def lines(self) -> Iterator[str]:
-        """Yield its lines; none where there is nothing to tell."""
+        """Yield the lines of the family, none without samples."""
         if self.samples:
             yield f"# HELP memd_{self.name} {self.help}"
             yield f"# TYPE memd_{self.name} {self.kind}"
         for suffix, labels, value in self.samples:
-            text = ",".join(f'{name}="{_escaped(label)}"' for name, label in labels.items())
+            text = ",".join(f'{name}="{_escape(label)}"' for name, label in labels.items())
             yield f"memd_{self.name}{suffix}{{{text}}} {value:.12g}".replace("{} ", " ")
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
-def _now(now: Snapshot) -> Iterator[Family]:
-    """Yield what *now* says, as far as it says it."""
-    for key, name, text in _PLAIN:
+def _snapshot_families(now: Snapshot) -> Iterator[Family]:
+    """Yield a family for each gauge of *now*."""
+    for key, name, text in _GAUGES:
         if key in now:
             yield Family(name, text, "gauge", [Sample("", {}, now[key])])
-    for key, name, label, text in _MAPS:
+    for key, name, label, text in _LABELLED_GAUGES:
         rows = ({label: each, "": number} for each, number in now.get(key, {}).items())
-        yield _labelled(name, text, "gauge", rows)
+        yield _labelled_family(name, text, "gauge", rows)
     models = now.get("model", {})
     for state in ("installed", "loaded"):
         rows = ({"model": name, "": int(bool(each[state]))} for name, each in models.items())
-        yield _labelled(f"model_{state}", f"Whether the model is {state}.", "gauge", rows)
+        yield _labelled_family(f"model_{state}", f"Whether the model is {state}.", "gauge", rows)
     works = now.get("works", {})
     for key, name, text in _WORKS:
         rows = ({"work": work, "": each[key]} for work, each in works.items())
         kind: Literal["counter", "gauge"] = "gauge" if key == "last_seconds" else "counter"
-        yield _labelled(name, text, kind, rows)
+        yield _labelled_family(name, text, kind, rows)
 
 
-_PLAIN = (
+_GAUGES = (
     ("uptime_s", "uptime_seconds", "Since the start."),
     ("rss_bytes", "rss_bytes", "Main memory of the process."),
     ("connections", "connections", "Open connections."),
@@ -183,7 +187,7 @@ _PLAIN = (
     ("file_bytes", "file_bytes", "Size of the store."),
     ("notes_dropped", "notes_dropped", "Notes of memd's own work that were not written."),
 )
-_MAPS = (
+_LABELLED_GAUGES = (
     ("queues", "queue_depth", "queue", "What waits."),
     ("memories", "memories", "state", "Memories by state."),
     ("records", "records", "entity", "Operational records."),
@@ -201,27 +205,27 @@ def _counter(name: str, text: str, value: float) -> Family:
     return Family(name, text, "counter", [Sample("", {}, value)])
 
 
-def _labelled(
+def _labelled_family(
     name: str, text: str, kind: Literal["counter", "gauge"], rows: Iterable[Mapping[str, Any]]
 ) -> Family:
-    """Return a family of labelled samples; the value of each stands under the empty name."""
+    """Return a family of labelled samples; the empty key of each row is its value."""
     samples = [
         Sample("", {k: str(v) for k, v in each.items() if k}, float(each[""])) for each in rows
     ]
     return Family(name, text, kind, samples)
 
 
-def _by_two(
+def _two_label_family(
     name: str, text: str, labels: tuple[str, str], counts: Mapping[tuple[str, str], int]
 ) -> Family:
     rows = (
         {labels[0]: one, labels[1]: other, "": number}
         for (one, other), number in sorted(counts.items())
     )
-    return _labelled(name, text, "counter", rows)
+    return _labelled_family(name, text, "counter", rows)
 
 
-def _nested(counts: Mapping[tuple[str, str], int]) -> dict[str, dict[str, int]]:
+def _nest(counts: Mapping[tuple[str, str], int]) -> dict[str, dict[str, int]]:
     table: dict[str, dict[str, int]] = {}
     for (one, other), number in sorted(counts.items()):
         table.setdefault(one, {})[other] = number

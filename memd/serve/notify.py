@@ -1,7 +1,7 @@
-"""Telling systemd how the service is (``sd_notify``), in the standard library.
+"""Service notifications to systemd (``sd_notify``), with the standard library.
 
-Does nothing where ``NOTIFY_SOCKET`` is not set. The watchdog is fed from the
-event loop: a thread would go on feeding it while the loop hangs.
+Does nothing where ``NOTIFY_SOCKET`` is not set. The watchdog is fed from the event loop:
+a thread would go on feeding it while the loop hangs.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from memd.base.clock import Clock
 
 
-def tell(state: str, environ: Mapping[str, str] = os.environ) -> bool:
-    """Send *state*, such as ``READY=1``; return whether anybody was there to be told."""
+def send(state: str, environ: Mapping[str, str] = os.environ) -> bool:
+    """Send *state*, such as ``READY=1``; return whether it was sent."""
     address = environ.get("NOTIFY_SOCKET")
     if not address:
         return False
@@ -30,20 +30,20 @@ def tell(state: str, environ: Mapping[str, str] = os.environ) -> bool:
 
 
 def ready(environ: Mapping[str, str] = os.environ) -> None:
-    tell(f"READY=1\nMAINPID={os.getpid()}", environ)
+    send(f"READY=1\nMAINPID={os.getpid()}", environ)
 
 
 def stopping(environ: Mapping[str, str] = os.environ) -> None:
-    tell("STOPPING=1", environ)
+    send("STOPPING=1", environ)
 
 
 def reloading(clock: Clock, environ: Mapping[str, str] = os.environ) -> None:
-    """Say that a reload begins; ``ready`` ends it."""
-    tell(f"RELOADING=1\nMONOTONIC_USEC={clock.monotonic_us()}", environ)
+    """Notify that a reload begins; ``ready`` ends it."""
+    send(f"RELOADING=1\nMONOTONIC_USEC={clock.monotonic_us()}", environ)
 
 
 def watchdog_seconds(environ: Mapping[str, str] = os.environ) -> float | None:
-    """Return how often to feed the watchdog (half of its patience), or None without one."""
+    """Return the interval to feed the watchdog (half of its timeout), None without one."""
     period = environ.get("WATCHDOG_USEC", "")
     meant_for = environ.get("WATCHDOG_PID", "")
     if not period.isdigit() or int(period) == 0:
@@ -54,8 +54,8 @@ def watchdog_seconds(environ: Mapping[str, str] = os.environ) -> float | None:
 
 
 async def feed_watchdog(environ: Mapping[str, str] = os.environ) -> None:
-    """Feed the watchdog for ever; return at once where there is none."""
+    """Feed the watchdog for ever; return at once without one."""
     seconds = watchdog_seconds(environ)
     while seconds:
-        tell("WATCHDOG=1", environ)
+        send("WATCHDOG=1", environ)
         await asyncio.sleep(seconds)

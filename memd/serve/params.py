@@ -1,9 +1,9 @@
-"""What the params of most methods have in common, and how params are validated.
+"""Base classes of the methods' params, and their validation.
 
-Most are a noun of ``memd/model`` and what every call may carry: whose memories
-are meant, and for a write the key under which it happens once. Validation is
-that of JSON in strict mode: a number in quotes is no number and ``true`` is not
-1, while times, enums and sets are read from the strings and lists that JSON has.
+The params of most methods are a model of ``memd/domain`` plus what every call may carry:
+the agent whose memories are meant, and for a write its idempotency key. Params are
+validated as JSON in strict mode: a number in quotes is no number and ``true`` is not 1,
+while times, enums and sets are read from JSON's strings and lists.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ class Params(Value):
 
 
 class ProgressParams(Params):
-    """Long work: with a *progress_token* the daemon sends ``$/progress`` under it."""
+    """Params of a long operation: with a *progress_token* the daemon sends ``$/progress``."""
 
     progress_token: Name | int | None = None
 
 
 class AgentParams(Params):
-    """A call about one agent's memories; by default those of the caller's agent."""
+    """Params of a call about one agent's memories, by default the caller's agent."""
 
     agent_id: Name | None = Field(
         default=None, validation_alias=AliasChoices("agent_id", "user_id")
@@ -39,29 +39,29 @@ class AgentParams(Params):
 
 
 class KeyParams(Params):
-    """A write; a repetition with the same *idempotency_key* has the first one's answer."""
+    """Params of a write; a repetition with the same *idempotency_key* gets the first answer."""
 
     idempotency_key: Name | None = None
 
 
 class WriteParams(AgentParams, KeyParams):
-    """A write to one agent's memories."""
+    """Params of a write to one agent's memories."""
 
 
 class IdParams(AgentParams):
-    """One thing, by its id."""
+    """Params that name one item by its id."""
 
     id: Name
 
 
 class WriteIdParams(WriteParams):
-    """A write to one thing, by its id."""
+    """Params of a write to one item, by its id."""
 
     id: Name
 
 
 class PageParams(AgentParams):
-    """A list, page by page: *after* is the last page's ``next``."""
+    """Params of a paged list: *after* is the ``next`` of the page before."""
 
     after: Name | None = None
     limit: int = Field(default=100, ge=1, le=PAGE_ITEMS_MAX)
@@ -73,9 +73,9 @@ _ERRORS_SHOWN = 3
 
 
 def validate(model: type[P], params: dict[str, Any]) -> P:
-    """Return *params* as *model*; raises InvalidError naming the field and what is allowed.
+    """Return *params* as *model*. Raises InvalidError that names the field and what is allowed.
 
-    The message never holds the value that was given: it may be a memory's text.
+    The message never contains the invalid value: it may be a memory's text.
     """
     try:
         return model.model_validate_json(json.dumps(params), strict=True)
@@ -103,7 +103,9 @@ def _rule(model: type[Params], detail: Any) -> str:
     if detail["type"] == "value_error":
         return str(detail["ctx"]["error"])
     rule: str = detail["msg"]
-    if detail.get("ctx", {}).get("field_type") == "Value":  # a text that was looked at before
+    if (
+        detail.get("ctx", {}).get("field_type") == "Value"
+    ):  # a validated type: pydantic names the class
         rule = rule.replace("Value should", "should").replace(" after validation", "")
         rule = rule.replace("item", "character")
     return rule.replace("Input should", "should").replace("Field required", "is required")

@@ -1,8 +1,8 @@
-"""A method of the socket, declared once, beside the function that answers it.
+"""Declaration of the socket's methods, each beside the function that answers it.
 
-``memd/serve/routes`` has a module for each area. What a declaration there says (params,
-result, a line of summary, the scope that its caller needs, which parameter is an id) is
-what dispatch, the OpenRPC document, ``docs/api.md`` and the tests go by.
+``memd/serve/routes`` has a module for each area. Dispatch, the OpenRPC document,
+``docs/api.md`` and the tests all read the declaration: params, result, a line of summary,
+the scope that the caller needs, which parameter is an id.
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ if TYPE_CHECKING:
     from memd.serve.status import System
 
 Repeats = Literal["in one transaction", "when done", "anew"]
-"""Where the answer of a write is kept for a repetition with the same idempotency key.
+"""When the answer of a write is stored for a repetition with the same idempotency key.
 
-Most are one transaction that keeps it. What takes many keeps it *when done*. What has the
-same effect however often it is asked for, and says how things are now, is done *anew*.
+Most writes are one transaction, which stores it. A write of many transactions stores it
+*when done*. An idempotent write, which returns the current state, is done *anew*.
 """
 
 IdKind = Literal["memory", "forgettable", "archived", "anybody's", "fact", "run"]
 
 
 class ProgressCallback(Protocol):
-    """What long work calls as it goes."""
+    """Callback of a long operation for its progress."""
 
     def __call__(self, done: int, total: int) -> None: ...
 
 
 class JsonAnswer(NamedTuple):
-    """An answer that writes its own JSON, with every text in it as it may leave.
+    """An answer that renders its own JSON, its texts already screened.
 
-    *weighed* is what it is made of: large ones are written beside the loop.
+    A large *source* is rendered in the thread for large frames.
     """
 
-    weighed: Any
+    source: Any
     json: Callable[[], bytes]
 
 
 class ShortId(NamedTuple):
-    """The parameter that takes the end of an id for the id, and what it is the id of."""
+    """The parameter that accepts a short id, and the kind of its item."""
 
     field: str
     kind: IdKind
@@ -54,15 +54,15 @@ class ShortId(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a method is called with, beside its params."""
+    """What a method gets besides its params."""
 
     rooms: Rooms
     system: System
     caller: Caller
     progress: ProgressCallback | None = None
-    """Where the client wants to hear how far long work is."""
+    """Progress callback, when the client sent a progress token."""
     peer: Peer | None = None
-    """The connection that the request came by."""
+    """The connection of the request."""
 
 
 P = TypeVar("P", bound=Params)
@@ -73,9 +73,9 @@ Call = Callable[[Context, P], Awaitable[Any]]
 class Route:
     """One method. *result* is anything that pydantic has a schema for.
 
-    A method that *writes* is finished when its client goes away, takes an idempotency
-    key, and *repeats* its answer for the same one. *scope* is what its caller must
-    have; None is open to everybody, for it is how one says who one is.
+    A method that *writes* runs to its end even when its client disconnects, takes an
+    idempotency key, and *repeats* its answer for the same key. *scope* is what its caller
+    must have; None is open to everybody, as ``system.hello`` must be.
     """
 
     name: str
@@ -95,7 +95,7 @@ class Router:
     def __init__(self) -> None:
         self.routes: list[Route] = []
 
-    def method(  # noqa: PLR0913  # all that is to be said of one
+    def method(  # noqa: PLR0913  # one per property of a route
         self,
         name: str,
         params: type[P],
@@ -107,9 +107,9 @@ class Router:
         short_id: ShortId | None = None,
         repeats: Repeats = "in one transaction",
     ) -> Callable[[Call[P]], Call[P]]:
-        """Declare what is decorated as the method *name*.
+        """Declare the decorated function as the method *name*.
 
-        It *writes* unless its scope is to read, or *writes* says otherwise.
+        Without *writes*, a method writes unless its scope is ``read`` or None.
         """
         writing = scope not in (None, "read") if writes is None else writes
 

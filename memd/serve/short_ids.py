@@ -1,8 +1,7 @@
-"""Short ids: the end of an id, as a list on a terminal shows it, is as good as the whole.
+"""Short ids: every method that takes an id also takes the end of one, as lists show it.
 
-Each method that names something by its id takes an end of it too, resolved here and
-nowhere else, before the method is called. Only what the caller may name is looked at. An end
-of nothing stays as it is, so that the method says what it says of any unknown id.
+They are resolved here alone, before the method is called, among the ids that the caller may
+name. An end that matches nothing stays as it is, so the method answers as for any unknown id.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ from memd.store.file.connect import Reading
 from memd.store.file.database import Database
 from memd.store.search import short_ids as stored
 
-SHOWN_MAX = 5
-"""How many of the ids that an end may mean are named."""
+IDS_SHOWN_MAX = 5
+"""How many of the ambiguous ids the error names."""
 
 
 _END = re.compile(rf"[0-9a-f-]{{{stored.END_CHARS},35}}")
@@ -31,27 +30,27 @@ _END = re.compile(rf"[0-9a-f-]{{{stored.END_CHARS},35}}")
 
 @dataclass(frozen=True)
 class ShortIds:
-    """Where ids are looked up."""
+    """Resolver of short ids."""
 
     db: Database
     org: OrgMemoryConfig
 
     async def resolve(self, caller: Caller, short_id: ShortId, params: P) -> P:
-        """Return *params* with whole ids where a caller gave the end of one."""
+        """Return *params* with short ids replaced by whole ones."""
         given = getattr(params, short_id.field)
         many = given if isinstance(given, tuple) else (given,)
         ends = [one for one in many if one is not None and _END.fullmatch(one)]
         if not ends:
             return params
-        whole = await self.whole(caller, short_id.kind, ends)
-        ids = tuple(whole.get(one, one) for one in many)
+        expanded = await self.expand(caller, short_id.kind, ends)
+        ids = tuple(expanded.get(one, one) for one in many)
         value = ids if isinstance(given, tuple) else ids[0]
         return params.model_copy(update={short_id.field: value})
 
-    async def whole(self, caller: Caller, kind: IdKind, ends: Sequence[str]) -> Mapping[str, str]:
-        """Return the id that each of *ends* means, leaving out what is an end of nothing.
+    async def expand(self, caller: Caller, kind: IdKind, ends: Sequence[str]) -> Mapping[str, str]:
+        """Return the id of each of *ends*; an end that matches nothing is left out.
 
-        Raises InvalidError, naming the ids, for an end of more than one.
+        Raises InvalidError, naming the ids, for an end that matches more than one.
         """
 
         def work(conn: Reading) -> list[str]:
@@ -88,8 +87,8 @@ def _fitting(end: str, ids: Sequence[str]) -> list[str]:
 def _only(end: str, fits: Sequence[str]) -> str:
     if len(fits) == 1:
         return fits[0]
-    named = ", ".join(sorted(fits)[:SHOWN_MAX])
-    more = f" and {len(fits) - SHOWN_MAX} more" if len(fits) > SHOWN_MAX else ""
+    named = ", ".join(sorted(fits)[:IDS_SHOWN_MAX])
+    more = f" and {len(fits) - IDS_SHOWN_MAX} more" if len(fits) > IDS_SHOWN_MAX else ""
     raise InvalidError(
         f"{len(fits)} ids end in {end}", field="id", hint=f"type more of it: {named}{more}"
     )

@@ -1,16 +1,15 @@
-"""The socket in the file system: whose directory, which lock, how it is bound.
+"""The socket's file: its directory, its lock, how it is bound, and the credentials of peers.
 
-One daemon a store and one a socket: each has a lock file beside it, on which the
-daemon holds an exclusive ``flock`` for its whole life. Two stores may share one
-runtime directory, so the lock of the store says nothing about the socket. Whoever
-holds both locks may replace a socket that is left over, after nobody answered
-there. The socket is bound under another name and renamed, so that a client sees
-either nothing or a socket that listens. A directory that somebody else could
-write to is refused (PROMISES H08).
+There is one daemon per store and one per socket: each has a lock file beside it, on which
+the daemon holds an exclusive ``flock`` for its whole life. Two stores may share one runtime
+directory, so the lock of the store does not protect the socket. The holder of both locks
+may replace a stale socket on which nobody answers. The socket is bound under a temporary
+name and renamed, so that a client sees either nothing or a listening socket. A directory
+that another user could write to is refused (PROMISES H08).
 
-Who is at the other end is what the kernel says, nothing that the peer sends: the uid is
-checked, the pid is for the log. Linux has ``SO_PEERCRED``,
-macOS ``LOCAL_PEERCRED`` and ``LOCAL_PEERPID``, whose numbers Python does not name.
+Peers are identified by the kernel, not by anything they send: the uid is checked, the pid
+is for the log. Linux has ``SO_PEERCRED``, macOS ``LOCAL_PEERCRED`` and ``LOCAL_PEERPID``,
+whose numbers Python does not name.
 """
 
 from __future__ import annotations
@@ -31,17 +30,17 @@ from memd.base.lock import lock
 _FIRST_PASSED_FD = 3
 _BACKLOG = 512
 _PROBE_S = 1.0
-_OTHER = (
+_STOP_HINT = (
     "stop it, or give this one another --profile or MEMD_HOME; "
     "an installed service is stopped with: systemctl --user stop memd.socket memd.service"
 )
 
 
-def own_directory(directory: Path) -> None:
-    """Make *directory* (0700) if it is missing; raise UnsafePathError unless it is ours alone.
+def ensure_private_directory(directory: Path) -> None:
+    """Create *directory* (0700) if missing; raise UnsafePathError unless it is ours alone.
 
-    One that others may only look into is closed to them; where they may write, they
-    may have planted something already, so that is refused.
+    If others may only read it, its mode is corrected; if they may write to it, it is
+    refused, because they may have planted something already.
     """
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
@@ -69,42 +68,44 @@ def _check_owner(directory: Path, status: os.stat_result) -> None:
         )
 
 
-def claim(path: Path) -> int:
+def lock_socket(path: Path) -> int:
     """Take the lock beside the socket at *path* and return its descriptor.
 
-    Raises AlreadyRunningError when another daemon has it, whatever its store.
+    Raises AlreadyRunningError when another daemon holds it, whatever its store.
     """
     try:
         return lock(path.with_name(f"{path.name}.lock"))
     except AlreadyRunningError as error:
-        raise AlreadyRunningError(f"{error.message}: it listens on {path}", hint=_OTHER) from None
+        raise AlreadyRunningError(
+            f"{error.message}: it listens on {path}", hint=_STOP_HINT
+        ) from None
 
 
 def bind(path: Path) -> socket.socket:
     """Return a listening socket at *path*, mode 0600; call only while holding the locks.
 
-    A socket that is left over there is replaced; anything else there is refused. Raises
-    AlreadyRunningError when somebody answers there: it is not taken from a live daemon.
+    A stale socket there is replaced; any other file is refused. Raises AlreadyRunningError
+    when a process answers there: a live daemon keeps its socket.
     """
     if len(os.fsencode(path)) > SOCKET_PATH_BYTES_MAX:
         raise UnsafePathError(
             f"the socket's path has more than {SOCKET_PATH_BYTES_MAX} bytes: {path}",
             hint="set MEMD_HOME to a shorter one",
         )
-    _refuse_strangers(path)
-    _refuse_listeners(path)
-    # A short name: the temporary one must fit into the same few bytes.
-    fresh = path.with_name(f".{os.getpid() % 10_000_000}")
-    fresh.unlink(missing_ok=True)
+    _check_path(path)
+    _check_unused(path)
+    # Short, because it must fit into SOCKET_PATH_BYTES_MAX too.
+    temporary = path.with_name(f".{os.getpid() % 10_000_000}")
+    temporary.unlink(missing_ok=True)
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     mask = os.umask(0o177)
     try:
-        sock.bind(os.fspath(fresh))
+        sock.bind(os.fspath(temporary))
         sock.listen(_BACKLOG)
-        fresh.rename(path)
+        temporary.rename(path)
     except BaseException:
         sock.close()
-        fresh.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
     finally:
         os.umask(mask)
@@ -112,7 +113,7 @@ def bind(path: Path) -> socket.socket:
     return sock
 
 
-def _refuse_strangers(path: Path) -> None:
+def _check_path(path: Path) -> None:
     try:
         status = path.lstat()
     except FileNotFoundError:
@@ -123,23 +124,23 @@ def _refuse_strangers(path: Path) -> None:
         raise UnsafePathError(f"{path} belongs to another user (uid {status.st_uid})")
 
 
-def _refuse_listeners(path: Path) -> None:
+def _check_unused(path: Path) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(_PROBE_S)
         try:
             probe.connect(os.fspath(path))
         except TimeoutError:
-            who = "another program"  # its queue is full: it lives
+            who = "another program"  # its queue is full, so it is alive
         except OSError:
-            return  # nothing there, or nobody listens any more
+            return  # no socket there, or a stale one
         else:
-            peer = peer_of(probe)
+            peer = peer_process(probe)
             who = f"another program (pid {peer.pid})" if peer and peer.pid else "another program"
-    raise AlreadyRunningError(f"{who} listens on {path} already", hint=_OTHER)
+    raise AlreadyRunningError(f"{who} listens on {path} already", hint=_STOP_HINT)
 
 
-def identity(path: Path) -> tuple[int, int] | None:
-    """Return which file *path* is now, to recognise it later."""
+def file_identity(path: Path) -> tuple[int, int] | None:
+    """Return device and inode of *path*, None when there is no file."""
     try:
         status = path.lstat()
     except OSError:
@@ -148,17 +149,16 @@ def identity(path: Path) -> tuple[int, int] | None:
 
 
 def remove(path: Path, ours: tuple[int, int] | None) -> None:
-    """Remove the socket at *path* if it is still *ours*."""
-    if ours is not None and identity(path) == ours:
+    """Remove the socket at *path* if it still has the identity *ours*."""
+    if ours is not None and file_identity(path) == ours:
         path.unlink(missing_ok=True)
 
 
-def inherited(environ: Mapping[str, str] = os.environ) -> socket.socket | None:
-    """Return the listening socket that systemd or launchd opened for us, or None.
+def inherit_socket(environ: Mapping[str, str] = os.environ) -> socket.socket | None:
+    """Return the listening socket passed by systemd or launchd, or None.
 
-    ``LISTEN_PID`` must be ours: the variables may have been inherited from
-    somebody else's start. Raises UnsafePathError when what was passed does not
-    listen on a Unix socket.
+    ``LISTEN_PID`` must be ours: the variables may have been inherited from another
+    service. Raises UnsafePathError when the descriptor is no listening Unix socket.
     """
     fds = _from_launchd() if sys.platform == "darwin" else _from_systemd(environ)
     if not fds:
@@ -182,7 +182,7 @@ def _from_systemd(environ: Mapping[str, str]) -> list[int]:
 
 
 def _from_launchd(name: str = "memd") -> list[int]:
-    """Ask launchd for the sockets of our property list; none when launchd did not start us."""
+    """Return the sockets of our property list, none when launchd did not start us."""
     import ctypes
 
     system = ctypes.CDLL("/usr/lib/libSystem.B.dylib", use_errno=True)
@@ -205,26 +205,26 @@ _XUCRED = struct.Struct("=IIh2x16I")
 
 
 class PeerProcess(NamedTuple):
-    """The peer's user and, where the kernel tells it, its process."""
+    """The peer's user and, where the kernel reports it, its process."""
 
     uid: int
     pid: int | None
 
 
-def peer_of(sock: socket.socket) -> PeerProcess | None:
-    """Return who is connected to *sock*, or None when the kernel does not say (then: refuse)."""
+def peer_process(sock: socket.socket) -> PeerProcess | None:
+    """Return the peer of *sock*, None when the kernel does not report it (refuse it then)."""
     try:
-        return _darwin(sock) if sys.platform == "darwin" else _linux(sock)
+        return _peer_on_darwin(sock) if sys.platform == "darwin" else _peer_on_linux(sock)
     except (OSError, struct.error):
         return None
 
 
-def _linux(sock: socket.socket) -> PeerProcess:
+def _peer_on_linux(sock: socket.socket) -> PeerProcess:
     pid, uid, _ = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
     return PeerProcess(uid, pid or None)
 
 
-def _darwin(sock: socket.socket) -> PeerProcess:
+def _peer_on_darwin(sock: socket.socket) -> PeerProcess:
     credentials = sock.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED.size)
     uid = _XUCRED.unpack(credentials)[1]
     (pid,) = struct.unpack("=i", sock.getsockopt(_SOL_LOCAL, _LOCAL_PEERPID, 4))

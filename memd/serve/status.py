@@ -1,6 +1,6 @@
-"""What the daemon says about itself: hello, status, metrics. Never loads the model.
+"""The daemon's own state: hello, status, metrics. Never loads the model.
 
-``document`` makes the OpenRPC document of the socket from the declarations of the methods.
+``document`` builds the OpenRPC document of the socket from the declared methods.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from memd.serve.server import Server
 
 
-_TOLD_LIMITS = (
+_PUBLISHED_LIMITS = (
     "FRAME_BYTES_MAX",
     "FRAME_DEPTH_MAX",
     "REPLY_BYTES_MAX",
@@ -54,7 +54,7 @@ _TOLD_LIMITS = (
 
 
 class System:
-    """Knows what ``system.*``, ``rpc.discover`` and ``model.status`` tell."""
+    """State behind ``system.*``, ``rpc.discover`` and ``model.status``."""
 
     def __init__(
         self,
@@ -72,10 +72,10 @@ class System:
         self._started_us = clock.monotonic_us()
         self._document: dict[str, Any] | None = None
         self._work = Work("discover")
-        self.traffic: Server | None = None
+        self.server: Server | None = None
 
     def hello(self, caller: Caller) -> dict[str, Any]:
-        """Return who is here, what it can do, and whom it takes *caller* for."""
+        """Return versions, capabilities, limits, and the caller's identity."""
         return {
             "name": "memd",
             "version": __version__,
@@ -88,7 +88,7 @@ class System:
                 "embedding": self._rooms.embedder.fingerprint is not None,
                 "memory": self._capabilities(),
             },
-            "limits": {name.lower(): getattr(limits, name) for name in _TOLD_LIMITS},
+            "limits": {name.lower(): getattr(limits, name) for name in _PUBLISHED_LIMITS},
             "caller": {
                 "client": caller.client,
                 "agent_id": caller.agent_id,
@@ -99,7 +99,7 @@ class System:
         }
 
     def _capabilities(self) -> dict[str, Any]:
-        """Return what the documents' ``MemoryCapabilities`` names (SPEC 7.11)."""
+        """Return the fields of ``MemoryCapabilities`` (SPEC 7.11)."""
         return {
             "supported_categories": sorted(MemoryCategory),
             "supports_graph": True,
@@ -110,7 +110,7 @@ class System:
         }
 
     async def status(self) -> dict[str, Any]:
-        """Return ``ok`` or ``degraded`` and why; a store that fails a question degrades too."""
+        """Return ``ok`` or ``degraded`` and why; a failing store degrades too."""
         why: list[str] = []
         stats: dict[str, Any] = {}
         try:
@@ -128,18 +128,18 @@ class System:
             "uptime_s": self._uptime_s(),
             "rss_bytes": rss_bytes(),
             **self._gauges(),
-            "model": await self.models(),
-            "sleep": await self._sleep(),
+            "model": await self.model_status(),
+            "sleep": await self._sleep_status(),
             **stats,
         }
 
     async def metrics(self, *, prometheus: bool) -> dict[str, Any] | str:
-        """Return the counters as JSON, or as the text that Prometheus reads."""
+        """Return the counters as JSON, or in Prometheus' text format."""
         now = await self.snapshot()
         return self._metrics.as_prometheus(now) if prometheus else self._metrics.as_json(now)
 
     async def snapshot(self) -> dict[str, Any]:
-        """Return what is true right now; of a store that fails a question only what is known."""
+        """Return the current gauges; those of the store only when it can be read."""
         works, uptake = self._rooms.naps.works(), self._rooms.uptake
         stored: dict[str, Any] = {}
         try:
@@ -165,7 +165,7 @@ class System:
         return (self._clock.monotonic_us() - self._started_us) // 1_000_000
 
     def shutdown(self) -> None:
-        """Stop once the answer is on its way."""
+        """Stop shortly, once the answer has been sent."""
         asyncio.get_running_loop().call_later(0.02, self._stop)
 
     async def discover(self) -> dict[str, Any]:
@@ -174,35 +174,35 @@ class System:
             self._document = await self._work.run(document)  # half a second
         return self._document
 
-    async def _sleep(self) -> SleepStatus | None:
-        """Return how memd sleeps, None when the store cannot tell."""
+    async def _sleep_status(self) -> SleepStatus | None:
+        """Return the state of nights, None when the store fails."""
         try:
             return await self._rooms.rhythm.status()
         except MemdError:
             return None
 
-    async def _models(self) -> dict[str, Any]:
-        """Return which model is in use and how far a change is; nothing when the store fails."""
+    async def _model_switch(self) -> dict[str, Any]:
+        """Return the model in use and the progress of a change, {} when the store fails."""
         try:
             return await self._rooms.models.status()
         except MemdError:
             return {}
 
-    async def models(self) -> dict[str, Any]:
-        """Return which models there are, whether they are loaded, and how far a change is."""
-        return {**self.model(), **await self._models()}
+    async def model_status(self) -> dict[str, Any]:
+        """Return the models, whether they are loaded, and the progress of a change."""
+        return {**self.model_states(), **await self._model_switch()}
 
-    def model(self) -> dict[str, Any]:
-        """Return which models there are, and whether they are loaded."""
+    def model_states(self) -> dict[str, Any]:
+        """Return the models, and whether they are loaded."""
         return {
             **_model_state(self._rooms.embedder),
             "reranker": _model_state(self._rooms.reranker),
         }
 
     def _gauges(self) -> dict[str, int]:
-        if self.traffic is None:
+        if self.server is None:
             return {"connections": 0, "in_flight": 0}
-        return {"connections": self.traffic.connections, "in_flight": self.traffic.in_flight}
+        return {"connections": self.server.connections, "in_flight": self.server.in_flight}
 
 
 def _model_state(model: Installed) -> dict[str, Any]:
@@ -218,7 +218,7 @@ def _model_state(model: Installed) -> dict[str, Any]:
 
 
 def rss_bytes() -> int:
-    """Return how much memory the process holds now; on macOS, the most it ever held."""
+    """Return the resident memory of the process; on macOS its peak."""
     try:
         pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
     except OSError:
@@ -232,9 +232,9 @@ _REF = "#/components/schemas/{model}"
 
 
 def document() -> dict[str, Any]:
-    """Return the document: each method with its params by name, its result, and the errors.
+    """Return the OpenRPC document: each method with its params, its result, and the errors.
 
-    Schemas that methods share stand once, under ``components``.
+    Schemas that methods share are written once, under ``components``.
     """
     routes = [*methods().values(), *records().values()]
     inputs = [(route.params, "validation") for route in routes]

@@ -1,8 +1,7 @@
-"""Transcripts that arrive in parts.
+"""Transcripts that are uploaded in parts.
 
-What has arrived of one waits in memory for its last part: one for each connection, and of few
-connections at once. Where there are more, the one that began first is given up, and told so
-with its next part.
+The parts wait in memory for the last one: one upload per connection, on few connections at
+once. Beyond that the oldest upload is dropped; its client gets an error with its next part.
 """
 
 from __future__ import annotations
@@ -16,22 +15,22 @@ from memd.serve.events import Peer
 
 
 class UploadState(NamedTuple):
-    """How many characters have arrived, and the transcript if it is whole."""
+    """The characters received so far, and the transcript when it is complete."""
 
-    taken: int
+    chars: int
     transcript: bytes | None
 
 
 class Uploads:
-    """The transcripts that are on their way, the one that began first in front."""
+    """The uploads in progress, oldest first."""
 
     def __init__(self) -> None:
         self._arriving: WeakKeyDictionary[Peer, _Upload] = WeakKeyDictionary()
 
     def add(self, peer: Peer, text: str, offset: int, *, more: bool) -> UploadState:
-        """Keep a part that *peer* sent; return the whole transcript unless there is *more*.
+        """Add a part from *peer*; return the whole transcript unless there is *more*.
 
-        Raises InvalidError for a part that does not follow, TooLargeError for one too many.
+        Raises InvalidError for a part out of order, TooLargeError for a transcript too long.
         """
         upload = self._arriving.pop(peer, None)
         if upload is None or offset == 0:
@@ -46,7 +45,7 @@ class Uploads:
 
 
 class _Upload:
-    """What has come of a transcript so far."""
+    """The received parts of one transcript."""
 
     def __init__(self) -> None:
         self.raw = bytearray()

@@ -158,7 +158,7 @@ class SlowPeer:
         self.got: list[dict[str, Any]] = []
         self.closed: set[str] = set()
 
-    def may_hear(self, agent_id: str) -> bool:
+    def may_receive(self, agent_id: str) -> bool:
         return agent_id not in self.closed
 
     def offer(self, frame: bytes) -> bool:

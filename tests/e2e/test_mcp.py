@@ -396,7 +396,7 @@ async def test_an_idle_connection_that_was_closed_is_made_anew(
 ) -> None:
     reasons: list[str] = []
     closings: list[Connection] = []
-    dropped, closed = Server.dropped, Server.closed
+    dropped, closed = Server.count_drop, Server.on_close
 
     def noted(server: Server, reason: str) -> None:
         dropped(server, reason)
@@ -406,8 +406,8 @@ async def test_an_idle_connection_that_was_closed_is_made_anew(
         closed(server, connection)
         closings.append(connection)
 
-    monkeypatch.setattr(Server, "dropped", noted)
-    monkeypatch.setattr(Server, "closed", counted)
+    monkeypatch.setattr(Server, "count_drop", noted)
+    monkeypatch.setattr(Server, "on_close", counted)
     monkeypatch.setattr(limits, "CONNECTION_IDLE_MS_MAX", 1_500)
     async with running(tmp_path, build=GatedRooms().build):
         with pumped(tmp_path) as pump:

@@ -48,7 +48,7 @@ class APeer:
     listener: Listener | None = None
     link: Link | None = None
 
-    def may_hear(self, agent_id: str) -> bool:
+    def may_receive(self, agent_id: str) -> bool:
         return bool(agent_id)
 
     def offer(self, frame: bytes) -> bool:

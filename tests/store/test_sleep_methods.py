@@ -178,11 +178,11 @@ async def test_a_use_of_the_memory_ends_the_quiet_and_a_look_at_memd_does_not(
     looking = "system.status system.hello sleep.status sleep.report model.status usage.list"
     for method in looking.split():
         await ask(desk, method)
-    assert desk.dispatch.quiet_s() == 100.0
+    assert desk.dispatch.idle_s() == 100.0
     await ask(desk, "memory.count")
-    assert desk.dispatch.quiet_s() == 0.0
+    assert desk.dispatch.idle_s() == 0.0
     clock.advance(seconds=7)
-    assert desk.dispatch.quiet_s() == 7.0
+    assert desk.dispatch.idle_s() == 7.0
 
 
 async def test_while_a_request_is_under_way_it_is_not_quiet(desk: Desk, clock: HeldClock) -> None:
@@ -190,12 +190,12 @@ async def test_while_a_request_is_under_way_it_is_not_quiet(desk: Desk, clock: H
     asking = asyncio.create_task(ask(desk, "memory.count"))
     await until(lambda: desk.house.began == 1, "it runs")
     clock.advance(hours=1)
-    assert desk.dispatch.quiet_s() == 0.0
+    assert desk.dispatch.idle_s() == 0.0
     desk.house.gate.set()
     await asking
     clock.advance(seconds=1)
-    assert desk.dispatch.quiet_s() == 1.0
+    assert desk.dispatch.idle_s() == 1.0
 
 
 async def test_a_daemon_that_has_just_started_was_in_use_just_now(desk: Desk) -> None:
-    assert desk.dispatch.quiet_s() == 0.0
+    assert desk.dispatch.idle_s() == 0.0

@@ -1,4 +1,4 @@
-"""``llm.*``: which language model is used for what, and a connected client that is one."""
+"""``llm.*``: the language model's state, and a connected client that serves as one."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ async def status(context: Context, _params: Params) -> LlmStatus:
 
 
 class RegisterParams(KeyParams):
-    """The assistant that offers itself, and which model it answers with."""
+    """The assistant that registers, and the model it answers with."""
 
     name: Name
     model: Name | None = None
 
 
 class Registered(Value):
-    """Who is there, the one that is asked first."""
+    """The registered assistants, in the order in which they are asked."""
 
     assistants: tuple[Name, ...]
 
@@ -61,7 +61,7 @@ class Registered(Value):
     repeats="anew",
 )
 async def register(context: Context, params: RegisterParams) -> Registered:
-    """Take the caller's connection as the language model, with ``llm.provider = assistant``."""
+    """Use the caller's connection as the language model, with ``llm.provider = assistant``."""
     (model, assistants), peer = _assistants(context), context.peer
     if peer is None:
         raise InvalidStateError("requests go to a connection; there is none here")
@@ -101,24 +101,24 @@ def _assistants(context: Context) -> tuple[LanguageModel, ConnectedAssistant]:
 
 
 class AssistantLink:
-    """One registered client, and what it still has to answer (``llm.assistant.Line``).
+    """One registered client and its pending requests (``llm.assistant.Line``).
 
-    The daemon asks it on its own connection: a JSON-RPC request with an id of its own, which
-    the client answers like any server. A request that nobody waits for any more is cancelled
-    by ``$/cancelRequest``.
+    The daemon sends it JSON-RPC requests on the client's own connection, with ids of its
+    own, which the client answers like any server. A request that nobody awaits any more is
+    cancelled by ``$/cancelRequest``.
     """
 
-    def __init__(self, peer: Peer, gone: Callable[[AssistantLink], None]) -> None:
+    def __init__(self, peer: Peer, on_close: Callable[[AssistantLink], None]) -> None:
         self._peer = peer
-        self._gone = gone
+        self._on_close = on_close
         self._ids = count(1)
-        self._waiting: dict[str, asyncio.Future[Any]] = {}
+        self._pending: dict[str, asyncio.Future[Any]] = {}
 
     async def ask(self, params: dict[str, Any]) -> Any:
-        """Return the client's result; raises ProviderBusyError where there is none."""
+        """Return the client's result. Raises ProviderBusyError when there is none."""
         request_id = f"{METHOD}-{next(self._ids)}"
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._waiting[request_id] = answer
+        self._pending[request_id] = answer
         try:
             if not self._send(envelope.request(request_id, METHOD, params)):
                 raise ProviderBusyError("the assistant does not read what it is asked")
@@ -127,24 +127,24 @@ class AssistantLink:
             self._send(envelope.notification(envelope.CANCEL, {"id": request_id}))
             raise
         finally:
-            del self._waiting[request_id]
+            del self._pending[request_id]
 
-    def answered(self, answer: envelope.PeerAnswer) -> None:
-        """Hand an answer to who waits for it; one that nobody waits for is dropped."""
-        waiting = self._waiting.get(str(answer.id))
-        if waiting is None or waiting.done():
+    def resolve(self, answer: envelope.PeerAnswer) -> None:
+        """Complete the request that *answer* is for; an answer to none is dropped."""
+        pending = self._pending.get(str(answer.id))
+        if pending is None or pending.done():
             return
         if answer.failed:
-            waiting.set_exception(ProviderBusyError("the assistant answered with an error"))
+            pending.set_exception(ProviderBusyError("the assistant answered with an error"))
         else:
-            waiting.set_result(answer.result)
+            pending.set_result(answer.result)
 
     def close(self) -> None:
-        """Be asked no more: the client has gone, or lost its rights."""
-        self._gone(self)
-        for waiting in self._waiting.values():
-            if not waiting.done():
-                waiting.set_exception(ProviderBusyError("the assistant has gone"))
+        """End the registration: the client has disconnected, or lost its rights."""
+        self._on_close(self)
+        for pending in self._pending.values():
+            if not pending.done():
+                pending.set_exception(ProviderBusyError("the assistant has gone"))
 
     def _send(self, message: dict[str, Any]) -> bool:
         return self._peer.offer(json.dumps(message, ensure_ascii=False).encode() + b"\n")

@@ -1,5 +1,5 @@
-"""MCP on memd's socket: what assistants ask, answered by the methods that everybody calls.
+"""MCP on memd's socket: requests of assistants, answered by memd's own methods.
 
-Promises that what comes this way is the assistant's and never a person's, and that what
-goes out is fenced. Loaded with the first request of an assistant, not before.
+Texts that arrive this way have the origin ``assistant``, never ``person``; texts that leave
+are fenced. Loaded with the first MCP request.
 """

@@ -1,7 +1,7 @@
-"""The arguments of a tool call: other names for the same, numbers in quotes, words for the rest.
+"""Parsing of a tool call's arguments: aliases of names, numbers in quotes, single values as lists.
 
-What a model may mean by mistake is read generously; what cannot be meant is refused with
-a sentence that says what to send instead. Pure.
+Common mistakes of models are accepted; anything else is refused with a sentence that says
+what to send instead. Pure.
 """
 
 from __future__ import annotations
@@ -34,28 +34,28 @@ _ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
     "file_text": ("content", "text"),
     "path": ("filepath", "file"),
 }
-"""Other names by which models call an argument, in lower case without a mark between words."""
+"""Aliases that models use for an argument, in lower case without separators."""
 
 NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     tool["name"]: tuple(tool["inputSchema"]["properties"]) for tool in TOOLS
 }
 
 
-def named(tool: str, given: Any) -> dict[str, Any]:
-    """Return the arguments of *tool* under their own names; what is null is not given.
+def parse_arguments(tool: str, raw: Any) -> dict[str, Any]:
+    """Return the arguments of *tool* under their declared names, without nulls.
 
     >>> named("memory_search", {"Q": "tea", "topK": 3})
     {'query': 'tea', 'limit': 3}
     """
-    if given is None:
-        given = {}
-    if not isinstance(given, dict):
-        raise BadArgumentError(f"arguments must be an object, not {short_value(given)}")
+    if raw is None:
+        raw = {}
+    if not isinstance(raw, dict):
+        raise BadArgumentError(f"arguments must be an object, not {short_value(raw)}")
     names = NAMES[tool]
     own = {_plain(name): name for name in names}
     others = {alias: name for name in names for alias in _ALIASES.get(name, ())}
     arguments: dict[str, Any] = {}
-    for key, value in given.items():
+    for key, value in raw.items():
         name = own.get(_plain(key)) or others.get(_plain(key))
         if name is None:
             takes = f"it takes {', '.join(names)}" if names else "it takes none"
@@ -69,7 +69,7 @@ def named(tool: str, given: Any) -> dict[str, Any]:
 
 
 def text(arguments: Mapping[str, Any], name: str) -> str:
-    """Return a text that must be there; a list of one is that one."""
+    """Return a required text; a list of one text counts as the text."""
     value = arguments.get(name)
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
@@ -77,7 +77,7 @@ def text(arguments: Mapping[str, Any], name: str) -> str:
 
 
 def limit(arguments: Mapping[str, Any], default: int, most: int) -> int:
-    """Return how many are wanted, *default* for what is no number."""
+    """Return the limit, *default* when it is no number."""
     value = arguments.get("limit")
     if isinstance(value, str) and value.strip().isdecimal():
         value = int(value.strip()[:9])
@@ -85,14 +85,14 @@ def limit(arguments: Mapping[str, Any], default: int, most: int) -> int:
 
 
 def categories(arguments: Mapping[str, Any]) -> list[str] | None:
-    """Return the categories to look in, None for all; one need not be in a list."""
+    """Return the categories to search, None for all; a single one need not be a list."""
     value = arguments.get("categories")
     chosen = categories_of({"categories": [value] if isinstance(value, str) else value}).chosen
     return None if chosen is None else sorted(chosen)
 
 
 def tags(arguments: Mapping[str, Any]) -> list[str]:
-    """Return the tags; one need not be in a list."""
+    """Return the tags; a single one need not be a list."""
     value = arguments.get("tags", [])
     value = [value] if isinstance(value, str) else value
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
@@ -101,7 +101,7 @@ def tags(arguments: Mapping[str, Any]) -> list[str]:
 
 
 def flag(arguments: Mapping[str, Any], name: str) -> bool:
-    """Return whether *name* is wanted; what is neither yes nor no is refused, not guessed."""
+    """Return the boolean *name*. Raises BadArgumentError for anything else, rather than guess."""
     value = arguments.get(name, False)
     if isinstance(value, str) and value.strip().lower() in {"true", "false"}:
         value = value.strip().lower() == "true"
@@ -111,7 +111,7 @@ def flag(arguments: Mapping[str, Any], name: str) -> bool:
 
 
 def moment(arguments: Mapping[str, Any], name: str) -> str | None:
-    """Return a time with its zone; without one it is meant in this computer's.
+    """Return a time with its zone, by default this computer's zone.
 
     >>> moment({"since": "2026-11-01T10:00:00+00:00"}, "since")
     '2026-11-01T10:00:00+00:00'

@@ -1,7 +1,7 @@
-"""Each tool: which of memd's methods it calls with what, and how the answer reads.
+"""The MCP tools: the memd methods that each calls, and how its answer reads.
 
-A text that was remembered stands in a fence, in the text and in the structured answer
-alike, because clients differ in which of them a model sees.
+Memories are fenced in the text and in the structured answer alike, because clients differ
+in which of them a model sees.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from memd.view.labels import body
 from memd.view.view import ENTRY_TAG
 
 Ask = Callable[[str, dict[str, Any]], Awaitable[Any]]
-"""Calls one of memd's methods as the client that is connected; raises MemdError."""
+"""Calls one of memd's methods as the connected client; raises MemdError."""
 
 LIST_DEFAULT, LIST_MAX, SEARCH_MAX = 20, 100, 50
 SHOWN_CHARS_MAX = 600
-"""How much of a text a list shows."""
+"""Characters of a text that a list shows."""
 
 _UNKNOWN = "no memory has this id; memory_search and memory_list show ids"
 
 
 class Answer(NamedTuple):
-    """What a tool says, in words and as data."""
+    """A tool's answer, as text and as data."""
 
     text: str
     structured: dict[str, Any] | None = None
@@ -43,9 +43,9 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class McpCall:
-    """One call: its arguments, *raw* as the model made them, and how memd is asked.
+    """One tool call: its arguments, *raw* as the model made them, and how to call memd.
 
-    *once* is the key under which a write happens once, where the client names one.
+    *once* has the idempotency key of a write, where the client names its call.
     """
 
     tool: str
@@ -54,11 +54,11 @@ class McpCall:
     once: Mapping[str, str] = field(default_factory=dict)
 
     def arguments(self) -> dict[str, Any]:
-        return read.named(self.tool, self.raw)
+        return read.parse_arguments(self.tool, self.raw)
 
 
-async def _search(given: McpCall) -> Answer:
-    arguments = given.arguments()
+async def _search(call: McpCall) -> Answer:
+    arguments = call.arguments()
     params: dict[str, Any] = {
         "query": read.text(arguments, "query"),
         "categories": read.categories(arguments),
@@ -66,43 +66,43 @@ async def _search(given: McpCall) -> Answer:
     }
     if "limit" in arguments:
         params["top_k"] = read.limit(arguments, 5, SEARCH_MAX)
-    result = await given.ask("memory.recall", params)
-    return _several([_of_chunk(each) for each in result.memories])
+    result = await call.ask("memory.recall", params)
+    return _memories_answer([_from_chunk(each) for each in result.memories])
 
 
-async def _add(given: McpCall) -> Answer:
-    arguments = given.arguments()
+async def _add(call: McpCall) -> Answer:
+    arguments = call.arguments()
     params = {
         "text": read.text(arguments, "text"),
         "tags": read.tags(arguments),
         "origin": Origin.ASSISTANT,
-        "deliberate": True,  # it was asked to be kept: no stream that passes by
-        **given.once,
+        "deliberate": True,  # an explicit request, no passing conversation
+        **call.once,
     }
     if "category" in arguments:
         params["category"] = category_of(arguments, frozenset(MemoryCategory))
-    receipt = await given.ask("memory.ingest", params)
+    receipt = await call.ask("memory.ingest", params)
     stored = [each.id for each in (*receipt.stored, *receipt.pending)]
     known = [each.id for each in receipt.merged]
-    aside = [each.id for each in receipt.quarantined]
+    quarantined = [each.id for each in receipt.quarantined]
     sentences = [f"Remembered: {', '.join(stored)}."] if stored else []
     sentences += [f"Known already: {', '.join(known)}."] if known else []
-    if aside:
+    if quarantined:
         sentences.append("Set aside, because it reads like orders: the user can release it "
                     '("memd flagged list").')  # fmt: skip
     if receipt.redacted:
         sentences.append(f"A secret was left out ({', '.join(receipt.redacted)}).")
-    data = {"stored": stored, "known": known, "set_aside": aside}
+    data = {"stored": stored, "known": known, "set_aside": quarantined}
     return Answer(" ".join(sentences) or "Nothing in it was to be remembered.", data)
 
 
-async def _get(given: McpCall) -> Answer:
-    entry = await _entry(given, given.arguments())
-    return _one(_of_entry(entry))
+async def _get(call: McpCall) -> Answer:
+    entry = await _entry(call, call.arguments())
+    return _one(_from_entry(entry))
 
 
-async def _list(given: McpCall) -> Answer:
-    arguments = given.arguments()
+async def _list(call: McpCall) -> Answer:
+    arguments = call.arguments()
     params: dict[str, Any] = {
         "limit": read.limit(arguments, LIST_DEFAULT, LIST_MAX),
         "categories": read.categories(arguments),
@@ -111,41 +111,41 @@ async def _list(given: McpCall) -> Answer:
     }
     if "after" in arguments:
         params["after"] = read.text(arguments, "after")
-    page = await given.ask("memory.list", params)
-    answer = _several([_of_entry(each, SHOWN_CHARS_MAX) for each in page.items])
+    page = await call.ask("memory.list", params)
+    answer = _memories_answer([_from_entry(each, SHOWN_CHARS_MAX) for each in page.items])
     more = f"\nThere are more: after={page.next}" if page.next else ""
     return Answer(answer.text + more, {**(answer.structured or {}), "next": page.next})
 
 
-async def _update(given: McpCall) -> Answer:
-    arguments = given.arguments()
+async def _update(call: McpCall) -> Answer:
+    arguments = call.arguments()
     params = {
         "id": read.text(arguments, "id"),
         "content": read.text(arguments, "text"),
         "origin": Origin.ASSISTANT,
-        **given.once,
+        **call.once,
     }
-    changed = _of_entry(await given.ask("memory.update", params))
+    changed = _from_entry(await call.ask("memory.update", params))
     return Answer(f"Changed; the version before is kept.\n{changed['text']}", {"memory": changed})
 
 
-async def _delete(given: McpCall) -> Answer:
-    arguments = given.arguments()
+async def _delete(call: McpCall) -> Answer:
+    arguments = call.arguments()
     if read.flag(arguments, "dry_run"):
-        shown = _of_entry(await _entry(given, arguments))
+        shown = _from_entry(await _entry(call, arguments))
         text = f"This one would be deleted; nothing was changed.\n{shown['text']}"
         return Answer(text, {"deleted": False, "memory": shown})
-    params = {"id": read.text(arguments, "id"), **given.once}
-    if not await given.ask("memory.delete", params):
+    params = {"id": read.text(arguments, "id"), **call.once}
+    if not await call.ask("memory.delete", params):
         raise BadArgumentError(_UNKNOWN)
     return Answer("Deleted; the user can bring it back from the trash.", {"deleted": True})
 
 
-async def _status(given: McpCall) -> Answer:
-    given.arguments()
-    status = await given.ask("system.status", {})
-    who = (await given.ask("system.hello", {}))["caller"]
-    count = await given.ask("memory.count", {})
+async def _status(call: McpCall) -> Answer:
+    call.arguments()
+    status = await call.ask("system.status", {})
+    who = (await call.ask("system.hello", {}))["caller"]
+    count = await call.ask("memory.count", {})
     data = {
         "status": status["status"],
         "why": list(status["why"]),
@@ -161,14 +161,14 @@ async def _status(given: McpCall) -> Answer:
     )
 
 
-async def _file(given: McpCall) -> Answer:
-    reply = await given.ask("inject.file", {**given.arguments(), **given.once})
+async def _file(call: McpCall) -> Answer:
+    reply = await call.ask("inject.file", {**call.arguments(), **call.once})
     return Answer(reply.text, is_error=reply.is_error)
 
 
-async def _search_memories(given: McpCall) -> Answer:
-    """Answer as connectors expect it that know a search and nothing else of memd."""
-    answer = await _search(McpCall("memory_search", given.arguments(), given.ask))
+async def _search_memories(call: McpCall) -> Answer:
+    """Search, answered in the shape that connectors with only ``search`` and ``fetch`` expect."""
+    answer = await _search(McpCall("memory_search", call.arguments(), call.ask))
     memories = (answer.structured or {}).get("memories", [])
     results = [
         {
@@ -182,8 +182,8 @@ async def _search_memories(given: McpCall) -> Answer:
     return _as_json({"results": results})
 
 
-async def _fetched(given: McpCall) -> Answer:
-    entry = _of_entry(await _entry(given, given.arguments()))
+async def _fetch(call: McpCall) -> Answer:
+    entry = _from_entry(await _entry(call, call.arguments()))
     title = f"{entry['category']} memory of {entry['date']}"
     url = f"memory://item/{entry['id']}"
     metadata = {name: entry[name] for name in ("category", "origin", "date")}
@@ -206,17 +206,17 @@ CALLS: Final[Mapping[str, Callable[[McpCall], Awaitable[Answer]]]] = {
     "memory_status": _status,
     "memory": _file,
     "search": _search_memories,
-    "fetch": _fetched,
+    "fetch": _fetch,
 }
 
 
-async def run(given: McpCall) -> Answer:
-    """Return what a tool answers; what the model can mend is told it, raising nothing.
+async def run(call: McpCall) -> Answer:
+    """Return a tool's answer; an error that the model can fix becomes an answer too.
 
     Raises InternalError for a bug.
     """
     try:
-        return await CALLS[given.tool](given)
+        return await CALLS[call.tool](call)
     except BadArgumentError as error:
         return Answer(refusal(str(error)), is_error=True)
     except InternalError:
@@ -227,14 +227,14 @@ async def run(given: McpCall) -> Answer:
         return Answer(refusal(f"{error.message}{hint}.{later}"), is_error=True)
 
 
-async def _entry(given: McpCall, arguments: Mapping[str, Any]) -> MemoryEntry:
-    entry: MemoryEntry | None = await given.ask("memory.get", {"id": read.text(arguments, "id")})
+async def _entry(call: McpCall, arguments: Mapping[str, Any]) -> MemoryEntry:
+    entry: MemoryEntry | None = await call.ask("memory.get", {"id": read.text(arguments, "id")})
     if entry is None:
         raise BadArgumentError(_UNKNOWN)
     return entry
 
 
-def _several(memories: Sequence[dict[str, Any]]) -> Answer:
+def _memories_answer(memories: Sequence[dict[str, Any]]) -> Answer:
     text = "\n".join(each["text"] for each in memories) or NO_MEMORIES
     return Answer(text, {"memories": list(memories)})
 
@@ -243,37 +243,37 @@ def _one(memory: dict[str, Any]) -> Answer:
     return Answer(memory["text"], {"memory": memory})
 
 
-def _of_chunk(chunk: MemoryChunk) -> dict[str, Any]:
-    sure = "" if chunk.relevance_score is None else f"relevance: {chunk.relevance_score:.2f}, "
+def _from_chunk(chunk: MemoryChunk) -> dict[str, Any]:
+    relevance = "" if chunk.relevance_score is None else f"relevance: {chunk.relevance_score:.2f}, "
     date = chunk.occurred_at or chunk.created_at
-    label = _Label(chunk.memory_type, chunk.origin, chunk.trust, date, chunk.is_shared, sure)
-    return _shown(chunk.id, chunk.content, label)
+    label = _Label(chunk.memory_type, chunk.origin, chunk.trust, date, chunk.is_shared, relevance)
+    return _render(chunk.id, chunk.content, label)
 
 
-def _of_entry(entry: MemoryEntry, chars_max: int | None = None) -> dict[str, Any]:
+def _from_entry(entry: MemoryEntry, chars_max: int | None = None) -> dict[str, Any]:
     text = entry.content
     if chars_max is not None and len(text) > chars_max:
         text = f"{text[:chars_max]}... (memory_get shows all)"
     date = entry.occurred_at or entry.created_at
-    return _shown(entry.id, text, _Label(entry.category, entry.origin, entry.trust, date))
+    return _render(entry.id, text, _Label(entry.category, entry.origin, entry.trust, date))
 
 
 class _Label(NamedTuple):
-    """What memd itself says of a memory, before everything that the memory says."""
+    """What memd says about a memory, before its text."""
 
     category: MemoryCategory
     origin: Origin
     trust: Trust
     date: datetime
     is_shared: bool = False
-    sure: str = ""
+    relevance: str = ""
 
 
-def _shown(memory_id: str, text: str, label: _Label) -> dict[str, Any]:
-    whose = (mark_of_shared if label.is_shared else mark)(label.origin, label.trust)
+def _render(memory_id: str, text: str, label: _Label) -> dict[str, Any]:
+    origin_mark = (mark_of_shared if label.is_shared else mark)(label.origin, label.trust)
     date = label.date.date().isoformat()
     line = (
-        f"{whose}[{label.category}] ({label.sure}{date}, id={memory_id}) "
+        f"{origin_mark}[{label.category}] ({label.relevance}{date}, id={memory_id}) "
         f"{body(text, tags=(ENTRY_TAG,))}"
     )
     return {

@@ -1,8 +1,8 @@
-"""The methods of MCP, for clients of both eras: those that shake hands and those that do not.
+"""The methods of MCP, for clients with and without the ``initialize`` handshake.
 
-Nothing is kept of a client: which revision it speaks is in each request (2026-07-28), or it
-has shaken hands and gets the older shape. So a connection may break and be made anew
-between any two requests.
+No state is kept per client: a request names its revision (2026-07-28), or it comes from an
+older client and gets the older shape. So a connection may be replaced between any two
+requests.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from memd import __version__
 from memd.base.errors import InvalidError
 from memd.inject.tools.arguments import short_value
 from memd.serve.mcp.calls import CALLS, Ask, McpCall, run
-from memd.serve.mcp.shown import PROMPTS, RESOURCES, TEMPLATES, prompt, read
+from memd.serve.mcp.resources import PROMPTS, RESOURCES, TEMPLATES, get_prompt, read_resource
 from memd.serve.mcp.tools import TOOLS
 from memd.view.view import ENTRY_TAG, untrusted_content_directive
 
 NEWEST: Final = "2026-07-28"
 HANDSHAKES: Final = ("2025-11-25", "2025-06-18")
-"""The older revisions, the newest of them first: it is offered to who names none of them."""
+"""The older revisions, newest first; the first is offered to a client that names none of them."""
 
 UNSUPPORTED: Final = -32022
-"""MCP's own code for a revision that is not spoken here."""
+"""MCP's error code for an unsupported revision."""
 
 _META: Final = "io.modelcontextprotocol/"
 _VERSION: Final = f"{_META}protocolVersion"
@@ -49,33 +49,33 @@ _LISTS: Final[Mapping[str, tuple[str, tuple[dict[str, Any], ...]]]] = {
     "resources/list": ("resources", RESOURCES),
     "resources/templates/list": ("resourceTemplates", TEMPLATES),
 }
-"""The same for everybody, whole: there is no second page."""
+"""The lists, the same for every client, always complete in one page."""
 
 
 class Mcp:
-    """Answers MCP's requests."""
+    """Answerer of MCP requests."""
 
     async def answer(self, method: str, params: dict[str, Any], ask: Ask) -> dict[str, Any]:
         """Return ``{"result": ...}`` or ``{"error": ...}``; *ask* calls memd's own methods.
 
-        Raises MemdError for what is wrong with the request itself.
+        Raises MemdError for an invalid request.
         """
         meta = params.get("_meta")
         meta = meta if isinstance(meta, dict) else {}
         version = meta.get(_VERSION)
         if version is not None and version not in (NEWEST, *HANDSHAKES):
-            return _unsupported(version)
+            return _version_error(version)
         modern = version == NEWEST or method == "server/discover"
         if method == "tools/call":
             result = await _call(params, meta, ask)
         elif method == "prompts/get":
-            result = await prompt(params, ask)
+            result = await get_prompt(params, ask)
         elif method == "resources/read":
-            result = await read(params, ask)
+            result = await read_resource(params, ask)
             if modern:
                 result |= {"ttlMs": 0, "cacheScope": "private"}
         else:
-            result = _common(method, params)
+            result = _static_result(method, params)
             if modern and method != "ping":
                 result |= {"ttlMs": _FRESH_MS, "cacheScope": "public"}
         if modern:
@@ -83,12 +83,12 @@ class Mcp:
         return {"result": result}
 
 
-def _common(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is the same for everybody."""
+def _static_result(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the result of a method that needs no call of memd."""
     if method == "initialize":
         version = params.get("protocolVersion")
-        spoken = version if version in HANDSHAKES else HANDSHAKES[0]
-        return {"protocolVersion": spoken, **_introduction()}
+        agreed = version if version in HANDSHAKES else HANDSHAKES[0]
+        return {"protocolVersion": agreed, **_introduction()}
     if method == "server/discover":
         return {"supportedVersions": [NEWEST], **_introduction()}
     if method in _LISTS:
@@ -102,7 +102,7 @@ def _introduction() -> dict[str, Any]:
 
 
 async def _call(params: Mapping[str, Any], meta: Mapping[str, Any], ask: Ask) -> dict[str, Any]:
-    """Return the result of a tool; what the model can mend is told it in the result."""
+    """Return the result of a tool call; errors that the model can fix are in the result."""
     name = params.get("name")
     if not isinstance(name, str) or name not in CALLS:
         raise InvalidError(
@@ -120,7 +120,7 @@ async def _call(params: Mapping[str, Any], meta: Mapping[str, Any], ask: Ask) ->
     return result
 
 
-def _unsupported(version: Any) -> dict[str, Any]:
+def _version_error(version: Any) -> dict[str, Any]:
     return {
         "error": {
             "code": UNSUPPORTED,

@@ -1,7 +1,7 @@
-"""The tools as assistants are shown them: names, when to use them, arguments, annotations.
+"""The declarations of the MCP tools: names, descriptions, arguments, annotations.
 
-A description says when to use the tool before it says what it does: a model chooses by
-that. All of it stands in every prompt of every session, so a test counts its characters.
+A description says when to use the tool before it says what it does, because a model chooses
+by that. All of it is in every prompt of every session, so a test limits its characters.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MEMORY: Final[Schema] = {
 _MEMORIES: Final[Schema] = {"type": "array", "items": _MEMORY}
 
 _ALWAYS_LOADED: Final = {"anthropic/alwaysLoad": True}
-"""Without it one client hides a tool until the model searches for it."""
+"""Without it, one client hides a tool until the model searches for it."""
 
 _READS: Final = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True}
 _ADDS: Final = {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": True}
@@ -58,7 +58,7 @@ def _tool(
         "name": name,
         "title": title,
         "description": description,
-        "inputSchema": takes,  # open: other names of an argument are understood (arguments.py)
+        "inputSchema": takes,  # open: aliases of arguments are accepted (arguments.py)
         "annotations": {"title": title, **hints, "openWorldHint": False},
     }
     if gives is not None:
@@ -173,4 +173,4 @@ TOOLS: Final[tuple[dict[str, Any], ...]] = (
         _object(("id", "title", "text", "url"), id=TEXT, title=TEXT, text=TEXT, url=TEXT),
     ),
 )
-"""In this order, always: a client that keeps prompts cached compares them."""
+"""Always in this order: a client that caches prompts compares them."""

@@ -1,6 +1,6 @@
-"""``records.<entity>.<verb>``: the methods of every entity, made from its declaration (SPEC 19).
+"""``records.<entity>.<verb>``: the methods of every entity, built from its declaration (SPEC 19).
 
-Loaded with the first such call: a start does not wait for seventeen entities' models.
+Loaded with the first such call, so that a start does not build seventeen entities' models.
 """
 
 from __future__ import annotations
@@ -23,38 +23,38 @@ from memd.serve.route import Context, JsonAnswer, Router
 
 router = Router()
 _AROUND_BYTES: Final = 16_384
-"""What an answer may have around its records: the request's id, the place of the next page."""
+"""Reserved for what surrounds the records in an answer: the request's id, ``next``."""
 P = TypeVar("P", bound=Params)
 
 
 class Saved(Value):
-    """A record is in the store; *added*: there was none with its key."""
+    """A saved record; *added* when there was none with its key."""
 
     added: bool
 
 
 class Counted(Value):
-    """How many."""
+    """A number of records."""
 
     count: int
 
 
 class CostTotal(Value):
-    """What cost records come to."""
+    """The sum of cost records."""
 
     amount: float
     currency: str
 
 
 class SetParams(KeyParams):
-    """A setting, and what must be there: its ``updated_at`` as last read, "" for nothing."""
+    """A setting, and its ``updated_at`` as last read, "" when there was none."""
 
     record: StoredSetting
     expected: PlainText | None = None
 
 
 class PurgeParams(KeyParams):
-    """The time up to which records go; what is of that moment stays."""
+    """The time before which records are deleted."""
 
     before: Time
 
@@ -72,7 +72,7 @@ def _filters(entity: Entity) -> dict[str, Any]:
     return fields
 
 
-def _asked(entity: Entity, params: Any) -> tuple[dict[str, Any], Range]:
+def _read_filters(entity: Entity, params: Any) -> tuple[dict[str, Any], Range]:
     where = {name: getattr(params, name) for name in entity.filters}
     return where, Range(getattr(params, "since", None), getattr(params, "until", None))
 
@@ -81,8 +81,8 @@ def _key(entity: Entity, params: Any) -> tuple[str, ...]:
     return tuple(getattr(params, name) for name in entity.key)
 
 
-def _of_one(entity: Entity, prefix: str) -> None:
-    """Declare what is done to one record by its key."""
+def _declare_record_methods(entity: Entity, prefix: str) -> None:
+    """Declare the methods for one record by its key."""
     kinds = field_types(entity.model)
     key: dict[str, Any] = {name: (kinds[name], ...) for name in entity.key}
     answer: dict[str, Any] = {"record": (entity.model | None, None)}
@@ -116,8 +116,8 @@ def _of_one(entity: Entity, prefix: str) -> None:
             return Counted(count=await context.rooms.records.delete(context.caller, entity, where))
 
 
-def _of_many(entity: Entity, prefix: str) -> None:
-    """Declare what is asked of all records of an entity."""
+def _declare_list_methods(entity: Entity, prefix: str) -> None:
+    """Declare the methods over all records of an entity."""
     filters, one = _filters(entity), entity.model.__name__
     pages: dict[str, Any] = {
         **filters,
@@ -135,7 +135,7 @@ def _of_many(entity: Entity, prefix: str) -> None:
         f"Each {one} that all of what is given holds for.", scope=entity.reading, writes=False,
     )  # fmt: skip
     async def list_(context: Context, params: Any) -> Any:
-        where, times = _asked(entity, params)
+        where, times = _read_filters(entity, params)
         result = await context.rooms.records.page(
             context.caller, entity, where, times=times, after=params.after, limit=params.limit
         )
@@ -146,7 +146,7 @@ def _of_many(entity: Entity, prefix: str) -> None:
         f"How many {one} records.", scope=entity.reading, writes=False,
     )  # fmt: skip
     async def count(context: Context, params: Any) -> Counted:
-        where, times = _asked(entity, params)
+        where, times = _read_filters(entity, params)
         return Counted(
             count=await context.rooms.records.count(context.caller, entity, where, times)
         )
@@ -165,9 +165,9 @@ def _of_many(entity: Entity, prefix: str) -> None:
 
 
 def as_json(page: RowPage) -> bytes:
-    """Return *page* as JSON, ended where an answer would be too long.
+    """Return *page* as JSON, cut short where an answer would be too long.
 
-    Made of rows, not of models: half the work for the daemon.
+    Rendered from rows, not from models, which halves the work.
     """
     parts: list[bytes] = []
     left = REPLY_BYTES_MAX - _AROUND_BYTES
@@ -183,8 +183,8 @@ def as_json(page: RowPage) -> bytes:
 
 
 for _entity in ENTITIES.values():
-    _of_one(_entity, f"records.{_entity.name}")
-    _of_many(_entity, f"records.{_entity.name}")
+    _declare_record_methods(_entity, f"records.{_entity.name}")
+    _declare_list_methods(_entity, f"records.{_entity.name}")
 
 
 @router.method(

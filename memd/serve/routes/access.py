@@ -1,4 +1,4 @@
-"""``owner.*``, ``client.*``, ``audit.*``: who may do what, and what became of it."""
+"""``owner.*``, ``client.*``, ``audit.*``: the owner's key, client keys, the audit."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _DEFAULT_SCOPES: frozenset[Scope] = frozenset({"read", "write", "propose"})
 
 
 class SetOwnerParams(KeyParams):
-    """The owner's public key; for another than the first, signed with the one before."""
+    """The owner's public key; a replacement is signed with the previous key."""
 
     public_key: Hex = Field(min_length=64, max_length=64)
     signature: Signature | None = None
 
 
 class AddClientParams(KeyParams):
-    """A client that gets a key: whose calls are its agent's, or with none anybody's."""
+    """A client that gets a key, bound to *agent_id* or, without one, to no agent."""
 
     name: ClientName
     agent_id: Name | None = None
@@ -45,13 +45,13 @@ class AddClientParams(KeyParams):
 
 
 class RevokeClientParams(KeyParams):
-    """The client whose key is to be one no longer."""
+    """The client whose key is revoked."""
 
     name: ClientName
 
 
 class AuditParams(Params):
-    """Which rows of the audit, newest first: *after* is the last page's ``next``."""
+    """A filter of the audit's rows, newest first: *after* is the ``next`` of the page before."""
 
     client: Name | None = None
     method: Name | None = None
@@ -61,20 +61,20 @@ class AuditParams(Params):
 
 
 class GivenHead(Value):
-    """A head that was noted elsewhere: link *seq* had this *hash*."""
+    """An anchored head of the audit chain: row *seq* had this *hash*."""
 
     seq: int = Field(ge=1)
     hash: Hex
 
 
 class VerifyAuditParams(Params):
-    """The heads that the caller has from elsewhere, if any."""
+    """The anchored heads to verify against, if any."""
 
     anchors: tuple[GivenHead, ...] = Field(default=(), max_length=PAGE_ITEMS_MAX)
 
 
 class KeyedClients(Value):
-    """Every client that has or had a key; there is one page."""
+    """Every client that has or had a key, in one page."""
 
     items: tuple[KeyedClient, ...]
     next: Name | None = None

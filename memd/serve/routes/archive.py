@@ -1,4 +1,4 @@
-"""``trash.*``, ``archive.*``, ``wiki.*``: what was removed, shown and brought back."""
+"""``trash.*``, ``archive.*``, ``wiki.*``: removed memories, their restoring, the wiki."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _MEMORY_ID, _ARCHIVED_ID = ShortId("id", "memory"), ShortId("id", "archived")
 
 
 class ListTurnedAwayParams(PageParams):
-    """A page of what was turned away: one agent's, or with *everybody* all agents'."""
+    """A page of memories below the threshold: one agent's, or with *everybody* all agents'."""
 
     everybody: bool = False
 
 
 class RestoreTurnedAwayParams(WriteParams):
-    """Whose: one agent's, or with *everybody* all that were turned away."""
+    """The memories below the threshold to restore: one agent's, or with *everybody* all."""
 
     everybody: bool = False
 
 
 class WikiParams(WriteParams):
-    """Whose memories to write as files, below the folder *target* if not below memd's own."""
+    """The agent whose memories to write as files, below *target* or memd's own folder."""
 
     target: SafePath | None = None
 
@@ -42,7 +42,7 @@ class TrashPage(Value):
 
 
 class ArchivedPage(Value):
-    """A page of the archive."""
+    """One page of the archive."""
 
     items: tuple[Archived, ...]
     next: Name | None = None
@@ -82,7 +82,7 @@ async def search(context: Context, params: RetrieveParams) -> tuple[Archived, ..
     short_id=_MEMORY_ID,
 )
 async def add(context: Context, params: WriteIdParams) -> str | None:
-    """Move a memory into the archive, in one transaction; null when there is none."""
+    """Move a memory into the archive, in one transaction; return None when there is none."""
     return await context.rooms.archival.move_to_archive(
         context.caller, params.id, ArchiveReason.CONSOLIDATED
     )
@@ -117,7 +117,7 @@ async def restore_to_hot(context: Context, params: WriteIdParams) -> MemoryEntry
     ArchivedPage,
     "What the gate of importance turned away, newest first.",
 )
-async def turned_away(context: Context, params: ListTurnedAwayParams) -> ArchivedPage:
+async def list_turned_away(context: Context, params: ListTurnedAwayParams) -> ArchivedPage:
     items, after = await context.rooms.archival.turned_away(
         context.caller, params.after, params.limit, everybody=params.everybody
     )

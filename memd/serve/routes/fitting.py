@@ -1,4 +1,4 @@
-"""Pages that fit into a frame: shorter than asked for where their texts are long."""
+"""Pages shortened to fit into a frame."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Item = TypeVar("Item", bound=Value)
 
 
 async def fitting_page(page_of: Callable[[int], Awaitable[Page]], limit: int) -> Page:
-    """Return the page of at most *limit* items that fits into a frame, of one item at least."""
+    """Return a page of at most *limit* items that fits into a frame, or of a single item."""
     while True:
         page = await page_of(limit)
         if limit == 1 or len(to_json(page)) <= FRAME_BYTES_MAX:
@@ -24,7 +24,7 @@ async def fitting_page(page_of: Callable[[int], Awaitable[Page]], limit: int) ->
 
 
 def fitting_items(items: Sequence[Item]) -> Iterator[Item]:
-    """Yield *items* while their texts fit into one frame, but always the first."""
+    """Yield *items* while they fit into one frame, but always the first."""
     used = 0
     for number, item in enumerate(items):
         used += len(to_json(item)) + 1

@@ -1,6 +1,6 @@
-"""``graph.*``: what is said about things, and the ways between them.
+"""``graph.*``: statements about entities, and the paths between them.
 
-Hops and limits are bounded here: every walk has an end.
+Hops and limits are bounded here, so every walk terminates.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ router = Router()
 
 
 class MomentParams(AgentParams):
-    """What holds now, or at *as_of*; as it is known now, or as it was at *known_at*."""
+    """Statements valid now or at *as_of*, as known now or at *known_at*."""
 
     as_of: Time | None = None
     known_at: Time | None = None
@@ -31,7 +31,7 @@ class MomentParams(AgentParams):
 
 
 class AddTripleParams(WriteParams):
-    """Two things and what is between them; it is kept as a memory, which is its evidence."""
+    """Two entities and their relation; stored as a memory, which is the evidence."""
 
     subject: Name
     relation: Name
@@ -39,14 +39,14 @@ class AddTripleParams(WriteParams):
 
 
 class NeighboursParams(MomentParams):
-    """The thing *name* and how much of what is said about it."""
+    """The entity *name*, and how many statements about it."""
 
     name: Name
     limit: int = Field(default=50, ge=1, le=PAGE_ITEMS_MAX)
 
 
 class PathParams(MomentParams):
-    """From one thing to another: at most *limit* ways of at most *hops*."""
+    """Two entities: at most *limit* paths of at most *hops* between them."""
 
     source: Name
     target: Name
@@ -55,7 +55,7 @@ class PathParams(MomentParams):
 
 
 class GraphQueryParams(MomentParams):
-    """A question in words."""
+    """A question in plain words."""
 
     question: Annotated[NotBlankStr, Field(max_length=QUERY_CHARS_MAX)]
     limit: int = Field(default=10, ge=1, le=WALK_PATHS_MAX)

@@ -1,4 +1,4 @@
-"""``inject.*``: prompts prepared, tools listed, tool calls answered, memories as files."""
+"""``inject.*``: prompts, briefs, tools and their calls, memories as files."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ router = Router()
 
 
 class PrepareParams(PrepareRequest, AgentParams):
-    """The question that a prompt is prepared for, and its budget."""
+    """The question to prepare a prompt for, and its budget."""
 
 
 class BriefParams(BriefRequest, AgentParams):
-    """The session that is told what is worth knowing before it asks."""
+    """The session to brief before its first question."""
 
 
 class ToolsParams(AgentParams):
-    """Whose tools: those of *strategy*, or of the one in the settings."""
+    """The strategy whose tools to list, by default that of the settings."""
 
     strategy: InjectionStrategy | None = None
 
@@ -40,8 +40,8 @@ class ToolsParams(AgentParams):
 class CallToolParams(WriteParams):
     """One tool call as a language model made it.
 
-    Without a *strategy* the tool's name says whose it is. *arguments* are checked by
-    the tool, whose answer says what is wrong with them.
+    Without a *strategy* the tool's name decides. *arguments* are checked by the tool, whose
+    answer says what is wrong with them.
     """
 
     name: Name
@@ -52,11 +52,11 @@ class CallToolParams(WriteParams):
 
 
 class FileParams(FileCommand, WriteParams):
-    """One command of the file view, and whose memories it is about."""
+    """One command of the file view, for one agent's memories."""
 
 
 class Tools(Value):
-    """The tools of a strategy; there is one page."""
+    """The tools of a strategy, in one page."""
 
     items: tuple[ToolDefinition, ...]
     next: Name | None = None

@@ -1,7 +1,4 @@
-"""``learn.*``, ``skill.*`` and ``tune.*``.
-
-What became of tasks, what failures teach, what worked, recall fitted to what is there.
-"""
+"""``learn.*``, ``skill.*`` and ``tune.*``: outcomes of tasks, lessons, patterns, tuning."""
 
 from __future__ import annotations
 
@@ -33,7 +30,7 @@ router = Router()
 
 
 class OutcomeParams(TaskReport, WriteParams):
-    """A task that is over."""
+    """The outcome of a finished task."""
 
 
 class SuccessParams(SuccessReport, WriteParams):
@@ -41,36 +38,36 @@ class SuccessParams(SuccessReport, WriteParams):
 
 
 class LessonsParams(AgentParams):
-    """How many lessons are wanted."""
+    """The number of lessons."""
 
     limit: int = Field(default=20, ge=1, le=LEARNINGS_READ_ITEMS_MAX)
 
 
 class PlaybookParams(PlaybookQuery, AgentParams):
-    """Which patterns are wanted."""
+    """The patterns to list."""
 
 
 class StartParams(TuneRequest, KeyParams):
-    """A run, or with *resume* what is left of the last one, as it was asked for then."""
+    """A tuning run or, with *resume*, the rest of the last one, with its original params."""
 
     resume: bool = False
 
 
 class ActivateParams(KeyParams):
-    """The run whose result is to be used."""
+    """The run whose result to use."""
 
     run_id: Name
 
 
 class Learnings(Value):
-    """What was learnt, newest first; there is one page."""
+    """Lessons, newest first, in one page."""
 
     items: tuple[Learning, ...]
     next: Name | None = None
 
 
 class Patterns(Value):
-    """Patterns, what worked most often or lies nearest first; there is one page."""
+    """Patterns, most successful or most similar first, in one page."""
 
     items: tuple[PlaybookEntry, ...]
     next: Name | None = None
@@ -102,7 +99,7 @@ async def playbook(context: Context, params: PlaybookParams) -> Patterns:
     "tune.start", StartParams, TuneRun, "Begin to tune.", scope="admin", repeats="when done"
 )
 async def tune(context: Context, params: StartParams) -> TuneRun:
-    """Begin a run, which goes on in the background: ``tune.status`` and ``event.tuned`` tell."""
+    """Start a run in the background; ``tune.status`` and ``event.tuned`` report it."""
     return await context.rooms.tuning.start(context.caller, params, resume=params.resume)
 
 
@@ -113,7 +110,7 @@ async def tune_status(context: Context, _params: Params) -> TuneStatus:
 
 @router.method("tune.cancel", KeyParams, TuneStatus, "Stop the run.", scope="admin", repeats="anew")
 async def cancel_tuning(context: Context, _params: KeyParams) -> TuneStatus:
-    """Stop the run at its next step; it can be gone on with."""
+    """Stop the run at its next step; it can be resumed."""
     return await context.rooms.tuning.cancel()
 
 
@@ -138,7 +135,7 @@ async def activate(context: Context, params: ActivateParams) -> TuneStatus:
     repeats="when done",
 )
 async def rollback(context: Context, _params: KeyParams) -> TuneStatus:
-    """Take back the run in use: the one before it is used again, or what was shipped."""
+    """Stop using the active run; use the previous one again, or the shipped model."""
     return await context.rooms.tuning.rollback(context.caller)
 
 
@@ -147,30 +144,30 @@ class FailureParams(FailureAnalysisPayload, WriteParams):
 
 
 class DistilParams(TaskDistillation, WriteParams):
-    """A task that is over."""
+    """A finished task to distil."""
 
 
 class PruneParams(WriteParams):
-    """Whether lessons that are too old are only named."""
+    """Prune outdated lessons, or with *dry_run* only list them."""
 
     dry_run: bool = False
 
 
 class Pruned(Value):
-    """The lessons that were, or would be, put into the archive."""
+    """The lessons that were, or would be, archived."""
 
     ids: tuple[Name, ...]
 
 
 class SkillsListed(Value):
-    """Skills, newest first; there is one page."""
+    """Skills, newest first, in one page."""
 
     items: tuple[Skill, ...]
     next: Name | None = None
 
 
 class SkillExportParams(WriteParams):
-    """Below which folder skills are written."""
+    """The folder below which skills are written."""
 
     target: SafePath | None = None
 

@@ -1,4 +1,4 @@
-"""``memory.*``: texts in, memories out."""
+"""``memory.*``: storing, recalling, listing, changing and removing memories."""
 
 from __future__ import annotations
 
@@ -52,45 +52,45 @@ _ANYBODYS_ID = ShortId("id", "anybody's")
 
 
 class IngestParams(IngestRequest, WriteParams):
-    """A text to become memories."""
+    """A text to ingest."""
 
 
 class IngestManyParams(IngestManyRequest, WriteParams, ProgressParams):
-    """Several texts."""
+    """Several texts to ingest."""
 
 
 class ReplaceSourceParams(ReplaceSourceRequest, WriteParams):
-    """What a source says now."""
+    """The current texts of a source."""
 
 
 class StoreParams(MemoryStoreRequest, WriteParams):
-    """One text, stored as it is."""
+    """One text to store as it is."""
 
 
 class RecallParams(RecallRequest, AgentParams):
-    """A question."""
+    """A question to recall memories for."""
 
 
 class RetrieveParams(MemoryQuery, AgentParams):
-    """A search, or without a text a listing."""
+    """A search or, without a text, a listing."""
 
 
 class WhyParams(IdParams):
-    """One memory; with *full* the messages behind it are whole."""
+    """One memory; with *full* its source messages are not shortened."""
 
     full: bool = False
 
 
 class UpdateParams(MemoryUpdate, WriteIdParams):
-    """What is to change in the memory *id*."""
+    """The changes to the memory *id*."""
 
 
 class ListParams(MemoryFilter, PageParams):
-    """Which memories to list, and from where."""
+    """The memories to list, and where the page starts."""
 
 
 class CountParams(AgentParams):
-    """Whose memories to count, and of which category."""
+    """The agent and category of the memories to count."""
 
     category: MemoryCategory | None = Field(
         default=None, validation_alias=AliasChoices("category", "memory_type")
@@ -98,13 +98,13 @@ class CountParams(AgentParams):
 
 
 class SynthesizeParams(SynthesisRequest, AgentParams):
-    """A question for one block."""
+    """A question to synthesize one block for."""
 
 
 class FlaggedParams(PageParams):
-    """What is suspicious, newest first; *quarantined* what is out of sight, *everybody* of all.
+    """Suspicious memories, newest first: only the *quarantined* ones, or those of *everybody*.
 
-    With an *id* that one alone, with its whole text.
+    With an *id* that memory alone, with its whole text.
     """
 
     id: Name | None = None
@@ -113,11 +113,11 @@ class FlaggedParams(PageParams):
 
 
 class QuarantineParams(WriteIdParams):
-    """The memory to be set aside, or released, by its id, whosever it is."""
+    """The memory to quarantine or release, by its id, whichever agent's it is."""
 
 
 class ForgetParams(WriteParams):
-    """What to erase: these *ids*, or all that fits *filter*, or all of one *source*."""
+    """The memories to erase: these *ids*, all that match *filter*, or all of one *source*."""
 
     ids: tuple[Name, ...] | None = Field(default=None, min_length=1, max_length=PAGE_ITEMS_MAX)
     filter: MemoryFilter | None = None
@@ -139,7 +139,7 @@ class MemoryPage(Value):
 
 
 class FlaggedPage(Value):
-    """One page of what is suspicious."""
+    """One page of suspicious memories."""
 
     items: tuple[Flagged, ...]
     next: Name | None = None
@@ -218,7 +218,7 @@ async def get(context: Context, params: IdParams) -> MemoryEntry | None:
     short_id=_ID,
 )
 async def why(context: Context, params: WhyParams) -> Provenance | None:
-    """Return it with shortened messages when whole ones would not fit into a frame."""
+    """Return the provenance, its messages shortened when whole ones do not fit into a frame."""
     recall, caller = context.rooms.recall, context.caller
     provenance = await recall.why(caller, params.id, full=params.full)
     if params.full and provenance is not None and len(to_json(provenance)) > FRAME_BYTES_MAX:
@@ -278,7 +278,7 @@ async def synthesize(context: Context, params: SynthesizeParams) -> Synthesized:
     writes=False,
     short_id=_ANYBODYS_ID,
 )
-async def flagged(context: Context, params: FlaggedParams) -> FlaggedPage:
+async def list_flagged(context: Context, params: FlaggedParams) -> FlaggedPage:
     quarantine, caller = context.rooms.quarantine, context.caller
     if params.id is not None:
         return FlaggedPage(items=(await quarantine.show(caller, params.id),))

@@ -1,8 +1,8 @@
-"""``org.*``: facts asked for as they are and as they were, written, proposed and decided.
+"""``org.*``: facts and their history, writes, proposals and decisions.
 
-As whom a fact is written is proved here (SPEC D14): with a signature that is the owner's
-over just this a human writes, without one the agent that the key names. What an agent may
-write but a human wrote before becomes a proposal, and the answer says so (PROMISES H55).
+The author of a write is proved here (SPEC D14): with the owner's signature over exactly this
+write it is a human, without one the agent that the key names. An agent's write over a fact
+that a human wrote becomes a proposal, and the error says so (PROMISES H55).
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ _HUMAN: Final = OrgFactAuthor(is_human=True)
 
 
 class SignedParams(KeyParams):
-    """What the owner may sign; with a *signature* a human wrote it.
+    """Params that the owner may sign; with a *signature* the author is human.
 
-    *author* is refused, whatever it says: who writes is in the key or the signature.
+    Any *author* is refused: the key or the signature proves who writes.
     """
 
     signature: Signature | None = None
@@ -51,11 +51,11 @@ class SignedParams(KeyParams):
 
 
 class WriteFactParams(OrgFactWriteRequest, SignedParams):
-    """A fact, or with *fact_id* its next version."""
+    """A new fact, or with *fact_id* the next version of one."""
 
 
 class RetractFactParams(SignedParams):
-    """The fact that holds no longer."""
+    """The fact to retract."""
 
     fact_id: Name
 
@@ -71,7 +71,7 @@ class QueryFactsParams(OrgMemoryQuery, Params):
 
 
 class PoliciesParams(Params):
-    """A part of the policies that hold now; with *every* also those whose time is not now."""
+    """A page of the policies valid now; with *every* also those valid at other times."""
 
     every: bool = False
     limit: int | None = Field(default=None, ge=0, le=PAGE_ITEMS_MAX)
@@ -79,7 +79,7 @@ class PoliciesParams(Params):
 
 
 class FactHistoryParams(Params):
-    """The log of one fact, page by page: *after* is the last page's ``next``, a version."""
+    """The log of one fact, paged: *after* is the ``next`` of the page before, a version."""
 
     fact_id: Name
     after: int | None = Field(default=None, ge=1)
@@ -87,7 +87,7 @@ class FactHistoryParams(Params):
 
 
 class SnapshotParams(Params):
-    """All facts as they stood at *at*, page by page."""
+    """All facts as they were at *at*, paged."""
 
     at: Time
     after: Name | None = None
@@ -95,19 +95,19 @@ class SnapshotParams(Params):
 
 
 class AsOfParams(AsOf, Params):
-    """The facts that held at *valid* as they were known at *known*, page by page."""
+    """The facts valid at *valid* as they were known at *known*, paged."""
 
 
 class TimelineParams(Params):
-    """The life of the thing called *name*, or of the fact with that id."""
+    """The entity called *name*, or the fact with that id."""
 
     name: Name
 
 
 class ProposeFactParams(KeyParams):
-    """A fact to be written or, with *retract*, one that is to hold no longer.
+    """A fact proposed to be written or, with *retract*, to be retracted.
 
-    *author* is refused, whatever it says: who asks is in the key.
+    Any *author* is refused: the key proves who proposes.
     """
 
     category: OrgFactCategory | None = None
@@ -132,28 +132,28 @@ class ProposeFactParams(KeyParams):
 
 
 class ReviewParams(Params):
-    """Open proposals, oldest first: *after* is the last page's ``next``."""
+    """Open proposals, oldest first: *after* is the ``next`` of the page before."""
 
     after: Name | None = None
     limit: int = Field(default=100, ge=1, le=PAGE_ITEMS_MAX)
 
 
 class DecideParams(KeyParams):
-    """A proposal that the owner approves or rejects, under the owner's signature."""
+    """A proposal to approve or reject, with the owner's signature."""
 
     id: Name
     signature: Signature | None = None
 
 
 class OperationPage(Value):
-    """One page of a fact's log, the first version first."""
+    """One page of a fact's log, oldest version first."""
 
     items: tuple[OperationLogEntry, ...]
     next: int | None = None
 
 
 class SnapshotPage(Value):
-    """One page of facts as they stood, by fact id, retracted ones included."""
+    """One page of past facts by fact id, retracted ones included."""
 
     items: tuple[OperationLogSnapshot, ...]
     next: Name | None = None
@@ -166,7 +166,7 @@ class Proposals(Value):
     next: Name | None = None
 
 
-# Facts asked for.
+# Reads.
 
 
 @router.method("org.get", FactParams, OrgFact | None, "One fact, or null.", short_id=_FACT_ID)
@@ -195,7 +195,7 @@ async def count_policies(context: Context, _params: Params) -> int:
     "org.history", FactHistoryParams, OperationPage, "A fact's versions.", short_id=_FACT_ID
 )
 async def history(context: Context, params: FactHistoryParams) -> OperationPage:
-    """Return one page, shorter than asked for when its texts would not fit into a frame."""
+    """Return one page, shortened so that its texts fit into a frame."""
     entries = await context.rooms.org.history(context.caller, params.fact_id)
     left = [entry for entry in entries if params.after is None or entry.version > params.after]
     items = tuple(fitting_items(left[: params.limit]))
@@ -204,7 +204,7 @@ async def history(context: Context, params: FactHistoryParams) -> OperationPage:
 
 @router.method("org.snapshot_at", SnapshotParams, SnapshotPage, "Facts of a moment.")
 async def snapshot_at(context: Context, params: SnapshotParams) -> SnapshotPage:
-    """Return one page, shorter than asked for when its texts would not fit into a frame."""
+    """Return one page, shortened so that its texts fit into a frame."""
     facts = await context.rooms.org.snapshot_at(
         context.caller, params.at, params.after, params.limit + 1
     )
@@ -214,7 +214,7 @@ async def snapshot_at(context: Context, params: SnapshotParams) -> SnapshotPage:
 
 @router.method("org.as_of", AsOfParams, FactsThen, "What held then, as known then.")
 async def as_of(context: Context, params: AsOfParams) -> FactsThen:
-    """Return one page, shorter than asked for when its texts would not fit into a frame."""
+    """Return one page, shortened so that its texts fit into a frame."""
     facts = await context.rooms.org.past.as_of(context.caller, params)
     items = tuple(fitting_items(facts.items))
     if len(items) == len(facts.items):
@@ -230,7 +230,7 @@ async def as_of(context: Context, params: AsOfParams) -> FactsThen:
     short_id=ShortId("name", "fact"),
 )
 async def timeline(context: Context, params: TimelineParams) -> Timeline:
-    """Return as many stretches as fit into a frame."""
+    """Return the timeline, truncated to the stretches that fit into a frame."""
     life = await context.rooms.org.past.timeline(context.caller, params.name)
     stretches = tuple(fitting_items(life.stretches))
     if len(stretches) == len(life.stretches):
@@ -238,7 +238,7 @@ async def timeline(context: Context, params: TimelineParams) -> Timeline:
     return life.model_copy(update={"stretches": stretches, "truncated": True})
 
 
-# Facts written.
+# Writes.
 
 
 @router.method(
@@ -290,7 +290,7 @@ async def retract(context: Context, params: RetractFactParams) -> bool:
 async def _author(
     context: Context, params: SignedParams, action: str, signed: Callable[[], dict[str, Any]]
 ) -> tuple[OrgFactAuthor | None, bytes | None]:
-    """Return a human and the signature where the owner signed, neither where nobody did."""
+    """Return a human author and the signature if the owner signed, else None and None."""
     _refuse_claim(params.author)
     if params.signature is None:
         return None, None
@@ -299,7 +299,7 @@ async def _author(
 
 
 def _refuse_claim(author: Any) -> None:
-    """Raise DeniedError for a call that says itself who wrote (PROMISES H53)."""
+    """Raise DeniedError for a call that claims an author (PROMISES H53)."""
     if author is not None:
         raise DeniedError(
             "who writes is what the client's key or the owner's signature says",
@@ -311,9 +311,9 @@ def _refuse_claim(author: Any) -> None:
 async def _propose(
     error: HumanFactError, caller: Caller, propose: Callable[[Caller], Awaitable[str]]
 ) -> None:
-    """Propose what was refused, if the caller may, and raise *error* with what came of it."""
+    """Propose the refused write, if the caller may, and raise the error that names the proposal."""
     if "propose" in caller.scopes:
-        # Without its key, under which a repetition would take this answer for the write's.
+        # Without its key: a repetition would take this answer for the write's.
         proposal_id = await propose(replace(caller, idempotency_key=None))
         raise HumanFactError(
             f"a human wrote this fact; proposed instead, as {proposal_id}",
@@ -322,7 +322,7 @@ async def _propose(
         ) from error
 
 
-# Facts proposed and decided.
+# Proposals and decisions.
 
 
 @router.method(

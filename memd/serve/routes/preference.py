@@ -1,4 +1,4 @@
-"""``preference.*`` and ``agent.*``: what a person prefers, and what an agent does differently."""
+"""``preference.*`` and ``agent.*``: preferences, and settings of single agents."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class SetPreferenceParams(WriteParams):
 
 
 class ConfirmPreferenceParams(WriteParams):
-    """The preference that the owner stands by, and what it says, so that it is not another one."""
+    """The preference to confirm, and its value, so that no other value is confirmed."""
 
     name: Name
     value: Text | None = None
@@ -40,27 +40,27 @@ class DeletePreferenceParams(WriteParams):
 
 
 class SetAgentParams(MemoryConfig, WriteParams):
-    """What an agent is to do differently; what is not given stays as it was."""
+    """Settings of an agent; omitted ones stay unchanged."""
 
 
 class Preferences(Value):
-    """All preferences of an agent; there is one page."""
+    """All preferences of an agent, in one page."""
 
     items: tuple[Preference, ...]
     next: Name | None = None
 
 
 class AgentSettings(Value):
-    """What one agent does differently."""
+    """The settings of one agent."""
 
     agent_id: Name
     settings: MemoryConfig
     origins: dict[str, SaidBy] = Field(default_factory=dict)
-    """For each setting who says it: the settings file, a call, or nobody."""
+    """The source of each setting: the settings file, a call, or nobody."""
 
 
 class AgentList(Value):
-    """The agents that have settings of their own; there is one page."""
+    """The agents that have settings of their own, in one page."""
 
     items: tuple[AgentSettings, ...]
     next: Name | None = None
@@ -80,8 +80,8 @@ async def confirm_preference(context: Context, params: ConfirmPreferenceParams) 
 
 @router.method("preference.get", PreferenceParams, Preference | None, "One preference, or null.")
 async def preference(context: Context, params: PreferenceParams) -> Preference | None:
-    known = await context.rooms.recall.preferences(context.caller)
-    return next((item for item in known if item.name == params.name), None)
+    items = await context.rooms.recall.preferences(context.caller)
+    return next((item for item in items if item.name == params.name), None)
 
 
 @router.method("preference.list", AgentParams, Preferences, "All preferences.")
@@ -119,10 +119,10 @@ async def agent(context: Context, _params: AgentParams) -> AgentSettings:
 
 @router.method("agent.list", Params, AgentList, "All agents with settings of their own.")
 async def agents(context: Context, _params: Params) -> AgentList:
-    """Return all agents with settings, to a client of one agent that one alone."""
-    known = await context.rooms.agents.list(context.caller)
-    seen = [(a, s) for a, s in known if context.caller.may_be(a)]
-    return AgentList(items=tuple([await _with_origins(context, a, s) for a, s in seen]))
+    """Return the agents with settings; a client bound to one agent sees only that one."""
+    everybody = await context.rooms.agents.list(context.caller)
+    visible = [(a, s) for a, s in everybody if context.caller.may_be(a)]
+    return AgentList(items=tuple([await _with_origins(context, a, s) for a, s in visible]))
 
 
 async def _with_origins(context: Context, agent_id: str, settings: MemoryConfig) -> AgentSettings:

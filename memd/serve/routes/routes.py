@@ -1,8 +1,7 @@
-"""Every method of the socket, by its name. Names change only with a decision page.
+"""The methods of the socket by name. A name changes only with a decision page.
 
-The modules of this folder, one for each area, are loaded with the first call of one of
-their methods: making their models is a good part of what a start would cost
-(docs/decisions/0194).
+The module of an area is loaded with the first call of one of its methods: building the
+models of all would dominate the cost of a start (docs/decisions/0194).
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ from typing import Final
 from memd.serve.route import Route, Router
 
 PROTOCOL: Final = 1
-"""Counts up when an old client could misunderstand a new daemon."""
+"""Incremented when an old client could misunderstand a new daemon."""
 
 RECORDS: Final = "records"
-"""What the methods of operational records begin with."""
+"""The area of operational records."""
 
 _NOUNS: Final[Mapping[str, tuple[str, ...]]] = {
     "routes.system": ("system", "rpc", "model"),
@@ -37,7 +36,7 @@ _NOUNS: Final[Mapping[str, tuple[str, ...]]] = {
     "llm.routes": ("llm",),
     "records.routes": (RECORDS,),
 }
-"""The modules below ``memd.serve``, and what stands before the dot in their methods' names."""
+"""The areas of each module below ``memd.serve``; a method's name is ``area.verb``."""
 
 _HOME: Final = {noun: module for module, nouns in _NOUNS.items() for noun in nouns}
 

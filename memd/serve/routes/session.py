@@ -1,4 +1,4 @@
-"""``session.*``, ``usage.*``, ``events.*``: conversations, windows, and who hears of what."""
+"""``session.*``, ``usage.*``, ``events.*``: conversations, context windows, subscriptions."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ Tokens = Annotated[int, Field(ge=0, le=2**53)]
 
 
 class StartSessionParams(WriteParams):
-    """The session to begin, or to go on with; without an id it is given one."""
+    """The session to start or continue; without an id it gets one."""
 
     session_id: Name | None = None
     project_id: ProjectId | None = None
 
 
 class EndSessionParams(WriteParams):
-    """The session that is over."""
+    """The session to end."""
 
     session_id: Name
 
 
 class SessionMessagesParams(AgentParams):
-    """Whose messages, from after the *after*-th on."""
+    """The session whose messages to list, those after number *after*."""
 
     session_id: Name
     after: int | None = Field(default=None, ge=0)
@@ -48,29 +48,29 @@ class SessionMessagesParams(AgentParams):
 
 
 class SearchSessionsParams(AgentParams, SessionQuery):
-    """Which words to look for in what was said, and where."""
+    """The words to search messages for, and the scope of the search."""
 
 
 class ImportSessionParams(WriteParams):
-    """A part of a session's transcript, as its assistant wrote it; the nap is with the last.
+    """A part of a session's transcript as its assistant wrote it; the last part starts the nap.
 
-    *offset* says how many characters came before it on this connection: a part that does
-    not follow is refused, and the first one begins anew.
+    *offset* is the number of characters already sent on this connection: a part out of
+    order is refused, and offset 0 starts again.
     """
 
     text: str = Field(max_length=FRAME_BYTES_MAX)
     offset: int = Field(default=0, ge=0)
     more: bool = False
-    """There are parts to come."""
+    """More parts follow."""
     session_id: Name | None = None
-    """The session, where the transcript does not name it."""
+    """The session's id, if the transcript does not have it."""
     cwd: Path | None = None
-    """Where it was held, where the transcript does not tell."""
+    """The session's working directory, if the transcript does not have it."""
     dry_run: bool = False
 
 
 class ReportUsageParams(WriteParams):
-    """What a usage file says, by call; what is left out stays as it was said last."""
+    """The fields of a usage file, by call; omitted ones keep their last value."""
 
     source: Name
     session_id: Name
@@ -88,26 +88,26 @@ class ReportUsageParams(WriteParams):
     event: Name | None = None
     ts: Time | None = None
     messages: Messages | None = None
-    """What stands in the window: a nap that this calls for is over it, and returned."""
+    """The window's messages: a nap that this report triggers is over them, and returned."""
     return_messages: bool = False
-    """Wait for the nap that this calls for, and return the shorter list."""
+    """Wait for the nap that this report triggers, and return the shorter list."""
 
 
 class SubscribeParams(AgentParams):
-    """Which events of which agent; all of them when none are named."""
+    """The events of an agent to subscribe to, by default all."""
 
     names: frozenset[EventName] = Field(default=frozenset(EventName), min_length=1)
 
 
 class SessionPage(Value):
-    """One page of sessions, the newest first."""
+    """One page of sessions, newest first."""
 
     items: tuple[Session, ...]
     next: Name | None = None
 
 
 class SessionHits(Value):
-    """Messages that hold the words, best first; there is one page."""
+    """Messages that match, best first, in one page."""
 
     items: tuple[SessionHit, ...]
     next: Name | None = None
@@ -121,9 +121,9 @@ class SessionMessages(Value):
 
 
 class Windows(Value):
-    """Every context window of an agent's assistants; there is one page.
+    """Every context window of an agent's assistants, in one page.
 
-    *unreadable* usage files are there too, the last of them for this reason.
+    *unreadable* counts usage files that could not be read, with the reason for the last.
     """
 
     items: tuple[Window, ...]
@@ -133,7 +133,7 @@ class Windows(Value):
 
 
 class Subscribed(Value):
-    """What the connection now hears about the agent."""
+    """The events of the agent that the connection is now subscribed to."""
 
     names: tuple[EventName, ...]
 
@@ -164,7 +164,7 @@ async def list_(context: Context, params: PageParams) -> SessionPage:
 
 @router.method("session.messages", SessionMessagesParams, SessionMessages, "What naps kept of it.")
 async def messages(context: Context, params: SessionMessagesParams) -> SessionMessages:
-    """Return one page, shorter than asked for when its texts would not fit into a frame."""
+    """Return one page, shortened so that its texts fit into a frame."""
 
     async def page_of(limit: int) -> SessionMessages:
         items, after = await context.rooms.sessions.messages(
@@ -189,11 +189,11 @@ async def search(context: Context, params: SearchSessionsParams) -> SessionHits:
     repeats="anew",
 )
 async def import_(context: Context, params: ImportSessionParams) -> ImportedSession:
-    """Keep a part, or nap over the whole when it is the last."""
+    """Store a part; with the last part, nap over the whole transcript."""
     assert context.peer is not None
     part = context.rooms.uploads.add(context.peer, params.text, params.offset, more=params.more)
     if part.transcript is None:
-        return ImportedSession(taken=part.taken)
+        return ImportedSession(taken=part.chars)
     imported = await context.rooms.naps.import_session(
         context.caller,
         part.transcript,
@@ -201,7 +201,7 @@ async def import_(context: Context, params: ImportSessionParams) -> ImportedSess
         cwd=params.cwd,
         dry_run=params.dry_run,
     )
-    return imported.model_copy(update={"taken": part.taken})
+    return imported.model_copy(update={"taken": part.chars})
 
 
 @router.method(

@@ -1,4 +1,4 @@
-"""``shared.*``: what agents share."""
+"""``shared.*``: memories shared by all agents."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ router = Router()
 
 
 class PublishParams(MemoryStoreRequest, WriteParams):
-    """One text, shared in the agent's name."""
+    """A text to share in the agent's name."""
 
 
 class SearchSharedParams(MemoryQuery, Params):
-    """A search of what agents share; what *exclude_agent* published is left out."""
+    """A search of shared memories, without those that *exclude_agent* published."""
 
     exclude_agent: Name | None = None
 
 
 class RetractSharedParams(WriteParams):
-    """The shared memory to take back, by its id."""
+    """The shared memory to retract, by its id."""
 
     id: Name
 

@@ -1,7 +1,7 @@
-"""``sleep.*``: naps by call, nights and compressions now, what they did, and undoing them.
+"""``sleep.*``: naps, nights and compressions on request, their reports, and undoing them.
 
-What was begun goes on when its client goes away or cancels the request: that ends
-the waiting. ``sleep.pause`` stops a night, at its next step (docs/decisions/0044).
+A run goes on when its client disconnects or cancels the request, which only ends the
+waiting. ``sleep.pause`` stops a night at its next step (docs/decisions/0044).
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from memd.serve.routes.session import Messages, Path, Tokens
 router = Router()
 
 NightStep = Literal["retention", "consolidation", "compression", "ageing", "cap"]
-"""What a night does, in this order."""
+"""The steps of a night, in order."""
 
 _RUN_ID = ShortId("run_id", "run")
 
 
 class ConsolidateParams(WriteParams):
-    """A nap over *messages*, over the transcript at a path, or over what a session told memd."""
+    """A nap over *messages*, over the transcript at a path, or over a session's own messages."""
 
     messages: Messages | None = None
     transcript_path: Path | None = None
     session_id: Name | None = None
     project_id: ProjectId | None = None
     max_tokens: int | None = Field(default=None, ge=1)
-    """The window that the summary must fit into, by a quarter."""
+    """The context window; the summary must fit into a quarter of it."""
     system_prompt: str = ""
-    """Accepted, and of no effect (SPEC 6.3)."""
+    """Accepted, without effect (SPEC 6.3)."""
 
 
 class ShouldConsolidateParams(Params):
-    """How many tokens are used; without *max_tokens* of what the settings say."""
+    """The tokens used of *max_tokens*, by default the window of the settings."""
 
     current_tokens: Tokens
     max_tokens: int | None = Field(default=None, le=2**53)
@@ -58,7 +58,7 @@ class EstimateTokensParams(Params):
 class NightParams(WriteParams, ProgressParams):
     """A night now: all *steps* or some, for every agent or for *agent_id* alone.
 
-    A dry run says what the night *in_days* days from now would do if nothing else happened.
+    A dry run reports what the night in *in_days* days would do if nothing else happened.
     """
 
     dry_run: bool = False
@@ -66,14 +66,14 @@ class NightParams(WriteParams, ProgressParams):
     steps: frozenset[NightStep] | None = Field(default=None, min_length=1)
 
     @model_validator(mode="after")
-    def _rehearsed(self) -> Self:
+    def _check_in_days(self) -> Self:
         if self.in_days and not self.dry_run:
             raise ValueError("only a dry run can be of a later day")
         return self
 
 
 class CompressParams(WriteParams, ProgressParams):
-    """Compress the oldest sessions: with *force* however few there are, *sessions* of them."""
+    """Compress the oldest sessions, at most *sessions*; with *force* however few there are."""
 
     force: bool = False
     sessions: int | None = Field(default=None, ge=1)
@@ -86,9 +86,9 @@ class UndoParams(KeyParams, ProgressParams):
 
 
 class ReportParams(Params):
-    """The run *run_id*, or all, newest first, page by page.
+    """The run *run_id*, or all runs, newest first, paged.
 
-    What the one run removed and made comes by page, too: from behind *memories_after*.
+    The memories of a single run are paged too: those after *memories_after*.
     """
 
     run_id: Name | None = None
@@ -98,7 +98,7 @@ class ReportParams(Params):
 
 
 class Runs(Value):
-    """One page of what naps, nights, compressions and undoings did, newest first."""
+    """One page of naps, nights, compressions and undoings, newest first."""
 
     items: tuple[RunReport, ...]
     next: Name | None = None
@@ -187,8 +187,8 @@ async def status(context: Context, _params: Params) -> SleepStatus:
 async def report(context: Context, params: ReportParams) -> Runs:
     """Return one run, or a page of them, newest first.
 
-    A client of one agent sees the runs of that agent and of all, not another's, and of
-    all only its own memories.
+    A client bound to one agent sees that agent's runs and the runs over all agents, and in
+    the latter only its own memories.
     """
     sleep, caller = context.rooms.sleep, context.caller
     if params.run_id is not None:
@@ -197,8 +197,8 @@ async def report(context: Context, params: ReportParams) -> Runs:
             raise NotFoundError("there is no such run", field="run_id")
         return Runs(items=(run_report,))
     reports = await sleep.reports(params.after, params.limit)
-    seen = tuple(run_report for run_report in reports if _may_see(caller, run_report))
-    return Runs(items=seen, next=reports[-1].run_id if len(reports) == params.limit else None)
+    visible = tuple(run_report for run_report in reports if _may_see(caller, run_report))
+    return Runs(items=visible, next=reports[-1].run_id if len(reports) == params.limit else None)
 
 
 @router.method(
@@ -224,7 +224,7 @@ async def undo(context: Context, params: UndoParams) -> RunReport:
     repeats="anew",
 )
 async def pause(context: Context, _params: KeyParams) -> SleepStatus:
-    """Let no night begin until ``sleep.resume``; the one that runs stops at its next step."""
+    """Start no night until ``sleep.resume``; a running one stops at its next step."""
     await context.rooms.sleep.pause(context.caller)
     return await context.rooms.rhythm.status()
 

@@ -1,4 +1,4 @@
-"""``store.*``: the file as a whole, checked, copied, moved out and in."""
+"""``store.*``: checks, backups, rebuilds, export and import of the whole file."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ router = Router()
 
 
 class RebuildParams(KeyParams, ProgressParams):
-    """Nothing but where to tell the progress."""
+    """Only the progress token."""
 
 
 class NoteCopyParams(KeyParams):
-    """The absolute path of a copy that the caller is about to make; forgetting will name it.
+    """The absolute path of a copy that the caller is about to make; ``forget`` will name it.
 
-    Told again once it is *made*: then the daemon knows whether it can see that place.
+    Sent again once it is *made*: then the daemon knows whether it can see that place.
     """
 
     target: Text
@@ -38,26 +38,26 @@ class NoteCopyParams(KeyParams):
 
 
 class ImportParams(KeyParams, ProgressParams):
-    """Memories as ``memory.list`` gave them; each is stored under the agent it names."""
+    """Memories as ``memory.list`` returns them; each is stored under its own agent."""
 
     items: tuple[MemoryEntry, ...] = Field(min_length=1, max_length=INGEST_ITEMS_MAX)
 
 
 class DumpParams(Params):
-    """Where to go on: *after* is the last page's ``next``."""
+    """The start of the page: *after* is the ``next`` of the page before."""
 
     after: PlainText | None = None
     limit: int = Field(default=250, ge=1, le=PAGE_ITEMS_MAX)
 
 
 class LoadParams(KeyParams):
-    """Records as ``store.dump`` gave them, in their order."""
+    """Records as ``store.dump`` returns them, in the same order."""
 
     items: tuple[dict[str, Any], ...] = Field(min_length=1, max_length=PAGE_ITEMS_MAX)
 
 
 class Imported(Value):
-    """How many memories were stored, known already, and skipped: forgotten here, or expired."""
+    """Counts of memories stored, already known, and skipped: forgotten here, or expired."""
 
     stored: int
     known: int
@@ -111,7 +111,7 @@ async def note_copy(context: Context, params: NoteCopyParams) -> str:
     "store.export", ListParams, MemoryPage, "All memories, page by page, to be imported."
 )
 async def export(context: Context, params: ListParams) -> MemoryPage:
-    """Return one page of what was told: the sources of a summary, not the summary."""
+    """Return one page of original memories: the sources of a summary, not the summary."""
 
     async def page_of(limit: int) -> MemoryPage:
         items, after = await context.rooms.recall.export(
@@ -131,7 +131,7 @@ async def export(context: Context, params: ListParams) -> MemoryPage:
     repeats="when done",
 )
 async def import_(context: Context, params: ImportParams) -> Imported:
-    """Store each memory under its own agent, but none twice and none that was forgotten."""
+    """Store each memory under its own agent, but none twice and no forgotten one."""
     counts, rooms = {"stored": 0, "known": 0, "skipped": 0}, context.rooms
     for number, entry in enumerate(params.items, 1):
         owner = context.caller.acting_for(entry.agent_id)
@@ -184,8 +184,8 @@ def _request(entry: MemoryEntry) -> MemoryStoreRequest:
         for name in MemoryStoreRequest.model_fields
         if name in MemoryEntry.model_fields
     }
-    # The row is made now, by this daemon's clock; when it was first told stays known (SPEC D22).
+    # The row is created now, by this daemon's clock; the original time is kept (SPEC D22).
     shared["occurred_at"] = entry.occurred_at or entry.created_at
-    # A file says of itself whatever its writer liked; who wrote in it is known to nobody here.
+    # The origin in a file proves nothing: anybody may have written it.
     shared["origin"] = entry.origin if entry.origin in FOREIGN else Origin.IMPORT
     return MemoryStoreRequest(**shared)

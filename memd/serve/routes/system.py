@@ -1,8 +1,8 @@
-"""``system.*``, ``rpc.discover``, ``model.status``: what the daemon says about itself."""
+"""``system.*``, ``rpc.discover``, ``model.*``: the daemon's own state, and its models."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -12,9 +12,6 @@ from memd.domain.values import Name
 from memd.serve.params import KeyParams, Params
 from memd.serve.route import Context, Router
 
-if TYPE_CHECKING:
-    pass
-
 router = Router()
 
 BENCH_MODELS_MAX = 8
@@ -23,7 +20,7 @@ _OBJECT = dict[str, Any]
 
 
 class HelloParams(Params):
-    """Who says hello. Only *client_key* grants anything; the rest is told to the log."""
+    """The client's introduction. Only *client_key* grants anything; the rest is for the log."""
 
     client: Name | None = None
     version: Name | None = None
@@ -32,13 +29,13 @@ class HelloParams(Params):
 
 
 class MetricsParams(Params):
-    """In which form to tell the counters."""
+    """The format of the counters."""
 
     format: Literal["json", "prometheus"] = "json"
 
 
 class HistoryParams(Params):
-    """How many days back, this one included."""
+    """The number of days back, today included."""
 
     days: int = Field(default=90, ge=1, le=3_650)
 
@@ -87,7 +84,7 @@ async def reload(context: Context, _params: KeyParams) -> Reloaded:
 
 @router.method("system.shutdown", KeyParams, None, "Stop cleanly.", scope="admin", repeats="anew")
 async def shutdown(context: Context, _params: KeyParams) -> None:
-    """Stop once this answer is on its way."""
+    """Stop once this answer has been sent."""
     context.system.shutdown()
 
 
@@ -100,11 +97,11 @@ async def discover(context: Context, _params: Params) -> dict[str, Any]:
     "model.status", Params, _OBJECT, "The models: which, loaded or not, and a change under way."
 )
 async def model(context: Context, _params: Params) -> dict[str, Any]:
-    return await context.system.models()
+    return await context.system.model_status()
 
 
 class UseParams(KeyParams):
-    """Which model to change to."""
+    """The model to change to."""
 
     name: Name
 
@@ -134,7 +131,7 @@ async def undo(context: Context, _params: KeyParams) -> dict[str, Any]:
 
 
 class BenchParams(Params):
-    """Which models to measure."""
+    """The models to measure."""
 
     names: tuple[Name, ...] = Field(min_length=1, max_length=BENCH_MODELS_MAX)
 

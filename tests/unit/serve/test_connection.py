@@ -36,14 +36,14 @@ class Hub:
     def is_open(self, *_: Any) -> bool:
         return True
 
-    def opened(self, connection: Connection) -> None: ...
+    def on_open(self, connection: Connection) -> None: ...
 
-    def closed(self, connection: Connection) -> None: ...
+    def on_close(self, connection: Connection) -> None: ...
 
-    def dropped(self, reason: str) -> None:
+    def count_drop(self, reason: str) -> None:
         self.reasons.append(reason)
 
-    def keep(self, task: asyncio.Task[None]) -> None:
+    def keep_task(self, task: asyncio.Task[None]) -> None:
         self.tasks.append(task)
 
 

@@ -77,13 +77,13 @@ def test_a_quantile_lies_between_the_bounds_of_its_bucket() -> None:
 
 def test_what_was_given_is_counted_and_what_gave_nothing() -> None:
     metrics = Metrics()
-    metrics.counting(RecallResult())
-    metrics.counting(PreparedPrompt(strategy="context", token_budget=10, in_window=("a", "b")))
+    metrics.count_result(RecallResult())
+    metrics.count_result(PreparedPrompt(strategy="context", token_budget=10, in_window=("a", "b")))
     prompt = PreparedPrompt(strategy="context", token_budget=10)
     told_of: dict[str, Any] = {"memories": (1, 2), "facts": (1,)}
-    metrics.counting(prompt.model_copy(update=told_of))
-    metrics.counting(Brief(token_budget=10).model_copy(update={"items": (1,)}))
-    metrics.counting({"memories": [1]})
+    metrics.count_result(prompt.model_copy(update=told_of))
+    metrics.count_result(Brief(token_budget=10).model_copy(update={"items": (1,)}))
+    metrics.count_result({"memories": [1]})
     told = metrics.as_json({})
     assert told["asked"] == {
         "brief": {"given": 1}, "prompt": {"given": 1, "nothing": 1}, "recall": {"nothing": 1},

@@ -19,7 +19,7 @@ from memd.base.errors import AlreadyRunningError, UnsafePathError
 from memd.base.limits import SOCKET_PATH_BYTES_MAX
 from memd.base.lock import lock
 from memd.serve import notify, socket_file
-from memd.serve.socket_file import peer_of
+from memd.serve.socket_file import peer_process
 
 
 @pytest.fixture
@@ -33,13 +33,13 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 def test_a_missing_directory_is_made_for_us_alone(tmp_path: Path) -> None:
     made = tmp_path / "a" / "b"
-    socket_file.own_directory(made)
+    socket_file.ensure_private_directory(made)
     assert stat.S_IMODE(made.stat().st_mode) == 0o700
 
 
 def test_a_directory_that_others_may_look_into_is_closed_to_them(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
-    socket_file.own_directory(tmp_path)
+    socket_file.ensure_private_directory(tmp_path)
     assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o700
 
 
@@ -56,21 +56,21 @@ def test_a_path_too_long_for_a_socket_is_told_in_one_line_with_what_to_do(tmp_pa
 def test_a_directory_that_others_may_write_to_is_refused(tmp_path: Path, mode: int) -> None:
     tmp_path.chmod(mode)
     with pytest.raises(UnsafePathError, match="other users may write"):
-        socket_file.own_directory(tmp_path)
+        socket_file.ensure_private_directory(tmp_path)
 
 
 def test_a_link_in_place_of_the_directory_is_refused(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir(mode=0o700)
     (tmp_path / "link").symlink_to(tmp_path / "real")
     with pytest.raises(UnsafePathError):
-        socket_file.own_directory(tmp_path / "link")
+        socket_file.ensure_private_directory(tmp_path / "link")
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a directory away")
 def test_a_directory_of_another_user_is_refused(tmp_path: Path) -> None:
     os.chown(tmp_path, 65534, 65534)
     with pytest.raises(UnsafePathError, match="another user"):
-        socket_file.own_directory(tmp_path)
+        socket_file.ensure_private_directory(tmp_path)
 
 
 def test_the_socket_is_ours_alone_and_listens_under_its_name(folder: Path) -> None:
@@ -80,7 +80,7 @@ def test_the_socket_is_ours_alone_and_listens_under_its_name(folder: Path) -> No
         client.connect(os.fspath(path))
         accepted, _ = listening.accept()
         with accepted:
-            peer = peer_of(accepted)
+            peer = peer_process(accepted)
         assert peer is not None
         assert (peer.uid, peer.pid) == (os.getuid(), os.getpid())
     assert sorted(p.name for p in folder.iterdir()) == ["memd.sock"]
@@ -96,10 +96,10 @@ def test_a_socket_left_over_is_replaced(folder: Path) -> None:
 def test_a_socket_on_which_somebody_listens_is_not_replaced(folder: Path) -> None:
     path = folder / "memd.sock"
     with socket_file.bind(path):
-        before = socket_file.identity(path)
+        before = socket_file.file_identity(path)
         with pytest.raises(AlreadyRunningError, match=rf"\(pid {os.getpid()}\) listens on"):
             socket_file.bind(path)
-        assert socket_file.identity(path) == before
+        assert socket_file.file_identity(path) == before
 
 
 def test_what_is_no_socket_is_not_replaced(folder: Path) -> None:
@@ -123,12 +123,12 @@ def test_only_our_own_socket_is_removed(folder: Path) -> None:
     path = folder / "memd.sock"
     ours = None
     with socket_file.bind(path):
-        ours = socket_file.identity(path)
+        ours = socket_file.file_identity(path)
         path.rename(folder / "moved")  # or its inode may be the next one's
     with socket_file.bind(path):
         socket_file.remove(path, ours)
         assert path.exists()
-        socket_file.remove(path, socket_file.identity(path))
+        socket_file.remove(path, socket_file.file_identity(path))
         assert not path.exists()
 
 
@@ -159,9 +159,9 @@ def test_a_lock_that_is_a_link_is_refused(tmp_path: Path) -> None:
 
 
 def test_sockets_passed_to_another_process_are_not_ours() -> None:
-    assert socket_file.inherited({}) is None
-    assert socket_file.inherited({"LISTEN_PID": "1", "LISTEN_FDS": "1"}) is None
-    assert socket_file.inherited({"LISTEN_PID": str(os.getpid()), "LISTEN_FDS": "0"}) is None
+    assert socket_file.inherit_socket({}) is None
+    assert socket_file.inherit_socket({"LISTEN_PID": "1", "LISTEN_FDS": "1"}) is None
+    assert socket_file.inherit_socket({"LISTEN_PID": str(os.getpid()), "LISTEN_FDS": "0"}) is None
 
 
 def test_systemd_is_told_what_it_asks_for(folder: Path) -> None:
@@ -175,8 +175,8 @@ def test_systemd_is_told_what_it_asks_for(folder: Path) -> None:
 
 
 def test_nobody_is_told_where_nobody_asks() -> None:
-    assert not notify.tell("READY=1", {})
-    assert not notify.tell("READY=1", {"NOTIFY_SOCKET": "/nowhere/at/all"})
+    assert not notify.send("READY=1", {})
+    assert not notify.send("READY=1", {"NOTIFY_SOCKET": "/nowhere/at/all"})
 
 
 def test_the_watchdog_is_fed_twice_in_its_patience() -> None:

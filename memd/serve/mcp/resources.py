@@ -1,7 +1,4 @@
-"""Resources and prompts: what a person picks in an assistant, where the tools are a model's.
-
-What is remembered stands in fences here, too.
-"""
+"""MCP resources and prompts, which a person picks in an assistant; memories in them are fenced."""
 
 from __future__ import annotations
 
@@ -66,8 +63,8 @@ PROMPTS: Final[tuple[dict[str, Any], ...]] = (
 )
 
 
-async def read(params: Mapping[str, Any], ask: Ask) -> dict[str, Any]:
-    """Return ``{"contents": [...]}`` of a resource. Raises InvalidError for an unknown one."""
+async def read_resource(params: Mapping[str, Any], ask: Ask) -> dict[str, Any]:
+    """Return ``{"contents": [...]}`` of a resource. Raises InvalidError for an unknown URI."""
     uri = params.get("uri")
     if uri == RECENT:
         text = (await run(McpCall("memory_list", {}, ask))).text
@@ -86,20 +83,20 @@ async def read(params: Mapping[str, Any], ask: Ask) -> dict[str, Any]:
     return {"contents": [{"uri": uri, "mimeType": _TEXT, "text": text}]}
 
 
-async def prompt(params: Mapping[str, Any], ask: Ask) -> dict[str, Any]:
-    """Return what a prompt says. Raises InvalidError for an unknown one or a missing argument."""
-    name, given = params.get("name"), params.get("arguments")
+async def get_prompt(params: Mapping[str, Any], ask: Ask) -> dict[str, Any]:
+    """Return a prompt's messages. Raises InvalidError for an unknown name or a missing argument."""
+    name, arguments = params.get("name"), params.get("arguments")
     declaration = next((each for each in PROMPTS if each["name"] == name), None)
     if declaration is None:
         raise InvalidError(
             f"there is no prompt {short_value(name)}", field="name", hint="prompts/list names all"
         )
-    values = given if isinstance(given, Mapping) else {}
+    values = arguments if isinstance(arguments, Mapping) else {}
     for argument in declaration["arguments"]:
         value = values.get(argument["name"])
         if not isinstance(value, str) or not value.strip():
             raise InvalidError(f"{argument['name']} is needed: {argument['description']}")
-    text = await _WORDS[str(name)](values, ask)
+    text = await _PROMPT_TEXTS[str(name)](values, ask)
     message = {"role": "user", "content": {"type": "text", "text": text}}
     return {"description": declaration["description"], "messages": [message]}
 
@@ -130,7 +127,7 @@ async def _review(values: Mapping[str, str], ask: Ask) -> str:
     )
 
 
-_WORDS: Final[Mapping[str, Callable[[Mapping[str, str], Ask], Awaitable[str]]]] = {
+_PROMPT_TEXTS: Final[Mapping[str, Callable[[Mapping[str, str], Ask], Awaitable[str]]]] = {
     "recall": _recall,
     "remember": _remember,
     "review": _review,

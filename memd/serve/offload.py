@@ -1,8 +1,8 @@
-"""What is large is read and written beside the loop, so that small requests go on meanwhile.
+"""Offloading of large frames and answers to a thread, so that small requests are not delayed.
 
-A frame of a megabyte takes up to half a second to read, to screen and to answer. In the
-loop that is half a second for everybody. A thread of its own does it for large ones, one
-after the other; what is small is done at once, for the way to a thread and back costs more.
+A frame of a megabyte takes up to half a second to read, to screen and to answer; in the
+event loop that blocks every client. One thread does it for large ones, one after the other.
+Small ones are done in the loop, because a thread switch costs more than the work.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _ITEM_CHARS = 16
-"""What a value costs beside the letters in it."""
+"""Weight of a value besides its characters."""
 _TEXTS = (str, bytes)
 _HOLDERS = (dict, list, tuple, set, frozenset)
 LARGE_WEIGHT_A_BYTE = 8
-"""What weighs more than this a byte has more bytes as JSON, in which a value has two or more."""
+"""An upper bound of weight per byte of JSON, in which a value has two bytes or more."""
 
 
-class Beside:
-    """Owns the thread. Its caller closes it."""
+class Offload:
+    """Owner of the thread; its creator closes it."""
 
     def __init__(self) -> None:
         self._work = Work("large")
 
     async def call(
-        self, weighed: Any, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+        self, payload: Any, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Return what *call* returns: called at once, or in the thread if *weighed* is large."""
-        if not is_large(weighed):
+        """Return the result of *call*, run in the thread if *payload* is large."""
+        if not is_large(payload):
             return call(*args, **kwargs)
         return await self._work.run(call, *args, **kwargs)
 
@@ -45,9 +45,9 @@ class Beside:
 
 
 def is_large(value: Any, most: int = LARGE_CHARS) -> bool:
-    """Return whether *value*, of what JSON and pydantic have, holds more than *most* characters.
+    """Return whether *value*, a JSON value or pydantic model, has more than *most* characters.
 
-    Looks no further than it takes to know.
+    Stops as soon as the answer is known.
 
     >>> is_large({"text": "a" * 100}), is_large({"text": "a" * 100}, 50)
     (False, True)
