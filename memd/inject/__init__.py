@@ -1,4 +1,4 @@
-"""Memories are put into prompts: fenced, within a budget, each once.
+"""Put memories into prompts: fenced, within a budget, each memory once.
 
-Never raises for a prompt's sake: what fails is left out.
+A fault in a memory never costs an assistant its prompt: what fails is left out.
 """

@@ -1,9 +1,9 @@
-"""A brief: what a session is told before it asks anything, or after its window was emptied.
+"""Session briefs: context for a session that begins, or whose window was emptied.
 
-Policies and preferences as in each prompt; then, fenced, how the last session ended, new
-facts, what the latest sessions of the project left, what no longer holds. No question is
-there to rank by, so how recent a thing is and what kind of thing it is decide. Nothing is
-embedded: a few short reads. What fails is left out and named.
+A brief has policies and preferences like each prompt; then, fenced, the digest of the last
+session, new facts, memories of the project's latest sessions, and superseded memories. There
+is no question to rank by, so age and kind decide. It costs a few short reads and no embedding.
+A source that fails is left out and named.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from memd.domain.trust import mark as mark_of
 from memd.guard.outgoing import outgoing
 from memd.inject.format import PromptPart, pack
 from memd.inject.in_window import PromptWindow, SessionWindows
-from memd.inject.isolated import Failed, isolated
-from memd.inject.known import FACT_LABELS
-from memd.inject.known import mark as mark_of_text
-from memd.inject.prompt import Prompt, said_of
-from memd.org.org import Offered
+from memd.inject.isolation import Failed, describe_failures, isolate
+from memd.inject.knowledge import FACT_LABELS
+from memd.inject.knowledge import mark_of_assisted as mark_of_text
+from memd.inject.prompt import Prompt, to_preference_line
+from memd.org.org import FactCandidates
 from memd.store.access import agents
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
@@ -44,26 +44,26 @@ if TYPE_CHECKING:
     from memd.org.org import Org
     from memd.recall.recall import Recall
 
-BRIEF_TOKENS = 800  # of what is fenced, however large the budget is
-WORTH: Mapping[str, float] = MappingProxyType(
+BRIEF_TOKENS = 800  # at most for fenced text, however large the budget is
+KIND_WORTH: Mapping[str, float] = MappingProxyType(
     {"correction": 2.0, "preference": 2.0, "constraint": 2.0, "environment": 2.0, "decision": 1.5}
 )
-"""What stands for good counts more than what came of a request, which counts 1."""
-TOLD_WORTH = 2.0  # what somebody told on purpose, outside of any session
-HALF_SESSIONS = 2.0  # so many sessions later it is worth half
+"""Weight by kind: lasting kinds count more than the outcome of a request, which counts 1."""
+EXPLICIT_WORTH = 2.0  # of a memory that was stored on purpose, not by a nap
+HALF_LIFE_SESSIONS = 2.0
 DIGEST = "digest"
 NEW_FACTS_MAX = 3
 SUPERSEDED_MAX, SUPERSEDED_CHARS = 3, 160
-SAID_SHARE = 0.8  # of a line's words: what others said so far, it need not say again
+REPEATED_SHARE = 0.8  # of a line's words: a line that earlier ones cover so far is left out
 _WORD = re.compile(r"\w[\w./-]+\w")
-SHARES = (1.0, 0.25, 0.15, 1.0)
-"""Of the digest, new facts, what no longer holds, and all else."""
+PART_SHARES = (1.0, 0.25, 0.15, 1.0)
+"""Shares of the digest, new facts, superseded memories, and all others."""
 
 
 class BriefLine(NamedTuple):
-    """One line of a brief; without an id it is of something that no longer holds.
+    """One line of a brief; *id* is None for a superseded memory.
 
-    *about* stands behind the kind in the label, *mark* before it.
+    In the label, *about* follows the kind and *mark* precedes it.
     """
 
     id: str | None
@@ -75,7 +75,7 @@ class BriefLine(NamedTuple):
 
 @dataclass(frozen=True)
 class Briefs:
-    """The room's needs, handed in by the daemon."""
+    """Writes session briefs."""
 
     db: Database
     clock: Clock
@@ -83,46 +83,46 @@ class Briefs:
     org: Org
     windows: SessionWindows
     level: MemoryLevel
-    """Of agents that have none of their own."""
+    """For agents without a level of their own."""
     warm: Callable[[], object] = bool
-    """Has the embedding model loaded: whoever is briefed asks soon."""
+    """Loads the embedding model: a question usually follows the brief."""
 
     async def brief(self, caller: Caller, request: BriefRequest) -> Brief:
-        """Return the brief of a session, within its budget; an empty one where nothing is known.
+        """Return the brief of a session, within its budget; an empty one without any memory.
 
-        What the session has in its window already is left out, and what it gives counts as
-        given (``in_window``).
+        Memories that the session has in its window already are left out; those of the brief are
+        recorded as given (``in_window``).
         """
         self.warm()
-        making = _Making(self, caller, request)
-        prompt, window = making.prompt, making.window
-        async with window.turn():
+        builder = _BriefBuilder(self, caller, request)
+        prompt, window = builder.prompt, builder.window
+        async with window.exclusive():
             if request.token_budget > 0:
-                await making.compose()
-            window.note(item.id for item in making.items)
-        left_out = {"in_window": len(window.left_out), "memories": making.spared}
+                await builder.compose()
+            window.note(item.id for item in builder.items)
+        left_out = {"in_window": len(window.left_out), "memories": builder.omitted}
         return Brief(
             messages=tuple(prompt.messages),
-            items=tuple(making.items),
+            items=tuple(builder.items),
             token_budget=request.token_budget,
             tokens_used=prompt.used,
             left_out=prompt.left_out.model_copy(update=left_out),
             in_window=tuple(window.left_out),
-            degraded=_degraded(making.failed),
+            degraded=describe_failures(builder.failed),
             warnings=prompt.warnings,
         )
 
 
 @dataclass
-class _Making:
-    """One brief in the making."""
+class _BriefBuilder:
+    """Composes one brief."""
 
     room: Briefs
     caller: Caller
     request: BriefRequest
     failed: Failed = field(default_factory=list)
     items: list[BriefItem] = field(default_factory=list)
-    spared: int = 0
+    omitted: int = 0
 
     def __post_init__(self) -> None:
         self.prompt = Prompt(self.request.token_budget, DefaultTokenEstimator())
@@ -130,42 +130,48 @@ class _Making:
 
     async def compose(self) -> None:
         policies, preferences, facts, material = await asyncio.gather(
-            isolated(self._policies(), (), "policies", self.failed),
-            isolated(self.room.recall.preferences(self.caller), (), "preferences", self.failed),
-            isolated(self.room.org.offered(self.caller, ""), Offered(), "facts", self.failed),
-            isolated(self._material(), Material(), "memories", self.failed),
+            isolate(self._policies(), (), "policies", self.failed),
+            isolate(self.room.recall.preferences(self.caller), (), "preferences", self.failed),
+            isolate(
+                self.room.org.find_candidates(self.caller, ""),
+                FactCandidates(),
+                "facts",
+                self.failed,
+            ),
+            isolate(self._material(), Material(), "memories", self.failed),
         )
         self.prompt.add_policies(policies)
-        shown = self.prompt.add_preferences(list(map(said_of, preferences)))
-        preference_names = {preferences[place].value for place in shown}
-        rows = [row for row in material.rows if row.content not in preference_names]
-        recent = _since(facts, material.since_us)
+        shown = self.prompt.add_preferences(list(map(to_preference_line, preferences)))
+        shown_values = {preferences[place].value for place in shown}
+        rows = [row for row in material.rows if row.content not in shown_values]
+        recent = _facts_since(facts, material.since_us)
         ids = [*(row.memory_id for row in rows), *(fact.id for fact in recent)]
-        new = await isolated(self.window.unread(ids), frozenset(ids), "window")
+        new = await isolate(self.window.unseen(ids), frozenset(ids), "window")
         rows = [row for row in rows if row.memory_id in new]
-        digest = _digest(rows, material)
-        known = [_fact(fact) for fact in recent if fact.id in new]
-        best = [_line(row) for row in ranked(rows)]
-        self._add([digest, known, _superseded(material), unsaid(best, (*digest, *known))])
+        digest = _digest_lines(rows, material)
+        new_facts = [_fact_line(fact) for fact in recent if fact.id in new]
+        memories = [_memory_line(row) for row in rank_rows(rows)]
+        memories = drop_repeats(memories, (*digest, *new_facts))
+        self._add([digest, new_facts, _superseded_lines(material), memories])
 
     def _add(self, parts: Sequence[Sequence[BriefLine]]) -> None:
-        """Add the lines that fit, each part within its share; what a share leaves is the next's."""
-        most = min(self.prompt.left, BRIEF_TOKENS)
+        """Add the lines that fit, each part within its share; a part may use what others left."""
+        most = min(self.prompt.tokens_left, BRIEF_TOKENS)
         packed = pack(
             [
-                PromptPart([inner(line) for line in lines], int(most * share))
-                for lines, share in zip(parts, SHARES, strict=True)
+                PromptPart([render_line(line) for line in lines], int(most * share))
+                for lines, share in zip(parts, PART_SHARES, strict=True)
             ],
             estimator=self.prompt.estimator,
             token_budget=most,
-            directed=self.prompt.directed,
+            has_directive=self.prompt.has_directive,
         )
         self.prompt.messages.extend(packed.messages)
         self.prompt.used += packed.tokens
-        for lines, taken in zip(parts, packed.taken, strict=True):
+        for lines, taken in zip(parts, packed.included, strict=True):
             lines_in = [lines[place] for place in taken]
             self.items += [BriefItem(id=line.id, label=line.kind) for line in lines_in if line.id]
-            self.spared += len(lines) - len(taken)
+            self.omitted += len(lines) - len(taken)
 
     async def _policies(self) -> tuple[str, ...]:
         policies = await self.room.org.list_policies(self.caller, limit=POLICIES_SHOWN_ITEMS_MAX)
@@ -183,10 +189,10 @@ class _Making:
         return await self.room.db.read(work)
 
 
-def ranked(rows: Sequence[BriefRow]) -> list[BriefRow]:
-    """Return what is no digest, the most worth knowing first.
+def rank_rows(rows: Sequence[BriefRow]) -> list[BriefRow]:
+    """Return *rows* without digests, the most valuable first.
 
-    By kind, halved with every two sessions of the project that went on after it.
+    A row's value is its kind's, halved for every two later sessions of the project.
     """
     ends: dict[int, int] = {}
     for row in rows:
@@ -198,19 +204,19 @@ def ranked(rows: Sequence[BriefRow]) -> list[BriefRow]:
         if row.kind is not None and row.session_key is not None:
             at_us = ends[row.session_key]
         later = sum(end_us > at_us for end_us in ends.values())
-        kind = TOLD_WORTH if row.kind is None else WORTH.get(row.kind, 1.0)
-        return kind * 0.5 ** (later / HALF_SESSIONS), row.at_us
+        kind = EXPLICIT_WORTH if row.kind is None else KIND_WORTH.get(row.kind, 1.0)
+        return kind * 0.5 ** (later / HALF_LIFE_SESSIONS), row.at_us
 
     return sorted((row for row in rows if row.kind != DIGEST), key=worth, reverse=True)
 
 
-def unsaid(lines: Sequence[BriefLine], before: Sequence[BriefLine]) -> list[BriefLine]:
-    """Return *lines* without those that say in other order what *before* and better ones said."""
+def drop_repeats(lines: Sequence[BriefLine], before: Sequence[BriefLine]) -> list[BriefLine]:
+    """Return *lines* without those whose words are covered by *before* and by better lines."""
     terms = {word for line in before for word in _words(line.text)}
     kept: list[BriefLine] = []
     for line in lines:
         words = _words(line.text)
-        if len(words & terms) < SAID_SHARE * len(words):
+        if len(words & terms) < REPEATED_SHARE * len(words):
             kept.append(line)
             terms |= words
     return kept
@@ -220,42 +226,38 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text.casefold()))
 
 
-def _digest(rows: Sequence[BriefRow], material: Material) -> list[BriefLine]:
-    """Return the digest of this session, where its window was emptied, else of the last one."""
+def _digest_lines(rows: Sequence[BriefRow], material: Material) -> list[BriefLine]:
+    """Return this session's digest, which it has if its window was emptied, else the last one."""
     digests = [row for row in rows if row.kind == DIGEST]
     if not digests:
         return []
     own = [row for row in digests if row.session_key == material.own_key]
     last = own[0] if own else max(digests, key=lambda row: row.at_us)
     session = "this session" if own else "session"
-    return [_line(last)._replace(about=f" of {session}, {from_us(last.at_us):%Y-%m-%d}")]
+    return [_memory_line(last)._replace(about=f" of {session}, {from_us(last.at_us):%Y-%m-%d}")]
 
 
-def _since(facts: Offered, since_us: int) -> list[OrgFact]:
+def _facts_since(facts: FactCandidates, since_us: int) -> list[OrgFact]:
     return [fact for fact in facts.others if to_us(fact.created_at) >= since_us][:NEW_FACTS_MAX]
 
 
-def _superseded(material: Material) -> list[BriefLine]:
+def _superseded_lines(material: Material) -> list[BriefLine]:
     texts = [one_line(outgoing(text)) for text in material.superseded[:SUPERSEDED_MAX]]
     short = [shorten(text, SUPERSEDED_CHARS, placeholder=" …") for text in texts]
     return [BriefLine(None, "superseded", text) for text in short]
 
 
-def _fact(fact: OrgFact) -> BriefLine:
+def _fact_line(fact: OrgFact) -> BriefLine:
     text = outgoing(fact.content)
     doubt = "" if fact.author.is_human else mark_of_text(text)
     return BriefLine(fact.id, FACT_LABELS[fact.category], text, mark=doubt)
 
 
-def _line(row: BriefRow) -> BriefLine:
+def _memory_line(row: BriefRow) -> BriefLine:
     mark = mark_of(Origin(row.origin), Trust(row.trust))
     return BriefLine(row.memory_id, row.kind or row.category, outgoing(row.content), mark=mark)
 
 
-def inner(line: BriefLine) -> str:
-    """Return what stands inside the line's fence; no line of the text begins like a label."""
+def render_line(line: BriefLine) -> str:
+    """Return the content of the line's fence; no line of the text begins like a label."""
     return f"{line.mark}[{line.kind}{line.about}] {body(line.text, tags=(ENTRY_TAG,))}"
-
-
-def _degraded(failed: Failed) -> str | None:
-    return "; ".join(f"{what} failed and is left out" for what in dict.fromkeys(failed)) or None

@@ -1,7 +1,6 @@
-"""The strategy ``context``: what is known is written into the prompt beforehand (SPEC 9).
+"""The strategy ``context``: memories are put into the prompt beforehand (SPEC 9).
 
-An assistant that gets its memories this way can do without memd: whatever
-fails, the prompt is only shorter.
+A failure never costs the assistant its prompt: the prompt is only shorter.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ from memd.domain.inject import (
 from memd.domain.memory import MemoryQuery
 from memd.domain.settings.retrieval import MemoryRetrievalConfig, ScoredMemory
 from memd.inject.format import format_memory_context_with_directive
-from memd.inject.isolated import Failed, isolated
-from memd.inject.pipeline import Entries, Pools, ranked, reranked, selected
+from memd.inject.isolation import Failed, isolate
+from memd.inject.pipeline import Entries, Pools, rank, rerank, select
 from memd.recall.filter import MemoryFilterStrategy
 from memd.text.tokens import DefaultTokenEstimator
 
@@ -34,12 +33,11 @@ Search = Callable[[str, MemoryQuery], Awaitable[Entries]]
 
 
 class ContextInjectionStrategy:
-    """Finds, ranks, filters and formats, before the assistant begins.
+    """Retrieve, rank, filter and format memories before the assistant starts.
 
-    Needs of *backend* only ``retrieve``, and ``retrieve_sparse`` for fusion by
-    ranks. Raises ValueError when *config* asks for a hierarchical retriever or a
-    re-ranker and none is given. An explicit *memory_filter* wins over
-    ``non_inferable_only``.
+    Uses only ``retrieve`` of *backend*, and ``retrieve_sparse`` for rank fusion. Raises
+    ValueError when *config* asks for a hierarchical retriever or a re-ranker and none is
+    given. An explicit *memory_filter* takes precedence over ``non_inferable_only``.
     """
 
     def __init__(  # noqa: PLR0913  # the documented parameters
@@ -78,28 +76,28 @@ class ContextInjectionStrategy:
         token_budget: int,
         categories: frozenset[MemoryCategory] | None = None,
     ) -> tuple[ChatMessage, ...]:
-        """Return the directive and the memories that fit, or () when there is nothing to say.
+        """Return the directive and the memories that fit, or () when there are none.
 
-        Never raises for what goes wrong with memories; an exhausted process does.
+        Raises only errors of the process itself (``isolation.SYSTEM_ERRORS``).
         """
         if token_budget <= 0:
             return ()
-        return await isolated(
-            self._prepared(agent_id, query_text, token_budget, categories), (), "context"
+        return await isolate(
+            self._prepare(agent_id, query_text, token_budget, categories), (), "context"
         )
 
     def get_tool_definitions(self) -> tuple[ToolDefinition, ...]:
-        """Return no tools: everything is in the prompt already."""
+        """Return no tools: all memories are in the prompt already."""
         return ()
 
-    async def chosen(
+    async def select_memories(
         self,
         agent_id: str,
         query_text: str,
         categories: frozenset[MemoryCategory] | None = None,
         failed: Failed | None = None,
     ) -> Scored:
-        """Return what would be put into the prompt, best first, whatever its size.
+        """Return the memories for the prompt, best first, regardless of their size.
 
         The names of sources that failed are added to *failed*.
         """
@@ -107,20 +105,24 @@ class ContextInjectionStrategy:
             scored = await self._retriever.scored(
                 agent_id, query_text, limit=self._config.pool_size, categories=categories
             )
-            return await self._cut(scored, query_text, failed)
-        pools = await self._fetched(agent_id, query_text, categories, failed)
-        return await self.arranged(pools, query_text, failed)
+            return await self._rerank_and_select(scored, query_text, failed)
+        pools = await self._fetch_pools(agent_id, query_text, categories, failed)
+        return await self.rank_and_select(pools, query_text, failed)
 
-    async def arranged(self, pools: Pools, query_text: str, failed: Failed | None = None) -> Scored:
-        """Return what would be put into the prompt of what the sources have found."""
+    async def rank_and_select(
+        self, pools: Pools, query_text: str, failed: Failed | None = None
+    ) -> Scored:
+        """Return the memories of *pools* for the prompt, best first."""
         now = from_us(self._clock.now_us())
-        return await self._cut(ranked(pools, self._config, now), query_text, failed)
+        return await self._rerank_and_select(rank(pools, self._config, now), query_text, failed)
 
-    async def _cut(self, scored: Scored, query_text: str, failed: Failed | None) -> Scored:
-        ordered = await reranked(scored, query_text, self._reranker, failed)
-        return selected(ordered, self._config, self._filter, by_rank=ordered is not scored)
+    async def _rerank_and_select(
+        self, scored: Scored, query_text: str, failed: Failed | None
+    ) -> Scored:
+        ordered = await rerank(scored, query_text, self._reranker, failed)
+        return select(ordered, self._config, self._filter, by_rank=ordered is not scored)
 
-    async def _prepared(
+    async def _prepare(
         self,
         agent_id: str,
         query_text: str,
@@ -128,29 +130,29 @@ class ContextInjectionStrategy:
         categories: frozenset[MemoryCategory] | None,
     ) -> tuple[ChatMessage, ...]:
         return format_memory_context_with_directive(
-            await self.chosen(agent_id, query_text, categories),
+            await self.select_memories(agent_id, query_text, categories),
             estimator=self._estimator,
             token_budget=token_budget,
             injection_point=self._config.injection_point,
         )
 
-    async def _fetched(
+    async def _fetch_pools(
         self,
         agent_id: str,
         query_text: str,
         categories: frozenset[MemoryCategory] | None,
         failed: Failed | None,
     ) -> Pools:
-        """Ask all sources at once; one that fails found nothing (SPEC 9.5)."""
+        """Query all sources at once; a source that fails has no entries (SPEC 9.5)."""
         query = MemoryQuery(text=query_text, categories=categories, limit=self._config.pool_size)
 
-        def asked(entries: Awaitable[Entries], what: str) -> asyncio.Task[Entries]:
-            return group.create_task(isolated(entries, (), what, failed))
+        def fetch(entries: Awaitable[Entries], source: str) -> asyncio.Task[Entries]:
+            return group.create_task(isolate(entries, (), source, failed))
 
         async with asyncio.TaskGroup() as group:
-            personal = asked(self._backend.retrieve(agent_id, query), "memories")
-            shared = asked(self._search_shared(agent_id, query), "shared")
-            sparse = asked(self._by_words(agent_id, query), "words")
+            personal = fetch(self._backend.retrieve(agent_id, query), "memories")
+            shared = fetch(self._search_shared(agent_id, query), "shared")
+            sparse = fetch(self._search_words(agent_id, query), "words")
         return Pools(personal.result(), shared.result(), sparse.result())
 
     async def _search_shared(self, agent_id: str, query: MemoryQuery) -> Entries:
@@ -158,17 +160,17 @@ class ContextInjectionStrategy:
             return ()
         return await self._shared.search_shared(query, exclude_agent=agent_id)
 
-    async def _by_words(self, agent_id: str, query: MemoryQuery) -> Entries:
+    async def _search_words(self, agent_id: str, query: MemoryQuery) -> Entries:
         if self._config.fusion_strategy is not FusionStrategy.RRF:
             return ()
         return await retrieve_sparse(self._backend, agent_id, query)
 
 
 async def retrieve_sparse(backend: Any, agent_id: str, query: MemoryQuery) -> Entries:
-    """Return what *backend* finds by words alone, best first; () where it cannot (SPEC 8.4.9).
+    """Return what *backend* finds by words alone, best first (SPEC 8.4.9).
 
-    A backend that can has a method of this name with the parameters of
-    ``retrieve``.
+    A backend that supports it has a method of this name with the parameters of ``retrieve``;
+    the result is () for any other.
     """
     search: Search | None = getattr(backend, "retrieve_sparse", None)
     return () if search is None else tuple(await search(agent_id, query))

@@ -1,8 +1,7 @@
-"""Ranked memories as messages: each in a fence of its own, within a budget (SPEC 11).
+"""Format ranked memories as messages: each in its own fence, within a budget (SPEC 11).
 
-The directive, which says how to read what stands in the fences, is a message of
-its own and comes out of the same budget: a prompt that was promised 500 tokens
-has 500 tokens. Pure.
+The directive, which says how to read fenced text, is a message of its own and is paid from
+the same budget: a prompt with a budget of 500 tokens has at most 500 tokens. Pure.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from memd.view.labels import body
 from memd.view.view import ENTRY_TAG, untrusted_content_directive, view, wrapped
 
 if TYPE_CHECKING:
-    from memd.inject.known import KnownText  # with it comes all that ranks
+    from memd.inject.knowledge import KnowledgeItem  # imports all of recall's ranking
 
 _ROLES = {
     InjectionPoint.SYSTEM: MessageRole.SYSTEM,
@@ -28,31 +27,30 @@ _ROLES = {
 }
 
 
-class Formatted(NamedTuple):
-    """The messages, which memories are in them, and what all of it costs.
+class FormattedMemories(NamedTuple):
+    """The messages, the memories in them, and their cost in tokens.
 
-    *minimum* is the least budget in which one memory would have fitted; None when
-    there was none.
+    *minimum* is the least budget in which one memory fits; None without any memory.
     """
 
     messages: tuple[ChatMessage, ...] = ()
-    taken: tuple[ScoredMemory, ...] = ()
+    included: tuple[ScoredMemory, ...] = ()
     tokens: int = 0
     minimum: int | None = None
 
 
 class PromptPart(NamedTuple):
-    """Lines of one kind, best first, and the most tokens that their fences may take."""
+    """Lines of one kind, best first, and the most tokens that they may take with fences."""
 
     lines: Sequence[str]
     tokens_max: int
 
 
 class PackedMessages(NamedTuple):
-    """The messages, the places of the lines of each part that are in them, and the cost."""
+    """The messages, the indexes of each part's lines that are in them, and the cost."""
 
     messages: tuple[ChatMessage, ...]
-    taken: tuple[tuple[int, ...], ...]
+    included: tuple[tuple[int, ...], ...]
     tokens: int = 0
 
 
@@ -65,27 +63,26 @@ def format_memory_context_with_directive(
 ) -> tuple[ChatMessage, ...]:
     """Return the directive and one message with the memories that fit, or () when none does.
 
-    Memories are tried in the order given; one that does not fit is skipped and
-    smaller ones are still tried. The directive has the role SYSTEM whatever the
-    *injection_point*, and its tokens count. Raises ValueError for an injection
-    point that is none.
+    Memories are tried in the order given; one that does not fit is skipped and smaller ones
+    are still tried. The directive always has the role SYSTEM, and its tokens count. Raises
+    ValueError for an unknown *injection_point*.
     """
-    return formatted(
+    return format_memories(
         memories, estimator=estimator, token_budget=token_budget, injection_point=injection_point
     ).messages
 
 
-def formatted(
+def format_memories(
     memories: Sequence[ScoredMemory],
     *,
     estimator: TokenEstimator,
     token_budget: int,
     injection_point: InjectionPoint = InjectionPoint.SYSTEM,
     nonce: str | None = None,
-) -> Formatted:
-    """Do what :func:`format_memory_context_with_directive` does, and say what was taken.
+) -> FormattedMemories:
+    """Format like :func:`format_memory_context_with_directive`, and return what was included.
 
-    With a *nonce* every line of every memory begins with it.
+    With a *nonce*, each line of each memory begins with it.
     """
     lines = [inner_line(memory) for memory in memories]
     packed = pack(
@@ -95,9 +92,9 @@ def formatted(
         injection_point=injection_point,
         nonce=nonce,
     )
-    taken = tuple(memories[place] for place in packed.taken[0])
+    included = tuple(memories[place] for place in packed.included[0])
     least = least_tokens(lines, estimator, nonce)
-    return Formatted(packed.messages, taken, packed.tokens, least)
+    return FormattedMemories(packed.messages, included, packed.tokens, least)
 
 
 def pack(
@@ -107,102 +104,102 @@ def pack(
     token_budget: int,
     injection_point: InjectionPoint = InjectionPoint.SYSTEM,
     nonce: str | None = None,
-    directed: bool = False,
+    has_directive: bool = False,
 ) -> PackedMessages:
-    """Return one message of fenced lines, part after part, behind the directive.
+    """Return the directive and one message of fenced lines, part after part.
 
-    A prompt that is *directed* has the directive already.
-
-    A line that does not fit into its part or into what is left of the budget is skipped
-    and smaller ones are still tried. What one part leaves is there for the next. Nothing
-    when no line fits.
+    *has_directive*: the prompt has the directive already. A line that does not fit into its
+    part or the remaining budget is skipped and smaller ones are still tried. Tokens that a
+    part leaves are there for the next. Returns no messages when no line fits.
     """
     role = role_of(injection_point)
-    messages = () if directed else (ChatMessage(role=MessageRole.SYSTEM, content=directive(nonce)),)
+    messages = (
+        () if has_directive else (ChatMessage(role=MessageRole.SYSTEM, content=directive(nonce)),)
+    )
     used = sum(estimator.estimate_tokens(message.content) for message in messages)
     newline = estimator.estimate_tokens("\n")
     blocks: list[str] = []
-    taken: list[tuple[int, ...]] = []
+    included: list[tuple[int, ...]] = []
     for part in parts if token_budget > 0 else ():
         own, places = 0, []
         for place, line in enumerate(part.lines):
-            block = fenced(line, nonce)
+            block = fence(line, nonce)
             cost = estimator.estimate_tokens(block) + (newline if blocks else 0)
             if own + cost <= part.tokens_max and used + cost <= token_budget:
                 own, used = own + cost, used + cost
                 blocks.append(block)
                 places.append(place)
-        taken.append(tuple(places))
+        included.append(tuple(places))
     if not blocks:
         return PackedMessages((), ((),) * len(parts))
     message = ChatMessage(role=role, content="\n".join(blocks))
-    return PackedMessages((*messages, message), tuple(taken), used)
+    return PackedMessages((*messages, message), tuple(included), used)
 
 
 def least_tokens(
     lines: Sequence[str], estimator: TokenEstimator, nonce: str | None = None
 ) -> int | None:
     """Return the least budget in which one of *lines* fits alone; None when there is none."""
-    blocks = [estimator.estimate_tokens(fenced(line, nonce)) for line in lines]
+    blocks = [estimator.estimate_tokens(fence(line, nonce)) for line in lines]
     return min(blocks) + estimator.estimate_tokens(directive(nonce)) if blocks else None
 
 
 def inner_line(memory: ScoredMemory) -> str:
-    """Return what stands inside a memory's fence, before it is fenced (SPEC 11.1.1).
+    """Return the content of a memory's fence (SPEC 11.1.1).
 
-    What is not the owner's says whose it is; the mark is memd's own and stands before
-    everything that the memory says of itself, and no line of the memory begins like a
-    label.
+    A memory that is not the owner's begins with a mark of its origin. The mark comes first, and
+    no line of the memory may begin like a label, so a text cannot forge either.
     """
     entry = memory.entry
     return (
-        f"{_mark_of(memory)}[{entry.category} | score: {memory.combined_score:.2f}] "
+        f"{_mark_of_scored(memory)}[{entry.category} | score: {memory.combined_score:.2f}] "
         f"{body(entry.content, tags=(ENTRY_TAG,))}"
     )
 
 
-def known_line(known: KnownText) -> str:
-    """Return what stands inside the fence of a fact, a lesson or a pattern."""
+def knowledge_line(known: KnowledgeItem) -> str:
+    """Return the content of the fence of a fact, a lesson or a pattern."""
     text = body(known.text, tags=(ENTRY_TAG,))
     return f"{known.mark}[{known.label} | score: {known.relevance:.2f}] {text}"
 
 
 def preference_line(value: str, doubt: str) -> str:
-    """Return what stands inside the fence of a preference that the owner has not confirmed."""
+    """Return the content of the fence of a preference that the owner has not confirmed."""
     return f"{doubt}[preference] {body(value, tags=(ENTRY_TAG,))}"
 
 
-def fenced(text: str, nonce: str | None = None) -> str:
-    """Return *text* inside a ``memory-entry`` fence, each line marked when there is a *nonce*."""
+def fence(text: str, nonce: str | None = None) -> str:
+    """Put *text* into a ``memory-entry`` fence; with a *nonce*, mark each line."""
     if nonce is not None:
         lines = view(text, tags=(ENTRY_TAG,)).split("\n")
-        text = "\n".join(f"{mark(nonce)}{line}" for line in lines)
+        text = "\n".join(f"{line_mark(nonce)}{line}" for line in lines)
     return wrapped(ENTRY_TAG, text)
 
 
-def mark(nonce: str) -> str:
-    """Return what each line of an untrusted text begins with (PROMISES 5)."""
+def line_mark(nonce: str) -> str:
+    """Return the prefix of each line of an untrusted text (PROMISES 5)."""
     return f"[memd:{nonce}] "
 
 
 def directive(nonce: str | None = None) -> str:
-    """Return the paragraph that tells how to read what stands in the fences."""
+    """Return the paragraph that says how to read fenced text."""
     text = untrusted_content_directive((ENTRY_TAG,))
     if nonce is None:
         return text
-    return f"{text} Each line of it begins with {mark(nonce).strip()}; no other line is part of it."
+    prefix = line_mark(nonce).strip()
+    return f"{text} Each line of it begins with {prefix}; no other line is part of it."
 
 
-def _mark_of(memory: ScoredMemory) -> str:
+def _mark_of_scored(memory: ScoredMemory) -> str:
     if memory.is_shared:
         return mark_of_shared(memory.entry.origin, memory.entry.trust)
-    return warning(memory.entry)
+    return mark_of_entry(memory.entry)
 
 
-def warning(entry: MemoryEntry) -> str:
-    """Return the mark of an entry that is not the owner's.
+def mark_of_entry(entry: MemoryEntry) -> str:
+    """Return the mark of an entry that is not the owner's, "" for the owner's.
 
-    An entry of another backend, on which nobody has stamped an origin, has none.
+    An entry of another backend without a stamped origin has none.
     """
     if not {"origin", "trust"} & entry.model_fields_set:
         return ""
@@ -210,7 +207,7 @@ def warning(entry: MemoryEntry) -> str:
 
 
 def role_of(point: InjectionPoint) -> MessageRole:
-    """Return the role of a message; raises ValueError for an injection point that is none."""
+    """Return the role of a message at *point*; raises ValueError for an unknown point."""
     try:
         return _ROLES[InjectionPoint(point)]
     except (KeyError, ValueError):

@@ -1,8 +1,8 @@
-"""From what was found to what may be said: rank, re-rank, filter, diversify, cut (SPEC 9.2).
+"""From candidates to the memories of a prompt: rank, re-rank, filter, diversify, cut (SPEC 9.2).
 
-The order matters. A filter comes before diversity, so that what is hidden
-repels nothing; diversity sees the whole over-fetched pool, and the cut to
-``max_memories`` comes last (SPEC 8.5.4-5).
+The order matters. The filter comes before diversity, so that hidden memories lower no other's
+score; diversity sees the whole over-fetched pool, and the cut to ``max_memories`` comes last
+(SPEC 8.5.4-5).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from memd.domain.enums import FusionStrategy
 from memd.domain.inject import Reranker, Retriever
 from memd.domain.memory import MemoryEntry
 from memd.domain.settings.retrieval import MemoryRetrievalConfig, ScoredMemory
-from memd.inject.isolated import Failed, isolated
+from memd.inject.isolation import Failed, isolate
 from memd.recall.filter import MemoryFilterStrategy, filter_for_injection
 from memd.recall.ranking.diversify import diverse_order, scored_by_rank
 from memd.recall.ranking.rank import fuse_ranked_lists, rank_memories
@@ -26,20 +26,20 @@ Entries = tuple[MemoryEntry, ...]
 
 @dataclass(frozen=True, slots=True)
 class Pools:
-    """What each source found, best first. *sparse* is by words alone, of one's own."""
+    """The results of each source, best first. *sparse*: personal ones, by words alone."""
 
     personal: Entries = ()
     shared: Entries = ()
     sparse: Entries = ()
 
 
-def ranked(pools: Pools, config: MemoryRetrievalConfig, now: datetime) -> tuple[ScoredMemory, ...]:
-    """Return the pool in order: by score, or by fused ranks (SPEC 8.3, 8.4.9).
+def rank(pools: Pools, config: MemoryRetrievalConfig, now: datetime) -> tuple[ScoredMemory, ...]:
+    """Return the pool, ordered by score or by fused ranks (SPEC 8.3, 8.4.9).
 
-    Without anything found by words there is nothing to fuse, and the score
-    decides. At most ``config.pool_size`` remain, none below ``min_relevance``.
+    Without sparse results there is nothing to fuse, and the score decides. At most
+    ``config.pool_size`` memories remain, none below ``min_relevance``.
     """
-    if not fuses(pools, config):
+    if not uses_fusion(pools, config):
         return rank_memories(pools.personal, config, now, pools.shared)
     dense = sorted((*pools.personal, *pools.shared), key=_relevance, reverse=True)
     fused = fuse_ranked_lists(
@@ -51,40 +51,40 @@ def ranked(pools: Pools, config: MemoryRetrievalConfig, now: datetime) -> tuple[
     return tuple(memory for memory in fused if memory.combined_score >= config.min_relevance)
 
 
-def fuses(pools: Pools, config: MemoryRetrievalConfig) -> bool:
-    """Return whether :func:`ranked` fuses ranks; otherwise it goes by the scores."""
+def uses_fusion(pools: Pools, config: MemoryRetrievalConfig) -> bool:
+    """Return whether :func:`rank` fuses ranks; otherwise it orders by score."""
     return config.fusion_strategy is FusionStrategy.RRF and bool(pools.sparse)
 
 
-async def reranked(
+async def rerank(
     scored: tuple[ScoredMemory, ...],
     query: str,
     reranker: Reranker | None,
     failed: Failed | None = None,
 ) -> tuple[ScoredMemory, ...]:
-    """Return *scored* as *reranker* orders it; in the order it had when that fails (SPEC 9.6).
+    """Return *scored* in the order of *reranker*; unchanged when that fails (SPEC 9.6).
 
-    An answer that is not the same memories in another order counts as a failure. One
-    that raises is named in *failed*.
+    A reply that is not a permutation of the memories counts as a failure. A re-ranker that
+    raises is added to *failed*.
     """
     if reranker is None or len(scored) <= 1:
         return scored
-    ordered = await isolated(reranker.rerank(query, scored), scored, "reranker", failed)
+    ordered = await isolate(reranker.rerank(query, scored), scored, "reranker", failed)
     same = sorted(memory.entry.id for memory in ordered) == sorted(m.entry.id for m in scored)
     return tuple(ordered) if same else scored
 
 
-def selected(
+def select(
     scored: tuple[ScoredMemory, ...],
     config: MemoryRetrievalConfig,
     memory_filter: MemoryFilterStrategy | None = None,
     *,
     by_rank: bool = False,
 ) -> tuple[ScoredMemory, ...]:
-    """Return what may be put into a prompt, at most ``max_memories``.
+    """Return the memories that a prompt may have, at most ``max_memories``.
 
-    *by_rank*: the order was a re-ranker's, so diversity goes by place and not by
-    the scores of before (SPEC 8.5.6). The scores themselves stay.
+    *by_rank*: the order is a re-ranker's, so diversity goes by rank and not by the earlier
+    scores (SPEC 8.5.6), which stay as they are.
     """
     kept = filter_for_injection(scored, memory_filter, non_inferable_only=config.non_inferable_only)
     if config.diversity_penalty_enabled:
@@ -98,8 +98,8 @@ def selected(
     return kept[: config.max_memories]
 
 
-def without(scored: Sequence[ScoredMemory], texts: Sequence[str]) -> tuple[ScoredMemory, ...]:
-    """Return *scored* less those whose id, whole text or lesson is among *texts*."""
+def exclude(scored: Sequence[ScoredMemory], texts: Sequence[str]) -> tuple[ScoredMemory, ...]:
+    """Return *scored* without memories whose id, whole text or lesson is among *texts*."""
     known = set(texts)
     return tuple(
         memory
@@ -108,33 +108,33 @@ def without(scored: Sequence[ScoredMemory], texts: Sequence[str]) -> tuple[Score
     )
 
 
-def as_recalled(scored: Sequence[ScoredMemory]) -> tuple[ScoredMemory, ...]:
-    """Return *scored*, each with the probability that recall gave it: what it says of itself.
+def with_relevance(scored: Sequence[ScoredMemory]) -> tuple[ScoredMemory, ...]:
+    """Return *scored* in the same order, with recall's probability as each one's score.
 
-    Recency has its say in the order. The number is the same in a prompt, a recall and a search.
+    Recency influences the order only, so a memory has the same score in a prompt, a recall and
+    a search.
     """
     return tuple(
         memory.model_copy(update={"combined_score": _relevance(memory.entry)}) for memory in scored
     )
 
 
-def gated(config: MemoryRetrievalConfig) -> MemoryRetrievalConfig:
-    """Return *config* without its threshold, unless somebody set one.
+def without_threshold(config: MemoryRetrievalConfig) -> MemoryRetrievalConfig:
+    """Return *config* without its default threshold; one that is set explicitly stays.
 
-    The documented 0.3 is meant for likenesses. Recall gives probabilities, which are
-    lower, and has asked its gate already whether anything fits: with both, hardly
-    anything older than a week would reach a prompt (docs/benchmarks.md). Fused ranks
-    are no probabilities, and keep it (SPEC 8.4.6).
+    The documented 0.3 is meant for similarities. Recall returns probabilities, which are lower,
+    and has applied its gate already: with both, hardly anything older than a week would reach a
+    prompt (docs/benchmarks.md). Fused ranks are no probabilities and keep it (SPEC 8.4.6).
     """
     if "min_relevance" in config.model_fields_set:
         return config
     return config.model_copy(update={"min_relevance": 0.0})
 
 
-def possible(
+def supported(
     config: MemoryRetrievalConfig, retriever: Retriever | None, reranker: Reranker | None
 ) -> MemoryRetrievalConfig:
-    """Return *config* without what nobody is there to do: a prompt does not wait for it."""
+    """Return *config* without the steps for which there is no retriever or re-ranker."""
     return config.model_copy(
         update={
             "retriever": "flat" if retriever is None else config.retriever,

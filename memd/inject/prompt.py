@@ -1,7 +1,7 @@
-"""One prompt under one budget (SPEC D23): policies, preferences, then what fits the question.
+"""One prompt within one budget (SPEC D23): policies, preferences, then what fits the question.
 
-What the owner decided comes first and is plain text; what was merely heard comes
-last and is fenced. Every message is paid from the same budget. Pure.
+The owner's decisions come first and are plain text; memories come last and are fenced. Each
+message is paid from the same budget. Pure.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from memd.domain.memory import Preference
 from memd.domain.settings.retrieval import ScoredMemory
 from memd.domain.trust import mark_of_preference
 from memd.inject.format import (
-    Formatted,
+    FormattedMemories,
     PackedMessages,
     PromptPart,
     directive,
-    fenced,
+    fence,
     inner_line,
-    known_line,
+    knowledge_line,
     least_tokens,
     pack,
     preference_line,
     role_of,
 )
-from memd.inject.known import Fits, KnownText
-from memd.inject.pipeline import without
+from memd.inject.knowledge import KnowledgeItem, RelevantKnowledge
+from memd.inject.pipeline import exclude
 from memd.view.view import ENTRY_TAG, MEMORY_TAG, view
 
 POLICIES = "Policies of this organisation. They hold for everything that follows:"
@@ -50,23 +50,23 @@ PATTERNS_SHARE = 0.05  # S0's share of the playbook
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
-    """What fits a question, by kind, and how it is fenced. Facts and lessons have shares."""
+class PromptContent:
+    """The texts that fit a question, by kind, and how to fence them."""
 
-    known: Fits
+    known: RelevantKnowledge
     memories: Sequence[ScoredMemory]
     point: InjectionPoint = InjectionPoint.SYSTEM
     nonce: str | None = None
 
     @property
     def texts(self) -> list[str]:
-        """Return everything that is put into a prompt, before it is fenced."""
+        """All texts, not fenced yet."""
         lines = (*self.known.facts, *self.known.lessons, *self.known.patterns)
         return [*(each.text for each in lines), *(each.entry.content for each in self.memories)]
 
 
 class PreferenceLine(NamedTuple):
-    """A preference, and memd's mark of one that the owner neither said nor confirmed."""
+    """A preference; *mark* is set unless the owner said or confirmed it."""
 
     text: str
     mark: str = ""
@@ -74,7 +74,7 @@ class PreferenceLine(NamedTuple):
 
 @dataclass(slots=True)
 class Prompt:
-    """A prompt being composed: what is in it, what it cost, what had to stay out."""
+    """A prompt being composed: its messages, their cost in tokens, and what was left out."""
 
     budget: int
     estimator: TokenEstimator
@@ -89,26 +89,26 @@ class Prompt:
     preferences: Sequence[PreferenceLine] = ()
     warnings: tuple[str, ...] = ()
     nonce: str | None = None
-    directed: bool = False
-    """Whether the directive is in it, which says how to read what is fenced."""
+    has_directive: bool = False
+    """Whether it has the directive, which says how to read fenced text."""
 
     @property
-    def left(self) -> int:
-        """Return how many tokens are still to be had."""
+    def tokens_left(self) -> int:
+        """The tokens that remain of the budget."""
         return max(0, self.budget - self.used)
 
     @property
     def ids(self) -> list[str]:
-        """Return what is in the prompt besides policies and preferences, by id."""
+        """The ids of all texts in the prompt but policies and preferences."""
         texts = (*self.facts, *self.lessons)
         return [*(memory.id for memory in self.memories), *(text.id for text in texts)]
 
-    def prepared(
+    def finish(
         self, strategy: str, nonce: str | None, in_window: Collection[str] = ()
     ) -> PreparedPrompt:
-        """Return the prompt as it is handed out; policies that are not in it are logged.
+        """Return the finished prompt, and log how many policies were left out.
 
-        *in_window* is what the session has already, by id.
+        *in_window*: the ids that the session has already.
         """
         if self.left_out.policies:
             log.warning(
@@ -130,10 +130,10 @@ class Prompt:
         )
 
     def add_policies(self, texts: Sequence[str]) -> None:
-        """Add what everybody has to heed, in the order given, as far as it fits."""
+        """Add the policies that fit, in the order given, and warn of others."""
         self.policies = texts
-        taken = self._listed(POLICIES, texts, self.left)
-        left_out = len(texts) - len(taken)
+        included = self._add_list(POLICIES, texts, self.tokens_left)
+        left_out = len(texts) - len(included)
         self._leave_out(policies=left_out)
         if left_out:
             self.warnings = (
@@ -142,16 +142,16 @@ class Prompt:
             )
 
     def add_preferences(self, preferences: Sequence[PreferenceLine]) -> list[int]:
-        """Add what the owner prefers, for at most half of the budget; return which fitted.
+        """Add the preferences that fit into half of the budget; return their indexes.
 
-        What he neither said nor confirmed stands behind it, in a fence.
+        Those that the owner neither said nor confirmed come last, in a fence.
         """
         self.preferences = preferences
-        most = min(self.left, self.budget // PREFERENCES_SHARE)
+        most = min(self.tokens_left, self.budget // PREFERENCES_SHARE)
         own = [place for place, each in enumerate(preferences) if not each.mark]
         others = [place for place, each in enumerate(preferences) if each.mark]
         used = self.used
-        taken = self._listed(PREFERENCES, [preferences[place].text for place in own], most)
+        included = self._add_list(PREFERENCES, [preferences[place].text for place in own], most)
         most -= self.used - used
         packed = pack(
             [PromptPart([preference_line(*preferences[place]) for place in others], most)],
@@ -161,177 +161,183 @@ class Prompt:
         )
         self.messages.extend(packed.messages)
         self.used += packed.tokens
-        self.directed = self.directed or bool(packed.messages)
-        shown = [own[place] for place in taken] + [others[place] for place in packed.taken[0]]
+        self.has_directive = self.has_directive or bool(packed.messages)
+        shown = [own[place] for place in included] + [others[place] for place in packed.included[0]]
         self._leave_out(preferences=len(preferences) - len(shown))
         return shown
 
-    def add_fitting(self, fitted: Fitted) -> None:
+    def add_content(self, content: PromptContent) -> None:
         """Add facts, lessons and patterns, each up to its share, and then memories.
 
-        What a share is not used for is there for the memories.
+        Memories may use what the shares leave.
         """
-        fitted = self._each_once(fitted)
-        lines = list(map(inner_line, fitted.memories))
-        packed = self._pack(fitted, lines)
+        content = self._drop_duplicates(content)
+        lines = list(map(inner_line, content.memories))
+        packed = self._pack(content, lines)
         self.messages.extend(packed.messages)
         self.used += packed.tokens
-        facts, lessons, patterns, memories = packed.taken
-        known = fitted.known
-        self.facts = _injected(known.facts, facts)
-        self.lessons = (*_injected(known.lessons, lessons), *_injected(known.patterns, patterns))
-        self.memories = tuple(injected(fitted.memories[place]) for place in memories)
+        facts, lessons, patterns, memories = packed.included
+        known = content.known
+        self.facts = _to_injected_texts(known.facts, facts)
+        self.lessons = (
+            *_to_injected_texts(known.lessons, lessons),
+            *_to_injected_texts(known.patterns, patterns),
+        )
+        self.memories = tuple(to_injected_memory(content.memories[place]) for place in memories)
         if lines and not memories:
-            self.minimum = self._least_for(fitted, lines)
+            self.minimum = self._least_with_content(content, lines)
         self._leave_out(
             facts=len(known.facts) - len(facts),
             lessons=len(known.lessons) + len(known.patterns) - len(self.lessons),
             memories=len(lines) - len(memories),
         )
 
-    def _each_once(self, fitted: Fitted) -> Fitted:
-        """Return *fitted* without the memories that have room among the lessons (0077)."""
-        lessons = fitted.known.lessons
+    def _drop_duplicates(self, content: PromptContent) -> PromptContent:
+        """Return *content* without the memories that are included as lessons (0077)."""
+        lessons = content.known.lessons
         if not lessons:
-            return fitted
-        taken = [lessons[place] for place in self._pack(fitted, ()).taken[1]]
-        parts = [part for lesson in taken for part in (lesson.id, lesson.text)]
-        return replace(fitted, memories=without(fitted.memories, parts))
+            return content
+        included = [lessons[place] for place in self._pack(content, ()).included[1]]
+        parts = [part for lesson in included for part in (lesson.id, lesson.text)]
+        return replace(content, memories=exclude(content.memories, parts))
 
-    def _pack(self, fitted: Fitted, memories: Sequence[str]) -> PackedMessages:
-        known = fitted.known
+    def _pack(self, content: PromptContent, memories: Sequence[str]) -> PackedMessages:
+        known = content.known
         shares = (
             (known.facts, FACTS_SHARE),
             (known.lessons, LESSONS_SHARE),
             (known.patterns, PATTERNS_SHARE),
         )
         parts = [
-            PromptPart([*map(known_line, its)], int(self.budget * share)) for its, share in shares
+            PromptPart([*map(knowledge_line, items)], int(self.budget * share))
+            for items, share in shares
         ]
         return pack(
-            [*parts, PromptPart(memories, self.left)],
+            [*parts, PromptPart(memories, self.tokens_left)],
             estimator=self.estimator,
-            token_budget=self.left,
-            injection_point=fitted.point,
-            nonce=fitted.nonce,
-            directed=self.directed,
+            token_budget=self.tokens_left,
+            injection_point=content.point,
+            nonce=content.nonce,
+            has_directive=self.has_directive,
         )
 
-    def _least_for(self, fitted: Fitted, lines: Sequence[str]) -> int:
-        """Return the least budget in which one memory fits behind everything that comes first."""
-        alone = least_tokens(lines, self.estimator, fitted.nonce)
+    def _least_with_content(self, content: PromptContent, lines: Sequence[str]) -> int:
+        """Return the least budget in which one memory fits after all that precedes it."""
+        alone = least_tokens(lines, self.estimator, content.nonce)
         assert alone is not None
-        fixed = self.estimator.estimate_tokens(directive(fitted.nonce))
+        fixed = self.estimator.estimate_tokens(directive(content.nonce))
         newline = self.estimator.estimate_tokens("\n")
         least = alone
         while True:
-            larger = self._larger(least)
-            beside = larger._pack(fitted, ())  # noqa: SLF001  # another prompt of this class
-            behind = newline + alone - fixed if beside.messages else alone
-            if larger.directed and not beside.messages:
-                behind -= fixed
-            needed = larger.used + beside.tokens + behind
+            larger = self._with_budget(least)
+            knowledge = larger._pack(content, ())  # noqa: SLF001  # another prompt of this class
+            memory = newline + alone - fixed if knowledge.messages else alone
+            if larger.has_directive and not knowledge.messages:
+                memory -= fixed
+            needed = larger.used + knowledge.tokens + memory
             if needed <= least:
                 return least
             least = needed
 
-    def _larger(self, budget: int) -> Prompt:
+    def _with_budget(self, budget: int) -> Prompt:
         """Return a prompt of *budget* with the same policies and preferences."""
         larger = Prompt(budget, self.estimator, nonce=self.nonce)
         larger.add_policies(self.policies)
         larger.add_preferences(self.preferences)
         return larger
 
-    def add_memories(self, formatted: Formatted, offered: int) -> None:
-        """Add the fenced memories, of *offered* ones."""
+    def add_memories(self, formatted: FormattedMemories, candidate_count: int) -> None:
+        """Add the fenced memories, chosen from *candidate_count*."""
         self.messages.extend(formatted.messages)
         self.used += formatted.tokens
-        self.memories = tuple(map(injected, formatted.taken))
-        if formatted.minimum is not None and not formatted.taken:
+        self.memories = tuple(map(to_injected_memory, formatted.included))
+        if formatted.minimum is not None and not formatted.included:
             self.minimum = self._least(formatted.minimum)
-        self._leave_out(memories=offered - len(formatted.taken))
+        self._leave_out(memories=candidate_count - len(formatted.included))
 
-    def add_instructions(self, messages: Sequence[ChatMessage], spared: int = 0) -> None:
-        """Add messages that only make sense together, or none; *spared* tokens are promised."""
+    def add_instructions(self, messages: Sequence[ChatMessage], reserved: int = 0) -> None:
+        """Add all *messages* or, if they do not fit, none; *reserved* tokens stay free."""
         cost = self._cost(messages)
-        if cost + spared <= self.left:
+        if cost + reserved <= self.tokens_left:
             self.messages.extend(messages)
             self.used += cost
         else:
             self._leave_out(instructions=len(messages))
 
     def room_for_block(self, nonce: str | None = None) -> int:
-        """Return how many tokens a block may have that is fenced and comes with the directive."""
-        around = (directive(nonce), fenced("", nonce))
-        return self.left - sum(self.estimator.estimate_tokens(text) + 1 for text in around)
+        """Return how many tokens a block may have besides its fence and the directive."""
+        around = (directive(nonce), fence("", nonce))
+        return self.tokens_left - sum(self.estimator.estimate_tokens(text) + 1 for text in around)
 
     def add_block(self, block: str, point: InjectionPoint, nonce: str | None = None) -> int:
-        """Add one block of text in a fence, with the directive, or nothing if it does not fit.
+        """Add a fenced block and the directive, or nothing if they do not fit.
 
-        Return by how many tokens it is too large. A blank block is no block, and fits.
+        Return by how many tokens they are too large. A blank block adds nothing and fits.
         """
         if not block.strip():
             return 0
         messages = (
             ChatMessage(role=MessageRole.SYSTEM, content=directive(nonce)),
-            ChatMessage(role=role_of(point), content=fenced(block, nonce)),
+            ChatMessage(role=role_of(point), content=fence(block, nonce)),
         )
         cost = self._cost(messages)
-        if cost > self.left:
-            return cost - self.left
+        if cost > self.tokens_left:
+            return cost - self.tokens_left
         self.messages.extend(messages)
         self.used += cost
         return 0
 
     def leave_out_block(self) -> None:
-        """Count a block that could not be made small enough."""
+        """Count a block that does not fit as one memory left out."""
         self._leave_out(memories=self.left_out.memories + 1)
 
     def _least(self, needed: int) -> int:
-        """Return the least budget that leaves *needed* tokens.
+        """Return the least budget that leaves *needed* tokens for memories.
 
-        A larger budget has room for more policies and preferences, which come first.
+        A larger budget also admits more policies and preferences, which come first.
         """
         least = needed
         while True:
-            larger = self._larger(least)
-            if larger.left >= needed:
+            larger = self._with_budget(least)
+            if larger.tokens_left >= needed:
                 return least
             least = larger.used + needed
 
     def _cost(self, messages: Sequence[ChatMessage]) -> int:
         return sum(self.estimator.estimate_tokens(message.content) for message in messages)
 
-    def _listed(self, heading: str, texts: Sequence[str], most: int) -> list[int]:
-        """Add a list under *heading* of what fits into *most* tokens; return which it is."""
-        lines, taken = [heading], []
+    def _add_list(self, heading: str, texts: Sequence[str], most: int) -> list[int]:
+        """Add those *texts* under *heading* that fit into *most* tokens; return their indexes."""
+        lines, included = [heading], []
         for place, text in enumerate(texts):
             line = f"- {view(text, one_line=True, tags=(ENTRY_TAG, MEMORY_TAG))}"
             if self.estimator.estimate_tokens("\n".join([*lines, line])) <= most:
                 lines.append(line)
-                taken.append(place)
-        if taken:
+                included.append(place)
+        if included:
             content = "\n".join(lines)
             self.messages.append(ChatMessage(role=MessageRole.SYSTEM, content=content))
             self.used += self.estimator.estimate_tokens(content)
-        return taken
+        return included
 
     def _leave_out(self, **counts: int) -> None:
         self.left_out = self.left_out.model_copy(update=counts)
 
 
-def said_of(known: Preference) -> PreferenceLine:
-    """Return a preference with memd's mark, if it needs one."""
+def to_preference_line(known: Preference) -> PreferenceLine:
+    """Return a preference with its mark."""
     return PreferenceLine(known.value, mark_of_preference(known.origin, confirmed=known.confirmed))
 
 
-def _injected(known: Sequence[KnownText], taken: Sequence[int]) -> tuple[InjectedText, ...]:
-    chosen = [known[place] for place in taken]
+def _to_injected_texts(
+    known: Sequence[KnowledgeItem], included: Sequence[int]
+) -> tuple[InjectedText, ...]:
+    chosen = [known[place] for place in included]
     return tuple(InjectedText(id=one.id, label=one.label, score=one.relevance) for one in chosen)
 
 
-def injected(memory: ScoredMemory) -> InjectedMemory:
-    """Return what is told about a memory that is in the prompt."""
+def to_injected_memory(memory: ScoredMemory) -> InjectedMemory:
+    """Return a memory of the prompt as the reply lists it."""
     entry = memory.entry
     return InjectedMemory(
         id=entry.id,

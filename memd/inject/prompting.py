@@ -1,4 +1,4 @@
-"""The rooms that put memories into prompts, over those of one file."""
+"""The rooms that compose prompts, on top of those of one database file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from memd.domain.inject import Reranker
     from memd.inject.in_window import SessionWindows
     from memd.inject.inject import Inject
-    from memd.inject.known import Knowledge
+    from memd.inject.knowledge import Knowledge
     from memd.inject.synthesis import Synthesis
     from memd.inject.tools.files import Files
     from memd.learn.learn import Learn
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 class Prompting(Assembly):
-    """Each is built, and its modules loaded, when it is first used."""
+    """The rooms; each is built, and its modules are imported, when it is first used."""
 
     llm: LanguageModel | None = None
-    """Without, everything is done by rule (SPEC D8)."""
+    """Without it, everything is done by rule (SPEC D8)."""
 
     @cached_property
     def learn(self) -> Learn:
-        """What outcomes teach: the playbook and patterns of work."""
+        """The playbook, lessons and patterns of work."""
         from memd.learn.learn import Learn
 
         settings = self.settings
@@ -36,8 +36,8 @@ class Prompting(Assembly):
 
     @cached_property
     def knowledge(self) -> Knowledge:
-        """What of the organisation and of lessons goes into a prompt."""
-        from memd.inject.known import Knowledge
+        """Facts, lessons and patterns for prompts."""
+        from memd.inject.knowledge import Knowledge
         from memd.recall.apart import Ranker
 
         most = self.settings.org_memory.extended_store.max_retrieved_per_query
@@ -46,7 +46,7 @@ class Prompting(Assembly):
 
     @cached_property
     def synthesis(self) -> Synthesis:
-        """One view of all that is known."""
+        """Blocks synthesized from all sources."""
         from memd.inject.synthesis import Synthesis
 
         return Synthesis(
@@ -61,7 +61,7 @@ class Prompting(Assembly):
 
     @cached_property
     def windows(self) -> SessionWindows:
-        """What each session has been given, and still has in its window."""
+        """The memories that each session has in its context window."""
         from memd.inject.in_window import SessionWindows
 
         return SessionWindows(self.db, self.clock)
@@ -75,10 +75,10 @@ class Prompting(Assembly):
 
     @cached_property
     def inject(self) -> Inject:
-        """Prompts, and the tools that assistants call."""
+        """Prompts and memory tools."""
         from memd.inject.inject import Inject
-        from memd.inject.multi.hierarchical import over
-        from memd.inject.own import MemoryRooms
+        from memd.inject.multi.hierarchical import retriever_for
+        from memd.inject.own_memories import MemoryRooms
         from memd.inject.reranker import CrossEncoderReranker, RerankerCache
         from memd.inject.tools.calls import BY_RULE
 
@@ -108,7 +108,7 @@ class Prompting(Assembly):
             windows=self.windows,
             synthesizer=later(lambda: self.synthesis),
             reranker=reranker,
-            retriever=partial(over, clock=clock, supervisor=supervisor),
+            retriever=partial(retriever_for, clock=clock, supervisor=supervisor),
             judges=judges,
             work=self.work,
         )

@@ -1,13 +1,10 @@
-"""A second look at the best candidates, each beside the question (SPEC 14.5).
+"""Re-rank the best candidates of a question, and cache the orders (SPEC 14.5).
 
-``QuerySpecificReranker`` asks a language model, ``CrossEncoderReranker`` a small
-model on this computer. Both change the order only: the scores stay, and whatever
-fails leaves the order as it was. An order is kept for an hour; one that came of a
-failure is not.
+``QuerySpecificReranker`` asks a language model, ``CrossEncoderReranker`` a small local model.
+Both change the order only: scores stay, and a failure leaves the order as it was.
 
-Orders are cached, so that the same question costs nothing. One is kept as ids alone: no
-text, and always the candidates of the moment in another order. It is as old as its making,
-however often it is read; what was read longest ago goes first when there is no room.
+Orders are cached as ids without texts, for an hour from their making, however often they are
+read. A full cache evicts the least recently read one. An order that a failure left is not cached.
 """
 
 from __future__ import annotations
@@ -23,7 +20,7 @@ from typing import Any
 from memd.domain.backend import CompletionProvider
 from memd.domain.encoding import PairScorer
 from memd.domain.settings.retrieval import ScoredMemory
-from memd.inject.isolated import json_reply
+from memd.inject.isolation import json_reply
 from memd.recall.rerank import CANDIDATES, reranked_scores
 from memd.sleep.strategies.ask import Model
 from memd.view.view import untrusted_content_directive, wrapped
@@ -41,7 +38,7 @@ _RANK = (
 
 
 class QuerySpecificReranker:
-    """Asks a language model for the order; without a good answer the order stays."""
+    """Orders candidates by a language model."""
 
     def __init__(
         self, *, provider: CompletionProvider, model: str, cache: RerankerCache | None = None
@@ -50,14 +47,14 @@ class QuerySpecificReranker:
         self._cache = cache
 
     async def rerank(self, query: str, candidates: Scored) -> Scored:
-        """Return *candidates* in the model's order, their scores unchanged.
+        """Return *candidates* in the model's order, with unchanged scores.
 
-        In the order given when there is at most one, and when the model fails or its
-        answer is not every number once. Raises the process's own errors only.
+        The order stays when the model fails or its answer is not a permutation. Raises the
+        process's own errors only.
         """
         if len(candidates) <= 1:
             return candidates
-        kept = await remembered(self._cache, query, candidates)
+        kept = await cached_order(self._cache, query, candidates)
         if kept is not None:
             return kept
         reply = await json_reply(
@@ -69,14 +66,14 @@ class QuerySpecificReranker:
         order = None if reply is None else permutation(reply.get("ranking"), len(candidates))
         if order is None:
             return candidates
-        return await remember(self._cache, query, tuple(candidates[place] for place in order))
+        return await cache_order(self._cache, query, tuple(candidates[place] for place in order))
 
 
 class CrossEncoderReranker:
-    """Orders by a model that reads question and text together, on this computer.
+    """Orders candidates by a local model that reads question and text together.
 
-    Only the first CANDIDATES change places. Raises what *scorer* raises, DegradedError
-    where no such model is installed: the pipeline then keeps its order and says so.
+    Only the first CANDIDATES change places. Raises what *scorer* raises, DegradedError without
+    an installed model: the pipeline then keeps its order and reports it.
     """
 
     def __init__(self, scorer: PairScorer, *, cache: RerankerCache | None = None) -> None:
@@ -84,10 +81,10 @@ class CrossEncoderReranker:
         self._cache = cache
 
     async def rerank(self, query: str, candidates: Scored) -> Scored:
-        """Return *candidates* in another order, their scores unchanged."""
+        """Return *candidates* in the model's order, with unchanged scores."""
         if len(candidates) <= 1:
             return candidates
-        kept = await remembered(self._cache, query, candidates)
+        kept = await cached_order(self._cache, query, candidates)
         if kept is not None:
             return kept
         first = candidates[:CANDIDATES]
@@ -99,17 +96,17 @@ class CrossEncoderReranker:
         )
         order = sorted(range(len(first)), key=lambda place: -scores[place])
         ordered = (*(first[place] for place in order), *candidates[CANDIDATES:])
-        return await remember(self._cache, query, ordered)
+        return await cache_order(self._cache, query, ordered)
 
 
 def text_with_speaker(memory: ScoredMemory) -> str:
-    """Return a memory's text as the ranker reads it: with who said it."""
+    """Return a memory's text as the model reads it: prefixed with its speaker."""
     entry = memory.entry
     return entry.content if entry.speaker is None else f"{entry.speaker}: {entry.content}"
 
 
 def rerank_prompt(query: str, candidates: Sequence[ScoredMemory]) -> str:
-    """Return the prompt: the question, then one numbered line for each candidate, all fenced."""
+    """Return the question and one numbered line per candidate, both fenced."""
     lines = [
         f"{place}. score {memory.combined_score:.2f}:"
         f" {json.dumps(memory.entry.content[:SHOWN_CHARS], ensure_ascii=False)}"
@@ -119,7 +116,7 @@ def rerank_prompt(query: str, candidates: Sequence[ScoredMemory]) -> str:
 
 
 def permutation(ranking: Any, count: int) -> list[int] | None:
-    """Return *ranking* if it has every number below *count* once, else None.
+    """Return *ranking* if it holds each number below *count* once, else None.
 
     >>> permutation([1, 0], 2), permutation([0, 0], 2), permutation([True, 0], 2)
     ([1, 0], None, None)
@@ -129,11 +126,10 @@ def permutation(ranking: Any, count: int) -> list[int] | None:
     return ranking if sorted(ranking) == list(range(count)) else None
 
 
-async def remembered(cache: RerankerCache | None, query: str, candidates: Scored) -> Scored | None:
-    """Return *candidates* in the order kept for them; None without one.
-
-    Ids that occur twice have no order that ids could say.
-    """
+async def cached_order(
+    cache: RerankerCache | None, query: str, candidates: Scored
+) -> Scored | None:
+    """Return *candidates* in their cached order; None without one, or when ids repeat."""
     by_id = {memory.entry.id: memory for memory in candidates}
     if cache is None or len(by_id) != len(candidates):
         return None
@@ -143,8 +139,8 @@ async def remembered(cache: RerankerCache | None, query: str, candidates: Scored
     return tuple(by_id[memory_id] for memory_id in ids)
 
 
-async def remember(cache: RerankerCache | None, query: str, ordered: Scored) -> Scored:
-    """Keep an order, where ids can say it, and return it."""
+async def cache_order(cache: RerankerCache | None, query: str, ordered: Scored) -> Scored:
+    """Cache the order of *ordered* unless ids repeat, and return it."""
     ids = tuple(memory.entry.id for memory in ordered)
     if cache is not None and len(set(ids)) == len(ids):
         await cache.put(cache_key(query, ids), ids)
@@ -156,17 +152,16 @@ SIZE_MAX = 1_000
 
 
 @dataclass
-class _Kept:
+class _CachedOrder:
     ids: tuple[str, ...]
-    made: float
-    read: float
+    made_at_s: float
+    read_at_s: float
 
 
 class RerankerCache:
     """Orders by question and set of candidates, at most *max_size*, each for *ttl_seconds*.
 
-    Raises ValueError when one of them is not above 0. *monotonic* tells the time in
-    seconds and never goes back.
+    Raises ValueError when one of them is not above 0. *monotonic* is a clock in seconds.
     """
 
     def __init__(
@@ -183,51 +178,51 @@ class RerankerCache:
         self._ttl_s = ttl_seconds
         self._size = max_size
         self._now = monotonic
-        self._kept: dict[str, _Kept] = {}
+        self._orders: dict[str, _CachedOrder] = {}
         self._lock = asyncio.Lock()
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._orders)
 
     async def get(self, key: str) -> tuple[str, ...] | None:
-        """Return the order kept under *key*; None without one, or when it is too old."""
+        """Return the order cached under *key*; None without one, or when it has expired."""
         async with self._lock:
-            kept = self._kept.get(key)
+            kept = self._orders.get(key)
             if kept is None:
                 return None
             now = self._now()
-            if self._expired(kept, now):
-                del self._kept[key]
+            if self._is_expired(kept, now):
+                del self._orders[key]
                 return None
-            kept.read = now
+            kept.read_at_s = now
             return kept.ids
 
     async def put(self, key: str, ids: Iterable[str]) -> None:
-        """Keep an order, having made room: the expired first, then what was read longest ago."""
+        """Cache an order; evict the expired first, then the least recently read."""
         async with self._lock:
             now = self._now()
-            for old in [name for name, kept in self._kept.items() if self._expired(kept, now)]:
-                del self._kept[old]
-            self._kept.pop(key, None)
-            while len(self._kept) >= self._size:
-                del self._kept[min(self._kept, key=lambda name: self._kept[name].read)]
-            self._kept[key] = _Kept(tuple(ids), made=now, read=now)
+            for old in [name for name, kept in self._orders.items() if self._is_expired(kept, now)]:
+                del self._orders[old]
+            self._orders.pop(key, None)
+            while len(self._orders) >= self._size:
+                del self._orders[min(self._orders, key=lambda name: self._orders[name].read_at_s)]
+            self._orders[key] = _CachedOrder(tuple(ids), made_at_s=now, read_at_s=now)
 
     async def invalidate(self, key: str) -> None:
         """Forget one order."""
         async with self._lock:
-            self._kept.pop(key, None)
+            self._orders.pop(key, None)
 
     async def clear(self) -> None:
         """Forget all."""
         async with self._lock:
-            self._kept.clear()
+            self._orders.clear()
 
-    def _expired(self, kept: _Kept, now: float) -> bool:
-        return now - kept.made > self._ttl_s
+    def _is_expired(self, kept: _CachedOrder, now: float) -> bool:
+        return now - kept.made_at_s > self._ttl_s
 
 
 def cache_key(query_text: str, ids: Iterable[str]) -> str:
-    """Return what an order is kept under: the same for the same candidates in any order."""
+    """Return the cache key of a question and a set of candidates, whatever their order."""
     key = f"{query_text}|{','.join(sorted(ids))}"
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()

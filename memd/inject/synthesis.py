@@ -1,8 +1,7 @@
-"""One block of what this agent knows about a question (SPEC 5): from the real sources.
+"""Synthesize one block about a question from all of an agent's sources (SPEC 5).
 
-Learnings, playbook, conversation, summaries, the graph and facts each give a few
-fragments; the synthesizer lets them compete. A source that fails is left out
-and named: a prompt does not wait for a memory.
+Learnings, playbook, conversation, summaries, the graph and facts each give a few fragments,
+which compete in the synthesizer. A source that fails is left out and named.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ from memd.domain.learn import PlaybookQuery
 from memd.domain.recall import RecallRequest, SynthesisRequest, Synthesized
 from memd.domain.trust import mark, mark_of_role
 from memd.guard.orders import is_doubtful
-from memd.inject.isolated import Failed, isolated
-from memd.inject.known import Knowledge
+from memd.inject.isolation import Failed, describe_failures, isolate
+from memd.inject.knowledge import Knowledge
 from memd.inject.synthesizer import (
     BASE_RELEVANCE,
     MemoryFragment,
@@ -49,63 +48,63 @@ if TYPE_CHECKING:
 
 LEARNINGS = 5  # SPEC 5.14
 PATTERNS = 3  # SPEC 5a.2
-HITS = 12
+RECALLED = 12
 MESSAGES = 6
 RECALL_TOKENS = 4500
-LARGEST = 2  # a fragment takes at most one part in two of the budget
+FRAGMENT_SHARE = 2  # a fragment takes at most one part in two of the budget
 
 
 @dataclass(frozen=True)
 class Synthesis:
-    """The room's needs, handed in by the daemon; *graph* and *knowledge* may be left out."""
+    """Synthesizes blocks; *graph* and *knowledge* are optional sources."""
 
     db: Database
     clock: Clock
     recall: Recall
-    learnt: Learn
+    learn: Learn
     sessions: Sessions
     graph: Graph | None = None
     knowledge: Knowledge | None = None
 
     async def block(self, caller: Caller, request: SynthesisRequest) -> Synthesized:
-        """Return one block for a question, and what it is made of.
+        """Return one block for a question, and how many fragments of each source it has.
 
-        With fragments of the caller's own those alone are used, as the documents do.
+        Fragments of the request replace all sources, as in the defining documents.
         """
         failed: Failed = []
         left_out = 0
         if request.fragments is None:
-            parts = await self._gathered(_asking(caller, request), request.query, failed)
+            parts = await self._gather(_caller_for(caller, request), request.query, failed)
             fragments = [each for each in parts if _fits(each, request.max_tokens)]
             left_out = len(parts) - len(fragments)
         else:
             fragments = [MemoryFragment(**each.model_dump()) for each in request.fragments]
         synthesizer = MemorySynthesizer(request.max_tokens)
         synthesizer.add(fragments)
-        chosen = synthesizer.chosen(request.query)
-        lines = [line(each) for each in chosen]
-        fenced = any(each.untrusted for each in chosen)
+        selected = synthesizer.select(request.query)
+        lines = [line(each) for each in selected]
+        fenced = any(each.untrusted for each in selected)
         return Synthesized(
             block="\n".join(lines),
             tokens=sum(map(tokens_of, lines)),
-            sources=dict(Counter(each.source for each in chosen)),
-            left_out=left_out + len(fragments) - len(chosen),
+            sources=dict(Counter(each.source for each in selected)),
+            left_out=left_out + len(fragments) - len(selected),
             directive=untrusted_content_directive((ENTRY_TAG,)) if fenced else None,
-            degraded=_failure(failed),
+            degraded=describe_failures(failed),
         )
 
     async def synthesize(self, caller: Caller, query: str, max_tokens: int) -> str:
-        """Return the block alone, without fences: for a prompt that fences all of it.
+        """Return the block without fences, for a prompt that fences it as a whole.
 
-        What may be somebody else's words is marked in its line instead.
+        Untrusted lines have marks instead.
         """
-        fragments = map(_open, await self._gathered(caller, query, []))
+        fragments = map(_without_fence, await self._gather(caller, query, []))
         synthesizer = MemorySynthesizer(max_tokens)
         synthesizer.add(each for each in fragments if _fits(each, max_tokens))
         return synthesizer.synthesize(query)
 
-    async def _gathered(self, caller: Caller, query: str, failed: Failed) -> list[MemoryFragment]:
-        """Return the fragments of every source, in a fixed order; what fails goes to *failed*."""
+    async def _gather(self, caller: Caller, query: str, failed: Failed) -> list[MemoryFragment]:
+        """Return the fragments of all sources, in a fixed order; add failed ones to *failed*."""
         sources: dict[str, Callable[[Caller, str], Awaitable[list[MemoryFragment]]]] = {
             "learnings": self._learnings,
             "playbook": self._playbook,
@@ -115,7 +114,7 @@ class Synthesis:
             "facts": self._facts,
         }
         groups = await asyncio.gather(
-            *(isolated(gather(caller, query), [], name, failed) for name, gather in sources.items())
+            *(isolate(gather(caller, query), [], name, failed) for name, gather in sources.items())
         )
         texts = {each.content for each in groups[list(sources).index("summaries")]}
         return [
@@ -126,44 +125,46 @@ class Synthesis:
         ]
 
     async def _learnings(self, caller: Caller, query: str) -> list[MemoryFragment]:
-        """Return the lessons that hold most of the question's words, then the newest."""
-        asked = words_of(query)
-        known = list(await self.learnt.latest(caller))
-        known.sort(key=lambda each: -len(asked & words_of(each.lesson)))
+        """Return the lessons with the most words of the question, newest first among equals."""
+        query_words = words_of(query)
+        lessons = list(await self.learn.latest(caller))
+        lessons.sort(key=lambda each: -len(query_words & words_of(each.lesson)))
         return [
-            _learnt("learnings", each.lesson, each.timestamp.isoformat())
-            for each in known[:LEARNINGS]
+            _learnt_fragment("learnings", each.lesson, each.timestamp.isoformat())
+            for each in lessons[:LEARNINGS]
         ]
 
     async def _playbook(self, caller: Caller, query: str) -> list[MemoryFragment]:
         request = PlaybookQuery(query=query if query.strip() else None, limit=PATTERNS)
-        patterns = await self.learnt.playbook(caller, request)
+        patterns = await self.learn.playbook(caller, request)
         made = (
-            (_learnt("playbook", as_text(each), each.updated_at.isoformat()), each)
+            (_learnt_fragment("playbook", as_text(each), each.updated_at.isoformat()), each)
             for each in patterns
         )
-        # A tool printed words of what a nap saw cured.
+        # A pattern of a nap quotes the output of a tool.
         return [
             replace(fragment, untrusted=True, mark="[untrusted] ") if each.memory_id else fragment
             for fragment, each in made
         ]
 
     async def _conversation(self, caller: Caller, query: str) -> list[MemoryFragment]:
-        """Return what recall finds, and what was said last in the session that asks."""
-        hits = await self._recalled(caller, query) if query.strip() else []
+        """Return the recalled memories and the last messages of the caller's session."""
+        hits = await self._recall(caller, query) if query.strip() else []
         messages: Sequence[SessionMessage] = ()
         if caller.session_id is not None:
             messages = await self.sessions.recent(caller, caller.session_id, MESSAGES)
         return hits + [
-            _of("conversation", each.text, each.kept_at.isoformat(), mark_of_role(each.role))
+            _fragment("conversation", each.text, each.kept_at.isoformat(), mark_of_role(each.role))
             for each in messages
         ]
 
-    async def _recalled(self, caller: Caller, query: str) -> list[MemoryFragment]:
-        request = RecallRequest(query=query, top_k=HITS, token_budget=RECALL_TOKENS)
+    async def _recall(self, caller: Caller, query: str) -> list[MemoryFragment]:
+        request = RecallRequest(query=query, top_k=RECALLED, token_budget=RECALL_TOKENS)
         result = await self.recall.recall(caller, request)
         return [
-            _of("conversation", each.content, each.created_at.isoformat(), mark_of_chunk(each))
+            _fragment(
+                "conversation", each.content, each.created_at.isoformat(), mark_of_chunk(each)
+            )
             for each in result.memories
         ]
 
@@ -178,7 +179,7 @@ class Synthesis:
             return lineage.latest(conn, agent_key, caller.project_id, now_us, most)
 
         return [
-            _of(
+            _fragment(
                 "summaries",
                 row.content,
                 from_us(row.created_at_us).isoformat(),
@@ -188,23 +189,24 @@ class Synthesis:
         ]
 
     async def _facts(self, caller: Caller, query: str) -> list[MemoryFragment]:
-        """Return the facts that fit, each under its kind."""
+        """Return the facts that fit, each labelled with its kind."""
         if self.knowledge is None:
             return []
         return [
-            _of(each.label, each.text, "", each.mark, BASE_RELEVANCE["facts"])
-            for each in await self.knowledge.facts(caller, query)
+            _fragment(each.label, each.text, "", each.mark, BASE_RELEVANCE["facts"])
+            for each in await self.knowledge.find_facts(caller, query)
         ]
 
     async def _graph(self, caller: Caller, query: str) -> list[MemoryFragment]:
         if self.graph is None:
             return []
         return [
-            _of("graph", each, "", "[untrusted] ") for each in await self.graph.lines(caller, query)
+            _fragment("graph", each, "", "[untrusted] ")
+            for each in await self.graph.lines(caller, query)
         ]
 
 
-def _asking(caller: Caller, request: SynthesisRequest) -> Caller:
+def _caller_for(caller: Caller, request: SynthesisRequest) -> Caller:
     return replace(
         caller,
         session_id=request.session_id or caller.session_id,
@@ -212,27 +214,23 @@ def _asking(caller: Caller, request: SynthesisRequest) -> Caller:
     )
 
 
-def _open(fragment: MemoryFragment) -> MemoryFragment:
+def _without_fence(fragment: MemoryFragment) -> MemoryFragment:
     return replace(fragment, untrusted=False)
 
 
-def _of(
+def _fragment(
     source: str, content: str, timestamp: str, mark: str, relevance: float | None = None
 ) -> MemoryFragment:
-    """Return a fragment; what has a *mark*, since it is not the owner's, stands in a fence."""
+    """Return a fragment; one with a *mark*, which is not the owner's, is fenced."""
     relevance = BASE_RELEVANCE[source] if relevance is None else relevance
     return MemoryFragment(source, content, relevance, timestamp, bool(mark), mark)
 
 
-def _learnt(source: str, content: str, timestamp: str) -> MemoryFragment:
-    """Return a lesson's or a pattern's fragment; what might be an order is marked as foreign."""
-    return _of(source, content, timestamp, "[untrusted] " if is_doubtful(content) else "")
+def _learnt_fragment(source: str, content: str, timestamp: str) -> MemoryFragment:
+    """Return the fragment of a lesson or pattern; one that reads like an order is marked."""
+    return _fragment(source, content, timestamp, "[untrusted] " if is_doubtful(content) else "")
 
 
 def _fits(fragment: MemoryFragment, max_tokens: int) -> bool:
-    """Return whether a fragment leaves room for others: what does not fit ends a block."""
-    return tokens_of(line(fragment)) * LARGEST <= max_tokens
-
-
-def _failure(failed: Failed) -> str | None:
-    return "; ".join(f"{name} failed and is left out" for name in failed) or None
+    """Return whether a fragment leaves room for others; one that does not fit ends a block."""
+    return tokens_of(line(fragment)) * FRAGMENT_SHARE <= max_tokens

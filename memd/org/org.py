@@ -56,7 +56,7 @@ Learn = Callable[[Writing, Operation], None]
 """Learns from an operation in its own transaction; what it raises undoes the operation."""
 
 
-class Offered(NamedTuple):
+class FactCandidates(NamedTuple):
     """Facts that may fit a question: those that share its words, and the newest others."""
 
     by_words: tuple[OrgFact, ...] = ()
@@ -247,21 +247,21 @@ class Org:
             return await self._with(facts, walked, categories, limit)
         return facts
 
-    async def offered(self, caller: Caller, context: str) -> Offered:
+    async def find_candidates(self, caller: Caller, context: str) -> FactCandidates:
         """Return the facts that may fit *context*, for whoever ranks and gates them.
 
         Only what the caller may read and what holds now; policies are in every prompt
         anyway. The backend ``graph_rag`` adds what the context's things lead to.
         """
         categories = self._readable(caller) - {OrgFactCategory.CORE_POLICY}
-        rows = await self.db.read(reading.offered, context, categories, FACTS_OFFERED_MAX)
+        rows = await self.db.read(reading.find_candidates, context, categories, FACTS_OFFERED_MAX)
         by_words = tuple(map(reading.fact, rows.by_words))
         if self.config.backend == "graph_rag" and self.walk is not None and any(rows):
             walked = await self.walk(caller, context, FACTS_OFFERED_MAX)
             by_words = await self._with(by_words, walked, categories, FACTS_OFFERED_MAX)
         known = {fact.id for fact in by_words}
         others = tuple(reading.fact(row) for row in rows.others if row.fact_id not in known)
-        return Offered(await self.past.holding(by_words), await self.past.holding(others))
+        return FactCandidates(await self.past.holding(by_words), await self.past.holding(others))
 
     async def _with(
         self,
@@ -356,7 +356,7 @@ class Org:
     async def snapshot_at(
         self, caller: Caller, at: datetime, after: str | None = None, limit: int | None = None
     ) -> tuple[OperationLogSnapshot, ...]:
-        """Return every fact as it stood at *at*, retracted ones included, by fact id.
+        """Return every fact as it iter_snapshot at *at*, retracted ones included, by fact id.
 
         A time without a zone is UTC. *after* and *limit* take a page. Left out is what
         the caller may not read now, or could not have read then. Raises
@@ -367,7 +367,7 @@ class Org:
 
         def work(conn: Reading) -> list[SnapshotRow]:
             may = sight(conn, self.config.read_access, caller).at(at_us)
-            return list(islice(reading.stood(conn, at_us, may, after), limit))
+            return list(islice(reading.iter_snapshot(conn, at_us, may, after), limit))
 
         return tuple(map(reading.snapshot, await self.db.read(work)))
 

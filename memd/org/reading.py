@@ -45,27 +45,27 @@ def matching(
     return org_facts.of_keys(conn, list(keys)[:limit])
 
 
-class OfferedRows(NamedTuple):
+class CandidateRows(NamedTuple):
     """Facts that may fit a question: those that share its words, then the newest others."""
 
     by_words: list[FactRow]
     others: list[FactRow]
 
 
-def offered(
+def find_candidates(
     conn: Reading, context: str, categories: Collection[OrgFactCategory], limit: int
-) -> OfferedRows:
+) -> CandidateRows:
     """Return at most *limit* facts that may fit *context*, each once."""
     newest = org_facts.newest(conn, categories, limit)
     if not newest:
-        return OfferedRows([], [])
+        return CandidateRows([], [])
     keys = org_words.sharing(conn, terms(context), sorted(categories), limit)
     by_words = org_facts.of_keys(conn, keys)
     others = [row for row in newest if row.fact_key not in set(keys)]
-    return OfferedRows(by_words, others[: limit - len(by_words)])
+    return CandidateRows(by_words, others[: limit - len(by_words)])
 
 
-def stood(
+def iter_snapshot(
     conn: Reading, at_us: int, may: Collection[str], after: str | None = None
 ) -> Iterator[SnapshotRow]:
     """Yield the facts of the categories *may* as they stood at *at_us*, by id, from *after* on."""

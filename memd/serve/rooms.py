@@ -143,7 +143,7 @@ class Rooms(Prompting):
     async def _settled(self) -> None:
         """Wait until what prompts gave is noted."""
         if "windows" in vars(self):
-            await self.windows.settled()
+            await self.windows.wait_idle()
 
     def _asleep(self) -> Sleep:
         """Build nights; what is read for the graph waits until nobody uses memd."""

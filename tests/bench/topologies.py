@@ -45,8 +45,8 @@ from memd.domain.settings.settings import Settings
 from memd.embedding.cross_encoder import RerankerThread
 from memd.embedding.embed import EmbedderThread
 from memd.inject.inject import Inject
-from memd.inject.multi.hierarchical import over
-from memd.inject.own import MemoryRooms
+from memd.inject.multi.hierarchical import retriever_for
+from memd.inject.own_memories import MemoryRooms
 from memd.inject.reranker import CrossEncoderReranker
 from memd.recall.rerank import logit, squash
 
@@ -227,7 +227,7 @@ def _room(house: Assembly, config: dict[str, Any]) -> Inject:
         rooms=MemoryRooms(house.recall, house.ingest, house.archive),
         config=MemoryRetrievalConfig.model_validate(config),
         clock=house.clock,
-        retriever=over,
+        retriever=retriever_for,
     )
 
 

@@ -178,7 +178,7 @@ async def test_fusion_by_ranks_over_the_daemon_is_fusion_by_ranks(client: AsyncC
         await client.store("ada", a_request(content=text))
 
     strategy = ContextInjectionStrategy(backend=client, config=config)
-    chosen = await strategy.chosen("ada", "where is the boat")
+    chosen = await strategy.select_memories("ada", "where is the boat")
 
     assert chosen
     assert {scored.scoring_strategy for scored in chosen} == {FusionStrategy.RRF}

@@ -47,7 +47,7 @@ def test_x1_the_usage_of_the_document() -> None:
     block = synth.synthesize(QUERY)
 
     assert block == BLOCK
-    scores = [fragment.relevance for fragment in synth.chosen(QUERY)]
+    scores = [fragment.relevance for fragment in synth.select(QUERY)]
     assert scores == pytest.approx([0.35, 0.35, 0.30, 0.2833], abs=1e-4)
 
 
@@ -91,7 +91,7 @@ def test_x2_the_worked_values() -> None:
     synth = MemorySynthesizer()
     synth.add_fragments("learnings", ["docker ports"], base_relevance=0.7)
     synth.add_fragments("summaries", ["tea"], base_relevance=0.4)
-    scores = [fragment.relevance for fragment in synth.chosen("docker ports")]
+    scores = [fragment.relevance for fragment in synth.select("docker ports")]
     assert scores == pytest.approx([0.85, 0.2])
 
 

@@ -28,13 +28,13 @@ from memd.domain.settings.retrieval import ScoredMemory
 from memd.domain.trust import TRUST, mark, mark_of_preference
 from memd.inject import brief
 from memd.inject.brief import BriefLine
-from memd.inject.format import directive, fenced, inner_line, known_line, preference_line
-from memd.inject.known import FACT_LABELS, LESSON, PATTERN, KnownText
+from memd.inject.format import directive, fence, inner_line, knowledge_line, preference_line
+from memd.inject.knowledge import FACT_LABELS, LESSON, PATTERN, KnowledgeItem
 from memd.inject.prompt import PreferenceLine, Prompt
 from memd.inject.synthesizer import BASE_RELEVANCE, MemoryFragment, line
 from memd.inject.tools import file_text, files, session_tool, tool_based
-from memd.inject.tools.arguments import listed, rendered_entries, searched
-from memd.inject.tools.file_text import Sized
+from memd.inject.tools.arguments import list_line, render_entries, search_line
+from memd.inject.tools.file_text import FileSize
 from memd.sleep.wiki.wiki import raw_page
 from memd.text.tokens import DefaultTokenEstimator
 from memd.view.labels import memory_block
@@ -70,19 +70,19 @@ def _name(text: str) -> str:
 
 
 def _entry(origin: Origin, text: str) -> str:
-    return fenced(inner_line(_scored(text, origin)))
+    return fence(inner_line(_scored(text, origin)))
 
 
 def _tool_entry(origin: Origin, text: str) -> str:
-    return rendered_entries([_scored(text, origin).entry], searched)
+    return render_entries([_scored(text, origin).entry], search_line)
 
 
 def _preference(origin: Origin, text: str) -> str:
-    return fenced(preference_line(text, mark_of_preference(origin, confirmed=False)))
+    return fence(preference_line(text, mark_of_preference(origin, confirmed=False)))
 
 
 def _known(label: str, text: str) -> str:
-    return fenced(known_line(KnownText("", label, text, 1.0, "[untrusted] ")))
+    return fence(knowledge_line(KnowledgeItem("", label, text, 1.0, "[untrusted] ")))
 
 
 def _block(category: MemoryCategory, text: str) -> str:
@@ -91,7 +91,7 @@ def _block(category: MemoryCategory, text: str) -> str:
 
 
 def _brief(kind: str, text: str) -> str:
-    return fenced(brief.inner(BriefLine("i", kind, text, about=" of session, 2026-01-01")))
+    return fence(brief.render_line(BriefLine("i", kind, text, about=" of session, 2026-01-01")))
 
 
 def _fragment(source: str, text: str) -> str:
@@ -103,12 +103,12 @@ def _fenced_fragment(source: str, text: str) -> str:
 
 
 def _passage(role: str, text: str) -> str:
-    return fenced(session_tool.line(_hit(text, role)))
+    return fence(session_tool.line(_hit(text, role)))
 
 
 def _file(text: str) -> str:
     """Return the lines of a file, without their numbers: what an assistant reads of them."""
-    shown = file_text.rendered_view("/memories/f", text, None)
+    shown = file_text.render_file("/memories/f", text, None)
     return "\n".join(line.partition("\t")[2] for line in shown.splitlines())
 
 
@@ -121,7 +121,9 @@ def _page(text: str) -> str:
 
 
 def _folder(text: str) -> str:
-    return file_text.listing("/memories", "/memories", [Sized(f"/memories/{_name(text)}", 1)])
+    return file_text.render_folder(
+        "/memories", "/memories", [FileSize(f"/memories/{_name(text)}", 1)]
+    )
 
 
 def _renderers() -> Iterator[tuple[str, Renderer]]:
@@ -129,9 +131,9 @@ def _renderers() -> Iterator[tuple[str, Renderer]]:
         yield f"entry of {origin}", partial(_entry, origin)
         yield f"tool's entry of {origin}", partial(_tool_entry, origin)
         yield f"preference of {origin}", partial(_preference, origin)
-    yield "shared", lambda text: fenced(inner_line(_scored(text, Origin.WEB, shared=True)))
-    yield "listed", lambda text: rendered_entries([_scored(text, Origin.TOOL).entry], listed)
-    yield "with a nonce", lambda text: fenced(inner_line(_scored(text, Origin.WEB)), NONCE)
+    yield "shared", lambda text: fence(inner_line(_scored(text, Origin.WEB, shared=True)))
+    yield "listed", lambda text: render_entries([_scored(text, Origin.TOOL).entry], list_line)
+    yield "with a nonce", lambda text: fence(inner_line(_scored(text, Origin.WEB)), NONCE)
     for label in (*FACT_LABELS.values(), LESSON, PATTERN):
         yield label, partial(_known, label)
     for category in MemoryCategory:

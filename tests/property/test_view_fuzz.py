@@ -15,10 +15,10 @@ from support.entries import an_entry
 from memd.cli import say
 from memd.domain.enums import MemoryCategory
 from memd.domain.settings.retrieval import ScoredMemory
-from memd.inject.format import fenced, inner_line, mark
+from memd.inject.format import fence, inner_line, line_mark
 from memd.inject.synthesizer import BASE_RELEVANCE, MemoryFragment, line
-from memd.inject.tools.arguments import listed, rendered_entries, searched
-from memd.inject.tools.file_text import rendered_view
+from memd.inject.tools.arguments import list_line, render_entries, search_line
+from memd.inject.tools.file_text import render_file
 from memd.view.labels import LABELS, memory_block
 from memd.view.view import hidden, neutralised, view, wrap_untrusted
 
@@ -44,9 +44,9 @@ def _holds(text: str) -> None:
     block = memory_block([(text, text)])
     assert block.splitlines()[-1] == "</memory>"
     assert len(live.findall(block)) == 1
-    first, *inner, last = fenced(text, NONCE).splitlines()
+    first, *inner, last = fence(text, NONCE).splitlines()
     assert (first, last) == ("<memory-entry>", "</memory-entry>")
-    assert all(line.startswith(mark(NONCE).rstrip()) for line in inner)
+    assert all(line.startswith(line_mark(NONCE).rstrip()) for line in inner)
     wrapped = wrap_untrusted("memory-entry", text)
     assert neutralised(wrapped[:-15], ("memory-entry",)) == wrapped[:-15]
 
@@ -98,13 +98,13 @@ def test_no_stored_text_begins_a_line_with_a_label_of_ours(text: str) -> None:
     for fragment in fragments:
         assert _labelled(line(fragment)) == 1
     assert _labelled(memory_block([("semantic", entry.content)])) == 1
-    assert _labelled(fenced(inner_line(scored))) == 1
+    assert _labelled(fence(inner_line(scored))) == 1
     assert (
-        _labelled(rendered_entries([entry], searched))
-        == _labelled(rendered_entries([entry], listed))
+        _labelled(render_entries([entry], search_line))
+        == _labelled(render_entries([entry], list_line))
         == 1
     )
-    assert _labelled(rendered_view("f", entry.content, None)) == 0
+    assert _labelled(render_file("f", entry.content, None)) == 0
     assert _labelled(say.line(entry.content)) == 0
 
 

@@ -18,7 +18,7 @@ from memd.domain.caller import Caller
 from memd.domain.enums import MemoryLevel, Origin
 from memd.domain.inject import Brief, BriefRequest
 from memd.inject.brief import BRIEF_TOKENS, Briefs
-from memd.inject.in_window import REPEATED_US, Asked, SessionWindows
+from memd.inject.in_window import REPEATED_US, PromptRequest, SessionWindows
 from memd.sleep.distil.exchanges import NapKind
 from memd.store.access import names
 from memd.store.file.connect import Writing
@@ -44,7 +44,7 @@ class Room:
     ) -> Brief:
         request = BriefRequest(session_id=session, project_id=project, **more)
         made = await self.briefs.brief(more.pop("by", ADA), request)
-        await self.windows.settled()
+        await self.windows.wait_idle()
         return made
 
 
@@ -220,7 +220,9 @@ async def test_what_fails_is_left_out_and_named(
 
 async def test_a_window_that_cannot_be_looked_at_empties_no_brief(room: Room) -> None:
     class Failing(SessionWindows):
-        async def look(self, place: WindowKey, asked: Asked, ids: Sequence[str]) -> InWindow:
+        async def look(
+            self, place: WindowKey, asked: PromptRequest, ids: Sequence[str]
+        ) -> InWindow:
             raise MemoryRetrievalError("gone")
 
     await napped(room.bed, RULE, session_id="one", project_id=PROJECT)

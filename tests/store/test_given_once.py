@@ -20,10 +20,10 @@ from memd.domain.enums import MemoryLevel
 from memd.domain.inject import BriefRequest, PreparedPrompt, PrepareRequest
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.inject.brief import Briefs
-from memd.inject.in_window import REPEATED_US, Asked, SessionWindows
+from memd.inject.in_window import REPEATED_US, PromptRequest, SessionWindows
 from memd.inject.inject import Inject
-from memd.inject.multi.hierarchical import over
-from memd.inject.own import MemoryRooms
+from memd.inject.multi.hierarchical import retriever_for
+from memd.inject.own_memories import MemoryRooms
 from memd.store.file import connect
 from memd.store.session import injections
 from memd.store.session.injections import InWindow, WindowKey
@@ -45,7 +45,7 @@ class Bed:
     ) -> PreparedPrompt:
         request = PrepareRequest(query=query, session_id=session, **more)
         prompt = await self.room.prepare(by, request)
-        await self.windows.settled()
+        await self.windows.wait_idle()
         return prompt
 
 
@@ -123,7 +123,7 @@ async def test_what_was_given_is_written_when_the_answer_has_left(bed: Bed) -> N
     assert bed.house.db.waiting_writes == 0
     await asyncio.sleep(0)
     assert bed.house.db.waiting_writes == 1
-    await bed.windows.settled()
+    await bed.windows.wait_idle()
     assert await given(bed, port) == {port}
 
 
@@ -147,7 +147,7 @@ async def test_what_was_given_before_a_window_was_emptied_is_not_noted_after_it(
     assert ids(await bed.room.prepare(ADA, request)) == [port]
     bed.clock.advance(microseconds=1)
     await bed.house.sessions.start(ADA, "s")
-    await bed.windows.settled()
+    await bed.windows.wait_idle()
     assert ids(await bed.asked(OTHERWISE)) == [port]
 
 
@@ -185,7 +185,7 @@ async def test_what_the_session_said_takes_no_place(bed: Bed) -> None:
 @pytest.mark.parametrize("config", [{"retriever": "hierarchical"}, {"fusion_strategy": "rrf"}])
 async def test_every_way_to_rank_leaves_out_the_same(bed: Bed, config: dict[str, Any]) -> None:
     settings = MemoryRetrievalConfig.model_validate({**config, "min_relevance": 0.0})
-    bed.room = replace(bed.room, config=settings, retriever=over)
+    bed.room = replace(bed.room, config=settings, retriever=retriever_for)
     [port] = await stored(bed.house, PORT)
     [own] = await stored(bed.house, "The port of nginx was 80 before.", session_id="s")
     assert ids(await bed.asked()) == [port]
@@ -212,7 +212,7 @@ async def test_who_asks_by_a_tool_gets_an_answer(bed: Bed) -> None:
 class SlowWindows(SessionWindows):
     """Lets whoever asks at the same time look before the first one notes."""
 
-    async def look(self, place: WindowKey, asked: Asked, ids: Sequence[str]) -> InWindow:
+    async def look(self, place: WindowKey, asked: PromptRequest, ids: Sequence[str]) -> InWindow:
         found = await super().look(place, asked, ids)
         await asyncio.sleep(0.02)
         return found
@@ -258,7 +258,9 @@ async def test_a_note_that_fails_refuses_no_prompt(
 
 async def test_a_window_that_cannot_be_looked_at_refuses_no_prompt(bed: Bed) -> None:
     class Failing(SessionWindows):
-        async def look(self, place: WindowKey, asked: Asked, ids: Sequence[str]) -> InWindow:
+        async def look(
+            self, place: WindowKey, asked: PromptRequest, ids: Sequence[str]
+        ) -> InWindow:
             raise MemoryRetrievalError("gone")
 
     [port] = await stored(bed.house, PORT)

@@ -26,10 +26,10 @@ from memd.domain.settings.org import OrgMemoryConfig
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.domain.settings.settings import Settings
 from memd.inject.inject import Inject
-from memd.inject.known import Knowledge
-from memd.inject.own import MemoryRooms
+from memd.inject.knowledge import Knowledge
+from memd.inject.own_memories import MemoryRooms
 from memd.learn.learn import Learn
-from memd.org.org import Offered
+from memd.org.org import FactCandidates
 from memd.recall.apart import Ranker
 
 NGINX = "We decided that nginx listens on port 8080 everywhere."
@@ -140,7 +140,7 @@ async def test_a_policy_is_not_told_a_second_time_as_a_fact(house: Assembly) -> 
 
 async def test_facts_that_cannot_be_read_are_left_out_and_named(house: Assembly) -> None:
     class Broken:
-        async def offered(self, caller: Caller, context: str) -> Offered:
+        async def find_candidates(self, caller: Caller, context: str) -> FactCandidates:
             raise OrgMemoryQueryError("the facts are gone")
 
     await stored(house, "The nginx port is 8080.")

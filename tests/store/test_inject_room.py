@@ -23,8 +23,8 @@ from memd.domain.inject import PreparedPrompt, PrepareRequest, SelfEditingMemory
 from memd.domain.memory import MemoryMetadata, MemoryQuery, MemoryStoreRequest, MemoryUpdate
 from memd.domain.settings.retrieval import MemoryRetrievalConfig, ScoredMemory
 from memd.inject.inject import Inject
-from memd.inject.multi.hierarchical import over
-from memd.inject.own import MemoryRooms, OwnMemories
+from memd.inject.multi.hierarchical import retriever_for
+from memd.inject.own_memories import MemoryRooms, OwnMemories
 from memd.text.tokens import DefaultTokenEstimator
 
 ESTIMATE = DefaultTokenEstimator().estimate_tokens
@@ -496,7 +496,7 @@ async def test_a_hierarchical_prompt_asks_others_only_when_it_may(
         BOB, MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content="The nginx port is 8080.")
     )
     await stored(house, "The nginx port of the mirror is 81.")
-    room = a_room(house, config={"retriever": "hierarchical"}, retriever=over)
+    room = a_room(house, config={"retriever": "hierarchical"}, retriever=retriever_for)
 
     prompt = await prepared(room, include_shared=shared)
 

@@ -15,8 +15,8 @@ from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.domain.settings.settings import Settings
 from memd.domain.sleep.sleep import NapResult
 from memd.inject.inject import Inject
-from memd.inject.known import Knowledge
-from memd.inject.own import MemoryRooms
+from memd.inject.knowledge import Knowledge
+from memd.inject.own_memories import MemoryRooms
 from memd.learn.learn import Learn
 from memd.recall.apart import Ranker
 from memd.sleep.nap.keeping import NapRequest

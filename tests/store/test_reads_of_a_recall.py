@@ -16,7 +16,7 @@ from memd.domain.inject import PrepareRequest
 from memd.domain.memory import MemoryQuery
 from memd.domain.recall import RecallRequest
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
-from memd.inject.own import MemoryRooms, recalled
+from memd.inject.own_memories import MemoryRooms, recall_for_prompt
 from memd.recall import recall, search
 
 CACHE_GONE = "DELETE FROM meta WHERE key = 'vector_cache'"
@@ -138,7 +138,7 @@ async def test_a_prompt_reads_what_stands_beside_memories_while_the_arms_are_at_
         beside.extend(steps)
 
     request = PrepareRequest(query="Where is the key?")
-    found = await recalled(rooms, ADA, request, MemoryRetrievalConfig(), begun=free)
+    found = await recall_for_prompt(rooms, ADA, request, MemoryRetrievalConfig(), begun=free)
     assert found.memories
     assert beside == ["understood", "understood over"]
 

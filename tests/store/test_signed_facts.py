@@ -20,8 +20,8 @@ from memd.domain.inject import PrepareRequest
 from memd.domain.org.access import Signature
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.inject.inject import Inject
-from memd.inject.known import Knowledge
-from memd.inject.own import MemoryRooms
+from memd.inject.knowledge import Knowledge
+from memd.inject.own_memories import MemoryRooms
 from memd.learn.learn import Learn
 from memd.org.owner import Owner
 from memd.org.review import Review, of_proposal

@@ -22,7 +22,7 @@ from memd.domain.learn import PlaybookQuery, SuccessReport, TaskReport
 from memd.domain.memory import MemoryStoreRequest
 from memd.domain.recall import Fragment, SynthesisRequest, Synthesized
 from memd.inject.inject import Inject
-from memd.inject.own import MemoryRooms
+from memd.inject.own_memories import MemoryRooms
 from memd.inject.synthesis import Synthesis
 from memd.learn.learn import Learn
 from memd.store.access import names

@@ -1,1 +1,1 @@
-"""Memory of several models at work together (SPEC 14)."""
+"""Hierarchical retrieval: a supervisor and its workers (SPEC 14)."""

@@ -1,9 +1,8 @@
-"""A supervisor and its workers in place of one pass (SPEC 14.4, ``retriever: hierarchical``).
+"""Retrieval by a supervisor and its workers (SPEC 14.4, ``retriever: hierarchical``).
 
-The supervisor says who looks; they look at the same time, each on its own; what they
-find is merged by the best score of each memory. What is poor is looked for again, at
-most ``max_retry_count`` times, and every attempt adds to what was found before: a retry
-never loses anything. Whatever fails, the answer is only shorter.
+The supervisor routes the query to workers, which search concurrently; their results are merged
+by the best score of each memory. Poor results are retried at most ``max_retry_count`` times, and
+each attempt adds to the results before. A failure only makes the answer shorter.
 """
 
 from __future__ import annotations
@@ -26,29 +25,29 @@ from memd.domain.settings.topology import (
     RetrievalWorker,
     WorkerRouting,
 )
-from memd.inject.isolated import isolated
-from memd.inject.multi.supervisor import RuleSupervisor, known_names
+from memd.inject.isolation import isolate
+from memd.inject.multi.supervisor import RuleSupervisor, select_names
 from memd.inject.multi.workers import (
     EPISODIC,
     SEMANTIC,
     EpisodicWorker,
     ProceduralWorker,
     SemanticWorker,
-    reported,
+    run_worker,
 )
-from memd.inject.own import OwnMemories
-from memd.inject.pipeline import reranked
+from memd.inject.own_memories import OwnMemories
+from memd.inject.pipeline import rerank
 
-_ONLY = {"semantic_only": SEMANTIC, "episodic_only": EPISODIC}
-RESULTS_MAX = 100  # a query's own bound
+_WORKER_OF = {"semantic_only": SEMANTIC, "episodic_only": EPISODIC}
+RESULTS_MAX = 100  # the bound of ``RetrievalQuery.max_results``
 
 
 @dataclass(frozen=True)
 class HierarchicalRetriever:
-    """Routes a question to workers and merges what they find.
+    """Routes a query to workers and merges their results.
 
-    *workers* go by their names; a name that the supervisor gives and nobody bears is
-    left out. *reranker* orders what is left, as in the flat pipeline.
+    Unknown worker names from the supervisor are ignored. *reranker* orders the merged results,
+    as in the flat pipeline.
     """
 
     workers: Sequence[RetrievalWorker]
@@ -57,32 +56,31 @@ class HierarchicalRetriever:
     reranker: Reranker | None = None
 
     async def retrieve(self, query: RetrievalQuery) -> FinalRetrievalResult:
-        """Return what the workers find, best first, at most ``query.max_results``.
+        """Return the workers' merged results, best first, at most ``query.max_results``.
 
-        Never raises for what goes wrong with memories, a worker or the supervisor; an
-        exhausted process does.
+        Raises only errors of the process itself (``isolation.SYSTEM_ERRORS``).
         """
         supervisor = self.supervisor or RuleSupervisor(self.config)
         by_name = {worker.name: worker for worker in self.workers}
-        route = isolated(supervisor.route(query), WorkerRouting(workers=()), "routing")
-        chosen = known_names((await route).workers, by_name) or known_names((SEMANTIC,), by_name)
+        route = isolate(supervisor.route(query), WorkerRouting(workers=()), "routing")
+        chosen = select_names((await route).workers, by_name) or select_names((SEMANTIC,), by_name)
         if not chosen:
             return FinalRetrievalResult()
         attempt = (query.text, chosen)
-        results = await _looked(query, [by_name[name] for name in chosen])
+        results = await _ask_workers(query, [by_name[name] for name in chosen])
         retries = 0
         while retries < self.config.max_retry_count:
-            candidates = merged(results, query.max_results)
-            judged = supervisor.evaluate_for_retry(query, candidates)
-            correction = await isolated(judged, None, "evaluation")
+            candidates = merge_candidates(results, query.max_results)
+            evaluation = supervisor.evaluate_for_retry(query, candidates)
+            correction = await isolate(evaluation, None, "evaluation")
             if correction is None or correction.alternative_strategy == "skip":
                 break
-            proposed = _proposed(attempt, correction, by_name)
-            if proposed == attempt:
+            next_attempt = _next_attempt(attempt, correction, by_name)
+            if next_attempt == attempt:
                 break
-            attempt = proposed
-            again = query.model_copy(update={"text": attempt[0]})
-            results += await _looked(again, [by_name[name] for name in attempt[1]])
+            attempt = next_attempt
+            retry = query.model_copy(update={"text": attempt[0]})
+            results += await _ask_workers(retry, [by_name[name] for name in attempt[1]])
             retries += 1
         return await self._final(query, results, retries)
 
@@ -107,9 +105,9 @@ class HierarchicalRetriever:
     async def _final(
         self, query: RetrievalQuery, results: Sequence[RetrievalResult], retries: int
     ) -> FinalRetrievalResult:
-        candidates = merged(results, query.max_results)
+        candidates = merge_candidates(results, query.max_results)
         before = tuple(candidate.scored() for candidate in candidates)
-        after = await reranked(before, query.text, self.reranker)
+        after = await rerank(before, query.text, self.reranker)
         if after is not before:
             by_id = {candidate.entry.id: candidate for candidate in candidates}
             candidates = tuple(by_id[memory.entry.id] for memory in after)
@@ -121,18 +119,20 @@ class HierarchicalRetriever:
         )
 
 
-def over(
+def retriever_for(
     memories: OwnMemories,
     config: MemoryRetrievalConfig,
     *,
     clock: Clock | None = None,
     supervisor: RetrievalSupervisor | None = None,
 ) -> HierarchicalRetriever:
-    """Return a retriever over one caller's memories and what others share."""
-    return hierarchical(memories, config, shared_store=memories, supervisor=supervisor, clock=clock)
+    """Return a retriever over one caller's memories and those that others share."""
+    return build_retriever(
+        memories, config, shared_store=memories, supervisor=supervisor, clock=clock
+    )
 
 
-def hierarchical(
+def build_retriever(
     backend: Retrieves,
     config: MemoryRetrievalConfig,
     *,
@@ -150,8 +150,10 @@ def hierarchical(
     return HierarchicalRetriever(workers, config, supervisor)
 
 
-def merged(results: Iterable[RetrievalResult], most: int) -> tuple[RetrievalCandidate, ...]:
-    """Return each memory once, with the highest of its scores, best first, at most *most*."""
+def merge_candidates(
+    results: Iterable[RetrievalResult], most: int
+) -> tuple[RetrievalCandidate, ...]:
+    """Return each memory once, with its highest score, best first, at most *most*."""
     best: dict[str, RetrievalCandidate] = {}
     for result in results:
         for candidate in result.candidates:
@@ -162,30 +164,30 @@ def merged(results: Iterable[RetrievalResult], most: int) -> tuple[RetrievalCand
     return tuple(ordered[:most])
 
 
-async def _looked(
+async def _ask_workers(
     query: RetrievalQuery, workers: Sequence[RetrievalWorker]
 ) -> list[RetrievalResult]:
-    """Return what each of *workers* found; one that raises found nothing."""
-    return list(await asyncio.gather(*(_looking(worker, query) for worker in workers)))
+    """Query all *workers* at once; one that raises has no results."""
+    return list(await asyncio.gather(*(_ask_worker(worker, query) for worker in workers)))
 
 
-async def _looking(worker: RetrievalWorker, query: RetrievalQuery) -> RetrievalResult:
+async def _ask_worker(worker: RetrievalWorker, query: RetrievalQuery) -> RetrievalResult:
     results: list[RetrievalResult] = []
 
     async def retrieved() -> tuple[RetrievalCandidate, ...]:
         results.append(await worker.retrieve(query))
         return ()
 
-    failed = await reported(worker.name, retrieved())
+    failed = await run_worker(worker.name, retrieved())
     return results[0] if results else failed
 
 
-def _proposed(
+def _next_attempt(
     attempt: tuple[str, tuple[str, ...]],
     correction: RetrievalCorrection,
     workers: Iterable[str],
 ) -> tuple[str, tuple[str, ...]]:
-    """Return what to try next: other words, other workers, or the same again."""
+    """Return the next query text and workers, which may be the same again."""
     text, names = attempt
-    only = known_names((_ONLY.get(correction.alternative_strategy or ""),), set(workers))
+    only = select_names((_WORKER_OF.get(correction.alternative_strategy or ""),), set(workers))
     return correction.corrected_query or text, only or names

@@ -1,18 +1,16 @@
-"""Who looks, and whether to look again: by rule, or by a language model (SPEC 14.3, D8).
+"""Route a query to workers, and decide on a retry: by rule or by a language model (SPEC 14.3, D8).
 
-By rule is the default. Everything goes to the semantic worker, which looks in all
-categories, so that a word misread costs nothing; what the words say on top adds a
-worker that looks closer:
+By rule is the default. Every query goes to the semantic worker, which searches all categories,
+so a misread word costs nothing; certain words add a specialised worker:
 
-| the question has | goes to |
+| the query has | goes to |
 |---|---|
 | anything: names, facts, why | semantic |
 | how to, steps, a procedure: *how do I*, *steps*, *set up*, *command* | procedural as well |
 | words of recent time: *today*, *yesterday*, *last*, *recently*, *just now* | episodic as well |
 
-In this order, cut to ``max_workers_per_query``. What was found is good enough when
-its mean score reaches ``min_relevance``; when it is not, the same question is asked
-once more without its function words.
+In this order, cut to ``max_workers_per_query``. Results are good enough when their mean score
+reaches ``min_relevance``; otherwise the query is retried without its function words.
 """
 
 from __future__ import annotations
@@ -29,16 +27,16 @@ from memd.domain.settings.topology import (
     RetrievalQuery,
     WorkerRouting,
 )
-from memd.inject.isolated import json_reply
+from memd.inject.isolation import json_reply
 from memd.inject.multi.workers import EPISODIC, PROCEDURAL, SEMANTIC, Candidates
-from memd.inject.reformulation import WordReformulator
+from memd.inject.tools.reformulation import WordReformulator
 from memd.sleep.strategies.ask import Model
 from memd.view.view import untrusted_content_directive, wrapped
 
 WORKERS = (SEMANTIC, PROCEDURAL, EPISODIC)
 TASK_TAG = "task-data"
 ALTERNATIVES = frozenset(get_args(Alternative))
-SHOWN = 5  # candidates that a model is shown when it judges them
+SHOWN = 5  # candidates that a model sees for its evaluation
 SHOWN_CHARS = 200
 REPLY_TOKENS = 200
 
@@ -69,21 +67,21 @@ _EVALUATE = (
 
 
 class RuleSupervisor:
-    """Routes and evaluates by the rules of the module; no model, no surprise."""
+    """Routes and evaluates by the rules of this module."""
 
     def __init__(self, config: MemoryRetrievalConfig | None = None) -> None:
         self._config = config or MemoryRetrievalConfig()
         self._reformulator = WordReformulator()
 
     async def route(self, query: RetrievalQuery) -> WorkerRouting:
-        """Return the workers that the words of the question call for."""
-        return routed(query.text, self._config.max_workers_per_query)
+        """Return the workers for the words of the query."""
+        return route_by_words(query.text, self._config.max_workers_per_query)
 
     async def evaluate_for_retry(
         self, query: RetrievalQuery, candidates: Candidates
     ) -> RetrievalCorrection | None:
-        """Return the question in fewer words when what was found is poor."""
-        early, decided = evaluated(candidates, self._config)
+        """Return a correction to fewer words when the results are poor."""
+        early, decided = evaluate_by_score(candidates, self._config)
         if decided:
             return early
         entries = tuple(candidate.entry for candidate in candidates)
@@ -94,9 +92,9 @@ class RuleSupervisor:
 
 
 class LLMSupervisor:
-    """Asks a small language model; where it fails, only the semantic worker looks, once.
+    """Asks a small language model; *fallback* decides when it does not answer.
 
-    With *otherwise*, that one decides where the model does not answer.
+    Without a fallback only the semantic worker searches then, once.
     """
 
     def __init__(
@@ -105,47 +103,47 @@ class LLMSupervisor:
         provider: CompletionProvider,
         model: str,
         config: MemoryRetrievalConfig | None = None,
-        otherwise: RuleSupervisor | None = None,
+        fallback: RuleSupervisor | None = None,
     ) -> None:
-        self._otherwise = otherwise
+        self._fallback = fallback
         self._model = Model(provider, model, 0.0, REPLY_TOKENS)
         self._config = config or MemoryRetrievalConfig()
 
     async def route(self, query: RetrievalQuery) -> WorkerRouting:
-        """Return the workers that the model names; the semantic one when it names none."""
+        """Return the workers that the model names, the semantic one if it names none."""
         reply = await json_reply(
-            self._model, _fenced(query.text), system=_system(_ROUTE), what="routing by a model"
+            self._model, _fence(query.text), system=_system(_ROUTE), what="routing by a model"
         )
         if reply is None or not isinstance(reply.get("workers"), list):
-            if self._otherwise is not None:
-                return await self._otherwise.route(query)
+            if self._fallback is not None:
+                return await self._fallback.route(query)
             return WorkerRouting(workers=(SEMANTIC,), reason="fallback: the model did not answer")
-        named = known_names(reply["workers"], WORKERS)[: self._config.max_workers_per_query]
+        named = select_names(reply["workers"], WORKERS)[: self._config.max_workers_per_query]
         return WorkerRouting(workers=named or (SEMANTIC,), reason=_reason(reply))
 
     async def evaluate_for_retry(
         self, query: RetrievalQuery, candidates: Candidates
     ) -> RetrievalCorrection | None:
-        """Return the model's correction, less what is not valid in it; None without one."""
-        early, decided = evaluated(candidates, self._config)
+        """Return the model's correction without invalid parts; None without one."""
+        early, decided = evaluate_by_score(candidates, self._config)
         if decided:
             return early
-        shown = [_fenced(each.entry.content[:SHOWN_CHARS]) for each in candidates[:SHOWN]]
-        prompt = "\n".join([_fenced(query.text), f"{len(candidates)} memories were found:", *shown])
+        shown = [_fence(each.entry.content[:SHOWN_CHARS]) for each in candidates[:SHOWN]]
+        prompt = "\n".join([_fence(query.text), f"{len(candidates)} memories were found:", *shown])
         reply = await json_reply(
             self._model, prompt, system=_system(_EVALUATE), what="evaluation by a model"
         )
-        if reply is None and self._otherwise is not None:
-            return await self._otherwise.evaluate_for_retry(query, candidates)
-        return None if reply is None else correction(reply)
+        if reply is None and self._fallback is not None:
+            return await self._fallback.evaluate_for_retry(query, candidates)
+        return None if reply is None else parse_correction(reply)
 
 
-def routed(text: str, workers_max: int) -> WorkerRouting:
-    """Return the workers that the words of *text* call for, by the table above.
+def route_by_words(text: str, workers_max: int) -> WorkerRouting:
+    """Return the workers for the words of *text*, by the table above.
 
-    >>> routed("What did we decide yesterday?", 2).workers
+    >>> route_by_words("What did we decide yesterday?", 2).workers
     ('semantic', 'episodic')
-    >>> routed("How do I deploy the site?", 2).workers
+    >>> route_by_words("How do I deploy the site?", 2).workers
     ('semantic', 'procedural')
     """
     cues = ((PROCEDURAL, _HOW, "how something is done"), (EPISODIC, _RECENT, "recent time"))
@@ -154,12 +152,12 @@ def routed(text: str, workers_max: int) -> WorkerRouting:
     return WorkerRouting(workers=workers, reason=", ".join(why for _, why in met) or "facts")
 
 
-def evaluated(
+def evaluate_by_score(
     candidates: Candidates, config: MemoryRetrievalConfig
 ) -> tuple[RetrievalCorrection | None, bool]:
-    """Return what is decided without looking closer, and whether anything is (SPEC 14.3.2).
+    """Return a correction or None, and whether the scores alone decide that (SPEC 14.3.2).
 
-    Nothing found: the semantic worker alone. Good enough, or switched off: no more.
+    Without candidates: the semantic worker alone. Good enough, or switched off: no retry.
     """
     if not config.reflective_retry_enabled:
         return None, True
@@ -170,8 +168,8 @@ def evaluated(
     return None, mean >= config.min_relevance
 
 
-def correction(reply: dict[str, Any]) -> RetrievalCorrection | None:
-    """Return what a model's *reply* asks for, without what is not valid; None: no retry."""
+def parse_correction(reply: dict[str, Any]) -> RetrievalCorrection | None:
+    """Return the correction in a model's *reply*, without invalid parts; None for no retry."""
     if reply.get("retry") is not True:
         return None
     text, other = reply.get("corrected_query"), reply.get("alternative_strategy")
@@ -186,8 +184,8 @@ def correction(reply: dict[str, Any]) -> RetrievalCorrection | None:
     )
 
 
-def known_names(names: Collection[object], workers: Collection[str]) -> tuple[str, ...]:
-    """Return those of *names* that are among *workers*, each once, in order."""
+def select_names(names: Collection[object], workers: Collection[str]) -> tuple[str, ...]:
+    """Return the *names* that are among *workers*, each once, in order."""
     return tuple(dict.fromkeys(str(name) for name in names if name in workers))
 
 
@@ -195,7 +193,7 @@ def _reason(reply: dict[str, Any]) -> str:
     return str(reply.get("reason") or "")[:SHOWN_CHARS]
 
 
-def _fenced(text: str) -> str:
+def _fence(text: str) -> str:
     return wrapped(TASK_TAG, text)
 
 

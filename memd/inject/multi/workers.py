@@ -1,10 +1,8 @@
 """The three workers of the hierarchical retriever (SPEC 14.2).
 
-Semantic looks everywhere and ranks as the flat pipeline does; episodic looks at
-what happened in the last days and prefers the newest; procedural gives what is
-known about how things are done, in the backend's own order. A worker that fails
-found nothing: what memd raises on purpose is left at that, anything else is a bug
-and is named in the result.
+Semantic searches all categories and ranks like the flat pipeline; episodic searches the last
+days and prefers the newest; procedural returns procedures in the backend's order. A worker that
+fails has no results; an error that is not a MemdError is a bug and is named in the result.
 """
 
 from __future__ import annotations
@@ -23,24 +21,24 @@ from memd.domain.inject import Retrieves, SearchesShared
 from memd.domain.memory import MemoryEntry, MemoryQuery
 from memd.domain.settings.retrieval import MemoryRetrievalConfig, ScoredMemory
 from memd.domain.settings.topology import RetrievalCandidate, RetrievalQuery, RetrievalResult
-from memd.inject.isolated import isolated, system_error
+from memd.inject.isolation import isolate, system_error
 from memd.recall.ranking.rank import fuse_ranked_lists, rank_memories
 
 SEMANTIC, EPISODIC, PROCEDURAL = "semantic", "episodic", "procedural"
 WINDOW_HOURS = 72.0
-FETCH_FACTOR = 4  # episodic fetches so many times what it returns: recency orders it anew
+FETCH_FACTOR = 4  # episodic fetches so many times its limit, and reorders by recency
 RELEVANCE_WEIGHT, RECENCY_WEIGHT = 0.4, 0.6
-QUERY_ROWS_MAX = 1_000  # a query's own limit
+QUERY_ROWS_MAX = 1_000  # the bound of ``MemoryQuery.limit``
 
 Candidates = tuple[RetrievalCandidate, ...]
 
 
 @dataclass(frozen=True)
 class SemanticWorker:
-    """Looks in all that the caller's categories allow, personal and shared.
+    """Searches all categories that the query allows, personal and shared.
 
-    By rule linear (with ``min_relevance``), or by ranks over the two lists, which
-    has no threshold. A shared source that fails leaves the personal one.
+    Ranks by score (with ``min_relevance``), or by fused ranks of the two lists, without a
+    threshold. A shared source that fails leaves the personal results.
     """
 
     backend: Retrieves
@@ -53,43 +51,49 @@ class SemanticWorker:
         return SEMANTIC
 
     async def retrieve(self, query: RetrievalQuery) -> RetrievalResult:
-        """Return the best of both sources."""
-        return await reported(self.name, self._candidates(query))
+        """Return the best memories of both sources."""
+        return await run_worker(self.name, self._candidates(query))
 
     async def _candidates(self, query: RetrievalQuery) -> Candidates:
-        asked = MemoryQuery(text=query.text, categories=query.categories, limit=query.max_results)
-        others = asyncio.ensure_future(isolated(self._shared(query.agent_id, asked), (), "shared"))
+        memory_query = MemoryQuery(
+            text=query.text, categories=query.categories, limit=query.max_results
+        )
+        others = asyncio.ensure_future(
+            isolate(self._search_shared(query.agent_id, memory_query), (), "shared")
+        )
         try:
-            personal = await self.backend.retrieve(query.agent_id, asked)
+            personal = await self.backend.retrieve(query.agent_id, memory_query)
             shared = await others
         finally:
             others.cancel()
-        scored = self._ranked(personal, shared, query.max_results)
+        scored = self._rank(personal, shared, query.max_results)
         return tuple(_candidate(memory, self.name) for memory in scored)
 
-    async def _shared(self, agent_id: str, asked: MemoryQuery) -> tuple[MemoryEntry, ...]:
+    async def _search_shared(
+        self, agent_id: str, memory_query: MemoryQuery
+    ) -> tuple[MemoryEntry, ...]:
         if self.shared_store is None or not self.config.include_shared:
             return ()
-        return await self.shared_store.search_shared(asked, exclude_agent=agent_id)
+        return await self.shared_store.search_shared(memory_query, exclude_agent=agent_id)
 
-    def _ranked(
+    def _rank(
         self, personal: tuple[MemoryEntry, ...], shared: tuple[MemoryEntry, ...], most: int
     ) -> tuple[ScoredMemory, ...]:
         if self.config.fusion_strategy is FusionStrategy.RRF:
             ids = {entry.id for entry in shared}
             lists = (personal, shared)
             return fuse_ranked_lists(lists, self.config.rrf_k, most, shared_ids=ids)
-        # Diversity comes later in the pipeline; here nothing is fetched for it.
-        asked = {"max_memories": most, "diversity_penalty_enabled": False}
-        config = self.config.model_copy(update=asked)
+        # The pipeline diversifies later; the pool needs no extra candidates for it here.
+        changes = {"max_memories": most, "diversity_penalty_enabled": False}
+        config = self.config.model_copy(update=changes)
         return rank_memories(personal, config, from_us(self.clock.now_us()), shared)
 
 
 @dataclass(frozen=True)
 class EpisodicWorker:
-    """Looks at what was remembered as an episode within the last *window_hours*.
+    """Searches episodic memories of the last *window_hours*.
 
-    Raises ValueError for a window that is none.
+    Raises ValueError for a window that is not above 0.
     """
 
     backend: Retrieves
@@ -106,27 +110,27 @@ class EpisodicWorker:
         return EPISODIC
 
     async def retrieve(self, query: RetrievalQuery) -> RetrievalResult:
-        """Return the newest and most relevant episodes; nothing where they are not wanted."""
+        """Return the newest and most relevant episodes, if the query allows the category."""
         if not _allows(query, MemoryCategory.EPISODIC):
             return RetrievalResult(worker_name=self.name)
-        return await reported(self.name, self._candidates(query))
+        return await run_worker(self.name, self._candidates(query))
 
     async def _candidates(self, query: RetrievalQuery) -> Candidates:
         now = from_us(self.clock.now_us())
-        asked = MemoryQuery(
+        memory_query = MemoryQuery(
             text=query.text,
             categories=frozenset({MemoryCategory.EPISODIC}),
             since=now - timedelta(hours=self.window_hours),
             limit=min(FETCH_FACTOR * query.max_results, QUERY_ROWS_MAX),
         )
-        entries = await self.backend.retrieve(query.agent_id, asked)
+        entries = await self.backend.retrieve(query.agent_id, memory_query)
         candidates = [self._candidate(entry, now) for entry in entries]
         candidates.sort(key=lambda candidate: candidate.combined_score, reverse=True)
         return tuple(candidates[: query.max_results])
 
     def _candidate(self, entry: MemoryEntry, now: datetime) -> RetrievalCandidate:
         relevance = _relevance(entry, self.config)
-        # Age is that of the event where it is known (SPEC D22).
+        # The age is the event's where its time is known (SPEC D22).
         age = now - (entry.occurred_at or entry.created_at)
         recency = min(1.0, max(0.0, 1.0 - age / timedelta(hours=self.window_hours)))
         return RetrievalCandidate(
@@ -140,7 +144,7 @@ class EpisodicWorker:
 
 @dataclass(frozen=True)
 class ProceduralWorker:
-    """Looks at what is known about how things are done, in the backend's order."""
+    """Searches procedural memories, in the backend's order."""
 
     backend: Retrieves
     config: MemoryRetrievalConfig
@@ -150,18 +154,18 @@ class ProceduralWorker:
         return PROCEDURAL
 
     async def retrieve(self, query: RetrievalQuery) -> RetrievalResult:
-        """Return the procedural memories; nothing where they are not wanted."""
+        """Return procedural memories, if the query allows the category."""
         if not _allows(query, MemoryCategory.PROCEDURAL):
             return RetrievalResult(worker_name=self.name)
-        return await reported(self.name, self._candidates(query))
+        return await run_worker(self.name, self._candidates(query))
 
     async def _candidates(self, query: RetrievalQuery) -> Candidates:
-        asked = MemoryQuery(
+        memory_query = MemoryQuery(
             text=query.text,
             categories=frozenset({MemoryCategory.PROCEDURAL}),
             limit=query.max_results,
         )
-        entries = await self.backend.retrieve(query.agent_id, asked)
+        entries = await self.backend.retrieve(query.agent_id, memory_query)
         return tuple(
             RetrievalCandidate(
                 entry=entry,
@@ -174,12 +178,12 @@ class ProceduralWorker:
         )
 
 
-async def reported(name: str, pending: Awaitable[Candidates]) -> RetrievalResult:
-    """Return what *pending* comes to, with how long it took; a failure has no candidates.
+async def run_worker(name: str, pending: Awaitable[Candidates]) -> RetrievalResult:
+    """Await a worker's candidates and return them with the time taken; a failure has none.
 
     Raises the process's own errors.
     """
-    begun = time.monotonic()
+    started = time.monotonic()
     candidates: Candidates = ()
     error: str | None = None
     try:
@@ -195,7 +199,7 @@ async def reported(name: str, pending: Awaitable[Candidates]) -> RetrievalResult
     return RetrievalResult(
         candidates=candidates,
         worker_name=name,
-        execution_ms=1_000 * (time.monotonic() - begun),
+        execution_ms=1_000 * (time.monotonic() - started),
         error=error,
     )
 

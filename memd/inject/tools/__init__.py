@@ -1,1 +1,1 @@
-"""Memory as tools of a model: what it may call, and what it is answered."""
+"""Memory as tools of a language model: definitions, calls and answers."""

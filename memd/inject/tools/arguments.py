@@ -1,10 +1,8 @@
-"""The arguments of a tool call as a language model made them: read, clamped, or refused.
+"""Parse the arguments of tool calls, and render the answers.
 
-A model gets a sentence that tells it what to mend, never an exception. What it
-may mean by mistake is read generously (a limit of 3.7, one of 500); what would
-widen a search is refused (SPEC 12.3).
-
-What a tool answers with: one line for each memory, in fences (SPEC 12.4, 12.8, 13.10).
+A language model gets a sentence that says what to correct, never an exception. Harmless
+mistakes are tolerated (a limit of 3.7, or of 500); what would widen a search is refused
+(SPEC 12.3). An answer has one line for each memory, in fences (SPEC 12.4, 12.8, 13.10).
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from typing import Any, NamedTuple
 from memd.base.limits import NAME_CHARS_MAX
 from memd.domain.enums import MemoryCategory
 from memd.domain.memory import MemoryEntry
-from memd.inject.format import fenced, warning
+from memd.inject.format import fence, mark_of_entry
 from memd.view.labels import body
 from memd.view.view import ENTRY_TAG, one_line
 
@@ -26,18 +24,18 @@ SHOWN_ITEMS_MAX = 10
 
 
 class BadArgumentError(ValueError):
-    """An argument that cannot be used; the text is for the model."""
+    """An unusable argument; the message is for the model."""
 
 
 class Categories(NamedTuple):
-    """Which categories to search, None for all, and what was given and is none."""
+    """The categories to search, None for all, and the unknown ones that were given."""
 
     chosen: frozenset[MemoryCategory] | None
     ignored: tuple[str, ...] = ()
 
 
 def text_of(arguments: Mapping[str, Any], name: str, chars_max: int | None = None) -> str:
-    """Return a text that must be there; raises BadArgumentError."""
+    """Return a required text; raises BadArgumentError."""
     value = arguments.get(name)
     if not isinstance(value, str) or not value.strip():
         raise BadArgumentError(f"{name} must be a text that is not blank")
@@ -54,7 +52,7 @@ def id_of(arguments: Mapping[str, Any], name: str = "memory_id") -> str:
 
 
 def limit_of(arguments: Mapping[str, Any], default: int, most: int) -> int:
-    """Return how many are wanted: *default* for what is no number, at most *most*, at least 1."""
+    """Return the limit, from 1 to *most*; *default* for anything that is no number."""
     value = arguments.get("limit")
     if isinstance(value, bool) or not isinstance(value, int | float) or not _finite(value):
         value = default
@@ -62,28 +60,31 @@ def limit_of(arguments: Mapping[str, Any], default: int, most: int) -> int:
 
 
 def categories_of(arguments: Mapping[str, Any]) -> Categories:
-    """Return the categories to search in.
+    """Return the categories to search; None and an empty list mean all.
 
-    Unknown ones beside valid ones are ignored and reported. When nothing valid
-    remains, or it is no list, the call is refused: without the filter it would
-    search more than was asked for. None and an empty list mean all.
+    Unknown ones among valid ones are ignored and reported. Raises BadArgumentError when none is
+    valid or it is no list: without the filter the search would be wider than requested.
     """
     given = arguments.get("categories")
     if given is None:
         return Categories(None)
     if not isinstance(given, list | tuple):
-        raise BadArgumentError(f"categories must be a list of {_known()}, not {short_value(given)}")
+        raise BadArgumentError(
+            f"categories must be a list of {_category_names()}, not {short_value(given)}"
+        )
     chosen = frozenset(item for each in given if (item := category(each)) is not None)
     ignored = tuple(short_value(each) for each in given if category(each) is None)[:SHOWN_ITEMS_MAX]
     if given and not chosen:
-        raise BadArgumentError(f"no such categories: {', '.join(ignored)}; there are {_known()}")
+        raise BadArgumentError(
+            f"no such categories: {', '.join(ignored)}; there are {_category_names()}"
+        )
     return Categories(chosen or None, ignored)
 
 
 def category_of(
     arguments: Mapping[str, Any], allowed: Collection[MemoryCategory]
 ) -> MemoryCategory:
-    """Return the one category of a call; raises BadArgumentError when it is none of *allowed*."""
+    """Return the category of a call; raises BadArgumentError for one that is not *allowed*."""
     category_name = category(arguments.get("category"))
     if category_name is None or category_name not in allowed:
         raise BadArgumentError(f"category must be one of {', '.join(sorted(allowed))}")
@@ -91,7 +92,7 @@ def category_of(
 
 
 def category(value: Any) -> MemoryCategory | None:
-    """Return *value* as a category, None when it is none."""
+    """Return *value* as a category, None for an unknown one."""
     try:
         return MemoryCategory(value) if isinstance(value, str) else None
     except ValueError:
@@ -99,16 +100,16 @@ def category(value: Any) -> MemoryCategory | None:
 
 
 def short_value(value: Any, chars_max: int = SHOWN_CHARS_MAX) -> str:
-    """Return *value* as one short line: a text itself, of anything else only what it is."""
+    """Return *value* as one short line: a text itself, of anything else only its type."""
     return one_line(value[:chars_max]) if isinstance(value, str) else f"a {type(value).__name__}"
 
 
 def refusal(what: str) -> str:
-    """Return *what* as the text of an error."""
+    """Return the answer that reports an error."""
     return f"{ERROR} {what}"
 
 
-def _known() -> str:
+def _category_names() -> str:
     return ", ".join(MemoryCategory)
 
 
@@ -130,27 +131,27 @@ def _encodable(text: str) -> bool:
 NO_MEMORIES = "No memories found."
 
 
-def searched(entry: MemoryEntry) -> str:
-    """Return the line of a search's result; the id is what ``recall_memory`` takes.
+def search_line(entry: MemoryEntry) -> str:
+    """Return the line of a search result, with the id that ``recall_memory`` takes.
 
-    Without a score that part is left out.
+    An entry without a score has no relevance in its line.
     """
     score = "" if entry.relevance_score is None else f"relevance: {entry.relevance_score:.2f}, "
-    return f"{warning(entry)}[{entry.category}] ({score}id={entry.id}) {_content(entry)}"
+    return f"{mark_of_entry(entry)}[{entry.category}] ({score}id={entry.id}) {_content(entry)}"
 
 
-def listed(entry: MemoryEntry) -> str:
+def list_line(entry: MemoryEntry) -> str:
     """Return the line of a listing (SPEC 13.10)."""
-    return f"{warning(entry)}[{entry.category}] (id={entry.id}) {_content(entry)}"
+    return f"{mark_of_entry(entry)}[{entry.category}] (id={entry.id}) {_content(entry)}"
 
 
-def rendered_entries(
-    entries: Sequence[MemoryEntry], line: Callable[[MemoryEntry], str] = searched
+def render_entries(
+    entries: Sequence[MemoryEntry], line: Callable[[MemoryEntry], str] = search_line
 ) -> str:
-    """Return *entries* as a tool's answer, each in a fence of its own."""
+    """Return *entries* as a tool's answer, each in its own fence."""
     if not entries:
         return NO_MEMORIES
-    return "\n".join(fenced(line(entry)) for entry in entries)
+    return "\n".join(fence(line(entry)) for entry in entries)
 
 
 def _content(entry: MemoryEntry) -> str:

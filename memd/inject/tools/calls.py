@@ -1,6 +1,6 @@
-"""Tool calls over the socket: whose tool it is, whether it may be called, what it answers.
+"""Dispatch tool calls from the socket: find the strategy, check the scope, call the tool.
 
-An unknown tool is an error, never another search (SPEC 12.6).
+An unknown tool is an error and never falls back to a search (SPEC 12.6).
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from memd.domain.inject import (
     ToolDefinition,
 )
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
-from memd.inject.own import OwnMemories
-from memd.inject.reformulation import LikelySufficient, WordReformulator
+from memd.inject.own_memories import OwnMemories
 from memd.inject.tools.arguments import ERROR, short_value
 from memd.inject.tools.editing_tools import DEFINITIONS as EDITING
 from memd.inject.tools.fact_tool import DEFINITION as FACTS
+from memd.inject.tools.reformulation import LikelySufficient, WordReformulator
 from memd.inject.tools.self_editing import SelfEditingMemoryStrategy
 from memd.inject.tools.session_tool import DEFINITION as SESSIONS
 from memd.inject.tools.tool_based import DEFINITIONS as SEARCHING
@@ -46,7 +46,7 @@ def definitions(strategy: InjectionStrategy) -> tuple[ToolDefinition, ...]:
 
 
 def strategy_of(name: str, preferred: InjectionStrategy | None) -> InjectionStrategy:
-    """Return which strategy has the tool *name*; raises InvalidError when *preferred* has not."""
+    """Return the strategy with the tool *name*; raises InvalidError when *preferred* lacks it."""
     known = {
         tool.name: strategy
         for strategy, tools in _TOOLS.items()
@@ -61,19 +61,19 @@ def strategy_of(name: str, preferred: InjectionStrategy | None) -> InjectionStra
     return known[name]
 
 
-def writes(name: str) -> bool:
-    """Return whether the tool *name* changes what is remembered."""
+def is_writing(name: str) -> bool:
+    """Return whether the tool *name* changes memories."""
     return name in _WRITING
 
 
 def check_scope(caller: Caller, name: str) -> None:
     """Raise DeniedError when *name* writes and the caller may only read."""
-    if writes(name) and "write" not in caller.scopes:
+    if is_writing(name) and "write" not in caller.scopes:
         raise DeniedError(f"{name} writes, and this client may only read", field="name")
 
 
 class SearchJudges(NamedTuple):
-    """Who asks in other words, and who says that enough was found."""
+    """The reformulator of queries, and the judge whether results are sufficient."""
 
     reformulator: QueryReformulator
     checker: SufficiencyChecker
@@ -91,14 +91,14 @@ def memory_tools(
 ) -> HandlesTools:
     """Return *strategy* over one caller's memories."""
     if strategy is InjectionStrategy.SELF_EDITING:
-        return editing(own, editing_config)
-    return searching(own, config, judges)
+        return editing_strategy(own, editing_config)
+    return search_strategy(own, config, judges)
 
 
-def searching(
+def search_strategy(
     own: OwnMemories, config: MemoryRetrievalConfig, judges: SearchJudges = BY_RULE
 ) -> ToolBasedInjectionStrategy:
-    """Return the tool-based strategy, with collaborators that need no language model or one."""
+    """Return the tool-based strategy."""
     return ToolBasedInjectionStrategy(
         backend=own,
         config=config,
@@ -107,14 +107,16 @@ def searching(
     )
 
 
-def editing(own: OwnMemories, config: SelfEditingMemoryConfig) -> SelfEditingMemoryStrategy:
+def editing_strategy(
+    own: OwnMemories, config: SelfEditingMemoryConfig
+) -> SelfEditingMemoryStrategy:
     """Return the self-editing strategy."""
     return SelfEditingMemoryStrategy(backend=own, config=config)
 
 
-async def answered(
+async def call_tool(
     strategy: HandlesTools, name: str, arguments: Mapping[str, Any], agent_id: str
 ) -> ToolAnswer:
-    """Return what a tool answers; whether it is an error shows in how its text begins."""
+    """Call a tool and return its answer; an error's text begins with ``Error:``."""
     text = await strategy.handle_tool_call(name, arguments, agent_id)
     return ToolAnswer(name=name, content=text, is_error=text.startswith(ERROR))

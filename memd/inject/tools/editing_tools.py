@@ -1,4 +1,4 @@
-"""The tools of the strategy ``self_editing``, as a language model is told of them (SPEC 13.4)."""
+"""The tool definitions and the instruction of the strategy ``self_editing`` (SPEC 13.4)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _EMPTY = "Nothing is in core memory yet."
 
 
 def instruction(config: SelfEditingMemoryConfig, *, empty: bool) -> str:
-    """Return what an assistant is told of the memory it keeps (SPEC D23)."""
+    """Return the instruction that explains the memory blocks and tools (SPEC D23)."""
     core = _WRITABLE.format(most=config.core_max_entries) if config.allow_core_writes else _CLOSED
     parts = [_BLOCKS.format(core=core), QUALIFIES, *([_EMPTY] if empty else [])]
     return " ".join(parts)

@@ -1,7 +1,7 @@
-"""The tool with which an assistant looks up what its organisation knows (docs/decisions/0076).
+"""The tool that searches the organisation's facts (docs/decisions/0076).
 
-It stands beside the documented tools of both strategies that have any, in the daemon
-only: a strategy over a backend of one's own knows no organisation.
+Both strategies with tools have it, in the daemon only: a strategy over another backend has no
+organisational memory.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any
 
 from memd.domain.caller import Caller
 from memd.domain.inject import ToolDefinition
-from memd.inject.format import fenced, known_line
-from memd.inject.known import Knowledge
+from memd.inject.format import fence, knowledge_line
+from memd.inject.knowledge import Knowledge
 from memd.inject.tools.arguments import BadArgumentError, limit_of, refusal, text_of
 
 SEARCH_FACTS = "search_org_facts"
@@ -44,12 +44,12 @@ INSTRUCTION = (
 )
 
 
-async def searched(knowledge: Knowledge, caller: Caller, arguments: Mapping[str, Any]) -> str:
+async def search_facts(knowledge: Knowledge, caller: Caller, arguments: Mapping[str, Any]) -> str:
     """Return the facts that fit, each in a fence; an error's text begins with ``Error:``."""
     try:
         query = text_of(arguments, "query")
     except BadArgumentError as error:
         return refusal(str(error))
     limit = limit_of(arguments, min(LIMIT, knowledge.facts_max), knowledge.facts_max)
-    facts = await knowledge.searched(caller, query, limit)
-    return "\n".join(fenced(known_line(each)) for each in facts) or NO_FACTS
+    facts = await knowledge.search_facts(caller, query, limit)
+    return "\n".join(fence(knowledge_line(each)) for each in facts) or NO_FACTS

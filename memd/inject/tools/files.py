@@ -1,10 +1,9 @@
 """The file view: memories as files below ``/memories``, for the ``memory`` tool of some assistants.
 
-A file is one memory: recall finds it, forgetting erases it, editing it keeps the
-version before, deleting it puts it into the trash. What the tool answers is fixed
-to the letter (``file_text``). Below ``/memories/remembered`` stands what was told
-to memd in other ways, the newest of each category, to be read only; nothing of it
-came from a tool's output or from the web (docs/decisions/0055).
+A file is one memory: recall finds it, forgetting erases it, an edit keeps the previous version,
+deletion puts it into the trash. The tool's answers are fixed (``file_text``). Below
+``/memories/remembered`` are read-only files with the newest other memories of each category,
+none of which came from a tool's output or from the web (docs/decisions/0055).
 """
 
 from __future__ import annotations
@@ -36,9 +35,16 @@ from memd.guard.orders import is_doubtful
 from memd.guard.secrets import screen, screened_name
 from memd.guard.suspicion import suspicion
 from memd.ingest.ingest import Ingest
-from memd.inject.format import warning
+from memd.inject.format import mark_of_entry
 from memd.inject.tools import file_text
-from memd.inject.tools.file_text import ROOT, FileError, Sized, grown, located, missing
+from memd.inject.tools.file_text import (
+    ROOT,
+    FileError,
+    FileSize,
+    check_size,
+    missing_error,
+    normalize_path,
+)
 from memd.recall.recall import Recall
 from memd.store.access import files, names, replies
 from memd.store.access.files import FileRow
@@ -54,12 +60,12 @@ _LIKE_ORDERS = "its text reads like orders to an assistant."
 
 P = ParamSpec("P")
 T = TypeVar("T")
-_Done = Callable[[Caller, FileCommand], Coroutine[Any, Any, str]]
+_Command = Callable[[Caller, FileCommand], Coroutine[Any, Any, str]]
 
 
 @dataclass(frozen=True)
 class Files:
-    """The room's needs, handed in by the daemon."""
+    """Executes the commands of the file view."""
 
     db: Database
     ingest: Ingest
@@ -67,14 +73,14 @@ class Files:
     archive: Archive
     clock: Clock
     editing: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """Held from reading a file to writing it again: no edit is made of an older text."""
+    """Held from reading a file to writing it, so that no edit is based on an older text."""
 
     async def run(self, caller: Caller, command: FileCommand) -> FileReply:
-        """Do what the tool was told and return its answer; what is wrong is an answer, too.
+        """Execute *command* and return the answer; a caller's mistake is an answer, too.
 
-        Raises what is nobody's mistake: BusyError, ReadOnlyError, DiskFullError.
+        Raises errors that are no caller's mistake: BusyError, ReadOnlyError, DiskFullError.
         """
-        commands: Mapping[FileCommandName, _Done] = {
+        commands: Mapping[FileCommandName, _Command] = {
             FileCommandName.VIEW: self._view,
             FileCommandName.CREATE: self._create,
             FileCommandName.STR_REPLACE: self._replace,
@@ -89,39 +95,39 @@ class Files:
         except CallerError as error:
             return FileReply(text=f"Error: {error.message}", is_error=True)
 
-    async def _pure(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Do beside the loop what grows with a file."""
+    async def _run_pure(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call a pure function, whose time grows with the file, in the work thread."""
         return await self.ingest.work.run(call, *args, **kwargs)
 
     # The commands.
 
     async def _view(self, caller: Caller, command: FileCommand) -> str:
         raw = command.path or ""
-        path = _located(raw)
-        remembered = await self._remembered(caller) if _concerns_remembered(path) else {}
+        path = _stored_path(raw)
+        remembered = await self._readonly_files(caller) if _includes_readonly(path) else {}
         if path in remembered:
             text = remembered[path]
-            return await self._pure(
-                file_text.rendered_view, raw, text, command.view_range, memds=True
+            return await self._run_pure(
+                file_text.render_file, raw, text, command.view_range, own=True
             )
-        row, sizes = await self.db.read(self._at, caller, path)
+        row, sizes = await self.db.read(self._find, caller, path)
         if row is not None:
-            return await self._pure(file_text.rendered_view, raw, row.text, command.view_range)
-        sizes += [Sized(each, len(text.encode())) for each, text in remembered.items()]
+            return await self._run_pure(file_text.render_file, raw, row.text, command.view_range)
+        sizes += [FileSize(each, len(text.encode())) for each, text in remembered.items()]
         if not sizes and path != ROOT:
-            raise missing(raw)
-        return file_text.listing(raw, path, sizes)
+            raise missing_error(raw)
+        return file_text.render_folder(raw, path, sizes)
 
     async def _create(self, caller: Caller, command: FileCommand) -> str:
         taken = f"File {command.path} already exists"
-        path, text = _changeable(command.path, taken), command.file_text or ""
+        path, text = _writable_path(command.path, taken), command.file_text or ""
         _check_name(path, command.path)
         async with self.editing:
             if await self.db.read(replies.find, caller) is None:
-                await self.db.read(self._free, caller, path, taken)
+                await self.db.read(self._check_free, caller, path, taken)
             await self._write(caller, path, text, None)
-        seen, _ = await self.db.read(self._at, caller, path)
-        if seen is None and await self._pure(_gives_orders, text):
+        seen, _ = await self.db.read(self._find, caller, path)
+        if seen is None and await self._run_pure(_gives_orders, text):
             raise FileError(
                 f"The file {command.path} was set aside: {_LIKE_ORDERS} "
                 "Its owner can release it: memd flagged list"
@@ -135,26 +141,26 @@ class Files:
 
         def change(text: str) -> str:
             nonlocal place
-            changed, place = file_text.replaced(raw, text, old, new)
+            changed, place = file_text.replace_once(raw, text, old, new)
             return changed
 
-        path = _changeable(raw)
-        if not await self._edit(caller, path, raw, change):  # done before, under the same key
-            text = (await self._file(caller, path, raw)).text
+        path = _writable_path(raw)
+        if not await self._edit(caller, path, raw, change):  # a repeated call: find the place again
+            text = (await self._read(caller, path, raw)).text
             place = text[: max(0, text.find(new))].count("\n")
-        text = (await self._file(caller, path, raw)).text
-        return await self._pure(file_text.edited, text, place)
+        text = (await self._read(caller, path, raw)).text
+        return await self._run_pure(file_text.edit_answer, text, place)
 
     async def _insert(self, caller: Caller, command: FileCommand) -> str:
         raw, line, new = command.path or "", command.insert_line or 0, command.insert_text or ""
         await self._edit(
-            caller, _changeable(raw), raw, lambda text: file_text.inserted(text, line, new)
+            caller, _writable_path(raw), raw, lambda text: file_text.insert_after(text, line, new)
         )
         return f"The file {raw} has been edited."
 
     async def _delete(self, caller: Caller, command: FileCommand) -> str:
         raw = command.path or ""
-        path = _changeable(raw, "Cannot delete the /memories directory itself")
+        path = _writable_path(raw, "Cannot delete the /memories directory itself")
 
         def work(conn: Writing) -> bool:
             agent_key, now_us = self._agent(conn, caller), self.clock.now_us()
@@ -173,16 +179,16 @@ class Files:
         return f"Successfully deleted {raw}"
 
     async def _rename(self, caller: Caller, command: FileCommand) -> str:
-        old = _changeable(command.old_path, "Cannot rename the /memories directory itself")
+        old = _writable_path(command.old_path, "Cannot rename the /memories directory itself")
         taken = f"The destination {command.new_path} already exists"
-        new = _changeable(command.new_path, taken)
+        new = _writable_path(command.new_path, taken)
         _check_name(new, command.new_path)
         if new.startswith(f"{old}/"):
             raise FileError(f"The path {command.old_path} cannot be moved into itself")
 
         def work(conn: Writing) -> bool:
             agent_key = self._agent(conn, caller)
-            self._free(conn, caller, new, taken)
+            self._check_free(conn, caller, new, taken)
             if not files.keys_at(conn, agent_key, old, self.clock.now_us()):
                 raise FileError(f"The path {command.old_path} does not exist")
             files.move(conn, agent_key, old, new)
@@ -196,20 +202,20 @@ class Files:
     async def _edit(
         self, caller: Caller, path: str, raw: str, change: Callable[[str], str]
     ) -> bool:
-        """Write what *change* makes of a file; False when the same call has done so before."""
+        """Apply *change* to a file; return False when the same call did so before."""
         async with self.editing:
             if await self.db.read(replies.find, caller) is not None:
                 return False
-            row = await self._file(caller, path, raw)
-            text = await self._pure(lambda: grown(raw, change(row.text)))
-            judged = self._pure
-            if await judged(_gives_orders, text) and not await judged(_gives_orders, row.text):
+            row = await self._read(caller, path, raw)
+            text = await self._run_pure(lambda: check_size(raw, change(row.text)))
+            run = self._run_pure
+            if await run(_gives_orders, text) and not await run(_gives_orders, row.text):
                 raise FileError(f"The file {raw} was not changed: {_LIKE_ORDERS}")
             await self._write(caller, path, text, row)
             return True
 
     async def _write(self, caller: Caller, path: str, text: str, row: FileRow | None) -> None:
-        """Let a file say *text*: a memory is made, changed, or given up for white space."""
+        """Write *text* to a file: create or change its memory; blank text has none."""
 
         def blank(conn: Writing) -> bool:
             now_us = self.clock.now_us()
@@ -224,7 +230,7 @@ class Files:
             await self.db.write(caller, blank, reply=bool)
         elif row is None or row.memory_id is None:
             await self.ingest.store(
-                caller, _request(text), lambda conn, made: self._put(conn, caller, path, made)
+                caller, _request(text), lambda conn, new_id: self._put(conn, caller, path, new_id)
             )
         else:
             await self.ingest.update(
@@ -233,28 +239,30 @@ class Files:
 
     def _put(self, conn: Writing, caller: Caller, path: str, memory_id: str) -> None:
         agent_key = self._agent(conn, caller)
-        made = memories.by_id(conn, agent_key, memory_id)
-        assert made is not None
-        files.put(conn, agent_key, path, memory_key=made.memory_key, blank=None)
+        row = memories.by_id(conn, agent_key, memory_id)
+        assert row is not None
+        files.put(conn, agent_key, path, memory_key=row.memory_key, blank=None)
 
-    async def _file(self, caller: Caller, path: str, raw: str) -> FileRow:
-        row, sizes = await self.db.read(self._at, caller, path)
+    async def _read(self, caller: Caller, path: str, raw: str) -> FileRow:
+        row, sizes = await self.db.read(self._find, caller, path)
         if row is not None:
             return row
         if sizes or path == ROOT:
             raise FileError(f"The path {raw} is not a file.")
-        raise missing(raw)
+        raise missing_error(raw)
 
-    def _at(self, conn: Reading, caller: Caller, path: str) -> tuple[FileRow | None, list[Sized]]:
-        """Return the file at *path*, or else what is in the folder of that name."""
+    def _find(
+        self, conn: Reading, caller: Caller, path: str
+    ) -> tuple[FileRow | None, list[FileSize]]:
+        """Return the file at *path*, or else the files of the folder of that name."""
         agent_key, now_us = names.find_agent(conn, caller.agent_id), self.clock.now_us()
         if agent_key is None:
             return None, []
         row = files.find(conn, agent_key, path, now_us)
         below = [] if row else files.below(conn, agent_key, path, now_us, FILES_LISTED_MAX)
-        return row, [Sized(*each) for each in below]
+        return row, [FileSize(*each) for each in below]
 
-    def _free(self, conn: Reading, caller: Caller, path: str, taken: str) -> None:
+    def _check_free(self, conn: Reading, caller: Caller, path: str, taken: str) -> None:
         """Raise FileError unless a file can be made at *path*."""
         agent_key, now_us = names.find_agent(conn, caller.agent_id), self.clock.now_us()
         if agent_key is None:
@@ -268,28 +276,28 @@ class Files:
             folder = posixpath.dirname(folder)
 
     def _agent(self, conn: Reading, caller: Caller) -> int:
-        """Return the agent's key, one that no agent has when it has stored nothing yet."""
+        """Return the agent's key; for an agent without any memory 0, which no agent has."""
         return names.find_agent(conn, caller.agent_id) or 0
 
-    async def _remembered(self, caller: Caller) -> dict[str, str]:
-        """Return the read-only files: of each category the newest that is no file itself."""
+    async def _readonly_files(self, caller: Caller) -> dict[str, str]:
+        """Return the read-only files by path: one per category, with its newest memories."""
         texts: dict[str, str] = {}
         for category in MemoryCategory:
             filters = MemoryFilter(categories=frozenset({category}))
             entries, _ = await self.recall.list(caller, filters, None, FILE_MEMORIES_SHOWN)
-            lines_of = await self._pure(lines, entries)
+            lines_of = await self._run_pure(lines, entries)
             if lines_of:
                 texts[f"{REMEMBERED}/{category}.md"] = "\n".join([HEADING, "", *lines_of, ""])
         return texts
 
 
-def _located(raw: str | None) -> str:
-    """Return a path as it is stored: in its shortest form, and without a secret in it."""
-    return screened_name(located(raw or ""))
+def _stored_path(raw: str | None) -> str:
+    """Return a path as it is stored: in its shortest form, with secrets replaced."""
+    return screened_name(normalize_path(raw or ""))
 
 
-def _changeable(raw: str | None, root: str | None = None) -> str:
-    path = _located(raw)
+def _writable_path(raw: str | None, root: str | None = None) -> str:
+    path = _stored_path(raw)
     if path == ROOT:
         raise FileError(root or f"The path {raw} is not a file.")
     if path == REMEMBERED or path.startswith(f"{REMEMBERED}/"):
@@ -298,13 +306,13 @@ def _changeable(raw: str | None, root: str | None = None) -> str:
 
 
 def _check_name(path: str, raw: str | None) -> None:
-    """Refuse a name that reads like an order: lists of names stand beside what memd says."""
+    """Refuse a name that reads like an order: listings show it outside of any file's text."""
     name = re.sub(r"[^\w]+|_", " ", path.removeprefix(f"{ROOT}/"))
     if is_doubtful(path) or is_doubtful(name):
         raise FileError(f"The path {raw} was not made: its name reads like orders to an assistant.")
 
 
-def _concerns_remembered(path: str) -> bool:
+def _includes_readonly(path: str) -> bool:
     return path in {ROOT, REMEMBERED} or path.startswith(f"{REMEMBERED}/")
 
 
@@ -314,12 +322,12 @@ def _request(text: str) -> MemoryStoreRequest:
         namespace=NAMESPACE,
         content=text,
         metadata=MemoryMetadata(tags=(FILE_TAG,)),
-        origin=Origin.ASSISTANT,  # a tool of the assistant's: nobody else writes with it
+        origin=Origin.ASSISTANT,  # only the assistant writes with this tool
     )
 
 
 def _gives_orders(text: str) -> bool:
-    """Return whether a file of this text would be out of sight (docs/decisions/0056)."""
+    """Return whether a file of this text would be quarantined (docs/decisions/0056)."""
     return is_quarantined(suspicion(text), Origin.ASSISTANT)
 
 
@@ -328,10 +336,10 @@ def _is_shown(entry: MemoryEntry) -> bool:
 
 
 def lines(entries: Sequence[MemoryEntry]) -> list[str]:
-    """Return the lines of a read-only file, one for each of *entries* that may stand there."""
+    """Return the lines of a read-only file, one per entry that it may show."""
     return [_line(entry) for entry in entries if _is_shown(entry)]
 
 
 def _line(entry: MemoryEntry) -> str:
-    text = f"{warning(entry)}{one_line(screen(entry.content).text)}"
+    text = f"{mark_of_entry(entry)}{one_line(screen(entry.content).text)}"
     return f"- {entry.created_at:%Y-%m-%d} {text}"

@@ -1,12 +1,10 @@
-"""The strategy ``self_editing``: the assistant keeps its own memory (SPEC 13).
+"""The strategy ``self_editing``: the assistant edits its own memory (SPEC 13).
 
-Three blocks. *Core* is always in the prompt: semantic memories with one tag,
-few and short. *Archival* is searched and written by category. *Recall* is read
-by id, and what is written there is episodic. All of them are ordinary memories
-of the agent's, so every promise about memories holds for them too.
+There are three blocks. *Core* is always in the prompt: a few short semantic memories with one
+tag. *Archival* is searched and written by category. *Recall* is read by id and written as
+episodic. All are ordinary memories of the agent, so every promise about memories holds.
 
-What the assistant is told that it can do, it can do: a full core memory is made
-room in by replacing or deleting, for which there are tools.
+There are tools to replace and delete core memories, since a full core refuses new ones.
 """
 
 from __future__ import annotations
@@ -32,16 +30,16 @@ from memd.domain.memory import (
     MemoryUpdate,
 )
 from memd.domain.settings.retrieval import ScoredMemory
-from memd.inject.format import formatted
-from memd.inject.isolated import Failed, isolated, spoken
+from memd.inject.format import format_memories
+from memd.inject.isolation import Failed, answer_or_error, isolate
 from memd.inject.tools.arguments import (
     BadArgumentError,
     category_of,
     id_of,
     limit_of,
-    listed,
+    list_line,
     refusal,
-    rendered_entries,
+    render_entries,
     short_value,
     text_of,
 )
@@ -57,9 +55,9 @@ Tool = Callable[[str, Arguments], Awaitable[str]]
 
 
 class SelfEditingMemoryStrategy:
-    """The core block in the prompt, and the tools that read and write all three blocks.
+    """Puts the core block into the prompt, and has tools to read and write all three blocks.
 
-    Raises TypeError for a *backend* that is none.
+    Raises TypeError unless *backend* is a MemoryBackend.
     """
 
     def __init__(
@@ -92,34 +90,36 @@ class SelfEditingMemoryStrategy:
     async def prepare_messages(
         self, agent_id: str, query_text: str, token_budget: int
     ) -> tuple[ChatMessage, ...]:
-        """Return the core memory, whatever is asked; () when there is none or it cannot be read.
+        """Return the core memory, regardless of the query; () when it is empty or unreadable.
 
-        It gets the smaller of *token_budget* and ``core_memory_token_budget``.
+        Its budget is the smaller of *token_budget* and ``core_memory_token_budget``.
         """
         del query_text
         core = await self.core(agent_id)
         budget = min(token_budget, self._config.core_memory_token_budget)
-        return formatted(core, estimator=self._estimator, token_budget=budget).messages
+        return format_memories(core, estimator=self._estimator, token_budget=budget).messages
 
     async def core(self, agent_id: str, failed: Failed | None = None) -> tuple[ScoredMemory, ...]:
-        """Return the core memory, newest first, each with score 1; () when it cannot be read.
+        """Return the core memory, newest first, each with score 1.
 
-        That is then added to *failed*. What came from a tool or from the web is never core,
-        whatever its tags say: it would be in every prompt.
+        () when it cannot be read, which is added to *failed*. Untrusted memories (from a tool or
+        the web) are never core, whatever their tags: they would be in every prompt.
         """
-        entries = await isolated(self._core(agent_id), (), "core memory", failed)
-        return tuple(_certain(entry) for entry in entries if entry.trust is not Trust.UNTRUSTED)
+        entries = await isolate(self._core(agent_id), (), "core memory", failed)
+        return tuple(
+            _with_full_score(entry) for entry in entries if entry.trust is not Trust.UNTRUSTED
+        )
 
     def get_tool_definitions(self) -> tuple[ToolDefinition, ...]:
         """Return the tools, as copies that the caller may change."""
         return copy.deepcopy(DEFINITIONS)
 
     async def handle_tool_call(self, tool_name: str, arguments: Arguments, agent_id: str) -> str:
-        """Return what a tool answers. An error, an unknown tool too, is a text with ``Error:``."""
+        """Call a tool and return its answer; an error's text begins with ``Error:``."""
         tool = self._tools.get(tool_name)
         if tool is None:
             return refusal(f"no tool {short_value(tool_name)}; there are {', '.join(self._tools)}")
-        return await spoken(_refusing(tool, agent_id, arguments), FAILED, FAILED)
+        return await answer_or_error(_call_or_refuse(tool, agent_id, arguments), FAILED, FAILED)
 
     # Core.
 
@@ -133,12 +133,12 @@ class SelfEditingMemoryStrategy:
 
     async def _core_read(self, agent_id: str, arguments: Arguments) -> str:
         del arguments
-        return rendered_entries(await self._core(agent_id), listed)
+        return render_entries(await self._core(agent_id), list_line)
 
     async def _core_write(self, agent_id: str, arguments: Arguments) -> str:
         self._check_core_writes()
         content = _content(arguments)
-        known = () if self._repeated else await self._core(agent_id)
+        known = () if self._is_repeated else await self._core(agent_id)
         if len(known) >= self._config.core_max_entries:
             raise BadArgumentError(
                 f"core memory is full ({len(known)} entries): replace or delete one first"
@@ -149,13 +149,13 @@ class SelfEditingMemoryStrategy:
     async def _core_replace(self, agent_id: str, arguments: Arguments) -> str:
         self._check_core_writes()
         memory_id = id_of(arguments)
-        if not self._repeated:
+        if not self._is_repeated:
             await self._check_is_core(agent_id, memory_id)
-            memory_id = await self._replaced(agent_id, memory_id, _content(arguments))
+            memory_id = await self._replace(agent_id, memory_id, _content(arguments))
         return f"Replaced in core memory (id={memory_id})."
 
-    async def _replaced(self, agent_id: str, memory_id: str, content: str) -> str:
-        """Put *content* in a core memory's place, and return its id from now on."""
+    async def _replace(self, agent_id: str, memory_id: str, content: str) -> str:
+        """Replace a core memory's text, and return its id from now on."""
         update = getattr(self._backend, "update", None)
         if update is not None:
             try:
@@ -172,7 +172,7 @@ class SelfEditingMemoryStrategy:
         return stored
 
     async def _check_is_seen(self, agent_id: str, memory_id: str) -> None:
-        """Refuse in words what was set aside: the assistant would look for it in vain."""
+        """Refuse a memory that was quarantined: the assistant would look for it in vain."""
         if await self._backend.get(agent_id, memory_id) is None:
             raise BadArgumentError(
                 f"the text was set aside (id={memory_id}): it reads like orders to an assistant "
@@ -182,14 +182,14 @@ class SelfEditingMemoryStrategy:
     async def _core_delete(self, agent_id: str, arguments: Arguments) -> str:
         self._check_core_writes()
         memory_id = id_of(arguments)
-        if not self._repeated:
+        if not self._is_repeated:
             await self._check_is_core(agent_id, memory_id)
             await self._backend.delete(agent_id, memory_id)
         return f"Deleted from core memory (id={memory_id})."
 
     @property
-    def _repeated(self) -> bool:
-        """Return whether this very call was done before: what it found then is gone (SPEC D7)."""
+    def _is_repeated(self) -> bool:
+        """Whether this call was done before, so that its preconditions may be gone (SPEC D7)."""
         return bool(getattr(self._backend, "repeated", False))
 
     @property
@@ -221,12 +221,12 @@ class SelfEditingMemoryStrategy:
         entries = await self._backend.retrieve(
             agent_id, MemoryQuery(text=query, categories=categories, limit=limit)
         )
-        return rendered_entries(entries[:limit], listed)
+        return render_entries(entries[:limit], list_line)
 
     async def _archival_write(self, agent_id: str, arguments: Arguments) -> str:
         content = _content(arguments)
         filed = category_of(arguments, self._config.archival_categories)
-        stored = await self._store(agent_id, content, filed, self._written_tags)
+        stored = await self._store(agent_id, content, filed, self._write_tags)
         return f"Stored in archival memory (id={stored})."
 
     async def _recall_read(self, agent_id: str, arguments: Arguments) -> str:
@@ -234,15 +234,15 @@ class SelfEditingMemoryStrategy:
         entry = await self._backend.get(agent_id, memory_id)
         if entry is None:
             raise BadArgumentError(f"no memory has the id {short_value(memory_id)}")
-        return rendered_entries([entry], listed)
+        return render_entries([entry], list_line)
 
     async def _recall_write(self, agent_id: str, arguments: Arguments) -> str:
         content = _content(arguments)
-        stored = await self._store(agent_id, content, MemoryCategory.EPISODIC, self._written_tags)
+        stored = await self._store(agent_id, content, MemoryCategory.EPISODIC, self._write_tags)
         return f"Stored in recall memory (id={stored})."
 
     @property
-    def _written_tags(self) -> tuple[str, ...]:
+    def _write_tags(self) -> tuple[str, ...]:
         return (SELF_EDITED,) if self._config.write_auto_tag else ()
 
     async def _store(
@@ -256,7 +256,7 @@ class SelfEditingMemoryStrategy:
         return stored
 
 
-async def _refusing(tool: Tool, agent_id: str, arguments: Arguments) -> str:
+async def _call_or_refuse(tool: Tool, agent_id: str, arguments: Arguments) -> str:
     try:
         return await tool(agent_id, arguments)
     except BadArgumentError as error:
@@ -267,5 +267,5 @@ def _content(arguments: Arguments) -> str:
     return text_of(arguments, "content", CONTENT_CHARS_MAX)
 
 
-def _certain(entry: MemoryEntry) -> ScoredMemory:
+def _with_full_score(entry: MemoryEntry) -> ScoredMemory:
     return ScoredMemory(entry=entry, relevance_score=1.0, recency_score=1.0, combined_score=1.0)

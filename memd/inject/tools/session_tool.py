@@ -1,7 +1,7 @@
-"""The tool with which an assistant looks up what was said in earlier sessions.
+"""The tool that searches the messages of earlier sessions.
 
-What naps kept of them is never told by itself (docs/decisions/0092). It stands beside the
-documented tools of both strategies that have any, as the one for facts does.
+Messages are never injected, only searched (docs/decisions/0092). Both strategies with tools
+have it, in the daemon only, like the one for facts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from memd.domain.caller import Caller
 from memd.domain.ingest import SessionHit, SessionQuery
 from memd.domain.inject import ToolDefinition
 from memd.domain.trust import mark_of_role
-from memd.inject.format import fenced
+from memd.inject.format import fence
 from memd.inject.tools.arguments import BadArgumentError, limit_of, refusal, text_of
 from memd.view.labels import body
 from memd.view.view import ENTRY_TAG
@@ -53,7 +53,7 @@ INSTRUCTION = (
 )
 
 
-async def searched(sessions: Sessions, caller: Caller, arguments: Mapping[str, Any]) -> str:
+async def search_sessions(sessions: Sessions, caller: Caller, arguments: Mapping[str, Any]) -> str:
     """Return the passages that fit, each in a fence; an error's text begins with ``Error:``."""
     try:
         query = text_of(arguments, "query")
@@ -61,13 +61,13 @@ async def searched(sessions: Sessions, caller: Caller, arguments: Mapping[str, A
         return refusal(str(error))
     request = SessionQuery(query=query, limit=limit_of(arguments, LIMIT, LIMIT_MAX))
     results = await sessions.search(caller, request)
-    return "\n".join(fenced(line(hit)) for hit in results) or NO_MESSAGES
+    return "\n".join(fence(line(hit)) for hit in results) or NO_MESSAGES
 
 
 def line(hit: SessionHit) -> str:
-    """Return what stands inside the fence of a passage: who said it, when, in which session.
+    """Return the content of a passage's fence: its session, time, speaker and text.
 
-    What neither a person nor the assistant said came from a tool, or from who knows where.
+    A role that is neither a person's nor the assistant's is labelled as a tool.
     """
     who = _PEOPLE.get(hit.role)
     where = re.sub(r"[^\w.:-]", "_", hit.session_id)[:_NAME_CHARS]

@@ -1,14 +1,11 @@
 """The strategy ``tool_based``: the assistant searches when it needs to (SPEC 12).
 
-It costs a short instruction instead of a block of memories. What the tools give
-back is fenced like everything else that was merely remembered, and each result
-carries its id, so that it can be asked for by id.
+It costs a short instruction instead of a block of memories. Answers are fenced like all
+memories, and each result carries its id, by which it can be read again.
 
-Search, ask whether that was enough, ask in other words, search again (SPEC 12.9).
-
-The loop ends as soon as anything says so: enough was found, there are no other
-words, they are the same words, something failed. It never loses what it found.
-At most 1 + rounds searches, rounds + 1 checks and rounds reformulations.
+A search may be repeated with a reformulated query until its results are sufficient (SPEC 12.9).
+The loop ends when they are, when there is no new query, or when a step fails, and never loses a
+result. It makes at most 1 + rounds searches, rounds + 1 checks and rounds reformulations.
 """
 
 from __future__ import annotations
@@ -33,7 +30,7 @@ from memd.domain.inject import (
 from memd.domain.memory import MemoryEntry, MemoryQuery
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.inject.format import directive
-from memd.inject.isolated import isolated, spoken
+from memd.inject.isolation import answer_or_error, isolate
 from memd.inject.pipeline import Entries
 from memd.inject.tools.arguments import (
     SHOWN_CHARS_MAX,
@@ -42,7 +39,7 @@ from memd.inject.tools.arguments import (
     id_of,
     limit_of,
     refusal,
-    rendered_entries,
+    render_entries,
     short_value,
     text_of,
 )
@@ -107,12 +104,11 @@ DEFINITIONS = (
 
 
 class ToolBasedInjectionStrategy:
-    """Two tools, and a message that says when to use them.
+    """Two tools, and an instruction when to use them.
 
-    Searches the agent's own memories by *backend*; *shared_store*,
-    *token_estimator* and *memory_filter* are accepted and change nothing (SPEC
-    12.7). Raises ValueError when *config* asks for reformulation and a collaborator
-    is missing.
+    Searches the agent's own memories in *backend*; *shared_store*, *token_estimator* and
+    *memory_filter* are accepted and have no effect (SPEC 12.7). Raises ValueError when *config*
+    asks for reformulation and a collaborator is missing.
     """
 
     def __init__(  # noqa: PLR0913  # the documented parameters
@@ -129,13 +125,15 @@ class ToolBasedInjectionStrategy:
         del shared_store, token_estimator, memory_filter
         self._backend = backend
         self._limit_max = min(SEARCH_LIMIT_MAX, config.max_memories)
-        self._loop: Loop | None = None
+        self._loop: ReformulationLoop | None = None
         if config.query_reformulation_enabled:
             if reformulator is None or sufficiency_checker is None:
                 raise ValueError(
                     "query_reformulation_enabled needs a reformulator and a sufficiency_checker"
                 )
-            self._loop = Loop(reformulator, sufficiency_checker, config.max_reformulation_rounds)
+            self._loop = ReformulationLoop(
+                reformulator, sufficiency_checker, config.max_reformulation_rounds
+            )
         self._tools: dict[str, Callable[[Mapping[str, Any], str], Awaitable[str]]] = {
             SEARCH: self._search,
             RECALL: self._recall,
@@ -148,7 +146,7 @@ class ToolBasedInjectionStrategy:
     async def prepare_messages(
         self, agent_id: str, query_text: str, token_budget: int
     ) -> tuple[ChatMessage, ...]:
-        """Return the instruction, with how to read what the tools give; () without a budget."""
+        """Return the instruction with the directive; () without a budget."""
         del agent_id, query_text
         if token_budget <= 0:
             return ()
@@ -162,16 +160,16 @@ class ToolBasedInjectionStrategy:
     async def handle_tool_call(
         self, tool_name: str, arguments: Mapping[str, Any], agent_id: str
     ) -> str:
-        """Return what a tool answers; an error's text begins with ``Error:``.
+        """Call a tool and return its answer; an error's text begins with ``Error:``.
 
-        Raises ValueError for a tool that is none of the two.
+        Raises ValueError for an unknown tool.
         """
         tool = self._tools.get(tool_name)
         if tool is None:
             raise ValueError(
                 f"no tool {short_value(tool_name)}; there are {', '.join(self._tools)}"
             )
-        return await spoken(tool(arguments, agent_id), UNAVAILABLE, UNEXPECTED)
+        return await answer_or_error(tool(arguments, agent_id), UNAVAILABLE, UNEXPECTED)
 
     async def _search(self, arguments: Mapping[str, Any], agent_id: str) -> str:
         try:
@@ -182,11 +180,11 @@ class ToolBasedInjectionStrategy:
         limit = limit_of(arguments, SEARCH_LIMIT, self._limit_max)
 
         async def search(text: str) -> tuple[MemoryEntry, ...]:
-            asked = MemoryQuery(text=text, categories=categories, limit=limit)
-            return await self._backend.retrieve(agent_id, asked)
+            memory_query = MemoryQuery(text=text, categories=categories, limit=limit)
+            return await self._backend.retrieve(agent_id, memory_query)
 
         entries = await (search(query) if self._loop is None else self._loop.run(query, search))
-        answer = rendered_entries(entries[:limit])
+        answer = render_entries(entries[:limit])
         return f"{answer}\nIgnored categories: {', '.join(ignored)}" if ignored else answer
 
     async def _recall(self, arguments: Mapping[str, Any], agent_id: str) -> str:
@@ -197,51 +195,51 @@ class ToolBasedInjectionStrategy:
         entry = await self._backend.get(agent_id, memory_id)
         if entry is None:
             return refusal(f"no memory has the id {short_value(memory_id, SHOWN_CHARS_MAX)}")
-        return rendered_entries([entry])
+        return render_entries([entry])
 
 
 Search = Callable[[str], Awaitable[Entries]]
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
-    """The two collaborators, and how often to ask anew."""
+class ReformulationLoop:
+    """Repeats a search with reformulated queries, at most *rounds* times."""
 
     reformulator: QueryReformulator
     checker: SufficiencyChecker
     rounds: int
 
     async def run(self, query: str, search: Search) -> Entries:
-        """Return everything that was found, best first. Raises what the first search raises."""
+        """Return the results of all searches, best first. Raises what the first search raises."""
         entries = await search(query)
         for _ in range(self.rounds):
-            if await self._enough(query, entries):
+            if await self._is_enough(query, entries):
                 return entries
-            other = await isolated(
+            other = await isolate(
                 self.reformulator.reformulate(query, entries), None, "reformulation"
             )
             if not other or other == query:
                 return entries
-            more = await isolated(search(other), None, "another search")
-            if more is None:
+            results = await isolate(search(other), None, "another search")
+            if results is None:
                 return entries
-            query, entries = other, merged(entries, more)
-        log.debug("search ended", enough=await self._enough(query, entries))
+            query, entries = other, merge(entries, results)
+        log.debug("search ended", enough=await self._is_enough(query, entries))
         return entries
 
-    async def _enough(self, query: str, entries: Entries) -> bool:
-        """Return the checker's word; a checker that fails ends the search."""
-        checked = self.checker.check_sufficiency(query, entries)
-        return await isolated(checked, True, "sufficiency check")
+    async def _is_enough(self, query: str, entries: Entries) -> bool:
+        """Ask the checker; one that fails ends the loop."""
+        check = self.checker.check_sufficiency(query, entries)
+        return await isolate(check, True, "sufficiency check")
 
 
-def merged(*batches: Iterable[MemoryEntry]) -> Entries:
+def merge(*batches: Iterable[MemoryEntry]) -> Entries:
     """Return each memory once, with its highest relevance, best first; equals as first seen."""
     best: dict[str, MemoryEntry] = {}
     for entries in batches:
         for entry in entries:
-            known = best.get(entry.id)
-            if known is None or _relevance(entry) > _relevance(known):
+            other = best.get(entry.id)
+            if other is None or _relevance(entry) > _relevance(other):
                 best[entry.id] = entry
     return tuple(sorted(best.values(), key=_relevance, reverse=True))
 

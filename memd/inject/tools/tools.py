@@ -1,7 +1,7 @@
-"""The memory tools as objects, and a registry that an assistant's own tools stand in, too.
+"""Memory tools as objects, and a registry that may hold an assistant's own tools, too.
 
-An assistant that dispatches its tools by name gets memory tools like any
-others: each knows its strategy and the agent that it speaks for.
+An assistant that dispatches its tools by name calls memory tools like any others; each is bound
+to a strategy and an agent.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ class HandlesTools(Protocol):
 
 
 class Tool(Protocol):
-    """Whatever a registry holds."""
+    """An item of a registry."""
 
     @property
     def name(self) -> str: ...
 
 
 class BaseTool(ABC):
-    """What a tool is to whoever dispatches it: named, described, callable with arguments."""
+    """A tool with a name, a description and a schema, callable with arguments."""
 
     @property
     @abstractmethod
@@ -54,11 +54,11 @@ class BaseTool(ABC):
 
     @abstractmethod
     async def execute(self, *, arguments: Mapping[str, Any]) -> ToolAnswer:
-        """Return the tool's answer; an error is an answer, too."""
+        """Return the tool's answer, which may be an error."""
 
 
 class MemoryTool(BaseTool):
-    """One tool of a strategy, bound to the agent whose memories it is about.
+    """One tool of a strategy, bound to an agent.
 
     Raises ValueError for a name that the strategy does not have.
     """
@@ -88,7 +88,7 @@ class MemoryTool(BaseTool):
         return ToolCategory.MEMORY
 
     async def execute(self, *, arguments: Mapping[str, Any]) -> ToolAnswer:
-        """Return the tool's answer; whether it is an error shows in how its text begins."""
+        """Call the tool and return its answer; an error's text begins with ``Error:``."""
         text = await self._strategy.handle_tool_call(self.name, arguments, self._agent_id)
         return ToolAnswer(name=self.name, content=text, is_error=text.startswith(ERROR))
 
@@ -133,8 +133,8 @@ def registry_with_memory_tools(
 ) -> ToolRegistry:
     """Return *registry* with the tools of *strategy* after its own (SPEC 12.12).
 
-    The same registry for a strategy without tools, and, with a warning, for one
-    whose tools cannot be had. Raises ValueError when a name is taken.
+    Returns *registry* itself for a strategy without tools and, with a warning, for one that
+    fails to give them. Raises ValueError when a name is taken.
     """
     if not isinstance(strategy, ToolBasedInjectionStrategy | SelfEditingMemoryStrategy):
         return registry

@@ -17,7 +17,7 @@ from memd.domain.enums import MemoryCategory, Origin, Trust
 from memd.domain.memory import MemoryEntry
 from memd.domain.recall import MemoryChunk
 from memd.domain.trust import mark, mark_of_shared
-from memd.inject.format import fenced
+from memd.inject.format import fence
 from memd.inject.tools.arguments import NO_MEMORIES, BadArgumentError, category_of, refusal
 from memd.serve.mcp import arguments as read
 from memd.view.labels import body
@@ -281,5 +281,5 @@ def _render(memory_id: str, text: str, label: _Label) -> dict[str, Any]:
         "category": str(label.category),
         "origin": str(label.origin),
         "date": date,
-        "text": fenced(line),
+        "text": fence(line),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memd.inject.brief import BriefLine, ranked, unsaid
+from memd.inject.brief import BriefLine, drop_repeats, rank_rows
 from memd.store.session.briefs import BriefRow
 
 DAY = 86_400_000_000
@@ -13,7 +13,7 @@ def row(name: str, kind: str | None, session: int | None = 1, day: int = 1) -> B
 
 
 def names(*rows: BriefRow) -> list[str]:
-    return [row.memory_id for row in ranked(rows)]
+    return [row.memory_id for row in rank_rows(rows)]
 
 
 def test_what_stands_for_good_comes_before_a_decision_and_that_before_an_outcome() -> None:
@@ -55,8 +55,8 @@ def test_what_others_said_in_other_order_is_not_said_again() -> None:
     told = [line("The port is 8443, and the tests run with make check.")]
     again = line("Tests run with make check; the port is 8443.")
     new = line("The tests run with make check on port 9000, behind nginx.")
-    assert unsaid([again, new, new], told) == [new]
+    assert drop_repeats([again, new, new], told) == [new]
 
 
 def test_a_line_without_words_is_not_told() -> None:
-    assert unsaid([line("?!")], []) == []
+    assert drop_repeats([line("?!")], []) == []

@@ -14,7 +14,7 @@ from memd.domain.enums import MemoryCategory
 from memd.domain.memory import MemoryEntry, MemoryMetadata, MemoryQuery
 from memd.domain.settings.retrieval import ScoredMemory
 from memd.inject.context import retrieve_sparse
-from memd.inject.isolated import isolated
+from memd.inject.isolation import isolate
 
 BUDGET = 5_000
 
@@ -26,7 +26,7 @@ def found(*scores: float, prefix: str = "m") -> tuple[MemoryEntry, ...]:
 
 
 async def ids(strategy: ContextInjectionStrategy, **more: object) -> list[str]:
-    chosen = await strategy.chosen("ada", "a question", **more)  # type: ignore[arg-type]
+    chosen = await strategy.select_memories("ada", "a question", **more)  # type: ignore[arg-type]
     return [memory.entry.id for memory in chosen]
 
 
@@ -102,7 +102,7 @@ async def test_spec_9_4_system_errors_are_found_inside_groups() -> None:
         raise ExceptionGroup("outer", [OSError("y"), inner])
 
     with pytest.raises(MemoryError):
-        await isolated(fails(), None, "test")
+        await isolate(fails(), None, "test")
 
 
 async def test_spec_9_4_a_group_of_ordinary_failures_is_one_failure() -> None:
@@ -110,7 +110,7 @@ async def test_spec_9_4_a_group_of_ordinary_failures_is_one_failure() -> None:
         raise ExceptionGroup("outer", [OSError("y"), ValueError("x")])
 
     failed: list[str] = []
-    assert await isolated(fails(), 7, "test", failed) == 7
+    assert await isolate(fails(), 7, "test", failed) == 7
     assert failed == ["test"]
 
 
@@ -232,7 +232,7 @@ async def test_spec_8_4_7_fusion_keeps_what_is_shared_marked() -> None:
     source = SparseSource(found(0.9, 0.8), by_words=found(0.9))
     strategy = a_strategy(source, Source(shared), fusion_strategy="rrf", min_relevance=0.0)
 
-    marks = {m.entry.id: m.is_shared for m in await strategy.chosen("ada", "a question")}
+    marks = {m.entry.id: m.is_shared for m in await strategy.select_memories("ada", "a question")}
 
     assert marks == {"m0": False, "m1": False, "s0": True}
 
@@ -306,7 +306,7 @@ async def test_spec_8_7_a_filter_that_fails_lets_nothing_through() -> None:
 
 
 async def _scores(strategy: ContextInjectionStrategy) -> list[tuple[str, float]]:
-    chosen = await strategy.chosen("ada", "a question")
+    chosen = await strategy.select_memories("ada", "a question")
     return [(memory.entry.id, memory.combined_score) for memory in chosen]
 
 

@@ -20,7 +20,7 @@ from memd.api import (
 )
 from memd.domain.enums import Origin, Trust
 from memd.domain.inject import MessageRole
-from memd.inject.format import formatted, inner_line
+from memd.inject.format import format_memories, inner_line
 
 ESTIMATOR = DefaultTokenEstimator()
 DIRECTIVE = ESTIMATOR.estimate_tokens(untrusted_content_directive(("memory-entry",)))
@@ -108,11 +108,11 @@ def test_spec_11_1_3_each_entry_after_the_first_costs_a_newline_more() -> None:
     one, two = a_scored("first", 0.9), a_scored("other", 0.8)
     exact = DIRECTIVE + cost(one) + cost(two) + ESTIMATOR.estimate_tokens("\n")
 
-    both = formatted((one, two), estimator=ESTIMATOR, token_budget=exact)
-    short = formatted((one, two), estimator=ESTIMATOR, token_budget=exact - 1)
+    both = format_memories((one, two), estimator=ESTIMATOR, token_budget=exact)
+    short = format_memories((one, two), estimator=ESTIMATOR, token_budget=exact - 1)
 
-    assert (len(both.taken), both.tokens) == (2, exact)
-    assert len(short.taken) == 1
+    assert (len(both.included), both.tokens) == (2, exact)
+    assert len(short.included) == 1
 
 
 def test_spec_11_1_4_the_directive_is_paid_from_the_budget_and_never_stands_alone() -> None:
@@ -120,7 +120,7 @@ def test_spec_11_1_4_the_directive_is_paid_from_the_budget_and_never_stands_alon
 
     assert len(said(memory, budget=DIRECTIVE + cost(memory))) == 2
     assert said(memory, budget=DIRECTIVE + cost(memory) - 1) == ()
-    assert formatted((memory,), estimator=ESTIMATOR, token_budget=1).minimum == (
+    assert format_memories((memory,), estimator=ESTIMATOR, token_budget=1).minimum == (
         DIRECTIVE + cost(memory)
     )
 
@@ -144,8 +144,8 @@ def test_spec_11_1_5_without_budget_there_is_nothing_even_if_it_costs_nothing() 
 
     one = (a_scored("one", 0.9),)
 
-    assert formatted(one, estimator=Free(), token_budget=0).messages == ()
-    assert len(formatted(one, estimator=Free(), token_budget=1).messages) == 2
+    assert format_memories(one, estimator=Free(), token_budget=0).messages == ()
+    assert len(format_memories(one, estimator=Free(), token_budget=1).messages) == 2
 
 
 def test_without_budget_the_least_that_would_do_is_still_told() -> None:
@@ -154,7 +154,7 @@ def test_without_budget_the_least_that_would_do_is_still_told() -> None:
 
     least = DIRECTIVE + cost(memory)
 
-    assert formatted((memory,), estimator=ESTIMATOR, token_budget=0).minimum == least
+    assert format_memories((memory,), estimator=ESTIMATOR, token_budget=0).minimum == least
 
 
 def test_spec_11_1_6_there_are_no_other_delimiters() -> None:
@@ -220,7 +220,7 @@ def test_whatever_is_remembered_each_entry_has_exactly_one_way_out(
 ) -> None:
     memories = [a_scored(f"{place} {text}", 0.5) for place, text in enumerate(contents)]
 
-    found = formatted(
+    found = format_memories(
         memories,
         estimator=ESTIMATOR,
         token_budget=100_000,
@@ -248,7 +248,7 @@ def test_what_is_put_into_a_prompt_never_costs_more_than_said(
 ) -> None:
     memories = [sized(size) for size in sizes]
 
-    found = formatted(memories, estimator=ESTIMATOR, token_budget=budget)
+    found = format_memories(memories, estimator=ESTIMATOR, token_budget=budget)
 
     spent = sum(ESTIMATOR.estimate_tokens(message.content) for message in found.messages)
     assert spent <= found.tokens <= budget or not found.messages

@@ -31,8 +31,8 @@ from memd.api import (
     WorkerRouting,
 )
 from memd.domain.memory import MemoryEntry
-from memd.inject.multi.hierarchical import hierarchical, merged
-from memd.inject.multi.supervisor import routed
+from memd.inject.multi.hierarchical import build_retriever, merge_candidates
+from memd.inject.multi.supervisor import route_by_words
 from memd.inject.multi.workers import EpisodicWorker, ProceduralWorker, SemanticWorker
 
 EPISODE = MemoryCategory.EPISODIC
@@ -130,7 +130,7 @@ async def test_spec_14_1_a_score_over_1_is_clamped_and_empties_nothing() -> None
 
 
 def test_the_retriever_is_the_protocol_that_the_strategy_takes() -> None:
-    assert isinstance(hierarchical(Source(), CONFIG), Retriever)
+    assert isinstance(build_retriever(Source(), CONFIG), Retriever)
 
 
 # 14.2
@@ -275,7 +275,7 @@ def test_spec_14_3_1_by_rule_the_words_of_the_question_route_it(
     text: str, workers: tuple[str, ...]
 ) -> None:
     for most in (1, 2, 3, 4):
-        assert routed(text, most).workers == workers[:most]
+        assert route_by_words(text, most).workers == workers[:most]
 
 
 async def test_spec_14_3_2_by_rule_what_is_poor_is_asked_again_in_fewer_words() -> None:
@@ -464,7 +464,7 @@ def test_spec_14_4_3_a_memory_is_merged_by_its_highest_score_and_the_result_cut(
         ),
     )
 
-    found = merged(results, 2)
+    found = merge_candidates(results, 2)
 
     assert [(c.entry.id, c.source_worker) for c in found] == [("b", "episodic"), ("a", "semantic")]
 
@@ -522,7 +522,7 @@ async def test_spec_14_4_4_a_strategy_names_the_one_worker_that_looks_again() ->
 async def test_spec_14_4_5_an_empty_store_is_asked_once() -> None:
     source = Source()
 
-    result = await hierarchical(source, CONFIG).retrieve(ASKED)
+    result = await build_retriever(source, CONFIG).retrieve(ASKED)
 
     assert (len(source.asked), result.retries_performed) == (1, 0)
 
@@ -532,7 +532,7 @@ async def test_a_retriever_with_a_reranker_says_so() -> None:
         an_entry("a", relevance_score=0.9),
         an_entry("b", relevance_score=0.8),
     ]
-    plain = hierarchical(Source(found), CONFIG, clock=HeldClock())
+    plain = build_retriever(Source(found), CONFIG, clock=HeldClock())
     turned = HierarchicalRetriever(plain.workers, CONFIG, reranker=Reversing())
     broken = HierarchicalRetriever(plain.workers, CONFIG, reranker=Reversing(fails=DOMAIN_FAILURE))
 

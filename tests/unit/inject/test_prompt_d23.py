@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.entries import a_scored
 
-from memd.inject.format import directive, fenced, formatted, known_line
-from memd.inject.known import Fits, KnownText
-from memd.inject.prompt import FACTS_SHARE, Fitted, PreferenceLine, Prompt
+from memd.inject.format import directive, fence, format_memories, knowledge_line
+from memd.inject.knowledge import KnowledgeItem, RelevantKnowledge
+from memd.inject.prompt import FACTS_SHARE, PreferenceLine, Prompt, PromptContent
 from memd.text.tokens import DefaultTokenEstimator
 
 ESTIMATOR = DefaultTokenEstimator()
@@ -29,7 +29,7 @@ def a_prompt(budget: int, policies: Sequence[str], preferences: Sequence[str]) -
     prompt = Prompt(budget, ESTIMATOR)
     prompt.add_policies(policies)
     prompt.add_preferences(said(preferences))
-    found = formatted([NGINX], estimator=ESTIMATOR, token_budget=prompt.left)
+    found = format_memories([NGINX], estimator=ESTIMATOR, token_budget=prompt.tokens_left)
     prompt.add_memories(found, 1)
     return prompt
 
@@ -40,8 +40,8 @@ def a_prompt_of_all(
     prompt = Prompt(budget, ESTIMATOR)
     prompt.add_policies(policies)
     prompt.add_preferences(said(preferences))
-    known = tuple(KnownText(str(n), "decision", text, 0.9) for n, text in enumerate(facts))
-    prompt.add_fitting(Fitted(Fits(facts=known, lessons=known), [NGINX]))
+    known = tuple(KnowledgeItem(str(n), "decision", text, 0.9) for n, text in enumerate(facts))
+    prompt.add_content(PromptContent(RelevantKnowledge(facts=known, lessons=known), [NGINX]))
     return prompt
 
 
@@ -107,8 +107,10 @@ def test_facts_take_at_most_their_share_and_what_they_leave_is_for_memories() ->
     many = a_prompt_of_all(2000, (), (), facts)
     none = a_prompt_of_all(2000, (), (), ())
 
-    lines = [known_line(KnownText("", "decision", facts[int(one.id)], 0.9)) for one in many.facts]
-    costs = sum(ESTIMATOR.estimate_tokens(fenced(line)) for line in lines)
+    lines = [
+        knowledge_line(KnowledgeItem("", "decision", facts[int(one.id)], 0.9)) for one in many.facts
+    ]
+    costs = sum(ESTIMATOR.estimate_tokens(fence(line)) for line in lines)
     assert 0.2 * 2000 < costs <= FACTS_SHARE * 2000
     assert many.left_out.facts > 0
     assert many.memories

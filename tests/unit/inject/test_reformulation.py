@@ -8,7 +8,7 @@ from support.injecting import DOMAIN_FAILURE
 from support.providers import StubProvider
 
 from memd.api import QueryReformulator, SufficiencyChecker
-from memd.inject.reformulation import (
+from memd.inject.tools.reformulation import (
     LikelySufficient,
     LLMQueryReformulator,
     LLMSufficiencyChecker,

@@ -10,7 +10,7 @@ from memd.inject.synthesizer import (
     BASE_RELEVANCE,
     MemoryFragment,
     MemorySynthesizer,
-    deduplicated,
+    deduplicate,
     line,
     score,
     tokens_of,
@@ -66,7 +66,7 @@ def test_5_4_the_base_relevance_is_the_callers_word() -> None:
     }
     synthesizer = MemorySynthesizer()
     synthesizer.add_fragments("learnings", ["one"])
-    assert synthesizer.chosen("")[0].relevance == 0.5
+    assert synthesizer.select("")[0].relevance == 0.5
 
 
 @pytest.mark.parametrize("query", ["", "  ", "\n"])
@@ -91,9 +91,9 @@ def test_s0_words_are_cut_at_white_space_and_nothing_else() -> None:
 
 def test_s0_what_shares_more_than_four_words_of_five_is_said_once() -> None:
     one, other = said("a b c d e", 0.7), said("a b c d e f", 0.4)
-    assert deduplicated([one, other]) == [one]
+    assert deduplicate([one, other]) == [one]
     exactly = [said("a b c d"), said("a b c d e")]
-    assert len(deduplicated(exactly)) == 2, "four of five are 80 % and do not exceed it"
+    assert len(deduplicate(exactly)) == 2, "four of five are 80 % and do not exceed it"
 
 
 def test_5_7_the_score_not_the_base_decides_which_one_stays() -> None:
@@ -103,20 +103,20 @@ def test_5_7_the_score_not_the_base_decides_which_one_stays() -> None:
 
 def test_5_8_of_equals_the_first_stays_and_a_better_one_goes_to_the_end() -> None:
     one, same, better, other = said("a b", 0.5), said("b a", 0.5), said("a b", 0.6), said("x", 0.6)
-    assert deduplicated([one, same]) == [one]
-    assert deduplicated([one, other, better]) == [other, better]
+    assert deduplicate([one, same]) == [one]
+    assert deduplicate([one, other, better]) == [other, better]
 
 
 def test_5_8_only_the_first_that_is_alike_is_looked_at() -> None:
     """What is near to two that are not near to each other replaces one of them alone."""
     left, right = said("b c d e f g h i j x", 0.1), said("b c d e f g h i j k l", 0.2)
     middle = said("b c d e f g h i j", 0.9)
-    assert deduplicated([left, right], 0.8) == [left, right]
-    assert deduplicated([left, right, middle], 0.8) == [right, middle]
+    assert deduplicate([left, right], 0.8) == [left, right]
+    assert deduplicate([left, right, middle], 0.8) == [right, middle]
 
 
 def test_5_9_texts_without_words_are_the_same_text() -> None:
-    assert len(deduplicated([said(""), said(" "), said("\t")])) == 1
+    assert len(deduplicate([said(""), said(" "), said("\t")])) == 1
 
 
 @given(st.lists(st.text("ab ", max_size=6), min_size=1, max_size=6))
@@ -124,8 +124,8 @@ def test_5_9_a_threshold_is_exceeded_and_the_input_stays(texts: list[str]) -> No
     fragments = [said(text) for text in texts]
     before = list(fragments)
     words = {frozenset(text.split()) for text in texts}
-    assert len(deduplicated(fragments, 0.999)) == len(words)
-    assert deduplicated(fragments, 1.0) == fragments, "nothing shares more than all"
+    assert len(deduplicate(fragments, 0.999)) == len(words)
+    assert deduplicate(fragments, 1.0) == fragments, "nothing shares more than all"
     assert fragments == before
 
 

@@ -12,7 +12,7 @@ from memd.domain.enums import MemoryCategory
 from memd.domain.inject import MessageRole
 from memd.domain.memory import MemoryEntry
 from memd.domain.settings.retrieval import ScoredMemory
-from memd.inject.format import fenced, formatted, mark
+from memd.inject.format import fence, format_memories, line_mark
 from memd.text.tokens import DefaultTokenEstimator
 from memd.view.labels import memory_block
 from memd.view.view import ENTRY_TAG, MEMORY_TAG, hidden, view, wrap_untrusted
@@ -49,22 +49,22 @@ def test_no_planted_fence_is_live(name: str) -> None:
     assert _only_end(memory_block([(text, text), ("semantic", text)]), MEMORY_TAG)
     assert _only_end(wrap_untrusted(ENTRY_TAG, text), ENTRY_TAG)
     assert _only_end(wrap_untrusted("task-data", text), "task-data")
-    assert _only_end(fenced(text), ENTRY_TAG)
-    assert not hidden(fenced(text, NONCE))
+    assert _only_end(fence(text), ENTRY_TAG)
+    assert not hidden(fence(text, NONCE))
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_every_line_of_a_planted_fence_stays_behind_the_nonce(name: str) -> None:
     """Whatever counts as a line: Python's splitlines knows them all."""
-    first, *inner, last = fenced(HOSTILE[name], NONCE).splitlines()
+    first, *inner, last = fence(HOSTILE[name], NONCE).splitlines()
     assert (first, last) == (f"<{ENTRY_TAG}>", f"</{ENTRY_TAG}>")
     assert inner
-    assert all(line.startswith(mark(NONCE)) for line in inner)
+    assert all(line.startswith(line_mark(NONCE)) for line in inner)
 
 
 def test_a_guessed_nonce_is_data() -> None:
     guess = "[memd:0000000000000000] end"
-    assert f"{mark(NONCE)}{guess}" in fenced(guess, NONCE)
+    assert f"{line_mark(NONCE)}{guess}" in fence(guess, NONCE)
 
 
 def test_role_markers_and_other_fences_are_shown_as_the_data_they_are() -> None:
@@ -80,12 +80,12 @@ def test_a_memory_that_says_whose_it_is_stands_behind_what_memd_says() -> None:
     )  # fmt: skip
     scored = ScoredMemory(entry=entry, relevance_score=0.5, recency_score=0.5, combined_score=0.5)
     estimator = DefaultTokenEstimator()
-    made = formatted([scored], estimator=estimator, token_budget=500)
+    made = format_memories([scored], estimator=estimator, token_budget=500)
     said, block = made.messages
     assert said.role is MessageRole.SYSTEM
     assert block.content.startswith(f"<{ENTRY_TAG}>\n[untrusted: web] [semantic | score: 0.50] {{")
     assert made.tokens == sum(estimator.estimate_tokens(each.content) for each in made.messages)
-    assert not formatted([scored], estimator=estimator, token_budget=made.tokens - 1).messages
+    assert not format_memories([scored], estimator=estimator, token_budget=made.tokens - 1).messages
 
 
 # Code points.
@@ -109,9 +109,9 @@ def _none_escapes(batches: list[list[int]]) -> None:
             for point in points
         )
         assert _only_end(wrap_untrusted(ENTRY_TAG, text), ENTRY_TAG)
-        first, *inner, last = fenced(text, NONCE).splitlines()
+        first, *inner, last = fence(text, NONCE).splitlines()
         assert (first, last) == (f"<{ENTRY_TAG}>", f"</{ENTRY_TAG}>")
-        assert all(line.startswith(mark(NONCE)) for line in inner)
+        assert all(line.startswith(line_mark(NONCE)) for line in inner)
         block = memory_block([("semantic", text.replace("-entry", ""))])
         assert _only_end(block, MEMORY_TAG)
         assert block.splitlines() == block.split("\n")

@@ -1,9 +1,8 @@
-"""Whether enough was found, and how else to ask: by rule, or by a language model (SPEC 12.9-10).
+"""Query reformulation and sufficiency, by rule or by a language model (SPEC 12.9-10).
 
-By rule is the default (SPEC D8). A question loses its function words, which say
-nothing about what is meant; when it has none left, it gains the words that the
-best of what was found agrees on. Enough is found when one memory probably
-answers: relevance is a calibrated probability, so the bound means what it says.
+By rule is the default (SPEC D8). A query loses its function words; without any, it gains the
+names in the best results. Results are sufficient when one memory probably answers: relevance is
+a calibrated probability.
 """
 
 from __future__ import annotations
@@ -15,15 +14,15 @@ from memd.domain.backend import CompletionProvider
 from memd.domain.inject import QueryReformulator, SufficiencyChecker
 from memd.domain.memory import MemoryEntry
 from memd.guard.outgoing import outgoing
-from memd.inject.format import directive, fenced
-from memd.inject.isolated import isolated
+from memd.inject.format import directive, fence
+from memd.inject.isolation import isolate
 from memd.inject.pipeline import Entries
 from memd.recall.question import WORD
 from memd.text.function_words import FUNCTION_WORDS
 from memd.view.view import untrusted_content_directive, wrapped
 
-LIKELY = 0.5
-LOOKED_AT = 5  # memories that other words are taken from
+PROBABILITY_MIN = 0.5
+ENTRIES_READ = 5  # memories from which words are added
 WORDS_ADDED = 3
 RESULTS_SHOWN = 10
 RESULT_CHARS = 200
@@ -44,62 +43,58 @@ _PUNCTUATION = ".,:;!?*_`'\"()[]{}<>-"
 
 
 class WordReformulator:
-    """Asks with fewer words, then with words of what was found."""
+    """Drops function words from a query, or else adds names from the results."""
 
     async def reformulate(self, original_query: str, results: Entries) -> str | None:
-        """Return other words for *original_query*; None when there are none.
+        """Return *original_query* without function words, or with names; None when neither helps.
 
-        A word is taken from the results when the two best agree on it, or when it is
-        written like a name.
+        Added are the most frequent capitalized words of the best results.
         """
         words = WORD.findall(original_query)
-        meant = [word for word in words if word.casefold() not in FUNCTION_WORDS]
-        if meant and len(meant) < len(words):
-            return " ".join(meant)
+        content_words = [word for word in words if word.casefold() not in FUNCTION_WORDS]
+        if content_words and len(content_words) < len(words):
+            return " ".join(content_words)
         known = {word.casefold() for word in words}
         counts: Counter[str] = Counter()
-        for entry in results[:LOOKED_AT]:
-            counts.update({word for word in _telling(entry) if word not in known})
+        for entry in results[:ENTRIES_READ]:
+            counts.update({word for word in _name_words(entry) if word not in known})
         added = [word for word, _ in counts.most_common(WORDS_ADDED)]
         return " ".join([*words, *added]) if added else None
 
 
 class LikelySufficient:
-    """Is content when one memory answers the query with at least *probability*."""
+    """Sufficient is one memory that answers with at least *probability*."""
 
-    def __init__(self, probability: float = LIKELY) -> None:
+    def __init__(self, probability: float = PROBABILITY_MIN) -> None:
         if not 0.0 <= probability <= 1.0:
             raise ValueError(f"probability must be from 0 to 1, not {probability}")
         self._probability = probability
 
     async def check_sufficiency(self, query: str, results: Entries) -> bool:
-        """Return whether one of *results* is likely enough; one without a score is not."""
+        """Return whether one of *results* is likely enough; an entry without a score is not."""
         del query
         return any((entry.relevance_score or 0.0) >= self._probability for entry in results)
 
 
 class LLMQueryReformulator:
-    """Asks a language model for another query; without an answer there is none.
-
-    With *otherwise*, that one is asked in place of a model that does not answer.
-    """
+    """Asks a language model for another query; *fallback* replaces one that does not answer."""
 
     def __init__(
         self,
         *,
         provider: CompletionProvider,
         model: str,
-        otherwise: QueryReformulator | None = None,
+        fallback: QueryReformulator | None = None,
     ) -> None:
         self._provider = provider
         self._model = model
-        self._otherwise = otherwise
+        self._fallback = fallback
 
     async def reformulate(self, original_query: str, results: Entries) -> str | None:
-        """Return the model's query on one line; None when it fails or says nothing."""
-        reply = await isolated(
+        """Return the model's query on one line; None for a blank one, or without any answer."""
+        reply = await isolate(
             self._provider.complete(
-                outgoing(_asked(original_query, results)),
+                outgoing(_render_search(original_query, results)),
                 model=self._model,
                 system=_system(_REFORMULATE),
                 temperature=0.0,
@@ -108,16 +103,17 @@ class LLMQueryReformulator:
             None,
             "reformulation by a model",
         )
-        if reply is None:
-            then = self._otherwise
-            return None if then is None else await then.reformulate(original_query, results)
-        return " ".join(reply.split()) or None
+        if reply is not None:
+            return " ".join(reply.split()) or None
+        if self._fallback is None:
+            return None
+        return await self._fallback.reformulate(original_query, results)
 
 
 class LLMSufficiencyChecker:
-    """Asks a language model; a model that fails is content, so that no loop goes on for ever.
+    """Asks a language model; *fallback* replaces one that does not answer.
 
-    With *otherwise*, that one is asked in place of a model that does not answer.
+    A model that fails without a fallback counts as sufficient, which ends the loop.
     """
 
     def __init__(
@@ -125,17 +121,17 @@ class LLMSufficiencyChecker:
         *,
         provider: CompletionProvider,
         model: str,
-        otherwise: SufficiencyChecker | None = None,
+        fallback: SufficiencyChecker | None = None,
     ) -> None:
         self._provider = provider
         self._model = model
-        self._otherwise = otherwise
+        self._fallback = fallback
 
     async def check_sufficiency(self, query: str, results: Entries) -> bool:
         """Return whether the model's last line begins with the word SUFFICIENT."""
-        reply = await isolated(
+        reply = await isolate(
             self._provider.complete(
-                outgoing(_asked(query, results)),
+                outgoing(_render_search(query, results)),
                 model=self._model,
                 system=_system(_CHECK),
                 temperature=0.0,
@@ -146,8 +142,9 @@ class LLMSufficiencyChecker:
         )
         if reply is not None:
             return says_enough(reply)
-        then = self._otherwise
-        return True if then is None else await then.check_sufficiency(query, results)
+        if self._fallback is None:
+            return True
+        return await self._fallback.check_sufficiency(query, results)
 
 
 def says_enough(reply: str) -> bool:
@@ -160,8 +157,8 @@ def says_enough(reply: str) -> bool:
     return bool(words) and words[-1][0].strip(_PUNCTUATION).casefold() == _ENOUGH
 
 
-def _telling(entry: MemoryEntry) -> Iterator[str]:
-    """Yield the words of a memory that are worth searching for: names, in small letters."""
+def _name_words(entry: MemoryEntry) -> Iterator[str]:
+    """Yield the names in a memory, that is its capitalized words, in lower case."""
     for match in WORD.finditer(entry.content):
         word = match.group()
         folded = word.casefold()
@@ -173,7 +170,7 @@ def _system(task: str) -> str:
     return f"{task}\n\n{directive()} {untrusted_content_directive((QUERY_TAG,))}"
 
 
-def _asked(query: str, results: Iterable[MemoryEntry]) -> str:
-    questions = tuple(results)
-    shown = [fenced(entry.content[:RESULT_CHARS]) for entry in questions[:RESULTS_SHOWN]]
-    return "\n".join([wrapped(QUERY_TAG, query), f"{len(questions)} memories were found:", *shown])
+def _render_search(query: str, results: Iterable[MemoryEntry]) -> str:
+    entries = tuple(results)
+    shown = [fence(entry.content[:RESULT_CHARS]) for entry in entries[:RESULTS_SHOWN]]
+    return "\n".join([wrapped(QUERY_TAG, query), f"{len(entries)} memories were found:", *shown])

@@ -1,12 +1,12 @@
 """An agent's own memories as the documented backend, inside the daemon.
 
-The strategies are written against ``MemoryBackend``, so that they run on every
-backend. Inside the daemon the backend is the rooms themselves, seen by one
-caller: what a tool writes is written in that client's name and session.
+The strategies are written against ``MemoryBackend``, so that they run on every backend. Inside
+the daemon the backend is the rooms, seen by one caller: a tool writes in the name and session
+of its client.
 
-For a prompt (SPEC 9.5) the documented pipeline asks each source by itself. Here one recall
-asks them together, with one question understood once, and behind the gate that says nothing
-when nothing fits; ``pools_of`` sorts what it brings by source.
+For a prompt (SPEC 9.5) the documented pipeline queries each source by itself. Here one recall
+queries them together, parses the question once and passes recall's gate, which abstains when
+nothing fits; ``fetch_pools`` sorts the result by source.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class MemoryRooms:
 class OwnMemories:
     """A ``MemoryBackend`` over the rooms, for one caller; always connected.
 
-    *repeated*: the caller sends a request that was done before, under the same key.
+    *repeated*: the request was done before, under the same idempotency key.
     """
 
     rooms: MemoryRooms
@@ -65,7 +65,7 @@ class OwnMemories:
         """Do nothing: the daemon closes the file."""
 
     async def health_check(self) -> bool:
-        """Return that the daemon, which asks, is there."""
+        """Return True: the daemon itself is asking."""
         return True
 
     @property
@@ -77,19 +77,19 @@ class OwnMemories:
         return "sqlite"
 
     async def store(self, agent_id: str, request: MemoryStoreRequest) -> str:
-        """Keep *request* as it is, as what the assistant wrote, and return its id."""
+        """Store *request* unchanged, by default with the assistant as origin; return its id."""
         request = request.model_copy(update={"origin": request.origin or Origin.ASSISTANT})
         return await self.rooms.ingest.store(self._caller(agent_id), request)
 
     async def update(self, agent_id: str, memory_id: str, changes: MemoryUpdate) -> MemoryEntry:
-        """Change a memory in place, as the assistant does; the version before is kept."""
+        """Change a memory in place, by default with the assistant as origin; keeps a version."""
         changes = changes.model_copy(update={"origin": changes.origin or Origin.ASSISTANT})
         return await self.rooms.ingest.update(self._caller(agent_id), memory_id, changes)
 
     async def retrieve(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
         """Return what matches, best first; without a text, newest first.
 
-        The raw trace of a task is there for who asks for its tag (SPEC 16.15).
+        Raw traces of tasks are included only in a query for their tag (SPEC 16.15).
         """
         entries = await self.rooms.recall.retrieve(self._caller(agent_id), query)
         if DETAILED_TAG in query.tags:
@@ -99,7 +99,7 @@ class OwnMemories:
     async def search_shared(
         self, query: MemoryQuery, *, exclude_agent: str | None = None
     ) -> tuple[MemoryEntry, ...]:
-        """Return what agents other than *exclude_agent* share."""
+        """Return memories shared by agents other than *exclude_agent*."""
         return await self.rooms.recall.search_shared(query, exclude_agent)
 
     async def get(self, agent_id: str, memory_id: str) -> MemoryEntry | None:
@@ -120,7 +120,7 @@ class OwnMemories:
         return self.caller.acting_for(agent_id)
 
 
-async def recalled(
+async def recall_for_prompt(
     rooms: MemoryRooms,
     caller: Caller,
     request: PrepareRequest,
@@ -128,46 +128,46 @@ async def recalled(
     mode: SearchMode = SearchMode.HYBRID,
     begun: Callable[[], object] = bool,
 ) -> RecallResult:
-    """Return the preferences, and as many memories as are worth their place in a prompt.
+    """Recall the preferences and the memories that are worth a place in a prompt.
 
-    Where somebody set the documented threshold, or ranks are fused, it is the whole pool:
-    what is said is decided afterwards. *begun*: as ``Recall.recall`` has it.
+    With the documented threshold set, or with rank fusion, it is the whole pool, of which the
+    pipeline selects later. *begun* is passed to ``Recall.recall``.
     """
     shared = request.include_shared
-    asked = RecallRequest(
+    recall_request = RecallRequest(
         query=request.query,
         token_budget=RECALL_BUDGET_TOKENS_MAX,
         categories=request.categories,
         project_id=request.project_id,
         include_shared=config.include_shared if shared is None else shared,
         search_mode=mode,
-        reranker_enabled=False,  # the pipeline does it, after recency has had its say
+        reranker_enabled=False,  # the pipeline re-ranks, after it has applied recency
     )
     documented = "min_relevance" in config.model_fields_set
     if documented or config.fusion_strategy is FusionStrategy.RRF:
         # The pool may be larger than what one answer to a client may hold.
-        asked = asked.model_copy(update={"top_k": config.pool_size})
-    return await rooms.recall.recall(caller, asked, begun)
+        recall_request = recall_request.model_copy(update={"top_k": config.pool_size})
+    return await rooms.recall.recall(caller, recall_request, begun)
 
 
-async def pools_of(
+async def fetch_pools(
     result: RecallResult,
     rooms: MemoryRooms,
     caller: Caller,
     request: PrepareRequest,
     config: MemoryRetrievalConfig,
 ) -> Pools:
-    """Return *result* by source; for fusion by ranks also what words alone find."""
-    chunks = memories(result)
+    """Return *result* by source, for rank fusion with the results of a search by words alone."""
+    chunks = without_preferences(result)
     sparse: Entries = ()
     if chunks and config.fusion_strategy is FusionStrategy.RRF:
         own = request.model_copy(update={"include_shared": False})
-        words = await recalled(rooms, caller, own, config, SearchMode.WORDS)
-        offered = {chunk.id for chunk in chunks}
+        words = await recall_for_prompt(rooms, caller, own, config, SearchMode.WORDS)
+        recalled_ids = {chunk.id for chunk in chunks}
         sparse = tuple(
             entry_of(chunk)
-            for chunk in memories(words)
-            if chunk.id in offered or not is_composed(chunk.tags)
+            for chunk in without_preferences(words)
+            if chunk.id in recalled_ids or not is_composed(chunk.tags)
         )
     return Pools(
         tuple(entry_of(chunk) for chunk in chunks if not chunk.is_shared),
@@ -176,13 +176,13 @@ async def pools_of(
     )
 
 
-def preferences(result: RecallResult) -> list[MemoryChunk]:
-    """Return the preferences, the relevant ones first."""
+def only_preferences(result: RecallResult) -> list[MemoryChunk]:
+    """Return the preferences of *result*, the relevant ones first."""
     return [chunk for chunk in result.memories if chunk.preference]
 
 
-def memories(result: RecallResult) -> list[MemoryChunk]:
-    """Return what was recalled besides preferences, best first, and no raw trace (SPEC 16.15)."""
+def without_preferences(result: RecallResult) -> list[MemoryChunk]:
+    """Return *result* without preferences and raw traces, best first (SPEC 16.15)."""
     return [
         chunk
         for chunk in result.memories
@@ -191,7 +191,7 @@ def memories(result: RecallResult) -> list[MemoryChunk]:
 
 
 def entry_of(chunk: MemoryChunk) -> MemoryEntry:
-    """Return a recalled memory as the pipeline takes it."""
+    """Return a recalled chunk as the entry that the pipeline takes."""
     return MemoryEntry(
         id=chunk.id,
         agent_id=chunk.user_id,

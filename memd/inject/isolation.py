@@ -1,0 +1,106 @@
+"""Replace failures by defaults: no fault of a memory may stop an assistant (SPEC 9.4-9.6).
+
+This module alone decides which errors are swallowed: all but those of the process itself
+(out of memory, stack overflow), which propagate, also out of exception groups.
+
+A language model's JSON answer is parsed here, too; None lets the caller fall back to a rule.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable
+from typing import Any, TypeVar
+
+from memd.base import log
+from memd.base.errors import MemdError
+from memd.sleep.strategies.ask import Model, stripped_answer
+
+T = TypeVar("T")
+Failed = list[str]
+
+SYSTEM_ERRORS = (MemoryError, RecursionError)
+
+
+async def isolate(work: Awaitable[T], default: T, what: str, failed: Failed | None = None) -> T:
+    """Return the result of *work*, or *default* when it fails.
+
+    A failure is logged by its class, never its message, and *what* is added to *failed*.
+    Raises the process's own errors.
+    """
+    try:
+        return await work
+    except Exception as error:  # a source that fails is left out; see the module's docstring
+        system = system_error(error)
+        if system is not None:
+            raise system from error
+        log.warning("injection degraded", what=what, error=type(error).__name__)
+        if failed is not None:
+            failed.append(what)
+        return default
+
+
+async def answer_or_error(work: Awaitable[str], unavailable: str, unexpected: str) -> str:
+    """Return the text of *work*; *unavailable* for a MemdError, *unexpected* for a bug.
+
+    Neither holds the error's own message, which is for the owner and not for a model. Raises
+    the process's own errors.
+    """
+    try:
+        return await work
+    except MemdError as error:
+        log.warning("tool call failed", kind=error.kind)
+        return unavailable
+    except Exception as error:  # a model that called a tool has to be answered
+        system = system_error(error)
+        if system is not None:
+            raise system from error
+        log.error("tool call failed", trace=log.trace_of(error))
+        return unexpected
+
+
+def describe_failures(failed: Failed) -> str | None:
+    """Return the sentence for a reply's ``degraded``, each source once; None without any."""
+    return "; ".join(f"{what} failed and is left out" for what in dict.fromkeys(failed)) or None
+
+
+def system_error(error: BaseException) -> BaseException | None:
+    """Return the process's own error that *error* is or contains, None without one."""
+    if isinstance(error, SYSTEM_ERRORS):
+        return error
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            found_error = system_error(inner)
+            if found_error is not None:
+                return found_error
+    return None
+
+
+_FENCE = "```"
+
+
+async def json_reply(model: Model, prompt: str, *, system: str, what: str) -> dict[str, Any] | None:
+    """Return the JSON object that *model* answers; None when it fails or answers anything else.
+
+    Raises the process's own errors only.
+    """
+    reply = await isolate(stripped_answer(model, prompt, system=system), None, what)
+    return None if reply is None else parse_object(reply)
+
+
+def parse_object(reply: str) -> dict[str, Any] | None:
+    """Parse *reply* as a JSON object, with or without a code fence; None when it is none.
+
+    >>> parse_object('```json' + chr(10) + '{"retry": false}' + chr(10) + '```')
+    {'retry': False}
+    >>> parse_object("[1]") is None
+    True
+    """
+    text = reply.strip()
+    if text.startswith(_FENCE) and text.endswith(_FENCE):
+        text = text.removesuffix(_FENCE).partition("\n")[2]
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):  # RecursionError: nested too deeply
+        return None
+    return value if isinstance(value, dict) else None

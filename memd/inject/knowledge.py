@@ -1,0 +1,188 @@
+"""Facts, lessons and patterns that fit a question: a prompt's knowledge besides memories.
+
+Facts are everybody's (SPEC 15), lessons and patterns an agent's own (SPEC 5a). Each kind is
+ranked and gated by itself, as memories are (docs/decisions/0076).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from memd.base.clock import to_us
+from memd.base.limits import LESSONS_OFFERED_MAX
+from memd.base.work import Work
+from memd.domain.caller import Caller
+from memd.domain.enums import OrgFactCategory
+from memd.domain.org.org import OrgFact
+from memd.domain.trust import ASSISTED_MARK
+from memd.guard.orders import is_doubtful
+from memd.guard.outgoing import outgoing
+from memd.inject.isolation import Failed, isolate
+from memd.learn.playbook import as_text
+from memd.org.org import FactCandidates
+from memd.recall.apart import Apart, Fitting, Ranker, Ranking
+
+if TYPE_CHECKING:
+    from memd.learn.learn import Learn
+    from memd.org.org import Org
+
+FACT_LABELS = MappingProxyType(
+    {
+        OrgFactCategory.CORE_POLICY: "policy",
+        OrgFactCategory.ADR: "decision",
+        OrgFactCategory.PROCEDURE: "procedure",
+        OrgFactCategory.CONVENTION: "convention",
+        OrgFactCategory.ENTITY_DEFINITION: "definition",
+    }
+)
+LESSON, PATTERN = "lesson", "pattern"
+
+
+class KnowledgeItem(NamedTuple):
+    """A text that fits; *label* names its kind, *mark* its author unless that is the owner."""
+
+    id: str
+    label: str
+    text: str
+    relevance: float
+    mark: str = ""
+
+
+class KnowledgeCandidates(NamedTuple):
+    """What may fit one question, not ranked yet."""
+
+    facts: FactCandidates = FactCandidates()
+    lessons: tuple[Apart, ...] = ()
+    patterns: tuple[Apart, ...] = ()
+
+
+class RelevantKnowledge(NamedTuple):
+    """What fits one question, the likeliest of each kind first."""
+
+    facts: tuple[KnowledgeItem, ...] = ()
+    lessons: tuple[KnowledgeItem, ...] = ()
+    patterns: tuple[KnowledgeItem, ...] = ()
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """Finds and ranks facts, lessons and patterns; at most *facts_max* facts a question."""
+
+    ranker: Ranker
+    org: Org
+    learn: Learn
+    facts_max: int
+    work: Work = field(default_factory=Work)
+
+    async def find_candidates(
+        self, caller: Caller, query: str, failed: Failed
+    ) -> KnowledgeCandidates:
+        """Return what may fit, unranked; a source that fails is left out and added to *failed*.
+
+        Costs three short reads, made while memories are recalled. A fix that a nap saw is not
+        among the patterns: it is a memory, and recalled as one.
+        """
+        facts, lessons, patterns = await asyncio.gather(
+            isolate(self.org.find_candidates(caller, query), FactCandidates(), "facts", failed),
+            isolate(self.learn.latest(caller, LESSONS_OFFERED_MAX), (), "lessons", failed),
+            isolate(self.learn.reported(caller, LESSONS_OFFERED_MAX), (), "playbook", failed),
+        )
+        return KnowledgeCandidates(
+            facts,
+            tuple(Apart(each.id, each.lesson, to_us(each.timestamp)) for each in lessons),
+            tuple(
+                Apart(each.pattern_id, as_text(each), to_us(each.updated_at)) for each in patterns
+            ),
+        )
+
+    async def select_relevant(
+        self, query: str, candidates: KnowledgeCandidates, failed: Failed
+    ) -> RelevantKnowledge:
+        """Return the *candidates* that fit; a kind that fails is left out and added to *failed*."""
+        facts, lessons, patterns = candidates
+        if not any((*facts, lessons, patterns)):
+            return RelevantKnowledge()
+
+        def attempt(
+            work: Awaitable[tuple[KnowledgeItem, ...]], kind: str
+        ) -> Awaitable[tuple[KnowledgeItem, ...]]:
+            return isolate(work, (), kind, failed)
+
+        return RelevantKnowledge(
+            *await asyncio.gather(
+                attempt(self._select_facts(query, facts), "facts"),
+                attempt(self._select_lessons(query, LESSON, lessons), "lessons"),
+                attempt(self._select_lessons(query, PATTERN, patterns), "playbook"),
+            )
+        )
+
+    async def find_facts(self, caller: Caller, query: str) -> tuple[KnowledgeItem, ...]:
+        """Return the facts that fit, at most *facts_max*."""
+        return await self._select_facts(query, await self.org.find_candidates(caller, query))
+
+    async def has_facts(self, caller: Caller, query: str) -> bool:
+        """Return whether there is any fact that the caller may read."""
+        return any(await self.org.find_candidates(caller, query))
+
+    async def search_facts(
+        self, caller: Caller, query: str, limit: int
+    ) -> tuple[KnowledgeItem, ...]:
+        """Return at most *limit* facts for a search: those that fit, or share a word with it."""
+        candidates = await self.org.find_candidates(caller, query)
+        facts = {fact.id: fact for fact in (*candidates.by_words, *candidates.others)}
+        ranking = await self._rank_facts(query, facts)
+        fitting, by_words = set(ranking.fitting), {fact.id for fact in candidates.by_words}
+        chosen = [each for each in ranking.items if each in fitting or each.key in by_words]
+        return (await self._render_facts(facts, chosen))[:limit]
+
+    async def _select_facts(
+        self, query: str, candidates: FactCandidates
+    ) -> tuple[KnowledgeItem, ...]:
+        facts = {fact.id: fact for fact in (*candidates.by_words, *candidates.others)}
+        ranking = await self._rank_facts(query, facts)
+        return (await self._render_facts(facts, ranking.fitting))[: self.facts_max]
+
+    async def _rank_facts(self, query: str, facts: dict[str, OrgFact]) -> Ranking:
+        texts = [Apart(fact.id, fact.content, to_us(fact.created_at)) for fact in facts.values()]
+        return await self.ranker.ranked(query, texts)
+
+    async def _render_facts(
+        self, facts: dict[str, OrgFact], chosen: Sequence[Fitting]
+    ) -> tuple[KnowledgeItem, ...]:
+        chars = sum(len(facts[each.key].content) for each in chosen)
+        return await self.work.weighed(chars, _fact_items, facts, chosen)
+
+    async def _select_lessons(
+        self, query: str, label: str, candidates: Sequence[Apart]
+    ) -> tuple[KnowledgeItem, ...]:
+        texts = {each.key: each for each in candidates}
+        ranking = await self.ranker.ranked(query, candidates)
+        chars = sum(len(each.text) for each in candidates)
+        items = map(partial(_lesson_item, label, texts=texts), ranking.fitting)
+        return await self.work.weighed(chars, tuple, items)
+
+
+def _fact_items(facts: dict[str, OrgFact], chosen: Sequence[Fitting]) -> tuple[KnowledgeItem, ...]:
+    return tuple(_fact_item(facts[each.key], each.relevance) for each in chosen)
+
+
+def _fact_item(fact: OrgFact, relevance: float) -> KnowledgeItem:
+    label, text = FACT_LABELS[fact.category], outgoing(fact.content)
+    mark = "" if fact.author.is_human else mark_of_assisted(text)
+    return KnowledgeItem(fact.id, label, text, relevance, mark)
+
+
+def _lesson_item(label: str, fitting: Fitting, texts: dict[str, Apart]) -> KnowledgeItem:
+    text = texts[fitting.key].text
+    mark = mark_of_assisted(text)
+    return KnowledgeItem(fitting.key, label, outgoing(text), fitting.relevance, mark)
+
+
+def mark_of_assisted(text: str) -> str:
+    """Return the mark of a fact, a lesson or a pattern that no person wrote."""
+    return "[untrusted] " if is_doubtful(text) else ASSISTED_MARK

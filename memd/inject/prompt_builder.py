@@ -1,0 +1,301 @@
+"""Compose one prompt: gather all sources at once, then add their texts within the budget."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+from memd.base.limits import POLICIES_SHOWN_ITEMS_MAX
+from memd.domain.caller import Caller
+from memd.domain.enums import InjectionStrategy, Passing, Trust
+from memd.domain.inject import (
+    ChatMessage,
+    MessageRole,
+    PreparedPrompt,
+    PrepareRequest,
+)
+from memd.domain.recall import MemoryChunk, RecallResult
+from memd.domain.settings.retrieval import NON_INFERABLE_TAG, ScoredMemory
+from memd.domain.trust import mark_of_preference
+from memd.extract.passing import passing
+from memd.guard.outgoing import outgoing
+from memd.inject.context import ContextInjectionStrategy
+from memd.inject.format import directive, format_memories
+from memd.inject.in_window import PromptWindow
+from memd.inject.isolation import Failed, describe_failures, isolate
+from memd.inject.knowledge import KnowledgeCandidates, RelevantKnowledge
+from memd.inject.own_memories import (
+    OwnMemories,
+    fetch_pools,
+    only_preferences,
+    recall_for_prompt,
+    without_preferences,
+)
+from memd.inject.pipeline import (
+    Pools,
+    exclude,
+    supported,
+    uses_fusion,
+    with_relevance,
+    without_threshold,
+)
+from memd.inject.prompt import PreferenceLine, Prompt, PromptContent, to_preference_line
+from memd.inject.tools import calls, fact_tool, session_tool
+from memd.inject.tools.editing_tools import instruction
+from memd.inject.tools.tool_based import QUALIFIES
+from memd.text.tokens import DefaultTokenEstimator
+
+if TYPE_CHECKING:
+    from memd.inject.inject import Inject
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+TAGGED_ONLY = (
+    f"A memory is in prompts like this one only if it is tagged {NON_INFERABLE_TAG}. {QUALIFIES}"
+)
+"""The instruction of prompts with ``non_inferable_only`` (seed 004, decision log D23)."""
+BLOCK_TRIES = 4  # the cost of a block's line marks is known only when it is synthesized
+
+
+@dataclass
+class PromptBuilder:
+    """Composes one prompt."""
+
+    room: Inject
+    caller: Caller
+    request: PrepareRequest
+    strategy: InjectionStrategy
+    nonce: str | None
+    synthesize: bool
+    failed: Failed = field(default_factory=list)
+    result: RecallResult = field(default_factory=RecallResult)
+
+    def __post_init__(self) -> None:
+        self.prompt = Prompt(self.request.token_budget, DefaultTokenEstimator(), nonce=self.nonce)
+        self.window = PromptWindow(self.room.windows, self.caller, self.request)
+
+    async def compose(self) -> None:
+        """Gather all sources, and add their texts in order of importance."""
+        free = asyncio.Event()
+        (preferences, self.result), policies, candidates = await asyncio.gather(
+            _notify_after(
+                isolate(
+                    self._gather_memories(free.set), ([], self.result), "memories", self.failed
+                ),
+                free.set,
+            ),
+            _run_after(free, lambda: isolate(self._policies(), (), "policies", self.failed)),
+            _run_after(free, self._find_knowledge),
+        )
+        self.result = await isolate(self.window.drop_own(self.result), self.result, "window")
+        await self._offload(policies, self.prompt.add_policies, policies)
+        shown = await self._add_preferences(preferences)
+        if self.strategy is InjectionStrategy.SELF_EDITING:
+            await self._add_core()
+        elif self.strategy is InjectionStrategy.TOOL_BASED:
+            await self._add_search_instructions()
+        if self.synthesize:
+            await self._add_block()
+        elif self.strategy is InjectionStrategy.CONTEXT and self._has_question:
+            await self._add_content(candidates, shown)
+
+    def finish(self) -> PreparedPrompt:
+        """Return the composed prompt."""
+        prompt = self.prompt.finish(self.strategy, self.nonce, self.window.left_out)
+        failures = describe_failures(self.failed)
+        degraded = "; ".join(filter(None, (self.result.degraded, failures))) or None
+        return prompt.model_copy(update={"gate": self.result.gate, "degraded": degraded})
+
+    async def _add_preferences(
+        self, preferences: Sequence[tuple[str, PreferenceLine]]
+    ) -> list[str]:
+        """Add the preferences that fit; return their ids and texts, which are not repeated."""
+        lines = [line for _, line in preferences]
+        shown = await self._offload(
+            [line.text for line in lines], self.prompt.add_preferences, lines
+        )
+        chosen = [preferences[place] for place in shown]
+        return [part for memory_id, line in chosen for part in (memory_id, line.text)]
+
+    async def _add_search_instructions(self) -> None:
+        strategy = calls.search_strategy(self._memories, self.room.config)
+        messages = await strategy.prepare_messages(
+            self.caller.agent_id, self.request.query, self.prompt.tokens_left
+        )
+        extra = await self._extra_instructions()
+        self.prompt.add_instructions([_append_text(message, extra) for message in messages])
+
+    async def _add_content(self, candidates: KnowledgeCandidates, shown: Sequence[str]) -> None:
+        """Add the memories and the knowledge that fit the question, without those *shown*."""
+        scored = await isolate(self._rank_memories(), (), "ranking", self.failed)
+        scored = exclude(scored, shown)
+        knowledge = await self._select_knowledge(candidates)
+        scored, knowledge = await isolate(
+            self.window.drop_seen(scored, knowledge), (scored, knowledge), "window"
+        )
+        if self.room.config.non_inferable_only:
+            instruction = ChatMessage(role=MessageRole.SYSTEM, content=TAGGED_ONLY)
+            self.prompt.add_instructions([instruction])
+        point = self.room.config.injection_point
+        content = PromptContent(knowledge, scored, point, self.nonce)
+        await self._offload(content.texts, self.prompt.add_content, content)
+
+    async def _offload(
+        self, texts: Sequence[str], call: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Call a function that reads all *texts*, in the work thread when they are long."""
+        return await self.room.work.weighed(sum(map(len, texts)), call, *args, **kwargs)
+
+    @property
+    def _has_question(self) -> bool:
+        """Whether the text is more than an acknowledgement such as "yes" or "go on"."""
+        return passing(self.request.query) is not Passing.ACKNOWLEDGEMENT
+
+    @property
+    def _memories(self) -> OwnMemories:
+        return OwnMemories(self.room.rooms, self.caller)
+
+    async def _extra_instructions(self) -> str:
+        """Return how to search facts and sessions, as far as there are any."""
+        facts = await isolate(self._fact_instruction(), "", "facts", self.failed)
+        return facts + await isolate(self._session_instruction(), "", "sessions", self.failed)
+
+    async def _session_instruction(self) -> str:
+        sessions = self.room.sessions
+        has_sessions = sessions is not None and await sessions.any(self.caller)
+        return session_tool.INSTRUCTION if has_sessions else ""
+
+    async def _fact_instruction(self) -> str:
+        knowledge, query = self.room.knowledge, self.request.query
+        has_facts = knowledge is not None and await knowledge.has_facts(self.caller, query)
+        return fact_tool.INSTRUCTION if has_facts else ""
+
+    async def _find_knowledge(self) -> KnowledgeCandidates:
+        """Return candidates besides memories; none for a request for categories of memories."""
+        knowledge = self.room.knowledge
+        uses_knowledge = self.strategy is InjectionStrategy.CONTEXT and not self.synthesize
+        if knowledge is None or not uses_knowledge or self.request.categories is not None:
+            return KnowledgeCandidates()
+        return await knowledge.find_candidates(self.caller, self.request.query, self.failed)
+
+    async def _select_knowledge(self, candidates: KnowledgeCandidates) -> RelevantKnowledge:
+        """Return what fits. Call it after the recall, when the question has its vector."""
+        knowledge, query = self.room.knowledge, self.request.query
+        if knowledge is None:
+            return RelevantKnowledge()
+        return await knowledge.select_relevant(query, candidates, self.failed)
+
+    async def _policies(self) -> tuple[str, ...]:
+        if self.room.org is None:
+            return ()
+        policies = await self.room.org.list_policies(self.caller, limit=POLICIES_SHOWN_ITEMS_MAX)
+        return tuple(outgoing(policy.content) for policy in policies)
+
+    async def _gather_memories(
+        self, begun: Callable[[], object]
+    ) -> tuple[list[tuple[str, PreferenceLine]], RecallResult]:
+        """Return the preferences, each with its memory's id, and the result of the recall."""
+        if self.strategy is InjectionStrategy.CONTEXT:
+            result = await recall_for_prompt(
+                self.room.rooms, self.caller, self.request, self.room.config, begun=begun
+            )
+            lines = [(chunk.id, _preference_line(chunk)) for chunk in only_preferences(result)]
+            return lines, result
+        preferences = await self.room.rooms.recall.preferences(self.caller)
+        lines = [(each.memory_id or each.name, to_preference_line(each)) for each in preferences]
+        return lines, RecallResult()
+
+    async def _rank_memories(self) -> tuple[ScoredMemory, ...]:
+        if not without_preferences(self.result):
+            return ()
+        room, own, request = self.room, self._memories, self.request
+        retriever, pools = None, Pools()
+        hierarchical = room.retriever if room.config.retriever == "hierarchical" else None
+        if hierarchical is None:
+            pools = await fetch_pools(self.result, room.rooms, self.caller, request, room.config)
+        config = room.config if uses_fusion(pools, room.config) else without_threshold(room.config)
+        if request.include_shared is not None:
+            config = config.model_copy(update={"include_shared": request.include_shared})
+        if hierarchical is not None:
+            retriever = hierarchical(own, config)
+        strategy = ContextInjectionStrategy(
+            backend=own,
+            config=supported(config, retriever, room.reranker),
+            shared_store=own,
+            memory_filter=room.memory_filter,
+            hierarchical_retriever=retriever,
+            reranker=room.reranker,
+            clock=room.clock,
+        )
+        if retriever is not None:
+            return await strategy.select_memories(
+                self.caller.agent_id, request.query, request.categories, self.failed
+            )
+        scored = await strategy.rank_and_select(pools, request.query, self.failed)
+        return scored if uses_fusion(pools, room.config) else with_relevance(scored)
+
+    async def _add_core(self) -> None:
+        """Add the core memory and, before it, the instruction how to edit it, if it fits.
+
+        Without any core memory in the prompt, the instruction includes the directive: the tools'
+        answers are fenced, too.
+        """
+        config = self.room.editing
+        failed = len(self.failed)
+        strategy = calls.editing_strategy(self._memories, config)
+        core = await strategy.core(self.caller.agent_id, self.failed)
+        formatted_core = format_memories(
+            core,
+            estimator=self.prompt.estimator,
+            token_budget=min(self.prompt.tokens_left, config.core_memory_token_budget),
+            nonce=self.nonce,
+        )
+        text = instruction(config, empty=not core and len(self.failed) == failed)
+        text += await self._extra_instructions()
+        if not formatted_core.messages:
+            text = f"{text}\n\n{directive()}"
+        message = ChatMessage(role=MessageRole.SYSTEM, content=text)
+        self.prompt.add_instructions([message], formatted_core.tokens)
+        self.prompt.add_memories(formatted_core, len(core))
+
+    async def _add_block(self) -> None:
+        """Add a synthesized block, made smaller until it fits with its fence and marks."""
+        synthesizer = self.room.synthesizer
+        assert synthesizer is not None
+        most = tokens = self.prompt.room_for_block(self.nonce)
+        for _ in range(BLOCK_TRIES):
+            if tokens <= 0:
+                break
+            work = synthesizer.synthesize(self.caller, self.request.query, tokens)
+            block = await isolate(work, "", "synthesis", self.failed)
+            excess = self.prompt.add_block(block, self.room.config.injection_point, self.nonce)
+            if excess <= 0:
+                return
+            tokens = min(tokens - 1, tokens * most // (most + excess))
+        self.prompt.leave_out_block()
+
+
+async def _notify_after(work: Awaitable[T], notify: Callable[[], object]) -> T:
+    """Return the result of *work*; call *notify* when it has ended, also by an error."""
+    try:
+        return await work
+    finally:
+        notify()
+
+
+async def _run_after(event: asyncio.Event, work: Callable[[], Awaitable[T]]) -> T:
+    """Do *work* once *event* is set, so that it does not delay the reads of the recall."""
+    await event.wait()
+    return await work()
+
+
+def _preference_line(chunk: MemoryChunk) -> PreferenceLine:
+    confirmed = chunk.trust is Trust.OWNER
+    return PreferenceLine(chunk.content, mark_of_preference(chunk.origin, confirmed=confirmed))
+
+
+def _append_text(message: ChatMessage, text: str) -> ChatMessage:
+    return message.model_copy(update={"content": f"{message.content}{text}"})
