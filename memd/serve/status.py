@@ -140,7 +140,7 @@ class System:
 
     async def snapshot(self) -> dict[str, Any]:
         """Return the current gauges; those of the store only when it can be read."""
-        works, uptake = self._rooms.naps.works(), self._rooms.uptake
+        works, uptake = self._rooms.naps.work_report(), self._rooms.uptake
         stored: dict[str, Any] = {}
         try:
             stored = await self._rooms.upkeep.stats()

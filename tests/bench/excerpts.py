@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from memd.sleep.nap.consolidator import LATEST_MESSAGES, things, unnumbered
+from memd.sleep.nap.consolidator import LATEST_MESSAGES, count_things, strip_line_numbers
 from memd.sleep.nap.facts import HEADER, Fact
 
 LINE_CHARS_MAX = 300
@@ -30,7 +30,7 @@ def excerpts(texts: Sequence[str], facts: Sequence[Fact], room_chars: int) -> di
     first = max(0, len(texts) - LATEST_MESSAGES)
     for place, text in enumerate(texts[first:], first):
         if place in told:
-            named.update(things("\n".join(told[place])))
+            named.update(count_things("\n".join(told[place])))
         excerpt = "" if text.startswith(HEADER) else _excerpt(text, named)
         if excerpt:
             found[place] = excerpt
@@ -42,7 +42,7 @@ def _excerpt(text: str, named: set[str]) -> str:
 
     Blank lines stand between parts that fit a memory each.
     """
-    lines = [line.strip()[:LINE_CHARS_MAX] for line in unnumbered(text).splitlines()]
+    lines = [line.strip()[:LINE_CHARS_MAX] for line in strip_line_numbers(text).splitlines()]
     parts: list[list[str]] = []
     room = 0
     for line in naming(lines, named):
@@ -57,7 +57,7 @@ def _excerpt(text: str, named: set[str]) -> str:
 def naming(lines: Iterable[str], named: set[str]) -> Iterator[str]:
     """Yield those of *lines* that say what is not *named* yet; it is from then on."""
     for line in lines:
-        new = set(things(line)) - named
+        new = set(count_things(line)) - named
         if new:
             named |= new
             yield line

@@ -47,8 +47,8 @@ from memd.sleep.nap.consolidator import (
     SUMMARY_SHARE,
     MemoryConsolidator,
 )
-from memd.sleep.nap.messages import kept_text
-from memd.sleep.nap.preparation import taught
+from memd.sleep.nap.messages import stored_text
+from memd.sleep.nap.preparation import find_lessons
 
 REPEATS = 3
 
@@ -112,9 +112,9 @@ def distilled(messages: Sequence[Message]) -> list[Memory]:
 def before(messages: Sequence[Message]) -> list[Memory]:
     """Return what they kept before: the documents' facts, lessons, and lines that name things."""
     rule = MemoryConsolidator(mention_share=MENTION_SHARE)
-    facts = (*rule.facts(messages), *taught(messages))
+    facts = (*rule.facts(messages), *find_lessons(messages))
     room = int(SUMMARY_SHARE * rule.max_tokens) * CHARS_PER_TOKEN
-    lines = excerpts([kept_text(message) for message in messages], facts, room)
+    lines = excerpts([stored_text(message) for message in messages], facts, room)
     parts = [part for text in lines.values() for part in text.split("\n\n")]
     texts = dict.fromkeys((*(fact.text for fact in facts), *parts))
     return [Memory(text, "fact") for text in texts]

@@ -33,7 +33,7 @@ from memd.llm.purposes import Purpose
 from memd.sleep.distil.exchanges import Distilled, NapKind
 from memd.sleep.model.nap_writer import NapWriter, windows
 from memd.sleep.nap.consolidator import MemoryConsolidator
-from memd.sleep.nap.preparation import Sifted, sifted
+from memd.sleep.nap.preparation import NapExtract, extract
 
 NO_BOUND = 100_000_000
 CONTEXT_TOKENS = 16_384
@@ -80,8 +80,8 @@ async def measure(said: argparse.Namespace) -> dict[str, Any]:
     try:
         for name in names:
             messages = specstory("\n".join(lines[name]), sidechains=False)
-            found = _sifted(messages)
-            asked += len(windows(found.heard))
+            found = _extract(messages)
+            asked += len(windows(found.spoken))
             wrote = await NapWriter(model).write(found, "bench")
             for way, kept in (("by rule", found), ("with the model", wrote)):
                 tokens = MemoryConsolidator.estimate_tokens(messages)
@@ -117,11 +117,11 @@ async def _usage(model: LanguageModel) -> dict[str, Any]:
     return used.model_dump(include={"completions", "failures", "input_tokens", "output_tokens"})
 
 
-def _sifted(messages: Sequence[Message]) -> Sifted:
-    return sifted(messages, rule=MemoryConsolidator(), last=True, distils=True)
+def _extract(messages: Sequence[Message]) -> NapExtract:
+    return extract(messages, rule=MemoryConsolidator(), last=True, distils=True)
 
 
-def _memories(found: Sifted) -> list[Memory]:
+def _memories(found: NapExtract) -> list[Memory]:
     made: tuple[Distilled, ...] = found.distilled
     return [Memory(each.text, each.kind, each.kind is NapKind.DIGEST) for each in made]
 

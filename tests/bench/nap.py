@@ -38,8 +38,8 @@ from memd.domain.caller import Caller
 from memd.domain.recall import RecallRequest
 from memd.domain.settings.settings import Settings
 from memd.sleep.nap.consolidator import MENTION_SHARE, MemoryConsolidator
-from memd.sleep.nap.keeping import NapRequest
 from memd.sleep.nap.naps import Naps
+from memd.sleep.nap.transaction import NapRequest
 from memd.sleep.window.trigger import Reason
 
 WINDOW_TOKENS = 30_000
@@ -91,7 +91,7 @@ async def lived(
     with tempfile.TemporaryDirectory(prefix="memd-bench-") as made:
         async with house(Path(made) / "memd.db", MovedClock()) as rooms:
             # The daemon does so when a window is half full (``Watching``).
-            await Naps(rooms, Settings(), Path(made)).nap.rehearse()
+            await Naps(rooms, Settings(), Path(made)).nap.warm_up()
             for name, messages in sessions.items():
                 made_by = Rooms(rooms, rule, Path(made), name)
                 naps[name] = await walked(messages, rule, made_by, random.Random(SEED))

@@ -29,7 +29,7 @@ from memd.backends.assembly import Assembly, ground
 from memd.domain.caller import Caller
 from memd.domain.ingest import SessionQuery
 from memd.domain.settings.settings import Settings
-from memd.sleep.nap.messages import KeptMessage, kept_messages
+from memd.sleep.nap.messages import StoredMessage, to_stored
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import sources
@@ -67,7 +67,7 @@ async def _measured(folder: Path, count: int) -> dict[str, float]:
             for name, messages in _sessions(folder, count):
                 said = [str(message["content"]) for message in messages]
                 texts += [text for text in said if text.strip()]
-                kept = [one for one in kept_messages(messages) if one is not None]
+                kept = [one for one in to_stored(messages) if one is not None]
                 kept_s += await _keep(house, name, kept)
             size = sum(len(text.encode()) for text in texts) / MEGA
             figures = {"sessions": count, "messages": len(texts), "text_mb": size}
@@ -96,7 +96,7 @@ def _sessions(folder: Path, count: int) -> Iterator[tuple[str, list[dict[str, An
         )
 
 
-async def _keep(house: Assembly, name: str, kept: Sequence[KeptMessage]) -> float:
+async def _keep(house: Assembly, name: str, kept: Sequence[StoredMessage]) -> float:
     await house.sessions.start(BY, name)
 
     def work(conn: Writing) -> None:

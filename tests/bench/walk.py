@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol
 
 from bench.things import KINDS, things
 from bench.transcripts import Message
-from memd.sleep.nap.consolidator import MemoryConsolidator, kept_from
+from memd.sleep.nap.consolidator import MemoryConsolidator, tail_start
 
 REPEATS = 5
 QUESTIONS_MAX = 100  # of one nap
@@ -93,7 +93,7 @@ async def walked(
     for place, message in enumerate(messages, 1):
         window.append(message)
         tokens = rule.estimate_tokens(window)
-        start = kept_from(window)
+        start = tail_start(window)
         if not rule.should_consolidate(tokens) or start < 2:
             continue
         pure_ms = _timed(rule, window)

@@ -16,8 +16,8 @@ from support.store import ADA
 from memd.domain.enums import MemoryLevel, Origin
 from memd.sleep.distil.exchanges import Distilled, NapKind
 from memd.sleep.nap.consolidator import MemoryConsolidator
-from memd.sleep.nap.keeping import Keeping, NapMessages, NapRequest
-from memd.sleep.nap.preparation import drafted, sifted
+from memd.sleep.nap.preparation import draft_memories, extract
+from memd.sleep.nap.transaction import NapRequest, NapSource, NapTransaction
 from memd.store.access import changes
 from memd.store.check import check
 from memd.store.file.connect import Writing, prepare_writer
@@ -49,24 +49,24 @@ def nap(
 
     Not *whole*, each statement is a transaction of its own.
     """
-    found = sifted(MESSAGES, rule=MemoryConsolidator())
+    found = extract(MESSAGES, rule=MemoryConsolidator())
     if said is not None:
         found = replace(found, facts=(), distilled=tuple(said))
-    ready = drafted(found, DefaultTokenEstimator(), "s")
+    ready = draft_memories(found, DefaultTokenEstimator(), "s")
 
-    def seen(conn: Writing, now_us: int) -> None:
+    def store_window(conn: Writing, now_us: int) -> None:
         del now_us
         windows.put(conn, 1, WINDOW)
 
     ids, run_id = an_id_source(seed), f"run{seed}"
-    wanted = NapRequest(messages=MESSAGES, seen=seen)
-    keeping = Keeping(
-        ids, run_id, MemoryLevel.PERSISTENT, NapMessages(MESSAGES, "s"), ready, wanted
+    wanted = NapRequest(messages=MESSAGES, on_write=store_window)
+    transaction = NapTransaction(
+        ids, run_id, MemoryLevel.PERSISTENT, NapSource(MESSAGES, "s"), ready, wanted
     )
     if whole:
-        run_write(conn, lambda: keeping.keep(conn, ADA, 7), ADA, run_id, 7)
+        run_write(conn, lambda: transaction.run(conn, ADA, 7), ADA, run_id, 7)
     else:
-        keeping.keep(conn, ADA, 7)
+        transaction.run(conn, ADA, 7)
         changes.record(conn, ADA, 7, run_id)
 
 

@@ -18,7 +18,7 @@ from bench.transcripts import exported, trajectories
 from memd.domain.enums import Origin
 from memd.domain.trust import is_quarantined
 from memd.guard.suspicion import suspicion
-from memd.sleep.nap.blocks import turn
+from memd.sleep.nap.blocks import parse_turn
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 PIECE_CHARS = 1_000  # about a chunk
@@ -32,7 +32,7 @@ def corpora() -> Mapping[str, list[str]]:
         *exported(transcripts / "specstory", sidechains=True).values(),
         *trajectories(transcripts / "swe-agent").values(),
     ]
-    turns = [turn(message) for session in sessions for message in session]
+    turns = [parse_turn(message) for session in sessions for message in session]
     return {
         "LoCoMo turns": list(_said(DATA / "locomo-dev" / "locomo-dev.json", "text", "speaker")),
         "assistant chats": list(

@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memd.sleep.nap.consolidator import MENTION_SHARE, MemoryConsolidator, kept_from
-from memd.sleep.nap.facts import HEADER, NO_FACTS, bullets, facts, from_summary
+from memd.sleep.nap.consolidator import MENTION_SHARE, MemoryConsolidator, tail_start
+from memd.sleep.nap.facts import HEADER, NO_FACTS, extract_facts, parse_summary, render_bullets
 
 WORDS = st.sampled_from((
     "- ", "\n- ", "\n", "\\", "\\- ", "error: ", "Decided:", "x", " ", "/etc/hosts", "a_b", "run()",
@@ -53,16 +53,16 @@ def test_no_fact_is_lost_or_nested_however_often_it_is_consolidated(
     session: list[Any], later: list[Any]
 ) -> None:
     nap = MemoryConsolidator()
-    start = kept_from(session)
-    known = [fact.text for fact in facts(session) if fact.index < start]
+    start = tail_start(session)
+    known = [fact.text for fact in extract_facts(session) if fact.index < start]
 
     first, summary = nap.consolidate(session)
     again, _ = nap.consolidate([*first, *later])
-    older = again[0] if kept_from([*first, *later]) else first[0] if first else {}
+    older = again[0] if tail_start([*first, *later]) else first[0] if first else {}
 
     if start:
-        assert from_summary(f"{HEADER}\n\n{summary}") == [t for t in known if t != NO_FACTS]
-        kept = from_summary(older["content"])
+        assert parse_summary(f"{HEADER}\n\n{summary}") == [t for t in known if t != NO_FACTS]
+        kept = parse_summary(older["content"])
         assert kept is not None
         assert [t for t in known if t != NO_FACTS and t not in kept] == []
         assert len(set(kept)) == len(kept)
@@ -70,7 +70,7 @@ def test_no_fact_is_lost_or_nested_however_often_it_is_consolidated(
 
 @given(st.lists(TEXTS.filter(lambda t: t.strip() and t != NO_FACTS), unique=True, min_size=1))
 def test_bullets_of_any_texts_are_read_back_as_they_were(texts: list[str]) -> None:
-    assert from_summary(f"{HEADER}\n\n{bullets(texts)}") == texts
+    assert parse_summary(f"{HEADER}\n\n{render_bullets(texts)}") == texts
 
 
 @given(SESSIONS, st.integers(1, 400), st.sampled_from((0.0, MENTION_SHARE)))

@@ -13,8 +13,8 @@ from memd.domain.memory import MemoryFilter
 from memd.domain.settings.settings import Settings
 from memd.domain.sleep.sleep import NapResult
 from memd.learn.learn import Learn
-from memd.sleep.nap.keeping import NapRequest
 from memd.sleep.nap.naps import Naps
+from memd.sleep.nap.transaction import NapRequest
 from memd.sleep.window.trigger import Reason
 
 FAILED = "Exit code 1\nError: connect ECONNREFUSED 127.0.0.1:6380"

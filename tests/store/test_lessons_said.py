@@ -19,8 +19,8 @@ from memd.inject.knowledge import Knowledge
 from memd.inject.own_memories import MemoryRooms
 from memd.learn.learn import Learn
 from memd.recall.apart import Ranker
-from memd.sleep.nap.keeping import NapRequest
 from memd.sleep.nap.naps import Naps
+from memd.sleep.nap.transaction import NapRequest
 
 REDIS = "The tests need Redis on port 6380."
 ASKED = "Which port does Redis have in the tests?"

@@ -15,8 +15,8 @@ from memd.domain.memory import MemoryEntry
 from memd.domain.settings.settings import Settings
 from memd.domain.sleep.sleep import NapResult
 from memd.signals.usage import Usage
-from memd.sleep.nap.keeping import NapRequest
 from memd.sleep.nap.naps import Naps
+from memd.sleep.nap.transaction import NapRequest
 
 BEGUN: list[dict[str, Any]] = [
     {"role": "user", "content": "The lexer must never read the whole file at once."},

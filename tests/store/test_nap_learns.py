@@ -15,8 +15,8 @@ from support.store import ADA, a_house
 from memd.backends.assembly import Assembly
 from memd.base.clock import to_us
 from memd.domain.settings.settings import Settings
-from memd.sleep.nap.keeping import NapRequest
 from memd.sleep.nap.naps import Naps
+from memd.sleep.nap.transaction import NapRequest
 
 TALK: list[dict[str, Any]] = [
     {"role": "assistant", "content": f"And so we go on, at some length, with number {n} of many."}

@@ -12,8 +12,8 @@ from memd.domain.enums import Origin
 from memd.domain.ingest import IngestRequest
 from memd.domain.memory import MemoryQuery
 from memd.domain.settings.settings import Settings
-from memd.sleep.nap.keeping import NapRequest
 from memd.sleep.nap.naps import Naps
+from memd.sleep.nap.transaction import NapRequest
 from memd.sleep.window.trigger import Reason
 
 CAUSE = "The import failed because requirements.txt pins numpy 1.26."

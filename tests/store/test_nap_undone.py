@@ -13,8 +13,8 @@ from memd.domain.enums import RunState
 from memd.domain.memory import MemoryQuery, MemoryUpdate
 from memd.domain.settings.settings import Settings
 from memd.domain.sleep.sleep import NapResult
-from memd.sleep.nap.keeping import NapRequest
 from memd.sleep.nap.naps import Naps
+from memd.sleep.nap.transaction import NapRequest
 
 TALK: list[dict[str, Any]] = [
     {"role": "assistant", "content": f"And so we go on, at some length, with number {n} of many."}

@@ -14,8 +14,8 @@ from support.store import ADA, a_house
 from memd.backends.assembly import Assembly
 from memd.domain.memory import MemoryFilter
 from memd.domain.settings.settings import Settings
-from memd.sleep.nap.keeping import NapRequest
 from memd.sleep.nap.naps import Naps
+from memd.sleep.nap.transaction import NapRequest
 from memd.store.file.connect import Reading, Writing
 from memd.store.session import turns
 from memd.store.session.turns import TurnRow

@@ -12,8 +12,8 @@ from memd.domain.caller import Caller
 from memd.domain.enums import MemoryLevel, Origin
 from memd.sleep.distil.exchanges import Distilled, NapKind
 from memd.sleep.nap.consolidator import MemoryConsolidator
-from memd.sleep.nap.keeping import Keeping, NapMessages, NapOutcome, NapRequest
-from memd.sleep.nap.preparation import drafted, sifted
+from memd.sleep.nap.preparation import draft_memories, extract
+from memd.sleep.nap.transaction import NapOutcome, NapRequest, NapSource, NapTransaction
 from memd.sleep.window.trigger import Reason
 from memd.text.tokens import DefaultTokenEstimator
 
@@ -50,25 +50,25 @@ async def napped(
         for each in said
     ]
     given = heard if messages is None else messages
-    found = sifted(given, rule=MemoryConsolidator(mention_share=0.1))
+    found = extract(given, rule=MemoryConsolidator(mention_share=0.1))
     made = tuple(
         Distilled(each.text, each.kind, (place,), each.slot, each.origin)
         for place, each in enumerate(said)
     )
-    found = replace(found, facts=(), lessons=(), known=0, distilled=made)
-    ready = drafted(found, DefaultTokenEstimator(), session_id)
+    found = replace(found, facts=(), lessons=(), known_count=0, distilled=made)
+    ready = draft_memories(found, DefaultTokenEstimator(), session_id)
     run_id = bed.house.ids.new()
-    writing = Keeping(
+    writing = NapTransaction(
         bed.house.ids,
         run_id,
         MemoryLevel.PERSISTENT,
-        NapMessages(given, session_id),
+        NapSource(given, session_id),
         ready,
         NapRequest(reason=Reason.ENDED.value),
     )
     by = replace(caller, session_id=session_id, project_id=project_id)
     kept = await bed.house.db.write(
-        by, lambda conn: writing.keep(conn, by, bed.clock.now_us()), batch=run_id
+        by, lambda conn: writing.run(conn, by, bed.clock.now_us()), batch=run_id
     )
     await bed.house.queue.drain()
     return kept

@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from memd.domain.enums import Origin
-from memd.sleep.nap.blocks import Result, called_with, turn
+from memd.sleep.nap.blocks import ToolResult, call_arguments, parse_turn
 from memd.sleep.nap.facts import HEADER
 
 BEFORE_TEXTS = 3
@@ -69,7 +69,7 @@ def exchanges(messages: Sequence[Mapping[str, Any]]) -> tuple[Exchange, ...]:
     made: list[Exchange] = []
     lately: deque[AgentText] = deque(maxlen=BEFORE_TEXTS)
     for place, message in enumerate(messages):
-        now = turn(message)
+        now = parse_turn(message)
         if now.text.startswith(HEADER) or now.role in _INSTRUCTING_ROLES:
             continue
         by_user = now.role in _USER_ROLES and bool(now.text.strip())
@@ -80,17 +80,17 @@ def exchanges(messages: Sequence[Mapping[str, Any]]) -> tuple[Exchange, ...]:
         if not by_user and now.text.strip():
             lately.append(AgentText(place, now.text))
             current.texts.append(lately[-1])
-        for call, texts in zip(now.calls, called_with(message), strict=False):
+        for call, texts in zip(now.calls, call_arguments(message), strict=False):
             current.runs.append(Run(place, call.id, call.name, texts))
         for result in now.results:
             _answer(current.runs, result, place)
     return tuple(made)
 
 
-def _answer(runs: list[Run], result: Result, place: int) -> None:
+def _answer(runs: list[Run], result: ToolResult, place: int) -> None:
     """Give *result* to the run that it answers; what was called before the exchange is its own.
 
-    An id is that of the nearest call (``blocks.paired``); without one the first open run is meant.
+    An id is that of the nearest call (``pair_results``); without one the first open run counts.
     """
     for at in reversed(range(len(runs))) if result.id else range(len(runs)):
         if runs[at].result is None and (not result.id or runs[at].call_id == result.id):

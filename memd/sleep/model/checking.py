@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from memd.sleep.nap.consolidator import things
+from memd.sleep.nap.consolidator import count_things
 from memd.text.function_words import FUNCTION_WORDS
 
 WORDS_HELD = 0.6
@@ -60,7 +60,7 @@ class TurnCheck:
 
 def _things(text: str) -> set[str]:
     """Return what of *text* must stand in its source as it is."""
-    names = {thing.removesuffix(_CALL) for thing in things(text)}
+    names = {thing.removesuffix(_CALL) for thing in count_things(text)}
     names.update(_NUMBER.findall(text))
     for pattern in (_NAME, _CAPITALS):
         names.update(pattern.findall(text))

@@ -26,8 +26,8 @@ from memd.sleep.distil.digest import DIGEST_TOKENS_MAX, FIELDS, WENT_WRONG, toke
 from memd.sleep.distil.exchanges import Distilled, NapKind
 from memd.sleep.model.checking import TurnCheck
 from memd.sleep.nap.cleaning import Message
-from memd.sleep.nap.messages import kept_text, role_of
-from memd.sleep.nap.preparation import Sifted
+from memd.sleep.nap.messages import role_of, stored_text
+from memd.sleep.nap.preparation import NapExtract
 from memd.view.view import untrusted_content_directive, wrapped
 
 WINDOW_CHARS = 24_000
@@ -103,27 +103,27 @@ class NapWriter:
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
 
-    async def write(self, draft: Sifted, agent_id: str) -> Sifted:
+    async def write(self, draft: NapExtract, agent_id: str) -> NapExtract:
         """Return *draft* with what the model wrote; as it is where nothing of that holds."""
         if not self._model.serves(Purpose.NAP):
             return draft
         read: set[int] = set()
         facts: list[Distilled] = []
         lines: dict[str, WrittenLine] = {}
-        for window in windows(draft.heard):
+        for window in windows(draft.spoken):
             try:
                 answer = await self._model.answer(_request(window, agent_id), WrittenNap)
             except ProviderError as error:
                 log.warning("a nap goes on by rule", kind=error.kind, read=len(read))
                 break
-            held = checked(answer, draft.heard, window)
+            held = checked(answer, draft.spoken, window)
             if held.facts:
                 read.update(window.places)
             facts += held.facts
             for line in held.digest:
                 if line.label != "Asked first" or line.label not in lines:
                     lines[line.label] = line
-        return merged(draft, facts, read, digest_of(lines, draft.heard))
+        return merged(draft, facts, read, digest_of(lines, draft.spoken))
 
 
 def windows(messages: Sequence[Message]) -> list[NapWindow]:
@@ -133,7 +133,7 @@ def windows(messages: Sequence[Message]) -> list[NapWindow]:
     texts: list[str] = []
     used = 0
     for place, message in enumerate(messages):
-        text = kept_text(message).strip()
+        text = stored_text(message).strip()
         if not text or message.get("role") in {"system", "developer"}:
             continue
         text = text if len(text) <= TURN_CHARS else f"{text[: TURN_CHARS - 200]} … {text[-200:]}"
@@ -236,14 +236,14 @@ def _text(shown: dict[str, str]) -> str:
 
 
 def merged(
-    draft: Sifted, facts: Sequence[Distilled], read: set[int], digest: Distilled | None
-) -> Sifted:
+    draft: NapExtract, facts: Sequence[Distilled], read: set[int], digest: Distilled | None
+) -> NapExtract:
     """Return *draft* with *facts* in place of what rules make of the turns *read*."""
     by_rule = [each for each in draft.distilled if not _replaced(each, read, digest)]
     memories = tuple(_in_order([*by_rule, *facts, *([digest] if digest else [])]))
     if memories == draft.distilled:
         return draft
-    return replace(draft, distilled=memories, learns=draft.learns or bool(facts or digest))
+    return replace(draft, distilled=memories, has_news=draft.has_news or bool(facts or digest))
 
 
 def _replaced(memory: Distilled, read: set[int], digest: Distilled | None) -> bool:

@@ -1,4 +1,4 @@
-"""A message as memd may hold it: without secrets, and without what no file can carry. Pure."""
+"""Messages without secrets and without characters or values that cannot be stored. Pure."""
 
 from __future__ import annotations
 
@@ -11,41 +11,45 @@ from memd.guard.secrets import screen
 
 Message = dict[str, Any]
 
-_DEPTH_MAX = 64  # of what a message nests; deeper is nobody's format
+_DEPTH_MAX = 64  # nesting of a message; no program's format is deeper
 _SHORT_CHARS = 16  # no secret is so short
 
 
 def clean(message: Message) -> Message:
-    """Return *message* without secrets, and without what no file can carry.
+    """Return *message* with secrets replaced and values that JSON or SQLite cannot hold removed.
 
     >>> clean({"role": "user", "content": "ghp_0123456789abcdefghijABCDEFGHIJ012345"})
     {'role': 'user', 'content': '[secret:github-token#1]'}
     """
-    cleaned = _cleaned(message, _DEPTH_MAX)
+    cleaned = _clean_value(message, _DEPTH_MAX)
     assert isinstance(cleaned, dict)
     return cleaned
 
 
-def _cleaned(value: Any, depth: int) -> Any:
+def _clean_value(value: Any, depth: int) -> Any:
     if isinstance(value, str):
-        return _short(value) if len(value) <= _SHORT_CHARS else screen(_storable(value)).text
+        return (
+            _clean_short(value)
+            if len(value) <= _SHORT_CHARS
+            else screen(_replace_unstorable(value)).text
+        )
     if depth and isinstance(value, Mapping):
-        return {_cleaned(str(k), 0): _cleaned(v, depth - 1) for k, v in value.items()}
+        return {_clean_value(str(k), 0): _clean_value(v, depth - 1) for k, v in value.items()}
     if depth and isinstance(value, list | tuple):
-        return [_cleaned(item, depth - 1) for item in value]
+        return [_clean_value(item, depth - 1) for item in value]
     if isinstance(value, float) and not isfinite(value):
-        return None  # JSON has no word for it
+        return None  # JSON has neither infinity nor NaN
     return value if isinstance(value, int | float) else None
 
 
 @lru_cache(maxsize=1_024)
-def _short(text: str) -> str:
-    """Return what :func:`_cleaned` makes of a short text; a list repeats keys, roles and types."""
-    return screen(_storable(text)).text
+def _clean_short(text: str) -> str:
+    """Clean a short text, cached: keys, roles and types repeat in every message."""
+    return screen(_replace_unstorable(text)).text
 
 
-def _storable(text: str) -> str:
-    """Replace what neither SQLite nor UTF-8 can carry: NUL and lone surrogates."""
+def _replace_unstorable(text: str) -> str:
+    """Replace what neither SQLite nor UTF-8 can hold: NUL and lone surrogates."""
     if "\x00" in text:
         text = text.replace("\x00", "\ufffd")
     try:

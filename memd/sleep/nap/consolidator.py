@@ -1,16 +1,15 @@
-"""The nap as a pure function: a full window becomes one summary and the latest messages (SPEC 6).
+"""Consolidation of a full window into one summary and the latest messages (SPEC 6). Pure.
 
-Needs no language model, no clock and no file; the same messages always give the
-same summary, and consolidating what was consolidated changes nothing. What this
-promises to keep is facts, not prose: the whole messages are for the caller to
-keep before the list is replaced.
+Needs no language model, clock or file. The same messages always give the same
+summary, and consolidating a consolidated list changes nothing. Facts are kept,
+not prose: callers that want the whole messages store them before they replace the list.
 
-One bullet enumerates the concrete things of a session: paths, symbols, numbers, names of
-errors. The documents' rules keep what tools began to say and what was announced with a
+One bullet may enumerate the concrete things of a session: paths, symbols, numbers,
+error names. The rules of SPEC 6 keep the beginning of tools' answers and lines with a
 keyword; on real coding sessions that is a third of the paths and names that the
-rest of the session needs again. Their plain enumeration costs a twelfth of the
-window and keeps most of the others. It is no rule of the documents, so it is
-there only where it is asked for (``mention_share``).
+rest of the session needs again. Enumerating them costs a twelfth of the
+window and keeps most of the others. SPEC has no such rule, so it is off
+unless asked for (``mention_share``).
 """
 
 from __future__ import annotations
@@ -22,28 +21,35 @@ from functools import lru_cache
 from typing import Any
 
 from memd.sleep.nap import facts as rules
-from memd.sleep.nap.blocks import Pairs, all_text, argument_chars, call_texts, paired, turn
-from memd.sleep.nap.facts import HEADER, SUMMARY_ROLE, Fact, bullet, bullets
+from memd.sleep.nap.blocks import (
+    ResultPairs,
+    all_text,
+    argument_chars,
+    call_texts,
+    pair_results,
+    parse_turn,
+)
+from memd.sleep.nap.facts import HEADER, SUMMARY_ROLE, Fact, render_bullet, render_bullets
 
 KEPT_MESSAGES = 4
 THRESHOLD_SHARE = 0.8
 MAX_TOKENS = 30_000
 SUMMARY_SHARE = 0.25
-MENTION_SHARE = 0.16  # what a nap gives the enumeration of concrete things
+MENTION_SHARE = 0.16  # the enumeration's share of the window in a nap
 CHARS_PER_TOKEN = 4
 
 _CUT_MARK = " …"
-_SHARE_OF_ONE_FACT = 8
+_LONGEST_FACT_SHARE = 8
 _LONG_FACT_CHARS = 200
 
 
 class MemoryConsolidator:
-    """Decides when a window is full and makes the shorter list (SPEC 6.1).
+    """Decides when a window is full and shortens its list of messages (SPEC 6.1).
 
-    *threshold_pct* is a share, 0.8 for eighty per cent. A *max_tokens* of zero or
-    less never asks for a consolidation. The summary takes a quarter of the
-    window at most; *mention_share* of the window, none by default, may be a last
-    bullet that enumerates the concrete things which no other bullet names.
+    *threshold_pct* is a share, 0.8 for eighty per cent. With a *max_tokens* of zero or
+    less no window is ever full. The summary takes at most a quarter of the
+    window; *mention_share* of the window, none by default, may be a last
+    bullet that enumerates the concrete things that no other bullet names.
     """
 
     def __init__(
@@ -58,7 +64,7 @@ class MemoryConsolidator:
         self.mention_share = mention_share
 
     def should_consolidate(self, current_tokens: int) -> bool:
-        """Return whether the window is full; exactly the threshold is (SPEC 6.2).
+        """Return whether the window is full, which it is at exactly the threshold (SPEC 6.2).
 
         >>> MemoryConsolidator().should_consolidate(current_tokens=24_000)
         True
@@ -70,19 +76,21 @@ class MemoryConsolidator:
     ) -> tuple[list[Any], str]:
         """Return the shorter list and the summary's bullets without its header (SPEC 6.3-6.6).
 
-        The last four messages stay as they are, more if a tool's result among
-        them answers an earlier call: neither stands without the other. All
-        before them becomes one message of the user, placed first. With nothing
-        before them the list is a copy of what was given and the summary "".
-        *messages* is never changed; *system_prompt* is accepted and plays no part.
+        The last four messages are unchanged; more of them if a tool's result among
+        them answers an earlier call, as call and result stay together. All messages
+        before become one message of the user, at the start. If there are none, the list
+        is a copy of *messages* and the summary is "". *messages* is never changed;
+        *system_prompt* is accepted and ignored.
         """
         del system_prompt
-        turns = [turn(message) for message in messages]
-        pairs = paired(turns)
-        start = _tail_start(pairs)
+        turns = [parse_turn(message) for message in messages]
+        pairs = pair_results(turns)
+        start = _paired_tail_start(pairs)
         if not start:
             return list(messages), ""
-        summary = bullets(self._summed_up(messages, rules.facts_of(turns, pairs, start), start))
+        summary = render_bullets(
+            self._bullet_texts(messages, rules.extract_from_turns(turns, pairs, start), start)
+        )
         content = f"{HEADER}\n\n{summary}"
         return [{"role": "user", "content": content}, *messages[start:]], summary
 
@@ -90,8 +98,8 @@ class MemoryConsolidator:
     def estimate_tokens(messages: Iterable[Any]) -> int:
         """Return a quarter of the characters of all messages (SPEC 6.14).
 
-        Texts count, a tool's result included, and what tools are called with; roles
-        and names do not. The caller adds its system prompt.
+        Texts count, including tools' results and call arguments; roles and names do
+        not. The caller adds its system prompt.
 
         >>> MemoryConsolidator.estimate_tokens([{"content": "x" * 800}, {"role": "user"}])
         200
@@ -101,25 +109,29 @@ class MemoryConsolidator:
 
     @staticmethod
     def facts(messages: Sequence[Any]) -> tuple[Fact, ...]:
-        """Return every fact of *messages*, none left out for want of room.
+        """Return every fact of *messages*, without a limit.
 
-        The enumeration in an earlier summary is none: names without their sentences.
+        The enumeration in an earlier summary is not a fact: it has names without their sentences.
         """
-        return tuple(fact for fact in rules.facts(messages) if not _is_mention(fact))
+        return tuple(fact for fact in rules.extract_facts(messages) if not _is_mention(fact))
 
-    def _summed_up(self, messages: Sequence[Any], facts: Sequence[Fact], start: int) -> list[str]:
-        """Return the texts of the bullets: the facts that fit, then what else was mentioned."""
-        room = self._chars(SUMMARY_SHARE) - len(HEADER) - len("\n\n")
+    def _bullet_texts(
+        self, messages: Sequence[Any], facts: Sequence[Fact], start: int
+    ) -> list[str]:
+        """Return the texts of the bullets: the facts that fit, then the enumeration."""
+        room = self._window_chars(SUMMARY_SHARE) - len(HEADER) - len("\n\n")
         if self.mention_share <= 0:
-            return newest([fact.text for fact in facts], room)
-        share = min(room, self._chars(self.mention_share))
-        kept = newest([fact.text for fact in facts if not _is_mention(fact)], room - share)
+            return newest_fitting([fact.text for fact in facts], room)
+        share = min(room, self._window_chars(self.mention_share))
+        newest = newest_fitting(
+            [fact.text for fact in facts if not _is_mention(fact)], room - share
+        )
         texts = [f"{all_text(message)}\n{call_texts(message)}" for message in messages]
-        known = "\n".join((*kept, *texts[start:]))
-        more = mentioned(texts[:start], known, share - len("\n- "))
-        return [*kept, more] if more else kept
+        known = "\n".join((*newest, *texts[start:]))
+        enumeration = enumerate_things(texts[:start], known, share - len("\n- "))
+        return [*newest, enumeration] if enumeration else newest
 
-    def _chars(self, share: float) -> int:
+    def _window_chars(self, share: float) -> int:
         window = self.max_tokens if self.max_tokens > 0 else MAX_TOKENS
         return int(share * window) * CHARS_PER_TOKEN
 
@@ -131,11 +143,11 @@ def build_messages(
     consolidator: MemoryConsolidator | None = None,
     consolidated: Callable[[int, int], None] | None = None,
 ) -> list[Any]:
-    """Return the messages for the next turn: as they are, or shorter when the window is full.
+    """Return the messages for the next turn: unchanged, or shorter when the window is full.
 
-    The step of an agent's loop in document 003: tokens are estimated, with the system
-    prompt; above the threshold the list is consolidated, and *consolidated* is told how
-    many messages were removed and how long the summary is. *messages* is never changed.
+    The step of an agent's loop in document 003: tokens are estimated, including the system
+    prompt; above the threshold the list is consolidated, and *consolidated* is called with
+    the number of messages removed and the summary's length. *messages* is never changed.
     """
     consolidator = consolidator or MemoryConsolidator()
     prompt = [{"role": "system", "content": system_prompt}] if system_prompt else []
@@ -149,43 +161,42 @@ def build_messages(
     return shorter
 
 
-def newest(texts: Sequence[str], room_chars: int) -> list[str]:
+def newest_fitting(texts: Sequence[str], room_chars: int) -> list[str]:
     """Return the last of *texts* whose bullets fit into *room_chars*, in order (SPEC 6.16).
 
-    If all fit they stay as they are. If not, a text that would take more than an
-    eighth of the room for itself is cut first: one line must not push out all
-    others.
+    If all fit, they are unchanged. If not, a text that would take more than an
+    eighth of the room is cut first, so that one line does not displace all others.
     """
-    if sum(len(bullet(text)) + 1 for text in texts) <= room_chars + 1:
+    if sum(len(render_bullet(text)) + 1 for text in texts) <= room_chars + 1:
         return list(texts)
-    longest = max(room_chars // _SHARE_OF_ONE_FACT, min(room_chars, _LONG_FACT_CHARS))
-    kept: dict[str, None] = {}
+    longest = max(room_chars // _LONGEST_FACT_SHARE, min(room_chars, _LONG_FACT_CHARS))
+    newest: dict[str, None] = {}
     for text in reversed(texts):
         short = _cut(text, longest)
-        room_chars -= len(bullet(short)) + 1
+        room_chars -= len(render_bullet(short)) + 1
         if room_chars < 0:
             break
-        kept[short] = None
-    return list(reversed(kept))
+        newest[short] = None
+    return list(reversed(newest))
 
 
 def _cut(text: str, chars: int) -> str:
-    if len(bullet(text)) <= chars:
+    if len(render_bullet(text)) <= chars:
         return text
-    return text[: max(0, chars - len(bullet(_CUT_MARK)))] + _CUT_MARK
+    return text[: max(0, chars - len(render_bullet(_CUT_MARK)))] + _CUT_MARK
 
 
 def _is_mention(fact: Fact) -> bool:
-    return fact.role == SUMMARY_ROLE and enumerates(fact.text)
+    return fact.role == SUMMARY_ROLE and is_enumeration(fact.text)
 
 
-def kept_from(messages: Sequence[Any]) -> int:
-    """Return the place of the first message that a consolidation keeps; 0 if it keeps all."""
-    return _tail_start(paired([turn(message) for message in messages]))
+def tail_start(messages: Sequence[Any]) -> int:
+    """Return the index of the first message that a consolidation keeps unchanged."""
+    return _paired_tail_start(pair_results([parse_turn(message) for message in messages]))
 
 
-def _tail_start(pairs: Pairs) -> int:
-    """Go back from the end until no result's call is left outside (SPEC 6.12)."""
+def _paired_tail_start(pairs: ResultPairs) -> int:
+    """Extend the tail backwards until it holds the call of each of its results (SPEC 6.12)."""
     place = len(pairs.starts)
     start = max(0, place - KEPT_MESSAGES)
     while place > start:
@@ -194,10 +205,10 @@ def _tail_start(pairs: Pairs) -> int:
     return start
 
 
-MARK = "mentioned: "
+MENTION_PREFIX = "mentioned: "
 
 _HALF_LIFE_MESSAGES = 40
-LATEST_MESSAGES = 10 * _HALF_LIFE_MESSAGES  # what was said before weighs less than a thousandth
+LATEST_MESSAGES = 10 * _HALF_LIFE_MESSAGES  # an earlier message weighs less than a thousandth
 _SEPARATOR = ", "
 _CALL = "()"
 
@@ -221,77 +232,76 @@ _THING = re.compile(
 )
 
 
-def mentioned(texts: Sequence[str], known: str, room_chars: int) -> str:
+def enumerate_things(texts: Sequence[str], known: str, room_chars: int) -> str:
     """Return the fact that enumerates the things of *texts*, or "" if there are none.
 
-    *texts* are those of the messages in order, an earlier summary among them;
-    what *known* says already is left out. Of more than *room_chars* hold, those
-    stay that are said often, late and in few letters; of a very long session only
-    the latest messages are looked at. The order is that of the
-    alphabet, so that the same things always give the same fact.
+    *texts* are those of the messages in order, including an earlier summary; things
+    that occur in *known* are left out. If they exceed *room_chars*, frequent, recent
+    and short ones are kept; of a very long session only the latest messages are
+    read. The order is alphabetical, so that the same things always give the same fact.
     """
     texts = texts[-LATEST_MESSAGES:]
     weights: dict[str, float] = {}
     for index, text in enumerate(texts):
-        late = 0.5 ** ((len(texts) - index) / _HALF_LIFE_MESSAGES)
-        for thing, count in things(text).items():
-            weights[thing] = weights.get(thing, 0.0) + count * late
-    for thing in things(known):
+        recency = 0.5 ** ((len(texts) - index) / _HALF_LIFE_MESSAGES)
+        for thing, count in count_things(text).items():
+            weights[thing] = weights.get(thing, 0.0) + count * recency
+    for thing in count_things(known):
         weights.pop(thing, None)
         weights.pop(thing.removesuffix(_CALL), None)
-    left = room_chars - len(MARK)
+    chars_left = room_chars - len(MENTION_PREFIX)
     chosen = []
-    for thing in sorted(weights, key=lambda thing: (-_worth(weights[thing], thing), thing)):
-        left -= len(thing) + len(_SEPARATOR)
-        if left < 0:
+    for thing in sorted(weights, key=lambda thing: (-_rank_weight(weights[thing], thing), thing)):
+        chars_left -= len(thing) + len(_SEPARATOR)
+        if chars_left < 0:
             break
         chosen.append(thing)
-    return MARK + _SEPARATOR.join(sorted(chosen)) if chosen else ""
+    return MENTION_PREFIX + _SEPARATOR.join(sorted(chosen)) if chosen else ""
 
 
-def things(text: str) -> Counter[str]:
-    """Return the concrete things of *text* and how often each is said.
+def count_things(text: str) -> Counter[str]:
+    """Return the concrete things of *text* and how often each occurs.
 
-    >>> sorted(things("ValueError in src/app.py:4711, see parse(x) and so on."))
+    >>> sorted(count_things("ValueError in src/app.py:4711, see parse(x) and so on."))
     ['4711', 'ValueError', 'parse()', 'src/app.py']
     """
     names: Counter[str] = Counter()
-    for word, count in Counter(_WORD.findall(unnumbered(text))).items():
+    for word, count in Counter(_WORD.findall(strip_line_numbers(text))).items():
         thing = _thing(word)
         if thing:
             names[thing] += count
     return names
 
 
-def unnumbered(text: str) -> str:
-    """Return *text* without the numbers in the margin of a listing."""
+def strip_line_numbers(text: str) -> str:
+    """Return *text* without the line numbers in the margin of a listing."""
     return _MARGIN.sub("", text)
 
 
-@lru_cache(maxsize=16_384)  # a session says the same words again and again
+@lru_cache(maxsize=16_384)  # a session repeats its words
 def _thing(word: str) -> str:
-    """Return the thing that *word* is, or "" for most words."""
-    if word.isalpha() and word[1:].islower():  # seen at once
+    """Return the thing that *word* names, or "" for most words."""
+    if word.isalpha() and word[1:].islower():  # shortcut for plain words
         return ""
-    bare = word.strip("-+") if word.endswith("(") else word.strip("-+").rstrip(".")
-    if len(bare) > _THING_CHARS_MAX or not _THING.fullmatch(bare):
+    name = word.strip("-+") if word.endswith("(") else word.strip("-+").rstrip(".")
+    if len(name) > _THING_CHARS_MAX or not _THING.fullmatch(name):
         return ""
-    return bare + ")" if bare.endswith("(") else bare
+    return name + ")" if name.endswith("(") else name
 
 
-def enumerates(fact: str) -> bool:
-    """Return whether *fact* is one of :func:`mentioned`, and no sentence that begins like it."""
-    if not fact.startswith(MARK):
+def is_enumeration(fact: str) -> bool:
+    """Return whether *fact* was made by :func:`enumerate_things`."""
+    if not fact.startswith(MENTION_PREFIX):
         return False
-    return all(map(_is_thing, fact.removeprefix(MARK).split(_SEPARATOR)))
+    return all(map(_is_thing, fact.removeprefix(MENTION_PREFIX).split(_SEPARATOR)))
 
 
-def _is_thing(listed: str) -> bool:
-    """Return whether *listed* is a thing as :func:`things` finds it, and nothing else."""
-    word = listed.removesuffix(")") if listed.endswith(_CALL) else listed
-    return bool(_WORD.fullmatch(word)) and _thing(word) == listed
+def _is_thing(thing: str) -> bool:
+    """Return whether *thing* is exactly a thing as :func:`count_things` returns it."""
+    word = thing.removesuffix(")") if thing.endswith(_CALL) else thing
+    return bool(_WORD.fullmatch(word)) and _thing(word) == thing
 
 
-def _worth(weight: float, thing: str) -> float:
-    """Return the weight for the room; the square root keeps one loud name from winning all."""
+def _rank_weight(weight: float, thing: str) -> float:
+    """Return the weight by its cost; the square root limits the effect of a very frequent name."""
     return float(weight**0.5) / (len(thing) + 6)

@@ -1,11 +1,10 @@
-"""What of a session is worth keeping when its window is full (SPEC 6.6-6.13, 6.15).
+"""The facts of a session that a consolidation keeps (SPEC 6.6-6.13, 6.15).
 
-Plain rules and no language model: what tools answered, lines that announce a
-result, short things that the user said. A summary is a message of bullets, one
-fact each, and can be read back: whatever :func:`bullets` writes,
-:func:`from_summary` returns, facts of several lines and of Markdown lists
-included. So a session can be consolidated again and again without a fact
-becoming a bullet in a bullet.
+Plain rules, no language model: what tools answered, lines that announce a
+result, short messages of the user. A summary is a message of bullets, one fact
+each, and can be parsed again: :func:`parse_summary` returns whatever
+:func:`render_bullets` wrote, including facts of several lines and of Markdown
+lists. So a session can be consolidated repeatedly without nested bullets.
 """
 
 from __future__ import annotations
@@ -14,32 +13,32 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from memd.sleep.nap.blocks import TOOL_ROLE, Pairs, TranscriptTurn, paired, turn
+from memd.sleep.nap.blocks import TOOL_ROLE, ResultPairs, TranscriptTurn, pair_results, parse_turn
 
 HEADER = "[Session context consolidated]"
 NO_FACTS = "Previous context had no extractable key facts."
 SUMMARY_ROLE = "summary"
 
 TOOL_TEXT_CHARS = 200
-SHORT_MESSAGE_CHARS = 120  # a message of the user with fewer is kept whole
+SHORT_MESSAGE_CHARS = 120  # a shorter message of the user is a fact as a whole
 KEYWORDS = (
     "result:", "decided:", "found:", "error:", "success:",
     "created:", "updated:", "deleted:", "confirmed:", "output:",
 )  # fmt: skip
 
-_MARK = "- "
+_BULLET = "- "
 # A line within a fact that looks like a bullet gets a backslash, one that has some gets one more.
-_INNER_MARK = re.compile(r"(?<=\n)(?=\\*- )")
-_MARKED = re.compile(r"(?<=\n)\\(?=\\*- )")
+_INNER_BULLET = re.compile(r"(?<=\n)(?=\\*- )")
+_ESCAPED_BULLET = re.compile(r"(?<=\n)\\(?=\\*- )")
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One fact, and from where it is.
+    """One fact and its source.
 
-    *role* is that of the message, ``tool`` for whatever a tool answered, and
-    ``summary`` for a fact of an earlier consolidation. *tool* is the tool's name
-    where it answered; *index* the message's place in the list that was given.
+    *role* is that of the message, ``tool`` for anything that a tool answered, and
+    ``summary`` for a fact of an earlier consolidation. *tool* is the name of the tool
+    that answered; *index* is the message's index in the list.
     """
 
     text: str
@@ -48,87 +47,89 @@ class Fact:
     index: int
 
 
-def facts(messages: Sequence[object]) -> tuple[Fact, ...]:
-    """Return the facts of *messages* in order, each text once, where it came first (SPEC 6.7).
+def extract_facts(messages: Sequence[object]) -> tuple[Fact, ...]:
+    """Return the facts of *messages* in order, each text once at its first place (SPEC 6.7).
 
-    >>> [fact.text for fact in facts([{"role": "user", "content": "use tabs"}])]
+    >>> [fact.text for fact in extract_facts([{"role": "user", "content": "use tabs"}])]
     ['use tabs']
     """
-    turns = [turn(message) for message in messages]
-    return facts_of(turns, paired(turns), len(turns))
+    turns = [parse_turn(message) for message in messages]
+    return extract_from_turns(turns, pair_results(turns), len(turns))
 
 
-def facts_of(turns: Sequence[TranscriptTurn], pairs: Pairs, end: int) -> tuple[Fact, ...]:
-    """Return the facts of the first *end* of *turns*; *pairs* are those of all of them."""
+def extract_from_turns(
+    turns: Sequence[TranscriptTurn], pairs: ResultPairs, end: int
+) -> tuple[Fact, ...]:
+    """Return the facts of the first *end* of *turns*; *pairs* are those of all turns."""
     first: dict[str, Fact] = {}
-    for index, one in enumerate(turns[:end]):
-        for fact in _of_turn(one, index, pairs):
+    for index, turn in enumerate(turns[:end]):
+        for fact in _turn_facts(turn, index, pairs):
             first.setdefault(fact.text, fact)
     return tuple(first.values())
 
 
-def bullet(text: str) -> str:
-    r"""Return *text* as a bullet of one line or more.
+def render_bullet(text: str) -> str:
+    r"""Return *text* as a bullet of one or more lines.
 
-    >>> bullet("b\n- c")
+    >>> render_bullet("b\n- c")
     '- b\n\\- c'
     """
-    return _MARK + (_INNER_MARK.sub(r"\\", text) if _MARK in text else text)
+    return _BULLET + (_INNER_BULLET.sub(r"\\", text) if _BULLET in text else text)
 
 
-def bullets(texts: Iterable[str]) -> str:
-    """Return a bullet for each of *texts*; without any, one that says so (SPEC 6.6)."""
-    return "\n".join(map(bullet, texts)) or bullet(NO_FACTS)
+def render_bullets(texts: Iterable[str]) -> str:
+    """Return a bullet for each of *texts*, or one that says there are none (SPEC 6.6)."""
+    return "\n".join(map(render_bullet, texts)) or render_bullet(NO_FACTS)
 
 
-def from_summary(text: str) -> list[str] | None:
-    r"""Return the facts of a summary message, or None if *text* is none (SPEC 6.15).
+def parse_summary(text: str) -> list[str] | None:
+    r"""Return the facts of a summary message, or None if *text* is not one (SPEC 6.15).
 
-    >>> from_summary("[Session context consolidated]\n\n- a\n- b\n\\- c")
+    >>> parse_summary("[Session context consolidated]\n\n- a\n- b\n\\- c")
     ['a', 'b\n- c']
     """
     if not text.startswith(HEADER):
         return None
     body = text[len(HEADER) :].lstrip("\r\n")
-    if not body.startswith(_MARK):
+    if not body.startswith(_BULLET):
         return None
-    parts = (_MARKED.sub("", part) for part in body[len(_MARK) :].split(f"\n{_MARK}"))
+    parts = (_ESCAPED_BULLET.sub("", part) for part in body[len(_BULLET) :].split(f"\n{_BULLET}"))
     return [part for part in parts if part.strip() and part != NO_FACTS]
 
 
-def _of_turn(one: TranscriptTurn, index: int, pairs: Pairs) -> Iterator[Fact]:
-    for number, result in enumerate(one.results):
-        # Cut first, then stripped: a text that begins with much space may leave nothing.
+def _turn_facts(turn: TranscriptTurn, index: int, pairs: ResultPairs) -> Iterator[Fact]:
+    for number, result in enumerate(turn.results):
+        # Cut before stripping, so a text that begins with much space may leave nothing.
         text = result.text[:TOOL_TEXT_CHARS].strip()
         if text:
             name = pairs.names[index, number]
             yield Fact(f"[{name}] {text}", TOOL_ROLE, name, index)
-    earlier = from_summary(one.text) if one.role == "user" else None
+    earlier = parse_summary(turn.text) if turn.role == "user" else None
     if earlier is not None:
         yield from (Fact(text, SUMMARY_ROLE, None, index) for text in earlier)
     else:
-        yield from (Fact(text, one.role, None, index) for text in _spoken(one))
+        yield from (Fact(text, turn.role, None, index) for text in _stated_lines(turn))
     for name in pairs.unanswered.get(index, ()):
-        yield Fact(f"called {name}", one.role, name, index)
+        yield Fact(f"called {name}", turn.role, name, index)
 
 
-def _spoken(one: TranscriptTurn) -> Iterator[str]:
-    """Yield the lines with a keyword, verbatim, and a short message of the user as it is."""
-    text = one.text
-    if one.role == "user" and text.startswith(HEADER):
+def _stated_lines(turn: TranscriptTurn) -> Iterator[str]:
+    """Yield the lines with a keyword, stripped, and a short message of the user as it is."""
+    text = turn.text
+    if turn.role == "user" and text.startswith(HEADER):
         text = text[len(HEADER) :]
-    if _announces(text):
+    if _has_keyword(text):
         for line in text.splitlines():
-            if _announces(line):
+            if _has_keyword(line):
                 yield line.strip()
-    if one.role == "user" and len(text) < SHORT_MESSAGE_CHARS and text.strip():
+    if turn.role == "user" and len(text) < SHORT_MESSAGE_CHARS and text.strip():
         yield text
 
 
-def _announces(text: str) -> bool:
-    r"""Return whether a keyword is anywhere in *text*, within a word too (SPEC 6.8).
+def _has_keyword(text: str) -> bool:
+    """Return whether *text* contains a keyword, also within a word (SPEC 6.8).
 
-    >>> _announces("No Error: fine"), _announces("newfound: x"), _announces("errors found")
+    >>> _has_keyword("No Error: fine"), _has_keyword("newfound: x"), _has_keyword("errors found")
     (True, True, False)
     """
     if ":" not in text:

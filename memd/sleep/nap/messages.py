@@ -1,4 +1,4 @@
-"""A session's messages as they are kept: their words, what they call, and who said them. Pure."""
+"""A session's messages as they are stored: text, tool calls, role and time. Pure."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from datetime import MAXYEAR, datetime
 from typing import Any, NamedTuple
 
-from memd.sleep.nap.blocks import TOOL_ROLE, text_of, turn
+from memd.sleep.nap.blocks import TOOL_ROLE, parse_turn, text_of
 from memd.sleep.nap.cleaning import Message
 
 _ROLE_CHARS = 32
 _UNSET_YEAR = 1970
 
 
-class KeptMessage(NamedTuple):
-    """One message for the session: the *nth* of those that say the same."""
+class StoredMessage(NamedTuple):
+    """One message of a session; *nth* counts the earlier messages with the same text."""
 
     role: str
     sha256: bytes
@@ -27,35 +27,38 @@ class KeptMessage(NamedTuple):
     said_at: datetime | None = None
 
 
-def kept_messages(messages: Sequence[Message]) -> tuple[KeptMessage | None, ...]:
-    """Return what is kept of each message, None for one that says nothing."""
+def to_stored(messages: Sequence[Message]) -> tuple[StoredMessage | None, ...]:
+    """Return each message in its stored form, None for one without text."""
     seen: Counter[bytes] = Counter()
-    result: list[KeptMessage | None] = []
+    result: list[StoredMessage | None] = []
     for message in messages:
-        text = kept_text(message)
+        text = stored_text(message)
         if not text.strip():
             result.append(None)
             continue
         raw = text.encode()
         sha256 = hashlib.sha256(raw).digest()
         role = role_of(message)
-        said_at = moment_of(message)
-        result.append(KeptMessage(role, sha256, zlib.compress(raw), seen[sha256], said_at))
+        said_at = timestamp_of(message)
+        result.append(StoredMessage(role, sha256, zlib.compress(raw), seen[sha256], said_at))
         seen[sha256] += 1
     return tuple(result)
 
 
-def kept_text(message: Message) -> str:
-    """Return what is kept of a message: its text, and what it calls with which arguments.
+def stored_text(message: Message) -> str:
+    """Return the stored text of a message: its own text and its tool calls with their arguments.
 
-    >>> kept_text({"content": [{"type": "tool_use", "name": "ls", "input": {"path": "."}}]})
+    >>> stored_text({"content": [{"type": "tool_use", "name": "ls", "input": {"path": "."}}]})
     '[calls ls] {"path": "."}'
     """
-    lines = [text_of(message.get("content")), *(_call(*call) for call in _calls(message))]
+    lines = [
+        text_of(message.get("content")),
+        *(_render_call(*call) for call in _tool_calls(message)),
+    ]
     return "\n".join(line for line in lines if line)
 
 
-def _calls(message: Message) -> list[tuple[Any, Any]]:
+def _tool_calls(message: Message) -> list[tuple[Any, Any]]:
     content, called = message.get("content"), message.get("tool_calls")
     blocks = content if isinstance(content, list) else [content]
     names = [
@@ -65,28 +68,30 @@ def _calls(message: Message) -> list[tuple[Any, Any]]:
     ]
     for call in called if isinstance(called, list) else ():
         if isinstance(call, dict):
-            named = call["function"] if isinstance(call.get("function"), dict) else call
-            names.append((named.get("name"), named.get("arguments")))
+            tool = call["function"] if isinstance(call.get("function"), dict) else call
+            names.append((tool.get("name"), tool.get("arguments")))
     return names
 
 
-def _call(name: Any, arguments: Any) -> str:
+def _render_call(name: Any, arguments: Any) -> str:
     text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
     return f"[calls {name}] {text}" if arguments else f"[calls {name}]"
 
 
 def role_of(message: Message) -> str:
+    """Return the role of *message*; that of one with nothing but tools' results is ``tool``."""
     role = message.get("role")
-    only_results = turn(message)
-    if only_results.results and not only_results.text.strip():
+    turn = parse_turn(message)
+    if turn.results and not turn.text.strip():
         return TOOL_ROLE
     return role[:_ROLE_CHARS] if isinstance(role, str) and role.strip() else "unknown"
 
 
-def moment_of(message: Message) -> datetime | None:
-    """Return when a message was said, if it says so with its zone.
+def timestamp_of(message: Message) -> datetime | None:
+    """Return the message's timestamp if it has a time zone, else None.
 
-    A clock that was never set says 1970. Whether it is yet to come is seen when it is stored.
+    1970 comes from a clock that was never set and counts as none. Whether the time lies in
+    the future is checked when the message is stored.
     """
     text = message.get("timestamp")
     if not isinstance(text, str):

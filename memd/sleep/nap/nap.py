@@ -1,11 +1,11 @@
-"""A nap: one session's messages are kept, what matters becomes memories, its list becomes short.
+"""A nap: consolidation of one session's context window (SPEC 6).
 
-In order: the messages, from the caller, from the assistant's transcript or from
-what the session told memd; secrets out; the pure part in the work thread
-(``preparation``); one transaction with the messages, the memories, the record of
-the run and the audit; then vectors are called for, the shorter list is laid
-beside the usage file, and who listens is told. A kill leaves all of it or
-nothing, and the same nap again stores nothing new.
+In order: read the messages from the caller, from the assistant's transcript or from
+the session's memories; replace secrets; prepare in the work thread
+(``preparation``); write messages, memories, the record of the run and the audit in
+one transaction; then queue the vectors, write the shorter list beside
+the usage file, and emit the event. After a kill all of it is stored or
+nothing, and repeating a nap stores nothing new.
 """
 
 from __future__ import annotations
@@ -40,11 +40,23 @@ from memd.signals import files, transcripts
 from memd.signals.usage import CONSOLIDATED_SUFFIX, UnreadableSignal
 from memd.sleep.nap.cleaning import Message
 from memd.sleep.nap.consolidator import MENTION_SHARE, MemoryConsolidator
-from memd.sleep.nap.drafting import known_as
-from memd.sleep.nap.earlier import NONE, Earlier, as_messages, start_of
-from memd.sleep.nap.erased import NEW, History
-from memd.sleep.nap.keeping import ASKED, Keeping, NapMessages, NapOutcome, NapRequest
-from memd.sleep.nap.preparation import Before, Prepared, Sifted, drafted, remembered, sifted
+from memd.sleep.nap.drafting import stored_hash
+from memd.sleep.nap.earlier_messages import (
+    NO_MESSAGES,
+    EarlierMessages,
+    count_earlier,
+    rebuild_messages,
+)
+from memd.sleep.nap.erasures import NO_HISTORY, SessionHistory
+from memd.sleep.nap.preparation import (
+    NapExtract,
+    PreparedNap,
+    SessionContext,
+    draft_memories,
+    extract,
+    remove_erased,
+)
+from memd.sleep.nap.transaction import ASKED, NapOutcome, NapRequest, NapSource, NapTransaction
 from memd.sleep.window.trigger import METHOD, Reason
 from memd.store.access import agents, names
 from memd.store.file.connect import Reading
@@ -56,7 +68,7 @@ from memd.store.session.turns import EarlierRow
 if TYPE_CHECKING:
     from memd.sleep.model.nap_writer import NapWriter
 
-_REHEARSAL: tuple[Message, ...] = (
+_SAMPLE_MESSAGES: tuple[Message, ...] = (
     {"role": "user", "content": "You must always run the tests in src/parser/lexer.py:12."},
     {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "ls", "input": {}}]},
     {"role": "tool", "tool_call_id": "1", "content": "src/parser/lexer.py\nsrc/parser/tree.py"},
@@ -66,7 +78,7 @@ _REHEARSAL: tuple[Message, ...] = (
 
 @dataclass(frozen=True)
 class Nap:
-    """The room's needs, handed in by the daemon."""
+    """Consolidates sessions; its parts are handed in by the daemon."""
 
     db: Database
     ids: Ids
@@ -77,38 +89,38 @@ class Nap:
     level: MemoryLevel
     chunking: ChunkingConfig
     rule: MemoryConsolidator
-    """When a window is full, and how large one is that nobody measured."""
+    """When a window is full, with the size to assume for a window of unknown size."""
     roots: tuple[Path, ...] = ()
-    """Below which transcripts are read."""
+    """The folders below which transcripts may be read."""
     emit: Emit = field(default=unheard)
     note: Note = field(default=unnoted)
     writer: NapWriter | None = None
-    """A language model that writes what naps by themselves keep; who asks gets the rules."""
+    """The language model that writes automatic naps; a nap on request follows the rules alone."""
 
     async def nap(self, caller: Caller, request: NapRequest) -> NapResult:
         """Nap and return the shorter list, after COMMIT (SPEC 6).
 
         Raises InvalidError for a transcript that cannot be read, NotFoundError for a
-        session that never said anything, MemoryStoreError for an agent that keeps
+        session without messages, MemoryStoreError for an agent that stores
         nothing, BusyError, ReadOnlyError, DiskFullError.
         """
-        began_us = self.clock.monotonic_us()
+        start_us = self.clock.monotonic_us()
         try:
             result = await self._nap(caller, request)
         except CallerError:
-            raise  # there was nothing to nap over
+            raise  # the request was wrong, so no nap failed
         except MemdError as error:
-            self._note(caller, request, began_us, {"kind": error.kind})
+            self._note(caller, request, start_us, {"kind": error.kind})
             raise
         details = {"run_id": result.run_id, "stored": result.stored, "merged": result.merged}
-        self._note(caller, request, began_us, details, result)
+        self._note(caller, request, start_us, details, result)
         return result
 
     def _note(
         self,
         caller: Caller,
         request: NapRequest,
-        began_us: int,
+        start_us: int,
         details: dict[str, Any],
         result: NapResult | None = None,
     ) -> None:
@@ -121,7 +133,7 @@ class Nap:
                 self.clock.now_us(),
                 {"reason": request.reason, **details},
                 work=RunKind.NAP,
-                seconds=(now_us - began_us) / 1e6,
+                seconds=(now_us - start_us) / 1e6,
                 tokens=0 if result is None else result.detail.tokens_before,
                 is_success=result is not None,
             )
@@ -129,68 +141,74 @@ class Nap:
 
     async def _nap(self, caller: Caller, request: NapRequest) -> NapResult:
         ERASURES_SEEN.set(self.db.files.erasure_count)
-        level = await self._level(caller)
-        heard, _, draft = await self._sifted(caller, request)
+        level = await self._memory_level(caller)
+        source, _, extracted = await self._extract(caller, request)
         if self.writer is not None and request.reason != ASKED:
-            draft = await self.writer.write(draft, caller.agent_id)
-        if draft.learns:
+            extracted = await self.writer.write(extracted, caller.agent_id)
+        if extracted.has_news:
             self.queue.expect()
-        ready = await self.work.run(drafted, draft, self.counter, heard.session_id, self.chunking)
+        prepared = await self.work.run(
+            draft_memories, extracted, self.counter, source.session_id, self.chunking
+        )
         run_id = self.ids.new()
-        writing = Keeping(self.ids, run_id, level, heard, ready, request)
-        by = _as_consolidation(caller)
-        kept = await self.db.write(
-            by,
-            lambda conn: writing.keep(conn, by, self.clock.now_us()),
+        transaction = NapTransaction(self.ids, run_id, level, source, prepared, request)
+        author = _as_nap(caller)
+        outcome = await self.db.write(
+            author,
+            lambda conn: transaction.run(conn, author, self.clock.now_us()),
             reply=NapOutcome,
             batch=run_id,
         )
-        if kept.stored:
+        if outcome.stored:
             self.queue.wake()
         result = NapResult(
-            run_id=kept.run_id,
-            session_id=heard.session_id,
-            messages=ready.answer,
-            summary_text=ready.summary,
-            stored=kept.stored,
-            merged=kept.merged,
-            quarantined=kept.quarantined,
-            detail=ready.detail,
+            run_id=outcome.run_id,
+            session_id=source.session_id,
+            messages=prepared.answer,
+            summary_text=prepared.summary,
+            stored=outcome.stored,
+            merged=outcome.merged,
+            quarantined=outcome.quarantined,
+            detail=prepared.detail,
         )
-        if request.beside is not None:
-            await self.work.run(self._lay, request.beside, result, ready)
-        if kept.quarantined:
-            payload = {"run_id": kept.run_id, "flagged": kept.quarantined}
+        if request.usage_file is not None:
+            await self.work.run(self._write_list, request.usage_file, result, prepared)
+        if outcome.quarantined:
+            payload = {"run_id": outcome.run_id, "flagged": outcome.quarantined}
             self.emit(
-                caller.agent_id, EventName.FLAGGED, {**payload, "quarantined": kept.quarantined}
+                caller.agent_id, EventName.FLAGGED, {**payload, "quarantined": outcome.quarantined}
             )
         self.emit(caller.agent_id, EventName.CONSOLIDATED, _event(result, request.reason))
         return result
 
-    async def foretell(self, caller: Caller, request: NapRequest) -> tuple[int, int]:
-        """Return how many memories the nap would make, and how many are known; none is stored.
+    async def preview(self, caller: Caller, request: NapRequest) -> tuple[int, int]:
+        """Return how many memories the nap would make and how many are known; stores nothing.
 
-        Raises as :meth:`nap` does. What somebody deleted counts as new here.
+        Raises as :meth:`nap` does. A memory that its owner deleted counts as new here.
         """
-        await self._level(caller)
-        _, known, draft = await self._sifted(caller, request)
-        learnt = [each.text for each in (*draft.facts, *draft.lessons)]
-        made = [known_as(text) for text in (*learnt, *(each.text for each in draft.distilled))]
-        others = await self.db.read(_elsewhere, caller, request.session_id, frozenset(made))
-        new = sum(text not in known and text not in others for text in made)
-        return new, len(made) - new + draft.known
+        await self._memory_level(caller)
+        _, known_hashes, extracted = await self._extract(caller, request)
+        plain = [each.text for each in (*extracted.facts, *extracted.lessons)]
+        hashes = [
+            stored_hash(text) for text in (*plain, *(each.text for each in extracted.distilled))
+        ]
+        known_elsewhere = await self.db.read(
+            _hashes_elsewhere, caller, request.session_id, frozenset(hashes)
+        )
+        new = sum(text not in known_hashes and text not in known_elsewhere for text in hashes)
+        return new, len(hashes) - new + extracted.known_count
 
-    async def rehearse(self) -> None:
-        """Prepare a nap that nobody wanted and store nothing.
+    async def warm_up(self) -> None:
+        """Prepare a nap over sample messages and store nothing.
 
-        Afterwards the vocabulary is read and the patterns are made, for which a process's
-        first nap would wait. Raises ModelError for a vocabulary that cannot be read.
+        Loads the vocabulary and compiles the patterns, for which a process's
+        first nap would otherwise wait. Raises ModelError for a vocabulary that cannot be read.
         """
         rule = self._rule(NapRequest(reason=Reason.FULL.value))
-        draft = await self.work.run(sifted, _REHEARSAL, rule=rule, distils=True)
-        await self.work.run(drafted, draft, self.counter, None, self.chunking)
+        extracted = await self.work.run(extract, _SAMPLE_MESSAGES, rule=rule, distils=True)
+        await self.work.run(draft_memories, extracted, self.counter, None, self.chunking)
 
-    async def _level(self, caller: Caller) -> MemoryLevel:
+    async def _memory_level(self, caller: Caller) -> MemoryLevel:
         if caller.agent_id == RESERVED_AGENT:
             raise MemoryStoreError(f"{RESERVED_AGENT} is reserved", field="agent_id")
         level = await self.db.read(agents.level, caller.agent_id) or self.level
@@ -202,52 +220,52 @@ class Nap:
         return MemoryConsolidator(
             self.rule.threshold_pct,
             request.max_tokens or self.rule.max_tokens,
-            # Who asks gets the documents' rules to the letter (SPEC 6.5).
+            # A nap on request follows the specification exactly (SPEC 6.5).
             mention_share=0.0 if request.reason == ASKED else MENTION_SHARE,
         )
 
-    async def _sifted(
+    async def _extract(
         self, caller: Caller, request: NapRequest
-    ) -> tuple[NapMessages, frozenset[bytes], Sifted]:
-        """Return what was heard, which texts its session has, and what is worth storing."""
-        heard = await self._heard(caller, request)
+    ) -> tuple[NapSource, frozenset[bytes], NapExtract]:
+        """Return the nap's messages, its session's text hashes, and what is worth storing."""
+        source = await self._load_source(caller, request)
         distils = request.reason != ASKED
-        if distils and not heard.rows:
-            heard = replace(heard, earlier=await self._earlier(caller, heard))
-        known = await self.db.read(_texts, caller.agent_id, heard.session_id)
-        others = await self._injected(caller, heard.session_id) if distils else ()
-        draft = await self.work.run(
-            sifted,
-            heard.messages,
+        if distils and not source.memory_keys:
+            source = replace(source, earlier=await self._load_earlier(caller, source))
+        known_hashes = await self.db.read(_known_hashes, caller.agent_id, source.session_id)
+        injected = await self._injected_texts(caller, source.session_id) if distils else ()
+        extracted = await self.work.run(
+            extract,
+            source.messages,
             rule=self._rule(request),
-            before=Before(known, heard.earlier.messages, others),
+            context=SessionContext(known_hashes, source.earlier.messages, injected),
             last=request.last,
             distils=distils,
         )
-        return heard, known, draft
+        return source, known_hashes, extracted
 
-    async def _injected(self, caller: Caller, session_id: str | None) -> tuple[str, ...]:
-        """Return what the session's prompts gave: repeated in an answer it is no news."""
+    async def _injected_texts(self, caller: Caller, session_id: str | None) -> tuple[str, ...]:
+        """Return the texts injected into the session: an answer that repeats them has no news."""
         if session_id is None:
             return ()
         return tuple(await self.db.read(injections.texts_given, caller.agent_id, session_id))
 
     # Where the messages come from.
 
-    async def _heard(self, caller: Caller, request: NapRequest) -> NapMessages:
+    async def _load_source(self, caller: Caller, request: NapRequest) -> NapSource:
         session_id = request.session_id or caller.session_id
         if request.messages is not None:
-            return NapMessages(request.messages, session_id)
+            return NapSource(request.messages, session_id)
         read = request.transcript
         if read is None and request.transcript_path is not None:
-            read = await self.work.run(self._transcript, Path(request.transcript_path))
+            read = await self.work.run(self._read_transcript, Path(request.transcript_path))
         if read is not None:
             session_id = session_id or read.session_id
             messages = read.messages[-NAP_MESSAGES_MAX:]
             history = await self.db.read(_history, caller.agent_id, session_id)
-            if history.heard > len(history.places):
-                messages = await self.work.run(remembered, messages, history)
-            return NapMessages(messages, session_id)
+            if history.message_count > len(history.places):
+                messages = await self.work.run(remove_erased, messages, history)
+            return NapSource(messages, session_id)
         if session_id is None:
             raise InvalidError(
                 "say what to nap over", hint="give messages, a transcript_path or a session_id"
@@ -255,28 +273,28 @@ class Nap:
         rows = await self.db.read(_memory_rows, caller.agent_id, session_id)
         if rows is None:
             raise NotFoundError("no such session", field="session_id")
-        return NapMessages(
-            [_message(row) for row in rows], session_id, [r.memory_key for r in rows]
+        return NapSource(
+            [_as_message(row) for row in rows], session_id, [r.memory_key for r in rows]
         )
 
-    async def _earlier(self, caller: Caller, heard: NapMessages) -> Earlier:
-        """Return what the session said before the list, as far as memd kept it."""
-        history = await self.db.read(_history, caller.agent_id, heard.session_id)
+    async def _load_earlier(self, caller: Caller, source: NapSource) -> EarlierMessages:
+        """Return the stored messages of the session that precede the list."""
+        history = await self.db.read(_history, caller.agent_id, source.session_id)
         if not history.places:
-            return NONE
-        count = await self.work.run(start_of, heard.messages, history)
-        room = NAP_MESSAGES_MAX - len(heard.messages)
+            return NO_MESSAGES
+        count = await self.work.run(count_earlier, source.messages, history)
+        room = NAP_MESSAGES_MAX - len(source.messages)
         if count <= 0 or room <= 0:
-            return NONE
+            return NO_MESSAGES
 
         def before(conn: Reading) -> list[EarlierRow]:
-            key = _session_key(conn, caller.agent_id, heard.session_id)
+            key = _session_key(conn, caller.agent_id, source.session_id)
             return [] if key is None else turns.before(conn, key, count, room)
 
         rows = await self.db.read(before)
-        return await self.work.run(as_messages, rows)
+        return await self.work.run(rebuild_messages, rows)
 
-    def _transcript(self, path: Path) -> transcripts.Transcript:
+    def _read_transcript(self, path: Path) -> transcripts.Transcript:
         try:
             raw = files.read_own(path, NAP_TRANSCRIPT_BYTES_MAX, self.roots, tail=True)
             return transcripts.read(raw)
@@ -285,26 +303,26 @@ class Nap:
                 f"the transcript is not read: {error}", field="transcript_path"
             ) from None
 
-    # What is laid beside the usage file.
+    # The file beside the usage file.
 
-    def _lay(self, usage_file: Path, result: NapResult, ready: Prepared) -> None:
-        """Write the shorter list beside *usage_file*: whole or not at all, for its owner alone."""
+    def _write_list(self, usage_file: Path, result: NapResult, prepared: PreparedNap) -> None:
+        """Write the shorter list beside *usage_file*, atomically and for its owner alone."""
         target = usage_file.with_name(usage_file.name.removesuffix(".json") + CONSOLIDATED_SUFFIX)
-        whole = {
+        content = {
             "v": 1,
             **_event(result, None),
             "at": from_us(self.clock.now_us()).isoformat(),
-            "messages": ready.shorter,
-            "summary_text": ready.summary,
+            "messages": prepared.shorter,
+            "summary_text": prepared.summary,
             "detail": result.detail.model_dump(),
         }
         try:
-            _replace(target, json.dumps(whole, ensure_ascii=False).encode())
+            _replace_file(target, json.dumps(content, ensure_ascii=False).encode())
         except OSError as error:
             log.warning("the consolidated list was not written", errno=error.errno)
 
 
-def _as_consolidation(caller: Caller) -> Caller:
+def _as_nap(caller: Caller) -> Caller:
     return replace(caller, method=METHOD)
 
 
@@ -315,10 +333,12 @@ def _event(result: NapResult, reason: str | None) -> dict[str, Any]:
         "stored": result.stored,
         "merged": result.merged,
     }
-    return fields if reason is None else {**fields, "reason": reason, **_counts(result.detail)}
+    return (
+        fields if reason is None else {**fields, "reason": reason, **_detail_counts(result.detail)}
+    )
 
 
-def _counts(detail: NapDetail) -> dict[str, int]:
+def _detail_counts(detail: NapDetail) -> dict[str, int]:
     return {name: getattr(detail, name) for name in ("messages_removed", "facts", "summary_chars")}
 
 
@@ -329,21 +349,21 @@ def _session_key(conn: Reading, agent_id: str, session_id: str | None) -> int | 
     return sessions.find_key(conn, agent_key, session_id)
 
 
-def _history(conn: Reading, agent_id: str, session_id: str | None) -> History:
+def _history(conn: Reading, agent_id: str, session_id: str | None) -> SessionHistory:
     key = _session_key(conn, agent_id, session_id)
     if key is None:
-        return NEW
+        return NO_HISTORY
     places = {mark: place for mark, (_, place) in sessions.known_messages(conn, key).items()}
-    return History(places, sessions.message_count(conn, key))
+    return SessionHistory(places, sessions.message_count(conn, key))
 
 
-def _texts(conn: Reading, agent_id: str, session_id: str | None) -> frozenset[bytes]:
-    """Return the hashes of what the session has; a fact that it knows needs no draft."""
+def _known_hashes(conn: Reading, agent_id: str, session_id: str | None) -> frozenset[bytes]:
+    """Return the hashes of the session's texts; a fact among them needs no draft."""
     key = _session_key(conn, agent_id, session_id)
     return frozenset() if key is None else sessions.known_texts(conn, key, NAP_MESSAGES_MAX)
 
 
-def _elsewhere(
+def _hashes_elsewhere(
     conn: Reading, caller: Caller, session_id: str | None, hashes: frozenset[bytes]
 ) -> frozenset[bytes]:
     agent_key = names.find_agent(conn, caller.agent_id)
@@ -363,8 +383,8 @@ def _memory_rows(conn: Reading, agent_id: str, session_id: str) -> list[SessionM
     return None if key is None else sessions.last_memories(conn, key, NAP_MESSAGES_MAX)
 
 
-def _message(row: SessionMemoryRow) -> Message:
-    """Return a memory as the message that it was."""
+def _as_message(row: SessionMemoryRow) -> Message:
+    """Return the message that a memory was."""
     role = "assistant"
     if row.origin in {Origin.TOOL, Origin.WEB}:
         role = "tool"
@@ -373,11 +393,13 @@ def _message(row: SessionMemoryRow) -> Message:
     return {"role": role, "content": row.content, "timestamp": from_us(row.at_us).isoformat()}
 
 
-def _replace(target: Path, raw: bytes) -> None:
-    """Put *raw* in the place of *target* at once."""
-    draft = target.with_name(f".{target.name}.tmp")
-    draft.unlink(missing_ok=True)
-    fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+def _replace_file(target: Path, raw: bytes) -> None:
+    """Replace *target* atomically by a file with *raw*."""
+    temporary = target.with_name(f".{target.name}.tmp")
+    temporary.unlink(missing_ok=True)
+    fd = os.open(
+        temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
+    )
     with os.fdopen(fd, "wb") as stream:
         stream.write(raw)
-    draft.replace(target)
+    temporary.replace(target)

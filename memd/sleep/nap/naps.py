@@ -1,7 +1,7 @@
-"""Naps, put together over one open file: by call, and by watching windows.
+"""Naps on request and by watching windows, assembled over one open file.
 
-They are built when the first is asked for, or a moment after the start: the
-daemon answers before it has read what naps are made of.
+Assembled on first use, or a moment after the start, so that the daemon
+answers before it has loaded the modules of naps.
 """
 
 from __future__ import annotations
@@ -32,31 +32,31 @@ START_S = 0.3
 
 
 class Naps:
-    """What of naps the daemon starts and the socket shows.
+    """The naps that the daemon starts and the socket serves.
 
-    *own* is the folder of usage files where no setting names one.
+    *default_dir* is the folder of usage files unless a setting names one.
     """
 
     def __init__(
         self,
-        house: Assembly,
+        assembly: Assembly,
         settings: Settings,
-        own: Path,
+        default_dir: Path,
         *,
         environ: Mapping[str, str] = os.environ,
         emit: Emit = unheard,
         llm: LanguageModel | None = None,
     ) -> None:
-        self._house = house
+        self._assembly = assembly
         self._settings = settings
-        self._own = own
+        self._default_dir = default_dir
         self._environ = environ
         self._emit = emit
         self._llm = llm
 
     @cached_property
     def rule(self) -> MemoryConsolidator:
-        """When a window is full, and how large one is that nobody measured."""
+        """When a window is full, with the size to assume for a window of unknown size."""
         from memd.sleep.nap.consolidator import MemoryConsolidator
 
         usage_settings = self._settings.usage
@@ -68,21 +68,21 @@ class Naps:
         from memd.signals.files import known_roots
         from memd.sleep.nap.nap import Nap
 
-        house = self._house
+        assembly = self._assembly
         extra = [Path(root).expanduser() for root in self._settings.usage.transcript_roots]
         return Nap(
-            db=house.db,
-            ids=house.ids,
-            clock=house.clock,
-            work=house.work,
-            counter=house.counter,
-            queue=house.queue,
+            db=assembly.db,
+            ids=assembly.ids,
+            clock=assembly.clock,
+            work=assembly.work,
+            counter=assembly.counter,
+            queue=assembly.queue,
             level=self._settings.memory.level,
             rule=self.rule,
             chunking=self._settings.memory.chunking,
             roots=known_roots(self._environ, Path.home(), extra),
             emit=self._emit,
-            note=house.notes.add,
+            note=assembly.notes.add,
             writer=self._writer(),
         )
 
@@ -95,27 +95,27 @@ class Naps:
 
     @cached_property
     def watching(self) -> Watching:
-        """The windows, and what they call for."""
+        """The watched windows and the naps that they trigger."""
         from memd.sleep.window.watching import Watching
 
-        house, usage = self._house, self._settings.usage
+        assembly, usage = self._assembly, self._settings.usage
         return Watching(
-            db=house.db,
-            clock=house.clock,
+            db=assembly.db,
+            clock=assembly.clock,
             nap=later(lambda: self.nap),
-            sessions=house.sessions,
+            sessions=assembly.sessions,
             rule=usage,
-            place=self._own if usage.path is None else Path(usage.path).expanduser(),
-            own=self._own if usage.path is None else None,
+            place=self._default_dir if usage.path is None else Path(usage.path).expanduser(),
+            default_dir=self._default_dir if usage.path is None else None,
             emit=self._emit,
         )
 
-    def works(self) -> dict[str, Any]:
-        """Return what waits, and how often and how long memd napped and slept since the start.
+    def work_report(self) -> dict[str, Any]:
+        """Return queue lengths, and the number and duration of naps and nights since the start.
 
-        Asks no file.
+        Reads no file.
         """
-        db, notes = self._house.db, self._house.notes
+        db, notes = self._assembly.db, self._assembly.notes
         waiting = self.watching.waiting if "watching" in vars(self) else 0
         return {
             "queues": {"writes": db.waiting_writes, "naps": waiting, "notes": notes.waiting},
@@ -124,7 +124,7 @@ class Naps:
         }
 
     async def run(self) -> None:
-        """Watch the usage files for ever, and sessions that fall quiet."""
+        """Watch the usage files and the sessions that fall quiet, for ever."""
         await asyncio.sleep(START_S)
         async with asyncio.TaskGroup() as both:
             both.create_task(self.watching.run())
@@ -133,7 +133,7 @@ class Naps:
     async def _quiet(self) -> None:
         from memd.sleep.window.quiet import Quiet
 
-        await Quiet(self._house.db, self._house.clock, later(lambda: self.nap)).run()
+        await Quiet(self._assembly.db, self._assembly.clock, later(lambda: self.nap)).run()
 
     async def consolidate(
         self,
@@ -143,14 +143,14 @@ class Naps:
         transcript_path: str | None = None,
         max_tokens: int | None = None,
     ) -> NapResult:
-        """Nap because somebody asks for it (``Nap.nap``); the session is the caller's."""
-        from memd.sleep.nap.keeping import NapRequest
+        """Nap on request (``Nap.nap``); the session is the caller's."""
+        from memd.sleep.nap.transaction import NapRequest
 
         request = NapRequest(
             messages=messages,
             transcript_path=transcript_path,
             max_tokens=max_tokens,
-            swaps=messages is not None,
+            replaces_window=messages is not None,
         )
         return await self.nap.nap(caller, request)
 
@@ -166,7 +166,7 @@ class Naps:
         """Nap over a recorded session as over one that has ended (``recorded.Recorded``)."""
         from memd.sleep.window.recorded import Recorded
 
-        taking = Recorded(self.nap, self._house.sessions)
+        taking = Recorded(self.nap, self._assembly.sessions)
         return await taking.take(caller, raw, session_id=session_id, cwd=cwd, dry_run=dry_run)
 
     async def report(
@@ -177,11 +177,11 @@ class Naps:
         *,
         returns: bool = False,
     ) -> Window:
-        """Take what an assistant says of its window (``Watching.report``)."""
+        """Take an assistant's report of its window (``Watching.report``)."""
         return await self.watching.report(caller, usage, messages, returns=returns)
 
     def unreadable(self) -> tuple[int, str | None]:
-        """Return how many usage files cannot be read, and why the last one cannot."""
+        """Return how many usage files cannot be read, and the reason for the last one."""
         return self.watching.unreadable()
 
     async def list(self, caller: Caller) -> tuple[Window, ...]:

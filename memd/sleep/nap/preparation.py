@@ -1,10 +1,10 @@
-"""What a nap will store, worked out beforehand, so that its transaction only writes. Pure.
+"""What a nap will store, computed beforehand so that its transaction only writes. Pure.
 
-Secrets are replaced first: what is consolidated, kept, written beside the usage
-file or drafted into memories here has none. A message of the list that the
-caller gave is handed back to the caller as it was.
+Secrets are replaced first: nothing that is consolidated, stored, written beside the usage
+file or drafted here contains one. The messages that the caller gets back are its own,
+unchanged.
 
-Lessons are drafted, too: whatever says that it is one (docs/decisions/0077).
+Lessons are drafted too: every sentence that says it is one (docs/decisions/0077).
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from memd.domain.sleep.sleep import NapDetail
 from memd.ingest.draft import drafts
 from memd.sleep.distil.distil import distilled
 from memd.sleep.distil.exchanges import Distilled
-from memd.sleep.nap.blocks import turn
+from memd.sleep.nap.blocks import parse_turn
 from memd.sleep.nap.cleaning import Message, clean
 from memd.sleep.nap.consolidator import MemoryConsolidator
-from memd.sleep.nap.drafting import Drafted, known_as, of_distilled, of_fact, of_lesson
-from memd.sleep.nap.echoes import without_echoes
-from memd.sleep.nap.erased import History, erased
+from memd.sleep.nap.drafting import NapDraft, draft_distilled, draft_fact, draft_lesson, stored_hash
+from memd.sleep.nap.echoes import remove_echoes
+from memd.sleep.nap.erasures import SessionHistory, find_erased
 from memd.sleep.nap.facts import HEADER, Fact
-from memd.sleep.nap.messages import KeptMessage, kept_messages
+from memd.sleep.nap.messages import StoredMessage, to_stored
 from memd.text.lessons import as_lesson, lessons_in
 
 _CHUNKING = ChunkingConfig()
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
-    """A nap but for the storing. *shorter* has no secrets, *answer* is the caller's own tail."""
+class PreparedNap:
+    """A nap that is ready to be stored. *shorter* has no secrets, *answer* is the caller's list."""
 
-    kept: tuple[KeptMessage | None, ...]
-    drafted: tuple[Drafted, ...]
-    """What is to be stored, and is perhaps there already; of facts only what is not."""
-    known: int
-    """How many other facts there are."""
+    stored_messages: tuple[StoredMessage | None, ...]
+    drafts: tuple[NapDraft, ...]
+    """The memories to store, some of which may exist already; new facts and lessons only."""
+    known_count: int
+    """How many facts and lessons were left out because the session has them."""
     shorter: tuple[Message, ...]
     answer: tuple[Message, ...]
     summary: str
@@ -48,30 +48,30 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
-class Sifted:
-    """What of a nap's messages is worth storing, before it is drafted (see :class:`Prepared`)."""
+class NapExtract:
+    """What is worth storing of a nap's messages, before it is drafted (:class:`PreparedNap`)."""
 
     messages: Sequence[Message]
-    """Without secrets."""
-    heard: Sequence[Message]
-    """The same without what memd said itself, in the same places."""
+    """All messages, without secrets."""
+    spoken: Sequence[Message]
+    """The same messages without memd's own texts, in the same places."""
     earlier: Sequence[Message]
-    """What the session said before them, at the places below 0."""
+    """The session's messages before them, at the places below 0."""
     facts: tuple[Fact, ...]
     lessons: tuple[Fact, ...]
-    """Those that are new, as are the facts; they are none of the documents' list."""
+    """New lessons; like *facts* without known ones. They are not facts of SPEC 6."""
     distilled: tuple[Distilled, ...]
-    known: int
-    learns: bool
-    """Whether anything seems to be new; what is stored is decided when it is."""
+    known_count: int
+    has_news: bool
+    """Whether anything seems to be new; what is stored is decided within the transaction."""
     shorter: tuple[Message, ...]
     answer: tuple[Message, ...]
     summary: str
     detail: NapDetail
 
 
-class _Counted:
-    """Counts the tokens of each text once: a draft asks for the same ones several times."""
+class _CachedCounter:
+    """Counts the tokens of each text once; a draft counts the same texts several times."""
 
     def __init__(self, counter: TokenCounter) -> None:
         self._counter = counter
@@ -84,59 +84,62 @@ class _Counted:
         return count
 
 
-class Before(NamedTuple):
-    """What a session has of before: hashes of its texts, messages, and what memd told it."""
+class SessionContext(NamedTuple):
+    """What memd has of a session: hashes of its texts, earlier messages, and injected texts."""
 
-    known: frozenset[bytes] = frozenset()
+    known_count: frozenset[bytes] = frozenset()
     earlier: Sequence[Message] = ()
-    others: Sequence[str] = ()
+    injected: Sequence[str] = ()
 
 
-NOTHING = Before()
+NO_CONTEXT = SessionContext()
 
 
-def sifted(
+def extract(
     given: Sequence[Message],
     *,
     rule: MemoryConsolidator,
-    before: Before = NOTHING,
+    context: SessionContext = NO_CONTEXT,
     last: bool = False,
     distils: bool = False,
-) -> Sifted:
-    """Consolidate *given* by *rule* and find what is to be stored.
+) -> NapExtract:
+    """Consolidate *given* by *rule* and extract what is to be stored.
 
-    With *distils* that is what all of the messages say that is worth a memory, and those
-    earlier in the session, else the facts of the documents: of the messages that the
-    summary replaces, with *last* of all of them, because nobody will nap over the rest.
-    Facts among the texts that the session knows need no draft.
-    Lessons are stored beside the others, in the place of a fact that says the same. What
-    memd said itself teaches nothing, nor what an assistant repeats of what it was told.
+    With *distils* that is what the messages, and those earlier in the session, say that is
+    worth a memory. Without it, it is the facts of SPEC 6 in the messages that the summary
+    replaces, or with *last* in all messages, as no later nap will cover the rest.
+    Texts that the session has already need no draft.
+    Lessons are stored besides, in place of a fact with the same text. memd's own texts
+    teach nothing, nor does an assistant that repeats them.
     """
-    known, earlier, known_elsewhere = before
+    known_hashes, earlier, injected = context
     messages = [clean(message) for message in given]
     shorter, summary = rule.consolidate(messages)
     tail = len(shorter) - 1 if summary else len(shorter)
     start = len(messages) if last else len(messages) - tail
     facts = rule.facts(messages[:start] if last else messages)
     facts = tuple(fact for fact in facts if fact.index < start)
-    heard = without_echoes(messages, known_elsewhere)
-    lessons = taught(heard[:start])
-    said_so = {lesson.text for lesson in lessons}
-    listed = () if distils else tuple(f for f in facts if as_lesson(f.text) not in said_so)
-    memories = _distilled(without_echoes(earlier, known_elsewhere), heard) if distils else ()
-    new, learnt = (
-        tuple(each for each in some if known_as(each.text) not in known)
-        for some in (listed, lessons)
+    spoken = remove_echoes(messages, injected)
+    lessons = find_lessons(spoken[:start])
+    lesson_texts = {lesson.text for lesson in lessons}
+    plain_facts = (
+        () if distils else tuple(f for f in facts if as_lesson(f.text) not in lesson_texts)
     )
-    return Sifted(
+    memories = _distil(remove_echoes(earlier, injected), spoken) if distils else ()
+    new_facts, new_lessons = (
+        tuple(each for each in some if stored_hash(each.text) not in known_hashes)
+        for some in (plain_facts, lessons)
+    )
+    return NapExtract(
         messages=messages,
-        heard=heard,
+        spoken=spoken,
         earlier=earlier,
-        facts=new,
-        lessons=learnt,
+        facts=new_facts,
+        lessons=new_lessons,
         distilled=memories,
-        known=len(listed) + len(lessons) - len(new) - len(learnt),
-        learns=bool(new or learnt) or any(known_as(each.text) not in known for each in memories),
+        known_count=len(plain_facts) + len(lessons) - len(new_facts) - len(new_lessons),
+        has_news=bool(new_facts or new_lessons)
+        or any(stored_hash(each.text) not in known_hashes for each in memories),
         shorter=tuple(shorter),
         answer=(shorter[0], *given[len(given) - tail :]) if summary else tuple(given),
         summary=summary,
@@ -152,67 +155,72 @@ def sifted(
     )
 
 
-def _distilled(earlier: Sequence[Message], heard: Sequence[Message]) -> tuple[Distilled, ...]:
-    """Return the memories of both; the places of those *earlier* are below 0, the last at -1."""
+def _distil(earlier: Sequence[Message], spoken: Sequence[Message]) -> tuple[Distilled, ...]:
+    """Distil both; the places of *earlier* messages are below 0, the last is at -1."""
     if not earlier:
-        return distilled(heard)
+        return distilled(spoken)
     count = len(earlier)
     return tuple(
         each._replace(places=tuple(place - count for place in each.places))
-        for each in distilled([*earlier, *heard])
+        for each in distilled([*earlier, *spoken])
     )
 
 
-def drafted(
-    contents: Sifted,
+def draft_memories(
+    extracted: NapExtract,
     counter: TokenCounter,
     session_id: str | None,
     chunking: ChunkingConfig = _CHUNKING,
-) -> Prepared:
-    """Draft what was found, of one slot the last; each text is counted once."""
-    counted = _Counted(counter)
-    draft = partial(drafts, counter=counted, chunking=chunking)
-    messages = contents.messages
-    memories = {each.slot: each for each in contents.distilled}.values()
+) -> PreparedNap:
+    """Draft the extracted texts; of several memories with one slot the last one is drafted."""
+    cached = _CachedCounter(counter)
+    make_drafts = partial(drafts, counter=cached, chunking=chunking)
+    messages = extracted.messages
+    memories = {each.slot: each for each in extracted.distilled}.values()
 
     def at(place: int) -> Message:
-        return (contents.earlier if place < 0 else messages)[place]
+        return (extracted.earlier if place < 0 else messages)[place]
 
-    return Prepared(
-        kept=kept_messages(messages),
-        drafted=(
-            *(of_fact(fact, messages, draft, session_id) for fact in contents.facts),
-            *(of_lesson(lesson, messages, draft, session_id) for lesson in contents.lessons),
-            *(of_distilled(each, at, counted, session_id) for each in memories),
+    return PreparedNap(
+        stored_messages=to_stored(messages),
+        drafts=(
+            *(draft_fact(fact, messages, make_drafts, session_id) for fact in extracted.facts),
+            *(
+                draft_lesson(lesson, messages, make_drafts, session_id)
+                for lesson in extracted.lessons
+            ),
+            *(draft_distilled(each, at, cached, session_id) for each in memories),
         ),
-        known=contents.known,
-        shorter=contents.shorter,
-        answer=contents.answer,
-        summary=contents.summary,
-        detail=contents.detail,
+        known_count=extracted.known_count,
+        shorter=extracted.shorter,
+        answer=extracted.answer,
+        summary=extracted.summary,
+        detail=extracted.detail,
     )
 
 
-def remembered(given: Sequence[Message], history: History) -> list[Message]:
-    """Return *given* without the messages that were forgotten since they were napped over."""
-    kept = kept_messages([clean(message) for message in given])
-    gone = erased([None if one is None else (one.sha256, one.nth) for one in kept], history)
-    return [message for place, message in enumerate(given) if place not in gone]
+def remove_erased(given: Sequence[Message], history: SessionHistory) -> list[Message]:
+    """Return *given* without the messages that were forgotten since an earlier nap."""
+    stored = to_stored([clean(message) for message in given])
+    erased = find_erased(
+        [None if one is None else (one.sha256, one.nth) for one in stored], history
+    )
+    return [message for place, message in enumerate(given) if place not in erased]
 
 
 SPEAKING_ROLES = frozenset({"user", "human", "assistant"})
 
 
-def taught(messages: Sequence[Mapping[str, Any]]) -> tuple[Fact, ...]:
-    """Return what messages of user and assistant say as lessons, each once, where it came first.
+def find_lessons(messages: Sequence[Mapping[str, Any]]) -> tuple[Fact, ...]:
+    """Return the lessons in messages of user and assistant, each once at its first place.
 
-    What a tool answered teaches nothing, and an earlier summary's lessons are known.
+    Tools' answers teach nothing, and the lessons of an earlier summary are known.
     """
     first: dict[str, Fact] = {}
     for index, message in enumerate(messages):
         if message.get("role") not in SPEAKING_ROLES:
             continue
-        speaker_turn = turn(message)
+        speaker_turn = parse_turn(message)
         if speaker_turn.text.startswith(HEADER):
             continue
         for text in lessons_in(speaker_turn.text):

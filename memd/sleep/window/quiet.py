@@ -55,7 +55,7 @@ class Quiet:
         return len(rows)
 
     async def _over(self, row: WindowRow) -> None:
-        from memd.sleep.nap.keeping import NapRequest
+        from memd.sleep.nap.transaction import NapRequest
 
         caller = Caller(
             client=LOCAL,
@@ -70,7 +70,7 @@ class Quiet:
             session_id=row.session_id,
             reason=Reason.QUIET.value,
             last=True,
-            seen=lambda conn, now_us: windows.napped(conn, *place, now_us),
+            on_write=lambda conn, now_us: windows.napped(conn, *place, now_us),
         )
         try:
             try:

@@ -20,8 +20,8 @@ from memd.domain.sleep.sleep import ImportedSession
 from memd.guard.outgoing import outgoing
 from memd.signals import transcripts
 from memd.signals.usage import UnreadableSignal
-from memd.sleep.nap.keeping import NapOutcome, NapRequest
 from memd.sleep.nap.nap import Nap
+from memd.sleep.nap.transaction import NapOutcome, NapRequest
 from memd.sleep.window.trigger import METHOD, Reason, project_of
 from memd.store.access import names, replies
 from memd.store.file.connect import Reading
@@ -77,7 +77,7 @@ class Recorded:
             transcript=read, session_id=session_id, reason=Reason.ENDED.value, last=True
         )
         if dry_run:
-            new, kept = await self.nap.foretell(by, request)
+            new, kept = await self.nap.preview(by, request)
             return session.model_copy(update={"new": new, "kept": kept})
         once = _once(by, raw)
         reply = await self.nap.db.read(replies.find, once)

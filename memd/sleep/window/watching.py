@@ -90,7 +90,7 @@ class Watching:
     rule: UsageSettings
     place: Path
     """The usage file, or the folder of them, that is watched."""
-    own: Path | None = None
+    default_dir: Path | None = None
     """That folder, where it is memd's own: it is made."""
     emit: Emit = field(default=unheard)
     _napping: dict[Key, _Napping] = field(default_factory=dict)
@@ -152,7 +152,7 @@ class Watching:
     @cached_property
     def watcher(self) -> UsageWatcher:
         """What looks at the usage files."""
-        return UsageWatcher([self.place], self.on_usage, own=self.own)
+        return UsageWatcher([self.place], self.on_usage, own=self.default_dir)
 
     async def run(self) -> None:
         """Watch for ever; what is under way is given up when the daemon stops."""
@@ -221,7 +221,7 @@ class Watching:
 
     async def _rehearse(self) -> None:
         try:
-            await self.nap.rehearse()
+            await self.nap.warm_up()
         except MemdError as error:  # the nap itself will say so, too
             log.warning("no nap could be made ready for", kind=error.kind)
 
@@ -283,9 +283,9 @@ class Watching:
 
     async def _over_something(self, notice: _Notice, row: WindowRow, reason: Reason) -> NapResult:
         """Nap over what was handed over, else the transcript, else what the session told memd."""
-        from memd.sleep.nap.keeping import NapRequest
+        from memd.sleep.nap.transaction import NapRequest
 
-        def seen(conn: Writing, now_us: int) -> None:
+        def store_napped(conn: Writing, now_us: int) -> None:
             rows.store(conn, row._replace(napped_at_us=now_us), now_us, notice.emptying)
 
         request = NapRequest(
@@ -294,15 +294,15 @@ class Watching:
             reason=reason.value,
             max_tokens=rows.room(row, self.rule.max_tokens),
             last=reason is not Reason.FULL,
-            seen=seen,
-            beside=notice.file,
+            on_write=store_napped,
+            usage_file=notice.file,
         )
         project_id = notice.caller.project_id or project_of(row.cwd)
         caller = replace(notice.caller, session_id=row.session_id, project_id=project_id)
         if notice.messages is not None:
             swaps = notice.answer is not None
             return await self.nap.nap(
-                caller, replace(request, messages=notice.messages, swaps=swaps)
+                caller, replace(request, messages=notice.messages, replaces_window=swaps)
             )
         if row.transcript_path is not None:
             try:

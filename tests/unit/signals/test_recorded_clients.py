@@ -12,8 +12,8 @@ from memd.assist.transcript import tail
 from memd.signals import transcripts
 from memd.sleep.nap.blocks import all_text
 from memd.sleep.nap.consolidator import MemoryConsolidator
-from memd.sleep.nap.echoes import without_echoes
-from memd.sleep.nap.preparation import sifted
+from memd.sleep.nap.echoes import remove_echoes
+from memd.sleep.nap.preparation import extract
 
 RECORDED = Path(__file__).parents[2] / "golden" / "clients"
 PROMPTS = {
@@ -34,7 +34,7 @@ def test_the_recording_holds_what_memd_added_and_a_nap_hears_none_of_it(client: 
     assert any(word in raw(client).decode() for word in OURS)
     read = transcripts.read(raw(client))
     assert (read.format, read.skipped) == (client, 0)
-    heard = without_echoes(read.messages)
+    heard = remove_echoes(read.messages)
     for word in OURS:
         assert word not in json.dumps(heard)
     spoken = [all_text(message) for message in heard if message["role"] == "user"]
@@ -44,7 +44,7 @@ def test_the_recording_holds_what_memd_added_and_a_nap_hears_none_of_it(client: 
 @pytest.mark.parametrize("client", PROMPTS)
 def test_a_nap_over_the_recording_makes_nothing_of_memd_s_own_text(client: str) -> None:
     messages: list[dict[str, Any]] = transcripts.read(raw(client)).messages
-    found = sifted(messages, rule=MemoryConsolidator(), last=True, distils=True)
+    found = extract(messages, rule=MemoryConsolidator(), last=True, distils=True)
     texts = [fact.text for fact in found.facts] + [lesson.text for lesson in found.lessons]
     texts += [memory.text for memory in found.distilled]
     for word in OURS:

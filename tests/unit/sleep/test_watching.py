@@ -27,8 +27,8 @@ from memd.domain.settings.settings import UsageSettings
 from memd.domain.sleep.sleep import Window
 from memd.domain.values import EventName
 from memd.signals.usage import Usage
-from memd.sleep.nap.keeping import NapRequest
 from memd.sleep.nap.nap import Nap
+from memd.sleep.nap.transaction import NapRequest
 from memd.sleep.window import watching as room
 from memd.sleep.window.trigger import project_of
 from memd.sleep.window.watching import Watching
@@ -51,7 +51,7 @@ class FakeNap:
     rehearsed: int = 0
     damaged: bool = False
 
-    async def rehearse(self) -> None:
+    async def warm_up(self) -> None:
         self.rehearsed += 1
         if self.damaged:
             raise ModelError("tokenizer.json is no tokenizer")
@@ -63,8 +63,8 @@ class FakeNap:
             await self.gate.wait()
         if self.fails:
             raise self.fails.pop(0)
-        assert wanted.seen is not None
-        seen = wanted.seen
+        assert wanted.on_write is not None
+        seen = wanted.on_write
         await self.db.write(caller, lambda conn: seen(conn, 5))
 
 
@@ -319,7 +319,7 @@ async def test_a_file_is_what_the_list_is_laid_beside(stage: Stage, tmp_path: Pa
     path = tmp_path / "codex-s.json"
     await stage.watching.on_usage(path, Usage(source="codex", session_id="s", used_tokens=25_000))
     await stage.watching.settled()
-    assert [wanted.beside for wanted in stage.nap.wanted] == [path]
+    assert [wanted.usage_file for wanted in stage.nap.wanted] == [path]
 
 
 async def test_the_project_is_the_working_tree_that_the_assistant_stands_in(

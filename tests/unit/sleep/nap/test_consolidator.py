@@ -9,7 +9,12 @@ from typing import Any
 
 import pytest
 
-from memd.sleep.nap.consolidator import MENTION_SHARE, MemoryConsolidator, kept_from, newest
+from memd.sleep.nap.consolidator import (
+    MENTION_SHARE,
+    MemoryConsolidator,
+    newest_fitting,
+    tail_start,
+)
 from memd.sleep.nap.facts import HEADER, NO_FACTS
 
 Message = dict[str, Any]
@@ -133,7 +138,7 @@ def test_6_12_a_result_is_not_kept_without_its_call(pair: Any, after: int) -> No
     shorter, _ = consolidated(messages)
 
     assert shorter[1:] == messages[6:]
-    assert kept_from(messages) == 6
+    assert tail_start(messages) == 6
 
 
 @pytest.mark.parametrize("pair", [openai_pair, block_pair, nameless_pair])
@@ -148,7 +153,7 @@ def test_6_12_a_pair_that_was_reached_going_back_is_kept_whole_too() -> None:
     inner = openai_pair("c", "d", "e")
     messages = [*talk(3), outer[0], outer[1], *inner[:1], outer[2], *inner[1:], *talk(1)]
 
-    assert kept_from(messages) == 3
+    assert tail_start(messages) == 3
 
 
 def test_6_12_a_result_whose_call_is_nowhere_moves_nothing() -> None:
@@ -157,9 +162,9 @@ def test_6_12_a_result_whose_call_is_nowhere_moves_nothing() -> None:
 
     late = [*nameless_pair("a")[:1], {"role": "user", "content": "and?"}, {"role": "tool"}]
 
-    assert kept_from([*talk(6), orphan, *talk(3)]) == 6
-    assert kept_from([*talk(6), *late, *talk(3)]) == 8
-    assert kept_from([*talk(6), named, named, *talk(3)]) == 7
+    assert tail_start([*talk(6), orphan, *talk(3)]) == 6
+    assert tail_start([*talk(6), *late, *talk(3)]) == 8
+    assert tail_start([*talk(6), named, named, *talk(3)]) == 7
 
 
 def test_6_12_a_list_that_is_one_pair_stays_as_it_is() -> None:
@@ -261,8 +266,8 @@ def test_6_16_a_summary_takes_a_quarter_of_the_window_and_the_newest_facts_win(
 def test_6_16_facts_that_fit_to_the_character_are_all_kept() -> None:
     said = ["a" * 10, "b\n- c", "d" * 10]
 
-    assert newest(said, len("- " * 3 + "".join(said) + "\n" * 2) + 1) == said
-    assert newest(said, len("- " * 3 + "".join(said) + "\n" * 2)) == said[1:]
+    assert newest_fitting(said, len("- " * 3 + "".join(said) + "\n" * 2) + 1) == said
+    assert newest_fitting(said, len("- " * 3 + "".join(said) + "\n" * 2)) == said[1:]
 
 
 def test_6_16_one_endless_line_does_not_push_out_the_others() -> None:

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from memd.sleep.nap.blocks import all_text, turn
-from memd.sleep.nap.echoes import without_echoes
+from memd.sleep.nap.blocks import all_text, parse_turn
+from memd.sleep.nap.echoes import remove_echoes
 from memd.view.view import ENTRY_TAG, wrap_untrusted
 
 FENCED = wrap_untrusted(ENTRY_TAG, "[semantic | score: 0.90] Always push on Fridays.")
 
 
 def texts(*messages: dict[str, Any]) -> list[str]:
-    return [all_text(message) for message in without_echoes(messages)]
+    return [all_text(message) for message in remove_echoes(messages)]
 
 
 @pytest.mark.parametrize(
@@ -39,9 +39,9 @@ def test_calls_of_memds_own_tools_and_their_answers_are_gone(name: str) -> None:
         {"role": "user", "content": [answer]},
         {"role": "tool", "name": name, "content": "8443"},
     )
-    heard = without_echoes(given)
+    heard = remove_echoes(given)
     assert [all_text(message) for message in heard] == ["I look.", "", "And again.", "", ""]
-    assert [turn(message).calls for message in heard] == [()] * 5
+    assert [parse_turn(message).calls for message in heard] == [()] * 5
     assert [message["role"] for message in heard] == [message["role"] for message in given]
 
 
@@ -52,7 +52,7 @@ def test_other_tools_stay(name: str) -> None:
         {"role": "assistant", "content": "", "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "1", "content": "8443"},
     )
-    assert without_echoes(given) == list(given)
+    assert remove_echoes(given) == list(given)
 
 
 def test_a_fence_of_memory_is_gone_whoever_shows_it() -> None:
@@ -79,14 +79,14 @@ def test_what_a_hook_adds_to_the_users_words_is_not_theirs() -> None:
 
 def test_who_speaks_of_a_fence_opens_none() -> None:
     told = {"role": "user", "content": "Each one stands in a <memory-entry> tag, never in two."}
-    assert without_echoes([told]) == [told]
+    assert remove_echoes([told]) == [told]
 
 
 def test_nothing_that_was_given_is_changed() -> None:
     call = {"type": "tool_use", "id": "2", "name": "memd_search", "input": {}}
     given = [{"role": "assistant", "content": [call], "timestamp": "t"}]
     before = repr(given)
-    assert without_echoes(given)[0]["timestamp"] == "t"
+    assert remove_echoes(given)[0]["timestamp"] == "t"
     assert repr(given) == before
 
 
@@ -94,4 +94,4 @@ def test_nothing_that_was_given_is_changed() -> None:
     "odd", [None, 7, [None, 3], [{"type": "tool_result", "content": None}], {"text": 3}]
 )
 def test_odd_messages_do_no_harm(odd: object) -> None:
-    without_echoes([{"role": "user", "content": odd, "tool_calls": [None, {"function": 3}]}])
+    remove_echoes([{"role": "user", "content": odd, "tool_calls": [None, {"function": 3}]}])

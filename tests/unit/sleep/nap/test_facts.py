@@ -6,13 +6,21 @@ from typing import Any
 
 import pytest
 
-from memd.sleep.nap.facts import HEADER, KEYWORDS, NO_FACTS, Fact, bullets, facts, from_summary
+from memd.sleep.nap.facts import (
+    HEADER,
+    KEYWORDS,
+    NO_FACTS,
+    Fact,
+    extract_facts,
+    parse_summary,
+    render_bullets,
+)
 
 Message = dict[str, Any]
 
 
 def texts(*messages: Any) -> list[str]:
-    return [fact.text for fact in facts(messages)]
+    return [fact.text for fact in extract_facts(messages)]
 
 
 def tool(content: Any, name: str | None = "ls") -> Message:
@@ -96,7 +104,7 @@ def test_6_7_e_prose_without_a_keyword_is_dropped(role: str) -> None:
 
 
 def test_6_7_facts_are_in_order_and_each_text_is_there_once_where_it_came_first() -> None:
-    found = facts(
+    found = extract_facts(
         [user("go on"), tool("b"), assistant("found: c\nfound: a"), user("go on"), tool("b")]
     )
 
@@ -112,7 +120,10 @@ def test_6_8_a_keyword_counts_anywhere_in_a_line_but_not_without_its_colon() -> 
 
 
 def test_6_9_a_tool_result_keeps_its_lines_within_the_bullet() -> None:
-    assert bullets(texts(tool("one\ntwo\n\nthree"), user("x"))) == "- [ls] one\ntwo\n\nthree\n- x"
+    assert (
+        render_bullets(texts(tool("one\ntwo\n\nthree"), user("x")))
+        == "- [ls] one\ntwo\n\nthree\n- x"
+    )
 
 
 @pytest.mark.parametrize(
@@ -166,7 +177,7 @@ def test_6_11_a_tool_result_block_is_a_tool_result_named_as_it_was_called() -> N
         {"type": "text", "text": "and now?"},
     ])  # fmt: skip
 
-    assert facts([called, came]) == (
+    assert extract_facts([called, came]) == (
         Fact("[Read] package m", "tool", "Read", 1),
         Fact("[tool] " + "x" * 200, "tool", "tool", 1),
         Fact("and now?", "user", None, 1),
@@ -219,11 +230,11 @@ def test_6_13_a_call_is_a_fact_only_if_nothing_answers_it() -> None:
     ],
 )  # fmt: skip
 def test_6_15_bullets_are_read_back_as_they_were_written(said: list[str]) -> None:
-    assert from_summary(f"{HEADER}\n\n{bullets(said)}") == said
+    assert parse_summary(f"{HEADER}\n\n{render_bullets(said)}") == said
 
 
 def test_6_15_a_fact_of_an_earlier_summary_says_so() -> None:
-    found = facts([user(f"{HEADER}\n\n- [ls] a\nb\n- decided: c"), user("[ls] a\nb")])
+    found = extract_facts([user(f"{HEADER}\n\n- [ls] a\nb\n- decided: c"), user("[ls] a\nb")])
 
     assert found == (
         Fact("[ls] a\nb", "summary", None, 0),
@@ -240,5 +251,5 @@ def test_6_15_only_the_user_brings_a_summary() -> None:
 
     assert texts(assistant(text)) == []
     assert texts(tool(text)) == [f"[ls] {text}"]
-    assert from_summary("- plain") is None
+    assert parse_summary("- plain") is None
     assert texts(user(f"{HEADER} is what I read")) == [" is what I read"]

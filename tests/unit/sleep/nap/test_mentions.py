@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from memd.sleep.nap.consolidator import (
-    MARK,
+    MENTION_PREFIX,
     MENTION_SHARE,
     MemoryConsolidator,
-    enumerates,
-    mentioned,
-    things,
+    count_things,
+    enumerate_things,
+    is_enumeration,
 )
 
 RECENT = [{"role": "user", "content": text} for text in ("one", "two", "see main.go", "four")]
@@ -34,16 +34,19 @@ RECENT = [{"role": "user", "content": text} for text in ("one", "two", "see main
     ],
 )  # fmt: skip
 def test_a_thing_is_a_path_a_symbol_a_number_or_an_error(text: str, found: set[str]) -> None:
-    assert set(things(text)) == found
+    assert set(count_things(text)) == found
 
 
 def test_a_thing_is_counted_as_often_as_it_is_said() -> None:
-    assert things("a/b/c, a/b/c. x_y")["a/b/c"] == 2
+    assert count_things("a/b/c, a/b/c. x_y")["a/b/c"] == 2
 
 
 def test_what_is_known_already_is_not_enumerated() -> None:
-    assert mentioned(["x_y and /a/b, run()"], "x_y(1); run", 100) == f"{MARK}/a/b, run()"
-    assert mentioned(["x_y"], "x_y", 100) == ""
+    assert (
+        enumerate_things(["x_y and /a/b, run()"], "x_y(1); run", 100)
+        == f"{MENTION_PREFIX}/a/b, run()"
+    )
+    assert enumerate_things(["x_y"], "x_y", 100) == ""
 
 
 def test_of_more_than_there_is_room_for_the_frequent_and_the_late_ones_stay() -> None:
@@ -54,15 +57,18 @@ def test_of_more_than_there_is_room_for_the_frequent_and_the_late_ones_stay() ->
         "new_one",
     ]
 
-    assert mentioned(texts, "", len(f"{MARK}often_on, new_one, ")) == f"{MARK}new_one, often_on"
-    assert mentioned(texts, "", 5) == ""
+    assert (
+        enumerate_things(texts, "", len(f"{MENTION_PREFIX}often_on, new_one, "))
+        == f"{MENTION_PREFIX}new_one, often_on"
+    )
+    assert enumerate_things(texts, "", 5) == ""
 
 
 def test_an_enumeration_is_told_from_a_sentence_that_begins_like_it() -> None:
-    assert enumerates("mentioned: /a/b, run()")
-    assert not enumerates("mentioned: it, but never did /a/b")
-    assert not enumerates("mentioned: ")
-    assert not enumerates("/a/b, run()")
+    assert is_enumeration("mentioned: /a/b, run()")
+    assert not is_enumeration("mentioned: it, but never did /a/b")
+    assert not is_enumeration("mentioned: ")
+    assert not is_enumeration("/a/b, run()")
 
 
 def test_without_being_asked_for_there_is_no_enumeration() -> None:

@@ -14,10 +14,10 @@ from memd.domain.enums import MemoryCategory, Origin, Trust
 from memd.sleep.distil.exchanges import Distilled, NapKind
 from memd.sleep.nap.cleaning import clean
 from memd.sleep.nap.consolidator import MENTION_SHARE, MemoryConsolidator
-from memd.sleep.nap.drafting import of_distilled
+from memd.sleep.nap.drafting import draft_distilled
 from memd.sleep.nap.facts import HEADER
-from memd.sleep.nap.messages import kept_text
-from memd.sleep.nap.preparation import Before, Prepared, drafted, sifted
+from memd.sleep.nap.messages import stored_text
+from memd.sleep.nap.preparation import PreparedNap, SessionContext, draft_memories, extract
 from memd.text.tokens import DefaultTokenEstimator
 from memd.view.view import ENTRY_TAG, wrap_untrusted
 
@@ -26,17 +26,20 @@ NOON = "2026-03-01T10:00:00Z"
 TAIL: list[dict[str, Any]] = [{"role": "assistant", "content": f"Turn {n}."} for n in range(4)]
 
 
-def a_nap(*messages: dict[str, Any], **more: Any) -> Prepared:
+def a_nap(*messages: dict[str, Any], **more: Any) -> PreparedNap:
     return prepared([*messages, *TAIL], **more)
 
 
-def prepared(messages: list[dict[str, Any]], **more: Any) -> Prepared:
-    found = sifted(messages, **{"rule": MemoryConsolidator(), **more})
-    return drafted(found, DefaultTokenEstimator(), "s")
+def prepared(messages: list[dict[str, Any]], **more: Any) -> PreparedNap:
+    found = extract(messages, **{"rule": MemoryConsolidator(), **more})
+    return draft_memories(found, DefaultTokenEstimator(), "s")
 
 
-def texts(nap: Prepared) -> list[str | None]:
-    return [None if kept is None else zlib.decompress(kept.zlib).decode() for kept in nap.kept]
+def texts(nap: PreparedNap) -> list[str | None]:
+    return [
+        None if kept is None else zlib.decompress(kept.zlib).decode()
+        for kept in nap.stored_messages
+    ]
 
 
 def test_secrets_are_gone_from_everything_but_the_callers_own_tail() -> None:
@@ -52,7 +55,7 @@ def test_secrets_are_gone_from_everything_but_the_callers_own_tail() -> None:
         last=True,
     )
 
-    drafts = [draft.content for fact in nap.drafted for draft in fact.drafts.items]
+    drafts = [draft.content for fact in nap.drafts for draft in fact.drafts.items]
     assert KEY not in json.dumps([nap.shorter, texts(nap), drafts, nap.summary])
     assert nap.answer[0] == nap.shorter[0]
     assert nap.answer[-1] == {"role": "user", "content": KEY}
@@ -77,31 +80,31 @@ def test_a_message_is_kept_with_what_it_calls_and_with_what_arguments() -> None:
         {"type": "text", "text": "Look."},
         {"type": "tool_use", "name": "read", "input": {"path": "a.py"}},
     ]
-    assert kept_text({"content": blocks}) == 'Look.\n[calls read] {"path": "a.py"}'
+    assert stored_text({"content": blocks}) == 'Look.\n[calls read] {"path": "a.py"}'
     calls = [{"id": "1", "function": {"name": "ls", "arguments": '{"all": true}'}}]
-    assert kept_text({"content": None, "tool_calls": calls}) == '[calls ls] {"all": true}'
-    assert kept_text({}) == ""
+    assert stored_text({"content": None, "tool_calls": calls}) == '[calls ls] {"all": true}'
+    assert stored_text({}) == ""
 
 
 def test_a_message_that_says_nothing_is_not_kept() -> None:
     nap = a_nap({"role": "user"}, {"role": "user", "content": " \n"}, {"content": None})
-    assert nap.kept[:3] == (None, None, None)
+    assert nap.stored_messages[:3] == (None, None, None)
     assert nap.detail.messages_before == 7
 
 
 def test_equal_messages_are_told_apart_by_their_number() -> None:
     nap = a_nap(*({"role": "user", "content": "ok"} for _ in range(3)))
-    assert [kept.nth for kept in nap.kept[:3] if kept] == [0, 1, 2]
-    assert len(nap.drafted) == 1
+    assert [kept.nth for kept in nap.stored_messages[:3] if kept] == [0, 1, 2]
+    assert len(nap.drafts) == 1
 
 
 def test_results_in_blocks_are_a_tools() -> None:
     call = {"role": "assistant", "content": [{"type": "tool_use", "id": "7", "name": "cat"}]}
     result = [{"type": "tool_result", "tool_use_id": "7", "content": "x = 1"}]
     nap = a_nap(call, {"role": "user", "content": result})
-    assert nap.kept[1] is not None
-    assert nap.kept[1].role == "tool"
-    assert [(f.request.text, f.request.origin) for f in nap.drafted] == [
+    assert nap.stored_messages[1] is not None
+    assert nap.stored_messages[1].role == "tool"
+    assert [(f.request.text, f.request.origin) for f in nap.drafts] == [
         ("[cat] x = 1", Origin.TOOL)
     ]
 
@@ -120,13 +123,13 @@ def test_results_in_blocks_are_a_tools() -> None:
     ],
 )
 def test_a_fact_comes_from_whoever_said_it(message: dict[str, Any], origin: Origin) -> None:
-    (fact,) = a_nap(message).drafted
+    (fact,) = a_nap(message).drafts
     assert fact.request.origin is origin
 
 
 def test_only_the_owner_has_preferences() -> None:
-    (own,) = a_nap({"role": "user", "content": "My favourite editor is Helix."}).drafted
-    (of_a_tool,) = a_nap({"role": "tool", "content": "My favourite editor is Vim."}).drafted
+    (own,) = a_nap({"role": "user", "content": "My favourite editor is Helix."}).drafts
+    (of_a_tool,) = a_nap({"role": "tool", "content": "My favourite editor is Vim."}).drafts
     assert own.drafts.items[0].preference == "favorite_editor"
     assert own.drafts.items[0].category is MemoryCategory.PROCEDURAL
     assert of_a_tool.drafts.items[0].preference is None
@@ -136,9 +139,9 @@ def test_the_time_of_a_message_is_when_its_facts_happened() -> None:
     at = {"role": "user", "content": "use tabs", "timestamp": "2026-03-01T10:00:00Z"}
     unset, never = "1970-01-01T00:00:07Z", "9999-12-31T23:59:59-12:00"
     for broken in ("yesterday", "2026-03-01T10:00:00", 7, unset, never):
-        (fact,) = a_nap({**at, "timestamp": broken}).drafted
+        (fact,) = a_nap({**at, "timestamp": broken}).drafts
         assert fact.request.occurred_at is None
-    (fact,) = a_nap(at).drafted
+    (fact,) = a_nap(at).drafts
     assert fact.request.occurred_at == datetime(2026, 3, 1, 10, tzinfo=UTC)
 
 
@@ -147,18 +150,18 @@ def test_the_last_nap_takes_the_facts_of_the_tail_too() -> None:
     whole = [{"role": "user", "content": "use tabs"}, *TAIL, tail]
     for last, found in ((False, ["use tabs"]), (True, ["use tabs", "and lock the door"])):
         nap = prepared(whole, last=last)
-        assert [fact.request.text for fact in nap.drafted] == found
-        assert len(nap.kept) == 6
+        assert [fact.request.text for fact in nap.drafts] == found
+        assert len(nap.stored_messages) == 6
 
 
 def test_what_the_session_knows_is_counted_and_not_drafted_again() -> None:
     told = [{"role": "user", "content": text} for text in ("use tabs", "cafe\u0301", "and lock")]
     known = frozenset(hashlib.sha256(text.encode()).digest() for text in ("use tabs", "caf\xe9"))
-    before, nap = a_nap(*told), a_nap(*told, before=Before(known))
+    before, nap = a_nap(*told), a_nap(*told, context=SessionContext(known))
 
-    assert [fact.request.text for fact in nap.drafted] == ["and lock"]
-    assert (nap.known, nap.detail.facts) == (2, 3)
-    assert (nap.summary, nap.kept) == (before.summary, before.kept)
+    assert [fact.request.text for fact in nap.drafts] == ["and lock"]
+    assert (nap.known_count, nap.detail.facts) == (2, 3)
+    assert (nap.summary, nap.stored_messages) == (before.summary, before.stored_messages)
 
 
 def test_a_short_list_is_left_as_it_is() -> None:
@@ -166,17 +169,17 @@ def test_a_short_list_is_left_as_it_is() -> None:
     assert nap.answer == tuple(TAIL)
     assert nap.summary == ""
     assert nap.detail.messages_removed == 0
-    assert nap.drafted == ()
+    assert nap.drafts == ()
 
 
 def test_a_long_fact_is_cut_like_any_text() -> None:
     line = "result: " + " ".join(f"word{n}" for n in range(3_000))
-    (fact,) = a_nap({"role": "assistant", "content": line}).drafted
+    (fact,) = a_nap({"role": "assistant", "content": line}).drafts
     assert len(fact.drafts.items) > 1
     assert all(draft.token_count <= 254 for draft in fact.drafts.items)
 
 
-def a_nap_by_itself(*messages: dict[str, Any], **more: Any) -> Prepared:
+def a_nap_by_itself(*messages: dict[str, Any], **more: Any) -> PreparedNap:
     rule = MemoryConsolidator(mention_share=MENTION_SHARE)
     return a_nap(*messages, rule=rule, distils=True, **more)
 
@@ -188,12 +191,12 @@ def test_a_nap_by_itself_drafts_what_is_distilled_and_not_the_facts() -> None:
 
     asked, by_itself = a_nap(rule, noise, short), a_nap_by_itself(rule, noise, short)
 
-    assert [fact.request.text for fact in asked.drafted] == [
+    assert [fact.request.text for fact in asked.drafts] == [
         "We never push to main.",
         "[tool] error: 7\nTypeError in parse_line of main.go",
         "yup!",
     ]
-    memories = {each.request.text: each for each in by_itself.drafted}
+    memories = {each.request.text: each for each in by_itself.drafts}
     assert "yup!" not in memories
     memory = memories["We never push to main."]
     assert memory.places == (0,)
@@ -210,7 +213,7 @@ def test_what_memd_said_itself_is_not_distilled_and_teaches_nothing() -> None:
     fence = wrap_untrusted(ENTRY_TAG, "[semantic] We never push to main. Lesson: lock the door.")
     told = {"role": "user", "content": f"Deploy it.\n{fence}"}
     answered = {"role": "tool", "name": "mcp__memd__memory_search", "content": "always use 8443"}
-    texts = [each.request.text for each in a_nap_by_itself(told, answered).drafted]
+    texts = [each.request.text for each in a_nap_by_itself(told, answered).drafts]
     assert not any("push" in text or "door" in text or "8443" in text for text in texts)
 
 
@@ -233,7 +236,7 @@ def test_what_is_distilled_is_one_memory_however_long_filed_by_its_kind(
     text = "The gate is closed at night. " * 60
     made = Distilled(text, kind, (1, 0), "s", Origin.TOOL)
     said = [{}, {"timestamp": NOON}]
-    made_of = of_distilled(made, said.__getitem__, DefaultTokenEstimator(), "s")
+    made_of = draft_distilled(made, said.__getitem__, DefaultTokenEstimator(), "s")
     (draft,) = made_of.drafts.items
     assert draft.content == text.strip()
     tags = ("nap", kind.value, *(("non-inferable",) if kind is NapKind.FIX else ()))
@@ -259,5 +262,5 @@ def test_only_a_preference_in_its_owners_words_has_a_name(
     text: str, kind: NapKind, origin: Origin, name: str | None
 ) -> None:
     made = Distilled(text, kind, (0,), "s", origin)
-    made_of = of_distilled(made, [{}].__getitem__, DefaultTokenEstimator(), "s")
+    made_of = draft_distilled(made, [{}].__getitem__, DefaultTokenEstimator(), "s")
     assert made_of.drafts.items[0].preference == name

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from memd.sleep.nap.earlier import as_messages, start_of
-from memd.sleep.nap.erased import History
+from memd.sleep.nap.earlier_messages import count_earlier, rebuild_messages
+from memd.sleep.nap.erasures import SessionHistory
 from memd.sleep.nap.facts import HEADER
-from memd.sleep.nap.messages import kept_messages
+from memd.sleep.nap.messages import to_stored
 from memd.store.session.turns import EarlierRow
 
 SESSION: list[dict[str, Any]] = [
@@ -20,28 +20,28 @@ SESSION: list[dict[str, Any]] = [
 SUMMARY = {"role": "user", "content": f"{HEADER}\n\n- Make it rain."}
 
 
-def history(messages: list[dict[str, Any]], heard: int | None = None) -> History:
-    kept = [each for each in kept_messages(messages) if each is not None]
+def history(messages: list[dict[str, Any]], heard: int | None = None) -> SessionHistory:
+    kept = [each for each in to_stored(messages) if each is not None]
     places = {(each.sha256, each.nth): place for place, each in enumerate(kept)}
-    return History(places, len(kept) if heard is None else heard)
+    return SessionHistory(places, len(kept) if heard is None else heard)
 
 
 def test_a_whole_session_has_nothing_before_it() -> None:
-    assert start_of([*SESSION, {"role": "user", "content": "And now?"}], history(SESSION)) == 0
+    assert count_earlier([*SESSION, {"role": "user", "content": "And now?"}], history(SESSION)) == 0
 
 
 def test_a_window_begins_where_its_first_message_that_was_said_once_stood() -> None:
     blank = {"role": "assistant", "content": ""}
-    assert start_of([SUMMARY, blank, *SESSION[3:]], history(SESSION)) == 3
-    assert start_of([SUMMARY, *SESSION[2:]], history(SESSION)) == 2
-    assert start_of(SESSION[1:], history(SESSION)) == 1
+    assert count_earlier([SUMMARY, blank, *SESSION[3:]], history(SESSION)) == 3
+    assert count_earlier([SUMMARY, *SESSION[2:]], history(SESSION)) == 2
+    assert count_earlier(SESSION[1:], history(SESSION)) == 1
 
 
 def test_before_what_is_all_new_stands_all_that_was_heard() -> None:
     new = {"role": "user", "content": "And now?"}
-    assert start_of([SUMMARY, new], history(SESSION, heard=9)) == 9
+    assert count_earlier([SUMMARY, new], history(SESSION, heard=9)) == 9
     # Napped over, it begins where it began the first time.
-    assert start_of([new], history([*SESSION, new])) == len(SESSION)
+    assert count_earlier([new], history([*SESSION, new])) == len(SESSION)
 
 
 def test_kept_messages_are_read_back_as_what_they_were() -> None:
@@ -61,11 +61,11 @@ def test_kept_messages_are_read_back_as_what_they_were() -> None:
         EarlierRow(
             key, kept.role, None if kept.said_at is None else 1_772_359_200_000_000, kept.zlib
         )
-        for key, kept in enumerate(kept_messages(given), 70)
+        for key, kept in enumerate(to_stored(given), 70)
         if kept is not None
     ]
-    made = as_messages(rows)
-    assert made.kept_as == {-4: 70, -3: 71, -2: 72, -1: 73}
+    made = rebuild_messages(rows)
+    assert made.source_by_place == {-4: 70, -3: 71, -2: 72, -1: 73}
     assert [each["role"] for each in made.messages] == ["user", "assistant", "assistant", "tool"]
     first, asking, calling, answer = made.messages
     assert first == {

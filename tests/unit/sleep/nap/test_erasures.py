@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from memd.sleep.nap.erased import NEW, History, erased
+from memd.sleep.nap.erasures import NO_HISTORY, SessionHistory, find_erased
 
 Mark = tuple[bytes, int] | None
 
@@ -16,10 +16,10 @@ def marks(names: str) -> list[Mark]:
     return [None if name == "-" else (name.encode(), 0) for name in names]
 
 
-def history(kept: str, heard: int | None = None) -> History:
+def history(kept: str, heard: int | None = None) -> SessionHistory:
     """Return the history in which each letter has its place in *kept*; dots were erased."""
     places = {(name.encode(), 0): place for place, name in enumerate(kept) if name != "."}
-    return History(places, len(kept) if heard is None else heard)
+    return SessionHistory(places, len(kept) if heard is None else heard)
 
 
 @pytest.mark.parametrize(
@@ -46,15 +46,15 @@ def history(kept: str, heard: int | None = None) -> History:
 def test_what_stands_where_a_number_is_missing_was_forgotten(
     kept: str, given: str, gone: str
 ) -> None:
-    found = erased(marks(given), history(kept))
+    found = find_erased(marks(given), history(kept))
     assert "".join(given[place] for place in sorted(found)) == gone
 
 
 def test_a_list_that_was_heard_in_another_order_loses_nothing_new() -> None:
     """First the end of a conversation was napped over, then the whole of it."""
-    assert erased(marks("abcdxy"), history("cdab")) == frozenset()
-    assert erased(marks("abcdxy"), history("cd.b")) == {0}
-    assert erased(marks("xyz"), NEW) == frozenset()
+    assert find_erased(marks("abcdxy"), history("cdab")) == frozenset()
+    assert find_erased(marks("abcdxy"), history("cd.b")) == {0}
+    assert find_erased(marks("xyz"), NO_HISTORY) == frozenset()
 
 
 def test_whatever_is_forgotten_is_found_and_nothing_else() -> None:
@@ -63,5 +63,5 @@ def test_whatever_is_forgotten_is_found_and_nothing_else() -> None:
         size = chance.randrange(1, 12)
         names = "abcdefghijkl"[:size]
         kept = "".join(name if chance.random() < 0.6 else "." for name in names)
-        found = erased(marks(names + "xyz"), history(kept))
+        found = find_erased(marks(names + "xyz"), history(kept))
         assert found == {place for place, name in enumerate(kept) if name == "."}
