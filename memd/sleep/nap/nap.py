@@ -32,7 +32,7 @@ from memd.domain.caller import ERASURES_SEEN, Caller
 from memd.domain.encoding import ChunkingConfig, TokenCounter
 from memd.domain.enums import MemoryLevel, Origin, RunKind
 from memd.domain.occurrence import Note, Occurrence, unnoted
-from memd.domain.sleep.sleep import NapDetail, NapResult
+from memd.domain.sleep.sleep import NapResult
 from memd.domain.values import RESERVED_AGENT, Emit, EventName, unheard
 from memd.ingest.draft import OWNERS
 from memd.ingest.queue import EmbeddingQueue
@@ -152,7 +152,7 @@ class Nap:
         )
         run_id = self.ids.new()
         transaction = NapTransaction(self.ids, run_id, level, source, prepared, request)
-        author = _as_nap(caller)
+        author = replace(caller, method=METHOD)
         outcome = await self.db.write(
             author,
             lambda conn: transaction.run(conn, author, self.clock.now_us()),
@@ -322,10 +322,6 @@ class Nap:
             log.warning("the consolidated list was not written", errno=error.errno)
 
 
-def _as_nap(caller: Caller) -> Caller:
-    return replace(caller, method=METHOD)
-
-
 def _event(result: NapResult, reason: str | None) -> dict[str, Any]:
     fields = {
         "run_id": result.run_id,
@@ -333,13 +329,10 @@ def _event(result: NapResult, reason: str | None) -> dict[str, Any]:
         "stored": result.stored,
         "merged": result.merged,
     }
-    return (
-        fields if reason is None else {**fields, "reason": reason, **_detail_counts(result.detail)}
-    )
-
-
-def _detail_counts(detail: NapDetail) -> dict[str, int]:
-    return {name: getattr(detail, name) for name in ("messages_removed", "facts", "summary_chars")}
+    if reason is None:
+        return fields
+    detail = result.detail.model_dump(include={"messages_removed", "facts", "summary_chars"})
+    return {**fields, "reason": reason, **detail}
 
 
 def _session_key(conn: Reading, agent_id: str, session_id: str | None) -> int | None:
