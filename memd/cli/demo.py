@@ -203,7 +203,7 @@ class _Tale:
         self._say = (lambda _text="": None) if quiet else say.out
 
     def begin(self) -> None:
-        self._say(say.bold("memd demo") + say.dim("  a throw-away memory; yours is not touched"))
+        self._say(say.bold("memd demo") + say.dim("  on a temporary memory; yours is not touched"))
 
     def started(self, seconds: float, pid: int) -> None:
         self._step("start", f"the daemon (process {pid}) answers after {seconds:.1f} s")
@@ -219,7 +219,7 @@ class _Tale:
             f"{texts}: {learned['memories']} memories in {learned['seconds']} s ({rate})",
         )
         if learned["preferences"]:
-            self._step("", "one of them is a preference: an assistant is told it first")
+            self._step("", "one of them is a preference, which comes first in every prompt")
         self._step("ask", "")
 
     def answered(self, answer: dict[str, Any]) -> None:
@@ -234,11 +234,11 @@ class _Tale:
             text = say.passage(memory["text"], answer["question"], room)
             self._say(f"    {rank:<6}  {when}  {text}")
         if not answer["answers"]:
-            self._say("    " + say.dim("nothing: no memory answers this, so memd says nothing"))
+            self._say("    " + say.dim("nothing: no memory answers this question"))
 
     def ended(self, seconds: float) -> None:
         self._say()
-        self._step("stop", f"the daemon has ended after {seconds:.1f} s and its memory is gone")
+        self._step("stop", f"the daemon stopped after {seconds:.1f} s; its memory is deleted")
         self._say()
         self._say(
             "Next: " + say.bold("memd service install") + ", then " + say.bold('memd add "..."')
@@ -304,7 +304,7 @@ def _await(client: Client, process: subprocess.Popen[bytes], log: Path, began: f
             if process.poll() is not None:
                 tail = log.read_text(encoding="utf-8", errors="replace").splitlines()
                 output = " | ".join(tail[-_LOG_LINES_SHOWN:]) or "nothing"
-                raise NotRunningError(f"the daemon ended at once; it said: {output}") from None
+                raise NotRunningError(f"the daemon exited at once with: {output}") from None
             if time.monotonic() - began > START_SECONDS_MAX:
                 raise
             time.sleep(_DAEMON_POLL_S)

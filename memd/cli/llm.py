@@ -21,22 +21,22 @@ def status(profile: options.Profile = None, json: options.Json = False) -> None:
         say.as_json(answer)
         return
     if answer["provider"] == "none":
-        say.out("no language model: everything is done by rule")
-        say.note("docs/llm.md says how to set one")
+        say.out("no language model is set: memd works by rules alone")
+        say.note("to set one, see docs/llm.md")
         return
     where = f" at {say.line(answer['where'])}" if answer["where"] else ""
     say.out(f"{answer['provider']}: {say.line(answer['model'] or '-')}{where}")
     if answer["why_not"]:
-        say.out(f"left alone: {say.line(answer['why_not'])}, until {answer['retry_at'] or '-'}")
+        say.out(f"not used until {answer['retry_at'] or '-'}: {say.line(answer['why_not'])}")
     if answer["last_error"]:
         say.out(f"last error: {say.line(answer['last_error'])}")
     spent, most = answer["night_tokens_spent"], answer["night_tokens"]
-    say.out(f"tokens of naps and nights in 24 hours: {spent} of {most}")
+    say.out(f"tokens used by naps and nights in 24 hours: {spent} of {most}")
     rows = [_row(each) for each in answer["purposes"]]
     columns = (
         word("PURPOSE", whole=True),
         word("BY"),
-        word("ASKED"),
+        word("CALLS"),
         word("FAILED"),
         word("TOKENS"),
         text_column("WHY"),
@@ -67,7 +67,9 @@ def jobs(
         return
     details = job_files.job_in(folder, job)
     if details is None:
-        raise NotFoundError(f"no job, or several: {job}", hint="memd llm jobs lists them")
+        raise NotFoundError(
+            f"no job, or more than one, has the id {job}", hint="memd llm jobs lists them"
+        )
     if json:
         say.as_json(details)
     else:
@@ -94,12 +96,12 @@ def _list(items: list[dict[str, Any]], *, json: bool) -> None:
         time("WHEN"),
         word("PURPOSE", whole=True),
         word("STATE", whole=True),
-        word("SENT/CAME"),
+        word("SENT/RECEIVED"),
         text_column("WHY"),
     )
     table(columns, rows)
     if not items:
-        say.note("nothing was sent to a command, or it was forgotten")
+        say.note("no jobs: nothing was sent to a command, or it was erased")
 
 
 def _show(details: dict[str, Any]) -> None:

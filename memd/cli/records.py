@@ -47,7 +47,10 @@ def records(
     """List, show, count or export operational records: tasks, costs, messages, metrics."""
     entity, verb = _known(entity, verb)
     if (verb == "show") != bool(key):
-        raise InvalidError(f"memd records {entity} show KEY", hint="list takes --where FIELD=VALUE")
+        raise InvalidError(
+            "show needs a KEY, and no other action takes one",
+            hint=f"memd records {entity} show KEY; list takes --where FIELD=VALUE",
+        )
     asked = _asked(where)
     if verb == "show":
         _show(profile, entity, key or [], json=json)
@@ -65,10 +68,12 @@ def records(
 def _known(entity: str, verb: str) -> tuple[str, str]:
     if entity not in _ENTITIES:
         raise InvalidError(
-            f"no entity {say.line(entity)}", hint=f"there are {', '.join(_ENTITIES)}"
+            f"unknown entity {say.line(entity)}", hint=f"use one of {', '.join(_ENTITIES)}"
         )
     if verb not in _VERBS:
-        raise InvalidError(f"cannot {say.line(verb)} records", hint=f"one of {', '.join(_VERBS)}")
+        raise InvalidError(
+            f"unknown action {say.line(verb)}", hint=f"use one of {', '.join(_VERBS)}"
+        )
     return entity, verb
 
 
@@ -82,7 +87,7 @@ def _asked(where: list[str] | None) -> dict[str, str]:
     for each in where or ():
         field, equals, value = each.partition("=")
         if not equals:
-            raise InvalidError(f"--where {say.line(each)}: not FIELD=VALUE", field="--where")
+            raise InvalidError(f"--where {say.line(each)}: expected FIELD=VALUE", field="--where")
         names[field] = value
     return names
 
@@ -100,7 +105,7 @@ def _show(profile: str | None, entity: str, key: list[str], *, json: bool) -> No
     if json:
         say.as_json(answer)
     elif answer["record"] is None:
-        say.note("there is none")
+        say.note("no such record")
     else:
         for field, value in answer["record"].items():
             say.out(f"{field}: {_text(value)}")
@@ -120,7 +125,7 @@ def _all(profile: str | None, entity: str, asked: dict[str, str]) -> Iterator[di
 def _tell(answer: dict[str, Any]) -> None:
     items = answer["items"]
     if not items:
-        say.note("there are none")
+        say.note("no records")
         return
     first = list(items[0])
     columns = [word(first[0].upper(), whole=True), text_column("RECORD")]
@@ -134,7 +139,7 @@ def _tell(answer: dict[str, Any]) -> None:
     ]
     table(tuple(columns), [(item[first[0]], text) for item, text in zip(items, rest, strict=True)])
     if answer["next"] is not None:
-        say.note("there are more: --limit, or export")
+        say.note("there are more: use --limit, or export")
 
 
 def _text(value: Any) -> str:

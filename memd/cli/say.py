@@ -242,7 +242,7 @@ def sure(question: str, *, yes: bool, read: Callable[[], str] | None = None) -> 
     if yes:
         return
     if read is None and not sys.stdin.isatty():
-        note(f"memd: {question} Nothing was done: say --yes to do it without a terminal.")
+        note(f"memd: {question} Nothing was done; without a terminal, confirm with --yes.")
         raise Leave(Exit.USAGE)
     sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()
@@ -258,7 +258,7 @@ def typed(name: str, question: str, *, yes: bool, read: Callable[[], str] | None
         return
     if read is None and not sys.stdin.isatty():
         sure(question, yes=False)
-    sys.stderr.write(f"{question} Type its name, {name}: ")
+    sys.stderr.write(f"{question} Type {name} to confirm: ")
     sys.stderr.flush()
     if (read or sys.stdin.readline)().strip() != name:
         note("nothing was done")

@@ -68,7 +68,7 @@ def test_what_was_put_away_is_found_shown_and_brought_back(home: Path, memd: Typ
     assert memd("archive", "restore", memory_id) == (0, f"{memory_id}\n", "")
     assert memd("archive", "count")[1] == "0\n"
     assert memd("get", memory_id)[0] == 0
-    assert memd("archive", "search", "home") == (0, "", "nothing that was put away fits\n")
+    assert memd("archive", "search", "home") == (0, "", "no archived memory matches\n")
 
 
 def test_an_unknown_or_foreign_id_is_named_and_the_exit_code_says_so(memd: Typed) -> None:

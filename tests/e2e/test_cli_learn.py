@@ -58,12 +58,12 @@ def test_a_lesson_that_a_person_tells_is_listed_stands_in_prompts_and_is_forgott
     assert lesson not in other
 
     code, out, err = memd("learn", "forget", lesson_id[-8:])
-    assert (code, out) == (2, ""), "without a terminal it asks to say --yes"
-    assert "Erase 1 lesson or pattern for ever?" in err
+    assert (code, out) == (2, ""), "without a terminal it asks for --yes"
+    assert "Erase 1 lesson or pattern permanently?" in err
     assert memd("learn", "forget", lesson_id[-8:], "--yes")[:2] == (0, "erased 1\n")
     code, out, err = memd("learn", "list")
     assert (code, out) == (0, "")
-    assert "no lesson was learnt" in err
+    assert "no lessons; to add one" in err
     assert memd("learn", "forget", lesson_id, "--yes")[0] == 1
 
 

@@ -56,7 +56,7 @@ def test_a_life_is_drawn_into_a_file(home: Path, tmp_path: Path) -> None:
     target = tmp_path / "flask.svg"
     code, out, err = memd(home, "timeline", "Flask", "--svg", str(target))
     assert (code, out) == (0, "")
-    assert "written to" in err
+    assert "wrote " in err
     text = target.read_text("utf-8")
     assert ET.fromstring(text).tag.endswith("svg")  # noqa: S314  # what memd itself has just written
     assert "the team uses Flask" in text

@@ -43,7 +43,7 @@ def test_what_was_said_in_a_session_is_printed_with_whose_it_is(home: Path) -> N
     assert "project river · session s · message 0" in second
     code, out, err = memd(home, "search", "--sessions", "zeppelin")
     assert (code, out) == (0, "")
-    assert "nothing of this was said" in err
+    assert "no message of a session matches" in err
 
 
 def test_what_a_tool_printed_cannot_steer_the_terminal(home: Path) -> None:
@@ -67,7 +67,7 @@ def test_a_search_of_sessions_is_limited_and_answers_in_json(home: Path) -> None
 def test_what_is_said_of_memories_only_is_refused_with_sessions(home: Path) -> None:
     code, out, err = memd(home, "search", "--sessions", "weir", "--category", "semantic")
     assert (code, out) == (2, "")
-    assert "--category is of memories" in err
+    assert "--category filters memories" in err
 
 
 def test_why_tells_where_a_memory_comes_from(home: Path) -> None:
@@ -79,12 +79,12 @@ def test_why_tells_where_a_memory_comes_from(home: Path) -> None:
     assert lines[0] == FACT
     assert lines[1].startswith("nap of ")
     assert lines[2:4] == ["session s", "project river"]
-    assert lines[5:] == ["made of 1 message:", "", lines[7], f"  {FACT}"]
+    assert lines[5:] == ["made from 1 message:", "", lines[7], f"  {FACT}"]
     assert lines[7].startswith("user 2026-03-02")
     code, out, _ = memd(home, "why", ids["The shed is red."])
     assert code == 0
     assert "from shed.md" in out
-    assert "kept as it was told" in out
+    assert "stored as received" in out
 
 
 def test_why_answers_in_json_and_says_what_is_unknown(home: Path) -> None:

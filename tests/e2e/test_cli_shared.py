@@ -46,7 +46,7 @@ def test_what_one_agent_publishes_others_find_and_it_takes_back(memd: Typed) -> 
     assert "[shared] [SEMANTIC] Staging is reset on Mondays" in block
     code, out, err = memd("shared", "search", "staging", "--without", "ops")
     assert (code, shared in out) == (0, False)
-    assert "nothing that is shared fits" in err
+    assert "no shared memory matches" in err
 
     code, _, err = memd("shared", "retract", shared, "--agent", "qa")
     assert code == 1
@@ -60,7 +60,7 @@ def test_what_one_agent_publishes_others_find_and_it_takes_back(memd: Typed) -> 
 def test_one_block_of_all_that_is_known(memd: Typed, home: Path) -> None:
     code, _, err = memd("synthesize", "zebras", "--agent", "zoo")
     assert code == 0
-    assert "nothing that is known fits" in err
+    assert "nothing matches" in err
     with Client(home / "run" / "memd.sock") as client:
         said = {"final_response": "Done.", "lesson": "feed zebras first", "agent_id": "zoo"}
         client.call("learn.outcome", said)

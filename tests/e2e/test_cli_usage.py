@@ -64,7 +64,7 @@ def test_a_usage_file_that_cannot_be_read_is_said_to_be_there(daemon: Spawned) -
     with daemon.client() as client:
         wait_until(lambda: client.call("usage.list", {})["unreadable"] == 2, "both files are seen")
 
-    assert "usage files that cannot be read: 2; the last: " in typed(daemon).stderr
+    assert "unreadable usage files: 2; the last: " in typed(daemon).stderr
     told = json.loads(typed(daemon, "--json").stdout)
     assert told["unreadable"] == 2
     assert told["unreadable_reason"] in {"it is not a JSON object", "v must be 1"}

@@ -199,7 +199,7 @@ def test_a_running_daemon_takes_over_what_it_can_and_names_what_waits(tmp_path: 
         later = memd(tmp_path, "config", "set", "daemon.undo_days", "90")
 
         assert json.loads(now.stdout)["daemon"] == {"taken": ["daemon.log_level"], "waiting": []}
-        assert "it takes effect when the daemon starts again" in later.stderr
+        assert "takes effect when the daemon restarts" in later.stderr
         assert client.call("system.reload") == {
             "taken": ["daemon.log_level"],
             "waiting": ["daemon.undo_days"],

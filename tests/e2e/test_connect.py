@@ -217,7 +217,7 @@ def test_nothing_is_written_unless_it_is_asked_for(daemon: Spawned, home: Path) 
     assert "+[mcp_servers.memd]" in shown.stdout
     unasked = typed(daemon, home, "connect", "codex")
     assert unasked.returncode == 2
-    assert "say --yes" in unasked.stderr
+    assert "confirm with --yes" in unasked.stderr
     assert everything(home) == {}
 
 

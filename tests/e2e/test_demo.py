@@ -16,11 +16,11 @@ from support.daemon import environment
 pytestmark = pytest.mark.model
 
 STORY = """\
-memd demo  a throw-away memory; yours is not touched
+memd demo  on a temporary memory; yours is not touched
 start     the daemon (process #) answers after # s
           its model is loaded # s after the first text
 remember  garden.md and # things a user said: # memories in # s (# a second)
-          one of them is a preference: an assistant is told it first
+          one of them is a preference, which comes first in every prompt
 ask
   Pond  # ms
   Which database does the billing service use now?  # ms
@@ -28,8 +28,8 @@ ask
   How long should an answer be?  # ms
     always  #-#-#  I prefer short answers with the command first.
   What is the melting point of tungsten?  # ms
-    nothing: no memory answers this, so memd says nothing
-stop      the daemon has ended after # s and its memory is gone
+    nothing: no memory answers this question
+stop      the daemon stopped after # s; its memory is deleted
 Next: memd service install, then memd add "..."
 """
 

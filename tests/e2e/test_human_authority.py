@@ -364,7 +364,7 @@ def test_a_policy_is_written_in_one_command_at_a_terminal_and_not_without_one(
         code, said = typed(tmp_path, ["org", "write", "-c", "core_policy", text], [], tty=False)
         assert code == 1
         assert "terminal" in said
-        answers = [("passphrase for it", "horse"), ("same again", "horse"), ("of the", "horse")]
+        answers = [("new passphrase", "horse"), ("repeat", "horse"), ("of the", "horse")]
         code, said = typed(tmp_path, ["org", "write", "-c", "core_policy", text], answers)
         assert code == 0, said
         key = json.loads((tmp_path / "data" / "keys" / "owner.key").read_text("utf-8"))
@@ -385,13 +385,13 @@ def test_who_lost_the_owners_key_file_is_told_to_bring_it_back(tmp_path: Path) -
         AnOwner(client).register()
         code, said = typed(tmp_path, ["org", "write", "-c", "core_policy", "x"], [])
         assert code == 1
-        assert "its file is not there" in said
-        assert "bring back your copy" in said
+        assert "its file is missing" in said
+        assert "restore your copy" in said
 
 
 def test_who_types_no_passphrase_signs_nothing_and_is_told_so(tmp_path: Path) -> None:
     with spawned(tmp_path):
-        answers = [("passphrase for it", "\x04")]  # the end of input
+        answers = [("new passphrase", "\x04")]  # the end of input
         code, said = typed(tmp_path, ["org", "write", "-c", "core_policy", "x"], answers)
         assert code == 1
         assert "nothing was signed" in said
@@ -402,7 +402,7 @@ def test_a_proposal_is_reviewed_at_a_terminal(tmp_path: Path) -> None:
     with spawned(tmp_path) as daemon, Client(daemon.paths.socket) as keyless:
         keyless.call("org.propose", {"category": "adr", "content": "Use tabs."})
         keyless.call("org.propose", {"category": "adr", "content": "Use spaces."})
-        answers = [("uit?", "r"), ("passphrase for it", ""), ("uit?", "a")]
+        answers = [("uit?", "r"), ("new passphrase", ""), ("uit?", "a")]
         code, said = typed(tmp_path, ["org", "review"], answers)
         assert code == 0, said
         assert "every program of yours can sign" in said

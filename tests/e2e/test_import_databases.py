@@ -118,7 +118,7 @@ def test_a_database_of_nobody_and_a_damaged_one_are_refused(desk: Desk) -> None:
     (desk.notes / "damaged.db").write_bytes(b"SQLite format 3\0" + b"x" * 4_096)
     told = desk("import", "other.db", "damaged.db", "--json")
     assert (told.code, told.json["failed"]) == (1, 2)
-    assert "neither opencode nor claude-mem" in told.json["results"][0]["error"]
+    assert "not a database of opencode or claude-mem" in told.json["results"][0]["error"]
     assert "cannot be read" in told.json["results"][1]["error"]
 
 

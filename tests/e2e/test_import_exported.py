@@ -127,7 +127,7 @@ def test_files_of_nobody_are_refused_by_name(desk: Desk) -> None:
     told = desk("import", "other.json", "broken.zip", "empty.zip", "--json")
     assert (told.code, told.json["failed"]) == (1, 3)
     errors = [each["error"] for each in told.json["results"]]
-    for said, error in zip(("--format text", "unpacked", "no export"), errors, strict=True):
+    for said, error in zip(("--format text", "unpacked", "not an export"), errors, strict=True):
         assert said in error
     assert desk("import", "other.json", "--format", "text", "--json").json["failed"] == 0
 

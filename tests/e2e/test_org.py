@@ -305,16 +305,20 @@ def test_a_person_writes_finds_and_retracts(memd: Typed) -> None:
     ]
     assert memd("org", "retract", fact_id) == (0, "", "")
     for command in ("retract", "show"):
-        assert memd("org", command, fact_id) == (1, "", f"memd: no fact stands under {fact_id}\n")
+        assert memd("org", command, fact_id) == (
+            1,
+            "",
+            f"memd: no current fact has the id {fact_id}\n",
+        )
     assert memd("org", "history", fact_id)[1].endswith("\tretracted\n")
-    assert memd("org", "history", "nothing") == (1, "", "memd: there is no fact nothing\n")
+    assert memd("org", "history", "nothing") == (1, "", "memd: no fact has the id nothing\n")
 
 
 def test_a_person_is_told_that_there_is_nothing(memd: Typed) -> None:
-    said = "there is no policy: org_memory.core_policies in the settings\n"
+    said = "no policies; the settings list some in org_memory.core_policies\n"
     assert memd("org", "policies") == (0, "", said)
-    assert memd("org", "query", "zeppelins") == (0, "", "no fact fits\n")
-    assert memd("org", "query", "-c", "entity_definition") == (0, "", "no fact fits\n")
+    assert memd("org", "query", "zeppelins") == (0, "", "no fact matches\n")
+    assert memd("org", "query", "-c", "entity_definition") == (0, "", "no fact matches\n")
     assert json.loads(memd("org", "policies", "--json")[1])["items"] == []
     assert json.loads(memd("org", "show", "nothing", "--json")[1])["fact"] is None
     assert json.loads(memd("org", "retract", "nothing", "--json")[1])["retracted"] is False

@@ -88,14 +88,14 @@ def test_a_night_is_reported_and_undone_exactly(memd: Typist) -> None:
     before = memd.state()
     night = memd("sleep", "--now")
     assert night.code == 0
-    assert "put away behind summaries" in night.out
-    assert re.search(r"in their place +\d+ summar", night.out)
+    assert "archived behind summaries" in night.out
+    assert re.search(r"summaries +\d+ created", night.out)
     run = a_run(night.out)
     assert f"memd sleep --undo {run}" in night.err
     slept = memd.state()
     assert slept != before
     assert run in memd("sleep", "--report").out
-    assert "put away behind summaries" in memd("sleep", "--report", run).out
+    assert "archived behind summaries" in memd("sleep", "--report", run).out
     assert f"memd sleep --undo {run}" in memd("sleep").err
     undone = memd("sleep", "--undo", run)
     assert (undone.code, a_run(undone.out)) == (0, run)
@@ -115,7 +115,7 @@ def test_a_nap_is_found_among_the_runs_and_undone(memd: Typist) -> None:
         (line,) = memd(*words).out.splitlines()[-1:]
         assert re.match(rf"{nap['run_id']}\t.*\tnap\tdone\t2 memories$", line)
     told = memd("sleep", "--report", nap["run_id"][-8:])
-    assert "nap            2 memories learnt" in told.out
+    assert "nap            2 memories created" in told.out
     assert f"memd sleep --undo {nap['run_id']}" in told.err
     undone = memd("sleep", "--undo", "--last")
     assert (undone.code, a_run(undone.out)) == (0, nap["run_id"])
@@ -154,7 +154,7 @@ def test_only_the_agent_that_was_named_sleeps(memd: Typist) -> None:
 def test_sessions_are_compressed_when_they_are_many_or_by_force(memd: Typist) -> None:
     assert "used in the last six hours" in memd("compress").out
     done = memd("compress", "--force", "--sessions", "2")
-    assert "12 memories of old sessions put away behind summaries" in done.out
+    assert "12 memories of old sessions archived behind summaries" in done.out
     assert memd("sleep", "--undo", a_run(done.out)).code == 0
 
 
@@ -163,9 +163,9 @@ def test_nights_are_paused_and_resumed(memd: Typist) -> None:
     held = memd("sleep", "--now")
     assert "nothing was done" in held.err
     assert "memd sleep --resume" in held.err
-    assert 'paused: "memd sleep --resume"' in memd("status").out
+    assert "paused; to resume: memd sleep --resume" in memd("status").out
     assert memd("sleep", "--resume").out.startswith("sleep:       on")
-    assert "put away" in memd("sleep", "--now").out
+    assert "archived" in memd("sleep", "--now").out
 
 
 def test_the_kill_switch_in_the_settings_works_without_a_restart(memd: Typist) -> None:

@@ -133,7 +133,7 @@ def test_who_is_asked_whether_to_erase_sees_what(daemon: Spawned, memd: Terminal
     asked = memd.piped("forget", "--source", "diary.txt")
     assert asked.code == 2
     assert "Line 0 of the old diary" in asked.err
-    assert "Erase 7 memories for ever?" in asked.err
+    assert "Erase 7 memories permanently?" in asked.err
 
 
 def test_all_of_a_session_is_shown_and_erased_with_its_messages(
@@ -151,16 +151,17 @@ def test_all_of_a_session_is_shown_and_erased_with_its_messages(
     left = memd.piped("list").out
     assert ("diving bell" in left, "seal number" in left, "diving suit" in left) == (0, 0, 1)
     again = memd.piped("forget", "--session", "dive", "--yes")
-    assert (again.code, again.err) == (1, "memd: nothing is known of session dive\n")
+    assert (again.code, again.err) == (1, "memd: nothing is stored of session dive\n")
     both = memd.piped("forget", "--session", "dive", "--source", "a.txt")
-    assert (both.code, "one thing at a time" in both.err) == (2, True)
+    assert (both.code, "too many things" in both.err) == (2, True)
 
 
 def test_what_is_not_there_is_not_asked_about(memd: Terminal) -> None:
     asked = memd.piped("forget", "nonsense")
     assert (asked.code, asked.err) == (1, "memd: no memory has the id nonsense\n")
     assert (
-        memd.piped("forget", "--source", "no/such.md").err == "memd: nothing came from no/such.md\n"
+        memd.piped("forget", "--source", "no/such.md").err
+        == "memd: no memory has the source no/such.md\n"
     )
     assert memd.piped("delete", "nonsense").err == "memd: no memory has the id nonsense\n"
     assert memd.piped("edit", "nonsense", "--text", "x").err == (

@@ -76,9 +76,9 @@ def test_a_person_sees_what_was_taken_up_and_it_goes_with_the_memory(tmp_path: P
         text = client.call("system.metrics", {"format": "prometheus"})
         assert 'memd_uptake{what="taken_up"} 1' in text
         home = environment(tmp_path)
-        assert "taken up 1 of" in forked.run(["stats"], env=home).stdout
+        assert "1 of 1 measurable" in forked.run(["stats"], env=home).stdout
         forked.run(["stats", "--plot", str(tmp_path / "a.svg")], env=home)
-        assert "taken up dark (estimated)" in (tmp_path / "a.svg").read_text("utf-8")
+        assert "used dark (estimated)" in (tmp_path / "a.svg").read_text("utf-8")
         done = forked.run(["export", str(tmp_path / "all.jsonl")], env=home)
         assert done.returncode == 0, done.stderr
         rows = map(json.loads, (tmp_path / "all.jsonl").read_text("utf-8").splitlines())

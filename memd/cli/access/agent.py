@@ -15,7 +15,7 @@ from memd.cli.tables import table, text_column, word
 
 _FOREVER = "forever"
 _COLUMNS = (word("AGENT", whole=True), word("LEVEL"), word("KEPT"), text_column("BY CATEGORY"))
-_BY = {"file": "the settings file", "call": "memd agent set", "default": "as for everybody"}
+_BY = {"file": "the settings file", "call": "memd agent set", "default": "default"}
 _LABELS = {"type": "level", "retention_days": "kept", "retention_overrides": "by category"}
 
 

@@ -57,7 +57,7 @@ def show(
     columns = (word("SEQ"), time("WHEN"), word("CLIENT"), text_column("METHOD", in_place=True))
     table((*columns, word("OUTCOME"), word("ROWS")), rows)
     if page["next"] is not None:
-        say.note(f"older ones: memd audit show --after {page['next']}")
+        say.note(f"next page: memd audit show --after {page['next']}")
 
 
 @options.examples("memd audit verify", "memd audit verify --anchor 120:5f3c... --json")

@@ -87,7 +87,7 @@ def list_(profile: options.Profile = None, json: options.Json = False) -> None:
     columns = (word("NAME", stored=True), word("AGENT"), word("SENIORITY"), word("AUTONOMY"))
     table((*columns, text_column("MAY", in_place=True)), rows)
     if not items:
-        say.note("no client has a key: those without one may read, write and propose")
+        say.note("no clients; programs without a key may read, write and propose")
 
 
 @options.examples("memd client revoke claude")
@@ -97,7 +97,7 @@ def revoke(name: Named, profile: options.Profile = None, json: options.Json = Fa
     if json:
         say.as_json(revoked)
     else:
-        say.note(f"the client {say.line(name)} may nothing any more")
+        say.note(f"revoked the key of client {say.line(name)}")
 
 
 def _may(client: dict[str, Any]) -> str:

@@ -86,7 +86,7 @@ def connect(
     work = connecting.removing if remove else connecting.connecting
     changes = work(assistant, place)
     if changes and not remove and not is_installed(assistant, place):
-        say.note(f"{assistant.title} was not found on this computer; it is connected all the same")
+        say.note(f"{assistant.title} was not found on this computer; connecting it anyway")
     if not json:
         show(changes)
     made = None
@@ -113,7 +113,7 @@ def assistant_of(name: str) -> Assistant:
 
     if name not in ASSISTANTS:
         raise InvalidError(
-            f"memd knows no assistant {name!r}", hint=f"there are {', '.join(ASSISTANTS)}"
+            f"unknown assistant {name!r}", hint=f"use one of {', '.join(ASSISTANTS)}"
         )
     return ASSISTANTS[name]
 
@@ -181,14 +181,14 @@ def _question(changes: list[FileChange], assistant: Assistant) -> str:
 
 def _tell(name: str, assistant: Assistant, changes: list[FileChange], *, remove: bool) -> None:
     if not changes:
-        say.note("nothing of memd's is there" if remove else f"{assistant.title} is connected")
+        say.note(
+            f"{assistant.title} is not connected" if remove else f"{assistant.title} is connected"
+        )
         return
     if remove:
-        say.note(f'{assistant.title} starts without memd. Its key: "memd client revoke {name}"')
+        say.note(f"{assistant.title} is disconnected. To revoke its key: memd client revoke {name}")
         return
-    say.note(
-        f"{assistant.title} is connected: start it again. To undo: memd connect {name} --remove"
-    )
+    say.note(f"{assistant.title} is connected: restart it. To undo: memd connect {name} --remove")
     if assistant.then:
         say.note(assistant.then)
 

@@ -38,7 +38,7 @@ def doctor(
             for changes in plans.values():
                 show(changes)
         names = ", ".join(plans)
-        say.sure(f"Mend how {names} {'is' if len(plans) == 1 else 'are'} connected?", yes=yes)
+        say.sure(f"Fix the connection of {names}?", yes=yes)
         _mend(problems, plans, place, profile)
         problems = _findings(place, profile)
     if json:
@@ -49,7 +49,7 @@ def doctor(
     if problems:
         raise say.Leave(say.Exit.DEGRADED)
     if not json:
-        say.note("nothing is wrong with what is connected")
+        say.note("no problems found")
 
 
 def _findings(place: Locations, profile: str | None) -> list[Finding]:
@@ -71,7 +71,7 @@ def _findings(place: Locations, profile: str | None) -> list[Finding]:
     holding = {one["name"] for one in clients if not one["revoked_at"]}
     for name in names:
         if name not in holding or not _key(name, profile).is_file():
-            what = f"it has no key that holds: {_key(name, profile)}"
+            what = f"its key is missing or revoked: {_key(name, profile)}"
             problems.append(Finding(name, "key", what, "memd doctor --fix", is_mended=True))
     return problems
 

@@ -30,11 +30,11 @@ def drawn(metrics: dict[str, Any], history: dict[str, Any]) -> str:
     """Return the SVG of what ``system.metrics`` and ``system.history`` tell."""
     panels = [
         ("Memories", _line(history["days"])),
-        ("How long answers took: p50 dark, p95 pale (ms, logarithmic)",
+        ("Response times: p50 dark, p95 pale (ms, logarithmic)",
          _bars(_latency(metrics["methods"]), logarithmic=True)),
-        ("Recalls, prompts and briefs since the start: gave something dark, asked for pale",
+        ("Recalls, prompts and briefs since the start: with results dark, all pale",
          _bars(_asked(metrics))),
-        ("Memories in prompts that were answered since the start: taken up dark (estimated)",
+        ("Memories in answered prompts since the start: used dark (estimated)",
          _bars(_taken_up(metrics.get("uptake", {})))),
         ("Naps (dark) and nights (pale), seconds", _dots(history["works"])),
     ]  # fmt: skip
@@ -77,7 +77,7 @@ def _taken_up(counts: dict[str, int]) -> list[TwoPartBar]:
     used = counts["taken_up"]
     return [
         TwoPartBar(name, used, counts[what], f"{used:,} of {counts[what]:,}")
-        for name, what in (("given", "given"), ("can be told", "tellable"))
+        for name, what in (("given", "given"), ("measurable", "tellable"))
     ]
 
 

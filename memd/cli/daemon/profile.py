@@ -47,7 +47,7 @@ def create(name: Name, json: options.Json = False) -> None:
     """Create a profile with its own settings file."""
     paths = _named(name)
     if name in profiles(paths):
-        raise InvalidStateError(f"profile {name} is there already", hint="memd profile list")
+        raise InvalidStateError(f"profile {name} already exists", hint="memd profile list")
     paths.config_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle = os.open(paths.config_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -56,7 +56,10 @@ def create(name: Name, json: options.Json = False) -> None:
         say.as_json({"profile": name, "settings": str(paths.config_file)})
         return
     say.out(str(paths.config_file))
-    say.note(f"its daemon: memd service install --profile {name}, or memd serve --profile {name}")
+    say.note(
+        f"to start its daemon: memd service install --profile {name}, "
+        f"or memd serve --profile {name}"
+    )
 
 
 @options.examples("memd profile remove work", "memd profile remove work --yes")
@@ -67,12 +70,14 @@ def remove(name: Name, yes: options.Yes = False, json: options.Json = False) -> 
     share.
     """
     if name == DEFAULT_PROFILE:
-        raise InvalidError("the default profile stays", field="name", hint='see "memd forget"')
+        raise InvalidError(
+            "the default profile cannot be removed", field="name", hint='see "memd forget"'
+        )
     paths = _named(name).located()
     if not _places(paths):
         raise InvalidError(f"there is no profile {name}", field="name", hint="memd profile list")
     _refuse_connected(name)
-    say.typed(name, f"Erase everything of the profile {name} for ever?", yes=yes)
+    say.typed(name, f"Erase everything of profile {name} permanently?", yes=yes)
     service.take_away(paths)
     _end(paths)
     with _alone(paths):
@@ -80,7 +85,7 @@ def remove(name: Name, yes: options.Yes = False, json: options.Json = False) -> 
     if json:
         say.as_json({"profile": name, "left": left})
     else:
-        say.note(f"could not be erased: {', '.join(left)}" if left else f"profile {name} is gone")
+        say.note(f"could not be erased: {', '.join(left)}" if left else f"removed profile {name}")
     if left:
         raise say.Leave(say.Exit.ERROR)
 
@@ -110,7 +115,9 @@ def _refuse_connected(name: str) -> None:
     there = [each for each, it in ASSISTANTS.items() if name in profiles_of(it, place)]
     if there:
         commands = "; ".join(f"memd connect {each} --remove --profile {name}" for each in there)
-        raise InvalidStateError(f"still connected to {name}: {', '.join(there)}", hint=commands)
+        raise InvalidStateError(
+            f"assistants are connected to {name}: {', '.join(there)}", hint=commands
+        )
 
 
 def _end(paths: Paths) -> None:
@@ -137,8 +144,8 @@ def _alone(paths: Paths) -> Iterator[None]:
         held = lock_store(paths.lock, paths.database, make=False)
     except AlreadyRunningError:
         raise InvalidStateError(
-            f"the daemon of {paths.profile} runs and does not end when asked",
-            hint="end what runs memd serve, then say it again",
+            f"the daemon of {paths.profile} does not stop",
+            hint="stop the process that runs memd serve, then try again",
         ) from None
     try:
         yield
@@ -148,7 +155,7 @@ def _alone(paths: Paths) -> Iterator[None]:
 
 def _named(name: str) -> Paths:
     if not name:
-        raise InvalidError("say which profile", field="name")
+        raise InvalidError("a profile name is required", field="name")
     return Paths.resolve(name)
 
 

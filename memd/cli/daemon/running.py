@@ -38,7 +38,9 @@ def status(profile: options.Profile = None, json: options.Json = False) -> None:
         for name, value in answer.items():
             _show(name, in_a_line(value) if name == "sleep" and value else value)
         if answer.get("turned_away"):
-            say.note('what was turned away: "memd archive turned-away" lists it, --restore')
+            say.note(
+                "to list what was turned away: memd archive turned-away (--restore restores it)"
+            )
     if answer.get("status", "ok") != "ok":
         raise say.Leave(say.Exit.DEGRADED)
 

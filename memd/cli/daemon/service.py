@@ -72,7 +72,7 @@ def install(
         _must(command)
     say.note(f"memd runs as {_name(paths)}, now and after every login")
     if not LAUNCHD and not strict:
-        say.note("without the stricter sandbox: this system allows no user namespaces to a service")
+        say.note("the stricter sandbox is off: this system allows a service no user namespaces")
 
 
 @options.examples("memd service uninstall")
@@ -80,7 +80,7 @@ def uninstall(profile: options.Profile = None) -> None:
     """Stop the daemon and remove the service files. Memories are kept."""
     paths = Paths.resolve(profile).located()
     if take_away(paths):
-        say.note(f"{_name(paths)} is gone; the memories in {paths.database} are untouched")
+        say.note(f"removed {_name(paths)}; the memories in {paths.database} are kept")
     else:
         say.note("no service is installed")
 
@@ -116,7 +116,7 @@ def status(profile: options.Profile = None, json: options.Json = False) -> None:
         say.out(f"{_name(paths)}: {'installed' if installed else 'not installed'}, "
                 f"{'running' if active else 'not running'}")  # fmt: skip
         if installed and not current:
-            say.note('its files are not those of this memd: run "memd service install" again')
+            say.note('its files are outdated: run "memd service install" again')
     if not (installed and active):
         raise say.Leave(say.Exit.NOT_RUNNING)
 
@@ -240,7 +240,7 @@ def _refuse_temporary(paths: Paths) -> None:
     for place in (command_path(), paths.data_dir, paths.config_file, paths.socket):
         if any(place.is_relative_to(folder) for folder in _TEMPORARY):
             raise InvalidStateError(
-                f"{place} is below a temporary folder, which a sandboxed service does not see",
+                f"{place} is in a temporary folder, which a sandboxed service cannot see",
                 hint="set HOME or MEMD_HOME to a lasting folder, or run: "
                 "memd service install --no-sandbox",
             )
@@ -285,7 +285,7 @@ def _must(command: Sequence[str]) -> None:
     if spoken.code:
         raise InvalidStateError(
             f"{' '.join(command)} failed: {spoken.text or spoken.code}",
-            hint="the files are written; in a session of your own login, run the command again",
+            hint="the files are written; run the command again in a login session of your own",
         )
 
 

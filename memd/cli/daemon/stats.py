@@ -56,7 +56,9 @@ def stats(
 
 def _print_for_prometheus(profile: str | None, *, alone: bool) -> None:
     if not alone:
-        raise InvalidError("--prometheus prints one format alone", field="prometheus")
+        raise InvalidError(
+            "--prometheus cannot be combined with --plot or --json", field="prometheus"
+        )
     with daemon(profile) as client:
         say.out(str(client.call("system.metrics", {"format": "prometheus"})).rstrip("\n"))
 
@@ -68,9 +70,9 @@ def _draw(plot: Path, metrics: dict[str, Any], history: dict[str, Any]) -> None:
     try:
         plot.write_text(drawn(metrics, history), "utf-8")
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or "no such name"
+        why = getattr(error, "strerror", None) or "invalid file name"
         raise InvalidError(f"{name} cannot be written: {why}", field="plot") from None
-    say.note(f"drawn: {name}")
+    say.note(f"wrote {name}")
 
 
 def lines(metrics: dict[str, Any], history: dict[str, Any]) -> list[str]:
@@ -78,11 +80,11 @@ def lines(metrics: dict[str, Any], history: dict[str, Any]) -> list[str]:
     days = history["days"]
     added = sum(day["added"] for day in days)
     return [
-        f"memories:   {days[-1]['total']:,}, {added:,} of them of the last {len(days)} days;"
+        f"memories:   {days[-1]['total']:,}, {added:,} of them from the last {len(days)} days;"
         f" {metrics['file_bytes'] / 1e6:.1f} MB",
         *_counts("waiting", metrics["queues"]),
         *_counts("records", metrics["records"]),
-        f"since the start, {timedelta(seconds=metrics['uptime_s'])} ago:",
+        f"since the daemon started, {timedelta(seconds=metrics['uptime_s'])} ago:",
         *_given(metrics),
         *_taken_up(metrics.get("uptake", {})),
         *_works(metrics["works"]),
@@ -101,9 +103,7 @@ def _given(metrics: dict[str, Any]) -> list[str]:
         gave, empty = outcomes.get("given", 0), outcomes.get("nothing", 0)
         texts = metrics["given"].get(asked, {})
         what = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in texts.items())
-        rows.append(
-            f"  {asked + 's:':<10}{gave + empty:,}, of which {gave:,} gave something: {what}"
-        )
+        rows.append(f"  {asked + 's:':<10}{gave + empty:,}, {gave:,} with results: {what}")
     return rows
 
 
@@ -111,16 +111,16 @@ def _taken_up(counts: dict[str, int]) -> list[str]:
     if not counts.get("answers"):
         return []
     return [
-        f"  {'answers:':<10}{counts['answers']:,}, to prompts with memories: given"
-        f" {counts['given']:,}, taken up {counts['taken_up']:,} of {counts['tellable']:,}"
-        " that can be told (estimated)"
+        f"  {'answers:':<10}{counts['answers']:,} to prompts with memories:"
+        f" {counts['given']:,} given, {counts['taken_up']:,} of {counts['tellable']:,}"
+        " measurable ones used (estimated)"
     ]
 
 
 def _works(works: dict[str, dict[str, float]]) -> list[str]:
     return [
         f"  {work + 's:':<10}{each['done']:,.0f}, {each['failed']:,.0f} failed,"
-        f" {each['seconds']:.1f} s together, the last one {each['last_seconds']:.1f} s"
+        f" {each['seconds']:.1f} s in total, the last one {each['last_seconds']:.1f} s"
         for work, each in works.items()
     ]
 

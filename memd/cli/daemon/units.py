@@ -30,7 +30,7 @@ def shipped(relative: str) -> str:
         path = root / relative
         if path.is_file():
             return path.read_text(encoding="utf-8")
-    raise InvalidStateError(f"the service file {relative} is missing", hint="install memd again")
+    raise InvalidStateError(f"the service file {relative} is missing", hint="reinstall memd")
 
 
 def instance(profile: str) -> str:

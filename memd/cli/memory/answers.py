@@ -18,9 +18,9 @@ DISPLAYED_MIN = 0.02
 WORD_CELLS = 8
 _CUT = {
     "gate": "nothing of its kind seems to answer",
-    "bar": "too unlikely to be worth its place",
-    "repeats": "says again what {of} says",
-    "room": "no room: the budget, or too many of one source",
+    "bar": "its relevance is too low",
+    "repeats": "repeats {of}",
+    "room": "over the budget, or too many from one source",
 }
 
 
@@ -48,7 +48,7 @@ def show(answer: dict[str, Any], query: str, *, numbers: bool) -> None:
     if not memories:
         say.note("nothing found")
     if hidden := len(answer["memories"]) - len(memories):
-        say.note(f"and {hidden} that hardly answer{'s' if hidden == 1 else ''}: --why shows them")
+        say.note(f"and {hidden} unlikely: --why shows them")
     if numbers:
         _show_cut(answer)
 
@@ -56,7 +56,7 @@ def show(answer: dict[str, Any], query: str, *, numbers: bool) -> None:
 def explain(answer: dict[str, Any]) -> None:
     """Say on standard error how likely each memory answers, and what was cut, and by what."""
     if answer.get("gate") is not None:
-        say.note(f"that anything answers: {answer['gate']:.2f}")
+        say.note(f"probability that anything answers: {answer['gate']:.2f}")
     for memory in answer["memories"]:
         say.note(f"{_number(memory)}  {id_for_reader(memory['id'])}  {word(memory)}")
     _show_cut(answer)
@@ -101,7 +101,7 @@ def refuse(**given: object) -> None:
     for name, value in given.items():
         if value:
             raise InvalidError(
-                f"--{name} is of memories, not of what was said in sessions",
+                f"--{name} filters memories, not the messages of sessions",
                 field=f"--{name}",
                 hint="leave it out, or search without --sessions",
             )
@@ -116,7 +116,7 @@ def search(profile: str | None, asked: dict[str, Any], *, json: bool) -> None:
     for hit in answer["items"]:
         _show_turns(hit)
     if not answer["items"]:
-        say.note("nothing of this was said in a session that is kept")
+        say.note("no message of a session matches")
 
 
 def said_by(role: str) -> str:

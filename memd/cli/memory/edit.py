@@ -57,14 +57,14 @@ def _content(before: str, text: str | None, profile: str | None) -> str:
     raw = sys.stdin.read() if text == "-" else text
     after = (_edited(before, profile) if raw is None else raw).rstrip("\n")
     if not after.strip():
-        raise InvalidError("a memory says something", hint="memd delete takes it away")
+        raise InvalidError("the new text is empty", hint="to delete the memory: memd delete")
     return after
 
 
 def _edited(text: str, profile: str | None) -> str:
     """Return *text* as the person's editor leaves it, in a file that nobody else can read."""
     if not sys.stdin.isatty():
-        raise InvalidError("there is no terminal to edit at", hint="--text TEXT, or --text -")
+        raise InvalidError("no terminal for the editor", hint="use --text TEXT, or --text -")
     editor = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
     runtime = Paths.resolve(profile).runtime_dir  # in memory, where the system has one
     with tempfile.TemporaryDirectory(dir=runtime if runtime.is_dir() else None) as folder:
@@ -77,5 +77,5 @@ def _edited(text: str, profile: str | None) -> str:
                 f"{editor[0]} cannot be started: {error.strerror}", hint="set EDITOR, or use --text"
             ) from error
         if code:
-            raise InvalidStateError(f"{editor[0]} ended with {code}: nothing was changed")
+            raise InvalidStateError(f"{editor[0]} exited with code {code}; nothing was changed")
         return file.read_text(encoding="utf-8")

@@ -43,9 +43,9 @@ def list_(
         ),
     )
     if not answer["items"]:
-        say.note("nothing is suspicious" if every else "nothing is out of sight")
+        say.note("no flagged memories" if every else "no quarantined memories")
     if answer["next"]:
-        say.note(f"there is more: --limit {limit * 5}")
+        say.note(f"there are more: use --limit {limit * 5}")
 
 
 @options.examples("memd flagged show 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
@@ -68,7 +68,7 @@ def show(
         ("source", say.line(one["source"] or "none")),
         ("since", say.moment(one["flagged_at"], zone=True)),
     ]
-    table((word("WHAT"), word("IT IS")), rows)
+    table((word("FIELD"), word("VALUE")), rows)
     say.out(say.quoted(one["text"]))
 
 

@@ -77,9 +77,9 @@ def inject(
     if json:
         say.as_json(prompt)
         return
-    show_messages(prompt, "nothing: the prompt stays as it is")
+    show_messages(prompt, "nothing to add to the prompt")
     if least := prompt.get("minimum_required_tokens"):
-        say.note(f"none of the memories fits; the shortest takes a budget of {least:,}")
+        say.note(f"no memory fits the budget; the smallest needs {least:,} tokens")
 
 
 def show_messages(prompt: dict[str, Any], nothing: str) -> None:
@@ -92,7 +92,7 @@ def show_messages(prompt: dict[str, Any], nothing: str) -> None:
         say.note(nothing)
     say.note(f"{prompt['tokens_used']:,} of {prompt['token_budget']:,} tokens{_rest(prompt)}")
     for warning in prompt.get("warnings", ()):
-        say.note(f"memd: {warning}; policies come first, so use a larger budget")
+        say.note(f"memd: {warning}; policies come first: use a larger budget")
     if prompt.get("degraded"):
         say.note(f"memd: {prompt['degraded']}")
 
@@ -102,7 +102,7 @@ def _rest(prompt: dict[str, Any]) -> str:
     known = counts.pop("in_window", 0)
     left = [f"{n} {_ONE[name] if n == 1 else name}" for name, n in counts.items() if n]
     text = f"; left out: {', '.join(left)}" if left else ""
-    return text + (f"; the session has {known} already" if known else "")
+    return text + (f"; {known} already in the session" if known else "")
 
 
 @options.examples(
@@ -136,9 +136,7 @@ def synthesize(
     if made["block"]:
         say.out(say.composed(made["block"]))
     else:
-        say.note(
-            "nothing that is known fits" if not made["left_out"] else "nothing fits the budget"
-        )
+        say.note("nothing matches" if not made["left_out"] else "nothing fits the budget")
     if made.get("degraded"):
         say.note(f"memd: {made['degraded']}")
 
@@ -174,4 +172,4 @@ def brief(
     if json:
         say.as_json(answer)
         return
-    show_messages(answer, "nothing: there is nothing to tell yet")
+    show_messages(answer, "nothing to tell yet")

@@ -97,7 +97,7 @@ def failure(
     """Store what failed, as a lesson or, with --error, as a tiered skill. Prints its id."""
     if error is None:
         if cure is not None or task is not None:
-            say.note("memd: --cure and --task go with --error")
+            say.note("memd: --cure and --task need --error")
             raise say.Leave(say.Exit.USAGE)
         _outcome(
             profile,
@@ -125,7 +125,7 @@ def failure(
         say.out(made["id"])
         say.note(made["proposal"]["discovery"])
     if made["id"] is None:
-        say.note(f"memd: no lesson was kept: {made['why_not']}")
+        say.note(f"memd: no lesson was stored: {made['why_not']}")
         raise say.Leave(say.Exit.ERROR)
 
 
@@ -170,7 +170,7 @@ def list_(
     )
     table((an_id(), time("WHEN"), word("OUTCOME"), word("TASK"), text_column("LESSON")), rows)
     if not items:
-        say.note('no lesson was learnt: memd learn lesson "..."')
+        say.note('no lessons; to add one: memd learn lesson "..."')
 
 
 @options.examples("memd learn playbook", 'memd learn playbook "slow queries"')
@@ -199,7 +199,7 @@ def playbook(
         map(_pattern, answer["items"]),
     )
     if not answer["items"]:
-        say.note('the playbook is empty: memd learn success "..." --tool NAME')
+        say.note('the playbook is empty; to add to it: memd learn success "..." --tool NAME')
 
 
 @options.examples("memd learn forget 7b32f9d1", "memd learn forget 0a1b2c3d4e5f6071 --yes")
@@ -218,14 +218,16 @@ def forget(
         count = client.call("memory.forget", {**params, "dry_run": True})["count"]
         if count:
             what = f"{count} lesson{'s' * (count != 1)} or pattern{'s' * (count != 1)}"
-            say.sure(f"Erase {what} for ever?", yes=yes)
+            say.sure(f"Erase {what} permanently?", yes=yes)
             client.call("memory.forget", params)
     if json:
         say.as_json({"erased": count})
     else:
         say.out(f"erased {count}")
     if not count:
-        say.note("memd: nothing was learnt under this id: memd learn list, memd learn playbook")
+        say.note(
+            "memd: no lesson or pattern has this id; see: memd learn list, memd learn playbook"
+        )
         raise say.Leave(say.Exit.ERROR)
 
 

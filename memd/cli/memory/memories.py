@@ -199,9 +199,7 @@ def recall(
 
         answers.explain(answer)
     if answer.get("minimum_required_tokens"):
-        say.note(
-            f"nothing fits: the smallest memory needs {answer['minimum_required_tokens']} tokens"
-        )
+        say.note(f"no memory fits: the smallest needs {answer['minimum_required_tokens']} tokens")
 
 
 @options.examples("memd get 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11 --json")
@@ -284,9 +282,9 @@ def list_(
         ),
     )
     if not page["items"]:
-        say.note("nothing is remembered" if after is None else "nothing more")
+        say.note("no memories" if after is None else "no more memories")
     if page.get("next"):
-        say.note(f"there is more: memd list --after {page['next']}")
+        say.note(f"next page: memd list --after {page['next']}")
 
 
 NAP_KINDS = frozenset(

@@ -48,12 +48,9 @@ def list_(
         ((one["name"], one["updated_at"], _whose(one), one["value"]) for one in page["items"]),
     )
     if not all(one["confirmed"] for one in page["items"]):
-        say.note(
-            "what is not yours is told in a fence until you stand by it: "
-            "memd preference confirm NAME"
-        )
+        say.note("prompts fence a preference until you confirm it: memd preference confirm NAME")
     if not page["items"]:
-        say.note('there is no preference: memd preference set editor "I use Neovim"')
+        say.note('no preferences; to set one: memd preference set editor "I use Neovim"')
 
 
 @options.examples("memd preference get editor")
@@ -94,7 +91,7 @@ def confirm(
         say.as_json({"preference": {**preference, "confirmed": True}})
     else:
         say.out(say.quoted(say.line(preference["value"])))
-        say.note("confirmed: assistants are told it as your own word")
+        say.note("confirmed: prompts give it as your own word")
 
 
 @options.examples("memd preference delete editor")
@@ -117,5 +114,5 @@ def _whose(one: dict[str, Any]) -> str:
 
 
 def _unknown(name: str) -> NoReturn:
-    say.note(f"memd: no preference is called {say.line(name)}: memd preference list")
+    say.note(f"memd: no preference is called {say.line(name)}; see: memd preference list")
     raise say.Leave(say.Exit.ERROR)

@@ -161,9 +161,11 @@ def _meant(memory_ids: list[str] | None, source: str | None, session: str | None
         ids=memory_ids or None, source=source or None, filter=in_session
     )
     if not meant:
-        raise InvalidError("forget what?", hint="name ids, a --source or a --session")
+        raise InvalidError("nothing to forget was named", hint="give ids, --source or --session")
     if len(meant) > 1:
-        raise InvalidError("one thing at a time", hint="ids, --source or --session")
+        raise InvalidError(
+            "too many things to forget at once", hint="give ids, --source or --session"
+        )
     return meant
 
 
@@ -182,16 +184,16 @@ def _nothing_to_forget(
     if json:
         say.as_json(preview)
     if source:
-        say.note(f"memd: nothing came from {say.line(source)}")
+        say.note(f"memd: no memory has the source {say.line(source)}")
     if session:
-        say.note(f"memd: nothing is known of session {say.line(session)}")
+        say.note(f"memd: nothing is stored of session {say.line(session)}")
     raise say.Leave(say.Exit.ERROR)
 
 
 def _ask(preview: dict[str, Any], *, yes: bool) -> None:
     if not yes:
         _show(preview)
-    say.sure(f"Erase {_count(preview)} for ever?", yes=yes)
+    say.sure(f"Erase {_count(preview)} permanently?", yes=yes)
 
 
 def _show(preview: dict[str, Any]) -> None:
@@ -249,7 +251,7 @@ def search(
         ),
     )
     if not answer:
-        say.note("nothing that was put away fits" if query else "nothing was put away")
+        say.note("no archived memory matches" if query else "the archive is empty")
 
 
 @options.examples(
@@ -325,7 +327,7 @@ def turned_away(
     if not page["items"]:
         say.note("nothing was turned away")
     if page["next"]:
-        say.note(f"there is more: --limit {limit * 5}")
+        say.note(f"there are more: use --limit {limit * 5}")
 
 
 @options.examples("memd archive count", "memd archive count --json")

@@ -74,7 +74,7 @@ def search(
         ((one["id"], one["created_at"], one["agent_id"], one["content"]) for one in answer),
     )
     if not answer:
-        say.note("nothing that is shared fits" if query else "nothing is shared")
+        say.note("no shared memory matches" if query else "no shared memories")
 
 
 @options.examples("memd shared retract 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11 --agent architect")

@@ -23,9 +23,9 @@ def list_(
         (one["id"], one["created_at"], f"{one['confidence']:.2f}", one["discovery"])
         for one in answer["items"]
     )
-    table((an_id(), time("WHEN"), word("SURE"), text_column("SKILL")), rows)
+    table((an_id(), time("WHEN"), word("CONFIDENCE"), text_column("SKILL")), rows)
     if not answer["items"]:
-        say.note('there is no skill: memd learn failure "..." --error "..."')
+        say.note('no skills; to add one: memd learn failure "..." --error "..."')
 
 
 @options.examples("memd skill show 7b32f9d1", "memd skill show 7b32f9d1 --json")
@@ -66,6 +66,6 @@ def export(
         say.out(done["path"])
         say.note(f"{done['written']} written, {done['removed']} removed")
     for name in done["failed"]:
-        say.note(f"memd: not written, something else is there: {name}")
+        say.note(f"memd: not written, another file has its place: {name}")
     if done["failed"]:
         raise say.Leave(say.Exit.ERROR)

@@ -16,10 +16,10 @@ LOOK_S = 0.3
 
 _DOING = {
     "generating_data": "making pairs",
-    "mining_negatives": "looking for what only looks right",
+    "mining_negatives": "mining hard negatives",
     "training": "training",
-    "evaluating": "judging",
-    "deploying": "deciding",
+    "evaluating": "evaluating",
+    "deploying": "deploying",
 }
 Detach = Annotated[
     bool, options.option("--detach", help="Run in the background; see: memd tune status.")
@@ -76,10 +76,10 @@ def status(profile: options.Profile = None, json: options.Json = False) -> None:
     say.out(f"in use: {answer['active'] or 'as shipped'}")
     runs = answer["runs"]
     if runs:
-        columns = (an_id("RUN"), moment("BEGAN"), text_column("WHAT CAME OF IT"))
+        columns = (an_id("RUN"), moment("BEGAN"), text_column("RESULT"))
         table(columns, ((run["run_id"], run["started_at"], _sum(run)) for run in runs))
     else:
-        say.note("nothing was tuned yet: memd tune run")
+        say.note("no runs yet; to start one: memd tune run")
 
 
 @options.examples("memd tune cancel")
@@ -124,7 +124,7 @@ def _waited(client: Any, run: dict[str, Any]) -> dict[str, Any]:
                 runs = client.call("tune.status")["runs"]
                 run = next(each for each in runs if each["run_id"] == run["run_id"])
         except KeyboardInterrupt:
-            say.note('memd: it goes on in the daemon; "memd tune cancel" stops it')
+            say.note('memd: the run continues in the daemon; "memd tune cancel" stops it')
             raise
     return run
 
@@ -140,9 +140,9 @@ def _tell(run: dict[str, Any]) -> None:
             before, after = verdict[f"base_{key}"], verdict[f"tuned_{key}"]
             say.out(f"  {name:<10} {before:.3f} before, {after:.3f} tuned")
     if run["model"]:
-        say.note(f"memd changes to {run['model']} beside everything else; back: memd model undo")
+        say.note(f"memd switches to {run['model']} in the background; to undo: memd model undo")
     elif run["deployed"]:
-        say.note("to take it back: memd tune undo")
+        say.note("to undo: memd tune undo")
 
 
 def _sum(run: dict[str, Any]) -> str:
@@ -157,4 +157,4 @@ def _sum(run: dict[str, Any]) -> str:
         return f"better: {run['model']}"
     if run["deployed"]:
         return "better, not in use now"
-    return "not better on the pairs held out, so nothing was changed"
+    return "not better on the held-out pairs; nothing was changed"

@@ -71,15 +71,15 @@ def _said_by(explanation: dict[str, Any]) -> str:
         gone = sum(turn["text"] is None for turn in explanation["turns"])
         kept = len(explanation["turns"]) - gone
         if not kept:
-            return "the messages that it was made of are no longer kept"
+            return "made from messages that are no longer kept"
         if "digest" in explanation["memory"]["metadata"]["tags"]:
-            return "made of the whole session, which begins and ends so:"
+            return "made from the whole session; its first and last messages:"
         more = f" ({gone} more no longer kept)" if gone else ""
-        return f"made of {kept} message{'s' if kept > 1 else ''}:{more}"
+        return f"made from {kept} message{'s' if kept > 1 else ''}:{more}"
     if explanation["sources"]:
         of = len(explanation["sources"]) + explanation["sources_left"]
-        return f"made of {of} memor{'ies' if of > 1 else 'y'}:"
-    return "kept as it was told"
+        return f"made from {of} memor{'ies' if of > 1 else 'y'}:"
+    return "stored as received"
 
 
 def _show_turn(turn: dict[str, Any]) -> None:

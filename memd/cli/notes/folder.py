@@ -47,7 +47,7 @@ def find(paths: Sequence[Path]) -> FolderNotes:
         elif whole.is_dir():
             _walk(whole, notes)
         elif not whole.exists():
-            notes.failed[whole] = "is not there"
+            notes.failed[whole] = "does not exist"
         else:
             notes.files.append(whole)
     notes.files = list(dict.fromkeys(notes.files))
@@ -64,7 +64,7 @@ def read(path: Path) -> str:
     if len(raw) > NOTE_BYTES_MAX:
         raise InvalidError(f"larger than {NOTE_BYTES_MAX // 1_048_576} MiB")
     if b"\0" in raw:
-        raise InvalidError("not a text")
+        raise InvalidError("not a text file")
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

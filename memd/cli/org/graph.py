@@ -71,7 +71,7 @@ def path(  # a command's options
     for number, one in enumerate(answer["items"], 1):
         _show(number, one)
     if not answer["items"]:
-        say.note(f"no way of at most {hops} hops")
+        say.note(f"no path of at most {hops} hops")
     _more(answer)
 
 
@@ -107,9 +107,9 @@ def query(
         say.out(f"{say.begun(say.bold(say.line(item['name'])))}{near}")
         _steps(item["path"])
     if not answer["about"]:
-        say.note("the question names nothing that memd knows; try: memd search")
+        say.note("the question names no known entity; try: memd search")
     elif not answer["items"]:
-        say.note("nothing leads on from there")
+        say.note("no relation leads to an answer")
     _more(answer)
 
 
@@ -187,4 +187,4 @@ def _times(step: dict[str, Any]) -> Iterable[str]:
 
 def _more(answer: dict[str, Any]) -> None:
     if answer["truncated"]:
-        say.note("there is more: the walk came to its bound")
+        say.note("incomplete: the search reached its limit")

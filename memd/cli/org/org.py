@@ -92,7 +92,7 @@ def retract(fact_id: FactId, profile: options.Profile = None, json: options.Json
     if json:
         say.as_json({"retracted": done})
     if not done:
-        say.note(f"memd: no fact stands under {say.line(fact_id)}")
+        say.note(f"memd: no current fact has the id {say.line(fact_id)}")
         raise say.Leave(say.Exit.ERROR)
 
 
@@ -109,7 +109,7 @@ def show(fact_id: FactId, profile: options.Profile = None, json: options.Json = 
         say.note(f"{'by:':<12} {by(fact['author'])}")
         say.out(say.quoted(fact["content"]))
     if fact is None:
-        say.note(f"memd: no fact stands under {say.line(fact_id)}")
+        say.note(f"memd: no current fact has the id {say.line(fact_id)}")
         raise say.Leave(say.Exit.ERROR)
 
 
@@ -147,7 +147,7 @@ def query(
     answer = ask(profile, "org.query", {**params, "limit": limit})
     _tell(answer, json=json)
     if not answer and not json:
-        say.note("no fact fits" if text or category else "no fact was written")
+        say.note("no fact matches" if text or category else "no facts")
 
 
 @options.examples("memd org policies", "memd org policies --all", "memd org policies --json")
@@ -164,7 +164,7 @@ def policies(
     if not every:
         _warn_of_many(answer)
     if not answer and not json:
-        say.note("there is no policy: org_memory.core_policies in the settings")
+        say.note("no policies; the settings list some in org_memory.core_policies")
 
 
 @options.examples("memd org history 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
@@ -185,7 +185,7 @@ def history(fact_id: FactId, profile: options.Profile = None, json: options.Json
     columns = (word("VERSION"), time("WHEN"), word("BY"), text_column("WHAT"))
     table(columns, map(_version, items))
     if not items:
-        say.note(f"memd: there is no fact {say.line(fact_id)}")
+        say.note(f"memd: no fact has the id {say.line(fact_id)}")
         raise say.Leave(say.Exit.ERROR)
 
 

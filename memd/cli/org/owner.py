@@ -43,7 +43,7 @@ def show(profile: options.Profile = None, json: options.Json = False) -> None:
         say.as_json({"public_key": public, "file": str(place) if place.exists() else None})
     elif public is not None:
         say.out(public)
-        say.note(str(place) if place.exists() else f"its file is not there: {place}")
+        say.note(str(place) if place.exists() else f"its file is missing: {place}")
     if public is None:
-        say.note('memd: the owner has no key yet: "memd owner init"')
+        say.note("memd: there is no owner key; to create it: memd owner init")
         raise say.Leave(say.Exit.ERROR)

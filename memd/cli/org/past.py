@@ -55,7 +55,7 @@ def as_of(
     """
     if text is not None and valid is None and reads_as_time(text):
         raise InvalidError(
-            "a word here is looked for in the facts; when something held is said with --valid",
+            "TEXT is searched in the facts; a time of validity goes to --valid",
             hint=f"memd org as-of --valid {say.line(text)}",
         )
     params = options.without_none(
@@ -74,12 +74,12 @@ def as_of(
         for item in answer["items"]
         for what in _described(item)
     )
-    table((an_id("FACT"), word("BY"), text_column("WHAT HELD")), rows)
+    table((an_id("FACT"), word("BY"), text_column("STATEMENT")), rows)
     _withheld(answer)
     if not answer["items"]:
         say.note(_nothing(text))
     if answer["next"] is not None:
-        say.note("there is more: -n, or --about NAME")
+        say.note("there are more: use -n or --about NAME")
 
 
 @options.examples(
@@ -110,25 +110,25 @@ def timeline(
             raise InvalidError(
                 f"{say.line(str(svg))} cannot be written: {error.strerror}", field="--svg"
             ) from None
-        say.note(f"written to {say.line(str(svg))}")
+        say.note(f"wrote {say.line(str(svg))}")
     if json:
         say.as_json(answer)
     elif svg is None:
         start, stop = axis(bars, now_us)
         bar = word(f" {start:<{TEXT_BAR_CHARS - 10}}{stop}", whole=True)
-        columns = (bar, word("WHAT HELD"), text_column("WHO SAID SO", in_place=True))
+        columns = (bar, word("STATEMENT"), text_column("SOURCE", in_place=True))
         table(columns, as_text(bars, now_us))
         _withheld(answer)
         if answer["truncated"]:
-            say.note("there is more than is shown")
+            say.note("there are more than are shown")
 
 
 def _nothing(text: str | None) -> str:
     if text is None:
-        return "nothing is known to have held then"
+        return "no fact was valid then"
     return (
-        f"no fact that held then says {say.line(text)!r}; what a thing is called goes to --about"
-        ", and memd org query finds by words"
+        f"no fact valid then contains {say.line(text)!r}; search by entity with --about, "
+        "by words with memd org query"
     )
 
 
@@ -180,4 +180,4 @@ def _us(moment: str | None) -> int | None:
 
 def _withheld(answer: dict[str, Any]) -> None:
     if answer["withheld"]:
-        say.note(f"not shown, you may not read them: {', '.join(answer['withheld'])}")
+        say.note(f"not shown, for lack of permission: {', '.join(answer['withheld'])}")

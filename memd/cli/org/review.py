@@ -54,7 +54,7 @@ def propose(
 ) -> None:
     """Propose to the owner to write or retract a fact. Prints the id of the proposal."""
     if (text is None) is (retract is None):
-        raise InvalidError("propose a TEXT, or --retract a fact")
+        raise InvalidError("give either a TEXT or --retract ID")
     if retract is not None:
         params = options.without_none(fact_id=retract, retract=True, agent_id=agent)
     else:
@@ -94,7 +94,7 @@ def review(
     Approving and rejecting require the owner key, so memd asks for its passphrase.
     """
     if approve and reject:
-        raise InvalidError("one thing at a time", hint="--approve or --reject")
+        raise InvalidError("--approve and --reject exclude each other", hint="use one of them")
     with daemon(profile) as client:
         items = _waiting(client)
         if approve or reject:
@@ -131,12 +131,12 @@ def _list(items: list[dict[str, Any]]) -> None:
 def _walk(client: Client, profile: str | None, items: list[dict[str, Any]]) -> None:
     for number, one in enumerate(items, 1):
         say.out(say.bold(f"{number} of {len(items)}: {one['kind'].lower()} {one['category']}"))
-        say.out(f"  asked by {_asker(one)}, {say.moment(one['at'], zone=True)}")
+        say.out(f"  proposed by {_asker(one)}, {say.moment(one['at'], zone=True)}")
         if one["fact_id"]:
             say.out(f"  about the fact {one['fact_id']}")
         if problem := _holds(one):
             say.out(f"  {problem}")
-        say.out(say.quoted(one["content"] or "(that it holds no longer)"))
+        say.out(say.quoted(one["content"] or "(retract this fact)"))
         sys.stderr.write("[a]pprove, [r]eject, [s]kip, [q]uit? ")
         sys.stderr.flush()
         answer = sys.stdin.readline().strip().lower()[:1]

@@ -45,8 +45,8 @@ def sign(
         state = client.call("owner.set", {"public_key": public_of(text)})
     if state["public_key"] != public_of(text):
         raise InvalidStateError(
-            "this store knows another owner's key",
-            hint=f"bring back the file that belongs to it: {_place(profile)}",
+            "the database has another owner key",
+            hint=f"restore the file of that key: {_place(profile)}",
         )
     key = opened(text, _passphrase(text))
     value = key.sign(statement(state["store"], state["nonce"], action, content))
@@ -62,17 +62,19 @@ def make(client: Client, profile: str | None) -> str:
 
     _require_terminal()
     if _key_text(profile) is not None:
-        raise InvalidStateError("the owner has a key already", hint='"memd owner show" names it')
+        raise InvalidStateError("there is an owner key already", hint="see: memd owner show")
     if client.call("owner.state")["public_key"] is not None:
         raise InvalidStateError(
-            "this store knows an owner's key, and its file is not there",
-            hint=f"bring back your copy of the file: {_place(profile)}",
+            "the database has an owner key, but its file is missing",
+            hint=f"restore your copy of the file: {_place(profile)}",
         )
-    say.note("memd makes a key that stands for you: what it signs, a human wrote.")
+    say.note("creating the owner key, which signs what you write yourself")
     made = new_key(_new_passphrase())
     client_key.write(_place(profile), made.text)
     client.call("owner.set", {"public_key": made.public_key})
-    say.note(f"made: {_place(profile)} (keep a copy elsewhere: it cannot be replaced without it)")
+    say.note(
+        f"created {_place(profile)}; keep a copy elsewhere: without it the key cannot be replaced"
+    )
     return made.text
 
 
@@ -82,10 +84,10 @@ def renew(client: Client, profile: str | None) -> str:
 
     _require_terminal()
     if _key_text(profile) is None:
-        raise NotFoundError("there is no owner's key to renew", hint="memd owner init")
-    say.note("the new key:")
+        raise NotFoundError("there is no owner key to renew", hint="memd owner init")
+    say.note("new key:")
     made = new_key(_new_passphrase())
-    say.note("the old key signs it:")
+    say.note("signing it with the old key:")
     body = {"public_key": made.public_key}
     signature = sign(client, profile, "owner.set", body)
     old = _place(profile)
@@ -110,30 +112,30 @@ def _place(profile: str | None) -> Any:
 def _require_terminal() -> None:
     if not sys.stdin.isatty():
         raise DeniedError(
-            "only the owner can do this, and there is no terminal to ask at",
-            hint="type it at a terminal; a program can ask instead: memd org propose",
+            "only the owner can do this, and only at a terminal",
+            hint="run it at a terminal; a program can use memd org propose instead",
         )
 
 
 def _passphrase(text: str) -> str:
     from memd.org.signature import is_wrapped
 
-    return _asked("passphrase of the owner's key: ") if is_wrapped(text) else ""
+    return _asked("passphrase of the owner key: ") if is_wrapped(text) else ""
 
 
 def _asked(prompt: str) -> str:
     try:
         return getpass.getpass(prompt)
     except EOFError:
-        raise DeniedError("no passphrase was typed, so nothing was signed") from None
+        raise DeniedError("no passphrase was entered; nothing was signed") from None
 
 
 def _new_passphrase() -> str:
     while True:
-        first = _asked("a passphrase for it (empty for none): ")
+        first = _asked("new passphrase (empty for none): ")
         if not first:
-            say.note("warning: without one, every program of yours can sign in your name")
+            say.note("warning: without a passphrase, every program of yours can sign in your name")
             return ""
-        if _asked("the same again: ") == first:
+        if _asked("repeat the passphrase: ") == first:
             return first
-        say.note("those were two different ones")
+        say.note("the passphrases differ; try again")

@@ -20,12 +20,12 @@ _ACTIONS = ("now", "dry_run", "undo", "report", "pause", "resume")
 _REPORTS_SHOWN = 20
 
 _DID = {
-    "retention": "into the trash: kept as long as you set",
-    "consolidation": "put away behind summaries",
-    "compression": "of old sessions put away behind summaries",
-    "ageing": "moved on into the archive",
-    "cap": "put away: there were more than you set",
-    "nap": "learnt",
+    "retention": "moved to the trash: past the retention",
+    "consolidation": "archived behind summaries",
+    "compression": "of old sessions archived behind summaries",
+    "ageing": "moved into the archive",
+    "cap": "archived: over the cap",
+    "nap": "created",
 }
 """What a step of a night does to the memories that it counts."""
 
@@ -34,9 +34,9 @@ _LATEST_SHOWN = 5
 
 _NOTHING = {
     "night": "nothing to do; memories younger than a day are left alone",
-    "compress": "nothing to do; sessions that were used in the last six hours are left alone, and "
-    "few ones without --force",
-    "nap": "nothing new was learnt",
+    "compress": "nothing to do; sessions used in the last six hours are left alone, and so are few "
+    "sessions without --force",
+    "nap": "nothing new to remember",
 }
 """Why a run of a kind may have done nothing."""
 
@@ -147,11 +147,11 @@ def in_a_line(status: dict[str, Any]) -> str:
     """Return a ``SleepStatus`` as ``memd status`` tells it: the last night, and the next.
 
     >>> in_a_line({"enabled": True, "paused": True, "interval": "daily", "last": None})
-    'no night yet; paused: "memd sleep --resume" goes on'
+    'no night yet; paused; to resume: memd sleep --resume'
     """
     running, last = status.get("running"), status.get("last")
     if running:
-        return f"a {running['kind']} since {say.moment(running['started_at'])}"
+        return f"a {running['kind']} is running since {say.moment(running['started_at'])}"
     before = f"last night {say.moment(last['started_at'])}" if last else "no night yet"
     return f"{before}; {_next(status)}"
 
@@ -160,11 +160,11 @@ def _next(status: dict[str, Any]) -> str:
     if not status["enabled"]:
         return "off: consolidation.enabled is false in the settings"
     if status["paused"]:
-        return 'paused: "memd sleep --resume" goes on'
+        return "paused; to resume: memd sleep --resume"
     if status["interval"] == "never":
-        return "none to come: consolidation.interval is never in the settings"
+        return "none: consolidation.interval is never in the settings"
     if status.get("next_at") is None:
-        return "the first one comes after the first memory"
+        return "the first one follows the first memory"
     waits = status.get("waits_for")
     return f"next {say.moment(status['next_at'])}" + (f", waiting: {waits}" if waits else "")
 
@@ -174,23 +174,24 @@ def _chosen(**flags: bool) -> str:
     chosen = ["night" if name in {"now", "dry_run"} else name for name in _ACTIONS if flags[name]]
     if len(set(chosen)) > 1:
         raise InvalidError(
-            "one thing at a time", hint="--now, --dry-run, --undo, --report, --pause or --resume"
+            "these options exclude each other",
+            hint="use one of --now, --dry-run, --undo, --report, --pause and --resume",
         )
     return chosen[0] if chosen else "status"
 
 
 def _check(chosen: str, run: str | None, *, by_night: bool, last: bool) -> None:
     if last and (chosen != "undo" or run is not None):
-        raise InvalidError("--last is for --undo, in place of a run", field="last")
+        raise InvalidError("--last goes with --undo, in place of a run", field="last")
     if chosen == "undo" and run is None and not last:
         raise InvalidError(
-            "undo which run?", hint="memd sleep --report lists them; --last is the last one"
+            "no run to undo was named", hint="memd sleep --report lists them; or use --last"
         )
     if run is not None and chosen not in {"undo", "report"}:
-        raise InvalidError("a run is named for --undo or --report only", field="run")
+        raise InvalidError("a run goes with --undo or --report only", field="run")
     if by_night and chosen != "night":
         raise InvalidError(
-            "--step, --in and --agent are for a night", hint="add --now or --dry-run"
+            "--step, --in and --agent apply to a night", hint="add --now or --dry-run"
         )
 
 
@@ -219,9 +220,7 @@ def _status(profile: str | None, chosen: str, *, json: bool) -> None:
     _field("last night", "-" if last is None else f"{say.moment(last['started_at'])}, {_sum(last)}")
     _field("next night", _next(status).removeprefix("next "))
     if status.get("next_at") and not status.get("waits_for"):
-        say.note(
-            "a night that is due begins when memd was not used for two minutes, on mains power"
-        )
+        say.note("a night that is due starts once memd is idle for two minutes and on mains power")
     if latest["items"] and chosen == "status":
         say.out("")
         _table(latest["items"])
@@ -240,11 +239,13 @@ def _reports(profile: str | None, run: str | None, *, json: bool) -> None:
     else:
         _table(page["items"])
         if not page["items"]:
-            say.note("nothing ran yet: a night comes by itself; memd sleep --dry-run rehearses one")
+            say.note(
+                "no runs yet; nights start by themselves, and memd sleep --dry-run simulates one"
+            )
 
 
 def _table(runs: list[dict[str, Any]]) -> None:
-    columns = (an_id("RUN"), time("BEGAN"), word("WHAT"), word("STATE"), word("MEMORIES"))
+    columns = (an_id("RUN"), time("STARTED"), word("KIND"), word("STATE"), word("MEMORIES"))
     table(
         columns,
         ((run["run_id"], run["started_at"], _name(run), run["state"], _sum(run)) for run in runs),
@@ -264,7 +265,7 @@ def _long(
                 method, params, progress=lambda at, total: progress.at(at, total or None)
             )
         except KeyboardInterrupt:
-            say.note('memd: it goes on in the daemon; "memd sleep --pause" stops a night')
+            say.note('memd: the run continues in the daemon; "memd sleep --pause" stops a night')
             raise
         status: dict[str, Any] = client.call("sleep.status")
     if json:
@@ -272,9 +273,9 @@ def _long(
         return
     _tell(done)
     if done["state"] == "running":
-        say.note('memd: it was stopped; "memd sleep --resume" lets it go on')
+        say.note("memd: the run was stopped; to continue it: memd sleep --resume")
     elif done["dry_run"] and not done["steps"] and not params.get("in_days"):
-        say.note("a later night has more to do: memd sleep --dry-run --in 30")
+        say.note("to simulate a later night: memd sleep --dry-run --in 30")
     elif not done["dry_run"] and not done["steps"] and (status["paused"] or not status["enabled"]):
         say.note(f"memd: nothing was done: {_next(status)}")
 
@@ -282,9 +283,8 @@ def _long(
 def _tell(run: dict[str, Any]) -> None:
     """Print all about one run: a line for it, a line for each step, and the way back."""
     say.out(f"{_name(run)} {run['run_id']}: {run['state']}{_took(run)}")
-    say.out(
-        f"  {'as of' if run['dry_run'] else 'begun'} {say.moment(run['started_at'])}, {_whose(run)}"
-    )
+    since = "as of" if run["dry_run"] else "started"
+    say.out(f"  {since} {say.moment(run['started_at'])}, {_whose(run)}")
     for line in _steps(run):
         say.out(f"  {line}")
     for line in _faults(run):
@@ -295,9 +295,9 @@ def _tell(run: dict[str, Any]) -> None:
 def _faults(run: dict[str, Any]) -> Iterator[str]:
     kinds = ", ".join(run.get("detail", {}).get("errors", ()))
     if kinds and run.get("again_at"):
-        yield f"the disk ended it ({kinds}); it is gone on with {say.moment(run['again_at'])}"
+        yield f"stopped by the disk ({kinds}); continues {say.moment(run['again_at'])}"
     elif kinds:
-        yield f"failed of: {kinds}"
+        yield f"failed: {kinds}"
 
 
 def _steps(run: dict[str, Any]) -> Iterator[str]:
@@ -306,7 +306,7 @@ def _steps(run: dict[str, Any]) -> Iterator[str]:
         yield f"{step['name']:<14} {_memories(step['rows'])} {did}"
     summaries = run.get("detail", {}).get("summaries")
     if isinstance(summaries, int) and summaries:
-        yield f"{'in their place':<14} {summaries:,} summar{'y' if summaries == 1 else 'ies'}"
+        yield f"{'summaries':<14} {summaries:,} created"
     if not run["steps"]:
         yield _NOTHING.get(run["kind"], _NOTHING["night"])
 
@@ -324,11 +324,11 @@ def _way_back(run: dict[str, Any]) -> None:
 def _name(run: dict[str, Any]) -> str:
     names = {"compress": "compression"}
     name = names.get(run["kind"], str(run["kind"]))
-    return f"rehearsal of a {name}" if run["dry_run"] else name
+    return f"simulated {name}" if run["dry_run"] else name
 
 
 def _whose(run: dict[str, Any]) -> str:
-    return f"of {say.line(run['agent_id'])}" if run.get("agent_id") else "of everybody"
+    return f"agent {say.line(run['agent_id'])}" if run.get("agent_id") else "all agents"
 
 
 def _took(run: dict[str, Any]) -> str:

@@ -38,7 +38,7 @@ def usage(
         answer = client.call("usage.list", params)
         _show(answer, json=json)
         if not answer["items"] and not watch:
-            say.note("no assistant has told memd of its window")
+            say.note("no assistant has reported its context window")
         while watch:
             time.sleep(LOOK_S)
             now = client.call("usage.list", params)
@@ -57,7 +57,7 @@ def _show(answer: Mapping[str, Any], *, json: bool, again: bool = False) -> None
             say.steer(_HOME)
         table(_COLUMNS, _rows(answer["items"]))
         if unreadable:
-            say.note(f"usage files that cannot be read: {unreadable}; the last: {say.line(reason)}")
+            say.note(f"unreadable usage files: {unreadable}; the last: {say.line(reason)}")
     sys.stdout.flush()
 
 
@@ -96,7 +96,7 @@ def bar(fill: float | None) -> str:
 def _nap(window: Mapping[str, Any]) -> str:
     if window["armed"]:
         return "when full" if window["napped_at"] is None else f"{_at(window)}; again when full"
-    return "nothing to nap over" if window["napped_at"] is None else _at(window)
+    return "nothing to consolidate" if window["napped_at"] is None else _at(window)
 
 
 def _at(window: Mapping[str, Any]) -> str:

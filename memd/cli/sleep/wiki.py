@@ -42,9 +42,9 @@ def wiki(
         say.out(say.line(done["path"]))
         say.note(_progress(done["raw"], done["wiki"]))
     for view in done["cut"]:
-        say.note(f"memd: {view} holds the newest {done[view]} only; more do not fit one view")
+        say.note(f"memd: {view} holds only the newest {done[view]}; more do not fit")
     for view in done["failed"]:
-        say.note(f"memd: {view} could not be read and was left as it was")
+        say.note(f"memd: {view} could not be read and was left unchanged")
     if done["path"] is None:
         say.note("memd: nothing was written: memory.consolidation.wiki_export.enabled is false")
     if done["path"] is None or done["failed"]:

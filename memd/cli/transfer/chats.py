@@ -76,7 +76,9 @@ def packed(path: Path) -> str:
         with zipfile.ZipFile(path) as archive:
             names = [name for name in archive.namelist() if Path(name).name == CONVERSATIONS]
             if not names:
-                raise InvalidError(f"no {CONVERSATIONS} in it: no export of ChatGPT or Claude")
+                raise InvalidError(
+                    f"contains no {CONVERSATIONS}: not an export of ChatGPT or Claude"
+                )
             with archive.open(names[0]) as stream:
                 raw = stream.read(BYTES_MAX + 1)
     except _UNPACKING as error:

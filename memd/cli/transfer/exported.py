@@ -67,8 +67,8 @@ def send(
         return
     items = memories(text)
     if items is None:
-        known = f"no export of {chats.KNOWN}, and no memories of {KNOWN}"
-        raise InvalidError(f"{known}; as a note: --format text")
+        known = f"neither an export of {chats.KNOWN} nor memories of {KNOWN}"
+        raise InvalidError(f"{known}; to import it as a note: --format text")
     send_items(client, outcome, items, options)
 
 
@@ -84,7 +84,7 @@ def _send_database(
             asked = claude_mem.prompts(conn, tables)
             recorded.send_chats(client, outcome, asked, len(asked), options, tell)
         else:
-            raise InvalidError("a database of neither opencode nor claude-mem")
+            raise InvalidError("not a database of opencode or claude-mem")
 
 
 def _read(outcome: FileOutcome) -> str:

@@ -137,14 +137,14 @@ def bring(
             _send(client, batch, outcome, problems)
         tell(f"importing {outcome.file.name}, {count:,} records")
     if dry_run:
-        outcome.problems.append(f"{count:,} records; which are known is seen when they are sent")
+        outcome.problems.append(f"{count:,} records; duplicates are detected when they are sent")
     outcome.problems += problems[:_PROBLEMS_TOLD]
     if len(problems) > _PROBLEMS_TOLD:
         outcome.problems.append(f"and {len(problems) - _PROBLEMS_TOLD:,} more")
     if not ended:
-        raise InvalidError("the file ends too early: it is not the whole export")
+        raise InvalidError("the file is truncated: its end is missing")
     if problems:
-        raise InvalidError(f"{len(problems):,} of {count:,} records were not taken")
+        raise InvalidError(f"{len(problems):,} of {count:,} records were not imported")
 
 
 def _lines(file: Path, problems: list[str], ended: list[int]) -> Iterator[Line]:

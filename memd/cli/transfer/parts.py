@@ -46,11 +46,11 @@ def jsonl_parts(lines: Iterable[str], source: str) -> Iterator[dict[str, Any]]:
 def check_header(header: dict[str, Any], source: str) -> None:
     """Raise InvalidError unless *header* is the header of an export that this memd can read."""
     if header.get("memd") != HEADER["memd"]:
-        raise InvalidError(f"{source}: this is not an export of memories", field="file")
+        raise InvalidError(f"{source}: not an export of memories", field="file")
     version = header.get("v")
     if not isinstance(version, int) or version > WHOLE_VERSION:
         raise InvalidError(
-            f"{source}: an export of version {version}; this memd reads {WHOLE_VERSION}",
+            f"{source}: an export of version {version}; this memd reads up to {WHOLE_VERSION}",
             field="file",
             hint="upgrade memd",
         )

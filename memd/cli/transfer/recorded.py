@@ -42,7 +42,7 @@ def send(
     A kill in between leaves nothing. *tell* is told how far it is.
     """
     if options.tags or options.namespace:
-        outcome.problems.append("a session: --tag and --namespace are of notes")
+        outcome.problems.append("a session: --tag and --namespace apply to notes only")
     text = _transcript(outcome.file).decode("utf-8", "replace")
     _hand_over(client, outcome, text, options, tell)
 
@@ -61,7 +61,7 @@ def send_chats(
     interrupted goes on where it stopped.
     """
     if options.tags or options.namespace:
-        outcome.problems.append("chats: --tag and --namespace are of notes")
+        outcome.problems.append("chats: --tag and --namespace apply to notes only")
     for number, chat in enumerate(chats, 1):
         tell(f"chat {number:,} of {count:,}")
         if not chat.messages:
@@ -70,7 +70,7 @@ def send_chats(
             _hand_over(client, outcome, chat.transcript(), options, lambda _: None)
         except InvalidError as error:
             outcome.problems.append(f"chat {chat.name}: {error.message}")
-    outcome.problems.append(f"{count:,} chats: memd search --sessions finds their words")
+    outcome.problems.append(f"{count:,} chats; to search their text: memd search --sessions")
 
 
 def _hand_over(

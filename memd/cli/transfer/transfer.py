@@ -74,7 +74,7 @@ def import_(
     The memories of MCP's server-memory, mem0 and claude-mem are imported one by one.
     """
     if format_ not in {None, *KINDS}:
-        raise InvalidError(f"no such format: {format_}", hint="text, markdown or jsonl")
+        raise InvalidError(f"unknown format {format_}", hint="use text, markdown or jsonl")
     flags = Options(tag or (), namespace, agent, dry_run, format_)
     notes = folder.find(files)
     outcomes = [FileOutcome(path, error=why) for path, why in notes.failed.items()]
@@ -142,7 +142,7 @@ def _send_lines(client: Client, outcome: FileOutcome, flags: Options) -> None:
 
         raise InvalidError(f"neither an export of memd nor a session of {KNOWN}")
     if flags.dry_run:
-        outcome.problems.append(f"{len(items):,} lines; which are known is seen when they are sent")
+        outcome.problems.append(f"{len(items):,} lines; duplicates are detected when they are sent")
         return
     for batch in in_batches(items):
         _send_batch(client, batch, outcome, flags)
@@ -197,7 +197,7 @@ def _report(
         + (f"; passed over: {passed}" if passed else "")
     )
     if counts["quarantined"]:
-        say.note("what looks like an attack is out of sight: memd flagged list")
+        say.note("what looks like an attack is quarantined; to review it: memd flagged list")
 
 
 def _report_file(outcome: FileOutcome) -> None:

@@ -80,12 +80,12 @@ def restore(
     from memd.store.file.restore import restore as put_back
 
     if not file.is_file():
-        raise NotFoundError(f"{file} is not there")
+        raise NotFoundError(f"{file} does not exist")
     paths = Paths.resolve(profile).located()
     paths.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     with holding(paths):
         if paths.database.exists():
-            say.sure(f"Put {file} in the place of {paths.database}?", yes=yes)
+            say.sure(f"Replace {paths.database} by {file}?", yes=yes)
         done = put_back(file, paths.database, paths.anchors, _stamp())
         keys = _keys_from(file, paths.keys_dir)
     if json:
@@ -115,11 +115,11 @@ def _tell(done: Any, keys: list[str]) -> None:
     if keys:
         say.note(f"keys: {', '.join(keys)}")
     if done.replaced is not None:
-        say.note(f"what was there before is kept: {done.replaced}")
+        say.note(f"the previous database is kept: {done.replaced}")
     if done.forgotten:
         say.note(
-            f"memd: {len(done.forgotten)} memories that were forgotten since are there again; "
-            "to forget them, start the daemon and run:"
+            f"memd: {len(done.forgotten)} memories that were forgotten after the backup are back; "
+            "to forget them again, start the daemon and run:"
         )
         say.note(f"  memd forget {' '.join(done.forgotten)}")
 

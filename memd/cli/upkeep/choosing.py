@@ -56,7 +56,7 @@ def list_(profile: options.Profile = None, json: options.Json = False) -> None:
     if rule is None:
         say.note("LMEB ranks none of these; measure them on your memories: memd model bench")
     else:
-        say.note(f"by LMEB's rule for a computer without a GPU: {rule}")
+        say.note(f"recommended by LMEB for a computer without a GPU: {rule}")
 
 
 @options.examples(
@@ -121,7 +121,7 @@ def bench(
         say.as_json(answer)
         return
     if not answer["pairs"]:
-        say.out(f"no questions can be made of {answer['memories']} memories yet")
+        say.out(f"{answer['memories']} memories are too few for test questions")
         return
     rows = [
         (each["name"], f"{each['recall_10']:.3f}", f"{each['ndcg_10']:.3f}")
@@ -138,18 +138,18 @@ def _report(status: dict[str, Any], profile: str | None, wait: bool, json: bool)
         say.as_json(status)
     elif status["coming"]:
         coming = status["coming"]
-        say.out(f"changing from {status['in_use']} to {coming['name']}: {_share(coming)}")
-        say.note("memd answers as before meanwhile; how far it is: memd status")
+        say.out(f"switching from {status['in_use']} to {coming['name']}: {_share(coming)}")
+        say.note("until then the current model stays in use; progress: memd status")
     else:
         say.out(f"in use: {status['in_use']}")
 
 
 def _waited(profile: str | None, answer: dict[str, Any]) -> dict[str, Any]:
     """Show how far the change is until it is complete; a problem is raised as an error."""
-    with Progress(f"changing to {answer['coming']['name']}") as progress:
+    with Progress(f"switching to {answer['coming']['name']}") as progress:
         while coming := answer["coming"]:
             if coming["problem"]:
-                say.note(f"memd: {say.line(coming['problem'])}; it is tried again every minute")
+                say.note(f"memd: {say.line(coming['problem'])}; memd retries every minute")
                 raise say.Leave(say.Exit.ERROR)
             progress.at(coming["done"], coming["total"])
             time.sleep(LOOK_SECONDS)
@@ -198,5 +198,5 @@ def _state(name: str, serving: dict[str, Any], *, installed: bool) -> str:
     if name == serving.get("in_use"):
         return "in use"
     if coming and coming["name"] == name:
-        return f"coming, {_share(coming)}"
+        return f"switching, {_share(coming)}"
     return "installed" if installed else "not installed"

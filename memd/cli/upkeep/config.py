@@ -49,7 +49,7 @@ def path(profile: options.Profile = None, json: options.Json = False) -> None:
     file = find(places.config_file)
     say.out(str(file or places.config_file))
     if file is None:
-        say.note("it does not exist yet: every setting has its default")
+        say.note("the file does not exist yet; all settings have their defaults")
 
 
 def _lines(

@@ -106,7 +106,7 @@ def fetch(folder: Path, source: Path | None = None) -> None:
 
     if source is None and look(folder).installed:
         return
-    say.note(f"fetching the embedding model (90 MB, once) into {folder}")
+    say.note(f"downloading the embedding model (90 MB, once) to {folder}")
     with Progress("the embedding model", unit="%") as progress:
         put(folder, source=source, progress=progress.share)
 
@@ -118,7 +118,7 @@ def fetch_reranker(folder: Path, source: Path | None = None) -> None:
 
     if source is None and look(folder).installed:
         return
-    say.note(f"fetching the re-ranker (73 MB, of which 35 are kept, once) into {folder}")
+    say.note(f"downloading the re-ranker (73 MB, once; 35 MB are kept) to {folder}")
     with Progress("the re-ranker", unit="%") as progress:
         put(folder, source=source, progress=progress.share)
 
@@ -134,7 +134,7 @@ def fetch_multilingual(default: Path, source: Path | None = None) -> Path:
     folder = default.with_name(NAME)
     if look(folder).installed:
         return folder
-    say.note(f"fetching multilingual-e5-small (91 MB, of which 490 are made, once) into {folder}")
+    say.note(f"downloading multilingual-e5-small (91 MB, once; unpacked 490 MB) to {folder}")
     default.parent.mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory(prefix=".memd-model-", dir=default.parent) as work,

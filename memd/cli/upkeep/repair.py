@@ -24,20 +24,20 @@ def repair(
 
     paths = Paths.resolve(profile).located()
     if not paths.database.exists():
-        raise NotFoundError(f"{paths.database} is not there", hint="memd restore FILE")
+        raise NotFoundError(f"{paths.database} does not exist", hint="memd restore FILE")
     with holding(paths):
-        say.sure(f"Make a new file of what is readable of {paths.database}?", yes=yes)
+        say.sure(f"Salvage {paths.database} into a new file?", yes=yes)
         now_us = SystemClock().now_us()
         stamp = from_us(now_us).strftime("%Y%m%dT%H%M%S%f")
         done = salvaged(paths.database, paths.anchors, stamp, now_us, tables())
     if json:
         say.as_json(done._asdict())
     else:
-        say.note(f"salvaged {done.kept.get('memory', 0):,} memories; all of it by table:")
+        say.note(f"salvaged {done.kept.get('memory', 0):,} memories; rows by table:")
         for name, count in sorted(done.kept.items()):
             say.out(f"{name.replace('_', ' ') + ':':<22} {count:,}")
         _list("lost", done.lost)
-        _list("still wrong", done.remaining)
+        _list("remaining problems", done.remaining)
         say.note(f"the damaged file is kept: {done.damaged}")
     if done.remaining:
         raise say.Leave(say.Exit.ERROR)

@@ -100,7 +100,7 @@ def _written(
         new = None
     if new is None or _tree(new, file) != tree:
         raise MemoryConfigError(
-            f"{file} is written so that memd does not change it", hint="edit it"
+            f"memd cannot edit {file} as it is written", hint="edit it yourself"
         )
     if new != old:
         if old:
@@ -168,11 +168,11 @@ def _note_effect(key: str, reload: dict[str, Any] | None) -> None:
 
     variable = "MEMD_" + "__".join(undotted(key)).upper()
     if variable in os.environ:
-        say.note(f"{variable} is set in this environment and wins")
+        say.note(f"{variable} is set in this environment and overrides the file")
     if reload is None:
-        say.note("no daemon runs: it takes effect with the next start")
+        say.note("no daemon is running: takes effect at the next start")
     elif any(f"{name}.".startswith(f"{key}.") for name in reload["waiting"]):
-        say.note("it takes effect when the daemon starts again")
+        say.note("takes effect when the daemon restarts")
 
 
 def _reloaded(profile: str | None) -> dict[str, Any] | None:
@@ -235,7 +235,7 @@ def _in_toml(text: str, path: tuple[str, ...], value: Any) -> str:
         above.append((table, step))
         table = table.setdefault(step, tomlkit.table())
         if not isinstance(table, dict):
-            raise InvalidError(f"{step} is no section", field="key")
+            raise InvalidError(f"{step} is not a section", field="key")
     if value is _GONE:
         table.pop(path[-1], None)
         while above and not table and "#" not in table.as_string():  # a section that says nothing

@@ -37,8 +37,8 @@ def check(profile: options.Profile = None, json: options.Json = False) -> None:
             say.out(f"  {say.line(problem)}")
     if not report["ok"]:
         say.note(
-            "memd: the file is damaged; caches are mended by: memd rebuild, rows and pages by: "
-            "memd repair, or by a backup: memd restore"
+            "memd: the database is damaged; memd rebuild fixes caches, memd repair rows and pages; "
+            "memd restore puts a backup in place"
         )
         raise say.Leave(say.Exit.ERROR)
 
@@ -50,7 +50,7 @@ def rebuild(profile: options.Profile = None, json: options.Json = False) -> None
     if json:
         say.as_json({"rebuilt": True})
     else:
-        say.note("the caches and indexes are new")
+        say.note("rebuilt the caches and indexes")
 
 
 def long(profile: str | None, method: str, doing: str, params: dict[str, Any] | None = None) -> Any:

@@ -95,12 +95,12 @@ def test_one_value_is_no_division_by_nothing(seconds: float) -> None:
 def test_a_person_reads_what_was_counted() -> None:
     told = "\n".join(lines(METRICS, HISTORY))
     for part in (
-        "memories:   50, 15 of them of the last 5 days; 5.0 MB",
+        "memories:   50, 15 of them from the last 5 days; 5.0 MB",
         "waiting:    writes 0, embedding 4",
         "records:    tasks 10,000",
-        "since the start, 1:01:40 ago:",
-        "prompts:  4, of which 3 gave something: 5 memories, 7 in window",
-        "nights:   2, 1 failed, 3.5 s together, the last one 1.2 s",
+        "since the daemon started, 1:01:40 ago:",
+        "prompts:  4, 3 with results: 5 memories, 7 in window",
+        "nights:   2, 1 failed, 3.5 s in total, the last one 1.2 s",
     ):
         assert part in told
     row = next(line for line in told.splitlines() if "memory.recall" in line)
@@ -109,6 +109,6 @@ def test_a_person_reads_what_was_counted() -> None:
 
 
 def test_a_person_reads_what_was_taken_up_as_an_estimate() -> None:
-    told = "  answers:  9, to prompts with memories: given 40, taken up 12 of 31 that can be told"
+    told = "  answers:  9 to prompts with memories: 40 given, 12 of 31 measurable ones used"
     assert f"{told} (estimated)" in lines(METRICS, HISTORY)
-    assert not [line for line in lines(EMPTY, HISTORY) if "taken up" in line]
+    assert not [line for line in lines(EMPTY, HISTORY) if "measurable" in line]

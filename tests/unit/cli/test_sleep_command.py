@@ -57,17 +57,17 @@ def greenwich(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             {"waits_for": "the computer runs on battery"},
             "no night yet; next 2026-03-18 03:00, waiting: the computer runs on battery",
         ),
-        ({"paused": True}, 'no night yet; paused: "memd sleep --resume" goes on'),
+        ({"paused": True}, "no night yet; paused; to resume: memd sleep --resume"),
         (
             {"enabled": False},
             "no night yet; off: consolidation.enabled is false in the settings",
         ),
         (
             {"interval": "never", "next_at": None},
-            "no night yet; none to come: consolidation.interval is never in the settings",
+            "no night yet; none: consolidation.interval is never in the settings",
         ),
-        ({"next_at": None}, "no night yet; the first one comes after the first memory"),
-        ({"running": RUN}, "a night since 2026-03-17 03:00"),
+        ({"next_at": None}, "no night yet; the first one follows the first memory"),
+        ({"running": RUN}, "a night is running since 2026-03-17 03:00"),
     ],
 )
 def test_the_status_is_one_line(more: dict[str, Any], said: str) -> None:
@@ -81,10 +81,10 @@ def test_a_report_tells_each_step_and_ends_with_the_way_back(
     shown = capsys.readouterr()
     assert shown.out.splitlines() == [
         "night r1: done in 2.5 s",
-        "  begun 2026-03-17 03:00, of everybody",
-        "  retention      1 memory into the trash: kept as long as you set",
-        "  consolidation  1,203 memories put away behind summaries",
-        "  in their place 31 summaries",
+        "  started 2026-03-17 03:00, all agents",
+        "  retention      1 memory moved to the trash: past the retention",
+        "  consolidation  1,203 memories archived behind summaries",
+        "  summaries      31 created",
     ]
     assert shown.err == "to undo it: memd sleep --undo r1\n"
 
@@ -95,20 +95,20 @@ def test_a_report_tells_each_step_and_ends_with_the_way_back(
         (
             {**RUN, "steps": [{"name": name, "rows": 2, "steps": 1} for name in sleep._DID]},
             [
-                "retention      2 memories into the trash: kept as long as you set",
-                "consolidation  2 memories put away behind summaries",
-                "compression    2 memories of old sessions put away behind summaries",
-                "ageing         2 memories moved on into the archive",
-                "cap            2 memories put away: there were more than you set",
-                "nap            2 memories learnt",
-                "in their place 31 summaries",
+                "retention      2 memories moved to the trash: past the retention",
+                "consolidation  2 memories archived behind summaries",
+                "compression    2 memories of old sessions archived behind summaries",
+                "ageing         2 memories moved into the archive",
+                "cap            2 memories archived: over the cap",
+                "nap            2 memories created",
+                "summaries      31 created",
             ],
         ),
         (
             {**RUN, "detail": {"summaries": 1}, "steps": RUN["steps"][:1]},
             [
-                "retention      1 memory into the trash: kept as long as you set",
-                "in their place 1 summary",
+                "retention      1 memory moved to the trash: past the retention",
+                "summaries      1 created",
             ],
         ),
         (
@@ -118,11 +118,11 @@ def test_a_report_tells_each_step_and_ends_with_the_way_back(
         (
             {**RUN, "kind": "compress", "steps": [], "detail": {}},
             [
-                "nothing to do; sessions that were used in the last six hours are left alone, "
-                "and few ones without --force"
+                "nothing to do; sessions used in the last six hours are left alone, "
+                "and so are few sessions without --force"
             ],
         ),
-        ({**RUN, "kind": "nap", "steps": [], "detail": {}}, ["nothing new was learnt"]),
+        ({**RUN, "kind": "nap", "steps": [], "detail": {}}, ["nothing new to remember"]),
     ],
 )
 def test_each_step_is_told_in_words_and_why_there_was_none(
@@ -137,7 +137,7 @@ def test_each_step_is_told_in_words_and_why_there_was_none(
         (RUN, "night"),
         ({**RUN, "kind": "nap"}, "nap"),
         ({**RUN, "kind": "compress"}, "compression"),
-        ({**RUN, "dry_run": True}, "rehearsal of a night"),
+        ({**RUN, "dry_run": True}, "simulated night"),
     ],
 )
 def test_a_run_has_a_name(run: dict[str, Any], name: str) -> None:
@@ -154,9 +154,9 @@ def test_what_aged_is_not_counted_twice() -> None:
     [
         (
             {**RUN, "detail": {"errors": ["disk_full"]}, "again_at": "2026-03-17T04:00:00Z"},
-            "the disk ended it (disk_full); it is gone on with 2026-03-17 04:00",
+            "stopped by the disk (disk_full); continues 2026-03-17 04:00",
         ),
-        ({**RUN, "detail": {"errors": ["internal", "busy"]}}, "failed of: internal, busy"),
+        ({**RUN, "detail": {"errors": ["internal", "busy"]}}, "failed: internal, busy"),
     ],
 )
 def test_why_a_run_failed_is_told(run: dict[str, Any], line: str) -> None:
@@ -164,7 +164,7 @@ def test_why_a_run_failed_is_told(run: dict[str, Any], line: str) -> None:
 
 
 def test_whose_memories_a_run_was_of_is_told_without_orders_to_the_terminal() -> None:
-    assert sleep._whose({"agent_id": "ada\x1b[31m"}).startswith("of ada")
+    assert sleep._whose({"agent_id": "ada\x1b[31m"}).startswith("agent ada")
     assert "\x1b" not in sleep._whose({"agent_id": "ada\x1b[31m"})
 
 
@@ -187,15 +187,15 @@ def test_what_changed_nothing_or_is_undone_has_no_way_back(
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("--now --undo r1", "one thing at a time"),
-        ("--pause --resume", "one thing at a time"),
-        ("--undo", "undo which run"),
-        ("--last", "--last is for --undo"),
-        ("--undo --last r1", "--last is for --undo"),
-        ("r1", "for --undo or --report only"),
-        ("--now r1", "for --undo or --report only"),
-        ("--step retention", "for a night"),
-        ("--report --agent ada", "for a night"),
+        ("--now --undo r1", "exclude each other"),
+        ("--pause --resume", "exclude each other"),
+        ("--undo", "no run to undo"),
+        ("--last", "--last goes with --undo"),
+        ("--undo --last r1", "--last goes with --undo"),
+        ("r1", "goes with --undo or --report only"),
+        ("--now r1", "goes with --undo or --report only"),
+        ("--step retention", "apply to a night"),
+        ("--report --agent ada", "apply to a night"),
     ],
 )
 def test_what_does_not_go_together_is_refused_before_anybody_is_asked(line: str, said: str) -> None:
