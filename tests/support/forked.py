@@ -37,7 +37,10 @@ TIMEOUT_S = 120.0
 ROOT = Path(__file__).resolve().parents[2]
 AT_START = ("PYTHON", "LANG", "LC_", "LD_", "MALLOC_", "OMP_", "OPENBLAS_")
 """What these variables say is heard at the start of a process, and only then."""
-LIBRARIES = ("fastembed", "httpx", "numpy", "onnxruntime", "psutil", "re2", "rich", "tokenizers")
+LIBRARIES = (
+    *("fastembed", "httpx", "numpy", "onnxruntime", "psutil", "re2", "rich", "structlog"),
+    *("structlog.dev", "tokenizers"),
+)
 """What memd imports when it first needs it: some of them take longer than a daemon's start."""
 _MODEL_DIR = os.environ.get("MEMD_MODEL_DIR", "")  # as it was before any test
 _LENGTH = struct.Struct("!Q")
@@ -275,9 +278,24 @@ def _import_daemon(model_dir: str) -> None:
     keep_libraries_quiet()
     for name in (*modules(), *LIBRARIES):
         importlib.import_module(name)
+    _build_values()
     manifest = read_manifest(Path(model_dir)) if model_dir else None
     if manifest is not None:
         _read_model(Path(model_dir), manifest)
+
+
+def _build_values() -> None:
+    """Make what a process makes of a declaration when it first needs it: models, patterns."""
+    from pydantic import BaseModel
+
+    from memd.guard.outgoing import outgoing
+
+    models = [BaseModel]
+    for model in models:
+        models += model.__subclasses__()
+    for model in {model for model in models if model.__module__.startswith("memd.")}:
+        model.model_rebuild()
+    outgoing("a text with every sign, of which a pattern looks at each: ghp_0, sk-a1")
 
 
 def modules() -> list[str]:
@@ -290,13 +308,16 @@ def modules() -> list[str]:
 def _read_model(folder: Path, manifest: Manifest) -> None:
     """Have the tests' model in memory for each fork that loads it from the tests' own folder.
 
-    What memd does around it, each fork does: it finds the folder, compares the files with
-    their hashes and checks each vector. Only the library reads no file again.
+    What memd does around it, each fork does: it finds the folder, compares the hashes and
+    checks each vector. Only a file that nobody has touched since is not read again.
     """
     import fastembed
 
-    from memd.embedding import embed
+    from memd.embedding import embed, model_files
+    from memd.text import tokens
 
+    model_files.sha256_of = _read_once(model_files.sha256_of)  # type: ignore[assignment]  # by place only
+    tokens._load = _read_once(tokens._load)  # type: ignore[assignment]  # by place only
     read: Callable[..., Any] = fastembed.TextEmbedding
     kept: list[tuple[Any, Any]] = []
 
@@ -311,8 +332,44 @@ def _read_model(folder: Path, manifest: Manifest) -> None:
         return kept[-1][1]
 
     fastembed.TextEmbedding = keeping
-    embed.load_encoder(folder, manifest)
+    embed.load_encoder(folder, manifest).windows("a text")
     fastembed.TextEmbedding = reading
+
+
+def _read_once(read: Callable[[Path], Any]) -> Callable[[Path], Any]:
+    """Return *read* that keeps what it made of a file for as long as nobody changes that."""
+    kept: dict[tuple[int, ...], Any] = {}
+
+    def reading(path: Path) -> Any:
+        try:
+            of = path.stat()
+        except OSError:
+            return read(path)
+        state = (of.st_dev, of.st_ino, of.st_size, of.st_mtime_ns, of.st_ctime_ns)
+        if state not in kept:
+            kept[state] = read(path)
+        return kept[state]
+
+    return reading
+
+
+def _leave(main: Callable[[], Any]) -> None:
+    """Run *main* and leave as the interpreter does, but take nothing apart.
+
+    Freeing each object one by one was two thirds of what a command cost.
+    """
+    try:
+        code = main()
+    except SystemExit as told:
+        code = told.code
+    if code is None or isinstance(code, int):
+        threading._shutdown()  # type: ignore[attr-defined]  # waits for threads
+        atexit._run_exitfuncs()
+        with contextlib.suppress(OSError, ValueError):  # then the interpreter says what is wrong
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit((code or 0) & 0xFF)
+    sys.exit(code)
 
 
 if __name__ == "__main__":
@@ -328,4 +385,4 @@ if __name__ == "__main__":
     from memd import __main__
 
     sys.argv[0] = str(ROOT / "memd" / "__main__.py")
-    sys.exit(__main__.main())
+    _leave(__main__.main)
