@@ -121,7 +121,7 @@ async def run(
         dispatch = Dispatch(rooms, system, clock, metrics, authority, settings.daemon.secrets)
         stack.callback(dispatch.offload.close)
         system.server = server = Server(sock, dispatch, metrics, clock)
-        rooms.clients.heed(server.revoke)
+        rooms.clients.on_revoke(server.revoke)
         rooms.rhythm.heed(dispatch.idle_s)
         if signals:
             _listen_for_reload(stack, reload)

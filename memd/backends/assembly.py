@@ -106,7 +106,7 @@ class Assembly:
         memory = settings.memory
         default = MemoryConfig(type=memory.level)
         self.agents = Agents(db, clock, default=default, file=memory.agents)
-        self._emit = self.learning.hearing(ground.emit)
+        self._emit = self.learning.wrap_emit(ground.emit)
 
     async def begin(self) -> Self:
         """Take over the settings of single agents; a file that cannot be written starts without."""
@@ -190,7 +190,7 @@ class Assembly:
         from memd.records import moving as entities
 
         secrets = self.settings.daemon.secrets
-        return Moving(self.db, self.ids, self.org.learnt, self.queue.wake, entities, secrets)
+        return Moving(self.db, self.ids, self.org.learn_from, self.queue.wake, entities, secrets)
 
     @cached_property
     def sessions(self) -> Sessions:

@@ -1,7 +1,7 @@
-"""Who may write what everybody knows (SPEC 15.3). Pure: rules in, an answer out.
+"""Who may write and read organisational memory (SPEC 15.3). Pure.
 
-Fail closed: what no rule allows is forbidden, to humans too. How freely an agent
-acts (autonomy) is kept with what it writes and changes nothing here.
+Fails closed: without a rule nobody may write, humans included. An agent's autonomy level is
+stored with its facts and has no influence here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from memd.domain.settings.org import WriteAccessConfig
 def check_write_access(
     config: WriteAccessConfig, category: OrgFactCategory, author: OrgFactAuthor
 ) -> bool:
-    """Return whether *author* may write *category*; False where there is no rule.
+    """Return whether *author* may write *category*; False without a rule.
 
     >>> human = OrgFactAuthor(is_human=True)
     >>> check_write_access(WriteAccessConfig(), OrgFactCategory.CORE_POLICY, human)
@@ -41,21 +41,21 @@ def require_write_access(
     if check_write_access(config, category, author):
         return
     raise OrgMemoryAccessDeniedError(
-        f"{_named(author)} may not write {category}",
+        f"{_describe(author)} may not write {category}",
         field="category",
-        hint=f"{_allowed(config, category)} may; anybody else can propose it: memd org propose",
+        hint=f"{_describe_allowed(config, category)} may; "
+        "anybody else can propose it: memd org propose",
     )
 
 
-def readable(
+def readable_categories(
     rules: Sequence[Mapping[OrgFactCategory, SeniorityLevel]], caller: Caller
 ) -> frozenset[OrgFactCategory]:
     """Return the categories that all of *rules* let *caller* read.
 
-    Two sets of rules are those of an earlier time and today's: what either forbids
-    stays hidden, for a rule that was made since would otherwise be passed by asking
-    about yesterday. A category without a rule may be read by everybody; whoever has
-    opened the file in this process, and the owner's own commands, may read it all.
+    For an earlier time, *rules* are those of that time and today's; otherwise a question about
+    yesterday would bypass a rule that was made since. Everybody may read a category without a
+    rule; the owner's own commands, and code that opened the file in this process, may read all.
     """
     if caller.is_owner:
         return frozenset(OrgFactCategory)
@@ -68,7 +68,7 @@ def readable(
 
 
 def author_of(caller: Caller) -> OrgFactAuthor:
-    """Return as whom *caller* writes: the agent that its key states, never a human (SPEC D14).
+    """Return the author for *caller*: the agent of its key, never a human (SPEC D14).
 
     Raises OrgMemoryAccessDeniedError for a caller without a key.
     """
@@ -84,11 +84,11 @@ def author_of(caller: Caller) -> OrgFactAuthor:
     )
 
 
-def _named(author: OrgFactAuthor) -> str:
+def _describe(author: OrgFactAuthor) -> str:
     return "a human" if author.is_human else f"agent {author.agent_id} ({author.seniority})"
 
 
-def _allowed(config: WriteAccessConfig, category: OrgFactCategory) -> str:
+def _describe_allowed(config: WriteAccessConfig, category: OrgFactCategory) -> str:
     rule = config.rules.get(category)
     who = []
     if rule is not None and rule.human_allowed:

@@ -1,8 +1,8 @@
-"""The room of the clients: keys are made, known and taken away (SPEC D14).
+"""Client keys: create, identify, revoke (SPEC D14).
 
-The daemon makes a key, puts it into a file for the owner to hand on, and keeps a
-hash. What the keys say is held in memory too, so that asking costs a call nothing;
-the daemon is the only writer, so it is what the file says.
+The daemon creates a key, writes it to a file for the owner to hand on, and stores a hash. All
+clients are also held in memory, so that identifying a caller needs no read; the daemon is the
+only writer, so memory and file agree.
 """
 
 from __future__ import annotations
@@ -31,43 +31,43 @@ from memd.store.access import clients
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
 
-Leave = Callable[[str], None]
-"""Told the name of a client whose key is one no longer."""
+OnRevoke = Callable[[str], None]
+"""Called with the name of a client whose key was revoked."""
 
 
 @dataclass
 class Clients:
-    """The room's needs, handed in by the daemon; ``load`` before the first question."""
+    """Creates and checks client keys; call :meth:`load` first."""
 
     db: Database
     clock: Clock
     keys_dir: Path
     chance: Chance = secrets.token_bytes
     _secret: bytes | None = None
-    _known: dict[bytes, KeyedClient] = field(default_factory=dict)
+    _clients: dict[bytes, KeyedClient] = field(default_factory=dict)
     _agents: frozenset[str] = frozenset()
-    _leave: Leave | None = None
+    _on_revoke: OnRevoke | None = None
 
     async def load(self) -> None:
-        """Read what the file knows of keys."""
+        """Read all clients from the file."""
 
         def work(conn: Reading) -> None:
             self._secret = clients.secret(conn)
-            self._known = {row.key_hash: row.client for row in clients.listed(conn)}
-            named = {alike(row.agent_id) for row in self._known.values() if row.agent_id}
+            self._clients = {row.key_hash: row.client for row in clients.listed(conn)}
+            named = {alike(row.agent_id) for row in self._clients.values() if row.agent_id}
             self._agents = frozenset(named - {DEFAULT_AGENT})
 
         await self.db.read(work)
 
-    def heed(self, leave: Leave) -> None:
-        """Let *leave* be told of each client whose key is taken away."""
-        self._leave = leave
+    def on_revoke(self, callback: OnRevoke) -> None:
+        """Set the function to call when a client's key is revoked."""
+        self._on_revoke = callback
 
     def identify(self, key: str) -> Identity | None:
-        """Return whose *key* it is, None when nobody's; without scopes when it was revoked."""
+        """Return the owner of *key*, without scopes if it was revoked; None for an unknown key."""
         if self._secret is None:
             return None
-        credentials = self._known.get(clients.hashed(self._secret, key))
+        credentials = self._clients.get(clients.hashed(self._secret, key))
         if credentials is None:
             return None
         return Identity(
@@ -79,7 +79,7 @@ class Clients:
         )
 
     def agents(self) -> frozenset[str]:
-        """Return the agents that keys name or named, as ``alike`` has them, but not the default."""
+        """Return the agents of all keys, revoked ones too, by ``alike``, without the default."""
         return self._agents
 
     async def add(
@@ -92,9 +92,9 @@ class Clients:
         autonomy_level: AutonomyLevel | None = None,
         scopes: frozenset[Scope],
     ) -> AddedClient:
-        """Make a key for the client *name* and put it into a 0600 file below *keys_dir*.
+        """Create a key for the client *name* and write it to a 0600 file below *keys_dir*.
 
-        The key holds once this returns. Raises InvalidError for a reserved name,
+        The key is valid once this returns. Raises InvalidError for a reserved name,
         InvalidStateError when the client has a key, QuotaError.
         """
         if name in RESERVED_CLIENTS:
@@ -115,10 +115,10 @@ class Clients:
         def work(conn: Writing) -> AddedClient:
             _check_room(conn, name)
             key = client_key.new(self.chance)
-            # Before the commit: a key that no file knows opens nothing.
+            # Written before the commit: without it in the database the key opens nothing.
             client_key.write(place, key)
-            made = clients.make_secret(conn)
-            clients.put(conn, client, clients.hashed(made, key), now_us)
+            secret = clients.make_secret(conn)
+            clients.put(conn, client, clients.hashed(secret, key), now_us)
             return AddedClient(client=client, key_file=str(place))
 
         added = await self.db.write(caller, work, reply=AddedClient)
@@ -130,9 +130,9 @@ class Clients:
         return tuple(row.client for row in await self.db.read(clients.listed))
 
     async def revoke(self, caller: Caller, name: str) -> KeyedClient:
-        """Take the key of client *name* away, from its live connections too.
+        """Revoke the key of client *name*, for its open connections too, and remove its file.
 
-        Its file is removed; a copy of it opens nothing. Raises NotFoundError.
+        Raises NotFoundError.
         """
         now_us = self.clock.now_us()
 
@@ -143,17 +143,17 @@ class Clients:
 
         revoked = await self.db.write(caller, work, reply=KeyedClient)
         await self.load()
-        if self._leave is not None:
-            self._leave(name)
+        if self._on_revoke is not None:
+            self._on_revoke(name)
         (self.keys_dir / f"{name}.key").unlink(missing_ok=True)
         return revoked
 
 
 def _check_room(conn: Writing, name: str) -> None:
-    known = [row.client for row in clients.listed(conn)]
-    if any(one.name == name and one.revoked_at is None for one in known):
+    existing = [row.client for row in clients.listed(conn)]
+    if any(one.name == name and one.revoked_at is None for one in existing):
         raise InvalidStateError(
             f"client {name} has a key already", hint=f"memd client revoke {name}"
         )
-    if len(known) >= CLIENTS_MAX:
+    if len(existing) >= CLIENTS_MAX:
         raise QuotaError(f"memd knows {CLIENTS_MAX} clients at most")

@@ -1,9 +1,8 @@
-"""Which words of a question ask for which relation. Pure.
+"""Tables of the words of a question that ask for relations. Pure.
 
-A verb stands between what does it and what it is done to, so where it stands says
-in which direction it is walked; a noun ("the owner of", "Ann's team") carries its
-direction in itself. *turned*: subject and object of the verb are the other way
-round, as in "is led by".
+A verb's position between subject and object gives the direction in which its relation is
+walked; a noun ("the owner of", "Ann's team") has a direction of its own. *turned*: subject and
+object of the verb are swapped, as in "is led by".
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ class CueEdge(NamedTuple):
 
 
 class Noun(NamedTuple):
-    """One reading of a noun; *forward*: what it is of is the statement's subject."""
+    """One reading of a noun; *forward*: the thing it belongs to is the statement's subject."""
 
     relation: str
     forward: bool
@@ -29,8 +28,8 @@ class Noun(NamedTuple):
 
 _PLAIN = frozenset(("is", "are", "was", "were"))
 
-# Forms that statements do not have, in questions' own shapes.
-_ASKED: dict[tuple[CueEdge, ...], str] = {
+# Verb forms that occur in questions but not in statements.
+_QUESTION_FORMS: dict[tuple[CueEdge, ...], str] = {
     (CueEdge("uses"),): "use|used|using|rely on|work with|working with",
     (CueEdge("uses", True),): "used by|used at|used in",
     (CueEdge("standardises_on"),): "standardise on|standardize on|standardised on|standardized on",
@@ -72,12 +71,12 @@ VERBS: dict[str, tuple[CueEdge, ...]] = {
         for form, verb in FORMS.items()
         if form not in _PLAIN
     },
-    **{form: options for options, forms in _ASKED.items() for form in forms.split("|")},
+    **{form: options for options, forms in _QUESTION_FORMS.items() for form in forms.split("|")},
 }
 """Every phrase in lower case with its readings, the likeliest first."""
 
 WEAK = frozenset(("in", "on", "run", "runs", "work", "works", "report", "reports", "sit", "sits"))
-"""Phrases that also stand in other senses: they may be left out of a reading."""
+"""Phrases with other senses, too: a reading may leave them out."""
 
 _NOUNS: dict[tuple[Noun, ...], str] = {
     (
@@ -113,6 +112,6 @@ _NOUNS: dict[tuple[Noun, ...], str] = {
 NOUNS: dict[str, tuple[Noun, ...]] = {
     word: options for options, words in _NOUNS.items() for word in words.split("|")
 }
-"""Every noun in lower case with its readings; a cue only where it is of something."""
+"""Every noun in lower case with its readings; a cue only where it belongs to something."""
 
 PHRASE_WORDS_MAX = max(phrase.count(" ") for phrase in VERBS) + 1

@@ -1,9 +1,7 @@
-"""The graph: what texts say about things, walked from thing to thing (SPEC D13, graph_rag).
+"""The graph of statements about things, walked from thing to thing (SPEC D13, graph_rag).
 
-Nothing is answered without evidence: every step of every way shows the words that
-say it, and where they stand. What the caller could not read does not exist here,
-not even as a name. Every walk looks at WALK_EDGES_MAX edges at most and says when
-that was not all.
+Each step of an answer quotes its evidence. What the caller may not read does not exist here,
+not even as a name. A walk looks at WALK_EDGES_MAX edges at most and reports if it was cut.
 """
 
 from __future__ import annotations
@@ -26,10 +24,10 @@ from memd.domain.org.graph import (
     Neighbours,
     folded,
 )
-from memd.org import answers, asking, shown
-from memd.org.answers import ReachedThing, most_trusted_first, shortest
-from memd.org.asking import Hop
-from memd.org.reading import ReadRules, sight
+from memd.org import graph_question, graph_search, graph_view
+from memd.org.graph_question import Hop
+from memd.org.graph_search import ReachedThing, most_trusted_first, shortest_paths
+from memd.org.reading import ReadRules, category_access
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
 from memd.store.org import graph
@@ -38,18 +36,18 @@ from memd.store.org.graph import Edge, StatementFilter
 NEAR_HOPS = 3
 
 Add = Callable[[Caller, str], Awaitable[Added]]
-"""Stores the text of a triple as a memory of the caller's, and learns from it."""
+"""Stores the text of a triple as a memory of the caller, and extracts its statement."""
 
 
 @dataclass(frozen=True)
 class Graph:
-    """The room's needs, handed in by the daemon."""
+    """Answers questions about the graph."""
 
     db: Database
     clock: Clock
     add_text: Add
     read_access: ReadRules = field(default_factory=dict)
-    """How senior an agent must be to read a category of facts (``org_memory.read_access``)."""
+    """The seniority needed to read a category of facts (``org_memory.read_access``)."""
 
     async def neighbours(
         self,
@@ -59,19 +57,19 @@ class Graph:
         *,
         at: Moment = NOW,
     ) -> Neighbours:
-        """Return what is said about a thing, most trusted and newest first.
+        """Return the statements about a thing, most trusted and newest first.
 
-        Raises OrgMemoryQueryError for a thing that nothing is known of.
+        Raises OrgMemoryQueryError for an unknown thing.
         """
 
         def work(conn: Reading) -> Neighbours:
             seen = self._sight(conn, caller, at)
-            key, known = _thing(conn, seen, name, "name")
+            key, known_name = _find_thing(conn, seen, name, "name")
             edges, looked_at = graph.around(conn, seen, [key])
             edges.sort(key=lambda edge: (-edge.trust, -edge.statement_key))
             cut = looked_at == WALK_EDGES_MAX or len(edges) > limit
             return Neighbours(
-                name=known, items=shown.as_statements(conn, edges[:limit]), truncated=cut
+                name=known_name, items=graph_view.to_statements(conn, edges[:limit]), truncated=cut
             )
 
         return await self.db.read(work)
@@ -86,21 +84,20 @@ class Graph:
         limit: int = 5,
         at: Moment = NOW,
     ) -> GraphPaths:
-        """Return the shortest ways from one thing to another, *hops* long at most.
+        """Return the shortest paths between two things, *hops* long at most.
 
-        The most trusted come first. Raises OrgMemoryQueryError for a thing that
-        nothing is known of.
+        The most trusted come first. Raises OrgMemoryQueryError for an unknown thing.
         """
 
         def work(conn: Reading) -> GraphPaths:
             seen = self._sight(conn, caller, at)
-            start, _ = _thing(conn, seen, source, "source")
-            goal, _ = _thing(conn, seen, target, "target")
+            start, _ = _find_thing(conn, seen, source, "source")
+            goal, _ = _find_thing(conn, seen, target, "target")
             walked = graph.between(conn, seen, start, goal, hops)
-            ways = shortest(walked.edges.values(), start, goal, hops=hops, limit=limit)
-            things = [ReachedThing(goal, start, way) for way in ways]
+            paths = shortest_paths(walked.edges.values(), start, goal, hops=hops, limit=limit)
+            things = [ReachedThing(goal, start, way) for way in paths]
             return GraphPaths(
-                items=tuple(shown.paths(conn, things).values()), truncated=walked.truncated
+                items=tuple(graph_view.to_paths(conn, things).values()), truncated=walked.truncated
             )
 
         return await self.db.read(work)
@@ -113,43 +110,42 @@ class Graph:
         limit: int = 10,
         at: Moment = NOW,
     ) -> GraphAnswers:
-        """Return what the things in a question lead to along the relations it asks for.
+        """Return the things reached from those of a question, along the relations it asks for.
 
-        A question that names no thing, or leads nowhere, has no answers that follow it;
-        what is near its things is given instead, and says so (``follows``).
+        For a question that names no thing or leads nowhere, things nearby are returned, with
+        ``follows`` False.
         """
 
         def work(conn: Reading) -> GraphAnswers:
             seen = self._sight(conn, caller, at)
-            return _answered(conn, seen, question, limit)
+            return _answer(conn, seen, question, limit)
 
         return await self.db.read(work)
 
     async def add(self, caller: Caller, subject: str, relation: str, object_: str) -> Added:
-        """Store a triple as a memory of the caller's: the memory's text is its evidence.
+        """Store a triple as a memory of the caller, whose text is its evidence.
 
-        Raises OrgMemoryQueryError for names that would not be read back as they are.
+        Raises OrgMemoryQueryError for names that would not be parsed back unchanged.
         """
-        return await self.add_text(caller, shown.triple(subject, relation, object_))
+        return await self.add_text(caller, graph_view.render_triple(subject, relation, object_))
 
     async def lines(self, caller: Caller, question: str, limit: int = 5) -> tuple[str, ...]:
-        """Return what the graph has for a question as lines for a prompt, best first.
+        """Return the answers to a question as lines for a prompt, best first.
 
-        Each is a way with the words that say it. Only what follows the question; what is
-        merely near is left to search.
+        Each line is a path with its evidence. Things that are only nearby are left out.
         """
         result = await self.query(caller, question, limit=limit)
-        return tuple(shown.line(item.path) for item in result.items if item.follows)
+        return tuple(graph_view.render_path(item.path) for item in result.items if item.follows)
 
     async def facts(self, caller: Caller, context: str, limit: int) -> tuple[str, ...]:
-        """Return the facts on the ways from the things in *context*, nearest first, by id.
+        """Return the ids of facts on paths from the things in *context*, nearest first.
 
-        What ``org.query`` adds to its words under the backend graph_rag.
+        The backend graph_rag adds them to the results of ``org.query``.
         """
 
         def work(conn: Reading) -> tuple[str, ...]:
             seen = self._sight(conn, caller, NOW)
-            entries = _answered(conn, seen, context, limit=answers.NEAR_MAX)
+            entries = _answer(conn, seen, context, limit=graph_search.NEAR_MAX)
             ids = (
                 step.evidence.fact_id
                 for item in sorted(entries.items, key=lambda item: len(item.path.steps))
@@ -162,7 +158,9 @@ class Graph:
     def _sight(self, conn: Reading, caller: Caller, at: Moment) -> StatementFilter:
         now_us = self.clock.now_us()
         known_us = None if at.known is None else to_us(at.known)
-        may = sight(conn, self.read_access, caller).at(now_us if known_us is None else known_us)
+        may = category_access(conn, self.read_access, caller).at(
+            now_us if known_us is None else known_us
+        )
         return graph.sight(
             conn,
             caller,
@@ -173,11 +171,13 @@ class Graph:
         )
 
 
-def _thing(conn: Reading, seen: StatementFilter, name: str, field_name: str) -> tuple[int, str]:
+def _find_thing(
+    conn: Reading, seen: StatementFilter, name: str, field_name: str
+) -> tuple[int, str]:
     things = graph.things(conn, seen, [folded(name)])
     if not things:
         raise OrgMemoryQueryError(
-            "nothing is known of a thing of this name",
+            "nothing is known of a thing with this name",
             field=field_name,
             hint="ask about it in words: memd search",
         )
@@ -185,40 +185,47 @@ def _thing(conn: Reading, seen: StatementFilter, name: str, field_name: str) -> 
 
 
 @dataclass
-class _Edges:
-    """The edges that readings follow, each looked up once, all of them under one bound."""
+class _EdgeCache:
+    """Looks up the edges that readings follow, each once, within one bound."""
 
     conn: Reading
     seen: StatementFilter
-    left: int = WALK_EDGES_MAX
-    known: dict[tuple[int, str, bool], list[Edge]] = field(default_factory=dict)
+    edges_left: int = WALK_EDGES_MAX
+    edges: dict[tuple[int, str, bool], list[Edge]] = field(default_factory=dict)
 
     def along(self, keys: Sequence[int], hop: Hop) -> Mapping[int, Sequence[Edge]]:
         """Return the edges that *hop* follows from each of *keys*, the most trusted first."""
-        new = [key for key in keys if (key, hop.relation, hop.forward) not in self.known]
+        new = [key for key in keys if (key, hop.relation, hop.forward) not in self.edges]
         for key in new:
-            self.known[key, hop.relation, hop.forward] = []
+            self.edges[key, hop.relation, hop.forward] = []
         end = graph.SUBJECT if hop.forward else graph.OBJECT
         rows, looked_at = graph.around(
-            self.conn, self.seen, new, relations=[hop.relation], ends=[end], edges_max=self.left
+            self.conn,
+            self.seen,
+            new,
+            relations=[hop.relation],
+            ends=[end],
+            edges_max=self.edges_left,
         )
-        self.left -= looked_at
+        self.edges_left -= looked_at
         for edge in most_trusted_first(rows):
             from_key = edge.subject_key if hop.forward else edge.object_key
-            self.known[from_key, hop.relation, hop.forward].append(edge)
-        return {key: self.known[key, hop.relation, hop.forward] for key in keys}
+            self.edges[from_key, hop.relation, hop.forward].append(edge)
+        return {key: self.edges[key, hop.relation, hop.forward] for key in keys}
 
 
-def _answered(conn: Reading, seen: StatementFilter, question: str, limit: int) -> GraphAnswers:
-    words = asking.words(question)
-    places = asking.candidates(words)
+def _answer(conn: Reading, seen: StatementFilter, question: str, limit: int) -> GraphAnswers:
+    words = graph_question.split_words(question)
+    places = graph_question.name_candidates(words)
     known = graph.things(conn, seen, list(places))
-    named = asking.mentions(words, places, known)
-    asked = asking.cues(words, named)
-    edges = _Edges(conn, seen)
+    named = graph_question.find_mentions(words, places, known)
+    asked = graph_question.find_cues(words, named)
+    edges = _EdgeCache(conn, seen)
     keys = {one.name: known[one.name][0] for one in named}
-    reading, things = answers.following(edges.along, asking.readings(words, named, asked), keys)
-    truncated = edges.left <= 0
+    reading, things = graph_search.follow_readings(
+        edges.along, graph_question.find_readings(words, named, asked), keys
+    )
+    truncated = edges.edges_left <= 0
     if reading is not None:
         relations = tuple(hop.relation for hop in reading.hops)
         scored = [(_score(one), one) for one in things[:limit]]
@@ -226,9 +233,9 @@ def _answered(conn: Reading, seen: StatementFilter, question: str, limit: int) -
         relations = tuple(dict.fromkeys(cue.readings[0][0] for cue in asked if not cue.weak))
         walked = graph.walk(conn, seen, list(keys.values()), NEAR_HOPS)
         truncated = truncated or walked.truncated
-        around = answers.near(walked.edges.values(), list(keys.values()), NEAR_HOPS)
-        scored = shown.by_words(conn, around, words, named, relations)[:limit]
-    paths = shown.paths(conn, [one for _, one in scored])
+        around = graph_search.find_nearby(walked.edges.values(), list(keys.values()), NEAR_HOPS)
+        scored = graph_view.rank_by_words(conn, around, words, named, relations)[:limit]
+    paths = graph_view.to_paths(conn, [one for _, one in scored])
     items = tuple(
         GraphAnswer(
             name=paths[one].things[-1], path=paths[one], follows=reading is not None, score=score
@@ -245,5 +252,5 @@ def _answered(conn: Reading, seen: StatementFilter, question: str, limit: int) -
 
 
 def _score(one: ReachedThing) -> float:
-    """Return 1 for what the owner says, less for what is trusted less."""
+    """Return 1 for the owner's statements, less for less trusted ones."""
     return (1.0, 0.9, 0.5)[2 - one.trust]

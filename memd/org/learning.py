@@ -1,14 +1,11 @@
-"""Memories are read for what they say about things, in the background.
+"""Extract statements about things from memories, in the background.
 
-It begins when something was stored and things are quiet, goes on in small
-transactions, and rests longer than it works, so that neither a recall nor an
-ingest waits for it: the embedding queue comes first. The mark of how far it is
-stands in the same transaction as what was learnt, so a kill loses nothing and
-repeats nothing.
+Extraction starts after a write, when the daemon is quiet, proceeds in small transactions and
+rests longer than it works, so that no recall or ingest waits for it; the embedding queue comes
+first. Progress is committed with the statements, so a kill loses and repeats nothing.
 
-Text is read whatever state its memory is in; what may be seen is asked when the
-graph is walked, so that what comes back from the trash or from behind a summary
-needs no second reading.
+A memory's text is read regardless of its state. Visibility is checked when the graph is walked,
+so a restored memory needs no second extraction.
 """
 
 from __future__ import annotations
@@ -34,46 +31,46 @@ from memd.store.org import graph, unread
 from memd.store.org import statements as store
 from memd.store.org.unread import Mark, Unread
 
-REST = 3  # times as long as the work took
-GIVEN_WAY_MAX = 8  # times in a row: then a step is made beside other work
-LOOK_SECONDS = 5.0  # how often it is looked for what nobody announced
+REST = 3  # times as long as the last step
+WAITS_MAX = 8  # in a row for quiet; then a step is made alongside other work
+LOOK_SECONDS = 5.0  # how often to look for memories without an event
 
 _CALLER = Caller(client="memd", method="learn")
 
 
-class ReadsRelations(Protocol):
-    """Reads texts for what they say about things."""
+class RelationReader(Protocol):
+    """Extracts statements from texts."""
 
     async def read(self, texts: Mapping[int, str]) -> Mapping[int, tuple[ExtractedStatement, ...]]:
-        """Return what is said in each of *texts*; never raises for what it cannot read."""
+        """Return the statements of each of *texts*, none for a text that cannot be read."""
         ...
 
 
 @dataclass
 class RelationExtractor:
-    """Reads memories for their statements."""
+    """Extracts statements from memories, by rule and optionally by a language model."""
 
     db: Database
     clock: Clock
     work: Work
     quiet_s: Callable[[], float] = lambda: math.inf
-    """For how long nobody has used the memory: while somebody does, reading hardly goes on."""
-    reader: ReadsRelations | None = None
-    """A language model that reads beside the rules."""
+    """For how long nobody has used memd; while somebody does, extraction slows down."""
+    reader: RelationReader | None = None
+    """A language model that reads in addition to the rules."""
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def hearing(self, emit: Emit) -> Emit:
-        """Return *emit* such that learning begins when something was stored."""
+    def wrap_emit(self, emit: Emit) -> Emit:
+        """Wrap *emit* so that a stored memory starts the extraction."""
 
-        def heard(agent_id: str, name: EventName, body: Mapping[str, Any]) -> None:
+        def emit_and_wake(agent_id: str, name: EventName, body: Mapping[str, Any]) -> None:
             if name is EventName.STORED:
                 self._wake.set()
             emit(agent_id, name, body)
 
-        return heard
+        return emit_and_wake
 
     async def run(self) -> None:
-        """Work for ever. A fault of the file is logged and tried again."""
+        """Extract for ever. A fault of the file is logged and the step retried."""
         while True:
             try:
                 if not self.db.read_only and await self.db.read(unread.is_any):
@@ -87,7 +84,7 @@ class RelationExtractor:
                     await self._wake.wait()
 
     async def drain(self, *, gently: bool = False) -> int:
-        """Read everything that is still to be read; returns how many memories that were."""
+        """Extract from all pending memories; return how many there were."""
         done = 0
         while True:
             began_us = self.clock.monotonic_us()
@@ -100,14 +97,14 @@ class RelationExtractor:
                 await self._give_way()
 
     async def _give_way(self) -> None:
-        """Wait until nobody uses the memory, but not for ever: somebody may always do."""
-        for _ in range(GIVEN_WAY_MAX):
+        """Wait until nobody uses memd, but not for ever: somebody may always do."""
+        for _ in range(WAITS_MAX):
             if self.quiet_s() >= LEARN_QUIET_MS / 1_000:
                 return
             await asyncio.sleep(LEARN_QUIET_MS / 1_000)
 
     async def read(self, caller: Caller, memory_id: str) -> tuple[str, ...]:
-        """Read one memory now; returns the ids of its statements."""
+        """Extract from one memory now; return the ids of its statements."""
         row = await self.db.read(unread.by_id, caller.agent_id, memory_id, STATEMENTS_CHARS_MAX)
         if row is None:
             return ()
@@ -120,14 +117,14 @@ class RelationExtractor:
         return await self.db.write(_CALLER, work)
 
     async def _step(self) -> int | None:
-        """Read a few memories and commit what they say; None when none is left."""
+        """Extract from a few memories and commit; return how many, None when none is left."""
         ERASURES_SEEN.set(self.db.files.erasure_count)
         mark = await self.db.read(unread.mark)
         if mark is None or mark.version != STATEMENTS_VERSION:
             mark = Mark(STATEMENTS_VERSION, 0)
         fresh = await self.db.read(unread.after, mark.memory_key, LEARN_ROWS, STATEMENTS_CHARS_MAX)
-        again = await self.db.read(unread.rewritten, LEARN_ROWS, STATEMENTS_CHARS_MAX)
-        rows = {row.memory_key: row for row in (*again, *fresh)}
+        rewritten = await self.db.read(unread.rewritten, LEARN_ROWS, STATEMENTS_CHARS_MAX)
+        rows = {row.memory_key: row for row in (*rewritten, *fresh)}
         if not rows:
             return None
         extracted = await self._statements(list(rows.values()))
@@ -135,7 +132,7 @@ class RelationExtractor:
 
         def work(conn: Writing) -> None:
             _write(conn, list(rows.values()), extracted)
-            unread.read(conn, [row.memory_key for row in again])
+            unread.read(conn, [row.memory_key for row in rewritten])
             unread.set_mark(conn, Mark(STATEMENTS_VERSION, upto))
 
         await self.db.write(_CALLER, work)
@@ -147,12 +144,12 @@ class RelationExtractor:
         results = await self.work.run(_read, rows)
         if self.reader is None:
             return results
-        more: dict[int, tuple[ExtractedStatement, ...]] = {}
+        from_model: dict[int, tuple[ExtractedStatement, ...]] = {}
         for agent_id in dict.fromkeys(row.agent_id for row in rows):
-            WORKING_FOR.set(agent_id)  # what is asked is put down to whose memories they are
+            WORKING_FOR.set(agent_id)  # the model's costs are booked to the memories' agent
             texts = {row.memory_key: row.content for row in rows if row.agent_id == agent_id}
-            more |= await self.reader.read(texts)
-        return {key: (*triples, *more.get(key, ())) for key, triples in results.items()}
+            from_model |= await self.reader.read(texts)
+        return {key: (*triples, *from_model.get(key, ())) for key, triples in results.items()}
 
 
 def _read(rows: Sequence[Unread]) -> dict[int, tuple[ExtractedStatement, ...]]:
@@ -166,7 +163,7 @@ def _read(rows: Sequence[Unread]) -> dict[int, tuple[ExtractedStatement, ...]]:
 def _write(
     conn: Writing, rows: Sequence[Unread], extracted: Mapping[int, tuple[ExtractedStatement, ...]]
 ) -> list[int]:
-    """Write what memories say that are still as they were read; returns the statements' keys."""
+    """Write the statements of memories that have not changed since; return the keys."""
     return [
         key
         for row in unread.unchanged(conn, rows)

@@ -1,8 +1,7 @@
-"""What everybody knows: facts written, retracted, asked for, and as they once were (SPEC 15).
+"""Organisational facts: publish, retract, query, and their history (SPEC 15).
 
-Who writes is who the caller's key says, or an author that the code around this
-room has proved; nothing in a request says it. A write is one transaction with
-its audit row and with what is learnt from it.
+The author is the one of the caller's key, or one whom the calling code has verified; a request
+cannot name it. A write, its audit row and the statements learnt from it are one transaction.
 """
 
 from __future__ import annotations
@@ -42,9 +41,9 @@ from memd.domain.trust import SecretsPolicy
 from memd.guard.orders import refuse_orders
 from memd.guard.secrets import admitted, screened_name
 from memd.org import reading
-from memd.org.access import author_of, readable, require_write_access
+from memd.org.access import author_of, readable_categories, require_write_access
 from memd.org.past import Past
-from memd.org.reading import sight
+from memd.org.reading import category_access
 from memd.org.temporal import learn
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
@@ -53,23 +52,23 @@ from memd.store.org.org import Operation, Stamp, Wording
 from memd.store.org.org_facts import OperationRow, SnapshotRow
 
 Learn = Callable[[Writing, Operation], None]
-"""Learns from an operation in its own transaction; what it raises undoes the operation."""
+"""Learns from an operation in its own transaction; an exception rolls the operation back."""
 
 
 class FactCandidates(NamedTuple):
-    """Facts that may fit a question: those that share its words, and the newest others."""
+    """Facts that may fit a question: those that share words with it, and the newest others."""
 
     by_words: tuple[OrgFact, ...] = ()
     others: tuple[OrgFact, ...] = ()
 
 
-Walk = Callable[[Caller, str, int], Awaitable[tuple[str, ...]]]
-"""Returns ids of facts on the ways from the things that a context names, the nearest first."""
+GraphWalk = Callable[[Caller, str, int], Awaitable[tuple[str, ...]]]
+"""Returns ids of facts on paths from the things that a context names, the nearest first."""
 
 
 @dataclass(frozen=True)
 class Org:
-    """The room's needs, handed in by the daemon."""
+    """Reads and writes organisational facts."""
 
     db: Database
     clock: Clock
@@ -78,16 +77,16 @@ class Org:
     secrets: SecretsPolicy = "redact"
     learn: Learn | None = learn
     work: Work = field(default_factory=Work)
-    walk: Walk | None = None
-    """What the backend ``graph_rag`` adds to the words of a context."""
+    walk: GraphWalk | None = None
+    """Finds what the backend ``graph_rag`` adds to a search by words."""
 
     @property
     def past(self) -> Past:
-        """The same room's answers about other times."""
+        """Queries about other times."""
         return Past(db=self.db, clock=self.clock, config=self.config)
 
-    def under(self, config: OrgMemoryConfig) -> Org:
-        """Return the same room under other rules."""
+    def with_config(self, config: OrgMemoryConfig) -> Org:
+        """Return the same room with another configuration."""
         return replace(self, config=config)
 
     # Writing.
@@ -102,14 +101,14 @@ class Org:
     ) -> str:
         """Publish a fact, or the next version of one, and return its id after COMMIT.
 
-        *author* None: as whom the caller's key writes. A fact that moves to another
-        category needs the right to write both, and what a human wrote no key
-        changes (HumanFactError). Raises OrgMemoryAccessDeniedError,
-        OrgMemoryWriteError for a *fact_id* that is no fact's, SecretRefusedError, and
-        QuarantinedError for a text that gives orders and is no human's (PROMISES H46).
+        *author* None: the author of the caller's key. A fact that moves to another category
+        needs write access to both, and no key may change a human's fact (HumanFactError).
+        Raises OrgMemoryAccessDeniedError, OrgMemoryWriteError for an unknown *fact_id*,
+        SecretRefusedError, and QuarantinedError for a text that gives orders and is not a
+        human's (PROMISES H46).
         """
         stamp = self.stamp(caller, author, signature)
-        wording = await self.worded(request)
+        wording = await self.screen_wording(request)
         fact_id = request.fact_id or self.ids.new()
         rules = self.config.write_access
 
@@ -126,17 +125,17 @@ class Org:
             require_write_access(rules, wording.category, stamp.author)
             if not stamp.author.is_human:
                 refuse_orders(caller, content=wording.content, tags=" ".join(wording.tags))
-            self.learnt(conn, org.publish(conn, fact_id, wording, stamp))
+            self.learn_from(conn, org.publish(conn, fact_id, wording, stamp))
             return fact_id
 
         written = await self.db.write(caller, work, reply=str)
         if wording.category is OrgFactCategory.CORE_POLICY:
-            with suppress(MemdError):  # what is written is written
+            with suppress(MemdError):  # the fact is committed; the warning is optional
                 await self._warn_of_many_policies()
         return written
 
     async def _warn_of_many_policies(self) -> None:
-        """Log when policies, which should stand in every prompt, exceed one of default size."""
+        """Log when all policies together exceed a prompt of default size, where all should be."""
         newest = [OrgFactCategory.CORE_POLICY]
         at_us = self.clock.now_us()
         rows = await self.db.read(lambda conn: org_facts.newest(conn, newest, -1, at_us=at_us))
@@ -153,9 +152,9 @@ class Org:
         author: OrgFactAuthor | None = None,
         signature: bytes | None = None,
     ) -> bool:
-        """Say that a fact holds no longer; False where none stands, and nothing is written.
+        """Retract a fact; False, without a write, for an unknown or retracted one.
 
-        Needs the right to write the fact's category. Raises OrgMemoryAccessDeniedError.
+        Needs write access to the fact's category. Raises OrgMemoryAccessDeniedError.
         """
         stamp = self.stamp(caller, author, signature)
 
@@ -168,13 +167,13 @@ class Org:
                 _require_last_word(conn, fact_id, stamp.author)
             done = org.retract(conn, fact_id, stamp)
             if done is not None:
-                self.learnt(conn, done)
+                self.learn_from(conn, done)
             return done is not None
 
         return await self.db.write(caller, work, reply=bool)
 
     def stamp(self, caller: Caller, author: OrgFactAuthor | None, signature: bytes | None) -> Stamp:
-        """Return who writes now: *author*, or as whom the caller's key writes."""
+        """Return the stamp of a write: *author* or that of the caller's key, time and ids."""
         return Stamp(
             operation_id=self.ids.new(),
             author=author or author_of(caller),
@@ -184,12 +183,14 @@ class Org:
             signature=signature,
         )
 
-    async def worded(self, request: OrgFactWriteRequest) -> Wording:
-        """Return what :meth:`wording` does; a long text is screened beside the loop."""
-        return await self.work.weighed(len(request.content), self.wording, request)
+    async def screen_wording(self, request: OrgFactWriteRequest) -> Wording:
+        """Return the screened wording of *request*; a long text is screened in the work thread.
 
-    def wording(self, request: OrgFactWriteRequest) -> Wording:
-        """Return what *request* says, screened; raises SecretRefusedError."""
+        Raises SecretRefusedError.
+        """
+        return await self.work.weighed(len(request.content), self._wording, request)
+
+    def _wording(self, request: OrgFactWriteRequest) -> Wording:
         screening = admitted(request.content, self.secrets)
         if self.secrets == "refuse" and screening.kinds:
             raise SecretRefusedError(
@@ -205,7 +206,7 @@ class Org:
             valid_to_us=None if request.valid_to is None else to_us(request.valid_to),
         )
 
-    def learnt(self, conn: Writing, operation: Operation) -> None:
+    def learn_from(self, conn: Writing, operation: Operation) -> None:
         """Learn from *operation*, in its own transaction."""
         if self.learn is not None:
             self.learn(conn, operation)
@@ -213,7 +214,7 @@ class Org:
     # Reading.
 
     def _readable(self, caller: Caller) -> frozenset[OrgFactCategory]:
-        return readable([self.config.read_access], caller)
+        return readable_categories([self.config.read_access], caller)
 
     async def get(self, caller: Caller, fact_id: str) -> OrgFact | None:
         """Return a fact; None when there is none, or it is retracted."""
@@ -225,11 +226,11 @@ class Org:
     async def query(self, caller: Caller, query: OrgMemoryQuery) -> tuple[OrgFact, ...]:
         """Return stored facts that fit, never policies of the settings.
 
-        Without a context the newest. With one: first the facts that hold it literally (by place,
-        length, then newest), then those that share words with it, by BM25. At most
+        Without a context the newest. With one: first the facts that contain it literally (by
+        position, length, then newest), then those that share words with it, by BM25. At most
         ``query.limit``, and at most ``extended_store.max_retrieved_per_query``. The backend
-        ``temporal_kg`` leaves out what no longer holds; ``graph_rag`` puts between them, in turn,
-        what the context's things lead to.
+        ``temporal_kg`` leaves out facts that no longer hold; ``graph_rag`` interleaves facts on
+        paths from the context's things.
         """
         limit = min(query.limit, self.config.extended_store.max_retrieved_per_query)
         categories = self._readable(caller) & (query.categories or frozenset(OrgFactCategory))
@@ -238,39 +239,41 @@ class Org:
         if query.context is None:
             rows = await self.db.read(org_facts.newest, categories, most)
         else:
-            rows = await self.db.read(reading.matching, query.context, categories, most)
+            rows = await self.db.read(reading.find_matching, query.context, categories, most)
         facts = tuple(map(reading.fact, rows))
         if temporal:
-            return (await self.past.holding(facts))[:limit]
+            return (await self.past.filter_current(facts))[:limit]
         if self.config.backend == "graph_rag" and self.walk is not None and query.context:
             walked = await self.walk(caller, query.context, limit)
-            return await self._with(facts, walked, categories, limit)
+            return await self._interleave(facts, walked, categories, limit)
         return facts
 
     async def find_candidates(self, caller: Caller, context: str) -> FactCandidates:
-        """Return the facts that may fit *context*, for whoever ranks and gates them.
+        """Return the facts that may fit *context*, to be ranked and gated by the caller.
 
-        Only what the caller may read and what holds now; policies are in every prompt
-        anyway. The backend ``graph_rag`` adds what the context's things lead to.
+        Only facts that the caller may read and that hold now, without policies, which are in
+        every prompt. The backend ``graph_rag`` adds facts on paths from the context's things.
         """
         categories = self._readable(caller) - {OrgFactCategory.CORE_POLICY}
         rows = await self.db.read(reading.find_candidates, context, categories, FACTS_OFFERED_MAX)
         by_words = tuple(map(reading.fact, rows.by_words))
         if self.config.backend == "graph_rag" and self.walk is not None and any(rows):
             walked = await self.walk(caller, context, FACTS_OFFERED_MAX)
-            by_words = await self._with(by_words, walked, categories, FACTS_OFFERED_MAX)
+            by_words = await self._interleave(by_words, walked, categories, FACTS_OFFERED_MAX)
         known = {fact.id for fact in by_words}
         others = tuple(reading.fact(row) for row in rows.others if row.fact_id not in known)
-        return FactCandidates(await self.past.holding(by_words), await self.past.holding(others))
+        return FactCandidates(
+            await self.past.filter_current(by_words), await self.past.filter_current(others)
+        )
 
-    async def _with(
+    async def _interleave(
         self,
         facts: tuple[OrgFact, ...],
         walked: tuple[str, ...],
         categories: frozenset[OrgFactCategory],
         limit: int,
     ) -> tuple[OrgFact, ...]:
-        """Return facts found by words and by walking, in turn, each once."""
+        """Interleave facts found by words and ids found by walking, each once."""
         known = {fact.id: fact for fact in facts}
         for fact_id in walked:
             row = None if fact_id in known else await self.db.read(org_facts.get, fact_id)
@@ -290,27 +293,27 @@ class Org:
     ) -> tuple[OrgFact, ...]:
         """Return policies: those of the settings in their order, then stored ones, newest first.
 
-        Of the stored ones those that hold now by the times they were written with, or with
-        *every* all that stand. The settings' are everybody's; stored ones are left out for
-        who may not read them.
+        The stored ones are those whose valid time includes now, or with *every* all that are
+        not retracted. Everybody may read the settings' policies; stored ones are left out for
+        callers without read access.
         """
         first = max(0, offset)
-        fixed = self._fixed()
-        shown = fixed[first:] if limit is None else fixed[first : first + max(0, limit)]
-        left = -1 if limit is None else max(0, limit) - len(shown)
-        if not left or OrgFactCategory.CORE_POLICY not in self._readable(caller):
-            return shown
+        core = self._core_policies()
+        policies = core[first:] if limit is None else core[first : first + max(0, limit)]
+        remaining = -1 if limit is None else max(0, limit) - len(policies)
+        if not remaining or OrgFactCategory.CORE_POLICY not in self._readable(caller):
+            return policies
         now_us = None if every else self.clock.now_us()
-        after = max(0, first - len(fixed))
+        after = max(0, first - len(core))
         rows = await self.db.read(
             lambda conn: org_facts.newest(
-                conn, [OrgFactCategory.CORE_POLICY], left, after, at_us=now_us
+                conn, [OrgFactCategory.CORE_POLICY], remaining, after, at_us=now_us
             )
         )
-        return (*shown, *map(reading.fact, rows))
+        return (*policies, *map(reading.fact, rows))
 
     async def count_policies(self, caller: Caller) -> int:
-        """Return how many policies hold now, of the settings and stored."""
+        """Return how many policies hold now, those of the settings included."""
         if OrgFactCategory.CORE_POLICY not in self._readable(caller):
             return len(self.config.core_policies)
         now_us = self.clock.now_us()
@@ -319,7 +322,7 @@ class Org:
         )
         return len(self.config.core_policies) + stored
 
-    def _fixed(self) -> tuple[OrgFact, ...]:
+    def _core_policies(self) -> tuple[OrgFact, ...]:
         now = from_us(self.clock.now_us())
         return tuple(
             OrgFact(
@@ -337,13 +340,13 @@ class Org:
     async def history(self, caller: Caller, fact_id: str) -> tuple[OperationLogEntry, ...]:
         """Return the operations on a fact, the first version first; none for an unknown one.
 
-        Left out is what was superseded before ``temporal.history_retention_days``, and
-        what the caller may not read now, or could not have read then.
+        Left out are versions superseded before ``temporal.history_retention_days``, and those
+        that the caller may not read now or could not have read then.
         """
-        since_us = self.told_since_us()
+        since_us = self.visible_since_us()
 
         def work(conn: Reading) -> list[OperationRow]:
-            seen = sight(conn, self.config.read_access, caller)
+            seen = category_access(conn, self.config.read_access, caller)
             return [
                 row
                 for row in org_facts.history(conn, fact_id)
@@ -356,35 +359,35 @@ class Org:
     async def snapshot_at(
         self, caller: Caller, at: datetime, after: str | None = None, limit: int | None = None
     ) -> tuple[OperationLogSnapshot, ...]:
-        """Return every fact as it iter_snapshot at *at*, retracted ones included, by fact id.
+        """Return every fact as of *at*, retracted ones included, by fact id.
 
-        A time without a zone is UTC. *after* and *limit* take a page. Left out is what
-        the caller may not read now, or could not have read then. Raises
-        OrgMemoryQueryError for a time before what ``temporal`` lets be told.
+        A time without a zone is UTC. *after* and *limit* select a page. Left out are facts that
+        the caller may not read now or could not have read then. Raises OrgMemoryQueryError for
+        a time before the visible history (``temporal``).
         """
         at_us = to_us(at if at.tzinfo is not None else at.replace(tzinfo=UTC))
-        self.require_told(at_us)
+        self.require_visible(at_us)
 
         def work(conn: Reading) -> list[SnapshotRow]:
-            may = sight(conn, self.config.read_access, caller).at(at_us)
+            may = category_access(conn, self.config.read_access, caller).at(at_us)
             return list(islice(reading.iter_snapshot(conn, at_us, may, after), limit))
 
         return tuple(map(reading.snapshot, await self.db.read(work)))
 
-    def told_since_us(self) -> int | None:
-        """Return the moment before which nothing is told any more, None when all is."""
+    def visible_since_us(self) -> int | None:
+        """Return since when history is visible, None for all of it."""
         temporal = self.config.temporal
         if not temporal.track_changes:
             return self.clock.now_us()
         days = temporal.history_retention_days
         return None if days is None else self.clock.now_us() - days * DAY_US
 
-    def require_told(self, at_us: int) -> None:
-        """Raise OrgMemoryQueryError when *at_us* lies before what is told."""
-        since_us = self.told_since_us()
+    def require_visible(self, at_us: int) -> None:
+        """Raise OrgMemoryQueryError when *at_us* is before the visible history."""
+        since_us = self.visible_since_us()
         if since_us is not None and at_us < since_us:
             raise OrgMemoryQueryError(
-                f"what held before {from_us(since_us).isoformat()} is not told",
+                f"history before {from_us(since_us).isoformat()} is hidden",
                 field="at",
                 hint="see org_memory.temporal: the log itself is complete",
             )

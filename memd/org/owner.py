@@ -1,9 +1,8 @@
-"""The room of the owner: what a human's signature is checked against (SPEC D14, PROMISES 4).
+"""Verify the owner's signatures (SPEC D14, PROMISES 4).
 
-A daemon cannot see a human; it can see that somebody holds the owner's key. Each
-signature is over a nonce that this daemon gave out less than NONCE_MS_MAX ago and
-is taken once: a nonce is sealed with a secret of this process, so asking for many
-costs nothing, and after a restart every earlier signature is void.
+A daemon cannot see a human, only that somebody holds the owner's key. Each signature covers a
+nonce that this daemon issued less than NONCE_MS_MAX ago and accepts once. Nonces are sealed with
+a secret of this process, so issuing them takes no memory and a restart voids all signatures.
 """
 
 from __future__ import annotations
@@ -28,23 +27,23 @@ from memd.store.org import proofs
 
 _SEAL_BYTES = 16
 
-Use = tuple[str, str | None, bytes]
-"""By whom, under which key and for which request a nonce was used."""
+NonceUse = tuple[str, str | None, bytes]
+"""The client, idempotency key and request hash with which a nonce was used."""
 
 
 @dataclass
 class Owner:
-    """The room's needs, handed in by the daemon."""
+    """Holds the owner's public key, and verifies signatures against it."""
 
     db: Database
     clock: Clock
     chance: Chance = secrets.token_bytes
     _secret: bytes = field(default_factory=lambda: secrets.token_bytes(32))
-    _used: dict[str, tuple[int, Use]] = field(default_factory=dict)
+    _used: dict[str, tuple[int, NonceUse]] = field(default_factory=dict)
 
     async def state(self, caller: Caller) -> OwnerState:
-        """Return what a signer has to know, with a nonce for one signature."""
-        public, store = await self.db.read(_known)
+        """Return what a signer needs, with a nonce for one signature."""
+        public, store = await self.db.read(_read_keys)
         if store is None:
             store = await self.db.write(caller, proofs.make_store_id)
         moment = self.clock.monotonic_us().to_bytes(8, "big") + self.chance(8)
@@ -55,38 +54,38 @@ class Owner:
         )
 
     async def set(self, caller: Caller, public_key: str, signature: Signature | None) -> OwnerState:
-        """Make *public_key* the owner's: the first one, or one that the one before signed.
+        """Make *public_key* the owner's; a change must be signed by the previous key.
 
         Raises DeniedError.
         """
-        fresh, now_us = bytes.fromhex(public_key), self.clock.now_us()
-        known, _ = await self.db.read(_known)
-        if known is not None and known != fresh:
-            await self.verified(caller, signature, "owner.set", {"public_key": public_key})
+        new, now_us = bytes.fromhex(public_key), self.clock.now_us()
+        current, _ = await self.db.read(_read_keys)
+        if current is not None and current != new:
+            await self.verify(caller, signature, "owner.set", {"public_key": public_key})
 
         def work(conn: Writing) -> None:
-            if proofs.current(conn) != known:
+            if proofs.current(conn) != current:
                 raise DeniedError("the owner's key was changed meanwhile", field="public_key")
-            if known != fresh:
-                proofs.put(conn, fresh, now_us)
+            if current != new:
+                proofs.put(conn, new, now_us)
 
         await self.db.write(caller, work)
         return await self.state(caller)
 
-    async def verified(
+    async def verify(
         self, caller: Caller, signature: Signature | None, action: str, content: Mapping[str, Any]
     ) -> bytes:
-        """Return the signature and what it is over once it is proved to be the owner's.
+        """Verify the owner's signature; return it with the signed bytes, as proof.
 
-        Raises DeniedError: without a signature, without an owner's key, for another
-        text, and for one that was used before. The same request under the same
-        idempotency key may come twice, for then it still happens once.
+        Raises DeniedError: without a signature or an owner's key, for another text, and for a
+        used nonce. The same request under the same idempotency key may repeat its signature,
+        since it is executed once.
         """
         if signature is None:
             raise DeniedError(
                 f"{action} needs the owner's signature", field="signature", hint="memd org review"
             )
-        public, store = await self.db.read(_known)
+        public, store = await self.db.read(_read_keys)
         if public is None or store is None:
             raise DeniedError(
                 "there is no owner's key yet", field="signature", hint='make one: "memd owner init"'
@@ -110,7 +109,7 @@ class Owner:
         if self.clock.monotonic_us() - born_us > NONCE_MS_MAX * 1_000:
             raise DeniedError("the signature is too old", field="signature", hint="sign anew")
 
-    def _use(self, nonce: str, use: Use) -> None:
+    def _use(self, nonce: str, use: NonceUse) -> None:
         now_us = self.clock.monotonic_us()
         before = self._used.get(nonce)
         if before is not None and (before[1] != use or use[1] is None):
@@ -120,5 +119,5 @@ class Owner:
         self._used[nonce] = (now_us, use)
 
 
-def _known(conn: Reading) -> tuple[bytes | None, bytes | None]:
+def _read_keys(conn: Reading) -> tuple[bytes | None, bytes | None]:
     return proofs.current(conn), proofs.store_id(conn)

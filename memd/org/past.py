@@ -1,11 +1,8 @@
-"""What held then, as it was known then, and who said so (backend temporal_kg).
+"""Bitemporal queries of facts and statements (backend temporal_kg).
 
-Two times are asked about. *valid* is when something held in the world, by what texts
-claim; *known* is when memd knew it, by the daemon's own clock, which no claim can
-move (PROMISES H57). What the caller may not read now, or could not have read at *known*,
-is left out, and the answer names the categories.
-
-Callers are shown facts as they stood, and how long statements held.
+*valid* is when something held in the world, as texts claim; *known* is when memd knew it, by the
+daemon's clock, which no claim can change (PROMISES H57). Facts that the caller may not read now
+or could not have read at *known* are left out, and the answer names their categories.
 """
 
 from __future__ import annotations
@@ -22,8 +19,8 @@ from memd.domain.org.graph import Evidence, Statement
 from memd.domain.org.history import AsOf, FactsThen, FactThen, Lasted, Timeline
 from memd.domain.org.org import OrgFact, OrgFactAuthor
 from memd.domain.settings.org import OrgMemoryConfig
-from memd.org.reading import Sight, sight
-from memd.org.shown import stated
+from memd.org.graph_view import build_statement
+from memd.org.reading import CategoryAccess, category_access
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
 from memd.store.org import org, past, statements
@@ -32,33 +29,32 @@ from memd.store.org.past import FactFilter, StretchRow, ThenRow
 
 @dataclass(frozen=True)
 class Past:
-    """The room's needs, handed in by the daemon."""
+    """Answers queries about facts at other times."""
 
     db: Database
     clock: Clock
     config: OrgMemoryConfig = field(default_factory=OrgMemoryConfig)
 
     async def as_of(self, caller: Caller, asked: AsOf) -> FactsThen:
-        """Return a page of the facts that held as they were known, those written last first.
+        """Return a page of the facts valid at a time, as known at another, the latest first.
 
-        Raises NotFoundError for a thing nobody spoke of, InvalidError for an *after*
-        that ends no page, OrgMemoryQueryError for a time that ``temporal`` does not let be
-        told.
+        Raises NotFoundError for an unknown thing, InvalidError for an *after* that ends no
+        page, OrgMemoryQueryError for a time before the visible history (``temporal``).
         """
         now_us = await self._now_us()
         valid_us = now_us if asked.valid is None else to_us(asked.valid)
         known_us = now_us if asked.known is None else to_us(asked.known)
-        self._require_told(min(known_us, valid_us), now_us)
+        self._require_visible(min(known_us, valid_us), now_us)
 
         def work(conn: Reading) -> FactsThen:
-            may = self._sight(conn, caller).at(known_us)
+            may = self._access(conn, caller).at(known_us)
             filters = FactFilter(
                 known_us,
                 may & (asked.categories or frozenset(OrgFactCategory)),
                 asked.limit + 1,
                 asked.text,
                 _thing(conn, asked.subject, may),
-                _end(conn, asked.after),
+                _page_end(conn, asked.after),
             )
             items, following = _page(conn, filters, valid_us)
             return FactsThen(
@@ -72,93 +68,93 @@ class Past:
         return await self.db.read(work)
 
     async def timeline(self, caller: Caller, name: str, *, limit: int = STRETCHES_MAX) -> Timeline:
-        """Return the life of the thing called *name*, or of the fact with that id.
+        """Return the statements about the thing *name*, or of the fact with that id, over time.
 
-        Raises NotFoundError where the caller may read of neither.
+        Raises NotFoundError when the caller may read neither.
         """
         now_us = await self._now_us()
-        since_us = self._told_since_us(now_us)
+        since_us = self._visible_since_us(now_us)
 
         def work(conn: Reading) -> Timeline:
-            seen = self._sight(conn, caller)
-            may = seen.at(now_us)
+            access = self._access(conn, caller)
+            may = access.at(now_us)
             key = statements.find_thing(conn, name)
             if key is not None:
                 rows = past.life_of_thing(conn, key, may, since_us, limit + 1)
             else:
                 rows = past.life_of_fact(conn, name, may, since_us, limit + 1)
-            shown = [row for row in rows if row.category in seen.at(_last_us(row, now_us))]
-            if not shown:
-                raise _unknown(name)
+            visible = [row for row in rows if row.category in access.at(_last_us(row, now_us))]
+            if not visible:
+                raise _unknown_error(name)
             return Timeline(
                 about=name,
-                stretches=tuple(map(lasted, shown[:limit])),
+                stretches=tuple(map(to_lasted, visible[:limit])),
                 truncated=len(rows) > limit,
                 withheld=tuple(one for one in OrgFactCategory if one not in may),
             )
 
         return await self.db.read(work)
 
-    async def holding(self, facts: tuple[OrgFact, ...]) -> tuple[OrgFact, ...]:
-        """Return those of *facts* that still hold: what a query is answered with."""
+    async def filter_current(self, facts: tuple[OrgFact, ...]) -> tuple[OrgFact, ...]:
+        """Return the *facts* that still hold."""
         if not facts:
             return facts
         now_us = await self._now_us()
-        return await self.db.read(_holding, facts, now_us)
+        return await self.db.read(_filter_current, facts, now_us)
 
-    # What may be told.
+    # What is visible.
 
-    def _sight(self, conn: Reading, caller: Caller) -> Sight:
-        return sight(conn, self.config.read_access, caller)
+    def _access(self, conn: Reading, caller: Caller) -> CategoryAccess:
+        return category_access(conn, self.config.read_access, caller)
 
     async def _now_us(self) -> int:
-        """Return the present, which is never before the last operation, whatever the clock says."""
+        """Return the present, which is never before the last operation even if the clock is."""
         last_us = await self.db.read(org.last_at_us)
         return max(self.clock.now_us(), last_us or 0)
 
-    def _told_since_us(self, now_us: int) -> int | None:
+    def _visible_since_us(self, now_us: int) -> int | None:
         if not self.config.temporal.track_changes:
             return now_us
         days = self.config.temporal.history_retention_days
         return None if days is None else now_us - days * DAY_US
 
-    def _require_told(self, at_us: int, now_us: int) -> None:
-        since_us = self._told_since_us(now_us)
+    def _require_visible(self, at_us: int, now_us: int) -> None:
+        since_us = self._visible_since_us(now_us)
         if since_us is not None and at_us < since_us:
             raise OrgMemoryQueryError(
-                f"what held before {from_us(since_us).isoformat()} is not told",
+                f"history before {from_us(since_us).isoformat()} is hidden",
                 hint="see org_memory.temporal: the log itself is complete",
             )
 
 
 def _thing(conn: Reading, name: str | None, may: frozenset[OrgFactCategory]) -> int | None:
-    """Return the thing called *name*; one that only others may read of is none."""
+    """Return the key of the thing *name*; NotFoundError unless the caller may read about it."""
     if name is None:
         return None
     key = statements.find_thing(conn, name)
     if key is None or not past.is_told(conn, key, may):
-        raise _unknown(name)
+        raise _unknown_error(name)
     return key
 
 
-def _end(conn: Reading, operation_id: str | None) -> int | None:
+def _page_end(conn: Reading, operation_id: str | None) -> int | None:
     key = None if operation_id is None else past.key_of(conn, operation_id)
     if operation_id is not None and key is None:
-        raise InvalidError("after names no page's end", field="after")
+        raise InvalidError("after is not the end of a page", field="after")
     return key
 
 
 def _page(conn: Reading, filters: FactFilter, valid_us: int) -> tuple[list[FactThen], str | None]:
     """Return one page, and the operation after which the next begins.
 
-    A page may be short, even empty, and still have a next: only so much is looked at.
+    A page may be short or empty and still have a next one: the rows examined are bounded.
     """
     limit = filters.limit - 1
     items: list[FactThen] = []
     last: ThenRow | None = None
     for _ in range(0, THEN_OPERATIONS_MAX, limit):
         rows = past.standing(conn, filters)
-        held = _held(conn, rows, filters, valid_us)
+        held = _find_holding(conn, rows, filters, valid_us)
         for place, row in enumerate(rows):
             last = row
             if row.operation_key in held:
@@ -172,53 +168,53 @@ def _page(conn: Reading, filters: FactFilter, valid_us: int) -> tuple[list[FactT
     return items, None if last is None else last.operation_id
 
 
-def _held(
+def _find_holding(
     conn: Reading, rows: list[ThenRow], filters: FactFilter, valid_us: int
 ) -> dict[int, FactThen]:
     keys = [row.operation_key for row in rows]
     spans = past.spans_of(conn, keys)
     stretches_by: dict[int, list[StretchRow]] = {}
     for one in past.known_of(conn, keys, filters.known_us):
-        if holds(one, valid_us):
+        if is_valid_at(one, valid_us):
             stretches_by.setdefault(one.operation_key, []).append(one)
     facts: dict[int, FactThen] = {}
     for row in rows:
         then = stretches_by.get(row.operation_key, [])
-        alone = filters.thing_key is None and holds(row, valid_us)
-        if then or (alone and _says_more(row, spans.get(row.operation_key, []))):
+        alone = filters.thing_key is None and is_valid_at(row, valid_us)
+        if then or (alone and _has_other_text(row, spans.get(row.operation_key, []))):
             facts[row.operation_key] = fact_then(row, then)
     return facts
 
 
-def _says_more(row: ThenRow, spans: list[tuple[int, int]]) -> bool:
-    """Return whether a fact says something that is no statement, and so does not end with them."""
+def _has_other_text(row: ThenRow, spans: list[tuple[int, int]]) -> bool:
+    """Return whether a fact has text besides its statements, so that it outlasts them."""
     from memd.extract.statements import covers
 
     return not (spans and covers(row.content, spans))
 
 
-def holds(row: StretchRow | ThenRow, valid_us: int) -> bool:
-    """Return whether *row* claims to hold at *valid_us*: from inclusive, to exclusive."""
+def is_valid_at(row: StretchRow | ThenRow, valid_us: int) -> bool:
+    """Return whether *row* claims to hold at *valid_us* (from inclusive, to exclusive)."""
     if row.valid_from_us is not None and valid_us < row.valid_from_us:
         return False
     return row.valid_to_us is None or valid_us < row.valid_to_us
 
 
-def _holding(conn: Reading, facts: tuple[OrgFact, ...], now_us: int) -> tuple[OrgFact, ...]:
+def _filter_current(conn: Reading, facts: tuple[OrgFact, ...], now_us: int) -> tuple[OrgFact, ...]:
     rows = list(past.of_facts(conn, [fact.id for fact in facts]).values())
-    held = _held(conn, rows, FactFilter(now_us, (), len(rows)), now_us)
+    held = _find_holding(conn, rows, FactFilter(now_us, (), len(rows)), now_us)
     left = {row.fact_id for row in rows if row.operation_key not in held}
     return tuple(fact for fact in facts if fact.id not in left)
 
 
 def _last_us(row: StretchRow, now_us: int) -> int:
-    """Return the last moment at which a stretch was believed: its rules apply to it."""
+    """Return the last moment at which a stretch was believed; the access rules of then apply."""
     return now_us if row.known_to_us is None else row.known_to_us - 1
 
 
-def _unknown(name: str) -> NotFoundError:
+def _unknown_error(name: str) -> NotFoundError:
     shown = name if len(name) <= _NAME_CHARS_SHOWN else f"{name[:_NAME_CHARS_SHOWN]}..."
-    return NotFoundError(f"nothing is said of {shown!r}", hint=_HOW_TO_FIND)
+    return NotFoundError(f"nothing is known of {shown!r}", hint=_HOW_TO_FIND)
 
 
 _NAME_CHARS_SHOWN = 60
@@ -226,7 +222,7 @@ _HOW_TO_FIND = "memd org as-of prints all that holds, by name; memd org query fi
 
 
 def fact_then(row: ThenRow, stretches: list[StretchRow]) -> FactThen:
-    """Return a fact as it stood, with what of it held."""
+    """Return a fact as of then, with the statements that held."""
     return FactThen(
         fact=OrgFact(
             id=row.fact_id,
@@ -246,12 +242,12 @@ def fact_then(row: ThenRow, stretches: list[StretchRow]) -> FactThen:
 
 
 def statement(row: StretchRow) -> Statement:
-    """Return a row with the words of the fact that say it."""
-    return stated(row, Evidence(fact_id=row.fact_id, version=row.version, quote=row.quote))
+    """Return a row as a statement, with the fact's words as evidence."""
+    return build_statement(row, Evidence(fact_id=row.fact_id, version=row.version, quote=row.quote))
 
 
-def lasted(row: StretchRow) -> Lasted:
-    """Return a stretch with who said it and who ended it."""
+def to_lasted(row: StretchRow) -> Lasted:
+    """Return a stretch of time of a statement, with the authors of its beginning and end."""
     ended = row.ended_at_us is not None
     return Lasted(
         statement=statement(row),

@@ -1,7 +1,4 @@
-"""From a context to rows, and from rows to what callers are shown.
-
-What a caller may read, by the rules of a moment and by today's.
-"""
+"""Find facts for a context, convert rows to models, and determine a caller's read access."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from memd.domain.caller import Caller
 from memd.domain.enums import OperationType, OrgFactCategory, SeniorityLevel
 from memd.domain.org.org import OperationLogEntry, OperationLogSnapshot, OrgFact
 from memd.domain.settings.org import OrgRules
-from memd.org.access import readable
+from memd.org.access import readable_categories
 from memd.store.file.connect import Reading
 from memd.store.org import org_facts, org_words, rules
 from memd.store.org.org_facts import FactRow, OperationRow, SnapshotRow
@@ -29,14 +26,14 @@ Model = TypeVar("Model")
 
 
 def terms(context: str) -> list[str]:
-    """Return the words of *context* that say something, as many as are searched for."""
+    """Return the content words of *context*, QUERY_TERMS_MAX at most."""
     return telling_words(context)[:QUERY_TERMS_MAX]
 
 
-def matching(
+def find_matching(
     conn: Reading, context: str, categories: Collection[OrgFactCategory], limit: int
 ) -> list[FactRow]:
-    """Return facts for *context*: those that hold it literally, then those that share its words."""
+    """Return facts that contain *context* literally, then those that share words with it."""
     keys = dict.fromkeys(org_words.literal(conn, context, categories, limit))
     if len(keys) < limit:
         keys.update(
@@ -46,7 +43,7 @@ def matching(
 
 
 class CandidateRows(NamedTuple):
-    """Facts that may fit a question: those that share its words, then the newest others."""
+    """Facts that may fit a question: those that share words with it, then the newest others."""
 
     by_words: list[FactRow]
     others: list[FactRow]
@@ -68,7 +65,7 @@ def find_candidates(
 def iter_snapshot(
     conn: Reading, at_us: int, may: Collection[str], after: str | None = None
 ) -> Iterator[SnapshotRow]:
-    """Yield the facts of the categories *may* as they stood at *at_us*, by id, from *after* on."""
+    """Yield the facts of the categories *may* as of *at_us*, by id, from *after* on."""
     while True:
         page = list(org_facts.snapshot_at(conn, at_us, after, _PAGE_FACTS))
         yield from (row for row in page if row.category in may)
@@ -80,12 +77,12 @@ def iter_snapshot(
 _PAGE_FACTS = 100
 
 
-def _readable(made: Callable[[Row], Model]) -> Callable[[Row], Model]:
-    """Let *made* raise OrgMemoryQueryError for a row that is none of memd's (SPEC 15.5.11)."""
+def _convert_errors(convert: Callable[[Row], Model]) -> Callable[[Row], Model]:
+    """Let *convert* raise OrgMemoryQueryError for an invalid row (SPEC 15.5.11)."""
 
     def read(row: Row) -> Model:
         try:
-            return made(row)
+            return convert(row)
         except (ValueError, TypeError) as error:
             raise OrgMemoryQueryError(
                 f"fact {row.fact_id} cannot be read", hint="run: memd check"
@@ -94,7 +91,7 @@ def _readable(made: Callable[[Row], Model]) -> Callable[[Row], Model]:
     return read
 
 
-@_readable
+@_convert_errors
 def fact(row: FactRow) -> OrgFact:
     """Return a row as a fact."""
     return OrgFact(
@@ -110,9 +107,9 @@ def fact(row: FactRow) -> OrgFact:
     )
 
 
-@_readable
+@_convert_errors
 def entry(row: OperationRow) -> OperationLogEntry:
-    """Return a row of the log."""
+    """Return a row as an entry of the operation log."""
     author = org_facts.author(row)
     return OperationLogEntry(
         operation_id=row.operation_id,
@@ -132,9 +129,9 @@ def entry(row: OperationRow) -> OperationLogEntry:
     )
 
 
-@_readable
+@_convert_errors
 def snapshot(row: SnapshotRow) -> OperationLogSnapshot:
-    """Return a fact as it stood."""
+    """Return a row as a fact of a snapshot."""
     return OperationLogSnapshot(
         fact_id=row.fact_id,
         content=row.content,
@@ -150,8 +147,8 @@ ReadRules = Mapping[OrgFactCategory, SeniorityLevel]
 
 
 @dataclass(frozen=True)
-class Sight:
-    """The rules since when, today's, and who asks."""
+class CategoryAccess:
+    """A caller's read access, by the rules of any time and today's."""
 
     since_us: Sequence[int]
     logged: Sequence[ReadRules]
@@ -160,18 +157,18 @@ class Sight:
     _known: dict[int, frozenset[OrgFactCategory]] = field(default_factory=dict)
 
     def at(self, known_us: int) -> frozenset[OrgFactCategory]:
-        """Return the categories that the caller may read of what was known at *known_us*."""
+        """Return the categories that the caller may read as known at *known_us*."""
         place = bisect_right(self.since_us, known_us)
         if place not in self._known:
             then = [self.logged[place - 1]] if place else []
-            self._known[place] = readable([self.today, *then], self.caller)
+            self._known[place] = readable_categories([self.today, *then], self.caller)
         return self._known[place]
 
 
-def sight(conn: Reading, today: ReadRules, caller: Caller) -> Sight:
-    """Return what *caller* may read, now and by every set of rules before."""
+def category_access(conn: Reading, today: ReadRules, caller: Caller) -> CategoryAccess:
+    """Return the read access of *caller*, now and by all earlier rules."""
     logged = rules.logged(conn)
-    return Sight(
+    return CategoryAccess(
         since_us=[at_us for at_us, _ in logged],
         logged=[OrgRules.model_validate_json(text).read for _, text in logged],
         today=today,

@@ -1,8 +1,8 @@
-"""The room of proposals: anybody asks, the owner decides (SPEC D14).
+"""Proposals of facts: anybody proposes, the owner decides (SPEC D14).
 
-A proposal is approved or rejected by the owner's signature over what it says, and
-by nothing else: not by seniority, not by scopes, not by how many ask for it.
-Approving writes the fact and closes the proposal in one transaction.
+Only the owner's signature over its content approves or rejects a proposal; seniority, scopes and
+the number of proposers have no influence. Approval writes the fact and closes the proposal in
+one transaction.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from memd.domain.enums import OperationType, OrgFactCategory, ProposalState
 from memd.domain.org.access import Proposal, Signature
 from memd.domain.org.org import OrgFactAuthor, OrgFactWriteRequest
 from memd.domain.trust import Screened
-from memd.org.access import readable, require_write_access
+from memd.org.access import readable_categories, require_write_access
 from memd.org.org import Org
 from memd.org.owner import Owner
 from memd.org.signature import of_fact
@@ -33,23 +33,22 @@ _HUMAN = OrgFactAuthor(is_human=True)
 
 @dataclass(frozen=True)
 class Review:
-    """The room's needs, handed in by the daemon."""
+    """Takes proposals, and executes the owner's decisions."""
 
     org: Org
     owner: Owner
 
     async def propose(self, caller: Caller, request: OrgFactWriteRequest) -> str:
-        """Ask for a fact, or for the next version of one; return the proposal's id.
+        """Propose a fact, or the next version of one; return the proposal's id.
 
-        What the same client has asked for already is the same proposal. Raises
-        OrgMemoryWriteError for a *fact_id* that is no fact's, QuotaError,
-        SecretRefusedError.
+        A repeated proposal of the same client is the same one. Raises OrgMemoryWriteError for
+        an unknown *fact_id*, QuotaError, SecretRefusedError.
         """
-        wording = await self.org.worded(request)
+        wording = await self.org.screen_wording(request)
         return await self._propose(caller, OperationType.PUBLISH, request.fact_id, wording)
 
     async def propose_retract(self, caller: Caller, fact_id: str) -> str:
-        """Ask for a fact to hold no longer; return the proposal's id."""
+        """Propose to retract a fact; return the proposal's id."""
         return await self._propose(caller, OperationType.RETRACT, fact_id, None)
 
     async def _propose(
@@ -73,9 +72,9 @@ class Review:
                 client=caller.client,
                 salt=salt,
             )
-            known = proposals.same(conn, new)
-            if known is not None:
-                return known
+            existing_id = proposals.same(conn, new)
+            if existing_id is not None:
+                return existing_id
             if proposals.count_open(conn, caller.client) >= PROPOSALS_OPEN_MAX:
                 raise QuotaError(
                     f"{PROPOSALS_OPEN_MAX} proposals of client {caller.client} wait already",
@@ -89,32 +88,32 @@ class Review:
     async def list(
         self, caller: Caller, after: str | None, limit: int
     ) -> tuple[tuple[Proposal, ...], str | None]:
-        """Return open proposals, the oldest first, and what to ask the following ones after.
+        """Return open proposals, the oldest first, and the id after which the next page begins.
 
-        Left out is what is asked for in categories that *caller* may not read, but by itself.
+        Left out are others' proposals in categories that *caller* may not read.
         """
         rows = await self.org.db.read(proposals.waiting, after, limit)
-        may = readable([self.org.config.read_access], caller)
+        may = readable_categories([self.org.config.read_access], caller)
         own = None if caller.client == LOCAL else caller.client
-        items = tuple(_shown(row) for row in rows if row.category in may or row.client == own)
+        items = tuple(_to_proposal(row) for row in rows if row.category in may or row.client == own)
         return items, rows[-1].proposal_id if len(rows) == limit else None
 
     async def approve(self, caller: Caller, proposal_id: str, signature: Signature | None) -> str:
-        """Write what is proposed, as the owner; return the fact's id.
+        """Execute a proposal as the owner; return the fact's id.
 
         Raises DeniedError without the owner's signature over it, NotFoundError,
-        InvalidStateError when it was decided, OrgMemoryAccessDeniedError where not
-        even a human may write.
+        InvalidStateError when it was decided already, OrgMemoryAccessDeniedError for a category
+        that not even a human may write.
         """
-        raw = await self._signed(caller, "org.approve", proposal_id, signature)
+        raw = await self._verify(caller, "org.approve", proposal_id, signature)
         stamp = self.org.stamp(caller, _HUMAN, raw)
 
         def work(conn: Writing) -> str:
-            row = _open(conn, proposal_id)
+            row = _require_open(conn, proposal_id)
             category = OrgFactCategory(row.category)
             require_write_access(self.org.config.write_access, category, _HUMAN)
             before = None if row.fact_id is None else log.state(conn, row.fact_id)
-            if before is not None:  # as for every write: neither into a category nor out of it
+            if before is not None:  # a move needs access to both categories, as in every write
                 require_write_access(self.org.config.write_access, before.category, _HUMAN)
             fact_id = row.fact_id or self.org.ids.new()
             done: Operation | None
@@ -131,7 +130,7 @@ class Review:
                     row.valid_to_us,
                 )
                 done = log.publish(conn, fact_id, wording, stamp)
-            self.org.learnt(conn, done)
+            self.org.learn_from(conn, done)
             proposals.decide(
                 conn,
                 row,
@@ -145,12 +144,12 @@ class Review:
         return await self.org.db.write(caller, work, reply=str)
 
     async def reject(self, caller: Caller, proposal_id: str, signature: Signature | None) -> bool:
-        """Close a proposal without writing anything; raises as :meth:`approve` does."""
-        await self._signed(caller, "org.reject", proposal_id, signature)
+        """Close a proposal without writing a fact; raises like :meth:`approve`."""
+        await self._verify(caller, "org.reject", proposal_id, signature)
         salt, now_us = self.org.ids.salt(), self.org.clock.now_us()
 
         def work(conn: Writing) -> bool:
-            row = _open(conn, proposal_id)
+            row = _require_open(conn, proposal_id)
             proposals.decide(
                 conn, row, ProposalState.REJECTED, operation_id=None, salt=salt, now_us=now_us
             )
@@ -158,23 +157,23 @@ class Review:
 
         return await self.org.db.write(caller, work, reply=bool)
 
-    async def _signed(
+    async def _verify(
         self, caller: Caller, action: str, proposal_id: str, signature: Signature | None
     ) -> bytes:
         row = await self.org.db.read(proposals.get, proposal_id)
-        # Who may not decide learns nothing of what there is.
-        fields = {} if row is None else of_proposal(_shown(row))
-        return await self.owner.verified(caller, signature, action, fields)
+        # An unknown id is denied like a wrong signature, so nobody can probe for proposals.
+        fields = {} if row is None else of_proposal(_to_proposal(row))
+        return await self.owner.verify(caller, signature, action, fields)
 
 
 def of_proposal(proposal: Proposal) -> dict[str, object]:
-    """Return what the owner signs of a proposal: all that it would change."""
+    """Return the content of a proposal that the owner signs: all that it would change."""
     return of_fact(
         kind=proposal.kind.value,
         fact_id=proposal.fact_id,
         category=proposal.category.value,
         content=proposal.content,
-        more={
+        extra={
             "proposal": proposal.id,
             "tags": list(proposal.tags),
             "valid_from_us": None if proposal.valid_from is None else to_us(proposal.valid_from),
@@ -197,7 +196,7 @@ def _category(
     return before.category
 
 
-def _open(conn: Reading, proposal_id: str) -> ProposalRow:
+def _require_open(conn: Reading, proposal_id: str) -> ProposalRow:
     row = proposals.get(conn, proposal_id)
     if row is None:
         raise NotFoundError("no proposal has this id", field="id")
@@ -206,7 +205,7 @@ def _open(conn: Reading, proposal_id: str) -> ProposalRow:
     return row
 
 
-def _shown(row: ProposalRow) -> Proposal:
+def _to_proposal(row: ProposalRow) -> Proposal:
     return Proposal(
         id=row.proposal_id,
         kind=OperationType(row.kind),

@@ -1,13 +1,11 @@
-"""The owner's word: an Ed25519 signature over exactly what is to be written.
+"""The owner's Ed25519 signatures over exactly what is to be written.
 
-What is signed names the store, the daemon's nonce, what is done, and the thing:
-its id, kind, category, tags, times and the hash of its text. So a signature is good
-for one thing in one store once, soon after the nonce was given out (which holds
-the time), and nothing in it can be exchanged. The private key lies in a file,
-wrapped by a passphrase (scrypt, AES-256-GCM) or, if the owner wants that, bare.
+The signed bytes name the store, the daemon's nonce, the action, and the fact's id, kind,
+category, tags, times and text hash. So a signature is valid for one action in one store, once,
+and shortly after the nonce was issued (which holds the time). The private key is in a file,
+encrypted with a passphrase (scrypt, AES-256-GCM) or, if the owner chose so, plain.
 
-``cryptography`` is loaded by the function that needs it: 14 ms and 11 MB that
-nobody pays who never signs.
+``cryptography`` is imported where it is used: it costs 14 ms and 11 MB, and few clients sign.
 """
 
 from __future__ import annotations
@@ -38,7 +36,7 @@ class NewKey(NamedTuple):
 
 
 def statement(store: str, nonce: str, action: str, content: Mapping[str, Any]) -> bytes:
-    """Return the bytes that are signed.
+    """Return the bytes to sign.
 
     >>> statement("aa", "bb", "org.reject", {"id": "x"}).splitlines()[1]
     b'{"action":"org.reject","id":"x","nonce":"bb","store":"aa"}'
@@ -53,21 +51,21 @@ def of_fact(
     fact_id: str | None,
     category: str | None = None,
     content: str | None = None,
-    more: Mapping[str, Any] | None = None,
+    extra: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return what a signature says of a fact; of its text the hash. *more*: tags, times."""
+    """Return the signed content of a fact, with the hash of its text. *extra*: tags, times."""
     body = None if content is None else hashlib.sha256(content.encode()).hexdigest()
-    return {**(more or {}), "kind": kind, "id": fact_id, "category": category, "body": body}
+    return {**(extra or {}), "kind": kind, "id": fact_id, "category": category, "body": body}
 
 
 def of_request(request: OrgFactWriteRequest) -> dict[str, Any]:
-    """Return what a signature says of a fact that is to be written."""
+    """Return the signed content of a request to write a fact."""
     return of_fact(
         kind=OperationType.PUBLISH.value,
         fact_id=request.fact_id,
         category=request.category.value,
         content=request.content,
-        more={
+        extra={
             "tags": list(request.tags),
             "valid_from_us": None if request.valid_from is None else to_us(request.valid_from),
             "valid_to_us": None if request.valid_to is None else to_us(request.valid_to),
@@ -76,7 +74,7 @@ def of_request(request: OrgFactWriteRequest) -> dict[str, Any]:
 
 
 def verify(public_key: bytes, signature: bytes, message: bytes) -> None:
-    """Raise DeniedError unless *signature* is that of *public_key*'s owner over *message*."""
+    """Raise DeniedError unless *signature* is by *public_key* over *message*."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -90,47 +88,47 @@ def verify(public_key: bytes, signature: bytes, message: bytes) -> None:
 
 
 def new_key(passphrase: str) -> NewKey:
-    """Make a key; with an empty *passphrase* its file holds it bare."""
+    """Create a key; with an empty *passphrase* it is stored unencrypted."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     private = Ed25519PrivateKey.generate()
     raw, public = private.private_bytes_raw(), private.public_key().public_bytes_raw().hex()
-    kept: dict[str, Any] = {"v": 1, "kind": "ed25519", "public_key": public}
+    content: dict[str, Any] = {"v": 1, "kind": "ed25519", "public_key": public}
     if passphrase:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
         salt, nonce = os.urandom(16), os.urandom(12)
-        wrapped = AESGCM(_stretched(passphrase, salt, _SCRYPT)).encrypt(nonce, raw, HEAD)
-        kept["wrapped"] = {
+        wrapped = AESGCM(_derive_key(passphrase, salt, _SCRYPT)).encrypt(nonce, raw, HEAD)
+        content["wrapped"] = {
             **_SCRYPT, "salt": salt.hex(), "nonce": nonce.hex(), "key": wrapped.hex(),
         }  # fmt: skip
     else:
-        kept["bare"] = raw.hex()
-    return NewKey(json.dumps(kept), public)
+        content["bare"] = raw.hex()
+    return NewKey(json.dumps(content), public)
 
 
 def is_wrapped(text: str) -> bool:
     """Return whether the key in a file's *text* needs a passphrase."""
-    return "wrapped" in _kept(text)
+    return "wrapped" in _parse_file(text)
 
 
 def public_of(text: str) -> str:
     """Return the public half of the key in a file's *text*, as hex."""
-    return str(_kept(text)["public_key"])
+    return str(_parse_file(text)["public_key"])
 
 
-def opened(text: str, passphrase: str = "") -> Ed25519PrivateKey:
-    """Return the key in a file's *text*; raises DeniedError for a wrong passphrase."""
+def open_key(text: str, passphrase: str = "") -> Ed25519PrivateKey:
+    """Return the private key in a file's *text*; raises DeniedError for a wrong passphrase."""
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    kept = _kept(text)
-    if "bare" in kept:
-        return Ed25519PrivateKey.from_private_bytes(bytes.fromhex(kept["bare"]))
+    content = _parse_file(text)
+    if "bare" in content:
+        return Ed25519PrivateKey.from_private_bytes(bytes.fromhex(content["bare"]))
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-    wrapped = kept["wrapped"]
-    key = _stretched(passphrase, bytes.fromhex(wrapped["salt"]), wrapped)
+    wrapped = content["wrapped"]
+    key = _derive_key(passphrase, bytes.fromhex(wrapped["salt"]), wrapped)
     try:
         raw = AESGCM(key).decrypt(
             bytes.fromhex(wrapped["nonce"]), bytes.fromhex(wrapped["key"]), HEAD
@@ -140,25 +138,25 @@ def opened(text: str, passphrase: str = "") -> Ed25519PrivateKey:
     return Ed25519PrivateKey.from_private_bytes(raw)
 
 
-def _stretched(passphrase: str, salt: bytes, cost: Mapping[str, Any]) -> bytes:
+def _derive_key(passphrase: str, salt: bytes, cost: Mapping[str, Any]) -> bytes:
     from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
     kdf = Scrypt(salt=salt, length=32, n=int(cost["n"]), r=int(cost["r"]), p=int(cost["p"]))
     return kdf.derive(passphrase.encode())
 
 
-def _kept(text: str) -> dict[str, Any]:
+def _parse_file(text: str) -> dict[str, Any]:
     try:
-        kept = json.loads(text)
+        content = json.loads(text)
     except ValueError:
-        kept = None
+        content = None
     if (
-        isinstance(kept, dict)
-        and kept.get("v") == 1
-        and "public_key" in kept
-        and ("bare" in kept or "wrapped" in kept)
+        isinstance(content, dict)
+        and content.get("v") == 1
+        and "public_key" in content
+        and ("bare" in content or "wrapped" in content)
     ):
-        return kept
+        return content
     raise InvalidError(
         "the owner's key file is damaged", hint='bring it back from a copy, or see "memd owner"'
     )

@@ -1,19 +1,18 @@
-"""What holds when: statements learnt from each operation, in the operation's own transaction.
+"""Learn statements from each operation, in its own transaction, and resolve contradictions.
 
-A fact's text is read into statements. What contradicts an older text ends it; what
-is retracted or said anew takes nothing from others any more. Both are one thing: for
-each group of statements that could contradict each other, what the standing texts
-leave is worked out anew (``claims.py``), rows that say otherwise are closed and new
-ones opened, known since the operation. Nothing is erased, so every earlier belief can
-be asked for.
+A fact's text is parsed into statements. A statement that contradicts an older one ends it; after
+a retraction or a new version it no longer does. Both are one procedure: for each group of
+statements that could contradict each other, the beliefs that follow from all current texts are
+computed anew (:func:`resolve_claims`), other rows are closed and new ones opened, known since
+the operation. Nothing is erased, so every earlier belief can be queried.
 
-What is learnt depends on the log and the rules logged beside it only, never on when
-the learning happens: learning it all again gives the same rows, ids and all.
+The result depends only on the log of operations and the log of access rules, never on the time
+of learning: learning everything again gives the same rows with the same ids.
 
-When texts contradict each other the later ones win, from when they hold: "Litestar is the
-standard" ends "Flask is the standard", it does not undo it. So believing is folding: each
-claim takes from older ones the time that it claims for itself, unless who said it may not
-write what the older one stands in (an agent's convention ends no human's policy).
+Of contradicting texts the later one wins from when it holds: "Litestar is the standard" ends
+"Flask is the standard" but does not undo it. Beliefs are a fold over the claims: each takes its
+own period from older ones, unless its author may not write the category of the older one (an
+agent's convention does not end a human's policy).
 
 Which claims contradict each other:
 
@@ -24,7 +23,7 @@ Which claims contradict each other:
 | every relation | the same with "not" |
 | every relation, the same again | "until March" and "since March" where no time was |
 
-Claims of one text do not contradict each other: whoever wrote it meant all of it.
+Claims of one text do not contradict each other: the author meant all of them.
 """
 
 from __future__ import annotations
@@ -50,13 +49,13 @@ from memd.store.org import statements as store
 from memd.store.org.org import Operation
 from memd.store.org.statements import Claim, Held, StatementGroup
 
-RELEARN_OPERATIONS = 50  # of one step: a write waits some 50 ms at most
+RELEARN_OPERATIONS = 50  # a step, so that another write waits some 50 ms at most
 UNLEARN_ROWS = 500
 _LEARNER = Caller(client="memd", method="relearn")
 
 
 async def note_rules(db: Database, clock: Clock, config: OrgMemoryConfig) -> None:
-    """Log the rules in force when they are other ones than before; before anybody writes."""
+    """Log the access rules if they have changed; call it before any write."""
     rules_now = OrgRules(write=config.write_access, read=config.read_access)
     text = json.dumps(rules_now.model_dump(mode="json"), sort_keys=True)
     try:
@@ -68,9 +67,9 @@ async def note_rules(db: Database, clock: Clock, config: OrgMemoryConfig) -> Non
 
 
 async def catch_up(db: Database) -> None:
-    """Learn the log again where that is due, once, in small steps beside everything else."""
+    """Learn the whole log again if that is due, in small steps between other writes."""
     try:
-        if not db.read_only and await db.read(stale):
+        if not db.read_only and await db.read(is_stale):
             while await db.write(_LEARNER, relearn):
                 pass
     except MemdError as error:
@@ -78,9 +77,9 @@ async def catch_up(db: Database) -> None:
 
 
 def learn(conn: Writing, operation: Operation) -> None:
-    """Learn from *operation*, which stands in the log already; the hook of ``Org.learn``.
+    """Learn from *operation*, which is in the log already; the default of ``Org.learn``.
 
-    While everything is being learnt again (:func:`relearn`), its turn comes there.
+    While everything is being learnt again, :func:`relearn` does it in its turn.
     """
     progress = learnt.progress(conn)
     if progress is None and not learnt.is_any(conn, before=operation.operation_key):
@@ -95,19 +94,21 @@ def _learn(conn: Writing, operation: Operation, may_end: MayEnd) -> None:
     new = _claims(conn, operation)
     before = learnt.previous(conn, operation.fact_id, operation.version)
     old = [] if before is None else store.said_by(conn, before)
-    groups = dict.fromkeys(map(group, (*old, *new)))
+    groups = dict.fromkeys(map(group_of, (*old, *new)))
     opened: list[store.Held] = []
     for one in groups:
-        mine = [claim for claim in new if group(claim) == one]
-        beliefs = believed([*store.claims(conn, one, operation.operation_key), *mine], may_end)
-        opened += _settle(conn, one, beliefs, operation.at_us)
+        mine = [claim for claim in new if group_of(claim) == one]
+        beliefs = resolve_claims(
+            [*store.claims(conn, one, operation.operation_key), *mine], may_end
+        )
+        opened += _update_rows(conn, one, beliefs, operation.at_us)
     store.believe(conn, opened, operation.operation_id, operation.at_us)
 
 
-def _settle(
+def _update_rows(
     conn: Writing, one: StatementGroup, beliefs: Sequence[store.Held], at_us: int
 ) -> list[store.Held]:
-    """Close the rows of a group that are not among *beliefs*; returns what has no row yet."""
+    """Close the rows of a group that are not among *beliefs*; return those without a row."""
     missing = dict.fromkeys(beliefs)
     closing: list[int] = []
     for row in store.open_rows(conn, one):
@@ -126,7 +127,7 @@ def _claims(conn: Writing, operation: Operation) -> list[Claim]:
 
     claims: dict[Claim, None] = {}
     for one in statements(operation.content, operation.at_us):
-        start, stop = _when(one, operation)
+        start, stop = _validity(one, operation)
         claims[
             Claim(
                 operation_key=operation.operation_key,
@@ -148,8 +149,8 @@ def _claims(conn: Writing, operation: Operation) -> list[Claim]:
     return sorted(claims, key=lambda one: (one.span_from, one.span_to, one[1], one[3]))
 
 
-def _when(one: ExtractedStatement, operation: Operation) -> tuple[int | None, int | None]:
-    """Return the times of the text itself, else those that the writer gave for all of it."""
+def _validity(one: ExtractedStatement, operation: Operation) -> tuple[int | None, int | None]:
+    """Return the valid time that the text states, else the one given for the whole fact."""
     start, stop = one.valid_from_us, one.valid_to_us
     if start is None and stop is None:
         return operation.valid_from_us, operation.valid_to_us
@@ -159,9 +160,9 @@ def _when(one: ExtractedStatement, operation: Operation) -> tuple[int | None, in
 
 
 def _may_end(conn: Reading) -> MayEnd:
-    """Return whether who said one claim could write, then, what another stands in.
+    """Return the rule whether a claim's author could write the category of an older claim, then.
 
-    What a human said is ended by humans only, as a human's fact is changed by humans only.
+    Only humans end a human's claims, as only humans change a human's fact.
     """
     logged = [(at_us, OrgRules.model_validate_json(text)) for at_us, text in rules.logged(conn)]
     times = [at_us for at_us, _ in logged]
@@ -183,8 +184,8 @@ def _may_end(conn: Reading) -> MayEnd:
 # Learning everything again.
 
 
-def stale(conn: Reading) -> bool:
-    """Return whether what is learnt came from an older way of reading, or not from all."""
+def is_stale(conn: Reading) -> bool:
+    """Return whether statements come from an older extractor, or not from the whole log."""
     progress = learnt.progress(conn)
     if progress is None:
         return learnt.is_any(conn)
@@ -192,15 +193,14 @@ def stale(conn: Reading) -> bool:
 
 
 def relearn(conn: Writing) -> bool:
-    """Do one step of learning the whole log again; False when there is nothing more to do.
+    """Do one step of learning the whole log again; False when it is done.
 
-    First what was learnt before is erased, then the log is read from its first
-    operation on. Killed between two steps, it goes on where it was. Until it is done,
-    facts are found as facts without statements are.
+    First all statements are erased, then the log is read from its first operation on. After a
+    kill it continues where it was. Until it is done, facts are treated as having no statements.
     """
     progress = learnt.progress(conn)
     if progress is None or progress.version != STATEMENTS_VERSION or progress.upto is None:
-        if not stale(conn):
+        if not is_stale(conn):
             return False
         learnt.note(conn, learnt.ExtractionProgress(STATEMENTS_VERSION, -1))
         return True
@@ -223,17 +223,17 @@ ONE_AN_OBJECT = frozenset(("owns", "leads"))
 _EVER, _NEVER = -(1 << 62), 1 << 62
 
 MayEnd = Callable[[Claim, Claim], bool]
-"""Whether who said the first claim may end what the second says."""
+"""Whether the author of the first claim may end the second claim."""
 
 
-class _Piece(NamedTuple):
+class _Period(NamedTuple):
     start: int
     stop: int
     ended_by: int | None = None
 
 
-def group(claim: Claim) -> StatementGroup:
-    """Return the statements among which those are that *claim* could contradict."""
+def group_of(claim: Claim) -> StatementGroup:
+    """Return the group of statements that *claim* could contradict."""
     if claim.relation in ONE_A_SUBJECT:
         return StatementGroup(claim.relation, claim.subject_key, None)
     if claim.relation in ONE_AN_OBJECT:
@@ -241,33 +241,33 @@ def group(claim: Claim) -> StatementGroup:
     return StatementGroup(claim.relation, claim.subject_key, claim.object_key)
 
 
-def believed(claims: Sequence[Claim], may_end: MayEnd) -> list[Held]:
-    """Return what holds of *claims*, the oldest first, and when; a claim may hold twice or never.
+def resolve_claims(claims: Sequence[Claim], may_end: MayEnd) -> list[Held]:
+    """Return when each of *claims*, the oldest first, holds; one may hold twice or never.
 
-    A claim without a beginning holds for as long as anybody can ask, but not
-    while an older one that it contradicts held: then from where that ends.
+    A claim without a beginning holds since ever, or since the end of an older one that it
+    contradicts.
     """
-    pieces: list[list[_Piece]] = []
+    periods: list[list[_Period]] = []
     for place, newer in enumerate(claims):
         start = _EVER if newer.claimed_from_us is None else newer.claimed_from_us
         stop = _NEVER if newer.claimed_to_us is None else newer.claimed_to_us
-        for older, left in zip(claims[:place], pieces, strict=True):
-            taken = _taken(newer, older)
-            if taken is None or not may_end(newer, older):
+        for older, remaining in zip(claims[:place], periods, strict=True):
+            period = _overridden(newer, older)
+            if period is None or not may_end(newer, older):
                 continue
-            left[:] = _without(left, taken)
+            remaining[:] = _subtract(remaining, period)
             if newer.claimed_from_us is None and _differ(newer, older):
-                start = max([start, *(one.stop for one in left if one.stop <= taken.start)])
-        pieces.append([_Piece(start, stop)] if start < stop else [])
+                start = max([start, *(one.stop for one in remaining if one.stop <= period.start)])
+        periods.append([_Period(start, stop)] if start < stop else [])
     return [
-        Held(claim, _open(one.start), _open(one.stop), one.ended_by)
-        for claim, left in zip(claims, pieces, strict=True)
-        for one in left
+        Held(claim, _bound(one.start), _bound(one.stop), one.ended_by)
+        for claim, remaining in zip(claims, periods, strict=True)
+        for one in remaining
     ]
 
 
-def _taken(newer: Claim, older: Claim) -> _Piece | None:
-    """Return the time that *newer* takes from *older*, None when they agree."""
+def _overridden(newer: Claim, older: Claim) -> _Period | None:
+    """Return the period that *newer* takes from *older*, None when they agree."""
     if newer.operation_key == older.operation_key or not _comparable(newer, older):
         return None
     start, stop = newer.claimed_from_us, newer.claimed_to_us
@@ -276,16 +276,16 @@ def _taken(newer: Claim, older: Claim) -> _Piece | None:
         if since is None:
             past = stop is not None and stop <= newer.at_us
             since = _EVER if past else newer.at_us
-        return _Piece(since, _NEVER if stop is None else stop, newer.operation_key)
+        return _Period(since, _NEVER if stop is None else stop, newer.operation_key)
     if start is None and stop is not None:
-        return _Piece(stop, _NEVER, newer.operation_key)
+        return _Period(stop, _NEVER, newer.operation_key)
     if start is not None and stop is None and older.claimed_from_us is None:
-        return _Piece(_EVER, start, newer.operation_key)
+        return _Period(_EVER, start, newer.operation_key)
     return None
 
 
 def _comparable(one: Claim, other: Claim) -> bool:
-    """Return whether the two speak of the same, for the same purpose."""
+    """Return whether two claims are about the same, for the same purpose."""
     if folded(one.qualifier or "") != folded(other.qualifier or ""):
         return False
     same = (one.subject_key, one.object_key) == (other.subject_key, other.object_key)
@@ -294,23 +294,23 @@ def _comparable(one: Claim, other: Claim) -> bool:
 
 
 def _differ(one: Claim, other: Claim) -> bool:
-    """Return whether comparable claims contradict each other rather than say the same."""
+    """Return whether comparable claims contradict each other."""
     same = (one.subject_key, one.object_key) == (other.subject_key, other.object_key)
     return not same or one.negated != other.negated
 
 
-def _without(pieces: Iterable[_Piece], taken: _Piece) -> list[_Piece]:
-    left: list[_Piece] = []
-    for one in pieces:
-        if one.stop <= taken.start or taken.stop <= one.start:
-            left.append(one)
+def _subtract(periods: Iterable[_Period], period: _Period) -> list[_Period]:
+    remaining: list[_Period] = []
+    for one in periods:
+        if one.stop <= period.start or period.stop <= one.start:
+            remaining.append(one)
             continue
-        if one.start < taken.start:
-            left.append(_Piece(one.start, taken.start, taken.ended_by))
-        if taken.stop < one.stop:
-            left.append(_Piece(taken.stop, one.stop, one.ended_by))
-    return left
+        if one.start < period.start:
+            remaining.append(_Period(one.start, period.start, period.ended_by))
+        if period.stop < one.stop:
+            remaining.append(_Period(period.stop, one.stop, one.ended_by))
+    return remaining
 
 
-def _open(moment: int) -> int | None:
+def _bound(moment: int) -> int | None:
     return None if moment in {_EVER, _NEVER} else moment

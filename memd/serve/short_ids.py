@@ -14,7 +14,7 @@ from memd.base.errors import InvalidError
 from memd.domain.caller import Caller
 from memd.domain.settings.org import OrgMemoryConfig
 from memd.domain.values import RESERVED_AGENT
-from memd.org.access import readable
+from memd.org.access import readable_categories
 from memd.serve.params import P
 from memd.serve.route import IdKind, ShortId
 from memd.store.file.connect import Reading
@@ -75,7 +75,9 @@ class ShortIds:
                     if caller.may_be(agent_id)
                 ]
             case "fact":
-                return stored.of_facts(conn, readable([self.org.read_access], caller), ends)
+                return stored.of_facts(
+                    conn, readable_categories([self.org.read_access], caller), ends
+                )
             case "run":
                 return stored.of_runs(conn, ends)
 

@@ -284,7 +284,7 @@ def _put(  # noqa: PLR0917  # what a partial binds
         stamp = Stamp(ids.new(), HUMAN, "bench", now_us + fact, ids.salt())
         operation = org.publish(conn, fact_ids[fact], wording, stamp)
         if room is not None:
-            room.learnt(conn, operation)
+            room.learn_from(conn, operation)
 
 
 if __name__ == "__main__":

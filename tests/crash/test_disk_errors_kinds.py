@@ -91,14 +91,14 @@ async def failed(done: Awaitable[None]) -> bool:
 async def test_a_fact_whose_statements_came_apart_from_it_would_be_found_out(
     tmp_path: Path, disk: FailingVFS, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    learnt = Org.learnt
+    learnt = Org.learn_from
 
     def later(self: Org, conn: apsw.Connection, operation: object) -> None:
         conn.execute("COMMIT")
         conn.execute("BEGIN IMMEDIATE")
         learnt(self, conn, operation)  # type: ignore[arg-type]  # passed on as they came
 
-    monkeypatch.setattr(Org, "learnt", later)
+    monkeypatch.setattr(Org, "learn_from", later)
     with pytest.raises(AssertionError):
         await test_a_disk_error_within_a_write_leaves_what_was_before(
             tmp_path, disk, "a fact's version", 1

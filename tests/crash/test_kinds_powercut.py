@@ -107,14 +107,14 @@ def in_two(patch: pytest.MonkeyPatch, module: Any, name: str, *, after: bool = F
 
 def learnt_later(patch: pytest.MonkeyPatch) -> None:
     """A fact is published, and what it says is learnt in the next transaction."""
-    learnt = org_room.Org.learnt
+    learnt = org_room.Org.learn_from
 
     def later(self: org_room.Org, conn: Writing, operation: Any) -> None:
         conn.execute("COMMIT")
         conn.execute("BEGIN IMMEDIATE")
         learnt(self, conn, operation)
 
-    patch.setattr(org_room.Org, "learnt", later)
+    patch.setattr(org_room.Org, "learn_from", later)
 
 
 Plant = Callable[[pytest.MonkeyPatch], None]

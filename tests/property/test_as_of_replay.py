@@ -122,7 +122,7 @@ async def test_learning_the_whole_log_again_gives_the_same_rows(tmp_path: Path, 
             steps += 1
         assert steps > 3
         assert conn.execute(ROWS).fetchall() == before
-        assert not temporal.stale(conn)
+        assert not temporal.is_stale(conn)
 
 
 async def test_what_is_written_while_the_log_is_learnt_again_is_learnt_in_its_turn(

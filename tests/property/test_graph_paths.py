@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support.edges import Drawn, brute_force, cleared, draw
 from support.store import ADA, a_writer
 
-from memd.org.answers import shortest, things_on
+from memd.org.graph_search import shortest_paths, things_along
 from memd.store.file.connect import Reading
 from memd.store.org import graph
 
@@ -39,13 +39,13 @@ def test_the_shortest_ways_are_those_of_brute_force(
             for goal, (goal_key, _) in known.items():
                 walked = graph.between(conn, seen, start_key, goal_key, hops)
                 edges = walked.edges.values()
-                ways = shortest(edges, start_key, goal_key, hops=hops, limit=10_000)
+                ways = shortest_paths(edges, start_key, goal_key, hops=hops, limit=10_000)
                 expected = brute_force(ends, int(start[1:]), int(goal[1:]), hops)
                 if start == goal:
                     expected = set()
                 assert {tuple(edge.statement_key for edge in way) for way in ways} == expected
                 for way in ways:
-                    on = things_on(way, start_key)
+                    on = things_along(way, start_key)
                     assert on[-1] == goal_key
                     assert len(set(on)) == len(on)
 

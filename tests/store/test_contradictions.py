@@ -162,7 +162,7 @@ async def test_a_log_from_before_statements_is_learnt_in_the_background(tmp_path
         await temporal.catch_up(house.db)
         assert await held(house) == ["the team standardises_on Litestar", "Billing uses Redis"]
     with a_writer(path) as conn:
-        assert not temporal.stale(conn)
+        assert not temporal.is_stale(conn)
         assert learnt.progress(conn) == learnt.ExtractionProgress(VERSION, None)
 
 

@@ -51,7 +51,7 @@ async def test_what_another_agent_was_told_is_not_there_not_even_as_a_name(tmp_p
         for name in ("Ann", "the Falcon team", "nobody at all"):
             with pytest.raises(OrgMemoryQueryError) as refused:
                 await house.graph.neighbours(ADA, name)
-            assert refused.value.message == "nothing is known of a thing of this name"
+            assert refused.value.message == "nothing is known of a thing with this name"
         with pytest.raises(OrgMemoryQueryError):
             await house.graph.path(ADA, "Ann", "the Falcon team")
 

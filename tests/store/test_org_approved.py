@@ -39,7 +39,7 @@ async def test_no_approval_takes_a_fact_out_of_a_category_that_a_human_may_not_w
         else:
             proposal_id = await review.propose(CALLER, a_request("Use Flask", fact_id=fact_id))
         await house.org.write(CALLER, a_request(category="adr", fact_id=fact_id), author=HUMAN)
-        strict = house.org.under(OrgMemoryConfig(write_access=RULES))
+        strict = house.org.with_config(OrgMemoryConfig(write_access=RULES))
         review = Review(strict, review.owner)
         signature = await _signed(review, proposal_id)
         with pytest.raises(OrgMemoryAccessDeniedError, match="may not write adr"):

@@ -237,7 +237,7 @@ async def test_what_fails_to_be_learnt_is_not_written(house: Assembly) -> None:
         if operation.content == "bad":
             raise OrgMemoryWriteError("no")
 
-    org = replace(house.org.under(OrgMemoryConfig()), learn=learn)
+    org = replace(house.org.with_config(OrgMemoryConfig()), learn=learn)
     fact_id = await org.write(CALLER, a_request("good"), author=HUMAN)
     with pytest.raises(OrgMemoryWriteError):
         await org.write(CALLER, a_request("bad"), author=HUMAN)
@@ -456,7 +456,7 @@ async def test_what_was_superseded_long_ago_is_not_told_and_not_erased(tmp_path:
         clock.advance(days=25)  # "one" was superseded 35 days ago, "two" 25
         told = await house.org.history(CALLER, fact_id)
         assert [entry.content for entry in told] == ["two", "three"]
-        with pytest.raises(OrgMemoryQueryError, match="is not told"):
+        with pytest.raises(OrgMemoryQueryError, match="is hidden"):
             await house.org.snapshot_at(CALLER, start)
         (stood,) = await house.org.snapshot_at(CALLER, clock.now - timedelta(days=30))
         assert stood.content == "two"

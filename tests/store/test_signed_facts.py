@@ -40,7 +40,7 @@ async def signed(house: Assembly, **given: Any) -> str:
     state = await owner.set(CALLER, KEY.public_key().public_bytes_raw().hex(), None)
     said = of_request(request)
     value = KEY.sign(statement(state.store, state.nonce, "org.write", said))
-    proof = await owner.verified(
+    proof = await owner.verify(
         CALLER, Signature(nonce=state.nonce, value=value.hex()), "org.write", said
     )
     return await house.org.write(CALLER, request, author=HUMAN, signature=proof)

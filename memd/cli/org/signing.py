@@ -36,7 +36,7 @@ def sign(
     Makes and registers the owner's key when there is none. Raises DeniedError
     without a terminal or with a wrong passphrase.
     """
-    from memd.org.signature import opened, public_of, statement
+    from memd.org.signature import open_key, public_of, statement
 
     _require_terminal()
     text = _key_text(profile) or make(client, profile)
@@ -48,7 +48,7 @@ def sign(
             "the database has another owner key",
             hint=f"restore the file of that key: {_place(profile)}",
         )
-    key = opened(text, _passphrase(text))
+    key = open_key(text, _passphrase(text))
     value = key.sign(statement(state["store"], state["nonce"], action, content))
     return {"nonce": state["nonce"], "value": value.hex()}
 

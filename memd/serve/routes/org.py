@@ -294,7 +294,7 @@ async def _author(
     _refuse_claim(params.author)
     if params.signature is None:
         return None, None
-    raw = await context.rooms.owner.verified(context.caller, params.signature, action, signed())
+    raw = await context.rooms.owner.verify(context.caller, params.signature, action, signed())
     return _HUMAN, raw
 
 

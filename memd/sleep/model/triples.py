@@ -57,7 +57,7 @@ class ReadTriples(Value):
 
 
 class ModelRelations:
-    """Reads by *model* (``org.learning.ReadsRelations``)."""
+    """Reads by *model* (``org.learning.RelationReader``)."""
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = model

@@ -1,4 +1,4 @@
-"""Ways and statements as callers are shown them: with names, times and the words that say them."""
+"""Convert graph rows to statements and paths, and render them as lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from memd.base.clock import from_us
 from memd.base.errors import OrgMemoryQueryError
 from memd.domain.enums import Trust
 from memd.domain.org.graph import Evidence, GraphPath, Statement, folded
-from memd.org.answers import least_trust, things_on
+from memd.org.graph_search import least_trust, things_along
 from memd.store.file.connect import Reading
 from memd.store.org import graph
 from memd.store.org.graph import Edge, StatementRow
@@ -18,8 +18,8 @@ from memd.store.org.past import StretchRow
 from memd.text.function_words import FUNCTION_WORDS
 
 if TYPE_CHECKING:
-    from memd.org.answers import ReachedThing
-    from memd.org.asking import Mention, QuestionWord
+    from memd.org.graph_question import Mention, QuestionWord
+    from memd.org.graph_search import ReachedThing
 
 _WORD = re.compile(r"[^\W_]+")
 _UNSAFE = re.compile(r"[|\n\r\x00-\x1f\x7f\u2028\u2029]|->|-->|\[\[|\]\]|`")
@@ -27,16 +27,16 @@ _RELATION = re.compile(r"[^\W\d_][\w -]{0,63}")
 NAME_CHARS_MAX = 80
 
 
-def as_statements(conn: Reading, edges: Iterable[Edge]) -> tuple[Statement, ...]:
+def to_statements(conn: Reading, edges: Iterable[Edge]) -> tuple[Statement, ...]:
     """Return edges as statements, in order."""
     edges = list(edges)
     rows = graph.with_texts(conn, [edge.statement_key for edge in edges])
     return tuple(
-        statement(rows[edge.statement_key]) for edge in edges if edge.statement_key in rows
+        to_statement(rows[edge.statement_key]) for edge in edges if edge.statement_key in rows
     )
 
 
-def statement(row: StatementRow) -> Statement:
+def to_statement(row: StatementRow) -> Statement:
     """Return a row as a statement."""
     evidence = Evidence(
         fact_id=row.fact_id,
@@ -45,11 +45,11 @@ def statement(row: StatementRow) -> Statement:
         quote=row.quote,
         trust=Trust(row.trust),
     )
-    return stated(row, evidence)
+    return build_statement(row, evidence)
 
 
-def stated(row: StatementRow | StretchRow, evidence: Evidence) -> Statement:
-    """Return what a row says, with the words that say it."""
+def build_statement(row: StatementRow | StretchRow, evidence: Evidence) -> Statement:
+    """Return a row as a statement with its evidence."""
     return Statement(
         id=row.statement_id,
         subject=row.subject,
@@ -65,32 +65,32 @@ def stated(row: StatementRow | StretchRow, evidence: Evidence) -> Statement:
     )
 
 
-def paths(conn: Reading, things: Iterable[ReachedThing]) -> dict[ReachedThing, GraphPath]:
-    """Return each way as a path, in order; none of which a step has no evidence."""
+def to_paths(conn: Reading, things: Iterable[ReachedThing]) -> dict[ReachedThing, GraphPath]:
+    """Return the paths to *things*, in order, without any that has a step without evidence."""
     things = list(things)
-    rows = graph.with_texts(conn, [edge.statement_key for one in things for edge in one.way])
-    on = {one: things_on(one.way, one.start) for one in things}
+    rows = graph.with_texts(conn, [edge.statement_key for one in things for edge in one.path])
+    on = {one: things_along(one.path, one.start) for one in things}
     names = graph.named(conn, {key for keys in on.values() for key in keys})
     return {
         one: GraphPath(
-            steps=tuple(statement(rows[edge.statement_key]) for edge in one.way),
+            steps=tuple(to_statement(rows[edge.statement_key]) for edge in one.path),
             things=tuple(names[key] for key in on[one]),
-            trust=Trust(least_trust(one.way)),
+            trust=Trust(least_trust(one.path)),
         )
         for one in things
-        if all(rows[edge.statement_key].quote.strip() for edge in one.way)
+        if all(rows[edge.statement_key].quote.strip() for edge in one.path)
     }
 
 
-def by_words(
+def rank_by_words(
     conn: Reading,
     things: Sequence[ReachedThing],
     words: Sequence[QuestionWord],
     named: Sequence[Mention],
     relations: Collection[str],
 ) -> list[tuple[float, ReachedThing]]:
-    """Return what is near a question's things, ranked by what its evidence has of the question."""
-    from memd.org import answers
+    """Return *things* ranked by the overlap of their evidence with the question's words."""
+    from memd.org import graph_search
 
     taken = {place for one in named for place in range(one.first, one.last + 1)}
     asked = {
@@ -98,31 +98,25 @@ def by_words(
         for place, word in enumerate(words)
         if place not in taken and word.text not in FUNCTION_WORDS
     }
-    rows = graph.with_texts(conn, [edge.statement_key for one in things for edge in one.way])
+    rows = graph.with_texts(conn, [edge.statement_key for one in things for edge in one.path])
 
     def evidence(one: ReachedThing) -> set[str]:
-        quotes = " ".join(rows[edge.statement_key].quote for edge in one.way)
+        quotes = " ".join(rows[edge.statement_key].quote for edge in one.path)
         return {match.group() for match in _WORD.finditer(quotes.casefold())}
 
-    return answers.ranked(things, asked, relations, evidence)
+    return graph_search.rank_nearby(things, asked, relations, evidence)
 
 
-def line(path: GraphPath) -> str:
-    """Return a path as one line: its steps, the words that say them, and how far to trust it.
-
-    Edges of untrusted texts are marked, so that no reader takes the whole for the owner's word.
-    """
-    steps = "; ".join(arrow(step) for step in path.steps)
+def render_path(path: GraphPath) -> str:
+    """Return a path as one line: its steps, their evidence, and a mark if it is not trusted."""
+    steps = "; ".join(render_step(step) for step in path.steps)
     quotes = " / ".join(" ".join(step.evidence.quote.split()) for step in path.steps)
     doubt = "" if path.trust is not Trust.UNTRUSTED else " (rests on an untrusted source)"
     return f"{steps} [{quotes}]{doubt}"
 
 
-def arrow(step: Statement) -> str:
-    """Return one statement as a line says it.
-
-    A relation that memd has no word of its own for stands in the qualifier.
-    """
+def render_step(step: Statement) -> str:
+    """Return one statement as text. The qualifier names a relation that memd does not know."""
     own = step.relation == "related_to" and step.qualifier
     relation = step.qualifier if own and step.qualifier else step.relation.replace("_", " ")
     no = "not " if step.negated else ""
@@ -130,14 +124,14 @@ def arrow(step: Statement) -> str:
     return f"{step.subject} —{no}{relation}→ {step.object}{only}"
 
 
-def triple(subject: str, relation: str, object_: str) -> str:
-    """Return the text that says a triple: ``Ann | leads | Search``.
+def render_triple(subject: str, relation: str, object_: str) -> str:
+    """Return the text of a triple: ``Ann | leads | Search``.
 
-    A relation that memd has no word of its own for stands between arrows: what is in a
-    table of a text's must not become edges.
+    A relation that memd does not know stands between arrows, since tables in texts must not
+    become edges.
 
-    Raises OrgMemoryQueryError for what would not be read back as the three parts that
-    were given: separators, line ends and other marks of statements, or one thing twice.
+    Raises OrgMemoryQueryError for parts that would not be parsed back unchanged, such as
+    separators and line ends, and for the same thing twice.
     """
     for field, part in (("subject", subject), ("relation", relation), ("object", object_)):
         if _UNSAFE.search(part) or not part.strip() or len(part.strip()) > NAME_CHARS_MAX:
@@ -147,7 +141,7 @@ def triple(subject: str, relation: str, object_: str) -> str:
                 hint='without "|", arrows, brackets, backticks and line ends',
             )
     from memd.extract.statements import statements
-    from memd.extract.verbs import relation as known
+    from memd.extract.verbs import relation as known_relation
 
     if not _RELATION.fullmatch(relation.strip()):
         raise OrgMemoryQueryError(
@@ -155,10 +149,10 @@ def triple(subject: str, relation: str, object_: str) -> str:
         )
     if not folded(subject) or folded(subject) == folded(object_):
         raise OrgMemoryQueryError("a triple is about two different things", field="object")
-    between = "|" if known(relation) else "->"
-    text = f"{subject.strip()} {between} {relation.strip()} {between} {object_.strip()}"
+    separator = "|" if known_relation(relation) else "->"
+    text = f"{subject.strip()} {separator} {relation.strip()} {separator} {object_.strip()}"
     if len(statements(text)) != 1:
         raise OrgMemoryQueryError(
-            "the triple would not be read back as it is", hint="use plain names on both sides"
+            "the triple would not be parsed back unchanged", hint="use plain names on both sides"
         )
     return text

@@ -5,17 +5,19 @@ from __future__ import annotations
 import pytest
 from support.effort import effort
 
-from memd.org import asking
-from memd.org.asking import READINGS_MAX, QuestionReading
+from memd.org import graph_question
+from memd.org.graph_question import READINGS_MAX, QuestionReading
 
 KNOWN = {"ann", "kafka", "data team", "team", "litestar", "atlas", "search team", "search"}
 
 
 def likeliest(question: str) -> QuestionReading | None:
-    said = asking.words(question)
-    places = asking.candidates(said)
-    named = asking.mentions(said, places, KNOWN & places.keys())
-    return next(iter(asking.readings(said, named, asking.cues(said, named))), None)
+    said = graph_question.split_words(question)
+    places = graph_question.name_candidates(said)
+    named = graph_question.find_mentions(said, places, KNOWN & places.keys())
+    return next(
+        iter(graph_question.find_readings(said, named, graph_question.find_cues(said, named))), None
+    )
 
 
 def walked(question: str) -> tuple[str, list[str]] | None:
@@ -63,9 +65,9 @@ def test_a_question_is_walked_from_its_thing_outwards(
 
 
 def test_the_longest_name_is_meant_and_no_name_within_it() -> None:
-    said = asking.words("Who leads the Search team, and who Search?")
-    places = asking.candidates(said)
-    named = asking.mentions(said, places, KNOWN & places.keys())
+    said = graph_question.split_words("Who leads the Search team, and who Search?")
+    places = graph_question.name_candidates(said)
+    named = graph_question.find_mentions(said, places, KNOWN & places.keys())
     assert [one.name for one in named] == ["search team", "search"]
 
 
@@ -94,9 +96,9 @@ def test_a_question_made_to_be_read_in_too_many_ways_is_read_in_bounded_time(
     question: str,
 ) -> None:
     with effort() as spent:
-        said = asking.words(question)
-        places = asking.candidates(said)
-        named = asking.mentions(said, places, KNOWN & places.keys())
-        found = asking.readings(said, named, asking.cues(said, named))
+        said = graph_question.split_words(question)
+        places = graph_question.name_candidates(said)
+        named = graph_question.find_mentions(said, places, KNOWN & places.keys())
+        found = graph_question.find_readings(said, named, graph_question.find_cues(said, named))
     assert len(found) <= READINGS_MAX
     assert spent.units < 100

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from memd.domain.enums import Trust
-from memd.org.answers import following
-from memd.org.asking import Hop, Mention, QuestionReading
+from memd.org.graph_question import Hop, Mention, QuestionReading
+from memd.org.graph_search import follow_readings
 from memd.store.org.graph import Edge
 
 ANN, CTO, TEAM = 1, 2, 3
@@ -33,7 +33,7 @@ def led_to(asked: Hop, *edges: tuple[int, str, int]) -> list[int]:
         }
 
     reading = QuestionReading(0.0, Mention("ann", 0, 1), (asked,))
-    _, found = following(along, [reading], {"ann": ANN})
+    _, found = follow_readings(along, [reading], {"ann": ANN})
     return [one.key for one in found]
 
 

@@ -1,10 +1,9 @@
-"""What a question asks of the graph: which things it names, and which relations, in which order.
+"""Parse a question to the graph: which things it names, and which relations to walk, in order.
 
-A question is read from its thing outwards: what stands nearest to the thing is
-walked first. "Who leads the team that uses Kafka?" begins at Kafka, goes back over
-*uses* to a team and back over *leads* to a person. Where a sentence can be read in
-several ways every reading is kept with its cost, and the graph decides: the cheapest
-reading that leads anywhere is the answer's (``answers.py``).
+A question is read from its thing outwards; the relation nearest to the thing is walked first.
+"Who leads the team that uses Kafka?" begins at Kafka, walks *uses* backwards to a team and
+*leads* backwards to a person. All readings of an ambiguous question are kept with their costs,
+and the cheapest that leads anywhere in the graph gives the answer (``graph_search.py``).
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ MENTIONS_MAX = 4
 CUES_MAX = 4
 READINGS_MAX = 400
 COST_MAX = 3.0
-"""What costs more is not what was asked: better no answer than one to another question."""
+"""A costlier reading is dropped: better no answer than one to another question."""
 
-_CHOICES_MAX = {1: 10, 2: 8, 3: 4, 4: 2}  # of each cue, by how many there are
+_CHOICES_MAX = {1: 10, 2: 8, 3: 4, 4: 2}  # readings of each cue, by the number of cues
 
 _WORD = re.compile(r"[^\s?!,;()\"“”\[\]]+")
 _GENITIVE = re.compile(r"(?:['\u2019]s|(?<=s)['\u2019])$", re.IGNORECASE)
@@ -64,11 +63,17 @@ _OF = frozenset(("of", "for", "behind", "from", "to", "in", "at"))
 
 OTHER = "related_to"
 
-_OTHER_READING, _ACROSS, _WITHIN, _LEFT_OUT, _FAR = 1.0, 1.0, 3.0, 1.5, 0.05
+_COST_OTHER_READING, _COST_ACROSS, _COST_SAME_SIDE, _COST_LEFT_OUT, _COST_DISTANCE = (
+    1.0,
+    1.0,
+    3.0,
+    1.5,
+    0.05,
+)
 
 
 class QuestionWord(NamedTuple):
-    """One word of a question; *text* is in lower case and without its genitive."""
+    """One word of a question; *text* is in lower case without a genitive ending."""
 
     raw: str
     text: str
@@ -76,7 +81,7 @@ class QuestionWord(NamedTuple):
 
 
 class Mention(NamedTuple):
-    """A known thing from word *first* to word *last*."""
+    """A known thing, named from word *first* to word *last*."""
 
     name: str
     first: int
@@ -84,18 +89,18 @@ class Mention(NamedTuple):
 
 
 class Cue(NamedTuple):
-    """Words that ask for a relation: readings are (relation, forward) seen from a thing."""
+    """Words that ask for a relation; readings are (relation, forward) seen from a thing."""
 
     first: int
     last: int
     readings: tuple[tuple[str, bool], ...]
-    """As if the thing stood before it; for a verb the other way round where it stands after."""
+    """For a thing that precedes the cue; reversed for a verb whose thing follows it."""
     noun: bool = False
     negated: bool = False
     weak: bool = False
     word: str | None = None
     subject_first: bool = False
-    """What it is asked of stands before it whatever comes after: "does the team use"."""
+    """The subject precedes the verb whatever follows it: "does the team use"."""
 
 
 class Hop(NamedTuple):
@@ -105,18 +110,18 @@ class Hop(NamedTuple):
     forward: bool
     negated: bool = False
     word: str | None = None
-    """Of a relation that memd has no word of its own for: the question's word for it."""
+    """The question's word for a relation that memd does not know."""
 
 
 class QuestionReading(NamedTuple):
-    """One way to understand a question: where it begins and what is walked."""
+    """One reading of a question: its starting thing and the relations to walk."""
 
     cost: float
     mention: Mention
     hops: tuple[Hop, ...]
 
 
-def words(question: str) -> tuple[QuestionWord, ...]:
+def split_words(question: str) -> tuple[QuestionWord, ...]:
     """Return the words of a question, QUERY_TERMS_MAX at most."""
     result: list[QuestionWord] = []
     for match in _WORD.finditer(question):
@@ -129,10 +134,10 @@ def words(question: str) -> tuple[QuestionWord, ...]:
     return tuple(result)
 
 
-def candidates(tokens: Sequence[QuestionWord]) -> dict[str, list[tuple[int, int]]]:
-    """Return every name that could stand in a question, folded, with where it would stand.
+def name_candidates(tokens: Sequence[QuestionWord]) -> dict[str, list[tuple[int, int]]]:
+    """Return every possible name in a question, folded, with its places.
 
-    "we" stands for the team that texts without a subject are about.
+    "we" is the team that texts without a subject are about.
     """
     places: dict[str, list[tuple[int, int]]] = {}
     for first in range(len(tokens)):
@@ -149,15 +154,15 @@ def candidates(tokens: Sequence[QuestionWord]) -> dict[str, list[tuple[int, int]
     return places
 
 
-def mentions(
+def find_mentions(
     tokens: Sequence[QuestionWord],
     places: dict[str, list[tuple[int, int]]],
     known: Collection[str],
 ) -> tuple[Mention, ...]:
-    """Return the known things that a question names: the longest first, none within another.
+    """Return the *known* things that a question names, the longest match of overlapping ones.
 
-    A bare noun that only says of what kind an answer is ("which team", "the tool
-    that") is no thing of its own where the question names another.
+    A bare noun that gives the kind of the answer ("which team", "the tool that") is not a
+    mention if the question names another thing.
     """
     spans = [Mention(name, *place) for name in known for place in places.get(name, ())]
     spans.sort(key=lambda one: (one.first - one.last, one.first))
@@ -168,8 +173,8 @@ def mentions(
         if not place & taken:
             taken |= place
             result.append(one)
-    meant = [one for one in result if not _is_kind(tokens, one)]
-    return tuple(sorted(meant or result, key=lambda one: one.first))
+    things = [one for one in result if not _is_kind(tokens, one)]
+    return tuple(sorted(things or result, key=lambda one: one.first))
 
 
 def _is_kind(tokens: Sequence[QuestionWord], one: Mention) -> bool:
@@ -189,13 +194,13 @@ def _is_kind(tokens: Sequence[QuestionWord], one: Mention) -> bool:
     )
 
 
-def cues(tokens: Sequence[QuestionWord], named: Sequence[Mention]) -> tuple[Cue, ...]:
-    """Return the words of a question that ask for relations, in order, CUES_MAX at most."""
+def find_cues(tokens: Sequence[QuestionWord], named: Sequence[Mention]) -> tuple[Cue, ...]:
+    """Return the words that ask for relations, in order, CUES_MAX at most."""
     taken = {place for one in named for place in range(one.first, one.last + 1)}
     result: list[Cue] = []
     at = 0
     while at < len(tokens):
-        cue = None if at in taken else _noun(tokens, at) or _verb(tokens, at, taken, result)
+        cue = None if at in taken else _noun_cue(tokens, at) or _verb_cue(tokens, at, taken, result)
         if cue is not None:
             result.append(cue)
             at = cue.last
@@ -205,24 +210,26 @@ def cues(tokens: Sequence[QuestionWord], named: Sequence[Mention]) -> tuple[Cue,
         where = next(n for n, word in enumerate(tokens) if word.text == "where")
         result.append(Cue(where, where, (("located_in", True),), noun=True, weak=bool(result)))
     result = sorted(result, key=lambda cue: cue.first)[:CUES_MAX]
-    own = _own_words(tokens, taken | {n for cue in result for n in range(cue.first, cue.last + 1)})
+    own = _custom_cues(
+        tokens, taken | {n for cue in result for n in range(cue.first, cue.last + 1)}
+    )
     result = sorted([*result, *own[: CUES_MAX - len(result)]], key=lambda cue: cue.first)
     if not result and any(word.text in {"is", "are", "was", "were", "who"} for word in tokens):
         result.append(Cue(-1, -1, (("is", True), ("is_a", True)), noun=True))
     return tuple(result)
 
 
-def _own_words(tokens: Sequence[QuestionWord], taken: Collection[int]) -> list[Cue]:
-    """Return what may be the words of a triple's own relation: "Ann -> mentors -> Bob"."""
+def _custom_cues(tokens: Sequence[QuestionWord], taken: Collection[int]) -> list[Cue]:
+    """Return words that may be a relation which memd does not know: "Ann -> mentors -> Bob"."""
     return [
         Cue(
             at,
             at,
             ((OTHER, True),),
             weak=True,
-            negated=_negated(tokens, at),
+            negated=_is_negated(tokens, at),
             word=stem(word.text),
-            subject_first=_inverted(tokens, at, at + 1, ()),
+            subject_first=_is_inverted(tokens, at, at + 1, ()),
         )
         for at, word in enumerate(tokens)
         if at not in taken
@@ -234,7 +241,7 @@ def _own_words(tokens: Sequence[QuestionWord], taken: Collection[int]) -> list[C
 
 
 def stem(word: str) -> str:
-    """Return *word* without what its forms differ in.
+    """Return *word* without its inflected ending.
 
     >>> stem("mentors") == stem("mentored") == stem("mentoring")
     True
@@ -245,7 +252,7 @@ def stem(word: str) -> str:
     return word
 
 
-def _noun(tokens: Sequence[QuestionWord], at: int) -> Cue | None:
+def _noun_cue(tokens: Sequence[QuestionWord], at: int) -> Cue | None:
     options = NOUNS.get(tokens[at].text)
     if options is None:
         return None
@@ -258,7 +265,7 @@ def _noun(tokens: Sequence[QuestionWord], at: int) -> Cue | None:
     return Cue(at, at, tuple((option.relation, option.forward) for option in options), noun=True)
 
 
-def _verb(
+def _verb_cue(
     tokens: Sequence[QuestionWord], at: int, taken: Collection[int], before: Sequence[Cue]
 ) -> Cue | None:
     for length in range(min(PHRASE_WORDS_MAX, len(tokens) - at), 0, -1):
@@ -266,33 +273,35 @@ def _verb(
             continue
         phrase = " ".join(word.text for word in tokens[at : at + length])
         options = VERBS.get(phrase)
-        if options is None or (length == 1 and _leads_in(tokens, at)):
+        if options is None or (length == 1 and _is_opening(tokens, at)):
             continue
         return Cue(
             at,
             at + length - 1,
             tuple((option.relation, not option.turned) for option in options),
-            negated=_negated(tokens, at),
+            negated=_is_negated(tokens, at),
             weak=phrase in WEAK,
-            subject_first=_inverted(tokens, at, at + length, before),
+            subject_first=_is_inverted(tokens, at, at + length, before),
         )
     return None
 
 
-def _leads_in(tokens: Sequence[QuestionWord], at: int) -> bool:
+def _is_opening(tokens: Sequence[QuestionWord], at: int) -> bool:
     """Return whether a preposition only opens a question: "in which city", "to whom"."""
     return tokens[at].text in _OPENING and at + 1 < len(tokens) and tokens[at + 1].text in _WH
 
 
-def _negated(tokens: Sequence[QuestionWord], at: int) -> bool:
+def _is_negated(tokens: Sequence[QuestionWord], at: int) -> bool:
     near = tokens[max(0, at - 2) : at]
     return any(word.text in _NEGATIONS or word.text.endswith("n't") for word in near)
 
 
-def _inverted(tokens: Sequence[QuestionWord], at: int, after: int, before: Sequence[Cue]) -> bool:
-    """Return whether an auxiliary before its subject comes first: "where is X hosted".
+def _is_inverted(
+    tokens: Sequence[QuestionWord], at: int, after: int, before: Sequence[Cue]
+) -> bool:
+    """Return whether an auxiliary precedes the subject: "where is X hosted".
 
-    In "the team led by Ann" what it is led by comes after, whatever stood before.
+    In "the team led by Ann" the agent follows the verb, whatever precedes it.
     """
     if any(not cue.noun for cue in before):
         return False
@@ -305,17 +314,17 @@ def _inverted(tokens: Sequence[QuestionWord], at: int, after: int, before: Seque
     return False
 
 
-def readings(
+def find_readings(
     tokens: Sequence[QuestionWord], named: Sequence[Mention], asked: Sequence[Cue]
 ) -> list[QuestionReading]:
-    """Return how a question can be understood, the likeliest first, READINGS_MAX at most."""
+    """Return the readings of a question, the likeliest first, READINGS_MAX at most."""
     result: list[QuestionReading] = []
     for mention in named[:MENTIONS_MAX]:
         outside = [cue for cue in asked if cue.last < mention.first or cue.first > mention.last]
-        for left_out, chosen in _chosen(outside):
-            for order_cost, order in _orders(tokens, mention, chosen):
-                far = _FAR * _distance(tokens, mention, order[0])
-                for cost, hops in _walks(mention, order):
+        for left_out, chosen in _cue_subsets(outside):
+            for order_cost, order in _cue_orders(tokens, mention, chosen):
+                far = _COST_DISTANCE * _distance(tokens, mention, order[0])
+                for cost, hops in _hop_choices(mention, order):
                     whole = left_out + order_cost + cost
                     if whole <= COST_MAX:
                         result.append(QuestionReading(whole + far, mention, hops))
@@ -323,16 +332,16 @@ def readings(
     return result[:READINGS_MAX]
 
 
-def _chosen(asked: Sequence[Cue]) -> Iterator[tuple[float, tuple[Cue, ...]]]:
-    """Yield the cues that a reading heeds: all, or without some of the weak ones."""
+def _cue_subsets(asked: Sequence[Cue]) -> Iterator[tuple[float, tuple[Cue, ...]]]:
+    """Yield the sets of cues that a reading may use: all, or all but some weak ones."""
     weak = [cue for cue in asked if cue.weak]
     for dropped in [(), *((cue,) for cue in weak), *([tuple(weak)] if len(weak) > 1 else [])]:
         kept = tuple(cue for cue in asked if cue not in dropped)
         if kept:
-            yield _LEFT_OUT * len(dropped), kept
+            yield _COST_LEFT_OUT * len(dropped), kept
 
 
-def _orders(
+def _cue_orders(
     tokens: Sequence[QuestionWord], mention: Mention, asked: Sequence[Cue]
 ) -> Iterator[tuple[float, tuple[Cue, ...]]]:
     near = sorted(asked, key=lambda cue: _distance(tokens, mention, cue))
@@ -341,12 +350,12 @@ def _orders(
         for a, b in combinations(order, 2):
             if _distance(tokens, mention, a) > _distance(tokens, mention, b):
                 same_side = (a.first < mention.first) == (b.first < mention.first)
-                cost += _WITHIN if same_side else _ACROSS
+                cost += _COST_SAME_SIDE if same_side else _COST_ACROSS
         yield cost, order
 
 
-def _walks(mention: Mention, order: Sequence[Cue]) -> Iterator[tuple[float, tuple[Hop, ...]]]:
-    """Yield the hops that cues can mean, with what their less likely readings cost."""
+def _hop_choices(mention: Mention, order: Sequence[Cue]) -> Iterator[tuple[float, tuple[Hop, ...]]]:
+    """Yield the hops that cues may mean, with the costs of less likely readings."""
     choices: list[list[tuple[float, Hop]]] = []
     for cue in order:
         after = cue.noun or cue.subject_first or cue.first > mention.last
@@ -354,16 +363,16 @@ def _walks(mention: Mention, order: Sequence[Cue]) -> Iterator[tuple[float, tupl
         for place, (relation, forward) in enumerate(cue.readings):
             straight = forward if after else not forward
             hop = Hop(relation, straight, cue.negated, cue.word)
-            mine.append((_OTHER_READING * place, hop))
+            mine.append((_COST_OTHER_READING * place, hop))
         choices.append(sorted(mine, key=itemgetter(0))[: _CHOICES_MAX[len(order)]])
     for choice in product(*choices):
         yield sum(cost for cost, _ in choice), tuple(hop for _, hop in choice)
 
 
 def _distance(tokens: Sequence[QuestionWord], mention: Mention, cue: Cue) -> float:
-    """Return how far a cue stands from a thing: what lies between, clauses above all.
+    """Return the distance from a cue to a thing by the words and clauses between them.
 
-    "The owner of Atlas" and "Ann's team" hold together more closely than any verb.
+    A noun cue ("the owner of Atlas", "Ann's team") is nearer than a verb.
     """
     if cue.first > mention.last:
         between = tokens[mention.last + 1 : cue.first]

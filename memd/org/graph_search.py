@@ -1,0 +1,316 @@
+"""Search paths from a question's things, over the edges that a walk has read. Pure.
+
+Readings are tried from the likeliest on; the first that leads anywhere gives the answers, each
+with its path. If none does, nearby things are ranked by the overlap of their evidence with the
+question.
+
+An edge *is* ("the CTO is Ann") may be walked between two relations without being asked for, and
+is part of the path like every other edge. Edges of untrusted texts are walked last and lower the
+trust of the whole path.
+
+A path is a list of edges in walking order; an edge may be walked against its direction. All
+shortest paths are found, each of parallel edges counts, and no thing is on a path twice.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from operator import attrgetter
+from typing import NamedTuple
+
+from memd.domain.enums import Trust
+from memd.domain.org.graph import folded
+from memd.org.graph_question import Hop, QuestionReading, stem
+from memd.store.org.graph import Edge
+
+EdgePath = tuple[Edge, ...]
+
+
+def shortest_paths(
+    edges: Iterable[Edge], start: int, goal: int, *, hops: int, limit: int
+) -> tuple[EdgePath, ...]:
+    """Return up to *limit* shortest paths of at most *hops*, the most trusted first.
+
+    Equally trusted ones come in the order of their statements. A thing has no path to itself.
+    """
+    edges = list(edges)
+    all_edges = edges_by_thing(edges)
+    lengths = _distances(all_edges, goal, start, hops)
+    distance = lengths.get(start, 0)
+    paths: list[EdgePath] = []
+    if start == goal or not distance:
+        return ()
+    trusts = sorted({edge.trust for edge in edges}, reverse=True)
+    for trust in trusts:
+        # With distances to the goal, every step leads nearer: no path is followed in vain.
+        adjacent, distances = all_edges, lengths
+        if trust > trusts[-1]:
+            adjacent = edges_by_thing(edge for edge in edges if edge.trust >= trust)
+            distances = _distances(adjacent, goal, start, hops)
+        if distances.get(start) != distance:
+            continue
+        for path in _iter_descents(adjacent, distances, start):
+            if least_trust(path) == trust:
+                paths.append(path)
+            if len(paths) == limit:
+                return tuple(paths)
+    return tuple(paths)
+
+
+def least_trust(path: Sequence[Edge]) -> int:
+    """Return the trust of the least trusted edge, which is the trust of the path."""
+    return min([edge.trust for edge in path], default=0)
+
+
+def things_along(path: Sequence[Edge], start: int) -> tuple[int, ...]:
+    """Return the things on a path from *start*, one more than it has edges."""
+    things = [start]
+    for edge in path:
+        things.append(other_end(edge, things[-1]))
+    return tuple(things)
+
+
+def other_end(edge: Edge, key: int) -> int:
+    """Return the end of *edge* that is not *key*."""
+    return edge.object_key if edge.subject_key == key else edge.subject_key
+
+
+def most_trusted_first(edges: Iterable[Edge]) -> list[Edge]:
+    """Return *edges* in walking order: by trust, the oldest first among equals."""
+    ordered = sorted(edges, key=attrgetter("statement_key"))
+    ordered.sort(key=attrgetter("trust"), reverse=True)
+    return ordered
+
+
+def edges_by_thing(edges: Iterable[Edge]) -> dict[int, list[Edge]]:
+    """Return the edges of each thing, the most trusted first."""
+    edges_by: dict[int, list[Edge]] = defaultdict(list)
+    for edge in most_trusted_first(edges):
+        edges_by[edge.subject_key].append(edge)
+        if edge.object_key != edge.subject_key:
+            edges_by[edge.object_key].append(edge)
+    return edges_by
+
+
+def _distances(
+    adjacent: Mapping[int, Sequence[Edge]], goal: int, start: int, hops: int
+) -> dict[int, int]:
+    """Return the distances to *goal*, up to that of *start* and to *hops*."""
+    distances = {goal: 0}
+    frontier = [goal]
+    for distance in range(1, hops + 1):
+        if start in distances:
+            break
+        reached: list[int] = []
+        for key in frontier:
+            for edge in adjacent.get(key, ()):
+                other = other_end(edge, key)
+                if other not in distances:
+                    distances[other] = distance
+                    reached.append(other)
+        frontier = reached
+    return distances
+
+
+def _iter_descents(
+    adjacent: Mapping[int, Sequence[Edge]], distances: Mapping[int, int], start: int
+) -> Iterator[EdgePath]:
+    """Yield every path on which each edge leads nearer to the goal."""
+    stack: list[tuple[int, EdgePath]] = [(start, ())]
+    while stack:
+        key, path = stack.pop()
+        remaining = distances[key]
+        if remaining == 0:
+            yield path
+            continue
+        onward = [
+            (other, (*path, edge))
+            for edge in adjacent.get(key, ())
+            if distances.get(other := other_end(edge, key)) == remaining - 1
+        ]
+        stack.extend(reversed(onward))
+
+
+PATHS_TO_ONE_MAX = 3  # that are extended from one thing, however many lead to it
+NEAR_MAX = 200  # things considered when no reading leads anywhere
+SAME = "is"
+
+# Relations that also answer a question, when no statement has the relation itself.
+IMPLIED: Mapping[str, tuple[str, ...]] = {
+    "uses": ("standardises_on", "prefers"),
+    "standardises_on": ("uses",),
+    "requires": ("depends_on",),
+    "depends_on": ("requires",),
+    "member_of": ("part_of",),
+    "part_of": ("member_of",),
+    "is_a": ("is",),
+}
+
+
+class ReachedThing(NamedTuple):
+    """A thing and a path to it from *start*."""
+
+    key: int
+    start: int
+    path: EdgePath
+
+    @property
+    def trust(self) -> int:
+        """The trust of the least trusted edge."""
+        return least_trust(self.path)
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """The sort key: shorter paths first, then more trusted ones."""
+        return len(self.path), -self.trust
+
+
+EdgeLookup = Callable[[Sequence[int], Hop], Mapping[int, Sequence[Edge]]]
+"""Returns the edges that a hop follows from each of several things, the most trusted first."""
+
+
+def follow_readings(
+    look_up: EdgeLookup, readings: Sequence[QuestionReading], keys: Mapping[str, int]
+) -> tuple[QuestionReading | None, tuple[ReachedThing, ...]]:
+    """Return the likeliest reading that leads anywhere, and the things, most trusted first.
+
+    Readings of equal cost count as one. *keys* are the things by folded name.
+    """
+    for implied in (False, True):
+        best: list[ReachedThing] = []
+        chosen: QuestionReading | None = None
+        for reading in readings:
+            if chosen is not None and reading.cost > chosen.cost:
+                break
+            things = _follow(look_up, keys[reading.mention.name], reading.hops, implied=implied)
+            if things:
+                chosen = chosen or reading
+                best.extend(things)
+        if chosen is not None:
+            return chosen, _deduplicate(best)
+    return None, ()
+
+
+def _follow(
+    look_up: EdgeLookup, start: int, hops: Sequence[Hop], *, implied: bool
+) -> list[ReachedThing]:
+    paths = [_PartialPath(start, (), int(Trust.OWNER))]
+    for hop in hops:
+        alternatives = [hop]
+        if implied:
+            alternatives += [
+                hop._replace(relation=other) for other in IMPLIED.get(hop.relation, ())
+            ]
+        paths = _extend(look_up, start, _extend_by_names(look_up, start, paths), alternatives)
+        if not paths:
+            break
+    return [ReachedThing(one.key, start, one.path) for one in paths]
+
+
+class _PartialPath(NamedTuple):
+    """A path so far, to the thing *key*, and its trust."""
+
+    key: int
+    path: EdgePath
+    trust: int
+
+
+def _extend(
+    look_up: EdgeLookup, start: int, paths: Sequence[_PartialPath], alternatives: Sequence[Hop]
+) -> list[_PartialPath]:
+    """Extend *paths* by any of the hops in *alternatives*; no thing lies on a path twice.
+
+    More trusted paths come first. Only the first PATHS_TO_ONE_MAX to each thing are kept, which
+    bounds the cost where many paths lead to the same thing.
+    """
+    extended: dict[int, list[_PartialPath]] = defaultdict(list)
+    keys = list(dict.fromkeys(one.key for one in paths))
+    trusted = sorted(paths, key=attrgetter("trust"), reverse=True)
+    for hop in alternatives:
+        edges = look_up(keys, hop)
+        for key, path, trust in trusted:
+            visited: set[int] | None = None
+            for edge in edges.get(key, ()):
+                other = other_end(edge, key)
+                to_other = extended[other]
+                if len(to_other) >= PATHS_TO_ONE_MAX or not _matches(edge, hop):
+                    continue
+                visited = visited or _visited(start, path)
+                if other not in visited:
+                    to_other.append(_PartialPath(other, (*path, edge), min(trust, edge.trust)))
+    return list(chain.from_iterable(extended.values()))
+
+
+def _extend_by_names(
+    look_up: EdgeLookup, start: int, paths: Sequence[_PartialPath]
+) -> list[_PartialPath]:
+    """Return *paths*, and those extended to another name of the reached thing."""
+    same = [Hop(SAME, forward=True), Hop(SAME, forward=False)]
+    open_ended = [one for one in paths if not one.path or one.path[-1].relation != SAME]
+    return [*paths, *_extend(look_up, start, open_ended, same)]
+
+
+def _matches(edge: Edge, hop: Hop) -> bool:
+    if bool(edge.negated) is not hop.negated:
+        return False
+    return hop.word is None or hop.word in map(stem, folded(edge.qualifier or "").split())
+
+
+def _visited(start: int, path: EdgePath) -> set[int]:
+    return {start, *(key for edge in path for key in (edge.subject_key, edge.object_key))}
+
+
+def _deduplicate(things: Iterable[ReachedThing]) -> tuple[ReachedThing, ...]:
+    """Return each thing once, with its most trusted, then shortest path."""
+    best: dict[int, ReachedThing] = {}
+    for one in sorted(things, key=lambda one: (-one.trust, len(one.path))):
+        best.setdefault(one.key, one)
+    return tuple(best.values())
+
+
+def find_nearby(
+    edges: Iterable[Edge], starts: Collection[int], hops: int
+) -> tuple[ReachedThing, ...]:
+    """Return the things near *starts*, each with its shortest, then most trusted path."""
+    adjacent = edges_by_thing(edges)
+    things: dict[int, ReachedThing] = {start: ReachedThing(start, start, ()) for start in starts}
+    frontier = list(things.values())
+    for _ in range(hops):
+        reached: dict[int, ReachedThing] = {}
+        for one in frontier:
+            for edge in adjacent.get(one.key, ()):
+                further = ReachedThing(other_end(edge, one.key), one.start, (*one.path, edge))
+                known = things.get(further.key) or reached.get(further.key)
+                if known is None or known.rank > further.rank:
+                    reached[further.key] = further
+        things |= reached
+        frontier = list(reached.values())
+        if len(things) > NEAR_MAX:
+            break
+    return tuple(one for one in things.values() if one.path)[:NEAR_MAX]
+
+
+def rank_nearby(
+    things: Iterable[ReachedThing],
+    question_words: Collection[str],
+    relations: Collection[str],
+    words_of: Callable[[ReachedThing], Collection[str]],
+) -> list[tuple[float, ReachedThing]]:
+    """Return *things* with scores from 0 to 1, best first.
+
+    *relations*: those the question asks for; *words_of* returns the words of a path's evidence.
+    """
+    scored: list[tuple[float, ReachedThing]] = []
+    for one in things:
+        overlap = (
+            len(set(question_words) & set(words_of(one))) / len(question_words)
+            if question_words
+            else 0.0
+        )
+        fits = 1.0 if one.path[-1].relation in relations else 0.0
+        score = 0.4 * overlap + 0.25 * fits + 0.25 / len(one.path) + 0.1 * one.trust / 2
+        scored.append((round(score, 6), one))
+    scored.sort(key=lambda pair: (-pair[0], len(pair[1].path), pair[1].key))
+    return scored
