@@ -1,35 +1,35 @@
 """memd: the memory of the assistants on a person's own computer.
 
-The map of the house, in the order of a memory's life (a test keeps it true):
+The packages, in the order of a memory's life (a test keeps the list true):
 
-    base       the floor: errors, clock, ids, limits, log, settings loader
-    domain     frozen values, enums, settings trees, protocols
-    view       one way out: every text for a prompt or a terminal passes here
+    base       errors, clock, ids, limits, log, settings loader
+    domain     frozen values, enums, settings models, protocols
+    view       rendering of texts for prompts and terminals: fences, labels
     store      the one SQLite file and all SQL
-    text       what a text is made of: cleaned, cut into chunks, counted, routed, weighed
-    extract    what a text says: things, statements, dates; whether a turn states anything
-    guard      secrets, prompt injection, and what leaves the process
-    embedding  the embedding model and the re-ranker: fetched, installed, run
-    signals    the assistants' traces: usage files, transcripts, and who watches them
-    archive    put away and brought back: archive, trash, restore, forget
-    llm        the optional language model: who answers, within which budget
-    ingest     a text arrives and becomes memories
-    recall     memories are found, ranked, and cut to a budget
-    org        what everybody knows: facts, who may write them, time, the graph
-    records    what assistants did, cost and said to each other: plain tables
-    backends   the documented backend protocols over these rooms
-    sleep      memories are consolidated: naps, nights, compression, and undoing them
-    learn      memd gets better: what worked and what did not
-    inject     memories are put into prompts: fenced, within a budget
-    rpc        what client and daemon say to each other
-    client     connect, call, raise the same errors
-    serve      the socket: server, connections, who calls, methods
-    assist     what assistants start: the pump that carries MCP to the socket
-    daemon     has all rooms built, runs until told, stops in reverse
+    text       cleaning, chunks, tokens, category, importance
+    extract    entities, statements and dates in a text
+    guard      secrets, prompt injection, screening of what leaves the process
+    embedding  the embedding model and the re-ranker: fetch, install, run
+    signals    assistants' usage files and transcripts: readers and the file watcher
+    archive    archive, trash, restore, forget, quarantine
+    llm        the optional language model: providers, budget, costs
+    ingest     texts become memories
+    recall     memories are retrieved, ranked, and cut to a budget
+    org        organisational memory: facts, policies, access, time, graph
+    records    operational records: tasks, costs, messages, audit entries
+    backends   the documented backend protocols over these packages
+    sleep      consolidation: naps, nights, compression, undo
+    learn      lessons and patterns of work, tuning of recall
+    inject     memories in prompts: strategies, fences, budgets
+    rpc        framing, envelope, errors: what client and daemon share
+    client     connect, call, raise the daemon's errors
+    serve      the socket: server, connections, authentication, methods
+    assist     what assistants start: hooks, status line, MCP pump; memd connect
+    daemon     builds all rooms, serves until stopped, closes in reverse
     api        the public names, each once
-    cli        what a person types
+    cli        the commands
 
-Imports run one way: a room may import only what stands above it in this list.
+Imports run one way: a package may import only packages above it in this list.
 """
 
 __version__ = "0.1.0"

@@ -1,10 +1,9 @@
-"""Calling the daemon, from a program that waits and from one that does not.
+"""Synchronous and asynchronous clients of the daemon.
 
-Both clients raise the daemon's own errors by class. Every write gets an
-idempotency key, so a call whose answer was lost with the connection is sent once
-more and still happens once (SPEC D7). Importing this costs milliseconds: nothing
-but the standard library is loaded, pydantic only when a protocol method of
-``AsyncClient`` has a model to return.
+Both raise the daemon's own errors by class. Every write gets an idempotency key, so a call
+whose answer was lost with the connection is sent again and still happens once (SPEC D7).
+Importing this costs milliseconds: only the standard library is loaded, pydantic only when
+a protocol method of ``AsyncClient`` has a model to return.
 """
 
 from __future__ import annotations
@@ -28,24 +27,24 @@ from memd.rpc.calling import Progress
 if TYPE_CHECKING:
     import asyncio
 
-    from memd.rpc.calling import Hearing
+    from memd.rpc.calling import EventQueue
 
 TIMEOUT_S = 30.0
 KEY_FILE = "MEMD_CLIENT_KEY_FILE"
 Key = str | os.PathLike[str]
-"""A client's key, or as a path the file that it is in."""
+"""A client's key, or the path of its key file."""
 
 _READ_BYTES = 262_144
-_FOREVER_S = 1_000_000.0  # eleven days; a socket counts its milliseconds in 31 bits
+_NO_TIMEOUT_S = 1_000_000.0  # eleven days; a socket counts its milliseconds in 31 bits
 
 
 def socket_path(socket: str | os.PathLike[str] | None = None, profile: str | None = None) -> str:
-    """Return where the daemon of *profile* listens; *socket* wins."""
+    """Return *socket*, or the path of the socket of *profile*'s daemon."""
     return os.fspath(socket if socket is not None else Paths.resolve(profile).socket)
 
 
-def _text_of(key: Key | None) -> str | None:
-    """Return the key to present: what was given, what the environment names, or none."""
+def _load_key(key: Key | None) -> str | None:
+    """Return the key to present: *key*, that of the environment's file, or None."""
     if key is None and not os.environ.get(KEY_FILE):
         return None
     from memd.base import client_key
@@ -54,9 +53,9 @@ def _text_of(key: Key | None) -> str | None:
 
 
 class Client:
-    """One connection, one call at a time. Connects with the first call.
+    """One connection, one call at a time; connects with the first call.
 
-    With a *key* it is that client, without ``local``; without *timeout* it waits for ever.
+    With a *key* it is that client, without one ``local``. A *timeout* of None waits for ever.
 
     >>> Client(socket="/nowhere/memd.sock").call("system.hello")
     Traceback (most recent call last):
@@ -72,7 +71,7 @@ class Client:
         key: Key | None = None,
     ) -> None:
         self.path = socket_path(socket, profile)
-        self._timeout = _FOREVER_S if timeout is None else timeout
+        self._timeout = _NO_TIMEOUT_S if timeout is None else timeout
         self._key = key
         self._clock = SystemClock()
         self._ids = count(1)
@@ -103,48 +102,50 @@ class Client:
     ) -> Any:
         """Return the result of *method*, or raise the daemon's own error.
 
-        A lost connection is tried once more with the same idempotency key; after
-        that it is a MemoryConnectionError. Nobody listening is a NotRunningError,
-        no answer in time a ``memd.base.errors.TimeoutError``.
+        If the connection is lost, the call is sent again with the same idempotency key; a
+        second loss raises MemoryConnectionError. Raises NotRunningError when no daemon
+        listens, ``memd.base.errors.TimeoutError`` when no answer comes in time.
         """
-        request = calling.prepared(method, params, wants_progress=progress is not None)
+        request = calling.prepare_params(method, params, wants_progress=progress is not None)
         try:
             return self._exchange(method, request, progress)
         except MemoryConnectionError as error:
             if not isinstance(error, calling.LostError):
-                raise  # the daemon's own word about a backend
+                raise  # an answer of the daemon, about a backend of its own
             return self._exchange(method, request, progress)
 
     def _exchange(self, method: str, request: dict[str, Any], progress: Progress | None) -> Any:
         request_id = next(self._ids)
         frame = calling.frame(request_id, method, request)
         if self._sock is None:
-            self._present(_text_of(self._key))
-        return self._asked(request_id, method, frame, progress)
+            self._send_hello(_load_key(self._key))
+        return self._request(request_id, method, frame, progress)
 
-    def _present(self, key: str | None) -> None:
-        """Connect, and say who we are before anything else is asked on the connection."""
+    def _send_hello(self, key: str | None) -> None:
+        """Connect and, before any other call, present the key."""
         self._connect()
         if key is None:
             return
         try:
-            self._asked(0, "system.hello", calling.hello(key), None)
+            self._request(0, "system.hello", calling.hello(key), None)
         except MemdError:
             self.close()
             raise
 
-    def _asked(self, request_id: int, method: str, frame: bytes, progress: Progress | None) -> Any:
+    def _request(
+        self, request_id: int, method: str, frame: bytes, progress: Progress | None
+    ) -> Any:
         sock = self._sock
         assert sock is not None
         until_us = self._clock.monotonic_us() + int(self._timeout * 1e6)
         try:
             sock.settimeout(self._timeout)
-            with suppress(BrokenPipeError):  # it may have said why before it closed
+            with suppress(BrokenPipeError):  # the reason may have arrived before it closed
                 sock.sendall(frame)
             while True:
-                answer = self._next(sock, until_us)
+                answer = self._next_answer(sock, until_us)
                 if answer.get("method") == envelope.PROGRESS:
-                    calling.tell(progress, answer)
+                    calling.report_progress(progress, answer)
                 elif answer.get("id") in (request_id, None) and "method" not in answer:
                     return envelope.outcome(answer)
         except TimeoutError:
@@ -157,7 +158,7 @@ class Client:
             ) from error
         except KeyboardInterrupt:
             with suppress(OSError):
-                sock.sendall(calling.cancel(request_id))  # nobody waits for it any more
+                sock.sendall(calling.cancel(request_id))  # nobody awaits the answer
             self.close()
             raise
 
@@ -173,7 +174,7 @@ class Client:
             raise calling.not_running(self.path) from error
         self._sock = sock
 
-    def _next(self, sock: sockets.socket, until_us: int) -> dict[str, Any]:
+    def _next_answer(self, sock: sockets.socket, until_us: int) -> dict[str, Any]:
         while not self._frames:
             left_us = until_us - self._clock.monotonic_us()
             if left_us <= 0:
@@ -183,34 +184,34 @@ class Client:
             if not chunk:
                 raise ConnectionResetError(0, "closed by the daemon")
             self._frames.extend(self._splitter.feed(chunk))
-        return calling.answer(self._frames.pop(0))
+        return calling.parse_answer(self._frames.pop(0))
 
-    # What is called most.
+    # Shortcuts.
 
-    def ingest(self, text: str, **more: Any) -> dict[str, Any]:
-        """Let *text* become memories; returns the receipt."""
-        return cast("dict[str, Any]", self.call("memory.ingest", {"text": text, **more}))
+    def ingest(self, text: str, **params: Any) -> dict[str, Any]:
+        """Store *text* as memories; return the receipt."""
+        return cast("dict[str, Any]", self.call("memory.ingest", {"text": text, **params}))
 
-    def add(self, content: str, category: str | None = None, **more: Any) -> str:
-        """Store *content* as one memory, as it is, by default a fact or the owner's preference."""
-        request = calling.to_store(content, category, more)
+    def add(self, content: str, category: str | None = None, **params: Any) -> str:
+        """Store *content* unchanged as one memory, by default as a fact or a preference."""
+        request = calling.store_params(content, category, params)
         return cast("str", self.call("memory.store", request))
 
-    def recall(self, query: str, **more: Any) -> dict[str, Any]:
-        """Return what is known about *query*, with the block for a prompt."""
-        return cast("dict[str, Any]", self.call("memory.recall", {"query": query, **more}))
+    def recall(self, query: str, **params: Any) -> dict[str, Any]:
+        """Return the memories that answer *query*, with the block for a prompt."""
+        return cast("dict[str, Any]", self.call("memory.recall", {"query": query, **params}))
 
-    def search(self, text: str, **more: Any) -> list[dict[str, Any]]:
+    def search(self, text: str, **params: Any) -> list[dict[str, Any]]:
         """Return memories that match *text*, best first."""
-        return cast("list[dict[str, Any]]", self.call("memory.retrieve", {"text": text, **more}))
+        return cast("list[dict[str, Any]]", self.call("memory.retrieve", {"text": text, **params}))
 
 
 class AsyncClient(RemoteTexts):
-    """One connection, as many calls at a time as wanted.
+    """One connection, any number of concurrent calls.
 
-    It satisfies ``MemoryBackend``, ``MemoryCapabilities``, ``SharedKnowledgeStore`` and
-    ``OrgMemoryBackend``, finds by words alone (``retrieve_sparse``) and has an
-    ``archival_store``: code written for a backend runs against the daemon (SPEC D26).
+    It implements ``MemoryBackend``, ``MemoryCapabilities``, ``SharedKnowledgeStore`` and
+    ``OrgMemoryBackend``, sparse retrieval (``retrieve_sparse``) and an ``archival_store``:
+    code written for a backend runs against the daemon (SPEC D26).
     """
 
     def __init__(
@@ -224,11 +225,11 @@ class AsyncClient(RemoteTexts):
         self._timeout = timeout
         self._key = key
         self._ids = count(1)
-        self._waiting: dict[int, asyncio.Future[Any]] = {}
-        self._listeners: dict[int, Progress] = {}
-        self._hearings: list[Hearing] = []
+        self._pending: dict[int, asyncio.Future[Any]] = {}
+        self._progress: dict[int, Progress] = {}
+        self._event_queues: list[EventQueue] = []
         self._writer: asyncio.StreamWriter | None = None
-        self._listening: asyncio.Task[None] | None = None
+        self._reader_task: asyncio.Task[None] | None = None
         self._connecting: asyncio.Lock | None = None
 
     async def __aenter__(self) -> Self:
@@ -249,7 +250,7 @@ class AsyncClient(RemoteTexts):
     async def connect(self) -> None:
         """Connect, unless connected, and present the key, if there is one.
 
-        Raises NotRunningError when nobody listens, DeniedError for a key that is none.
+        Raises NotRunningError when no daemon listens, DeniedError for an unknown key.
         """
         import asyncio
 
@@ -257,22 +258,22 @@ class AsyncClient(RemoteTexts):
         async with self._connecting:
             if self._writer is not None:
                 return
-            key = _text_of(self._key)
+            key = _load_key(self._key)
             try:
                 reader, self._writer = await asyncio.open_unix_connection(self.path)
             except OSError as error:
                 raise calling.not_running(self.path) from error
-            self._listening = asyncio.create_task(self._listen(reader, self._writer))
+            self._reader_task = asyncio.create_task(self._read_answers(reader, self._writer))
             try:
-                await self._present(key)
+                await self._send_hello(key)
             except MemdError:
                 await self.disconnect()
                 raise
 
-    async def _present(self, key: str | None) -> None:
-        """Say who we are, and hear what the daemon is capable of; it has to know a *key* only."""
+    async def _send_hello(self, key: str | None) -> None:
+        """Present the key and read the daemon's capabilities; without a key errors are ignored."""
         try:
-            who = await self._asked(0, "system.hello", calling.hello(key), None)
+            who = await self._request(0, "system.hello", calling.hello(key), None)
         except MemdError:
             if key is not None:
                 raise
@@ -280,16 +281,16 @@ class AsyncClient(RemoteTexts):
         self._capabilities = who.get("capabilities", {}).get("memory", {})
 
     async def disconnect(self) -> None:
-        """Close the connection; calls that still wait are lost. Safe to repeat."""
-        writer, listening = self._writer, self._listening
-        self._writer = self._listening = None
-        if listening is not None:
-            listening.cancel()
+        """Close the connection; pending calls fail. May be repeated."""
+        writer, reader_task = self._writer, self._reader_task
+        self._writer = self._reader_task = None
+        if reader_task is not None:
+            reader_task.cancel()
         if writer is not None:
             writer.close()
             with suppress(OSError):
                 await writer.wait_closed()
-        self._lose(calling.LostError("the connection to memd was closed"))
+        self._fail_pending(calling.LostError("the connection to memd was closed"))
 
     async def call(
         self,
@@ -298,21 +299,21 @@ class AsyncClient(RemoteTexts):
         *,
         progress: Progress | None = None,
     ) -> Any:
-        """Return the result of *method*, as ``Client.call`` does.
+        """Return the result of *method*, like ``Client.call``.
 
         Cancelling the call cancels it in the daemon too.
         """
-        request = calling.prepared(method, params, wants_progress=progress is not None)
+        request = calling.prepare_params(method, params, wants_progress=progress is not None)
         try:
             return await self._exchange(method, request, progress)
         except calling.LostError:
             return await self._exchange(method, request, progress)
 
-    def events(self, *names: str, **more: Any) -> AsyncGenerator[dict[str, Any], None]:
-        """Yield events of these *names*, all without any, as they happen (``rpc.hearing``)."""
+    def events(self, *names: str, **params: Any) -> AsyncGenerator[dict[str, Any], None]:
+        """Yield events of these *names*, without any of all, as they happen (``rpc.calling``)."""
         from memd.rpc.calling import events
 
-        return events(self.call, self._hearings, names, more)
+        return events(self.call, self._event_queues, names, params)
 
     async def _exchange(
         self, method: str, request: dict[str, Any], progress: Progress | None
@@ -321,9 +322,9 @@ class AsyncClient(RemoteTexts):
         request = {**request, calling.TOKEN: request_id} if progress is not None else request
         frame = calling.frame(request_id, method, request)
         await self.connect()
-        return await self._asked(request_id, method, frame, progress)
+        return await self._request(request_id, method, frame, progress)
 
-    async def _asked(
+    async def _request(
         self, request_id: int, method: str, frame: bytes, progress: Progress | None
     ) -> Any:
         import asyncio
@@ -331,36 +332,38 @@ class AsyncClient(RemoteTexts):
         if self._writer is None:
             raise calling.LostError("the connection to memd was lost")
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._waiting[request_id] = answer
+        self._pending[request_id] = answer
         if progress is not None:
-            self._listeners[request_id] = progress
+            self._progress[request_id] = progress
         try:
             async with asyncio.timeout(self._timeout):
                 self._writer.write(frame)
-                with suppress(ConnectionError):  # it may have said why before it closed
+                with suppress(ConnectionError):  # the reason may have arrived before it closed
                     await self._writer.drain()
                 return await answer
         except TimeoutError:
-            self._give_up(request_id)
+            self._cancel(request_id)
             raise errors.TimeoutError(f"no answer to {method} in {self._timeout:g} s") from None
         except asyncio.CancelledError:
-            self._give_up(request_id)
+            self._cancel(request_id)
             raise
         finally:
-            self._waiting.pop(request_id, None)
-            self._listeners.pop(request_id, None)
+            self._pending.pop(request_id, None)
+            self._progress.pop(request_id, None)
 
-    def _give_up(self, request_id: int) -> None:
+    def _cancel(self, request_id: int) -> None:
         if self._writer is not None:
             self._writer.write(calling.cancel(request_id))
 
-    async def _listen(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _read_answers(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         splitter = framing.Splitter(OUT_QUEUE_BYTES_MAX)
         lost: MemdError = calling.LostError("the connection to memd was lost")
         try:
             while chunk := await reader.read(_READ_BYTES):
                 for frame in splitter.feed(chunk):
-                    lost = self._hear(calling.answer(frame)) or lost
+                    lost = self._dispatch(calling.parse_answer(frame)) or lost
         except OSError as error:
             lost = calling.LostError(f"the connection to memd was lost ({error.strerror})")
         except MemdError as error:
@@ -369,31 +372,31 @@ class AsyncClient(RemoteTexts):
             writer.close()
             if self._writer is writer:
                 self._writer = None
-            self._lose(lost)
+            self._fail_pending(lost)
 
-    def _hear(self, answer: dict[str, Any]) -> MemdError | None:
-        """Hand *answer* to who waits for it; return an error that is for everybody."""
+    def _dispatch(self, answer: dict[str, Any]) -> MemdError | None:
+        """Complete the call that *answer* is for; return an error that concerns all calls."""
         if "method" in answer:
-            taken = calling.deliver(answer, self._listeners, self._hearings)
-            if not taken and self._providing is not None:
-                self._providing.hear(answer, self._writer)
+            delivered = calling.deliver(answer, self._progress, self._event_queues)
+            if not delivered and self._completions is not None:
+                self._completions.handle(answer, self._writer)
             return None
-        waiting = self._waiting.get(cast("int", answer.get("id")))
+        pending = self._pending.get(cast("int", answer.get("id")))
         try:
             result = envelope.outcome(answer)
         except MemdError as error:
-            if waiting is None:
+            if pending is None:
                 return error
-            if not waiting.done():
-                waiting.set_exception(error)
+            if not pending.done():
+                pending.set_exception(error)
             return None
-        if waiting is not None and not waiting.done():
-            waiting.set_result(result)
+        if pending is not None and not pending.done():
+            pending.set_result(result)
         return None
 
-    def _lose(self, error: MemdError) -> None:
-        for waiting in self._waiting.values():
-            if not waiting.done():
-                waiting.set_exception(error)  # who waits takes himself off the list
-        for hearing in self._hearings:
-            hearing.end(error)
+    def _fail_pending(self, error: MemdError) -> None:
+        for pending in self._pending.values():
+            if not pending.done():
+                pending.set_exception(error)  # each call removes itself from _pending
+        for queue in self._event_queues:
+            queue.end(error)

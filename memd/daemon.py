@@ -1,8 +1,8 @@
-"""The daemon: has the house built, runs until told, stops in reverse.
+"""The daemon: builds the rooms, serves until it is stopped, closes them in reverse.
 
-One loop, one TaskGroup. A task that dies brings the daemon down; the service
-manager starts it again, and recovery is the normal start. SIGTERM and SIGINT stop
-it within two seconds, SIGHUP reads the settings again.
+One loop, one TaskGroup. A task that dies ends the daemon; the service manager starts it
+again, and recovery is the normal start. SIGTERM and SIGINT stop it within two seconds,
+SIGHUP reloads the settings.
 """
 
 from __future__ import annotations
@@ -36,30 +36,29 @@ if TYPE_CHECKING:
     from memd.domain.settings.settings import Settings
     from memd.serve.rooms import Rooms
 
-LOOK_SECONDS = 2.0
+SOCKET_CHECK_SECONDS = 2.0  # between two looks whether the socket is still there
 EXIT_OK, EXIT_REFUSED, EXIT_DIED, EXIT_CONFIG = 0, 1, 70, 78
 
 Work = Callable[[], Coroutine[Any, Any, Any]]
-"""What runs beside the server until the daemon stops."""
+"""A background task, which runs until the daemon stops."""
 
 Build = Callable[["Settings", Paths, Clock, AsyncExitStack], Awaitable["Rooms"]]
-"""Builds the rooms; what must be closed at the end goes onto the stack."""
+"""Builds the rooms; everything to close at the end is pushed onto the stack."""
 
 
 def serve(paths: Paths, settings: Settings | None = None, build: Build | None = None) -> int:
-    """Run the daemon in this process and return its exit code; what ``memd serve`` does.
+    """Run the daemon in this process (``memd serve``) and return its exit code.
 
-    78 is a configuration that cannot be read, 1 anything else that keeps it from
-    running, such as another daemon; 70 is a task that died, after which the service
-    manager starts it again.
+    78: the configuration cannot be read. 1: anything else keeps it from running, such as
+    another daemon. 70: a task died; the service manager starts the daemon again.
     """
-    code = _served(paths, settings, build)
-    with suppress(ValueError):  # not in the main thread: then signals are somebody else's
-        for number in _STOPPING:
-            signal.signal(number, signal.SIG_IGN)  # told twice, it ends as if told once
+    code = _run_to_exit_code(paths, settings, build)
+    with suppress(ValueError):  # not in the main thread, which alone may set handlers
+        for number in _STOP_SIGNALS:
+            signal.signal(number, signal.SIG_IGN)  # a second signal must not change the exit code
     threads = sys.modules.get("memd.embedding.model_thread")
     if threads is not None and threads.left_behind():
-        # It is inside the model's library, which aborts a process that ends around it.
+        # A thread is still inside the model's library, which would abort an orderly exit.
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError, ValueError):
                 stream.flush()
@@ -67,23 +66,23 @@ def serve(paths: Paths, settings: Settings | None = None, build: Build | None = 
     return code
 
 
-def _served(paths: Paths, settings: Settings | None, build: Build | None) -> int:
+def _run_to_exit_code(paths: Paths, settings: Settings | None, build: Build | None) -> int:
     os.umask(0o077)
     try:
-        chosen = settings if settings is not None else _load(paths)
-        _configure_log(chosen)
-        asyncio.run(run(chosen, paths, signals=True, build=build, ready=_collecting))
+        loaded = settings if settings is not None else _load(paths)
+        _configure_log(loaded)
+        asyncio.run(run(loaded, paths, signals=True, build=build, ready=_enable_gc))
     except MemoryConfigError as error:
-        return _leave(error, EXIT_CONFIG)
+        return _report_failure(error, EXIT_CONFIG)
     except MemdError as error:
-        return _leave(error, EXIT_REFUSED)
+        return _report_failure(error, EXIT_REFUSED)
     except OSError as error:
         if error.filename is None:
             raise
-        return _leave(unusable(error), EXIT_REFUSED)
+        return _report_failure(unusable(error), EXIT_REFUSED)
     except BaseExceptionGroup as group:
-        for died in _leaves(group):
-            log.error("a task died", trace=log.trace_of(died))
+        for cause in _flatten(group):
+            log.error("a task died", trace=log.trace_of(cause))
         return EXIT_DIED
     return EXIT_OK
 
@@ -97,20 +96,19 @@ async def run(
     build: Build | None = None,
     signals: bool = False,
 ) -> None:
-    """Serve until stopped: by ``system.shutdown``, by a signal if *signals*, or by being cancelled.
+    """Serve until stopped: by ``system.shutdown``, by a signal if *signals*, or by cancellation.
 
-    *ready* is called when the socket answers. Raises AlreadyRunningError,
-    UnsafePathError and what the rooms raise when they cannot be built; an
-    ExceptionGroup when a task dies.
+    *ready* is called when the socket answers. Raises AlreadyRunningError, UnsafePathError
+    and the errors of building the rooms; an ExceptionGroup when a task dies.
     """
     clock = clock or SystemClock()
-    paths = _located(paths, settings)
+    paths = _resolve_data_dir(paths, settings)
     stop = asyncio.Event()
     if signals:
-        _listen(stop)
+        _stop_on_signals(stop)
     async with AsyncExitStack() as stack:
-        sock = _socket(paths, stack)
-        rooms = await (build or _built)(settings, paths, clock, stack)
+        sock = _open_socket(paths, stack)
+        rooms = await (build or _build_rooms)(settings, paths, clock, stack)
 
         reload = partial(_reload, settings, paths, clock)
         metrics = Metrics()
@@ -124,23 +122,23 @@ async def run(
         rooms.clients.on_revoke(server.revoke)
         rooms.rhythm.heed(dispatch.idle_s)
         if signals:
-            _listen_for_reload(stack, reload)
-        listening = partial(_keep_socket, server, sock, paths.socket)
-        background: tuple[Work, ...] = (*rooms.background, denials.run, listening)
+            _reload_on_hangup(stack, reload)
+        keep_socket = partial(_keep_socket, server, sock, paths.socket)
+        background: tuple[Work, ...] = (*rooms.background, denials.run, keep_socket)
 
-        def answering() -> None:
+        def on_ready() -> None:
             notify.ready()
             if ready is not None:
                 ready()
             log.info("ready", pid=os.getpid(), profile=paths.profile)
 
-        await _serve(server, background, stop, answering)
+        await _serve(server, background, stop, on_ready)
 
 
-def _located(paths: Paths, settings: Settings) -> Paths:
-    """Return where this daemon keeps what is remembered, making the folder that a setting names.
+def _resolve_data_dir(paths: Paths, settings: Settings) -> Paths:
+    """Return *paths* with the data folder of the settings, which is created if missing.
 
-    Raises MemoryConfigError when it cannot be made or is not ours alone.
+    Raises MemoryConfigError when it cannot be created or is not ours alone.
     """
     folder = settings.memory.storage.data_dir
     if folder is None:
@@ -160,22 +158,22 @@ def _located(paths: Paths, settings: Settings) -> Paths:
     return moved
 
 
-def _collecting() -> None:
-    """Look for garbage from now on, but never among what the start has made: it stays."""
+def _enable_gc() -> None:
+    """Enable garbage collection, without the objects of the start, which live until the end."""
     gc.freeze()
     gc.enable()
 
 
-def _socket(paths: Paths, stack: AsyncExitStack) -> socket.socket:
-    """Take both locks and return the listening socket; *stack* lets go of all three."""
+def _open_socket(paths: Paths, stack: AsyncExitStack) -> socket.socket:
+    """Take both locks and return the listening socket; *stack* releases all three."""
     for directory in (paths.data_dir, paths.socket.parent):
         socket_file.ensure_private_directory(directory)
     stack.callback(lock_store(paths.lock, paths.database).close)
     stack.callback(os.close, socket_file.lock_socket(paths.socket))
-    passed = socket_file.inherit_socket()
-    if passed is not None:
-        stack.callback(passed.close)
-        return passed
+    inherited = socket_file.inherit_socket()
+    if inherited is not None:
+        stack.callback(inherited.close)
+        return inherited
     sock = socket_file.bind(paths.socket)
     stack.callback(socket_file.remove, paths.socket, socket_file.file_identity(paths.socket))
     stack.callback(sock.close)
@@ -183,25 +181,25 @@ def _socket(paths: Paths, stack: AsyncExitStack) -> socket.socket:
 
 
 async def _keep_socket(server: Server, sock: socket.socket, path: Path) -> None:
-    """Listen at *path* again when somebody has deleted the socket there, or its folder."""
+    """Bind *path* again whenever the socket there, or its folder, has been deleted."""
     if sock.getsockname() == os.fspath(path):
-        return  # bound there by systemd or launchd: theirs to make; ours was renamed to it
+        return  # bound by systemd or launchd, which keep it; ours was bound under another name
     ours = socket_file.file_identity(path)
     async with asyncio.TaskGroup() as group:
         try:
             while True:
-                await asyncio.sleep(LOOK_SECONDS)
+                await asyncio.sleep(SOCKET_CHECK_SECONDS)
                 if socket_file.file_identity(path) is not None:
                     continue
                 try:
                     socket_file.ensure_private_directory(path.parent)
-                    again = socket_file.bind(path)
+                    replacement = socket_file.bind(path)
                 except (OSError, MemdError) as error:
                     log.error("the socket is gone", why=type(error).__name__)
                     continue
                 ours = socket_file.file_identity(path)
                 log.warning("the socket was deleted; listening again", path=str(path))
-                group.create_task(server.serve(again))
+                group.create_task(server.serve(replacement))
         finally:
             socket_file.remove(path, ours)
 
@@ -210,16 +208,16 @@ async def _serve(
     server: Server,
     background: Sequence[Work],
     stop: asyncio.Event,
-    answering: Callable[[], None],
+    on_ready: Callable[[], None],
 ) -> None:
-    """Run *server* and *background* until *stop*; *answering* is called as soon as they run."""
+    """Run *server* and *background* until *stop*; call *on_ready* once they run."""
     async with asyncio.TaskGroup() as group:
         tasks = [
             group.create_task(server.serve(), name="server"),
             group.create_task(notify.feed_watchdog(), name="watchdog"),
             *(group.create_task(work()) for work in background),
         ]
-        answering()
+        on_ready()
         try:
             await stop.wait()
         finally:
@@ -230,14 +228,16 @@ async def _serve(
     log.info("stopped")
 
 
-async def _built(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExitStack) -> Rooms:
-    from memd.serve.rooms import rooms  # a test's rooms do without all that it loads
+async def _build_rooms(
+    settings: Settings, paths: Paths, clock: Clock, stack: AsyncExitStack
+) -> Rooms:
+    from memd.serve.rooms import rooms  # imported late: a test's own rooms need none of it
 
     return await rooms(settings, paths, clock, stack)
 
 
 def _load(paths: Paths) -> Settings:
-    """Return the settings of a profile; what was accepted but overruled goes to the log."""
+    """Return the settings of a profile; log warnings about settings without effect."""
     import warnings
 
     from memd.base.settings import find, load
@@ -252,7 +252,7 @@ def _load(paths: Paths) -> Settings:
 
 
 async def _reload(started: Settings, paths: Paths, clock: Clock) -> Reloaded:
-    """Read the settings again; raises MemoryConfigError, and those in force stay in force."""
+    """Reload the settings. On MemoryConfigError the current ones stay in force."""
     from memd.domain.settings.reload import compared
 
     notify.reloading(clock)
@@ -267,7 +267,7 @@ async def _reload(started: Settings, paths: Paths, clock: Clock) -> Reloaded:
 
 
 def _configure_log(settings: Settings) -> None:
-    """Log as the settings say; raises MemoryConfigError for a file that cannot be written."""
+    """Configure the log. Raises MemoryConfigError for a file that cannot be written."""
     daemon = settings.daemon
     if daemon.log_file is None:
         log.configure(level=daemon.log_level)
@@ -282,23 +282,24 @@ def _configure_log(settings: Settings) -> None:
         raise file.refusal(str(error.strerror)) from error
 
 
-_STOPPING = (signal.SIGTERM, signal.SIGINT)
+_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
-def _listen(stop: asyncio.Event) -> None:
-    """Let SIGTERM and SIGINT stop the daemon, from before it is built until its process ends."""
+def _stop_on_signals(stop: asyncio.Event) -> None:
+    """Stop on SIGTERM and SIGINT, from before the rooms are built until the process ends."""
     loop = asyncio.get_running_loop()
 
     def on_stop(_number: int, _frame: object) -> None:
         with suppress(RuntimeError):  # the loop is closed: it has stopped
             loop.call_soon_threadsafe(stop.set)
 
-    for number in _STOPPING:  # the loop's own handlers end with it, too early for a second signal
+    # Not the loop's own handlers: they end with the loop, too early for a second signal.
+    for number in _STOP_SIGNALS:
         signal.signal(number, on_stop)
 
 
-def _listen_for_reload(stack: AsyncExitStack, reload: Callable[[], Awaitable[object]]) -> None:
-    """Let SIGHUP reload the daemon."""
+def _reload_on_hangup(stack: AsyncExitStack, reload: Callable[[], Awaitable[object]]) -> None:
+    """Reload the settings on SIGHUP."""
     loop = asyncio.get_running_loop()
     reloading: set[asyncio.Task[None]] = set()
 
@@ -317,7 +318,7 @@ def _listen_for_reload(stack: AsyncExitStack, reload: Callable[[], Awaitable[obj
     stack.callback(loop.remove_signal_handler, signal.SIGHUP)
 
 
-def _leave(error: MemdError, code: int) -> int:
+def _report_failure(error: MemdError, code: int) -> int:
     with suppress(OSError):
         sys.stderr.write(f"memd: {error.message}\n")
         if error.hint:
@@ -325,8 +326,8 @@ def _leave(error: MemdError, code: int) -> int:
     return code
 
 
-def _leaves(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:
+def _flatten(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:
     errors: list[BaseException] = []
     for error in group.exceptions:
-        errors.extend(_leaves(error) if isinstance(error, BaseExceptionGroup) else [error])
+        errors.extend(_flatten(error) if isinstance(error, BaseExceptionGroup) else [error])
     return errors

@@ -1,9 +1,7 @@
-"""The documented backend protocols, by call: what ``AsyncClient`` is besides a connection.
+"""The documented backend protocols over RPC: base classes of ``AsyncClient``.
 
-Kept apart from the connection, which needs no model to be written down. Nothing
-heavy is loaded before a method has a memory to return.
-
-``ArchivalStore`` is the daemon's archive (SPEC 16.13).
+Separate from the connection, which needs no models. Nothing heavy is loaded before a method
+has a memory to return. ``ArchivalStore`` is the daemon's archive (SPEC 16.13).
 """
 
 from __future__ import annotations
@@ -32,17 +30,16 @@ if TYPE_CHECKING:
 
 
 class RemoteArchive:
-    """``ArchivalStore`` over *kept*, which calls as the protocols of backends promise.
+    """``ArchivalStore`` over *call*, which raises the errors of the backend protocols.
 
-    What is archived must be a memory of the daemon's: it is moved there, in one
-    transaction, and never copied.
+    Only a memory of the daemon can be archived: it is moved in one transaction, never copied.
     """
 
-    def __init__(self, kept: Callable[..., Awaitable[Any]]) -> None:
-        self._kept = kept
+    def __init__(self, call: Callable[..., Awaitable[Any]]) -> None:
+        self._call_backend = call
 
     async def archive(self, entry: ArchivalEntry) -> str:
-        """Move the memory that *entry* is of into the archive and return its id there.
+        """Move the memory of *entry* into the archive and return its id there.
 
         Raises MemoryStoreError when the daemon has no such memory.
         """
@@ -54,42 +51,46 @@ class RemoteArchive:
         return archival_id
 
     async def move(self, agent_id: str, memory_id: str) -> str | None:
-        """Move a memory into the archive; its id there, None when there is none."""
+        """Move a memory into the archive and return its id there, None when it is unknown."""
         params = {"id": memory_id}
-        moved = await self._kept(MemoryStoreError, "archive.add", agent_id, params)
+        moved = await self._call_backend(MemoryStoreError, "archive.add", agent_id, params)
         return cast("str | None", moved)
 
     async def search(self, agent_id: str, query: MemoryQuery) -> tuple[ArchivalEntry, ...]:
-        """Return what lies in the archive, by words with text, newest first without."""
+        """Search the archive by words, or without a text list it, newest first."""
         params = query.model_dump(mode="json", exclude_none=True)
-        items = await self._kept(MemoryRetrievalError, "archive.search", agent_id, params)
-        return tuple(map(_documented, items))
+        items = await self._call_backend(MemoryRetrievalError, "archive.search", agent_id, params)
+        return tuple(map(_archival_entry, items))
 
     async def restore(self, agent_id: str, entry_id: str) -> ArchivalEntry | None:
-        """Return an archived memory, None when it is unknown or another's; it stays there."""
+        """Return an archived memory, which stays there; None when unknown or another agent's."""
         with suppress(MemoryNotFoundError):
             params = {"id": entry_id}
-            item = await self._kept(MemoryRetrievalError, "archive.restore", agent_id, params)
-            return _documented(item)
+            item = await self._call_backend(
+                MemoryRetrievalError, "archive.restore", agent_id, params
+            )
+            return _archival_entry(item)
         return None
 
     async def restore_to_hot(self, agent_id: str, entry_id: str) -> MemoryEntry | None:
-        """Make an archived memory an ordinary one again; None when there is none."""
+        """Make an archived memory active again and return it, None when it is unknown."""
         from memd.domain.memory import MemoryEntry
 
         with suppress(MemoryNotFoundError):
             params = {"id": entry_id}
-            item = await self._kept(MemoryStoreError, "archive.restore_to_hot", agent_id, params)
+            item = await self._call_backend(
+                MemoryStoreError, "archive.restore_to_hot", agent_id, params
+            )
             return MemoryEntry.model_validate(item)
         return None
 
     async def count(self, agent_id: str) -> int:
         """Return how many of the agent's memories are in the archive."""
-        count = await self._kept(MemoryRetrievalError, "archive.count", agent_id, {})
+        count = await self._call_backend(MemoryRetrievalError, "archive.count", agent_id, {})
         return cast("int", count)
 
 
-def _documented(item: dict[str, Any]) -> ArchivalEntry:
+def _archival_entry(item: dict[str, Any]) -> ArchivalEntry:
     from memd.domain.removal import Archived
     from memd.domain.sleep.consolidation import archival_entry
 
@@ -104,8 +105,8 @@ class RemoteBackend:
     """The documented backend protocols over *call*, which the connection provides.
 
     ``MemoryBackend``, ``MemoryCapabilities``, ``SharedKnowledgeStore`` and sparse
-    retrieval; *archival_store* is an ``ArchivalStore``. What it is capable of the daemon
-    says when the connection is made; before, it is what every daemon is capable of.
+    retrieval; *archival_store* is an ``ArchivalStore``. The daemon reports its capabilities
+    on connecting; before, they are those that every daemon has.
     """
 
     _capabilities: Mapping[str, Any] = MappingProxyType({})
@@ -120,14 +121,14 @@ class RemoteBackend:
         """Return the result of *method*."""
         raise NotImplementedError
 
-    # What it can do.
+    # Capabilities.
 
     @property
     def supported_categories(self) -> frozenset[MemoryCategory]:
         from memd.domain.enums import MemoryCategory
 
-        known = self._capabilities.get("supported_categories", MemoryCategory)
-        return frozenset(map(MemoryCategory, known))
+        names = self._capabilities.get("supported_categories", MemoryCategory)
+        return frozenset(map(MemoryCategory, names))
 
     @property
     def supports_graph(self) -> bool:
@@ -149,8 +150,8 @@ class RemoteBackend:
     def max_memories_per_agent(self) -> int | None:
         return self._capability("max_memories_per_agent", None)
 
-    def _capability(self, name: str, unsaid: T) -> T:
-        return cast("T", self._capabilities.get(name, unsaid))
+    def _capability(self, name: str, default: T) -> T:
+        return cast("T", self._capabilities.get(name, default))
 
     # An agent's own memories.
 
@@ -162,55 +163,67 @@ class RemoteBackend:
 
     async def store(self, agent_id: str, request: MemoryStoreRequest) -> str:
         params = request.model_dump(mode="json", exclude_none=True)
-        return cast("str", await self._kept(MemoryStoreError, "memory.store", agent_id, params))
+        return cast(
+            "str", await self._call_backend(MemoryStoreError, "memory.store", agent_id, params)
+        )
 
     async def retrieve(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
         params = query.model_dump(mode="json", exclude_none=True)
-        items = await self._kept(MemoryRetrievalError, "memory.retrieve", agent_id, params)
+        items = await self._call_backend(MemoryRetrievalError, "memory.retrieve", agent_id, params)
         return tuple(_entry(item) for item in items)
 
     async def retrieve_sparse(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
-        """Return what holds words of the query's text, best first; nothing without a text."""
+        """Search by the words of the query's text, best first; nothing without a text."""
         params = query.model_dump(mode="json", exclude_none=True)
-        items = await self._kept(MemoryRetrievalError, "memory.retrieve_sparse", agent_id, params)
+        items = await self._call_backend(
+            MemoryRetrievalError, "memory.retrieve_sparse", agent_id, params
+        )
         return tuple(_entry(item) for item in items)
 
     async def get(self, agent_id: str, memory_id: str) -> MemoryEntry | None:
-        item = await self._kept(MemoryRetrievalError, "memory.get", agent_id, {"id": memory_id})
+        item = await self._call_backend(
+            MemoryRetrievalError, "memory.get", agent_id, {"id": memory_id}
+        )
         return None if item is None else _entry(item)
 
     async def delete(self, agent_id: str, memory_id: str) -> bool:
         params = {"id": memory_id}
-        return cast("bool", await self._kept(MemoryStoreError, "memory.delete", agent_id, params))
+        return cast(
+            "bool", await self._call_backend(MemoryStoreError, "memory.delete", agent_id, params)
+        )
 
     async def count(self, agent_id: str, *, category: MemoryCategory | None = None) -> int:
         params = {"category": category.value} if category else {}
-        return cast("int", await self._kept(MemoryRetrievalError, "memory.count", agent_id, params))
+        return cast(
+            "int", await self._call_backend(MemoryRetrievalError, "memory.count", agent_id, params)
+        )
 
-    # What is archived.
+    # The archive.
 
     @property
     def archival_store(self) -> RemoteArchive:
         """Return the daemon's own archive, the same one each time."""
         if self._archive is None:
-            self._archive = RemoteArchive(self._kept)
+            self._archive = RemoteArchive(self._call_backend)
         return self._archive
 
     async def move_to_archive(
         self, agent_id: str, memory_id: str, mode: ArchivalMode | None = None
     ) -> str | None:
-        """Move a memory into the archive, in one transaction; its id there, None for none.
+        """Move a memory into the archive and return its id there, None when it is unknown.
 
-        *mode* is not kept: the lineage tells it (docs/decisions/0039).
+        *mode* is ignored: the lineage has it (docs/decisions/0039).
         """
         del mode
         return await self.archival_store.move(agent_id, memory_id)
 
-    # What agents share.
+    # Shared memories.
 
     async def publish(self, agent_id: str, request: MemoryStoreRequest) -> str:
         params = request.model_dump(mode="json", exclude_none=True)
-        return cast("str", await self._kept(MemoryStoreError, "shared.publish", agent_id, params))
+        return cast(
+            "str", await self._call_backend(MemoryStoreError, "shared.publish", agent_id, params)
+        )
 
     async def search_shared(
         self, query: MemoryQuery, *, exclude_agent: str | None = None
@@ -218,21 +231,23 @@ class RemoteBackend:
         params = query.model_dump(mode="json", exclude_none=True)
         if exclude_agent is not None:
             params["exclude_agent"] = exclude_agent
-        items = await self._kept(MemoryRetrievalError, "shared.search", None, params)
+        items = await self._call_backend(MemoryRetrievalError, "shared.search", None, params)
         return tuple(_entry(item) for item in items)
 
     async def retract(self, agent_id: str, memory_id: str) -> bool:
         params = {"id": memory_id}
-        return cast("bool", await self._kept(MemoryStoreError, "shared.retract", agent_id, params))
+        return cast(
+            "bool", await self._call_backend(MemoryStoreError, "shared.retract", agent_id, params)
+        )
 
-    async def _kept(
+    async def _call_backend(
         self,
         family: type[MemdMemoryError],
         method: str,
         agent_id: str | None,
         params: dict[str, Any],
     ) -> Any:
-        """Call as the protocol promises (SPEC 7.6): connected first, one family of errors."""
+        """Call *method*, raising only errors of *family* (SPEC 7.6); requires a connection."""
         if not self.is_connected:
             raise MemoryConnectionError("not connected", hint="await connect() first")
         try:

@@ -1,7 +1,4 @@
-"""The documented entry points, by call: a text becomes memories, a question is answered.
-
-And the documented organisational memory: ``AsyncClient`` as an ``OrgMemoryBackend``.
-"""
+"""The documented entry points ``ingest`` and ``recall``, and ``OrgMemoryBackend``, over RPC."""
 
 from __future__ import annotations
 
@@ -24,56 +21,56 @@ if TYPE_CHECKING:
     from memd.domain.enums import MemoryType
     from memd.domain.org.org import OrgFact, OrgFactAuthor, OrgFactWriteRequest, OrgMemoryQuery
     from memd.domain.recall import MemoryChunk, RecallResult
-    from memd.rpc.providing import Completing, Providing
+    from memd.rpc.completions import Complete, CompletionHandler
 
 
 class RemoteOrg(RemoteBackend):
     """``OrgMemoryBackend`` over *call*."""
 
-    _providing: Providing | None = None
+    _completions: CompletionHandler | None = None
 
-    async def provide(self, complete: Completing, name: str, model: str | None = None) -> None:
-        """Be the daemon's language model: *complete* answers what it asks (``rpc.providing``).
+    async def provide(self, complete: Complete, name: str, model: str | None = None) -> None:
+        """Be the daemon's language model: *complete* answers its requests (``rpc.completions``).
 
-        Only as long as this connection lasts; after a loss it has to be said again.
+        Only as long as this connection lasts; after a loss it has to be called again.
         """
-        from memd.rpc.providing import Providing
+        from memd.rpc.completions import CompletionHandler
 
-        self._providing = Providing(complete)
+        self._completions = CompletionHandler(complete)
         await self.call("llm.register", {"name": name, "model": model})
 
     async def query(self, query: OrgMemoryQuery) -> tuple[OrgFact, ...]:
         params = query.model_dump(mode="json", exclude_none=True)
-        return _facts(await self._organised(OrgMemoryQueryError, "org.query", params))
+        return _facts(await self._call_org(OrgMemoryQueryError, "org.query", params))
 
     async def write(
         self, request: OrgFactWriteRequest, *, author: OrgFactAuthor | None = None
     ) -> str:
         """Write a fact and return its id.
 
-        The daemon takes this client's key for the author, whatever *author* says
-        (SPEC D14); one that says to be human is refused before it is sent.
+        The daemon takes the author from this client's key, whatever *author* is (SPEC D14);
+        a human author is refused before the call.
         """
         if author is not None and author.is_human and self.is_connected:
             raise OrgMemoryAccessDeniedError(
                 "a human signs what is written over the socket", hint="memd org write"
             )
         params = request.model_dump(mode="json", exclude_none=True)
-        return cast("str", await self._organised(OrgMemoryWriteError, "org.write", params))
+        return cast("str", await self._call_org(OrgMemoryWriteError, "org.write", params))
 
     async def list_policies(
         self, *, limit: int | None = None, offset: int = 0
     ) -> tuple[OrgFact, ...]:
         params = {"offset": offset} if limit is None else {"offset": offset, "limit": limit}
-        return _facts(await self._organised(OrgMemoryQueryError, "org.policies", params))
+        return _facts(await self._call_org(OrgMemoryQueryError, "org.policies", params))
 
     async def count_policies(self) -> int:
-        return cast("int", await self._organised(OrgMemoryQueryError, "org.count_policies", {}))
+        return cast("int", await self._call_org(OrgMemoryQueryError, "org.count_policies", {}))
 
-    async def _organised(
+    async def _call_org(
         self, family: type[OrgMemoryError], method: str, params: dict[str, Any]
     ) -> Any:
-        """Call as the protocol promises (SPEC 15.4): connected first, one family of errors."""
+        """Call *method*, raising only errors of *family* (SPEC 15.4); requires a connection."""
         if not self.is_connected:
             raise OrgMemoryConnectionError("not connected", hint="await connect() first")
         try:
@@ -102,12 +99,12 @@ class RemoteTexts(RemoteOrg):
         session_id: str,
         memory_type_hint: MemoryType | None = None,
     ) -> list[MemoryChunk]:
-        """Let *text* become memories and return them, in its order, after COMMIT.
+        """Store *text* as memories and return them, in its order, after COMMIT.
 
-        [] for a blank text. What is below the threshold of importance is not among them,
-        and neither is what was set aside as an attack; a chunk that waits for its vector
-        has no importance yet. Raises ValueError for a blank *user_id* or *session_id*,
-        IngestionError for anything that goes wrong in the daemon.
+        Returns [] for a blank text. Chunks below the threshold of importance and quarantined
+        ones are left out; a chunk that waits for its vector has no importance yet. Raises
+        ValueError for a blank *user_id* or *session_id*, IngestionError for any failure in
+        the daemon.
         """
         from memd.base.errors import IngestionError, InvalidError, UnavailableError
 
@@ -136,7 +133,7 @@ class RemoteTexts(RemoteOrg):
         token_budget: int = 2000,
         memory_types: Sequence[MemoryType] | None = None,
     ) -> RecallResult:
-        """Return what *user_id* knows about *query*, best first, with the block for a prompt."""
+        """Return the memories of *user_id* that answer *query*, best first, and a prompt block."""
         from memd.domain.recall import RecallResult
 
         params: dict[str, Any] = {
@@ -150,7 +147,7 @@ class RemoteTexts(RemoteOrg):
         return RecallResult.model_validate(await self.call("memory.recall", params))
 
     async def _chunks(self, user_id: str, ids: Sequence[str]) -> list[MemoryChunk]:
-        """Return the memories of these *ids* that are still there, as ``recall`` shows them."""
+        """Return the memories of these *ids* that still exist, as ``recall`` returns them."""
         from memd.domain.memory import MemoryEntry
         from memd.domain.recall import MemoryChunk
 

@@ -1,10 +1,10 @@
-"""A call as a client sends it, and what comes back; what both clients share.
+"""Building calls and reading answers and events: the code that both clients share.
 
-``KEYED`` repeats which methods may be sent twice under one idempotency key, so that a client
-loads no models to find out; a test holds it against the table of methods.
+``KEYED`` repeats which methods take an idempotency key, so that a client need not load the
+models; a test compares it with the routes.
 
-Events are kept in order until they are asked for; of too many the oldest are lost. Standard
-library only, as everything that a client loads.
+Events are queued in order until they are read; of too many the oldest are dropped. Standard
+library only, like everything that a client loads.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from memd.rpc import envelope, framing
 from memd.text.preference import filed_as
 
 Progress = Callable[[int, int], None]
-"""Told how many steps are done, and of how many."""
+"""Called with the number of finished steps, and of all steps."""
 
 TOKEN: Final = "progress_token"  # noqa: S105  # the name of a parameter
 
@@ -87,10 +87,10 @@ KEYED: Final = frozenset(
 )
 
 
-def prepared(
+def prepare_params(
     method: str, params: Mapping[str, Any] | None, *, wants_progress: bool
 ) -> dict[str, Any]:
-    """Return *params* with a key of its own for a write, so that it can be sent twice."""
+    """Return *params*, for a write with an idempotency key, so that it can be sent twice."""
     payload = dict(params or {})
     if _is_keyed(method) and payload.get("idempotency_key") is None:
         payload["idempotency_key"] = os.urandom(16).hex()
@@ -106,104 +106,104 @@ def _is_keyed(method: str) -> bool:
 
 
 def frame(request_id: int, method: str, params: dict[str, Any]) -> bytes:
-    """Return the request as bytes; raises InvalidError or TooLargeError before it is sent."""
+    """Return a request as a frame. Raises InvalidError or TooLargeError if it cannot be sent."""
     try:
-        made = framing.write(envelope.request(request_id, method, params))
+        encoded = framing.write(envelope.request(request_id, method, params))
     except (UnicodeEncodeError, ValueError) as error:
         raise InvalidError(f"the params of {method} cannot be sent as JSON") from error
-    if len(made) > FRAME_BYTES_MAX:
+    if len(encoded) > FRAME_BYTES_MAX:
         raise TooLargeError(
             f"a request may have {FRAME_BYTES_MAX} bytes at most",
             hint="send a long history in pieces, with memory.ingest_many",
         )
-    return made
+    return encoded
 
 
 class LostError(MemoryConnectionError):
-    """The connection broke before the answer came; whether it happened, nobody knows."""
+    """The connection broke before the answer; the call may or may not have happened."""
 
 
 def not_running(path: str) -> NotRunningError:
-    """Return the error of a socket on which nobody listens."""
+    """Return the error for a socket on which no daemon listens."""
     return NotRunningError(f"no daemon listens on {path}", hint="start it: memd serve")
 
 
 def hello(key: str | None) -> bytes:
-    """Return the first frame of a client, under the id 0; with a *key* it presents it."""
+    """Return a client's first frame, under the id 0, with its *key* if it has one."""
     return frame(0, "system.hello", {} if key is None else {"client_key": key})
 
 
 def cancel(request_id: int) -> bytes:
-    """Return the frame that tells the daemon to stop working on a request."""
+    """Return the frame that cancels a request."""
     return framing.write(envelope.notification(envelope.CANCEL, {"id": request_id}))
 
 
-def answer(frame: bytes) -> dict[str, Any]:
-    """Return what the daemon sent; raises ParseError when that is no memd's."""
-    heard = framing.parse(frame)
-    if not isinstance(heard, dict):
+def parse_answer(frame: bytes) -> dict[str, Any]:
+    """Return the message in *frame*. Raises ParseError if no memd sent it."""
+    message = framing.parse(frame)
+    if not isinstance(message, dict):
         raise ParseError("what answers on the socket is no memd")
-    return heard
+    return message
 
 
-def tell(progress: Progress | None, notification: dict[str, Any]) -> None:
-    """Pass a ``$/progress`` notification on to who wanted it."""
+def report_progress(progress: Progress | None, notification: dict[str, Any]) -> None:
+    """Call *progress*, if given, with a ``$/progress`` notification."""
     value = notification.get("params", {}).get("value", {})
     if progress is not None:
         progress(value.get("done", 0), value.get("total", 0))
 
 
 def deliver(
-    message: dict[str, Any], listeners: Mapping[int, Progress], hearings: Sequence[Hearing]
+    message: dict[str, Any], listeners: Mapping[int, Progress], queues: Sequence[EventQueue]
 ) -> bool:
-    """Hand progress and events to who wants them; return whether *message* was one of these."""
+    """Pass progress and events to their listeners; return whether *message* was one of these."""
     if message.get("method") == envelope.PROGRESS:
-        tell(listeners.get(message.get("params", {}).get("token", -1)), message)
+        report_progress(listeners.get(message.get("params", {}).get("token", -1)), message)
         return True
     if not str(message.get("method")).startswith("event."):
         return False
-    for hearing in hearings:
-        hearing.hear(message)
+    for queue in queues:
+        queue.put(message)
     return True
 
 
-def to_store(content: str, category: str | None, more: dict[str, Any]) -> dict[str, Any]:
-    """Return the params of ``memory.store``; without a *category* it is filed by what it says."""
-    filed = category or filed_as(content, more.get("speaker"))
-    return {"content": content, "category": filed, **more}
+def store_params(content: str, category: str | None, params: dict[str, Any]) -> dict[str, Any]:
+    """Return the params of ``memory.store``; without a *category* it is derived from *content*."""
+    filed = category or filed_as(content, params.get("speaker"))
+    return {"content": content, "category": filed, **params}
 
 
-class Hearing:
-    """One listener's events. ``lost`` in an event says how many before it were not kept."""
+class EventQueue:
+    """The events of one listener; ``lost`` in an event counts dropped ones before it."""
 
     def __init__(self) -> None:
-        import asyncio  # who has a listener has it; a client that waits for answers does not
+        import asyncio  # a client without listeners need not load it
 
-        self._heard: deque[dict[str, Any]] = deque()
+        self._events: deque[dict[str, Any]] = deque()
         self._lost = 0
         self._end: MemdError | None = None
-        self._news = asyncio.Event()
+        self._arrived = asyncio.Event()
 
-    def hear(self, notification: dict[str, Any]) -> None:
-        """Take a notification that is an event."""
-        if len(self._heard) == EVENTS_WAITING_MAX:
-            self._lost += 1 + self._heard.popleft().get("lost", 0)
-        self._heard.append({"name": notification.get("method"), **notification.get("params", {})})
-        self._news.set()
+    def put(self, notification: dict[str, Any]) -> None:
+        """Add an event notification."""
+        if len(self._events) == EVENTS_WAITING_MAX:
+            self._lost += 1 + self._events.popleft().get("lost", 0)
+        self._events.append({"name": notification.get("method"), **notification.get("params", {})})
+        self._arrived.set()
 
     def end(self, error: MemdError) -> None:
-        """Say that nothing more will come, and why."""
+        """End the queue: *error* is raised after the last event."""
         self._end = error
-        self._news.set()
+        self._arrived.set()
 
     async def next(self) -> dict[str, Any]:
-        """Return the next event, when it comes; raises why there will be none."""
-        while not self._heard:
+        """Wait for the next event and return it; after the last, raise the error of :meth:`end`."""
+        while not self._events:
             if self._end is not None:
                 raise self._end
-            self._news.clear()
-            await self._news.wait()
-        event = self._heard.popleft()
+            self._arrived.clear()
+            await self._arrived.wait()
+        event = self._events.popleft()
         if self._lost:
             event["lost"] = event.get("lost", 0) + self._lost
             self._lost = 0
@@ -212,22 +212,22 @@ class Hearing:
 
 async def events(
     call: Callable[[str, Mapping[str, Any]], Awaitable[Any]],
-    hearings: list[Hearing],
+    queues: list[EventQueue],
     names: Sequence[str],
-    more: Mapping[str, Any],
+    params: Mapping[str, Any],
 ) -> AsyncGenerator[dict[str, Any], None]:
     """Subscribe by *call* and yield events, with their ``name``, until the connection is lost.
 
-    Raises then what the connection was lost for. Who stops listening goes on being
-    told by the daemon until the connection closes; it is thrown away unread.
+    Raises then the reason of the loss. After the generator is closed the daemon goes on
+    sending events until the connection closes; they are discarded.
     """
-    hearing = Hearing()
-    hearings.append(hearing)
+    queue = EventQueue()
+    queues.append(queue)
     try:
-        await call("events.subscribe", {**({"names": list(names)} if names else {}), **more})
+        await call("events.subscribe", {**({"names": list(names)} if names else {}), **params})
         while True:
-            event = await hearing.next()
+            event = await queue.next()
             if not names or event["name"] in names:
                 yield event
     finally:
-        hearings.remove(hearing)
+        queues.remove(queue)

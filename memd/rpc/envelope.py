@@ -1,7 +1,7 @@
-"""The JSON-RPC 2.0 envelope: what a message must look like around its method and params.
+"""The JSON-RPC 2.0 envelope: parsing and building requests, notifications and answers.
 
-Standard library only; used by both ends. A malformed member of a batch is
-refused by itself, the others are answered (JSON-RPC 2.0, section 6).
+Used by client and daemon; standard library only. A malformed member of a batch is refused
+by itself, the others are answered (JSON-RPC 2.0, section 6).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class InvalidMember:
-    """One member that is no request, with the reason and the id to answer under."""
+    """An invalid member of a frame: the error, and the id to answer under."""
 
     id: Id
     error: MemdError
@@ -41,7 +41,7 @@ class InvalidMember:
 
 @dataclass(frozen=True, slots=True)
 class PeerAnswer:
-    """What a client answers to a request that the daemon sent it."""
+    """A client's answer to a request that the daemon sent it."""
 
     id: Id
     result: Any = None
@@ -68,11 +68,11 @@ def members(message: Any) -> tuple[list[Member], bool]:
         raise InvalidRequestError("a batch must hold at least one request")
     if len(message) > BATCH_REQUESTS_MAX:
         raise TooLargeError(f"a batch may hold {BATCH_REQUESTS_MAX} requests at most")
-    return [_of_batch(_member(item)) for item in message], True
+    return [_refuse_answer(_member(item)) for item in message], True
 
 
-def _of_batch(member: Member) -> Member:
-    """Return *member*; an answer within a batch is to nothing that the daemon asks."""
+def _refuse_answer(member: Member) -> Member:
+    """Return *member*, or a refusal if it is an answer: the daemon sends no batches."""
     if not isinstance(member, PeerAnswer):
         return member
     return InvalidMember(
@@ -92,7 +92,7 @@ def _member(item: Any) -> Member:
     try:
         return _request(item, request_id, notification=notification)
     except MemdError as error:
-        # What is no request at all is answered even without an id (JSON-RPC 2.0, section 5).
+        # An invalid request is answered even without an id (JSON-RPC 2.0, section 5).
         silent = notification and not isinstance(error, InvalidRequestError)
         return InvalidMember(request_id, error, silent)
 
@@ -121,12 +121,12 @@ def _is_id(value: Any) -> bool:
 
 
 def request(request_id: Id, method: str, params: dict[str, Any]) -> dict[str, Any]:
-    """Return a request as it goes on the wire."""
+    """Return a request message."""
     return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
 
 
 def notification(method: str, params: dict[str, Any]) -> dict[str, Any]:
-    """Return a notification as it goes on the wire."""
+    """Return a notification message."""
     return {"jsonrpc": "2.0", "method": method, "params": params}
 
 
@@ -136,7 +136,7 @@ def failure(request_id: Id, error: BaseException) -> dict[str, Any]:
 
 
 def outcome(answer: dict[str, Any]) -> Any:
-    """Return the result of *answer*, or raise the error that it carries as its own class."""
+    """Return the result of *answer*, or raise its error as the class of its kind."""
     if "error" in answer:
         raise faults.from_error(answer["error"])
     return answer.get("result")

@@ -1,7 +1,7 @@
-"""Errors on the wire: one JSON-RPC code and one ``data`` object for each kind.
+"""Errors on the wire: the JSON-RPC code and the ``data`` object of each kind.
 
-Many kinds share a code (docs/api.md); the kind says which class it is, so
-a client raises exactly what the daemon raised. Standard library only.
+Many kinds share a code (docs/api.md); the kind names the class, so a client raises exactly
+what the daemon raised. Standard library only.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ _BUG_HINT = "the daemon's log has the trace under the incident id"
 def to_error(error: BaseException) -> dict[str, Any]:
     """Return *error* as a JSON-RPC error object.
 
-    Anything that is no MemdError of a known kind is a bug and says nothing of
-    itself: its message might hold a memory's text.
+    Anything but a MemdError of a known kind is a bug; its message is not sent, because it
+    might contain a memory's text.
     """
     if not isinstance(error, MemdError) or error.kind not in CODES:
         error = InternalError(_BUG, hint=_BUG_HINT)
@@ -101,34 +101,34 @@ def to_error(error: BaseException) -> dict[str, Any]:
 
 
 def bug(incident: str) -> InternalError:
-    """Return what a caller is told of a bug that the log describes under *incident*."""
+    """Return the error for a bug whose trace the log has under *incident*."""
     return InternalError(f"{_BUG} ({incident})", hint=_BUG_HINT, incident=incident)
 
 
 def from_error(error: object) -> MemdError:
-    """Return the exception that *error*, a JSON-RPC error object, stands for.
+    """Return the exception for *error*, a JSON-RPC error object.
 
-    An unknown kind, as a newer daemon may send it, becomes the class that first
-    has its code; what is no error object becomes an InternalError.
+    An unknown kind, as a newer daemon may send it, becomes the first class with its code;
+    anything but an error object becomes an InternalError.
     """
     if not isinstance(error, dict):
         return InternalError("the daemon sent an error that is no error object")
     data = error.get("data")
     data = data if isinstance(data, dict) else {}
     cls = _class_of(data.get("kind"), error.get("code"))
-    made = cls(
+    exception = cls(
         str(error.get("message", "")), field=_text(data.get("field")), hint=_text(data.get("hint"))
     )
-    if isinstance(made, InternalError):
-        made.incident = _text(data.get("incident"))
-    return made
+    if isinstance(exception, InternalError):
+        exception.incident = _text(data.get("incident"))
+    return exception
 
 
 def _class_of(kind: object, code: object) -> type[MemdError]:
-    known = errors.kinds()
-    if isinstance(kind, str) and kind in known:
-        return known[kind]
-    return next((known[name] for name, number in CODES.items() if number == code), InternalError)
+    kinds = errors.kinds()
+    if isinstance(kind, str) and kind in kinds:
+        return kinds[kind]
+    return next((kinds[name] for name, number in CODES.items() if number == code), InternalError)
 
 
 def _text(value: object) -> str | None:

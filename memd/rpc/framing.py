@@ -1,10 +1,9 @@
 """Frames: one line of strict UTF-8 JSON each, in both directions.
 
-Promises that what :func:`read` returns holds no surprise: no nesting deeper than
-``FRAME_DEPTH_MAX``, no key given twice, no number that is not finite or not 64
-bits wide, nothing but UTF-8. The depth is counted on the bytes, before the JSON
-parser sees them, because the parser itself recurses. Standard library only, for
-the client's sake.
+A value returned by :func:`read` has no nesting deeper than ``FRAME_DEPTH_MAX``, no
+duplicate keys, only finite numbers and 64-bit integers, and was valid UTF-8. The depth is
+checked on the bytes before parsing, because the JSON parser recurses. Standard library
+only, so that a client starts fast.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
 class Splitter:
-    """Cuts a stream of bytes into frames.
+    """Splits a stream of bytes into frames.
 
-    Blank lines are skipped, a carriage return before the line end is dropped.
-    *waiting* says whether part of a frame has arrived. *overflow* is set when a
-    frame, finished or not, is over the limit; nothing after it is to be read.
+    Blank lines are skipped, a carriage return before the line end is dropped. *waiting* is
+    whether part of a frame has arrived. *overflow* is set when a frame, complete or not, is
+    over the limit; nothing after it may be read.
     """
 
     def __init__(self, bytes_max: int = FRAME_BYTES_MAX) -> None:
@@ -85,14 +84,14 @@ def read(frame: bytes) -> Any:
     """
     if len(frame) > FRAME_BYTES_MAX:
         raise TooLargeError(f"a frame may have {FRAME_BYTES_MAX} bytes at most")
-    _measure_depth(frame)
+    _check_depth(frame)
     return parse(frame)
 
 
 def parse(frame: bytes) -> Any:
-    """Return the JSON value of *frame*, whatever its size; what :func:`read` does after measuring.
+    """Return the JSON value of *frame*, whatever its size and depth.
 
-    A client reads the daemon's replies with it, which may be larger than a request.
+    For the daemon's replies, which may be larger than a request.
     """
     try:
         text = frame.decode("utf-8")
@@ -101,10 +100,10 @@ def parse(frame: bytes) -> Any:
     try:
         return json.loads(
             text,
-            object_pairs_hook=_unique,
+            object_pairs_hook=_unique_keys,
             parse_constant=_refuse_constant,
             parse_float=_finite,
-            parse_int=_narrow,
+            parse_int=_int64,
         )
     except json.JSONDecodeError as error:
         raise ParseError(f"the frame is not JSON at character {error.pos}") from None
@@ -119,9 +118,9 @@ def write(value: Any) -> bytes:
 
 
 def check_texts(value: Any) -> None:
-    """Raise InvalidError when any string in *value* has a NUL or a lone surrogate.
+    """Raise InvalidError if any string in *value* has a NUL or a lone surrogate.
 
-    JSON can spell both with escapes, neither SQLite nor UTF-8 can carry them.
+    JSON has escapes for both; SQLite and UTF-8 can store neither.
     """
     waiting = [value]
     while waiting:
@@ -146,7 +145,7 @@ def _check_text(text: str) -> None:
         ) from None
 
 
-def _measure_depth(frame: bytes) -> None:
+def _check_depth(frame: bytes) -> None:
     if frame.count(b"[") + frame.count(b"{") <= FRAME_DEPTH_MAX:
         return
     depth = 0
@@ -159,7 +158,7 @@ def _measure_depth(frame: bytes) -> None:
             depth -= 1
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
         raise ParseError("a key is given twice in one object")
@@ -177,8 +176,8 @@ def _finite(digits: str) -> float:
     return value
 
 
-def _narrow(digits: str) -> int:
-    # The length first: turning very many digits into an int takes quadratic time.
+def _int64(digits: str) -> int:
+    # Length first: converting very many digits takes quadratic time.
     if len(digits) > _INT_DIGITS_MAX:
         raise ParseError("a whole number has too many digits")
     value = int(digits)

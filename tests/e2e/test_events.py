@@ -41,7 +41,7 @@ class Ears:
                 self._heard.put_nowait(event)
 
         self.task = asyncio.create_task(listen())
-        await until(lambda: bool(self.client._hearings), "it is asked for events")
+        await until(lambda: bool(self.client._event_queues), "it is asked for events")
         await asyncio.sleep(0.05)
         await self.client.call("system.hello")  # is answered after what was asked before it
 

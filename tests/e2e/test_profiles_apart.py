@@ -67,7 +67,7 @@ class Heard:
     async def __aenter__(self) -> Self:
         await self.client.connect()
         self.task = asyncio.create_task(self._listen())
-        await until(lambda: bool(self.client._hearings), "it is asked for events")
+        await until(lambda: bool(self.client._event_queues), "it is asked for events")
         await asyncio.sleep(0.05)
         await self.client.call("system.hello")  # is answered after what was asked before it
         return self

@@ -1,7 +1,7 @@
-"""A client that is the daemon's language model: what it does with ``llm.complete`` requests.
+"""Answering of ``llm.complete`` requests by a client that is the daemon's language model.
 
-Standard library only. Who answers is a coroutine function of the request's params that returns
-the text, or an object with ``text``, ``input_tokens`` and ``output_tokens``.
+Standard library only. The client passes a coroutine function of the request's params that
+returns the text, or an object with ``text``, ``input_tokens`` and ``output_tokens``.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from memd.rpc import envelope, framing
 if TYPE_CHECKING:
     import asyncio
 
-Completing = Callable[[dict[str, Any]], Awaitable[Any]]
+Complete = Callable[[dict[str, Any]], Awaitable[Any]]
 METHOD = "llm.complete"
 
 
-class Providing:
-    """Answers on one connection, several requests at a time."""
+class CompletionHandler:
+    """Answers the requests of one connection, several at a time."""
 
-    def __init__(self, complete: Completing) -> None:
+    def __init__(self, complete: Complete) -> None:
         self._complete = complete
         self._tasks: dict[Any, asyncio.Task[None]] = {}
 
-    def hear(self, message: dict[str, Any], writer: asyncio.StreamWriter | None) -> bool:
-        """Begin to answer *message* if it is a request; return whether it was for this."""
+    def handle(self, message: dict[str, Any], writer: asyncio.StreamWriter | None) -> bool:
+        """Start answering, or cancel, a request; return whether *message* was either."""
         import asyncio
 
         method, request_id = message.get("method"), message.get("id")
@@ -50,7 +50,7 @@ class Providing:
         reply: dict[str, Any] = {"jsonrpc": "2.0", "id": request_id}
         try:
             reply["result"] = await self._complete(params)
-        except Exception as error:  # noqa: BLE001  # the caller's own code; the daemon is told so
+        except Exception as error:  # noqa: BLE001  # the caller's own code may raise anything
             reply["error"] = {"code": -32000, "message": type(error).__name__}
         with suppress(OSError):
             writer.write(framing.write(reply))
