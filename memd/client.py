@@ -263,7 +263,7 @@ class AsyncClient(RemoteTexts):
                 reader, self._writer = await asyncio.open_unix_connection(self.path)
             except OSError as error:
                 raise calling.not_running(self.path) from error
-            self._reader_task = asyncio.create_task(self._read_answers(reader, self._writer))
+            self._reader_task = asyncio.create_task(self._read(reader, self._writer))
             try:
                 await self._send_hello(key)
             except MemdError:
@@ -355,9 +355,7 @@ class AsyncClient(RemoteTexts):
         if self._writer is not None:
             self._writer.write(calling.cancel(request_id))
 
-    async def _read_answers(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    async def _read(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         splitter = framing.Splitter(OUT_QUEUE_BYTES_MAX)
         lost: MemdError = calling.LostError("the connection to memd was lost")
         try:

@@ -1,5 +1,5 @@
-"""Assistants at home with memd: the pump that carries MCP to the daemon.
+"""What assistants start: hooks, status line, MCP pump; and ``memd connect``, which sets them up.
 
-What an assistant starts is small: the standard library alone, no model, no store.
-Everything is decided in the daemon.
+These processes are small: the standard library alone, no model, no store. The daemon decides
+everything.
 """

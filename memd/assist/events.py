@@ -1,23 +1,23 @@
-"""Which events of which assistant ``memd hook SOURCE EVENT`` understands, and what each is for.
+"""The events that ``memd hook SOURCE EVENT`` handles, by assistant, and the action of each.
 
-The events have each assistant's own names, as its settings file writes them. What is not
-in the table is nothing to memd: a hook that is called with it does nothing.
+Events have the names of the assistant's settings file. A hook that is called with any other
+event does nothing.
 """
 
 from __future__ import annotations
 
 BEGIN = "begin"
-"""A session begins, or its window was just emptied: it is told a brief."""
+"""A session begins, or its window was compacted: print a brief."""
 PROMPT = "prompt"
-"""Somebody asks: what is known about it is added, and what was asked is kept."""
+"""A person's prompt: print memories for it, and ingest it."""
 ANSWER = "answer"
-"""The assistant has answered: what it said is kept."""
+"""The assistant's answer: ingest it."""
 COMPACTS = "compacts"
-"""The window is about to be emptied: a nap."""
+"""The window is about to be compacted: nap."""
 COMPACTED = "compacted"
-"""It was emptied."""
+"""The window was compacted."""
 END = "end"
-"""The session is over: a nap."""
+"""The session is over: nap."""
 
 EVENTS: dict[str, dict[str, str]] = {
     "claude-code": {
@@ -63,15 +63,15 @@ EVENTS: dict[str, dict[str, str]] = {
         "session.deleted": END,
     },
 }
-"""Each assistant's events. opencode has no settings for hooks: ``opencode.js`` calls them."""
+"""Each assistant's events. opencode has no hooks in its settings: ``opencode.js`` runs them."""
 
 
-class Unusable(Exception):  # noqa: N818  # a reason for the log, not a fault of memd's
-    """What came on stdin is nothing that memd understands; the text says why, never what came."""
+class Unusable(Exception):  # noqa: N818  # a reason for the log, not an error of memd
+    """The input on stdin cannot be used; the message says why, without the input."""
 
 
 def takes(source: str, action: str) -> bool:
-    """Return whether *source* reads what a hook of *action* adds."""
+    """Return whether *source* reads the output of a hook of *action*."""
     if action == PROMPT:
         return source != "cursor"  # its prompts can be stopped, not added to
     return action == BEGIN

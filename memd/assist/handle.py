@@ -1,6 +1,6 @@
-"""What one event asks for: the daemon is told of it, and what it answers is printed.
+"""Handling of one hook event: report it to the daemon and print the daemon's answer.
 
-Nothing is sent before the daemon knows whose hook this is.
+Nothing is sent before the daemon has accepted the hook's key.
 """
 
 from __future__ import annotations
@@ -14,71 +14,75 @@ from memd.assist.payload import TEXT_CHARS_MAX, HookEvent
 
 PROMPT_TOKENS = 2_000
 PATIENCE_MS = 100
+"""How long to wait for a model that is not loaded; after it, words alone are searched."""
 PRINTED_CHARS_MAX = 9_500
-"""Claude Code shows a model 9,900 characters whole, of 10,100 only the beginning."""
-"""How long a model that is not loaded is waited for; then words alone are searched."""
+"""Claude Code passes 9,900 characters whole to a model, of 10,100 only the beginning."""
 QUERY_CHARS_MAX = 8_000
 TYPED_CHARS_MAX = 4_000
 FRAME_BYTES_MAX = 900_000
 TAIL_BYTES_MAX = 1_048_576
 
-_READS_ALONE = ("copilot",)
-"""Who hands over no answer: it stands in the transcript."""
-_TELLS_NO_USAGE = ("codex", "gemini", "copilot")
-"""Whose transcripts tell how full the window is, and nothing else does."""
+_ANSWER_IN_TRANSCRIPT = ("copilot",)
+"""Assistants whose hooks do not get the answer; the transcript has it."""
+_USAGE_IN_TRANSCRIPT = ("codex", "gemini", "copilot")
+"""Assistants that report the usage of the window only in their transcripts."""
 
 
-def handle(line: HookConnection, event: HookEvent) -> None:
-    """Tell the daemon what *event* says, and print what the assistant is to read."""
-    marks = once.Marks(line.path)
+def handle(connection: HookConnection, event: HookEvent) -> None:
+    """Report *event* to the daemon, and print the context for the assistant."""
+    marks = once.Marks(connection.path)
     if not marks.take(once.stamp(event.session, event.action, event.mark, event.text or "")):
         return
     if event.action == events.BEGIN:
         marks.clear()
-        _begun(line, event)
+        _handle_begin(connection, event)
     elif event.action == events.PROMPT:
-        _asked(line, event, marks)
+        _handle_prompt(connection, event, marks)
     elif event.action == events.ANSWER:
-        _answered(line, event, marks)
+        _handle_answer(connection, event, marks)
     else:
-        _report(line, event, event.usage)
+        _report_usage(connection, event, event.usage)
 
 
-def _begun(line: HookConnection, event: HookEvent) -> None:
-    """Print the brief of a session that begins or whose window was emptied."""
-    if event.aside or event.resumed:
+def _handle_begin(connection: HookConnection, event: HookEvent) -> None:
+    """Print the brief of a session that begins or whose window was compacted."""
+    if event.is_automated or event.resumed:
         return
-    line.ask("session.start", event.where)  # and over: what it is given is noted from then on
-    brief = line.ask("inject.brief", {**event.where, "token_budget": PROMPT_TOKENS})
-    _tell(event, brief)
+    connection.ask(
+        "session.start", event.session_params
+    )  # first, so that the daemon notes what the session is given
+    brief = connection.ask("inject.brief", {**event.session_params, "token_budget": PROMPT_TOKENS})
+    _print_context(event, brief)
 
 
-def _asked(line: HookConnection, event: HookEvent, marks: once.Marks) -> None:
-    """Print what is known about a person's prompt, and then have the prompt kept.
+def _handle_prompt(connection: HookConnection, event: HookEvent, marks: once.Marks) -> None:
+    """Print the memories for a person's prompt, then send the prompt to be ingested.
 
-    In this order: the daemon's work on what is kept would compete with what is waited for.
+    In this order, because ingesting would compete with the recall that the person waits for.
     """
-    if event.aside and event.mark:
-        marks.put(once.stamp("aside", event.session, event.mark))
-    if event.aside or event.text is None:
+    if event.is_automated and event.mark:
+        marks.add(once.stamp("aside", event.session, event.mark))
+    if event.is_automated or event.text is None:
         return
     try:
         if events.takes(event.source, event.action):
-            asked = {
+            params = {
                 "query": event.text[:QUERY_CHARS_MAX],
                 "token_budget": PROMPT_TOKENS,
                 "patience_ms": PATIENCE_MS,
             }
-            _tell(event, line.ask("inject.prepare", {**event.where, **asked}))
+            _print_context(
+                event, connection.ask("inject.prepare", {**event.session_params, **params})
+            )
     finally:
-        _keep(line, event, typed(event.text), "person")
+        _ingest_turn(connection, event, typed_part(event.text), "person")
 
 
-def typed(prompt: str) -> str:
-    r"""Return what of a *prompt* a person may have typed: its beginning, up to a paragraph's end.
+def typed_part(prompt: str) -> str:
+    r"""Return the part of a *prompt* that a person may have typed: its first paragraphs.
 
-    A log that is pasted below would be four hundred memories in the person's name; it stands
-    in the transcript, and naps know a paste when they see one.
+    A pasted log would become hundreds of memories in the person's name; the transcript has
+    it, and naps recognize a paste.
 
     >>> len(typed("Why does this fail?\n\n" + "x" * 9_000))
     19
@@ -89,34 +93,34 @@ def typed(prompt: str) -> str:
     return head.rpartition("\n\n")[0].rstrip() or head.rpartition("\n")[0].rstrip() or head
 
 
-def _answered(line: HookConnection, event: HookEvent, marks: once.Marks) -> None:
-    """Have the answer kept, and tell how full the window is where the transcript knows."""
+def _handle_answer(connection: HookConnection, event: HookEvent, marks: once.Marks) -> None:
+    """Send the answer to be ingested, and the usage of the window if the transcript has it."""
     if event.mark and marks.has(once.stamp("aside", event.session, event.mark)):
         return
     if event.text is not None:
-        _keep(line, event, event.text, "assistant")
+        _ingest_turn(connection, event, event.text, "assistant")
     usage = event.usage
-    if event.transcript is not None and event.source in _TELLS_NO_USAGE:
+    if event.transcript is not None and event.source in _USAGE_IN_TRANSCRIPT:
         from memd.assist import transcript
 
         tail = transcript.tail(event.transcript, TAIL_BYTES_MAX)
         usage = usage or tail.usage
-        if event.source in _READS_ALONE and tail.answer is not None:
-            _keep(line, event, tail.answer, "assistant")
-    _report(line, event, usage)
+        if event.source in _ANSWER_IN_TRANSCRIPT and tail.answer is not None:
+            _ingest_turn(connection, event, tail.answer, "assistant")
+    _report_usage(connection, event, usage)
 
 
-def _keep(line: HookConnection, event: HookEvent, text: str, origin: str) -> None:
-    """Send a turn of the session, under a key that the same event always has."""
+def _ingest_turn(connection: HookConnection, event: HookEvent, text: str, origin: str) -> None:
+    """Send a turn to be ingested, under an idempotency key derived from the event."""
     if len(text) > TEXT_CHARS_MAX:
-        return  # no frame's worth was typed: what is pasted whole stands in the transcript
+        return  # too long to be typed: a paste, which the transcript has
     key = f"hook:{event.action}:{once.stamp(event.source, event.session, event.mark, text)}"
     turn: dict[str, object] = {"text": text, "origin": origin, "idempotency_key": key}
-    line.tell("memory.ingest", {**event.where, **turn})
+    connection.notify("memory.ingest", {**event.session_params, **turn})
 
 
-def _report(line: HookConnection, event: HookEvent, usage: dict[str, object]) -> None:
-    """Tell what is known of the window; a nap follows by itself where the event calls for one."""
+def _report_usage(connection: HookConnection, event: HookEvent, usage: dict[str, object]) -> None:
+    """Report the usage of the window; the daemon naps if the event calls for it."""
     params: dict[str, object] = {
         "source": event.source,
         "session_id": event.session,
@@ -129,34 +133,34 @@ def _report(line: HookConnection, event: HookEvent, usage: dict[str, object]) ->
     if event.cwd is not None:
         params["cwd"] = event.cwd
     if event.messages is not None:
-        params["messages"] = _newest(event.messages)
+        params["messages"] = _newest_that_fit(event.messages)
     elif event.transcript is not None:
         params["transcript_path"] = event.transcript
-    line.tell("usage.report", params)
+    connection.notify("usage.report", params)
 
 
-def _newest(messages: list[object]) -> list[object]:
+def _newest_that_fit(messages: list[object]) -> list[object]:
     """Return the newest messages that fit into a frame."""
-    kept: list[object] = []
+    newest: list[object] = []
     size = 0
     for message in reversed(messages):
         size += len(repr(message)) * 2
         if size > FRAME_BYTES_MAX:
             break
-        kept.append(message)
-    return kept[::-1]
+        newest.append(message)
+    return newest[::-1]
 
 
-def _tell(event: HookEvent, result: dict[str, object]) -> None:
-    """Print what the assistant reads of *result*."""
-    text = printed(event.source, event.event, text_of(result))
+def _print_context(event: HookEvent, result: dict[str, object]) -> None:
+    """Print the messages of *result* in the assistant's output format."""
+    text = render_output(event.source, event.event, join_messages(result))
     if text:
         sys.stdout.write(text + "\n")
         sys.stdout.flush()
 
 
-def text_of(result: dict[str, object]) -> str:
-    r"""Return the messages of a brief or a prompt as one text; what does not fit stays out whole.
+def join_messages(result: dict[str, object]) -> str:
+    r"""Return the messages of a brief or a prompt as one text, without those that do not fit.
 
     >>> text_of({"messages": [{"role": "system", "content": "one"}, {"content": "two"}]})
     'one\n\ntwo'
@@ -171,8 +175,8 @@ def text_of(result: dict[str, object]) -> str:
     return text
 
 
-def printed(source: str, event: str, text: str) -> str:
-    """Return what is printed for *text*; of nothing, nothing."""
+def render_output(source: str, event: str, text: str) -> str:
+    """Return the hook output that adds *text* to the context, "" for an empty text."""
     if not text:
         return ""
     if source in ("copilot", "opencode"):

@@ -1,12 +1,12 @@
-"""``memd hook SOURCE EVENT``: what an assistant's hook tells memd, and what it is told.
+"""``memd hook SOURCE EVENT``: the hook that an assistant runs for its events.
 
-A session's beginning and a compaction's end get a brief, a person's prompt what is known
-about it; prompts and answers are kept as turns of the session, before a compaction and at
-the end there is a nap. Promises that the assistant never suffers: exit code 0, nothing
-printed but what it reads as context, no longer than a second where it waits. What needs no
-answer is sent and not waited for. Why nothing was done stands in a small log.
+The start of a session and the end of a compaction print a brief, a person's prompt prints
+the memories for it; prompts and answers are ingested as turns of the session; before a
+compaction and at the end of a session the daemon naps. The assistant is never harmed: the
+exit code is 0, only context is printed, and it waits a second at most. What needs no answer
+is sent without waiting. The reasons of failures are in a small log.
 
-Standard library only, and little of it: a process for each prompt.
+Standard library only, and little of it: each prompt starts a process.
 """
 
 from __future__ import annotations
@@ -22,42 +22,42 @@ from memd.assist.line import HookConnection, LineError
 STDIN_BYTES_MAX = 4 * 1_048_576
 STDIN_SECONDS_MAX = 2.0
 ANSWER_SECONDS_MAX = 1.0
-"""How long the daemon may take where somebody waits for what it says."""
-TOLD_SECONDS_MAX = 5.0
-"""How long it may take to say that it knows us, where nobody waits."""
+"""Timeout of the events whose output the assistant waits for."""
+NOTIFY_SECONDS_MAX = 5.0
+"""Timeout for the daemon to accept the key, of the other events."""
 
-_WAITED_FOR = (events.BEGIN, events.PROMPT)
+_AWAITED = (events.BEGIN, events.PROMPT)
 _OPTIONS = {"--client": "client", "--profile": "profile", "-p": "profile"}
 
 
 class HookCall:
-    """What was typed: whose event, and with which key."""
+    """The command line: source and event, client and profile."""
 
     __slots__ = ("client", "event", "profile", "source")
 
     def __init__(self, arguments: list[str]) -> None:
-        named, rest = options(arguments)
-        self.source, self.event = (*rest, "", "")[:2]
-        self.client, self.profile = named.get("client"), named.get("profile")
+        values, positional = options(arguments)
+        self.source, self.event = (*positional, "", "")[:2]
+        self.client, self.profile = values.get("client"), values.get("profile")
 
     def __str__(self) -> str:
         return "a hook" if self.action is None else f"{self.source} {self.event}"
 
     @property
     def action(self) -> str | None:
-        """What the event is, None for none that memd knows."""
+        """The action of the event, None for an unknown event."""
         return events.EVENTS.get(self.source, {}).get(self.event)
 
 
 def run(arguments: list[str]) -> int:
-    """Do what one event asks for; always 0, whatever happens."""
+    """Handle one event; return 0, whatever happens."""
     if os.environ.get("MEMD_JOB"):
         return 0  # a session of memd's own language model (llm.jobs): no nap of a nap
     call = HookCall(arguments)
     problem = ""
     try:
         problem = _do(call)
-    except Exception as error:  # noqa: BLE001  # an assistant must not suffer from a fault of ours
+    except Exception as error:  # noqa: BLE001  # a bug of memd must not harm the assistant
         problem = f"a fault: {type(error).__name__}"
     if problem:
         from memd.assist import hook_log
@@ -67,12 +67,12 @@ def run(arguments: list[str]) -> int:
 
 
 def _do(call: HookCall) -> str:
-    """Do what the event asks for; return why it is not done, "" where it is or nothing is to do.
+    """Handle the event; return the problem, "" without one.
 
-    Where somebody waits, the daemon is greeted first: it looks for the key while this process
-    loads what it needs besides, and reads.
+    When the assistant waits, connect first: the daemon checks the key while this process
+    imports its modules and reads stdin.
     """
-    opened = _opened(call, call.source) if call.action in _WAITED_FOR else None
+    connection = _connect(call, call.source) if call.action in _AWAITED else None
     try:
         from memd.assist.handle import handle
         from memd.assist.payload import read
@@ -80,38 +80,38 @@ def _do(call: HookCall) -> str:
         event = read(call.source, call.event, stdin(STDIN_SECONDS_MAX))
         if event is None:
             return ""
-        if opened is None or event.source != call.source:
-            _close(opened)
-            opened = _opened(call, event.source)
-        if isinstance(opened, LineError):
-            return str(opened)
-        opened.acknowledge()
-        handle(opened, event)
+        if connection is None or event.source != call.source:
+            _close(connection)
+            connection = _connect(call, event.source)
+        if isinstance(connection, LineError):
+            return str(connection)
+        connection.acknowledge()
+        handle(connection, event)
     except (Unusable, LineError) as error:
         return str(error)
     finally:
-        _close(opened)
+        _close(connection)
     return ""
 
 
-def _opened(call: HookCall, source: str) -> HookConnection | LineError:
-    """Return a connection for an event of *source*, or why there is none."""
-    # Another program that reads this one's settings is itself: with its own key, or not at all.
+def _connect(call: HookCall, source: str) -> HookConnection | LineError:
+    """Return a connection for an event of *source*, or the error."""
+    # Another program that reads these settings uses its own key, or none.
     client = call.client if source == call.source else None
-    seconds = ANSWER_SECONDS_MAX if call.action in _WAITED_FOR else TOLD_SECONDS_MAX
+    seconds = ANSWER_SECONDS_MAX if call.action in _AWAITED else NOTIFY_SECONDS_MAX
     try:
         return HookConnection("memd-hook", client or source, call.profile, seconds)
     except LineError as error:
         return error
 
 
-def _close(opened: HookConnection | LineError | None) -> None:
-    if isinstance(opened, HookConnection):
-        opened.close()
+def _close(connection: HookConnection | LineError | None) -> None:
+    if isinstance(connection, HookConnection):
+        connection.close()
 
 
 def stdin(seconds: float) -> bytes:
-    """Return what is on stdin, until it ends; raises Unusable for too much or too slow."""
+    """Return all of stdin. Raises Unusable if it is too long or too slow."""
     watch = select.poll()
     watch.register(0, select.POLLIN | select.POLLHUP)
     until = time.monotonic() + seconds
@@ -129,18 +129,18 @@ def stdin(seconds: float) -> bytes:
 
 
 def options(arguments: list[str]) -> tuple[dict[str, str], list[str]]:
-    """Return what *arguments* name, and the rest of them.
+    """Return the options in *arguments* by name, and the positional arguments.
 
     >>> options(["codex", "Stop", "--client", "work"])
     ({'client': 'work'}, ['codex', 'Stop'])
     """
-    named: dict[str, str] = {}
-    rest: list[str] = []
-    waiting = list(arguments)
-    while waiting:
-        name, given, value = waiting.pop(0).partition("=")
-        if name in _OPTIONS and (given or waiting):
-            named[_OPTIONS[name]] = value if given else waiting.pop(0)
+    values: dict[str, str] = {}
+    positional: list[str] = []
+    pending = list(arguments)
+    while pending:
+        name, equals, value = pending.pop(0).partition("=")
+        if name in _OPTIONS and (equals or pending):
+            values[_OPTIONS[name]] = value if equals else pending.pop(0)
         else:
-            rest.append(name + given + value)
-    return named, rest
+            positional.append(name + equals + value)
+    return values, positional

@@ -1,4 +1,4 @@
-"""Why hooks did nothing: one line each in a small file of ours. Never a memory's text."""
+"""The log of hooks that did nothing: one line each, never a memory's text."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import time
 from memd.assist import places
 
 BYTES_MAX = 65_536
-"""Of the file; then it becomes ``hooks.log.1`` and a new one is begun."""
+"""Of the file; then it is renamed to ``hooks.log.1`` and a new one is started."""
 LINE_CHARS_MAX = 300
 
 
 def note(what: str, why: str) -> None:
-    """Add a line; what cannot be written is left out."""
+    """Append a line; do nothing if it cannot be written."""
     path = places.log_file(dict(os.environ))
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     message = "".join(letter if letter.isprintable() else "?" for letter in f"{what}: {why}")

@@ -1,7 +1,7 @@
-"""A line to the daemon, for what an assistant starts: found, greeted with the key, asked.
+"""A connection to the daemon for the small processes that an assistant starts.
 
-Standard library only. Who presents a key sends nothing else before the daemon knows him:
-it would be somebody's without a key.
+Standard library only. A client with a key sends nothing else before the daemon has accepted
+the key: it would count as a client without one.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 
-# Without what is around it in the module of the same name: 5 ms of a hook's 30.
+# Not the module socket, which costs 5 ms of a hook's 30.
 from _socket import AF_UNIX, SOCK_STREAM, socket
 
 from memd.assist import places, quick_json
@@ -17,39 +17,41 @@ from memd.assist import places, quick_json
 GONE = "memd went away before it answered"
 SILENT = "memd did not answer"
 CONNECT_S = 1.0
-TELL_S = 1.0
+NOTIFY_S = 1.0
 SECONDS_MIN, SECONDS_MAX = 0.05, 60.0
 _CHUNK_BYTES = 65_536
 
 
 class LineError(Exception):
-    """There is no daemon, or none that answers us; the text says which, never a memory's."""
+    """No daemon listens or answers; the message says which and holds no memory's text."""
 
 
 class HookConnection:
-    """A connection to *profile*'s daemon as *client*, which has begun to present its key.
+    """A connection to *profile*'s daemon as *client*, which has sent its key.
 
-    Nothing is asked or told before :meth:`acknowledge`, and *usual* seconds after it time is up.
-    Raises LineError when there is no daemon, or no key.
+    Call :meth:`acknowledge` first; calls time out after *default_s* seconds in all. Raises
+    LineError when there is no daemon, or no key.
     """
 
-    def __init__(self, name: str, client: str | None, profile: str | None, usual: float) -> None:
-        self._most = seconds(usual, dict(os.environ))
-        self._until = time.monotonic() + self._most
+    def __init__(
+        self, name: str, client: str | None, profile: str | None, default_s: float
+    ) -> None:
+        self._timeout_s = timeout_s(default_s, dict(os.environ))
+        self._until = time.monotonic() + self._timeout_s
         self._ids = 0
         try:
             key = places.key(client, profile, dict(os.environ))
         except places.PlaceError as error:
             raise LineError(str(error)) from None
-        sock = first(places.sockets(profile, dict(os.environ)))
+        sock = connect_first(places.sockets(profile, dict(os.environ)))
         if sock is None:
             raise LineError("no memd listens")
         self._sock = sock
         self.path = str(sock.getpeername())
-        """Where the daemon listens."""
-        self._greets = key is not None
+        """The path of the daemon's socket."""
+        self._hello_pending = key is not None
         if key is not None:
-            sock.settimeout(self._most)
+            sock.settimeout(self._timeout_s)
             try:
                 sock.sendall(_hello(name, key))
             except OSError:
@@ -57,21 +59,21 @@ class HookConnection:
                 raise LineError(SILENT) from None
 
     def acknowledge(self) -> None:
-        """Wait until the daemon knows who this is; LineError where it does not take the key."""
-        self._until = time.monotonic() + self._most
-        problem = _acknowledged(self._sock, self._most) if self._greets else None
-        self._greets = False
+        """Wait until the daemon has accepted the key. Raises LineError if it refuses."""
+        self._until = time.monotonic() + self._timeout_s
+        problem = _read_hello_answer(self._sock, self._timeout_s) if self._hello_pending else None
+        self._hello_pending = False
         if problem is not None:
             self.close()
             raise LineError(problem)
 
     def ask(self, method: str, params: dict[str, object]) -> dict[str, object]:
-        """Return the result of a call; raises LineError for a refusal or when time is up."""
+        """Return the result of a call. Raises LineError for a refusal or a timeout."""
         self._ids += 1
         self._send({"jsonrpc": "2.0", "id": self._ids, "method": method, "params": params})
         reply = bytearray()
         while not reply.endswith(b"\n"):
-            reply += self._received()
+            reply += self._receive()
         try:
             answer = quick_json.loads(reply)
             error = answer.get("error")
@@ -82,9 +84,9 @@ class HookConnection:
             raise LineError(f"{method} was refused ({_kind(error)})")
         return result if isinstance(result, dict) else {}
 
-    def tell(self, method: str, params: dict[str, object]) -> None:
-        """Send what needs no answer, also when time is up: the daemon does it when we are gone."""
-        self._until = max(self._until, time.monotonic() + TELL_S)
+    def notify(self, method: str, params: dict[str, object]) -> None:
+        """Send a notification, even after the timeout; the daemon handles it when we have gone."""
+        self._until = max(self._until, time.monotonic() + NOTIFY_S)
         self._send({"jsonrpc": "2.0", "method": method, "params": params})
 
     def close(self) -> None:
@@ -92,14 +94,14 @@ class HookConnection:
 
     def _send(self, message: dict[str, object]) -> None:
         try:
-            self._sock.settimeout(self._left())
+            self._sock.settimeout(self._seconds_left())
             self._sock.sendall(frame(message))
         except OSError:
             raise LineError(GONE) from None
 
-    def _received(self) -> bytes:
+    def _receive(self) -> bytes:
         try:
-            self._sock.settimeout(self._left())
+            self._sock.settimeout(self._seconds_left())
             chunk = self._sock.recv(_CHUNK_BYTES)
         except TimeoutError:
             raise LineError("memd did not answer in time") from None
@@ -109,27 +111,27 @@ class HookConnection:
             raise LineError(GONE)
         return chunk
 
-    def _left(self) -> float:
-        left = self._until - time.monotonic()
-        if left <= 0:
+    def _seconds_left(self) -> float:
+        remaining = self._until - time.monotonic()
+        if remaining <= 0:
             raise LineError("memd did not answer in time")
-        return left
+        return remaining
 
 
-def seconds(usual: float, environ: dict[str, str]) -> float:
-    """Return how long the daemon may take: *usual*, or what MEMD_HOOK_SECONDS says.
+def timeout_s(default_s: float, environ: dict[str, str]) -> float:
+    """Return the timeout in seconds: *default_s*, or the value of MEMD_HOOK_SECONDS.
 
-    >>> [seconds(1.0, {"MEMD_HOOK_SECONDS": said}) for said in ("3", "x", "nan")]
+    >>> [timeout_s(1.0, {"MEMD_HOOK_SECONDS": value}) for value in ("3", "x", "nan")]
     [3.0, 1.0, 1.0]
     """
     try:
         limit = float(environ["MEMD_HOOK_SECONDS"])
     except (KeyError, ValueError):
-        return usual
-    return limit if SECONDS_MIN <= limit <= SECONDS_MAX else usual
+        return default_s
+    return limit if SECONDS_MIN <= limit <= SECONDS_MAX else default_s
 
 
-def first(paths: list[str]) -> socket | None:
+def connect_first(paths: list[str]) -> socket | None:
     """Return a connection to the first daemon that listens, None when none does."""
     for path in paths:
         if not places.is_ours(path):
@@ -145,14 +147,14 @@ def first(paths: list[str]) -> socket | None:
     return None
 
 
-def presented(sock: socket, name: str, key: str, seconds: float) -> str | None:
-    """Say who we are and wait until the daemon knows; returns why not, if it does not."""
-    sock.settimeout(seconds)
+def present_key(sock: socket, name: str, key: str, timeout_s: float) -> str | None:
+    """Present the key and wait for the answer; return the problem, None if accepted."""
+    sock.settimeout(timeout_s)
     try:
         sock.sendall(_hello(name, key))
     except OSError:
         return SILENT
-    return _acknowledged(sock, seconds)
+    return _read_hello_answer(sock, timeout_s)
 
 
 def _hello(name: str, key: str) -> bytes:
@@ -160,9 +162,9 @@ def _hello(name: str, key: str) -> bytes:
     return frame({"jsonrpc": "2.0", "id": 0, "method": "system.hello", "params": params})
 
 
-def _acknowledged(sock: socket, seconds: float) -> str | None:
-    """Return why the daemon does not know who greeted it, None when it does."""
-    sock.settimeout(seconds)
+def _read_hello_answer(sock: socket, timeout_s: float) -> str | None:
+    """Read the answer to ``system.hello``; return the problem, None if accepted."""
+    sock.settimeout(timeout_s)
     reply = b""
     try:
         while not reply.endswith(b"\n"):
@@ -177,7 +179,7 @@ def _acknowledged(sock: socket, seconds: float) -> str | None:
 
 
 def frame(message: dict[str, object]) -> bytes:
-    """Return *message* as the wire has it."""
+    """Return *message* as a frame."""
     return quick_json.dumps(message).encode() + b"\n"
 
 

@@ -1,7 +1,7 @@
-"""One event that two settings files call a hook for is one event.
+"""Deduplication of hook events: two settings files may each start a hook for one event.
 
-Both hooks start at the same moment and see the same; the first leaves a mark in a folder
-of ours beside the socket. Marks are empty files that the beginning of a session clears.
+Both hooks start at the same moment with the same input; the first one creates a mark, an
+empty file in memd's folder beside the socket. Old marks are deleted when a session begins.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import _imp
 import os
 import time
 
-SAME_S = 10
-"""The same event once more within this is the same."""
+DUPLICATE_S = 10
+"""An equal event within this time is a duplicate."""
 KEPT_S = 3_600.0
 MARKS_MAX = 10_000
 
 
 def stamp(*parts: str) -> str:
-    """Return a short name for *parts*, the same for the same; no secret, and none is needed.
+    """Return a short hash of *parts*; not cryptographic, which is not needed here.
 
     >>> stamp("s", "Stop") == stamp("s", "Stop") != stamp("sS", "top")
     True
@@ -27,26 +27,26 @@ def stamp(*parts: str) -> str:
 
 
 class Marks:
-    """The marks of events that were seen. Without a folder to write to everything is new."""
+    """The marks of seen events. If the folder cannot be written, every event is new."""
 
     def __init__(self, socket_path: str) -> None:
         self._folder = os.path.join(os.path.dirname(socket_path), "hooks")
 
     def take(self, name: str, now_s: float | None = None) -> bool:
-        """Return whether nobody took *name* just now, and take it."""
-        at = int((time.time() if now_s is None else now_s) / SAME_S)  # noqa: TID251
+        """Mark *name*; return whether no other process just did."""
+        at = int((time.time() if now_s is None else now_s) / DUPLICATE_S)  # noqa: TID251
         before, now = (os.path.join(self._folder, f"{name}.{at - ago}") for ago in (1, 0))
-        return not os.path.exists(before) and self._made(now)
+        return not os.path.exists(before) and self._create_mark(now)
 
-    def put(self, name: str) -> None:
-        """Note *name* for as long as marks are kept."""
-        self._made(os.path.join(self._folder, name))
+    def add(self, name: str) -> None:
+        """Mark *name* for ``KEPT_S``."""
+        self._create_mark(os.path.join(self._folder, name))
 
     def has(self, name: str) -> bool:
         return os.path.exists(os.path.join(self._folder, name))
 
-    def changed(self, name: str, text: str) -> bool:
-        """Return whether *text* is other than what was noted as *name* last, and note it."""
+    def update(self, name: str, text: str) -> bool:
+        """Store the stamp of *text* under *name*; return whether it changed."""
         path = os.path.join(self._folder, name)
         now = stamp(text)
         try:
@@ -57,13 +57,13 @@ class Marks:
             pass
         try:
             os.makedirs(self._folder, 0o700, exist_ok=True)
-            os.symlink(now, path)  # a name that leads nowhere: written and read at one stroke
+            os.symlink(now, path)  # a dangling link: written and read atomically
         except OSError:
             return True
         return True
 
     def clear(self, now_s: float | None = None) -> None:
-        """Take the marks away that are old."""
+        """Delete old marks."""
         before = (time.time() if now_s is None else now_s) - KEPT_S  # noqa: TID251
         try:
             with os.scandir(self._folder) as marks:
@@ -73,9 +73,9 @@ class Marks:
         except OSError:
             return
 
-    def _made(self, path: str) -> bool:
+    def _create_mark(self, path: str) -> bool:
         try:
-            return self._create(path)
+            return self._create_file(path)
         except FileNotFoundError:
             pass
         except OSError:
@@ -87,12 +87,12 @@ class Marks:
         except OSError:
             return True
         try:
-            return self._create(path)
+            return self._create_file(path)
         except OSError:
             return True
 
     @staticmethod
-    def _create(path: str) -> bool:
+    def _create_file(path: str) -> bool:
         flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
         try:
             os.close(os.open(path, flags, 0o600))

@@ -1,4 +1,4 @@
-"""The plugin that opencode loads: it has no settings for hooks, so a file calls them."""
+"""The plugin that runs hooks in opencode, which has no settings for hooks."""
 
 from __future__ import annotations
 

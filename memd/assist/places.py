@@ -1,8 +1,8 @@
-"""Where the daemon listens and where an assistant's key is, found with little.
+"""Paths of the daemon's socket and of an assistant's key, with few imports.
 
-The same places as ``memd.base.paths`` (a test holds them together), without what that
-loads: an assistant starts one such process for each of its windows. Assistants pass on
-few variables, Codex four; so what ``XDG_RUNTIME_DIR`` would say is looked for as well.
+The same paths as ``memd.base.paths`` (a test compares them), without its imports: an
+assistant starts one such process for each of its windows. Assistants pass on few variables,
+Codex four; so the usual values of ``XDG_RUNTIME_DIR`` are tried as well.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ KEY_BYTES_MAX = 4_096
 
 
 class PlaceError(Exception):
-    """Something is not where it was said to be, or not ours alone; the text says what to do."""
+    """A file is missing or not ours alone; the message says what to do."""
 
 
 def sockets(profile: str | None, environ: dict[str, str]) -> list[str]:
-    """Return where *profile*'s daemon may listen, the likeliest first.
+    """Return the paths where *profile*'s daemon may listen, likeliest first.
 
     >>> sockets("work", {"MEMD_HOME": "/srv/memd"})
     ['/srv/memd/run/memd-work.sock']
@@ -39,10 +39,10 @@ def sockets(profile: str | None, environ: dict[str, str]) -> list[str]:
 
 
 def key(client: str | None, profile: str | None, environ: dict[str, str]) -> str | None:
-    """Return the key to present: that of *client*, or of the file the environment names, or none.
+    """Return the key of *client*, or of the file that the environment names, or None.
 
-    Raises PlaceError for a file that is not there or that others may read. A client that
-    is named and has no key is never taken for somebody without a name.
+    Raises PlaceError for a file that is missing or readable by others. A named client
+    without a key is an error, never an anonymous client.
     """
     path = environ.get("MEMD_CLIENT_KEY_FILE")
     if client is not None:
@@ -65,7 +65,7 @@ def key(client: str | None, profile: str | None, environ: dict[str, str]) -> str
 
 
 def log_file(environ: dict[str, str]) -> str:
-    """Return the file in which hooks say why they did nothing."""
+    """Return the path of the log of hooks that did nothing."""
     if environ.get("MEMD_HOME"):
         folder = os.path.join(os.path.abspath(environ["MEMD_HOME"]), "state")
     elif sys.platform == "darwin":
@@ -78,7 +78,7 @@ def log_file(environ: dict[str, str]) -> str:
 
 
 def is_ours(socket_path: str) -> bool:
-    """Return whether the folder of a socket is ours and no other user can put anything there."""
+    """Return whether the folder of a socket is ours and not writable by other users."""
     try:
         folder = os.lstat(os.path.dirname(socket_path))
     except OSError:

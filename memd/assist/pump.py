@@ -1,9 +1,9 @@
-"""``memd mcp``: lines between an assistant's stdin and stdout and the daemon's socket.
+"""``memd mcp``: forwarding of lines between an assistant's stdio and the daemon's socket.
 
-MCP itself is spoken by the daemon. What is here lives as long as the assistant and
-outlives the daemon: the next request after a restart, or after the daemon closed an idle
-connection, opens another one. Promises that every request is answered once: by the
-daemon, or when it is gone by an error that says so. A request is never sent twice.
+The daemon implements MCP. The pump lives as long as the assistant and outlives the daemon:
+the next request after a restart, or after the daemon closed an idle connection, opens a new
+one. Every request is answered exactly once: by the daemon or, when it has gone, by an error.
+A request is never sent twice.
 
 Standard library only, and little of it.
 """
@@ -15,27 +15,27 @@ import select
 import sys
 import time
 
-# As in line.py.
+# Not the module socket, as in line.py.
 from _socket import socket
 
 from memd.assist import places, quick_json
-from memd.assist.line import GONE, first, frame, presented
+from memd.assist.line import GONE, connect_first, frame, present_key
 
 LINE_BYTES_MAX = 1_048_576
 WAIT_S = 3.0
 """How long a request waits for a daemon that is starting again."""
 HELLO_S = 30.0
-"""How long a daemon that is starting may take to say whom it takes us for."""
-LAST_WORDS_S = 10.0
-"""How long answers are waited for once the assistant sends no more."""
+"""How long a starting daemon may take to accept the key."""
+DRAIN_S = 10.0
+"""How long to wait for answers after the assistant's end of input."""
 NOT_RUNNING, TOO_LARGE, PARSE = -32004, -32600, -32700
 
 _CHUNK_BYTES = 65_536
-_AGAIN_S = 0.1
+_RETRY_S = 0.1
 
 
 class Pump:
-    """One assistant's way to the daemon: reads *source*, writes *sink*."""
+    """The pump of one assistant: reads *source*, writes *sink*."""
 
     def __init__(
         self,
@@ -47,8 +47,8 @@ class Pump:
         self._client, self._profile = client, profile
         self._source, self._sink = source, sink
         self._sock: socket | None = None
-        self._open: dict[str, object] = {}
-        """The ids of requests that wait for an answer, by how JSON writes them."""
+        self._pending: dict[str, object] = {}
+        """The ids of unanswered requests, by their JSON."""
         self._from_client = b""
         self._from_daemon = bytearray()
         self._to_daemon = bytearray()
@@ -56,19 +56,19 @@ class Pump:
         self._until: float | None = None
 
     def run(self) -> int:
-        """Carry lines until the assistant has gone; returns the exit code."""
+        """Forward lines until the assistant has gone; return the exit code."""
         try:
-            while self._until is None or (self._open and time.monotonic() < self._until):
-                self._turn()
+            while self._until is None or (self._pending and time.monotonic() < self._until):
+                self._poll_once()
         except BrokenPipeError:
-            pass  # nobody reads what we say any more
+            pass  # the assistant has gone
         except KeyboardInterrupt:
             return 130
         finally:
             self._close()
         return 0
 
-    def _turn(self) -> None:
+    def _poll_once(self) -> None:
         watch = select.poll()
         if self._until is None and len(self._to_daemon) <= LINE_BYTES_MAX:
             watch.register(self._source, select.POLLIN)
@@ -77,7 +77,7 @@ class Pump:
             watch.register(self._sock.fileno(), select.POLLIN | sending)
         wait_ms = None if self._until is None else 200
         ready = dict(watch.poll(wait_ms))
-        # The daemon first: what is asked now goes to no connection that it has closed.
+        # The daemon first, so that no request goes to a connection that it has closed.
         if self._sock is not None and (event := ready.get(self._sock.fileno())):
             if event & select.POLLOUT:
                 self._send()
@@ -91,49 +91,49 @@ class Pump:
     def _read_client(self) -> None:
         chunk = os.read(self._source, _CHUNK_BYTES)
         if not chunk:
-            self._until = time.monotonic() + LAST_WORDS_S
+            self._until = time.monotonic() + DRAIN_S
             return
         *lines, self._from_client = (self._from_client + chunk).split(b"\n")
         for line in lines:
             if self._skipping:
                 self._skipping = False
             elif line.strip():
-                self._take(line.strip())
-        if len(self._from_client) > 16 * LINE_BYTES_MAX:  # no request: its id is never looked for
+                self._forward_request(line.strip())
+        if len(self._from_client) > 16 * LINE_BYTES_MAX:  # no valid request, so no id to answer
             self._skipping, self._from_client = True, b""
             self._answer(None, TOO_LARGE, "too_large", "a line is too long")
 
-    def _take(self, line: bytes) -> None:
-        """Send a line on and remember what it asks, or answer it here."""
+    def _forward_request(self, line: bytes) -> None:
+        """Forward a line and remember its requests, or answer it with an error."""
         try:
             payload = quick_json.loads(line)
         except (ValueError, RecursionError):
             self._answer(None, PARSE, "parse", "a line is not JSON")
             return
         messages = [each for each in _list(payload) if isinstance(each, dict)]
-        asked = [each["id"] for each in messages if "method" in each and "id" in each]
+        request_ids = [each["id"] for each in messages if "method" in each and "id" in each]
         if len(line) > LINE_BYTES_MAX:
-            for request_id in asked:
+            for request_id in request_ids:
                 text = f"a request may have {LINE_BYTES_MAX} bytes at most"
                 self._answer(request_id, TOO_LARGE, "too_large", text)
             return
-        if not self._reached(asked):
+        if not self._ensure_connected(request_ids):
             return
         for each in messages:
             if each.get("method") == "notifications/cancelled":
-                self._open.pop(_written(_params(each).get("requestId")), None)
-        self._open.update((_written(request_id), request_id) for request_id in asked)
+                self._pending.pop(_id_key(_params(each).get("requestId")), None)
+        self._pending.update((_id_key(request_id), request_id) for request_id in request_ids)
         self._to_daemon += line + b"\n"
         self._send()
 
-    def _reached(self, asked: list[object]) -> bool:
-        """Return whether there is a daemon, connecting for who asks; who asks is told why not."""
+    def _ensure_connected(self, request_ids: list[object]) -> bool:
+        """Connect if there are requests; on failure answer them. Return whether connected."""
         if self._sock is not None:
             return True
-        if not asked:
-            return False  # that it is initialized, say: the next daemon need not know
+        if not request_ids:
+            return False  # a notification such as "initialized": a new daemon need not know
         problem = self._connect()
-        for request_id in asked if problem is not None else ():
+        for request_id in request_ids if problem is not None else ():
             self._answer(request_id, NOT_RUNNING, "not_running", str(problem))
         return problem is None
 
@@ -147,48 +147,48 @@ class Pump:
         except OSError:
             chunk = b""
         if not chunk:
-            self._lose(GONE)
+            self._fail_pending(GONE)
             return
         self._from_daemon += chunk
         while (end := self._from_daemon.find(b"\n")) >= 0:
             line = bytes(self._from_daemon[: end + 1])
             del self._from_daemon[: end + 1]
-            self._hear(line)
+            self._forward_answer(line)
 
-    def _hear(self, line: bytes) -> None:
-        """Pass on what is asked for: answers to open requests, and notifications."""
+    def _forward_answer(self, line: bytes) -> None:
+        """Forward answers to pending requests, and notifications."""
         try:
             payload = quick_json.loads(line)
         except ValueError:
             return
         messages = [each for each in _list(payload) if isinstance(each, dict)]
-        answered = [each for each in messages if "method" not in each]
-        known = [
-            each for each in answered if self._open.pop(_written(each.get("id")), self) != self
+        answers = [each for each in messages if "method" not in each]
+        matched = [
+            each for each in answers if self._pending.pop(_id_key(each.get("id")), self) != self
         ]
-        if known or len(answered) < len(messages):
+        if matched or len(answers) < len(messages):
             self._write(line)
-        for each in answered:
-            if each.get("id") is None and "error" in each and self._open:
+        for each in answers:
+            if each.get("id") is None and "error" in each and self._pending:
                 # The daemon could not read the request, so not its id either.
-                _, request_id = self._open.popitem()
+                _, request_id = self._pending.popitem()
                 self._write(frame({**each, "id": request_id}))
 
     # The connection.
 
     def _connect(self) -> str | None:
-        """Connect and say who we are; returns None, or what is wrong, for the assistant's user."""
+        """Connect and present the key; return None, or the problem as a text for the user."""
         try:
             key = places.key(self._client, self._profile, dict(os.environ))
         except places.PlaceError as error:
             return str(error)
         paths = places.sockets(self._profile, dict(os.environ))
         until = time.monotonic() + WAIT_S
-        while (sock := first(paths)) is None:
+        while (sock := connect_first(paths)) is None:
             if time.monotonic() > until:
                 return f'no memd listens on {paths[0]}: start it with "memd serve"'
-            time.sleep(_AGAIN_S)
-        problem = None if key is None else presented(sock, "memd-mcp", key, HELLO_S)
+            time.sleep(_RETRY_S)
+        problem = None if key is None else present_key(sock, "memd-mcp", key, HELLO_S)
         if problem is not None:
             sock.close()
             return problem
@@ -203,11 +203,11 @@ class Pump:
         except BlockingIOError:
             return
         except OSError:
-            self._read_daemon()  # it may have said why before it closed
+            self._read_daemon()  # the reason may have arrived before it closed
 
-    def _lose(self, why: str) -> None:
+    def _fail_pending(self, why: str) -> None:
         self._close()
-        waiting, self._open = list(self._open.values()), {}
+        waiting, self._pending = list(self._pending.values()), {}
         for request_id in waiting:
             self._answer(request_id, NOT_RUNNING, "not_running", why)
 
@@ -232,7 +232,7 @@ class Pump:
 
 
 def options(arguments: list[str]) -> tuple[str | None, str | None] | None:
-    """Return the client and the profile that *arguments* name, None when they say more.
+    """Return the client and the profile in *arguments*, None when there is anything else.
 
     >>> options(["--client", "codex"]), options(["--profile=work"]), options(["--help"])
     (('codex', None), (None, 'work'), None)
@@ -240,16 +240,16 @@ def options(arguments: list[str]) -> tuple[str | None, str | None] | None:
     named: dict[str, str] = {}
     waiting = list(arguments)
     while waiting:
-        name, given, value = waiting.pop(0).partition("=")
+        name, equals, value = waiting.pop(0).partition("=")
         name = "--profile" if name == "-p" else name
-        if name not in {"--client", "--profile"} or not (given or waiting):
+        if name not in {"--client", "--profile"} or not (equals or waiting):
             return None
-        named[name] = value if given else waiting.pop(0)
+        named[name] = value if equals else waiting.pop(0)
     return named.get("--client"), named.get("--profile")
 
 
 def run(client: str | None, profile: str | None) -> int:
-    """Carry lines between stdin, stdout and the daemon; what ``memd mcp`` does."""
+    """Forward lines between stdio and the daemon (``memd mcp``)."""
     if sys.stdin is not None and sys.stdin.isatty():
         sys.stderr.write("memd mcp is for an assistant to start; it speaks MCP on stdin.\n")
     return Pump(client, profile).run()
@@ -264,5 +264,5 @@ def _params(message: dict[str, object]) -> dict[str, object]:
     return params if isinstance(params, dict) else {}
 
 
-def _written(request_id: object) -> str:
+def _id_key(request_id: object) -> str:
     return quick_json.dumps(request_id)

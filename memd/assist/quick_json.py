@@ -1,12 +1,12 @@
-"""JSON by the C functions that Python's ``json`` is made of, without what is around them.
+"""JSON with the C functions behind Python's ``json``, without importing ``json``.
 
-``json`` compiles its patterns when it is loaded: a third of what a hook takes. Where another
-Python has these functions in another shape, it is ``json`` itself. Standard library only.
+``json`` compiles regular expressions on import, a third of a hook's time. If a Python has
+these functions in another form, ``json`` itself is used. Standard library only.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # that of typing is loaded with the patterns, too
+TYPE_CHECKING = False  # importing typing would load re, too
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
@@ -16,7 +16,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def loads(text: bytes | bytearray | str) -> Any:
-    r"""Return what *text*, in UTF-8, says; raises ValueError, RecursionError when too deep.
+    r"""Return the value of *text*, in UTF-8. Raises ValueError, or RecursionError when too deep.
 
     >>> loads(b' {"a": [1, 2.5, null, "\\u00e9"]}\n'), loads("1")
     ({'a': [1, 2.5, None, 'é']}, 1)
@@ -26,7 +26,7 @@ def loads(text: bytes | bytearray | str) -> Any:
     try:
         value, end = _scan(string, begin)
     except (StopIteration, SystemError):
-        # The latter from a Python that looks for the error in json and does not load it.
+        # SystemError from a Python whose scanner wants json's error class, which is not loaded.
         raise ValueError("this is not JSON") from None
     if string[end:].strip(_SPACE):
         raise ValueError("something stands behind the JSON")
@@ -34,7 +34,7 @@ def loads(text: bytes | bytearray | str) -> Any:
 
 
 def dumps(value: object) -> str:
-    r"""Return *value* as JSON in ASCII, without spaces; raises TypeError for what has none.
+    r"""Return *value* as JSON in ASCII, without spaces. Raises TypeError for other types.
 
     >>> dumps({"a": [1, None, "é"]})
     '{"a":[1,null,"\\u00e9"]}'
@@ -42,16 +42,16 @@ def dumps(value: object) -> str:
     return "".join(_encode(value))
 
 
-def _loaded() -> tuple[Callable[[str, int], tuple[Any, int]], Callable[[object], Any]]:
-    """Return what reads a value from a place on, and what writes one in pieces."""
+def _load_codec() -> tuple[Callable[[str, int], tuple[Any, int]], Callable[[object], Any]]:
+    """Return a function that scans a value from a position, and one that encodes in pieces."""
     try:
         import _json
 
-        known: Any = _json
-        encode = known.make_encoder(
-            None, _refuse, known.encode_basestring_ascii, None, ":", ",", False, False, True
+        codec: Any = _json
+        encode = codec.make_encoder(
+            None, _refuse, codec.encode_basestring_ascii, None, ":", ",", False, False, True
         )  # fmt: skip
-        scan: Any = known.make_scanner(_Context)
+        scan: Any = codec.make_scanner(_Context)
 
         def pieces(value: object) -> Any:
             return encode(value, 0)
@@ -67,7 +67,7 @@ def _loaded() -> tuple[Callable[[str, int], tuple[Any, int]], Callable[[object],
 
 
 class _Context:
-    """What the scanner asks for: values as ``json`` reads them."""
+    """The options of the scanner, those of ``json``."""
 
     strict = True
     object_hook = None
@@ -81,4 +81,4 @@ def _refuse(value: object) -> object:
     raise TypeError(f"no JSON for a {type(value).__name__}")
 
 
-_scan, _encode = _loaded()
+_scan, _encode = _load_codec()

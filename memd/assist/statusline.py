@@ -1,8 +1,9 @@
-"""``memd statusline``: what Claude Code tells its status line, told to memd, and a short line.
+"""``memd statusline``: reports the usage in Claude Code's status line data, and prints a line.
 
-The one live signal of how full a window is; at most every 300 ms, so what is said already
-is not said again. A status line that somebody had before goes on: its command stands after
-``--``, reads the same and is printed first. Exit code 0 and never a word of an error.
+This is the only live signal of a window's usage; it comes as often as every 300 ms, so an
+unchanged one is not sent again. An earlier status line of the user keeps working: its
+command follows ``--``, gets the same input and is printed first. The exit code is 0, and no
+error is printed.
 """
 
 from __future__ import annotations
@@ -21,36 +22,36 @@ _IN_THE_WINDOW = ("input_tokens", "cache_creation_input_tokens", "cache_read_inp
 
 
 def run(arguments: list[str]) -> int:
-    """Report what is on stdin and print the line; always 0."""
+    """Report the usage on stdin and print the line; return 0."""
     split = arguments.index("--") if "--" in arguments else len(arguments)
     named, _ = options(arguments[:split])
     before = ""
     try:
         raw = stdin(STDIN_SECONDS_MAX)
-        before = _chained(arguments[split + 1 :], raw)
-        ours = _line(raw, named.get("client") or SOURCE, named.get("profile"))
-    except Exception as error:  # noqa: BLE001  # nobody wants a fault of ours in his status line
+        before = _run_chained(arguments[split + 1 :], raw)
+        ours = _report_and_render(raw, named.get("client") or SOURCE, named.get("profile"))
+    except Exception as error:  # noqa: BLE001  # no error belongs in a status line
         hook_log.note("the status line", type(error).__name__)
         ours = ""
-    sys.stdout.write(joined(before, ours))
+    sys.stdout.write(join_lines(before, ours))
     return 0
 
 
-def joined(before: str, ours: str) -> str:
-    r"""Return what is printed: the line of before, and memd's behind its last words.
+def join_lines(before: str, ours: str) -> str:
+    r"""Return the output: the chained command's line, followed by memd's.
 
     >>> joined("main *\n", "memd 41%")
     'main * | memd 41%\n'
     """
     before = before.rstrip("\n")
-    line = " | ".join(part for part in (before, ours) if part)
-    return f"{line}\n" if line else ""
+    connection = " | ".join(part for part in (before, ours) if part)
+    return f"{connection}\n" if connection else ""
 
 
 def usage_of(payload: dict[str, object]) -> dict[str, object]:
-    """Return what a status line says in the words of ``usage.report``; {} when it names no session.
+    """Return the params of ``usage.report`` for a status line, {} when it names no session.
 
-    Its totals were once the whole session's, so only ``current_usage`` counts as tokens.
+    Its totals once covered the whole session, so only ``current_usage`` counts as tokens.
     """
     window, session = payload.get("context_window"), payload.get("session_id")
     if not isinstance(window, dict) or not isinstance(session, str) or not session.strip():
@@ -75,8 +76,8 @@ def usage_of(payload: dict[str, object]) -> dict[str, object]:
     return usage | texts
 
 
-def _line(raw: bytes, client: str, profile: str | None) -> str:
-    """Tell the daemon what is new, and return memd's own line."""
+def _report_and_render(raw: bytes, client: str, profile: str | None) -> str:
+    """Report a changed usage to the daemon, and return memd's own line."""
     try:
         payload = quick_json.loads(raw)
     except (ValueError, RecursionError):
@@ -85,32 +86,32 @@ def _line(raw: bytes, client: str, profile: str | None) -> str:
     if not usage:
         return ""
     try:
-        line = HookConnection("memd-statusline", client, profile, SECONDS_MAX)
-        line.acknowledge()
+        connection = HookConnection("memd-statusline", client, profile, SECONDS_MAX)
+        connection.acknowledge()
     except LineError as error:
         hook_log.note("the status line", str(error))
         return "memd off"
     try:
-        changed = once.Marks(line.path).changed(
+        changed = once.Marks(connection.path).update(
             once.stamp("statusline", str(usage["session_id"])), quick_json.dumps(usage)
         )
         if changed and "used_tokens" in usage:
-            line.tell("usage.report", usage)
+            connection.notify("usage.report", usage)
     finally:
-        line.close()
+        connection.close()
     percent = usage.get("used_percent")
     return "memd" if percent is None else f"memd {percent:.0f}%"
 
 
-def _chained(command: list[str], raw: bytes) -> str:
-    """Return what the *command* prints that was there before; a single word is a shell's line."""
+def _run_chained(command: list[str], raw: bytes) -> str:
+    """Return the output of the user's earlier *command*; a single word is a shell command."""
     if not command:
         return ""
     import subprocess
 
     words = ["/bin/sh", "-c", command[0]] if len(command) == 1 else command
     try:
-        done = subprocess.run(  # noqa: S603  # the user's own status line, as he wrote it
+        result = subprocess.run(  # noqa: S603  # the user's own status line, as he wrote it
             words,
             input=raw,
             stdout=subprocess.PIPE,
@@ -120,7 +121,7 @@ def _chained(command: list[str], raw: bytes) -> str:
         )
     except (OSError, subprocess.SubprocessError):
         return ""
-    return done.stdout.decode("utf-8", "replace")
+    return result.stdout.decode("utf-8", "replace")
 
 
 def _whole(value: object) -> int:

@@ -1,4 +1,4 @@
-"""What a hook is not told and the transcript knows: the last answer, how full the window is."""
+"""The last answer and the window's usage from the end of a transcript, for hooks without them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from memd.signals.usage import UnreadableSignal
 
 
 class Tail:
-    """What stands at the end of a transcript."""
+    """The end of a transcript."""
 
     __slots__ = ("answer", "usage")
 
@@ -19,9 +19,9 @@ class Tail:
 
 
 def tail(path: str, bytes_max: int) -> Tail:
-    """Return the last answer and the usage that the end of the transcript *path* tells.
+    """Return the last answer and the usage at the end of the transcript *path*.
 
-    Nothing of a transcript that is not there, or that no format knows.
+    Both are empty for a transcript that is missing or of an unknown format.
     """
     end = Tail()
     try:

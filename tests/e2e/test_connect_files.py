@@ -34,7 +34,7 @@ def left(place: Locations) -> list[str]:
 
 def test_a_file_that_changed_since_it_was_shown_is_left_as_it_is(place: Locations) -> None:
     file = settings(place, "{}")
-    plan = connect.connecting(QWEN, place)
+    plan = connect.plan_connect(QWEN, place)
     file.write_text('{"mine": 1}', "utf-8")
     with pytest.raises(InvalidStateError, match="just been changed"):
         connect.write(plan, place.data)
@@ -46,7 +46,7 @@ def test_what_fails_half_way_leaves_the_file_whole(
     place: Locations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = settings(place, "{}")
-    plan = connect.connecting(QWEN, place)
+    plan = connect.plan_connect(QWEN, place)
 
     def full(_: int) -> None:
         raise OSError(28, "No space left on device", str(file))
@@ -73,41 +73,41 @@ def test_what_is_no_text_of_moderate_size_is_refused_by_name(place: Locations, k
     elif kind == "large":
         file.write_bytes(b" " * (files.BYTES_MAX + 1))
     with pytest.raises(InvalidStateError, match=r"\.qwen.*memd does not touch it"):
-        connect.connecting(QWEN, place)
+        connect.plan_connect(QWEN, place)
 
 
 def test_a_link_that_leads_nowhere_is_written_through(place: Locations) -> None:
     link = place.home / ".qwen" / "settings.json"
     link.parent.mkdir()
     link.symlink_to(place.home / "dots" / "qwen.json")
-    connect.write(connect.connecting(QWEN, place), place.data)
+    connect.write(connect.plan_connect(QWEN, place), place.data)
     assert link.is_symlink()
     assert "memd" in (place.home / "dots" / "qwen.json").read_text("utf-8")
     assert stat.S_IMODE(link.stat().st_mode) == 0o600
 
 
 def test_what_somebody_added_to_memds_entry_stays_when_it_is_renewed(place: Locations) -> None:
-    connect.write(connect.connecting(QWEN, place), place.data)
+    connect.write(connect.plan_connect(QWEN, place), place.data)
     file = place.home / ".qwen" / "settings.json"
     found = json.loads(file.read_text("utf-8"))
     found["mcpServers"]["memd"] |= {"trust": True, "env": {"MEMD_HOME": "/old", "MINE": "1"}}
     file.write_text(json.dumps(found), "utf-8")
     moved = place._replace(command="/usr/bin/memd")
-    connect.write(connect.connecting(QWEN, moved), place.data)
+    connect.write(connect.plan_connect(QWEN, moved), place.data)
     entry = json.loads(file.read_text("utf-8"))["mcpServers"]["memd"]
     assert entry["command"] == "/usr/bin/memd"
     assert (entry["trust"], entry["env"]) == (True, {"MINE": "1"})
-    assert connect.connecting(QWEN, moved) == []
+    assert connect.plan_connect(QWEN, moved) == []
 
 
 def test_a_hook_that_shares_its_group_with_anothers_goes_alone(place: Locations) -> None:
     gemini = ASSISTANTS["gemini"]
-    connect.write(connect.connecting(gemini, place), place.data)
+    connect.write(connect.plan_connect(gemini, place), place.data)
     file = place.home / ".gemini" / "settings.json"
     found = json.loads(file.read_text("utf-8"))
     found["hooks"]["AfterAgent"][0]["hooks"].insert(0, {"type": "command", "command": "mine"})
     file.write_text(json.dumps(found, indent=4), "utf-8")
-    connect.write(connect.removing(gemini, place), place.data)
+    connect.write(connect.plan_removal(gemini, place), place.data)
     assert json.loads(file.read_text("utf-8")) == {
         "hooks": {"AfterAgent": [{"hooks": [{"type": "command", "command": "mine"}]}]}
     }
@@ -115,15 +115,15 @@ def test_a_hook_that_shares_its_group_with_anothers_goes_alone(place: Locations)
 
 def test_what_claude_code_noted_of_the_plugin_is_taken_out(place: Locations) -> None:
     claude = ASSISTANTS["claude-code"]
-    connect.write(connect.connecting(claude, place), place.data)
+    connect.write(connect.plan_connect(claude, place), place.data)
     noted = place.home / ".claude" / "plugins" / "known_marketplaces.json"
     noted.parent.mkdir()
     others = '{\n  "memd-local": {"installLocation": "/x"},\n  "other": {"a": 1}\n}'
     noted.write_text(others, "utf-8")
     installed = noted.with_name("installed_plugins.json")
     installed.write_text('{"version": 2, "plugins": {"memd@memd-local": []}}', "utf-8")
-    assert connect.connecting(claude, place) == []
-    connect.write(connect.removing(claude, place), place.data)
+    assert connect.plan_connect(claude, place) == []
+    connect.write(connect.plan_removal(claude, place), place.data)
     assert noted.read_text("utf-8") == '{\n  "other": {"a": 1}\n}'
     assert json.loads(installed.read_text("utf-8")) == {"version": 2, "plugins": {}}
     assert left(place) == ["installed_plugins.json", "known_marketplaces.json"]
@@ -133,15 +133,15 @@ def test_what_claude_code_noted_of_the_plugin_is_taken_out(place: Locations) -> 
 def test_memds_own_is_known_whatever_its_path_was(place: Locations, name: str) -> None:
     assistant: Assistant = ASSISTANTS[name]
     odd = place._replace(command="/a 'b/\\\"é/memd", variables={"MEMD_HOME": '/m "x" $y'})
-    connect.write(connect.connecting(assistant, odd), place.data)
-    connect.write(connect.connecting(assistant, place), place.data)
+    connect.write(connect.plan_connect(assistant, odd), place.data)
+    connect.write(connect.plan_connect(assistant, place), place.data)
     for target in assistant.targets(place):
         if target.format != "own" and target.file.exists():
-            assert edits.added(target, target.file.read_text("utf-8")) == target.file.read_text(
-                "utf-8"
-            )
+            assert edits.add_entries(
+                target, target.file.read_text("utf-8")
+            ) == target.file.read_text("utf-8")
             assert "/a 'b" not in target.file.read_text("utf-8")
-    connect.write(connect.removing(assistant, place), place.data)
+    connect.write(connect.plan_removal(assistant, place), place.data)
     assert left(place) == []
 
 
@@ -165,5 +165,5 @@ def test_what_cannot_be_edited_in_place_is_refused(place: Locations, what: str) 
     file.parent.mkdir(parents=True)
     file.write_text(text, "utf-8")
     with pytest.raises(InvalidStateError, match="memd does not touch it"):
-        connect.connecting(assistant, place)
+        connect.plan_connect(assistant, place)
     assert file.read_text("utf-8") == text

@@ -15,7 +15,7 @@ from support.gate import drawn
 
 from memd.assist.connect import edits, json_text, toml_text, yaml_text
 from memd.assist.connect.clients import ASSISTANTS, Locations
-from memd.assist.connect.entries import Needed, Target
+from memd.assist.connect.entries import Required, Target
 from memd.assist.connect.text import UnreadableError
 
 PLACE = Locations(
@@ -154,13 +154,13 @@ def test_yaml_is_as_it_was(target: Target, text: str) -> None:
 
 def goes_in_and_out(target: Target, text: str, read: Any) -> None:
     try:
-        connected = edits.added(target, text)
+        connected = edits.add_entries(target, text)
     except UnreadableError:
         assume(False)
     else:
         assert edits.present(target, connected)
-        assert edits.added(target, connected) == connected
-        assert edits.removed(target, connected, text) == text
+        assert edits.add_entries(target, connected) == connected
+        assert edits.remove_entries(target, connected, text) == text
         # Somebody else wrote into it since: what is cut out is memd's, no more.
         assert edits.Edit(connected, target.format).values
         assert cut(target, connected, text) == text
@@ -172,12 +172,12 @@ def goes_in_and_out(target: Target, text: str, read: Any) -> None:
 @given(text=json_texts(), value=VALUES)
 def test_what_somebody_adds_meanwhile_stays(target: Target, text: str, value: Any) -> None:
     try:
-        connected = edits.added(target, text)
+        connected = edits.add_entries(target, text)
     except UnreadableError:
         assume(False)
     else:
         theirs = json_text.put(connected, ("theirs",), value)
-        left = edits.removed(target, theirs, text)
+        left = edits.remove_entries(target, theirs, text)
         assert left is not None
         assert json_text.values(left) == {**json_text.values(text), "theirs": value}
 
@@ -188,6 +188,6 @@ def cut(target: Target, text: str, before: str) -> str:
     for entry in reversed(target.entries):
         edits._remove(edit, entry)
     for entry in reversed(target.entries):
-        if isinstance(entry, Needed) and edit.is_new(entry.path):
-            edit.take(entry.path)
+        if isinstance(entry, Required) and edit.is_new(entry.path):
+            edit.remove(entry.path)
     return before if not edit.values and not before.strip("\ufeff \r\n\t") else edit.text

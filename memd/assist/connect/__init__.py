@@ -1,5 +1,5 @@
-"""Writes memd into the configuration of assistants, and takes it out again.
+"""Adds memd to the settings files of assistants, and removes it again.
 
-Promises that no foreign byte changes, and that a file memd does not understand is not touched.
-Never runs an assistant's own command line: those rewrite their files.
+No other byte changes, and a file that memd cannot parse is not touched. An assistant's own
+command line is never run, because it rewrites the files.
 """

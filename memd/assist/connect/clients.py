@@ -1,6 +1,6 @@
-"""The assistants: where each keeps its settings, and what has to stand there.
+"""The supported assistants: their settings files, and memd's entries in them.
 
-What each really reads was tried with the programs themselves, or follows their documents
+What each one reads was tested with the program itself, or follows its documentation
 (docs/assistants.md says which). Every command is an absolute path: assistants start programs
 with a short PATH, and some pass few variables on.
 """
@@ -16,8 +16,8 @@ from typing import Any, Final, NamedTuple
 from memd.assist.connect.entries import (
     Entry,
     Item,
-    Needed,
     NotedEntry,
+    Required,
     Setting,
     StatusLine,
     Target,
@@ -29,15 +29,15 @@ HOOK_SECONDS_MAX: Final = 10
 
 
 class Locations(NamedTuple):
-    """Where things are for the person whose assistants are connected."""
+    """The folders, program and environment of the person whose assistants are connected."""
 
     home: Path
     data: Path
-    """memd's own folder, for what an assistant loads from a folder of its own."""
+    """memd's data folder, for plugins that an assistant loads from there."""
     command: str
     """The memd program."""
     variables: Mapping[str, str]
-    """What memd itself has to be told to find its places."""
+    """Variables that memd needs to find its paths."""
     environ: Mapping[str, str]
     is_mac: bool = False
 
@@ -64,23 +64,23 @@ class Assistant(NamedTuple):
     programs: tuple[str, ...]
     folder: Callable[[Locations], Path]
     targets: Callable[[Locations], list[Target]]
-    then: str = ""
-    """What is left to do for the person."""
-    also: Callable[[Locations, Path], list[Path]] = lambda place, here: []
-    """What else it reads, in the folder *here* as well: there memd would be a second time."""
+    next_step: str = ""
+    """What the person still has to do."""
+    other_files: Callable[[Locations, Path], list[Path]] = lambda place, here: []
+    """Other files it reads, also in the folder *here*, where memd would be a duplicate."""
 
 
 def server(place: Locations, name: str, **more: Any) -> dict[str, Any]:
-    """Return how memd is started, in the words most assistants use."""
+    """Return the MCP server entry in the form that most assistants use."""
     entry: dict[str, Any] = {**more, "command": place.command, "args": ["mcp", "--client", name]}
     return {**entry, "env": dict(place.variables)} if place.variables else entry
 
 
 def hook(place: Locations, name: str, event: str) -> str:
-    """Return the command of a hook, for a shell.
+    """Return the shell command of a hook.
 
-    It never fails: several assistants take a prompt back when a hook's code is 2, which is also
-    what a memd of another version may answer.
+    It never fails: several assistants reject a prompt when a hook exits with 2, as a memd of
+    another version may do.
     """
     return f"{_shell(place, 'hook', name, event, '--client', name)} || true"
 
@@ -91,8 +91,8 @@ def _shell(place: Locations, *words: str) -> str:
     return shlex.join([*before, place.command, *words])
 
 
-def _grouped(place: Locations, source: str, timeout: int, **more: str) -> dict[str, Any]:
-    """Return hooks in the nesting that Claude Code began."""
+def _nested_hooks(place: Locations, source: str, timeout: int, **more: str) -> dict[str, Any]:
+    """Return hooks in the nested form that Claude Code introduced."""
     return {
         event: {
             "hooks": [
@@ -121,22 +121,23 @@ def _claude_folder(place: Locations) -> Path:
 
 
 def _claude_code(place: Locations) -> list[Target]:
-    """Return a plugin in a folder of memd's, and the settings that name and switch it on."""
+    """Return a plugin in memd's data folder, and the settings that register and enable it."""
     from memd import __version__
 
     folder = place.data / "assistants" / "claude-code"
     about = {"name": "memd", "description": "The memory of your assistants, on this computer."}
-    listed = {"name": "memd-local", "owner": {"name": "memd"}, "plugins": [
+    marketplace = {"name": "memd-local", "owner": {"name": "memd"}, "plugins": [
         {**about, "source": "./memd"}
     ]}  # fmt: skip
     hooks = {
-        event: [group] for event, group in _grouped(place, "claude-code", HOOK_SECONDS_MAX).items()
+        event: [group]
+        for event, group in _nested_hooks(place, "claude-code", HOOK_SECONDS_MAX).items()
     }
     source = {"source": {"source": "directory", "path": str(folder)}}
     state = _claude_folder(place) / "plugins"
-    named = "memd@memd-local"
+    plugin_id = "memd@memd-local"
     return [
-        Target(folder / ".claude-plugin" / "marketplace.json", "own", text=_text(listed)),
+        Target(folder / ".claude-plugin" / "marketplace.json", "own", text=_text(marketplace)),
         Target(
             folder / "memd" / ".claude-plugin" / "plugin.json",
             "own",
@@ -153,12 +154,12 @@ def _claude_code(place: Locations) -> list[Target]:
             "json",
             (
                 Setting(("extraKnownMarketplaces", "memd-local"), source),
-                Setting(("enabledPlugins", named), True),
+                Setting(("enabledPlugins", plugin_id), True),
                 StatusLine(("statusLine",), _shell(place, "statusline")),
             ),
         ),
         Target(state / "known_marketplaces.json", "json", (NotedEntry(("memd-local",)),)),
-        Target(state / "installed_plugins.json", "json", (NotedEntry(("plugins", named)),)),
+        Target(state / "installed_plugins.json", "json", (NotedEntry(("plugins", plugin_id)),)),
     ]
 
 
@@ -174,7 +175,9 @@ def _codex(place: Locations) -> list[Target]:
             "toml",
             (Setting(("mcp_servers", "memd"), server(place, "codex")),),
         ),
-        Target(folder / "hooks.json", "json", _items(_grouped(place, "codex", HOOK_SECONDS_MAX))),
+        Target(
+            folder / "hooks.json", "json", _items(_nested_hooks(place, "codex", HOOK_SECONDS_MAX))
+        ),
     ]
 
 
@@ -184,7 +187,7 @@ def _gemini_folder(place: Locations) -> Path:
 
 def _gemini(place: Locations) -> list[Target]:
     entries: tuple[Entry, ...] = (Setting(("mcpServers", "memd"), server(place, "gemini")),)
-    entries += _items(_grouped(place, "gemini", HOOK_SECONDS_MAX * 1000, name="memd"))
+    entries += _items(_nested_hooks(place, "gemini", HOOK_SECONDS_MAX * 1000, name="memd"))
     return [Target(_gemini_folder(place) / "settings.json", "json", entries)]
 
 
@@ -213,8 +216,8 @@ def _copilot(place: Locations) -> list[Target]:
 
 def _opencode(place: Locations) -> list[Target]:
     folder = place.config / "opencode"
-    known = [folder / name for name in ("opencode.jsonc", "opencode.json")]
-    file = next((each for each in known if each.exists()), known[-1])
+    candidates = [folder / name for name in ("opencode.jsonc", "opencode.json")]
+    file = next((each for each in candidates if each.exists()), candidates[-1])
     entry: dict[str, Any] = {
         "type": "local",
         "command": [place.command, "mcp", "--client", "opencode"],
@@ -242,7 +245,7 @@ def _cursor(place: Locations) -> list[Target]:
     )
     return [
         _servers(place, "cursor", folder / "mcp.json"),
-        Target(folder / "hooks.json", "json", (Needed(("version",), 1), *hooks)),
+        Target(folder / "hooks.json", "json", (Required(("version",), 1), *hooks)),
     ]
 
 
@@ -277,17 +280,17 @@ def _goose(place: Locations) -> list[Target]:
 
 def _continue(place: Locations) -> list[Target]:
     entries = (
-        Needed(("name",), "Local config"),
-        Needed(("version",), "1.0.0"),
-        Needed(("schema",), "v1"),
+        Required(("name",), "Local config"),
+        Required(("version",), "1.0.0"),
+        Required(("schema",), "v1"),
         Item(("mcpServers",), {"name": "memd", **server(place, "continue")}),
     )
     return [Target(place.home / ".continue" / "config.yaml", "yaml", entries)]
 
 
 def _lmstudio_folder(place: Locations) -> Path:
-    known = (place.home / ".lmstudio", place.home / ".cache" / "lm-studio")
-    return next((each for each in known if each.is_dir()), known[0])
+    candidates = (place.home / ".lmstudio", place.home / ".cache" / "lm-studio")
+    return next((each for each in candidates if each.is_dir()), candidates[0])
 
 
 ASSISTANTS: Final[Mapping[str, Assistant]] = {
@@ -296,7 +299,7 @@ ASSISTANTS: Final[Mapping[str, Assistant]] = {
         ("claude",),
         _claude_folder,
         _claude_code,
-        also=lambda place, here: [
+        other_files=lambda place, here: [
             place.home / ".claude.json",
             here / ".mcp.json",
             here / ".claude" / "settings.json",
@@ -334,7 +337,7 @@ ASSISTANTS: Final[Mapping[str, Assistant]] = {
         ("cursor",),
         lambda place: place.home / ".cursor",
         _cursor,
-        also=lambda place, here: [
+        other_files=lambda place, here: [
             here / ".cursor" / "mcp.json",
             _claude_folder(place) / "settings.json",
         ],
@@ -344,7 +347,7 @@ ASSISTANTS: Final[Mapping[str, Assistant]] = {
         ("code",),
         lambda place: place.desktop("Code"),
         _vscode,
-        also=lambda place, here: [
+        other_files=lambda place, here: [
             here / ".vscode" / "mcp.json",
             _copilot_folder(place) / "mcp-config.json",
         ],

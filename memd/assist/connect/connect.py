@@ -1,8 +1,8 @@
-"""What would change in an assistant's files, and the change itself.
+"""Planning and making the changes to an assistant's files.
 
-A plan is made from what the files hold now and written only if they still do. The text that a
-file had before memd is kept beside it, as long as memd is in it; whether memd made the file,
-and what was in it, is told by that copy alone.
+A plan is made from the current files and written only if they are unchanged. The text that a
+file had before memd is kept beside it as long as memd is in it; only that copy tells whether
+memd created the file, and what it contained.
 """
 
 from __future__ import annotations
@@ -23,34 +23,34 @@ _PROFILE = re.compile(r"MEMD_PROFILE[\"'\\]*\s*[:=]\s*[\"'\\]*([\w-]+)")
 
 
 class FileChange(NamedTuple):
-    """A file, what it holds, and what it is to hold; None: there is no file."""
+    """A file, its text, and its new text; None where there is no file."""
 
     file: Path
     before: str | None
     after: str | None
     backup: str | None = None
-    """What to keep beside it."""
+    """The text to save as the backup beside it."""
     is_own: bool = False
     drops_backup: bool = False
 
 
-def connecting(assistant: Assistant, place: Locations) -> list[FileChange]:
-    """Return what has to change for an assistant to be connected; nothing when it is.
+def plan_connect(assistant: Assistant, place: Locations) -> list[FileChange]:
+    """Return the changes that connect an assistant, none when it is connected.
 
     Raises InvalidStateError, naming file and line, for a file that memd cannot edit.
     """
-    changes = (_with(target) for target in assistant.targets(place))
+    changes = (_plan_added(target) for target in assistant.targets(place))
     return [change for change in changes if change.before != change.after]
 
 
-def removing(assistant: Assistant, place: Locations) -> list[FileChange]:
-    """Return what has to change so that nothing of memd is left in an assistant's files."""
-    changes = (_without(target) for target in assistant.targets(place))
+def plan_removal(assistant: Assistant, place: Locations) -> list[FileChange]:
+    """Return the changes that remove memd from an assistant's files."""
+    changes = (_plan_removed(target) for target in assistant.targets(place))
     return [change for change in changes if change.before != change.after]
 
 
 def is_connected(assistant: Assistant, place: Locations) -> bool:
-    """Return whether anything of memd's is in an assistant's files; unreadable ones have none."""
+    """Return whether memd is in any readable file of an assistant."""
     for target in assistant.targets(place):
         with contextlib.suppress(InvalidStateError, UnreadableError):
             text = files.read(target.file)
@@ -60,9 +60,9 @@ def is_connected(assistant: Assistant, place: Locations) -> bool:
 
 
 def profiles_of(assistant: Assistant, place: Locations) -> list[str]:
-    """Return the profiles that an assistant's files name; the default one has no name in them.
+    """Return the profiles in an assistant's files, without the default one, which has no name.
 
-    It stands there as ``MEMD_PROFILE``, in a table of variables or before a command.
+    They are values of ``MEMD_PROFILE``, in a table of variables or before a command.
     """
     names: dict[str, None] = {}
     for target in assistant.targets(place):
@@ -72,18 +72,18 @@ def profiles_of(assistant: Assistant, place: Locations) -> list[str]:
 
 
 def write(changes: Iterable[FileChange], stop: Path) -> None:
-    """Make the changes, each file as a whole. Folders below *stop* that are empty then go.
+    """Write the changes, each file atomically, and remove folders below *stop* that become empty.
 
-    Raises InvalidStateError where a file has changed since the plan was made.
+    Raises InvalidStateError if a file has changed since the plan was made.
     """
     for change in changes:
         if files.read(change.file) != change.before:
             raise InvalidStateError(
                 f"{change.file} has just been changed by somebody else", hint="say it again"
             )
-        kept = files.backup_of(change.file)
+        backup = files.backup_of(change.file)
         if change.backup is not None:
-            files.write(kept, change.backup)
+            files.write(backup, change.backup)
         if change.after is None:
             files.remove(change.file)
             if change.is_own:
@@ -91,33 +91,33 @@ def write(changes: Iterable[FileChange], stop: Path) -> None:
         else:
             files.write(change.file, change.after)
         if change.drops_backup:
-            files.remove(kept)
+            files.remove(backup)
 
 
-def _with(target: Target) -> FileChange:
+def _plan_added(target: Target) -> FileChange:
     text = files.read(target.file)
     if target.format == "own":
         return FileChange(target.file, text, target.text, is_own=True)
     if text is None and not any(hasattr(entry, "value") for entry in target.entries):
         return FileChange(target.file, None, None)
-    with _named(target.file):
-        after = edits.added(target, text or "")
+    with _name_file_in_errors(target.file):
+        after = edits.add_entries(target, text or "")
         clean = text is not None and not edits.present(target, text)
     return FileChange(target.file, text, after, backup=text if clean else None)
 
 
-def _without(target: Target) -> FileChange:
+def _plan_removed(target: Target) -> FileChange:
     text = files.read(target.file)
     if text is None or target.format == "own":
         return FileChange(target.file, text, None, is_own=True)
-    kept = files.read(files.backup_of(target.file))
-    with _named(target.file):
-        after = edits.removed(target, text, kept)
-    return FileChange(target.file, text, after, drops_backup=kept is not None and kept == after)
+    backup = files.read(files.backup_of(target.file))
+    with _name_file_in_errors(target.file):
+        after = edits.remove_entries(target, text, backup)
+    return FileChange(target.file, text, after, drops_backup=backup is not None and backup == after)
 
 
 @contextlib.contextmanager
-def _named(file: Path) -> Iterator[None]:
+def _name_file_in_errors(file: Path) -> Iterator[None]:
     try:
         yield
     except UnreadableError as error:

@@ -1,4 +1,4 @@
-"""What is wrong with how an assistant is connected: missing, out of date, untrusted or twice."""
+"""Checks of connected assistants: entries missing, out of date, untrusted or duplicated."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from memd.assist.connect import connect, files, json_text
 from memd.assist.connect.clients import Assistant, Locations
-from memd.assist.connect.entries import Item, Setting, Target, is_hook, is_server, own
+from memd.assist.connect.entries import Item, Setting, Target, is_hook, is_server, own_paths
 from memd.assist.connect.text import Path as Keys
 from memd.assist.connect.text import UnreadableError, at
 from memd.assist.events import EVENTS
@@ -18,7 +18,7 @@ from memd.base.errors import InvalidStateError
 
 
 class Finding(NamedTuple):
-    """One thing that is wrong, and what helps."""
+    """One problem, and what helps."""
 
     assistant: str
     kind: str
@@ -26,18 +26,20 @@ class Finding(NamedTuple):
     what: str
     help: str
     is_mended: bool = False
-    """``memd doctor --fix`` does what helps."""
+    """``memd doctor --fix`` fixes it."""
 
 
-def findings(name: str, assistant: Assistant, place: Locations, here: Path) -> Iterator[Finding]:
-    """Yield what is wrong with the files of an assistant that is connected; of others nothing.
+def findings(
+    name: str, assistant: Assistant, locations: Locations, here: Path
+) -> Iterator[Finding]:
+    """Yield the problems of a connected assistant's files; none for an unconnected one.
 
-    *here* is the folder in which somebody works: its own settings count as well.
+    *here* is the working folder, whose own settings are checked too.
     """
-    if not connect.is_connected(assistant, place):
+    if not connect.is_connected(assistant, locations):
         return
     try:
-        changes = connect.connecting(assistant, place)
+        changes = connect.plan_connect(assistant, locations)
     except InvalidStateError as error:
         yield Finding(name, "unreadable", error.message, error.hint or "mend the file")
         return
@@ -45,31 +47,33 @@ def findings(name: str, assistant: Assistant, place: Locations, here: Path) -> I
         kind = "missing" if change.before is None or change.backup is not None else "stale"
         what = "lacks what memd puts there" if kind == "missing" else "is out of date"
         yield Finding(name, kind, f"{change.file} {what}", "memd doctor --fix", is_mended=True)
-    targets = [each for each in assistant.targets(place) if each.format != "own"]
+    targets = [each for each in assistant.targets(locations) if each.format != "own"]
     for target in targets:
-        expected = _expected(target)
-        yield from _doubled(name, target.file, [each for each in expected if each is not None])
-    known = {target.file for target in targets}
-    for file in assistant.also(place, here):
-        if file not in known:
-            yield from _doubled(name, file, [])
-    yield from _untrusted(name, assistant, place, here)
+        expected = _own_paths(target)
+        yield from _find_duplicates(
+            name, target.file, [each for each in expected if each is not None]
+        )
+    checked = {target.file for target in targets}
+    for file in assistant.other_files(locations, here):
+        if file not in checked:
+            yield from _find_duplicates(name, file, [])
+    yield from _find_untrusted(name, assistant, locations, here)
 
 
-def _expected(target: Target) -> list[Keys | None]:
-    """Return where memd's own entries stand in a file."""
+def _own_paths(target: Target) -> list[Keys | None]:
+    """Return the paths of memd's own entries in a file."""
     values = _values(target.file)
     paths: list[Keys | None] = []
     for entry in target.entries:
         if isinstance(entry, Setting):
             paths.append(entry.path)
         elif isinstance(entry, Item):
-            paths += [(*entry.path, *each) for each in own(at(values, entry.path))][:1]
+            paths += [(*entry.path, *each) for each in own_paths(at(values, entry.path))][:1]
     return paths
 
 
-def _doubled(name: str, file: Path, expected: list[Keys]) -> Iterator[Finding]:
-    for path in _traces(_values(file), ()):
+def _find_duplicates(name: str, file: Path, expected: list[Keys]) -> Iterator[Finding]:
+    for path in _find_starts(_values(file), ()):
         if not any(path[: len(each)] == each for each in expected):
             where = ".".join(map(str, path))
             yield Finding(
@@ -77,39 +81,46 @@ def _doubled(name: str, file: Path, expected: list[Keys]) -> Iterator[Finding]:
             )
 
 
-def _traces(values: Any, path: Keys) -> Iterator[Keys]:
-    """Yield where memd is started, as a server or as a hook."""
+def _find_starts(values: Any, path: Keys) -> Iterator[Keys]:
+    """Yield the paths of entries that start memd, as a server or as a hook."""
     if isinstance(values, dict):
         if is_server(values) or any(is_hook(values.get(key)) for key in ("command", "bash")):
             yield path
             return
         for key, value in values.items():
-            yield from _traces(value, (*path, key))
+            yield from _find_starts(value, (*path, key))
     elif isinstance(values, list):
-        for place, value in enumerate(values):
-            yield from _traces(value, (*path, place))
+        for locations, value in enumerate(values):
+            yield from _find_starts(value, (*path, locations))
 
 
-def _untrusted(name: str, assistant: Assistant, place: Locations, here: Path) -> Iterator[Finding]:
-    folder = assistant.folder(place)
+def _find_untrusted(
+    name: str, assistant: Assistant, locations: Locations, here: Path
+) -> Iterator[Finding]:
+    folder = assistant.folder(locations)
     if name == "codex":
         state = at(_values(folder / "config.toml"), ("hooks", "state"))
         trusted = [str(key) for key in state or ()]
         prefixes = [f"{folder / 'hooks.json'}:{_snake(event)}:" for event in EVENTS["codex"]]
         if not all(any(key.startswith(each) for key in trusted) for each in prefixes):
             yield Finding(
-                name, "untrusted", "Codex does not run hooks before you trust them", assistant.then
+                name,
+                "untrusted",
+                "Codex does not run hooks before you trust them",
+                assistant.next_step,
             )
     if name == "gemini":
         settings = _values(folder / "settings.json")
         if at(settings, ("security", "folderTrust", "enabled")) is False:
             return
         if not _is_trusted(_values(folder / "trustedFolders.json"), here):
-            yield Finding(name, "untrusted", f"Gemini CLI does not trust {here}", assistant.then)
+            yield Finding(
+                name, "untrusted", f"Gemini CLI does not trust {here}", assistant.next_step
+            )
 
 
 def _snake(event: str) -> str:
-    """Return an event's name as Codex notes it.
+    """Return an event's name as Codex records it.
 
     >>> _snake("UserPromptSubmit")
     'user_prompt_submit'
@@ -126,7 +137,7 @@ def _is_trusted(folders: Any, here: Path) -> bool:
 
 
 def _values(file: Path) -> Any:
-    """Return what a file says, {} where that cannot be told."""
+    """Return the values of a file, {} if it cannot be read."""
     try:
         text = files.read(file)
         if text is None:

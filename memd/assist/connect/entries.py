@@ -1,4 +1,4 @@
-"""What memd writes into a settings file, and how it knows its own there."""
+"""The entries that memd writes into settings files, and how to recognize them there."""
 
 from __future__ import annotations
 
@@ -10,62 +10,62 @@ from typing import Any, Final, NamedTuple
 from memd.assist.connect.text import Path as Keys
 
 PASSED_ON: Final = ("MEMD_HOME", "MEMD_PROFILE", "XDG_DATA_HOME", "XDG_RUNTIME_DIR")
-"""Variables that say where memd is. Not every assistant hands its own on."""
+"""Variables that locate memd's files. Not every assistant passes its own environment on."""
 
 ENVIRONMENTS: Final = ("env", "envs", "environment")
-"""What assistants call the variables of a server."""
+"""Assistants' names for the environment of a server."""
 
 
 class Setting(NamedTuple):
-    """A value that is memd's own, such as its server; what somebody added to it stays."""
+    """A value of memd's own, such as its server; keys that others added to it stay."""
 
     path: Keys
     value: Any
 
 
 class Item(NamedTuple):
-    """An item of a list that others use as well, such as the hooks of an event."""
+    """An item of a shared list, such as the hooks of an event."""
 
     path: Keys
     value: dict[str, Any]
 
 
-class Needed(NamedTuple):
-    """A value without which the file is none, such as its version. Another's is left as it is."""
+class Required(NamedTuple):
+    """A value that the file must have, such as its version; an existing one stays as it is."""
 
     path: Keys
     value: Any
 
 
 class StatusLine(NamedTuple):
-    """The one command for the status line: an earlier one is called by memd's."""
+    """The status line command; memd's calls an earlier one."""
 
     path: Keys
     command: str
 
 
 class NotedEntry(NamedTuple):
-    """What the assistant itself notes about memd; taken out, never put in."""
+    """An entry that the assistant itself writes about memd; removed, never added."""
 
     path: Keys
 
 
-Entry = Setting | Item | Needed | StatusLine | NotedEntry
+Entry = Setting | Item | Required | StatusLine | NotedEntry
 
 
 class Target(NamedTuple):
-    """A file of an assistant: its format, and what memd puts there; or a file of memd's own."""
+    """A file of an assistant, its format and memd's entries; or a file of memd's own."""
 
     file: Path
     format: str
     """``json``, ``toml``, ``yaml``, or ``own``."""
     entries: tuple[Entry, ...] = ()
     text: str = ""
-    """Of a file of memd's own."""
+    """The text of a file of memd's own."""
 
 
 def program(command: str) -> list[str]:
-    """Return the words of a command that starts memd, from the program on; else none.
+    """Return the words of a command that starts memd, from the program on, else [].
 
     >>> program("env MEMD_HOME=/m '/opt/a b/memd' hook codex Stop")
     ['/opt/a b/memd', 'hook', 'codex', 'Stop']
@@ -94,7 +94,7 @@ def is_status_line(command: object) -> bool:
 
 
 def is_server(value: object) -> bool:
-    """Return whether an entry starts memd as a server of MCP, whatever it is called.
+    """Return whether an entry starts memd as an MCP server, whatever its name.
 
     >>> is_server({"command": ["/bin/memd", "mcp"]}), is_server({"command": "cat", "args": ["mcp"]})
     (True, False)
@@ -109,43 +109,43 @@ def is_server(value: object) -> bool:
     return len(texts) > 1 and Path(texts[0]).name == "memd" and texts[1] == "mcp"
 
 
-def own(items: Any) -> Iterator[Keys]:
-    """Yield where memd's items are in a list: whole ones, or hooks in an item that others share."""
+def own_paths(items: Any) -> Iterator[Keys]:
+    """Yield the paths of memd's items in a list: whole items, or hooks in a shared item."""
     for place, item in enumerate(items if isinstance(items, list) else ()):
         if not isinstance(item, dict):
             continue
         hooks = item.get("hooks")
         if isinstance(hooks, list):
-            mine = [n for n, hook in enumerate(hooks) if _mine(hook)]
-            if mine and len(mine) == len(hooks):
+            own_hooks = [n for n, hook in enumerate(hooks) if _is_own(hook)]
+            if own_hooks and len(own_hooks) == len(hooks):
                 yield (place,)
             else:
-                yield from ((place, "hooks", n) for n in mine)
-        elif _mine(item):
+                yield from ((place, "hooks", n) for n in own_hooks)
+        elif _is_own(item):
             yield (place,)
 
 
-def holds(present: Any, part: Any) -> bool:
-    """Return whether *present* is *part*, or that and more.
+def contains(present: Any, part: Any) -> bool:
+    """Return whether *present* contains all of *part*.
 
     >>> holds({"a": 1, "b": [{"c": 2, "d": 3}]}, {"b": [{"c": 2}]}), holds({"a": 1}, {"a": 2})
     (True, False)
     """
     if isinstance(part, dict):
         return isinstance(present, dict) and all(
-            key in present and holds(present[key], value) for key, value in part.items()
+            key in present and contains(present[key], value) for key, value in part.items()
         )
     if isinstance(part, list):
         return (
             isinstance(present, list)
             and len(present) == len(part)
-            and all(map(holds, present, part))
+            and all(map(contains, present, part))
         )
     return type(present) is type(part) and bool(present == part)
 
 
-def merged(present: Any, ours: Any) -> Any:
-    """Return what is to stand there: *ours*, and what somebody else added to *present*."""
+def merge(present: Any, ours: Any) -> Any:
+    """Return *ours* merged with what others added to *present*."""
     if not isinstance(present, dict) or not isinstance(ours, dict):
         return ours
     result = {**present, **ours}
@@ -159,7 +159,7 @@ def merged(present: Any, ours: Any) -> Any:
     return result
 
 
-def _mine(item: Any) -> bool:
+def _is_own(item: Any) -> bool:
     if not isinstance(item, dict):
         return False
     named = item.get("name") == "memd" and is_server(item)

@@ -1,7 +1,7 @@
-"""An assistant's files: read whole, and replaced whole or not at all.
+"""Atomic reading and replacing of an assistant's files.
 
-A link stays a link: what it leads to is replaced. Mode and owner stay, and whoever reads sees
-the old file or the new one. What is no plain text of moderate size is not touched.
+A symbolic link stays, its target is replaced. Mode and owner stay, and a reader sees either
+the old file or the new one. Anything but a UTF-8 file of moderate size is refused.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _NEW_MODE: Final = 0o600
 
 
 def read(path: Path) -> str | None:
-    """Return the text of a file, None where there is none.
+    """Return the text of a file, None if it does not exist.
 
-    Raises InvalidStateError, naming the file, for what memd does not edit.
+    Raises InvalidStateError, naming the file, for one that memd does not edit.
     """
     real = Path(os.path.realpath(path))
     try:
@@ -45,12 +45,12 @@ def read(path: Path) -> str | None:
 
 
 def backup_of(path: Path) -> Path:
-    """Return where the text that a file had before memd is kept."""
+    """Return the path of the backup of a file's text before memd."""
     return path.with_name(path.name + BACKUP)
 
 
 def write(path: Path, text: str) -> None:
-    """Replace the text of a file, or make it; it is on the disk when this returns."""
+    """Replace or create a file; it is synced to the disk when this returns."""
     real = Path(os.path.realpath(path))
     real.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{real.name}.", suffix=".memd", dir=real.parent)
@@ -69,7 +69,7 @@ def write(path: Path, text: str) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file; of a link, what it leads to."""
+    """Remove a file; of a link, its target."""
     real = Path(os.path.realpath(path))
     real.unlink(missing_ok=True)
     with contextlib.suppress(FileNotFoundError):
@@ -77,7 +77,7 @@ def remove(path: Path) -> None:
 
 
 def _like(real: Path, handle: int) -> None:
-    """Give a new file the mode and the owner of the one that it replaces."""
+    """Give a new file the mode and owner of the file it replaces."""
     try:
         old = real.stat()
     except FileNotFoundError:

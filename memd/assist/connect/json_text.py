@@ -1,8 +1,8 @@
-"""JSON, with comments and trailing commas where a file has them, edited where it stands.
+"""Editing JSON in place, with comments and trailing commas if the file has them.
 
-A text is read into nodes that know where they begin and end; an edit puts text between two
-positions and leaves the rest as it is. No library of the package index keeps every byte of a
-file and is looked after (decision 0132). What is put in and taken out again leaves the same bytes.
+A text is parsed into nodes with positions; an edit replaces the text between two positions
+and leaves every other byte. No maintained library does that (decision 0132). Adding a value
+and removing it again restores the same bytes.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _BLANKS = re.compile(r"[ \t]*")
 
 @dataclass(slots=True)
 class Node:
-    """A value: where it stands, and what is in it."""
+    """A value: its position, and its content."""
 
     start: int
     end: int
     value: Any = None
-    """Of a scalar; of a container None."""
+    """The value of a scalar, None for a container."""
     opens: str = ""
-    """``{`` or ``[`` of a container."""
+    """``{`` or ``[`` for a container."""
     members: list[JsonMember] = field(default_factory=list)
 
 
@@ -45,70 +45,70 @@ class JsonMember:
 
 
 def values(text: str) -> Any:
-    """Return what *text* says; of an empty one ``{}``. Raises UnreadableError."""
-    return _plain(_read(text))
+    """Return the value of *text*, ``{}`` for an empty one. Raises UnreadableError."""
+    return _to_python(_read(text))
 
 
 def put(text: str, path: Path, value: Any) -> str:
-    """Return *text* with *value* at *path*; what stands above it is made where it is missing."""
+    """Return *text* with *value* at *path*; missing parents are created."""
     root = _read(text)
     for depth, key in enumerate(path):
         member = _member(root, key)
         if member is None:
-            for above in reversed(path[depth + 1 :]):
-                value = {above: value}
-            return _inserted(_filled(text), root, str(key), value)
+            for parent in reversed(path[depth + 1 :]):
+                value = {parent: value}
+            return _insert(_or_empty_object(text), root, str(key), value)
         if depth == len(path) - 1:
             node = member.node
             unit = "" if _inline(text, root) else _unit(text)
-            new = _rendered(value, unit, _indent(text, member.start), newline(text))
+            new = _render(value, unit, _indent(text, member.start), newline(text))
             return text[: node.start] + new + text[node.end :]
         root = member.node
     raise UnreadableError("there is nothing to put")
 
 
 def append(text: str, path: Path, value: Any) -> str:
-    """Return *text* with *value* last in the list at *path*, which is made if missing."""
+    """Return *text* with *value* appended to the list at *path*, which is created if missing."""
     node = _at(_read(text), path)
     if node is None:
         return put(text, path, [value])
-    return _inserted(text, node, None, value)
+    return _insert(text, node, None, value)
 
 
-def take(text: str, path: Path) -> str:
-    """Return *text* without the member or item that *path* leads to."""
-    above = _at(_read(text), path[:-1])
-    member = _member(above, path[-1]) if above else None
-    if above is None or member is None:
+def remove(text: str, path: Path) -> str:
+    """Return *text* without the member or item at *path*."""
+    parent = _at(_read(text), path[:-1])
+    member = _member(parent, path[-1]) if parent else None
+    if parent is None or member is None:
         return text
-    return _without(text, above, member)
+    return _remove_member(text, parent, member)
 
 
 def literal(text: str, path: Path) -> str | None:
-    """Return how the value at *path* is written."""
+    """Return the source text of the value at *path*."""
     node = _at(_read(text), path)
     return None if node is None else text[node.start : node.end]
 
 
-def put_literal(text: str, path: Path, written: str) -> str:
-    """Return *text* with the value at *path* written so."""
+def put_literal(text: str, path: Path, rendered: str) -> str:
+    """Return *text* with the source text *rendered* for the value at *path*."""
     node = _at(_read(text), path)
     if node is None:
         raise UnreadableError("there is nothing to replace")
-    return text[: node.start] + written + text[node.end :]
+    return text[: node.start] + rendered + text[node.end :]
 
 
-def _filled(text: str) -> str:
+def _or_empty_object(text: str) -> str:
     return text if text.strip("\ufeff \t\r\n") else text + "{}\n"
 
 
 def _read(text: str) -> Node:
-    filled = _filled(text)
-    at = _skip(filled, 0)
-    node = _node(filled, at, 0)
-    rest = _skip(filled, node.end)
-    if rest != len(filled):
-        _refuse(filled, rest)
+    complete = _or_empty_object(text)
+    at = _skip(complete, 0)
+    node = _node(complete, at, 0)
+    rest = _skip(complete, node.end)
+    if rest != len(complete):
+        _refuse(complete, rest)
     return node
 
 
@@ -165,11 +165,11 @@ def _refuse(text: str, at: int) -> NoReturn:
     raise UnreadableError("it is not JSON", line_of(text, min(at, len(text))))
 
 
-def _plain(node: Node) -> Any:
+def _to_python(node: Node) -> Any:
     if node.opens == "{":
-        return {member.key: _plain(member.node) for member in node.members}
+        return {member.key: _to_python(member.node) for member in node.members}
     if node.opens:
-        return [_plain(member.node) for member in node.members]
+        return [_to_python(member.node) for member in node.members]
     return node.value
 
 
@@ -186,22 +186,22 @@ def _member(node: Node, key: str | int) -> JsonMember | None:
     return next((each for each in node.members if each.key == key), None)
 
 
-def _inserted(text: str, above: Node, key: str | None, value: Any) -> str:
-    """Return *text* with a last member or item in *above*."""
-    if above.opens != ("[" if key is None else "{"):
-        raise UnreadableError("it holds something else there", line_of(text, above.start))
-    inline, line = _inline(text, above), newline(text)
-    if above.members:
-        indent = _indent(text, above.members[-1].start)
+def _insert(text: str, parent: Node, key: str | None, value: Any) -> str:
+    """Return *text* with a last member or item in *parent*."""
+    if parent.opens != ("[" if key is None else "{"):
+        raise UnreadableError("it holds something else there", line_of(text, parent.start))
+    inline, line = _inline(text, parent), newline(text)
+    if parent.members:
+        indent = _indent(text, parent.members[-1].start)
     else:
-        indent = _indent(text, above.start) + _unit(text)
+        indent = _indent(text, parent.start) + _unit(text)
     name = "" if key is None else f"{json.dumps(key, ensure_ascii=False)}: "
-    new = name + _rendered(value, "" if inline else _unit(text), indent, line)
+    new = name + _render(value, "" if inline else _unit(text), indent, line)
     new = f" {new}" if inline else line + indent + new
-    if not above.members:
-        at = above.start + 1
-        return text[:at] + new + _closing(text, above) + text[at:]
-    end = above.members[-1].node.end
+    if not parent.members:
+        at = parent.start + 1
+        return text[:at] + new + _closing_blanks(text, parent) + text[at:]
+    end = parent.members[-1].node.end
     comma = _comma(text, end)
     at = end if comma is None else comma + 1
     at = at if inline else _after_comment(text, at)
@@ -210,30 +210,30 @@ def _inserted(text: str, above: Node, key: str | None, value: Any) -> str:
     return text[:at] + new + "," + text[at:]
 
 
-def _closing(text: str, above: Node) -> str:
-    """Return what follows the first member of an empty container, so that it can be told again."""
-    line, at = newline(text), above.start + 1
+def _closing_blanks(text: str, parent: Node) -> str:
+    """Return the blanks after the first member of an empty container, which removal recognizes."""
+    line, at = newline(text), parent.start + 1
     if text[at] in "}]":
-        return line + _indent(text, above.start)
+        return line + _indent(text, parent.start)
     return line if text.startswith(line, at) else ""
 
 
-def _without(text: str, above: Node, member: JsonMember) -> str:
-    """Return *text* as it was before *member* was put into it."""
-    place = above.members.index(member)
-    start, end = _back(text, member.start), member.node.end
+def _remove_member(text: str, parent: Node, member: JsonMember) -> str:
+    """Return *text* without *member*, restoring the blanks from before it was added."""
+    place = parent.members.index(member)
+    start, end = _blanks_start(text, member.start), member.node.end
     comma = _comma(text, end)
     if comma is not None:
         return text[:start] + text[comma + 1 :]
     if place:
-        before = _comma(text, above.members[place - 1].node.end)
+        before = _comma(text, parent.members[place - 1].node.end)
         assert before is not None
         return text[:before] + text[before + 1 : start] + text[end:]
-    if text[above.start + 1 : start].strip():
+    if text[parent.start + 1 : start].strip():
         return text[:start] + text[end:]  # a comment's line ends here
     line = newline(text)
-    closing = line + _indent(text, above.start)
-    if text.startswith(closing, end) and end + len(closing) == above.end - 1:
+    closing = line + _indent(text, parent.start)
+    if text.startswith(closing, end) and end + len(closing) == parent.end - 1:
         end += len(closing)
     elif text.startswith(line + line, end):
         end += len(line)
@@ -246,13 +246,13 @@ def _comma(text: str, at: int) -> int | None:
 
 
 def _after_comment(text: str, at: int) -> int:
-    """Return where the comment that follows on the same line ends, or *at*."""
+    """Return the end of a comment that follows on the same line, or *at*."""
     match = _LINE_COMMENT.match(text, at)
     return match.end() if match else at
 
 
-def _back(text: str, at: int) -> int:
-    """Return where the blanks before *at* begin: one line break, and what indents."""
+def _blanks_start(text: str, at: int) -> int:
+    """Return the start of the blanks before *at*: one line break and the indentation."""
     start = at
     while start and text[start - 1] in " \t":
         start -= 1
@@ -262,7 +262,7 @@ def _back(text: str, at: int) -> int:
 
 
 def _inline(text: str, node: Node) -> bool:
-    """Return whether a container with something in it stands on one line."""
+    """Return whether a non-empty container is written on one line."""
     return bool(node.members) and "\n" not in text[node.start : node.members[-1].start]
 
 
@@ -272,12 +272,12 @@ def _indent(text: str, at: int) -> str:
 
 
 def _unit(text: str) -> str:
-    """Return how much deeper each level stands: what the first indented line shows, or two."""
+    """Return the indentation of one level: that of the first indented line, or two blanks."""
     match = re.search(r"\n([ \t]+)\S", text)
     return match[1] if match else "  "
 
 
-def _rendered(value: Any, unit: str, indent: str, line: str) -> str:
+def _render(value: Any, unit: str, indent: str, line: str) -> str:
     if not unit:
         return json.dumps(value, ensure_ascii=False)
     lines = json.dumps(value, ensure_ascii=False, indent=unit).split("\n")

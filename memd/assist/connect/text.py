@@ -1,4 +1,4 @@
-"""What the three formats have in common: a place in a file, why it cannot be edited, its lines."""
+"""Shared parts of the three formats: paths to values, line positions, the error."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Values = dict[str, Any]
 
 
 class UnreadableError(Exception):
-    """A text is not what its name promises, or says it in a way that memd does not edit."""
+    """A text does not parse, or has a form that memd does not edit."""
 
     def __init__(self, message: str, line: int | None = None) -> None:
         super().__init__(message)
@@ -21,7 +21,7 @@ class UnreadableError(Exception):
 
 
 def newline(text: str) -> str:
-    r"""Return how the lines of *text* end.
+    r"""Return the line ending of *text*.
 
     >>> newline("a\r\nb"), newline("a")
     ('\r\n', '\n')
@@ -30,23 +30,23 @@ def newline(text: str) -> str:
 
 
 def line_of(text: str, at: int) -> int:
-    """Return the number of the line that holds position *at*, from 1."""
+    """Return the number, from 1, of the line at position *at*."""
     return text.count("\n", 0, at) + 1
 
 
 def line_start(text: str, at: int) -> int:
-    """Return where the line that holds position *at* begins."""
+    """Return the start of the line at position *at*."""
     return text.rfind("\n", 0, at) + 1
 
 
 def line_end(text: str, at: int) -> int:
-    """Return where the line that holds position *at* ends, its newline included."""
+    """Return the end of the line at position *at*, after its newline."""
     index = text.find("\n", at)
     return len(text) if index < 0 else index + 1
 
 
 def at(values: Any, path: Path) -> Any:
-    """Return what *path* leads to, or None.
+    """Return the value at *path*, or None.
 
     >>> at({"a": [{"b": 1}]}, ("a", 0, "b")), at({"a": 1}, ("a", "b"))
     (1, None)
@@ -62,7 +62,7 @@ def at(values: Any, path: Path) -> Any:
 
 
 def has(values: Any, path: Path) -> bool:
-    """Return whether *path* leads anywhere, be it to nothing.
+    """Return whether *path* exists, even with a null value.
 
     >>> has({"a": None}, ("a",)), has({"a": None}, ("a", "b"))
     (True, False)

@@ -1,7 +1,7 @@
-"""TOML, edited where it stands: a table at the end of the file, and out again.
+"""Editing TOML in place: adding a table at the end of the file, and removing it.
 
-The parser is Python's own; it is asked after each edit whether anything else changed
-(connect.py). A table ends where what has been read so far is TOML by itself.
+Python's own parser checks after each edit that nothing else changed (edits.py). A table ends
+where its text parses as TOML by itself.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LINE = re.compile(r"\(at line (\d+)")
 
 
 def values(text: str) -> Any:
-    """Return what *text* says. Raises UnreadableError."""
+    """Return the value of *text*. Raises UnreadableError."""
     try:
         return tomllib.loads(text.removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError as error:
@@ -28,29 +28,32 @@ def values(text: str) -> Any:
 
 
 def put(text: str, path: Path, value: Any) -> str:
-    """Return *text* with the table *value* at *path*, last; one that is there goes first."""
+    """Return *text* with the table *value* at *path* appended; an existing one is replaced."""
     if texts.at(values(text), path) is not None:
-        text = take(text, path)
+        text = remove(text, path)
     line = newline(text)
     header = ".".join(_key(str(key)) for key in path)
-    lines = [f"[{header}]", *(f"{_key(key)} = {_written(each)}" for key, each in value.items())]
+    lines = [
+        f"[{header}]",
+        *(f"{_key(key)} = {_render_value(each)}" for key, each in value.items()),
+    ]
     block = line.join(lines)
     if not text.removeprefix("\ufeff"):
         return text + block + line
     if text.endswith("\n"):
         return text + line + block + line
-    return text + line + line + block  # what ends without a newline still does
+    return text + line + line + block  # still without a newline at the end
 
 
 def append(text: str, path: Path, value: Any) -> str:
-    """No assistant keeps a list of memd's in TOML."""
+    """Raise UnreadableError: no assistant has a list with memd's items in TOML."""
     raise UnreadableError("a list cannot be edited there")
 
 
-def take(text: str, path: Path) -> str:
+def remove(text: str, path: Path) -> str:
     """Return *text* without the table at *path* and those below it."""
     while texts.at(values(text), path) is not None:
-        start, end = _table(text, path)
+        start, end = _find_table(text, path)
         before = text[:start]
         if before.endswith(("\n\n", "\n\r\n")):
             before = before[:-2] if before.endswith("\r\n") else before[:-1]
@@ -60,8 +63,8 @@ def take(text: str, path: Path) -> str:
     return text
 
 
-def _table(text: str, path: Path) -> tuple[int, int]:
-    """Return from where to where a table at or below *path* stands, comments after it left out."""
+def _find_table(text: str, path: Path) -> tuple[int, int]:
+    """Return start and end of a table at or below *path*, without comments after it."""
     starts = [match.start() for match in _HEADER.finditer(text)]
     for place, start in enumerate(starts):
         for end in (*starts[place + 1 :], len(text)):
@@ -85,14 +88,14 @@ def _content_end(text: str, start: int, end: int) -> int:
 
 
 def _key(key: str) -> str:
-    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _written(key)
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _render_value(key)
 
 
-def _written(value: Any) -> str:
+def _render_value(value: Any) -> str:
     if isinstance(value, dict):
-        pairs = ", ".join(f"{_key(key)} = {_written(each)}" for key, each in value.items())
+        pairs = ", ".join(f"{_key(key)} = {_render_value(each)}" for key, each in value.items())
         return f"{{ {pairs} }}" if pairs else "{}"
     if isinstance(value, list):
-        return f"[{', '.join(map(_written, value))}]"
+        return f"[{', '.join(map(_render_value, value))}]"
     # TOML has no surrogate escapes and forbids a bare DEL; JSON writes that one as it is.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,6 +1,6 @@
-"""YAML, edited where it stands: PyYAML says where each value is, and the text is spliced there.
+"""Editing YAML in place, at the positions that PyYAML reports.
 
-A library that reads and writes whole files keeps comments, but not each quote and blank.
+A library that reads and writes whole files keeps comments, but not every quote and blank.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ INDENT = 2
 
 
 def values(text: str) -> Any:
-    """Return what *text* says; of an empty one ``{}``. Raises UnreadableError."""
+    """Return the value of *text*, ``{}`` for an empty one. Raises UnreadableError."""
     try:
-        tree = yaml.safe_load(_bare(text))
+        tree = yaml.safe_load(_without_bom(text))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         raise UnreadableError("it is not YAML", mark.line + 1 if mark else None) from None
@@ -27,33 +27,33 @@ def values(text: str) -> Any:
 
 
 def put(text: str, path: Path, value: Any) -> str:
-    """Return *text* with *value* at *path*; what stands above it is made where it is missing."""
+    """Return *text* with *value* at *path*; missing parents are created."""
     if texts.at(values(text), path) is not None:
-        text = take(text, path)
+        text = remove(text, path)
     node, column = _root(text), 0
     for depth, key in enumerate(path):
         child = _child(node, key)
         if child is None:
-            for above in reversed(path[depth + 1 :]):
-                value = {above: value}
-            return _inserted(text, node, column, {key: value})
+            for outer in reversed(path[depth + 1 :]):
+                value = {outer: value}
+            return _insert(text, node, column, {key: value})
         column, node = child
     raise UnreadableError("it holds something else there")
 
 
 def append(text: str, path: Path, value: Any) -> str:
-    """Return *text* with *value* last in the list at *path*, which is made if missing."""
+    """Return *text* with *value* appended to the list at *path*, which is created if missing."""
     node, column = _root(text), 0
     for key in path:
         child = _child(node, key)
         if child is None:
             return put(text, path, [value])
         column, node = child
-    return _inserted(text, node, column, [value])
+    return _insert(text, node, column, [value])
 
 
-def take(text: str, path: Path) -> str:
-    """Return *text* without the member or item that *path* leads to."""
+def remove(text: str, path: Path) -> str:
+    """Return *text* without the member or item at *path*."""
     node = _root(text)
     for key in path[:-1]:
         child = _child(node, key)
@@ -64,7 +64,7 @@ def take(text: str, path: Path) -> str:
     place = next((n for n, (key, *_) in enumerate(spans) if key == path[-1]), None)
     if place is None:
         return text
-    shift = len(text) - len(_bare(text))
+    shift = len(text) - len(_without_bom(text))
     _, start, end = spans[place]
     if node is not None and node.flow_style:
         if place:
@@ -79,12 +79,12 @@ def take(text: str, path: Path) -> str:
     return before + text[end:]
 
 
-def _bare(text: str) -> str:
+def _without_bom(text: str) -> str:
     return text.removeprefix("\ufeff")
 
 
 def _root(text: str) -> Any:
-    return yaml.compose(_bare(text), yaml.SafeLoader)
+    return yaml.compose(_without_bom(text), yaml.SafeLoader)
 
 
 def _child(node: Any, key: str | int) -> tuple[int, Any] | None:
@@ -108,7 +108,7 @@ def _spans(node: Any) -> list[tuple[str | int, int, int]]:
 
 
 def _end(node: Any) -> int:
-    """Return where the last letter of *node* stands: a block's own mark is behind what follows."""
+    """Return the end of *node*'s text; the end mark of a block is after the blanks that follow."""
     if isinstance(node, yaml.CollectionNode) and not node.flow_style:
         return max(end for *_, end in _spans(node)) if node.value else node.start_mark.index
     text = node.end_mark.buffer[: node.end_mark.pointer] if node.end_mark.buffer else ""
@@ -116,8 +116,8 @@ def _end(node: Any) -> int:
     return int(node.end_mark.index) - blank
 
 
-def _inserted(text: str, node: Any, column: int, value: Any) -> str:
-    shift = len(text) - len(_bare(text))
+def _insert(text: str, node: Any, column: int, value: Any) -> str:
+    shift = len(text) - len(_without_bom(text))
     is_list = isinstance(value, list)
     if node is None:
         return _put_lines(text, len(text), 0, value)

@@ -83,7 +83,7 @@ def connect(
     from memd.assist.connect import connect as connecting
 
     assistant, place = assistant_of(name), place_of(profile)
-    work = connecting.removing if remove else connecting.connecting
+    work = connecting.plan_removal if remove else connecting.plan_connect
     changes = work(assistant, place)
     if changes and not remove and not is_installed(assistant, place):
         say.note(f"{assistant.title} was not found on this computer; connecting it anyway")
@@ -101,7 +101,7 @@ def connect(
             "connected": connecting.is_connected(assistant, place),
             "files": [str(each.file) for each in changes],
             "key_file": made,
-            "then": assistant.then if not remove else "",
+            "then": assistant.next_step if not remove else "",
         })  # fmt: skip
     elif not print_:
         _tell(name, assistant, changes, remove=remove)
@@ -189,8 +189,8 @@ def _tell(name: str, assistant: Assistant, changes: list[FileChange], *, remove:
         say.note(f"{assistant.title} is disconnected. To revoke its key: memd client revoke {name}")
         return
     say.note(f"{assistant.title} is connected: restart it. To undo: memd connect {name} --remove")
-    if assistant.then:
-        say.note(assistant.then)
+    if assistant.next_step:
+        say.note(assistant.next_step)
 
 
 def is_installed(assistant: Assistant, place: Locations) -> bool:

@@ -84,7 +84,7 @@ def _plans(problems: list[Finding], place: Locations) -> dict[str, list[FileChan
     names = dict.fromkeys(each.assistant for each in problems if each.is_mended)
     unreadable = {each.assistant for each in problems if each.kind == "unreadable"}
     return {
-        name: [] if name in unreadable else connect.connecting(ASSISTANTS[name], place)
+        name: [] if name in unreadable else connect.plan_connect(ASSISTANTS[name], place)
         for name in names
     }
 

@@ -193,7 +193,7 @@ def _edited(text: str, file: Path, path: tuple[str, ...], value: Any) -> str:
     from memd.assist.connect import yaml_text
 
     if value is _GONE:
-        return yaml_text.take(text, _whole(yaml_text.values(text), path))
+        return yaml_text.remove(text, _whole(yaml_text.values(text), path))
     return _in_place(text, path, value) or yaml_text.put(text, path, value)
 
 
