@@ -93,9 +93,9 @@ class ChunkingConfig(Value):
     """
 
     min_tokens: int = Field(default=MIN_CHUNK_TOKENS, ge=1)
-    """A paragraph of fewer tokens joins a neighbour."""
+    """Paragraphs with fewer tokens are joined to a neighbour."""
     max_tokens: int = Field(default=min(MAX_CHUNK_TOKENS, WINDOW_TOKENS_MAX), ge=1)
-    """A paragraph of more is cut; at most the embedding model's window, 254."""
+    """Paragraphs with more tokens are split; at most the embedding model's window, 254."""
 
     @model_validator(mode="after")
     def _within_the_window(self) -> Self:

@@ -106,7 +106,7 @@ class SearchMode(StrEnum):
 
 
 class ConsolidationInterval(StrEnum):
-    """How often a night comes."""
+    """How often a night runs."""
 
     HOURLY = "hourly"
     DAILY = "daily"

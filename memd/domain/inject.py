@@ -71,21 +71,21 @@ class SelfEditingMemoryConfig(Value):
     """
 
     core_memory_token_budget: int = Field(default=1024, ge=256, le=8192)
-    """What core memories may take of a prompt, in tokens."""
+    """Token budget of core memories in a prompt."""
     core_memory_tag: Name = "core"
-    """The tag that makes a memory a core memory."""
+    """Tag that marks a core memory."""
     allow_core_writes: bool = True
-    """Whether the model may write core memories."""
+    """Allow the model to write core memories."""
     core_max_entries: int = Field(default=20, ge=1, le=200)
-    """How many core memories there may be."""
+    """Maximum number of core memories."""
     archival_search_limit: int = Field(default=10, ge=1, le=50)
-    """How many memories its search returns at most."""
+    """Maximum number of results of the archival search."""
     archival_categories: frozenset[MemoryCategory] = frozenset(MemoryCategory) - {
         MemoryCategory.WORKING
     }
-    """What it may write outside of core."""
+    """Categories that the model may write outside of core."""
     write_auto_tag: bool = True
-    """What it writes outside of core is tagged `self_edited`."""
+    """Tag what the model writes outside of core with `self_edited`."""
 
     @field_serializer("archival_categories", when_used="json")
     def _in_order(self, categories: frozenset[MemoryCategory]) -> list[str]:

@@ -20,14 +20,14 @@ CLI_HEAD = """\
 
 Made from the code by `python -m tests.support.docs`.
 
-Data goes to stdout, everything else to stderr. Exit codes: 0 done, 1 error, 2 usage, 3 the daemon
-is not running, 4 degraded, 78 the configuration cannot be read. `--json` prints one object that
-begins with `"v": 1`. Colours only on a terminal and never with `NO_COLOR`.
+Data goes to stdout, everything else to stderr. Exit codes: 0 success, 1 error, 2 usage error, 3 the
+daemon is not running, 4 degraded, 78 invalid configuration. `--json` prints one object that begins
+with `"v": 1`. Colours are used only on a terminal and never with `NO_COLOR`.
 
-Lists on a terminal begin with the text, fit its width, show the ends of ids and local times. In a
-pipe they are one line a row without a heading, the columns between tabs in a fixed order, ids and
-texts whole, times in UTC (RFC 3339); `--json` has everything. The end of an id, six characters or
-more, is as good as the whole wherever one is typed.
+On a terminal, lists begin with the text, fit the width, and show short ids and local times. In a
+pipe each row is one line without a heading: tab-separated columns in a fixed order, full ids and
+texts, times in UTC (RFC 3339). `--json` has all fields. Wherever an id is expected, its last six or
+more characters are enough.
 """
 
 API_HEAD = """\
@@ -35,17 +35,19 @@ API_HEAD = """\
 
 Made from the code by `python -m tests.support.docs`.
 
-JSON-RPC 2.0 over a Unix socket (`memd config path --json` names it), one JSON object a line, at
-most 1 MiB. `rpc.discover` returns the whole of this as an OpenRPC document, with the schemas of
+JSON-RPC 2.0 over a Unix socket (`memd config path --json` prints its path), one JSON object per
+line of at most 1 MiB. `rpc.discover` returns this page as an OpenRPC document, with the schemas of
 params and results. Times are RFC 3339 with a zone. Lists return `{items, next}`; `next` is the
-following call's `after`. A write with an `idempotency_key` happens once, however often it is sent.
-Long work with a `progress_token` sends `$/progress`; `$/cancelRequest` cancels. An id of a memory,
-fact or run may be given by its end, six characters or more; the end of more than one is an
-`invalid` that names them.
+`after` of the following call. A write with an `idempotency_key` happens once, however often it is
+sent. Long work with a `progress_token` sends `$/progress`; `$/cancelRequest` cancels. An id of a
+memory, fact or run may be shortened to its last six or more characters; an ambiguous one is an
+error of kind `invalid` that names the candidates.
 
-An error's `data` has `kind`, `retry` (the same request may succeed later), and where it helps
-`field`, `hint` and `incident`. The Python client raises the class of `kind` from
-`memd.base.errors`.
+Required params are in bold.
+
+The `data` of an error has `kind`, `retry` (true if the same request may succeed later), and where
+applicable `field`, `hint` and `incident`. The Python client raises the class in `memd.base.errors`
+that has this `kind`.
 """
 
 

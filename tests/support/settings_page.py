@@ -22,11 +22,12 @@ HEAD = """\
 
 Made from the code by `python -m tests.support.docs`.
 
-One file, YAML or TOML: `memd config path` names it, and it need not exist. `memd config show`
-prints all settings as they take effect. A key can also be given in the daemon's environment, in
-capitals and with two underscores for each dot: `MEMD_DAEMON__LOG_LEVEL=debug`. The daemon reads its
-settings when it starts, those of the log again on SIGHUP; nights stop or come again at once, too.
-`memd config set KEY VALUE` changes one, keeps comments and says whether a start is needed.
+The settings are one YAML or TOML file, which need not exist; `memd config path` prints its path,
+`memd config show` the effective settings. `memd config set KEY VALUE` changes one setting, keeps
+the comments of the file, and says whether a restart is needed. A key can also be set in the
+daemon's environment, in capitals and with two underscores for each dot:
+`MEMD_DAEMON__LOG_LEVEL=debug`. The daemon reads the settings when it starts; on SIGHUP it reads
+those of the log and of nights again.
 
 ```yaml
 memory:
@@ -35,17 +36,18 @@ daemon:
   undo_days: 30
 ```
 
-A key that does not exist or a value out of its bounds is named, and the daemon does not start. A
-key that has no effect is named in the log and by `memd config show`. `null` means not given.
+With an unknown key or a value out of bounds the daemon does not start, and names the key. A key
+without effect is named in the log and by `memd config show`. `null` means not set.
 """
 
 ORG_ROLES = """\
-Or as lists of roles: `write_access: {adrs: [human, senior], conventions: [human, mid]}`, with the
-groups `policies`, `adrs`, `procedures`, `conventions` and `entity_definitions`. A group that is not
-listed keeps the shipped rule: people write everything, agents from senior on all but policies.
+Alternatively, lists of roles: `write_access: {adrs: [human, senior], conventions: [human, mid]}`,
+with the groups `policies`, `adrs`, `procedures`, `conventions` and `entity_definitions`. A group
+that is not listed keeps its default: people write everything, agents from senior on all but
+policies.
 """
 NOTES = {
-    "memory.composite": "For programs of your own: a daemon refuses this section.\n",
+    "memory.composite": "For programs that use memd as a library; a daemon refuses this section.\n",
     "org_memory.write_access.rules.<category>": ORG_ROLES,
 }
 DEFAULTS = {"memory.agents.<name>.type": "that of `memory.level`"}

@@ -28,7 +28,7 @@ class RetentionRule(Value):
     category: MemoryCategory
     """The category."""
     retention_days: Days
-    """Days after which its memories go to the trash."""
+    """Days after which its memories move to the trash."""
 
 
 def _unique_categories(rules: tuple[RetentionRule, ...]) -> tuple[RetentionRule, ...]:
@@ -47,7 +47,7 @@ class RetentionConfig(Value):
 
     rules: RetentionRules = ()
     default_retention_days: Days | None = None
-    """The same as `memory.options.retention_days`; of the two, this one counts."""
+    """Same as `memory.options.retention_days`; this one takes precedence."""
 
 
 class DualModeConfig(Value):
@@ -58,19 +58,19 @@ class DualModeConfig(Value):
     """
 
     enabled: bool = False
-    """The same as strategy `dual_mode`: prose is summarised, dense texts keep their facts."""
+    """Same as strategy `dual_mode`: prose is summarised, dense texts keep their facts."""
     dense_threshold: Share = 0.5
-    """From which density on a text counts as dense; 0 is every text."""
+    """Density from which a text counts as dense; 0: every text."""
     summarization_model: NotBlankStr | None = None
-    """The model that writes the summaries of prose, where `llm.provider` names one; without it
-    they are made by rule.
+    """Model that writes the summaries of prose; needs `llm.provider`. Without it they are made by
+    rule.
     """
     max_summary_tokens: int = Field(default=200, ge=50, le=1000)
-    """How long such a summary may be; needs `summarization_model`."""
+    """Maximum length of such a summary; needs `summarization_model`."""
     max_facts: int = Field(default=20, ge=1, le=100)
-    """How many facts of a dense text are kept."""
+    """Maximum number of facts kept of a dense text."""
     anchor_length: int = Field(default=150, ge=50, le=500)
-    """How many characters of its beginning, middle and end are kept."""
+    """Characters kept of its beginning, middle and end."""
 
 
 class ArchivalConfig(Value):
@@ -79,7 +79,7 @@ class ArchivalConfig(Value):
     enabled: bool = True
     """`false` has no effect: memd never drops an original."""
     age_threshold_days: Days = 90
-    """After so many days the sources of a summary move to the archive."""
+    """Days after which the sources of a summary move to the archive."""
     dual_mode: DualModeConfig = DualModeConfig()
 
     @model_validator(mode="after")
@@ -98,15 +98,15 @@ class ExperienceCompressorConfig(Value):
     """
 
     enabled: bool = False
-    """Nights write down what detailed experiences teach; needs `llm.provider`."""
+    """Let nights extract lessons from detailed experiences; needs `llm.provider`."""
     model: NotBlankStr | None = None
-    """The model that does; without it, `llm.model`."""
+    """Model to use; default: `llm.model`."""
     temperature: Share = 0.3
-    """How freely it writes."""
+    """Temperature of the model."""
     max_tokens: int = Field(default=1000, ge=100, le=4000)
-    """How much it may write about one experience."""
+    """Maximum tokens per experience."""
     min_compression_ratio: Share = Field(default=0.0, lt=1.0)
-    """What is shortened to less of the experience's length than this is dropped."""
+    """Drop results shorter than this share of the experience."""
 
 
 class WikiExportConfig(Value):
@@ -118,19 +118,17 @@ class WikiExportConfig(Value):
     """
 
     enabled: bool = False
-    """`true` writes the wiki after each night, with the trigger; `false`, written down, also
-    refuses it by hand.
-    """
+    """`true`: write the wiki as `trigger` says; an explicit `false` also refuses `memd wiki`."""
     export_root: SafePath | None = None
-    """The folder; without it, `wiki` beside the memories."""
+    """Target folder; default: `wiki` beside the database."""
     trigger: Literal["on_consolidation", "manual"] = "manual"
-    """After each night, or only by hand: `memd wiki`."""
+    """Write after each night, or only with `memd wiki`."""
     include_raw_tier: bool = True
-    """Whether pages of single memories are written."""
+    """Write pages of single memories."""
     include_compressed_tier: bool = True
-    """Whether pages of summaries are written."""
+    """Write pages of summaries."""
     max_entries_per_view: int | None = Field(default=None, ge=1, le=PAGE_ITEMS_MAX)
-    """How many pages each part has at most; without it, all."""
+    """Maximum number of pages per part; default: all."""
 
 
 class ConsolidationConfig(Value):
@@ -142,19 +140,19 @@ class ConsolidationConfig(Value):
     """
 
     enabled: bool = True
-    """Whether nights come by themselves; `false` stops one that is under way."""
+    """Run nights automatically; `false` also stops a running one."""
     interval: ConsolidationInterval = ConsolidationInterval.DAILY
-    """The same as `memory.options.consolidation_interval`; of the two, this one counts."""
+    """Same as `memory.options.consolidation_interval`; this one takes precedence."""
     strategy: ConsolidationStrategyType = ConsolidationStrategyType.SIMPLE
-    """How several memories become one; `llm` needs `llm.provider`."""
+    """How memories are consolidated; `llm` needs `llm.provider`."""
     group_threshold: int = Field(default=3, ge=2)
-    """How many memories of one kind are condensed; fewer are left alone."""
+    """Minimum number of memories of one group to consolidate."""
     compression_threshold: int = Field(default=10, ge=1)
-    """More sessions than this, and the oldest are compressed."""
+    """Compress the oldest sessions when there are more than this."""
     compression_sessions: int | None = Field(default=None, ge=1)
-    """How many of them; without it, half of `compression_threshold`."""
+    """Number of sessions to compress; default: half of `compression_threshold`."""
     max_memories_per_agent: int = Field(default=10_000, ge=1)
-    """The same as `memory.options.max_memories_per_agent`; of the two, this one counts."""
+    """Same as `memory.options.max_memories_per_agent`; this one takes precedence."""
     retention: RetentionConfig = RetentionConfig()
     archival: ArchivalConfig = ArchivalConfig()
     llm: LLMConsolidationConfig = LLMConsolidationConfig()

@@ -20,23 +20,22 @@ class LlmUses(Value):
     """
 
     naps: bool = False
-    """The facts and the digest of a nap, checked against the transcript."""
+    """Write the facts and digest of a nap, checked against the transcript."""
     compression: bool = False
-    """The summaries of old sessions, within the bounds of `memory.consolidation.llm`."""
+    """Write the summaries of old sessions, within the bounds of `memory.consolidation.llm`."""
     reformulation: bool = False
-    """Other words for a search by tool that found too little, and whether it did; needs
+    """Reformulate tool searches and judge whether they found enough; needs
     `query_reformulation_enabled`.
     """
     triples: bool = False
-    """What memories say about things, for the graph, beside what the rules read."""
+    """Extract triples for the graph, in addition to the rules."""
     routing: bool = False
-    """Which workers look, and whether they look again; needs `retriever` `hierarchical`."""
+    """Choose the workers, and whether they search again; needs `retriever` `hierarchical`."""
     reranking: bool = False
-    """The order of what was found, in place of the re-ranker; needs
-    `query_specific_rerank_enabled`.
+    """Order the results, in place of the re-ranker; needs `query_specific_rerank_enabled`.
     """
     lessons: bool = False
-    """What a reported failure teaches; where it has no answer that can be used, the rules do."""
+    """Write the lesson of a reported failure; the rules are the fallback."""
 
 
 class LlmSettings(Value):
@@ -52,7 +51,7 @@ class LlmSettings(Value):
     host.
     """
     model: NotBlankStr | None = None
-    """The model's name, as the endpoint has it."""
+    """Name of the model at the endpoint."""
     api_key_file: SafePath | None = None
     """A file that holds the endpoint's key, if it wants one; nobody else may be able to read it."""
     allowed_hosts: tuple[NotBlankStr, ...] = ()
@@ -66,14 +65,14 @@ class LlmSettings(Value):
     start. At most 200 are kept, and none when something is forgotten.
     """
     answer_bytes: int = Field(default=262_144, ge=1_024, le=COMPLETION_BYTES_MAX)
-    """How much the `command` may print; over that it is killed, and the rule is used."""
+    """Maximum output of the `command`; beyond it the command is killed and the rule used."""
     timeout_seconds: int = Field(default=60, ge=1, le=1_800)
-    """How long an answer is waited for in the background; then the rule is used."""
+    """Timeout of background work; then the rule is used."""
     wait_seconds: int = Field(default=10, ge=1, le=120)
-    """How long an answer is waited for that somebody waits for: a search in other words."""
+    """Timeout of interactive work, such as reformulating a search."""
     night_tokens: int = Field(default=0, ge=0)
-    """How many tokens naps, nights and all other work in the background may spend within 24 hours;
-    0 is none. What somebody waits for, a search in other words for example, is not counted.
+    """Tokens that naps, nights and other background work may use within 24 hours; 0: none.
+    Interactive work, such as reformulating a search, is not counted.
     """
     uses: LlmUses = LlmUses()
 

@@ -43,9 +43,9 @@ class CategoryWriteRule(Value):
     """Who may write one category: agents of *allowed_seniority* and above, none without it."""
 
     allowed_seniority: SeniorityLevel | None = None
-    """The least that an agent must be to write this category; without it, none may."""
+    """Minimum seniority of an agent to write this category; without it, no agent may."""
     human_allowed: bool = True
-    """Whether people may, with the owner's signature."""
+    """Allow people to write it, with the owner's signature."""
 
 
 def default_rules() -> dict[OrgFactCategory, CategoryWriteRule]:
@@ -97,18 +97,18 @@ class ExtendedStoreConfig(Value):
     """Where facts lie that are not in every prompt, and how many a question brings at most."""
 
     backend: Literal["sqlite"] = "sqlite"
-    """There is one."""
+    """Only this value is supported."""
     max_retrieved_per_query: int = Field(default=5, ge=1, le=50)
-    """How many facts a question brings at most."""
+    """Maximum number of facts per query."""
 
 
 class GraphConfig(Value):
     """How entities and relations are kept and found (backend graph_rag)."""
 
     store: Literal["sqlite"] = "sqlite"
-    """There is one."""
+    """Only this value is supported."""
     entity_extraction: Literal["auto"] = "auto"
-    """There is one way: by rule."""
+    """Extraction is by rule; there is no other way."""
 
 
 class TemporalConfig(Value):
@@ -119,9 +119,9 @@ class TemporalConfig(Value):
     """
 
     track_changes: bool = True
-    """Off, only what holds now is told; the log keeps everything."""
+    """`false`: return only what is currently valid; the log keeps everything."""
     history_retention_days: Days | None = None
-    """What was superseded longer ago is not told any more; without it, all is."""
+    """Days for which superseded facts are returned; default: always."""
 
 
 class OrgRules(Value):
@@ -137,13 +137,13 @@ class OrgMemoryConfig(Value):
     backend: Literal["hybrid_prompt_retrieval", "temporal_kg", "graph_rag"] = (
         "hybrid_prompt_retrieval"
     )
-    """What questions may use: words, also the past, also the graph of things."""
+    """What queries use: words; also history (`temporal_kg`); also the graph (`graph_rag`)."""
     core_policies: Annotated[tuple[Text, ...], Field(max_length=CORE_POLICIES_MAX)] = ()
-    """Rules that stand in every prompt."""
+    """Policies that every prompt contains."""
     extended_store: ExtendedStoreConfig = ExtendedStoreConfig()
     write_access: WriteAccessConfig = Field(default_factory=WriteAccessConfig)
     read_access: dict[OrgFactCategory, SeniorityLevel] = Field(default_factory=dict)
-    """How senior an agent must be to read a category; without a rule, anyone."""
+    """Minimum seniority to read a category; without a rule, everyone may."""
 
     graph: GraphConfig = GraphConfig()
     temporal: TemporalConfig = TemporalConfig()

@@ -11,16 +11,16 @@ class ProceduralMemoryConfig(Value):
     """What failures teach, and where it is written as skills."""
 
     enabled: bool = True
-    """Whether a reported failure becomes a lesson."""
+    """Turn reported failures into lessons."""
     model: NotBlankStr = "example-small-001"
-    """The documents' placeholder; another one is asked for with `llm.uses.lessons`."""
+    """Placeholder of the documents; another model is used with `llm.uses.lessons`."""
     temperature: float = Field(default=0.3, ge=0.0, le=2.0)
-    """The temperature of that model."""
+    """Temperature of that model."""
     max_tokens: int = Field(default=1_500, ge=1)
-    """How long its answer may be."""
+    """Maximum tokens of its answer."""
     min_confidence: Share = 0.5
-    """A lesson that is less sure is not kept."""
+    """Lessons with a lower confidence are not stored."""
     skill_md_directory: SafePath | None = None
-    """A folder of skills that assistants read, as `~/.claude/skills`; lessons are kept there as
-    `<name>/SKILL.md`. Without it none are written.
+    """Folder in which lessons are written as skills, `<name>/SKILL.md`, such as
+    `~/.claude/skills`; without it none are written.
     """

@@ -41,59 +41,56 @@ class MemoryRetrievalConfig(Value):
     """The retrieval pipeline: strategy, weights, thresholds (SPEC 8.1, 8.2)."""
 
     strategy: InjectionStrategy = InjectionStrategy.CONTEXT
-    """How memories reach a model: in the prompt, by tools, or in a memory that it edits itself."""
+    """How a model gets memories: in the prompt, by tools, or in a core memory that it edits."""
     relevance_weight: Share = 0.7
-    """What relevance counts; with `recency_weight` it makes 1."""
+    """Weight of relevance; must add up to 1 with `recency_weight`."""
     recency_weight: Share = 0.3
-    """What recency counts."""
+    """Weight of recency."""
     recency_decay_rate: float = Field(default=0.01, ge=0.0)
-    """Per hour; at 0.01 a memory's recency halves in 69 hours."""
+    """Decay per hour; at 0.01 recency halves in 69 hours."""
     personal_boost: Share = 0.1
-    """What an agent's own memories gain over shared ones."""
+    """Bonus of an agent's own memories over shared ones."""
     min_relevance: Share = 0.3
-    """The least combined score, not the least relevance. Without it recall's own judgement
-    decides.
+    """Minimum combined score (not relevance). If it is not set, recall decides by its own gate.
     """
     max_memories: int = Field(default=20, ge=1, le=100)
-    """The most memories in a prompt."""
+    """Maximum number of memories in a prompt."""
     include_shared: bool = True
-    """Whether what agents share is found."""
+    """Include shared memories."""
     default_relevance: Share = 0.5
-    """No effect: a daemon gives everything that it finds a relevance of its own."""
+    """No effect: a daemon computes a relevance for every candidate."""
     injection_point: InjectionPoint = InjectionPoint.SYSTEM
-    """The role of the message that holds the memories."""
+    """Role of the message with the memories."""
     non_inferable_only: bool = False
-    """Only memories tagged `non-inferable`: what no assistant can read off the code."""
+    """Use only memories tagged `non-inferable`: what cannot be inferred from the code."""
     fusion_strategy: FusionStrategy = FusionStrategy.LINEAR
-    """By scores, or by the ranks of two searches (reciprocal rank fusion)."""
+    """Fusion by scores, or by the ranks of two searches (reciprocal rank fusion)."""
     rrf_k: int = Field(default=60, ge=1, le=1000)
-    """Smooths the ranks; with `rrf`."""
+    """Smoothing constant of `rrf`."""
     diversity_penalty_enabled: bool = False
-    """Leaves room for what says something else; strategy `context`."""
+    """Prefer diverse memories; strategy `context`."""
     diversity_lambda: Share = 0.7
-    """1 is relevance alone, 0 difference alone."""
+    """1 is relevance only, 0 diversity only."""
     candidate_pool_multiplier: int = Field(default=3, ge=1, le=10)
-    """How many times `max_memories` diversity chooses from."""
+    """Size of the pool to choose from, as a multiple of `max_memories`."""
     query_reformulation_enabled: bool = False
-    """A search by tool that finds too little asks in other words, by rule; strategy
-    `tool_based`.
-    """
+    """Reformulate tool searches that find too little, by rule; strategy `tool_based`."""
     max_reformulation_rounds: int = Field(default=2, ge=1, le=5)
-    """How often at most."""
+    """Maximum number of reformulations."""
     retriever: Literal["flat", "hierarchical"] = "flat"
-    """One search, or several workers side by side; strategy `context`."""
+    """One search, or several parallel workers; strategy `context`."""
     max_workers_per_query: int = Field(default=2, ge=1, le=4)
-    """How many workers look; `hierarchical`."""
+    """Maximum number of workers; `hierarchical`."""
     reflective_retry_enabled: bool = True
-    """What is found poorly is looked for again; `hierarchical`."""
+    """Search again when results are poor; `hierarchical`."""
     max_retry_count: int = Field(default=2, ge=0, le=5)
-    """How often at most. By rule it is once, in fewer words; 0 is never."""
+    """Maximum number of retries; by rule one, with fewer words; 0: never."""
     query_specific_rerank_enabled: bool = False
-    """Whether a second model orders what was found: `memd model install --reranker`."""
+    """Re-rank results with a second model: `memd model install --reranker`."""
     rerank_cache_ttl_seconds: int = Field(default=3600, ge=60, le=86_400)
-    """How long its order of the same memories is kept."""
+    """How long the order of the same memories is cached."""
     synthesize: bool = False
-    """One block of all sources in place of the memories, unless a call says otherwise."""
+    """Synthesize one block from all sources instead of listing memories; calls can override it."""
 
     @property
     def pool_size(self) -> int:

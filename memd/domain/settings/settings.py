@@ -51,31 +51,31 @@ class MemoryStorageConfig(Value):
     """Where memories are kept. Without a *data_dir* it is the system's place (SPEC D18)."""
 
     data_dir: SafePath | None = None
-    """The folder for all memories; `~` is your home. Without it, the system's place for data."""
+    """Folder of the database; `~` is your home. Default: the system's data folder."""
     vector_store: Literal["sqlite-vec"] = "sqlite-vec"
-    """There is one."""
+    """Only this value is supported."""
     history_store: Literal["sqlite"] = "sqlite"
-    """There is one."""
+    """Only this value is supported."""
 
 
 class MemoryOptionsConfig(Value):
     """How memories are treated. *retention_days* None keeps them for ever."""
 
     retention_days: Days | None = None
-    """After so many days a memory goes to the trash; without it, none goes."""
+    """Days after which memories move to the trash; `null`: never."""
     max_memories_per_agent: int = Field(default=10_000, ge=1)
-    """How many memories an agent keeps; nights archive the oldest beyond it."""
+    """Maximum number of memories per agent; nights archive the oldest beyond it."""
     consolidation_interval: ConsolidationInterval = ConsolidationInterval.DAILY
-    """How often a night comes."""
+    """How often a night runs."""
     shared_knowledge_base: bool = True
-    """Whether agents can share memories with each other."""
+    """Allow agents to share memories."""
 
 
 class EmbedderOverrideConfig(Value):
     """The documents' choice of a model; memd has its own. A *model* needs its *dims*."""
 
     provider: NotBlankStr | None = None
-    """No effect: memd embeds with the model that it has installed."""
+    """No effect: memd uses its installed embedding model."""
     model: NotBlankStr | None = None
     """No effect, as `provider`; needs `dims`."""
     dims: int | None = Field(default=None, ge=1)
@@ -92,9 +92,9 @@ class CompositeBackendConfig(Value):
     """Which namespace lives in which backend; *default* takes all others."""
 
     routes: dict[Name, Name] = Field(default_factory=dict)
-    """Which namespace lies in which backend."""
+    """Map from namespace to backend."""
     default: Name = "inmemory"
-    """The backend of all other namespaces."""
+    """Backend of all other namespaces."""
 
 
 SaidBy = Literal["file", "call", "default"]
@@ -109,7 +109,7 @@ class MemoryConfig(Value):
     )
     """How long its memories are kept, as `memory.level`; may also be written `level`."""
     retention_days: Days | None = None
-    """Days after which its memories go to the trash."""
+    """Days after which its memories move to the trash."""
     retention_overrides: RetentionRules = ()
     """Other days for some categories."""
 
@@ -128,9 +128,9 @@ class CompanyMemoryConfig(Value):
     """
 
     backend: NotBlankStr = "sqlite"
-    """A daemon keeps everything in one SQLite file and refuses what is not `sqlite`."""
+    """Storage backend; a daemon accepts only `sqlite`."""
     level: MemoryLevel = MemoryLevel.SESSION
-    """How long memories are kept: for good, while their project or session lasts, or not at all."""
+    """How long memories are kept: permanently, for their project or session, or not at all."""
     storage: MemoryStorageConfig = MemoryStorageConfig()
     options: MemoryOptionsConfig = MemoryOptionsConfig()
     chunking: ChunkingConfig = ChunkingConfig()
@@ -221,40 +221,36 @@ class DaemonSettings(Value):
     """
 
     log_level: Literal["debug", "info", "warning", "error"] = "info"
-    """The least that is logged."""
+    """Minimum level that is logged."""
     log_file: SafePath | None = None
     """A file for the log, absolute or from your home (`~`); without it, the log goes to stderr,
     which a service's journal keeps.
     """
     log_file_bytes: int = Field(default=10_000_000, ge=10_000, le=10**12)
-    """A log file of this size is renamed (`.1`, `.2` ...), and a new one begun."""
+    """Size at which a log file is rotated (`.1`, `.2` ...)."""
     log_files_kept: int = Field(default=5, ge=1, le=1_000)
-    """How many renamed log files are kept."""
+    """Number of rotated log files to keep."""
     count_use: bool = True
-    """Whether memd counts which memories of a prompt its answer took up; no word is kept."""
+    """Count which memories of a prompt its answer used; no text is kept."""
     secrets: SecretsPolicy = "redact"
-    """A text with a key or password is stored with it replaced, not at all, or as it is; no
-    answer ever has it.
-    """
+    """Replace keys and passwords, refuse the text, or keep it; answers never show them."""
     undo_days: int = Field(default=7, ge=0, le=3650)
-    """How long the trash keeps what was deleted; 0 erases at once."""
+    """Days that the trash keeps deleted memories; 0 erases at once."""
     session_days: int = Field(default=365, ge=0, le=36_500)
-    """After so many days without a sign of a session its text is dropped, and what was remembered
-    of it stays; 0 keeps it for ever.
-    """
+    """Days after which the text of an inactive session is dropped; memories stay. 0: never."""
     mmap_vectors: bool = True
-    """Off on a network file system, where a mapped file can end the process."""
+    """Map vectors into memory; turn it off on a network file system, where that can crash."""
     model_idle_minutes: int = Field(default=15, ge=1, le=1440)
-    """When the embedding model leaves the main memory."""
+    """Idle minutes after which the embedding model is unloaded."""
 
 
 class RecordsSettings(Value):
     """How long operational records are kept; what is not named is kept for ever."""
 
     retention_days: dict[KeptRecords, Days] = Field(default_factory=dict)
-    """Of an entity, after how many days a night drops its records for good, whoever wrote them:
+    """Days per entity after which nights delete its records permanently, whoever wrote them:
     `cost_records`, `messages`, `lifecycle_events`, `task_metrics`, `collaboration_metrics`,
-    `audit_entries`. What memd notes of its own work it keeps for 90 days.
+    `audit_entries`. memd's own records are kept for 90 days.
     """
 
 
@@ -271,19 +267,19 @@ class UsageSettings(Value):
     """
 
     path: SafePath | None = None
-    """Where assistants say how full their windows are: a file or a folder. Without it, `usage`
-    in the profile's runtime folder.
+    """File or folder in which assistants report their windows; default: `usage` in the profile's
+    runtime folder.
     """
     threshold_pct: Share = Field(default=0.8, gt=0.0)
-    """A window this full is napped over; it ends where the assistant compacts by itself."""
+    """Fill at which a session naps; a window ends where the assistant compacts by itself."""
     rearm_pct: Share = 0.6
-    """Below it the next crossing counts again; must be less than `threshold_pct`."""
+    """Fill below which the next crossing counts again; less than `threshold_pct`."""
     drop_pct: Share = Field(default=0.25, gt=0.0)
-    """A greater loss between two reports means that the assistant has compacted."""
+    """A larger drop between two reports means that the assistant has compacted."""
     max_tokens: int = Field(default=30_000, ge=1)
-    """The size of a window that nobody names."""
+    """Window size in tokens when none is reported."""
     transcript_roots: tuple[SafePath, ...] = ()
-    """Where transcripts are read, besides the known assistants' own folders."""
+    """Folders to read transcripts from, besides those of the known assistants."""
 
     @model_validator(mode="after")
     def _rearms_below(self) -> Self:

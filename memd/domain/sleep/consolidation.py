@@ -212,23 +212,23 @@ class LLMConsolidationConfig(Value):
     """
 
     group_threshold: int = Field(default=3, ge=3)
-    """How many memories of one kind are summarised; strategy `llm`."""
+    """Minimum number of memories of one group to summarise; strategy `llm`."""
     temperature: float = Field(default=0.3, ge=0.0, le=2.0)
-    """How freely the model writes; of both."""
+    """Temperature of the model; applies to both uses."""
     max_summary_tokens: int = Field(default=500, ge=50)
-    """How long a summary may be; of both."""
+    """Maximum length of a summary; applies to both uses."""
     include_distillation_context: bool = True
-    """Whether the model is shown how earlier tasks went; strategy `llm`."""
+    """Show the model the outcomes of earlier tasks; strategy `llm`."""
     max_trajectory_context_entries: int = Field(default=5, ge=1)
-    """How many of them."""
+    """Maximum number of earlier tasks."""
     max_trajectory_chars_per_entry: int = Field(default=500, ge=50)
-    """How much of each."""
+    """Characters of each."""
     max_entry_input_chars: int = Field(default=2000, ge=100)
-    """How much of each memory is sent; of both."""
+    """Characters of each memory that are sent; applies to both uses."""
     max_total_user_content_chars: int = Field(default=20_000, ge=1000)
-    """How much is sent at once; what does not fit is not removed. Of both."""
+    """Characters sent at once; what does not fit is not archived. Applies to both uses."""
     fallback_truncate_length: int = Field(default=200, ge=50)
-    """How much of each memory is listed when the model does not answer; strategy `llm`."""
+    """Characters of each memory listed when the model fails; strategy `llm`."""
 
     @model_validator(mode="after")
     def _an_entry_fits(self) -> Self:

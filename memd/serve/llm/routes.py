@@ -24,7 +24,9 @@ METHOD = "llm.complete"
 _BY_RULE = "no provider is set"
 
 
-@router.method("llm.status", Params, LlmStatus, "Which language model is used for what, and costs.")
+@router.method(
+    "llm.status", Params, LlmStatus, "Get the language model, its uses and token counts."
+)
 async def status(context: Context, _params: Params) -> LlmStatus:
     model = context.rooms.llm
     if model is not None:
@@ -56,7 +58,7 @@ class Registered(Value):
     "llm.register",
     RegisterParams,
     Registered,
-    "Be the language model: the daemon sends llm.complete requests on this line.",
+    "Offer this connection as the language model; the daemon sends llm.complete requests.",
     scope="admin",
     repeats="anew",
 )
@@ -78,7 +80,7 @@ async def register(context: Context, params: RegisterParams) -> Registered:
     "llm.unregister",
     KeyParams,
     Registered,
-    "Be the language model no longer.",
+    "Withdraw this connection as the language model.",
     scope="admin",
     repeats="anew",
 )

@@ -91,7 +91,7 @@ def _declare_record_methods(entity: Entity, prefix: str) -> None:
 
     @router.method(
         f"{prefix}.save", _params(entity, "Save", KeyParams, record=(entity.model, ...)), Saved,
-        f"Save a {one}.", scope=entity.writing, writes=True,
+        f"Save one {one} record.", scope=entity.writing, writes=True,
     )  # fmt: skip
     async def save(context: Context, params: Any) -> Saved:
         added = await context.rooms.records.save(context.caller, entity, params.record)
@@ -99,7 +99,7 @@ def _declare_record_methods(entity: Entity, prefix: str) -> None:
 
     @router.method(
         f"{prefix}.get", _params(entity, "Get", **key), model,
-        f"One {one}, or null.", scope=entity.reading, writes=False,
+        f"Get one {one} record, or null.", scope=entity.reading, writes=False,
     )  # fmt: skip
     async def get(context: Context, params: Any) -> Any:
         record = await context.rooms.records.get(context.caller, entity, _key(entity, params))
@@ -109,7 +109,7 @@ def _declare_record_methods(entity: Entity, prefix: str) -> None:
 
         @router.method(
             f"{prefix}.delete", _params(entity, "Delete", KeyParams, **key), Counted,
-            f"Delete a {one}.", scope=entity.writing, writes=True,
+            f"Delete one {one} record.", scope=entity.writing, writes=True,
         )  # fmt: skip
         async def delete(context: Context, params: Any) -> Counted:
             where = {name: getattr(params, name) for name in entity.key}
@@ -132,7 +132,7 @@ def _declare_list_methods(entity: Entity, prefix: str) -> None:
 
     @router.method(
         f"{prefix}.list", _params(entity, "List", **pages), page,
-        f"Each {one} that all of what is given holds for.", scope=entity.reading, writes=False,
+        f"List the {one} records that match all filters.", scope=entity.reading, writes=False,
     )  # fmt: skip
     async def list_(context: Context, params: Any) -> Any:
         where, times = _read_filters(entity, params)
@@ -143,7 +143,7 @@ def _declare_list_methods(entity: Entity, prefix: str) -> None:
 
     @router.method(
         f"{prefix}.count", _params(entity, "Count", **filters), Counted,
-        f"How many {one} records.", scope=entity.reading, writes=False,
+        f"Count {one} records.", scope=entity.reading, writes=False,
     )  # fmt: skip
     async def count(context: Context, params: Any) -> Counted:
         where, times = _read_filters(entity, params)
@@ -156,7 +156,7 @@ def _declare_list_methods(entity: Entity, prefix: str) -> None:
 
         @router.method(
             f"{prefix}.purge", PurgeParams, Counted,
-            f"Delete each {one} that is older.", scope=scope, writes=True,
+            f"Delete the {one} records before a time.", scope=scope, writes=True,
         )  # fmt: skip
         async def purge(context: Context, params: PurgeParams) -> Counted:
             return Counted(
@@ -188,7 +188,11 @@ for _entity in ENTITIES.values():
 
 
 @router.method(
-    "records.settings.set", SetParams, Saved, "Set a setting if it is as last read.", scope="write"
+    "records.settings.set",
+    SetParams,
+    Saved,
+    "Set a stored setting, by compare-and-swap.",
+    scope="write",
 )
 async def set_setting(context: Context, params: SetParams) -> Saved:
     done = await context.rooms.records.set(context.caller, params.record, expected=params.expected)
@@ -206,7 +210,7 @@ _AggregateParams = _params(_COSTS, "Aggregate", **_WHOSE)
 
 
 @router.method(
-    "records.cost_records.aggregate", _AggregateParams, CostTotal, "What cost records come to."
+    "records.cost_records.aggregate", _AggregateParams, CostTotal, "Sum up cost records."
 )
 async def aggregate(context: Context, params: Any) -> CostTotal:
     where = {"agent_id": params.agent_id, "task_id": params.task_id}

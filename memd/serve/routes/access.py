@@ -87,7 +87,9 @@ class AuditPage(Value):
     next: int | None = None
 
 
-@router.method("owner.state", Params, OwnerState, "What the owner signs with: key, store, a nonce.")
+@router.method(
+    "owner.state", Params, OwnerState, "Get what a signature needs: public key, store id, nonce."
+)
 async def owner(context: Context, _params: Params) -> OwnerState:
     return await context.rooms.owner.state(context.caller)
 
@@ -96,7 +98,7 @@ async def owner(context: Context, _params: Params) -> OwnerState:
     "owner.set",
     SetOwnerParams,
     OwnerState,
-    "The owner's public key, or the next one.",
+    "Set or replace the owner's public key.",
     scope="admin",
 )
 async def set_owner(context: Context, params: SetOwnerParams) -> OwnerState:
@@ -104,7 +106,11 @@ async def set_owner(context: Context, params: SetOwnerParams) -> OwnerState:
 
 
 @router.method(
-    "client.add", AddClientParams, AddedClient, "A key for a client, in a file.", scope="admin"
+    "client.add",
+    AddClientParams,
+    AddedClient,
+    "Create a client key; returns the path of its file.",
+    scope="admin",
 )
 async def add_client(context: Context, params: AddClientParams) -> AddedClient:
     return await context.rooms.clients.add(
@@ -121,7 +127,7 @@ async def add_client(context: Context, params: AddClientParams) -> AddedClient:
     "client.list",
     Params,
     KeyedClients,
-    "All clients with keys, and what they may.",
+    "List clients with keys and their scopes.",
     scope="admin",
     writes=False,
 )
@@ -133,7 +139,7 @@ async def clients(context: Context, _params: Params) -> KeyedClients:
     "client.revoke",
     RevokeClientParams,
     KeyedClient,
-    "A client's key is one no longer.",
+    "Revoke a client key.",
     scope="admin",
 )
 async def revoke_client(context: Context, params: RevokeClientParams) -> KeyedClient:
@@ -144,7 +150,7 @@ async def revoke_client(context: Context, params: RevokeClientParams) -> KeyedCl
     "audit.show",
     AuditParams,
     AuditPage,
-    "Who did what, and what was refused.",
+    "List audit rows: changes and refusals.",
     scope="admin",
     writes=False,
 )
@@ -159,7 +165,7 @@ async def audit(context: Context, params: AuditParams) -> AuditPage:
     "audit.verify",
     VerifyAuditParams,
     AuditReport,
-    "Whether anybody changed the audit.",
+    "Verify the audit.",
     scope="admin",
     writes=False,
 )

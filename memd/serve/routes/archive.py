@@ -48,7 +48,9 @@ class ArchivedPage(Value):
     next: Name | None = None
 
 
-@router.method("trash.list", PageParams, TrashPage, "What is in the trash, and until when.")
+@router.method(
+    "trash.list", PageParams, TrashPage, "List the trash, with the time each memory is erased."
+)
 async def trash(context: Context, params: PageParams) -> TrashPage:
     items, after = await context.rooms.archive.trash_list(
         context.caller, params.after, params.limit
@@ -60,7 +62,7 @@ async def trash(context: Context, params: PageParams) -> TrashPage:
     "trash.restore",
     WriteIdParams,
     bool,
-    "Bring a memory back from the trash.",
+    "Restore a memory from the trash.",
     scope="write",
     short_id=_MEMORY_ID,
 )
@@ -68,7 +70,7 @@ async def restore_from_trash(context: Context, params: WriteIdParams) -> bool:
     return await context.rooms.archive.trash_restore(context.caller, params.id)
 
 
-@router.method("archive.search", RetrieveParams, tuple[Archived, ...], "Search what was put away.")
+@router.method("archive.search", RetrieveParams, tuple[Archived, ...], "Search the archive.")
 async def search(context: Context, params: RetrieveParams) -> tuple[Archived, ...]:
     return await context.rooms.archival.search(context.caller, params)
 
@@ -77,7 +79,7 @@ async def search(context: Context, params: RetrieveParams) -> tuple[Archived, ..
     "archive.add",
     WriteIdParams,
     Name | None,
-    "Move a memory there; its id there.",
+    "Archive a memory; returns its archival id.",
     scope="write",
     short_id=_MEMORY_ID,
 )
@@ -92,7 +94,7 @@ async def add(context: Context, params: WriteIdParams) -> str | None:
     "archive.restore",
     IdParams,
     Archived,
-    "One memory of the archive; it stays there.",
+    "Get one archived memory; it stays in the archive.",
     short_id=_ARCHIVED_ID,
 )
 async def restore(context: Context, params: IdParams) -> Archived:
@@ -103,7 +105,7 @@ async def restore(context: Context, params: IdParams) -> Archived:
     "archive.restore_to_hot",
     WriteIdParams,
     MemoryEntry,
-    "Bring a memory back.",
+    "Restore a memory from the archive.",
     scope="write",
     short_id=_ARCHIVED_ID,
 )
@@ -115,7 +117,7 @@ async def restore_to_hot(context: Context, params: WriteIdParams) -> MemoryEntry
     "archive.turned_away",
     ListTurnedAwayParams,
     ArchivedPage,
-    "What the gate of importance turned away, newest first.",
+    "List what the importance gate turned away, newest first.",
 )
 async def list_turned_away(context: Context, params: ListTurnedAwayParams) -> ArchivedPage:
     items, after = await context.rooms.archival.turned_away(
@@ -128,7 +130,7 @@ async def list_turned_away(context: Context, params: ListTurnedAwayParams) -> Ar
     "archive.restore_turned_away",
     RestoreTurnedAwayParams,
     int,
-    "Bring back all that was turned away; how many.",
+    "Restore all that was turned away; returns how many.",
     scope="write",
     repeats="when done",
 )
@@ -138,7 +140,7 @@ async def restore_turned_away(context: Context, params: RestoreTurnedAwayParams)
     )
 
 
-@router.method("archive.count", AgentParams, int, "How many memories were put away.")
+@router.method("archive.count", AgentParams, int, "Count archived memories.")
 async def count(context: Context, _params: AgentParams) -> int:
     return await context.rooms.archival.count(context.caller)
 

@@ -62,17 +62,22 @@ class Tools(Value):
     next: Name | None = None
 
 
-@router.method("inject.prepare", PrepareParams, PreparedPrompt, "One prompt, in a budget.")
+@router.method(
+    "inject.prepare",
+    PrepareParams,
+    PreparedPrompt,
+    "Prepare the messages of a prompt within a token budget.",
+)
 async def prepare(context: Context, params: PrepareParams) -> PreparedPrompt:
     return await context.rooms.inject.prepare(context.caller, params)
 
 
-@router.method("inject.brief", BriefParams, Brief, "What to know before the first question.")
+@router.method("inject.brief", BriefParams, Brief, "Get the brief for the start of a session.")
 async def brief(context: Context, params: BriefParams) -> Brief:
     return await context.rooms.briefs.brief(context.caller, params)
 
 
-@router.method("inject.tools", ToolsParams, Tools, "The memory tools of a strategy.")
+@router.method("inject.tools", ToolsParams, Tools, "List the memory tools of a strategy.")
 async def tools(context: Context, params: ToolsParams) -> Tools:
     return Tools(items=context.rooms.inject.tools(params.strategy))
 
@@ -81,7 +86,7 @@ async def tools(context: Context, params: ToolsParams) -> Tools:
     "inject.call",
     CallToolParams,
     ToolAnswer,
-    "One call of a memory tool, and its answer.",
+    "Call a memory tool; returns its answer.",
     writes=True,
 )
 async def call(context: Context, params: CallToolParams) -> ToolAnswer:
@@ -91,7 +96,11 @@ async def call(context: Context, params: CallToolParams) -> ToolAnswer:
 
 
 @router.method(
-    "inject.file", FileParams, FileReply, "The memory tool: memories as files.", scope="write"
+    "inject.file",
+    FileParams,
+    FileReply,
+    "Run a command of the memory tool: memories as files.",
+    scope="write",
 )
 async def file(context: Context, params: FileParams) -> FileReply:
     return await context.rooms.files.run(context.caller, params)

@@ -73,42 +73,55 @@ class Patterns(Value):
     next: Name | None = None
 
 
-@router.method("learn.outcome", OutcomeParams, Learning, "What became of a task.", scope="write")
+@router.method(
+    "learn.outcome", OutcomeParams, Learning, "Report the outcome of a task.", scope="write"
+)
 async def outcome(context: Context, params: OutcomeParams) -> Learning:
     return await context.rooms.learn.outcome(context.caller, params)
 
 
 @router.method(
-    "learn.success", SuccessParams, PlaybookEntry, "A pattern that worked.", scope="write"
+    "learn.success",
+    SuccessParams,
+    PlaybookEntry,
+    "Report a tool pattern that worked.",
+    scope="write",
 )
 async def success(context: Context, params: SuccessParams) -> PlaybookEntry:
     return await context.rooms.learn.success(context.caller, params)
 
 
-@router.method("learn.list", LessonsParams, Learnings, "The newest lessons.")
+@router.method("learn.list", LessonsParams, Learnings, "List lessons, newest first.")
 async def lessons(context: Context, params: LessonsParams) -> Learnings:
     return Learnings(items=await context.rooms.learn.latest(context.caller, params.limit))
 
 
-@router.method("learn.playbook", PlaybookParams, Patterns, "Patterns that worked.")
+@router.method("learn.playbook", PlaybookParams, Patterns, "List tool patterns that worked.")
 async def playbook(context: Context, params: PlaybookParams) -> Patterns:
     return Patterns(items=await context.rooms.learn.playbook(context.caller, params))
 
 
 @router.method(
-    "tune.start", StartParams, TuneRun, "Begin to tune.", scope="admin", repeats="when done"
+    "tune.start", StartParams, TuneRun, "Start a tuning run.", scope="admin", repeats="when done"
 )
 async def tune(context: Context, params: StartParams) -> TuneRun:
     """Start a run in the background; ``tune.status`` and ``event.tuned`` report it."""
     return await context.rooms.tuning.start(context.caller, params, resume=params.resume)
 
 
-@router.method("tune.status", Params, TuneStatus, "How far tuning is, and what came of it.")
+@router.method(
+    "tune.status",
+    Params,
+    TuneStatus,
+    "Get the tuning in use, and the progress and results of runs.",
+)
 async def tune_status(context: Context, _params: Params) -> TuneStatus:
     return await context.rooms.tuning.status()
 
 
-@router.method("tune.cancel", KeyParams, TuneStatus, "Stop the run.", scope="admin", repeats="anew")
+@router.method(
+    "tune.cancel", KeyParams, TuneStatus, "Cancel the tuning run.", scope="admin", repeats="anew"
+)
 async def cancel_tuning(context: Context, _params: KeyParams) -> TuneStatus:
     """Stop the run at its next step; it can be resumed."""
     return await context.rooms.tuning.cancel()
@@ -118,7 +131,7 @@ async def cancel_tuning(context: Context, _params: KeyParams) -> TuneStatus:
     "tune.activate",
     ActivateParams,
     TuneStatus,
-    "Use what a run made.",
+    "Use the result of a run.",
     scope="admin",
     repeats="when done",
 )
@@ -130,7 +143,7 @@ async def activate(context: Context, params: ActivateParams) -> TuneStatus:
     "tune.rollback",
     KeyParams,
     TuneStatus,
-    "Use what was used before.",
+    "Revert to the tuning before.",
     scope="admin",
     repeats="when done",
 )
@@ -173,28 +186,40 @@ class SkillExportParams(WriteParams):
 
 
 @router.method(
-    "learn.failure", FailureParams, LessonOutcome, "What a failure teaches.", scope="write"
+    "learn.failure",
+    FailureParams,
+    LessonOutcome,
+    "Report a failure; returns the lesson.",
+    scope="write",
 )
 async def failure(context: Context, params: FailureParams) -> LessonOutcome:
     return await context.rooms.lessons.failure(context.caller, params)
 
 
 @router.method(
-    "learn.distil", DistilParams, DistillationOutcome, "A task, as one memory.", scope="write"
+    "learn.distil",
+    DistilParams,
+    DistillationOutcome,
+    "Store a finished task as one memory.",
+    scope="write",
 )
 async def distil(context: Context, params: DistilParams) -> DistillationOutcome:
     return await context.rooms.lessons.distil(context.caller, params)
 
 
 @router.method(
-    "learn.prune", PruneParams, Pruned, "Archive lessons that are too old.", scope="write"
+    "learn.prune",
+    PruneParams,
+    Pruned,
+    "Archive lessons that are too old or outweighed.",
+    scope="write",
 )
 async def prune(context: Context, params: PruneParams) -> Pruned:
     ids = await context.rooms.lessons.prune(context.caller, dry_run=params.dry_run)
     return Pruned(ids=ids)
 
 
-@router.method("skill.list", AgentParams, SkillsListed, "Lessons of failures, as skills.")
+@router.method("skill.list", AgentParams, SkillsListed, "List skills: the lessons of failures.")
 async def skills(context: Context, params: AgentParams) -> SkillsListed:
     return SkillsListed(items=await context.rooms.skills.listed(context.caller))
 
@@ -203,7 +228,7 @@ async def skills(context: Context, params: AgentParams) -> SkillsListed:
     "skill.show",
     IdParams,
     SkillPage,
-    "One skill with all of its tiers.",
+    "Get one skill with all its tiers.",
     short_id=ShortId("id", "memory"),
 )
 async def show(context: Context, params: IdParams) -> SkillPage:

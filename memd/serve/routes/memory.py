@@ -145,7 +145,7 @@ class FlaggedPage(Value):
     next: Name | None = None
 
 
-@router.method("memory.ingest", IngestParams, Receipt, "A text becomes memories.", scope="write")
+@router.method("memory.ingest", IngestParams, Receipt, "Turn a text into memories.", scope="write")
 async def ingest(context: Context, params: IngestParams) -> Receipt:
     return await context.rooms.ingest.ingest(context.caller, params)
 
@@ -154,7 +154,7 @@ async def ingest(context: Context, params: IngestParams) -> Receipt:
     "memory.ingest_many",
     IngestManyParams,
     Receipts,
-    "Several texts, a receipt each.",
+    "Ingest several texts; returns one receipt each.",
     scope="write",
 )
 async def ingest_many(context: Context, params: IngestManyParams) -> Receipts:
@@ -165,25 +165,32 @@ async def ingest_many(context: Context, params: IngestManyParams) -> Receipts:
     "memory.replace_source",
     ReplaceSourceParams,
     Replaced,
-    "What a file says now: what is new is stored, what is gone is superseded.",
+    "Replace the memories of a source: new text is stored, missing text superseded.",
     scope="write",
 )
 async def replace_source(context: Context, params: ReplaceSourceParams) -> Replaced:
     return await context.rooms.ingest.replace_source(context.caller, params)
 
 
-@router.method("memory.store", StoreParams, Name, "Store one text as it is; its id.", scope="write")
+@router.method(
+    "memory.store", StoreParams, Name, "Store one text verbatim; returns its id.", scope="write"
+)
 async def store(context: Context, params: StoreParams) -> str:
     return await context.rooms.ingest.store(context.caller, params)
 
 
-@router.method("memory.recall", RecallParams, RecallResult, "What is known about a question.")
+@router.method(
+    "memory.recall", RecallParams, RecallResult, "Find the memories that answer a question."
+)
 async def recall(context: Context, params: RecallParams) -> RecallResult:
     return await context.rooms.recall.recall(context.caller, params)
 
 
 @router.method(
-    "memory.retrieve", RetrieveParams, tuple[MemoryEntry, ...], "A search, or a listing."
+    "memory.retrieve",
+    RetrieveParams,
+    tuple[MemoryEntry, ...],
+    "Search or list memories by filters.",
 )
 async def retrieve(context: Context, params: RetrieveParams) -> tuple[MemoryEntry, ...]:
     return await context.rooms.recall.retrieve(context.caller, params)
@@ -193,7 +200,7 @@ async def retrieve(context: Context, params: RetrieveParams) -> tuple[MemoryEntr
     "memory.retrieve_sparse",
     RetrieveParams,
     tuple[MemoryEntry, ...],
-    "A search by words alone, best first.",
+    "Search by words only (BM25), best first.",
 )
 async def retrieve_sparse(context: Context, params: RetrieveParams) -> tuple[MemoryEntry, ...]:
     if params.text is None:
@@ -201,7 +208,7 @@ async def retrieve_sparse(context: Context, params: RetrieveParams) -> tuple[Mem
     return await context.rooms.recall.retrieve(context.caller, params, SearchMode.WORDS)
 
 
-@router.method("memory.get", IdParams, MemoryEntry | None, "One memory, or null.", short_id=_ID)
+@router.method("memory.get", IdParams, MemoryEntry | None, "Get one memory, or null.", short_id=_ID)
 async def get(context: Context, params: IdParams) -> MemoryEntry | None:
     """Return a lesson with all of its tiers: activation and execution come by id (SPEC D24)."""
     entry = await context.rooms.recall.get(context.caller, params.id)
@@ -214,7 +221,7 @@ async def get(context: Context, params: IdParams) -> MemoryEntry | None:
     "memory.why",
     WhyParams,
     Provenance | None,
-    "What a memory was made of, or null.",
+    "Get where a memory came from, or null.",
     short_id=_ID,
 )
 async def why(context: Context, params: WhyParams) -> Provenance | None:
@@ -230,7 +237,7 @@ async def why(context: Context, params: WhyParams) -> Provenance | None:
     "memory.update",
     UpdateParams,
     MemoryEntry,
-    "Change a memory; the old one is kept.",
+    "Update a memory; the previous version is kept.",
     scope="write",
     short_id=_ID,
 )
@@ -238,7 +245,9 @@ async def update(context: Context, params: UpdateParams) -> MemoryEntry:
     return await context.rooms.ingest.update(context.caller, params.id, params)
 
 
-@router.method("memory.list", ListParams, MemoryPage, "All memories that fit, page by page.")
+@router.method(
+    "memory.list", ListParams, MemoryPage, "List memories that match the filters, page by page."
+)
 async def list_(context: Context, params: ListParams) -> MemoryPage:
     async def page_of(limit: int) -> MemoryPage:
         items, after = await context.rooms.recall.list(context.caller, params, params.after, limit)
@@ -247,7 +256,7 @@ async def list_(context: Context, params: ListParams) -> MemoryPage:
     return await fitting_page(page_of, params.limit)
 
 
-@router.method("memory.count", CountParams, int, "How many memories there are.")
+@router.method("memory.count", CountParams, int, "Count memories.")
 async def count(context: Context, params: CountParams) -> int:
     return await context.rooms.recall.count(context.caller, params.category)
 
@@ -256,7 +265,7 @@ async def count(context: Context, params: CountParams) -> int:
     "memory.delete",
     WriteIdParams,
     bool,
-    "Put a memory into the trash.",
+    "Move a memory to the trash.",
     scope="write",
     short_id=_ID,
 )
@@ -264,7 +273,9 @@ async def delete(context: Context, params: WriteIdParams) -> bool:
     return await context.rooms.archive.delete(context.caller, params.id)
 
 
-@router.method("memory.synthesize", SynthesizeParams, Synthesized, "One block of all sources.")
+@router.method(
+    "memory.synthesize", SynthesizeParams, Synthesized, "Synthesize one block from all sources."
+)
 async def synthesize(context: Context, params: SynthesizeParams) -> Synthesized:
     return await context.rooms.synthesis.block(context.caller, params)
 
@@ -273,7 +284,7 @@ async def synthesize(context: Context, params: SynthesizeParams) -> Synthesized:
     "memory.flagged",
     FlaggedParams,
     FlaggedPage,
-    "What looks like an attack, and what is out of sight for it.",
+    "List flagged and quarantined memories.",
     scope="admin",
     writes=False,
     short_id=_ANYBODYS_ID,
@@ -292,7 +303,7 @@ async def list_flagged(context: Context, params: FlaggedParams) -> FlaggedPage:
     "memory.release",
     QuarantineParams,
     bool,
-    "Bring back what was set aside.",
+    "Release a memory from quarantine.",
     scope="admin",
     short_id=_ANYBODYS_ID,
 )
@@ -304,7 +315,7 @@ async def release(context: Context, params: QuarantineParams) -> bool:
     "memory.quarantine",
     QuarantineParams,
     Quarantined,
-    "Set a memory aside.",
+    "Quarantine a memory.",
     scope="admin",
     short_id=_ANYBODYS_ID,
 )
@@ -316,7 +327,7 @@ async def quarantine(context: Context, params: QuarantineParams) -> Quarantined:
     "memory.forget",
     ForgetParams,
     Forgotten,
-    "Erase everywhere, provably.",
+    "Erase memories everywhere, provably.",
     scope="write",
     short_id=ShortId("ids", "forgettable"),
 )

@@ -169,30 +169,41 @@ class Proposals(Value):
 # Reads.
 
 
-@router.method("org.get", FactParams, OrgFact | None, "One fact, or null.", short_id=_FACT_ID)
+@router.method("org.get", FactParams, OrgFact | None, "Get one fact, or null.", short_id=_FACT_ID)
 async def get(context: Context, params: FactParams) -> OrgFact | None:
     return await context.rooms.org.get(context.caller, params.fact_id)
 
 
-@router.method("org.query", QueryFactsParams, tuple[OrgFact, ...], "Facts that fit, or newest.")
+@router.method(
+    "org.query", QueryFactsParams, tuple[OrgFact, ...], "Search facts, or list the newest."
+)
 async def query(context: Context, params: QueryFactsParams) -> tuple[OrgFact, ...]:
     return await context.rooms.org.query(context.caller, params)
 
 
-@router.method("org.policies", PoliciesParams, tuple[OrgFact, ...], "What every prompt says.")
+@router.method(
+    "org.policies",
+    PoliciesParams,
+    tuple[OrgFact, ...],
+    "List the policies that every prompt contains.",
+)
 async def policies(context: Context, params: PoliciesParams) -> tuple[OrgFact, ...]:
     return await context.rooms.org.list_policies(
         context.caller, params.limit, params.offset, every=params.every
     )
 
 
-@router.method("org.count_policies", Params, int, "How many policies there are.")
+@router.method("org.count_policies", Params, int, "Count policies.")
 async def count_policies(context: Context, _params: Params) -> int:
     return await context.rooms.org.count_policies(context.caller)
 
 
 @router.method(
-    "org.history", FactHistoryParams, OperationPage, "A fact's versions.", short_id=_FACT_ID
+    "org.history",
+    FactHistoryParams,
+    OperationPage,
+    "List the versions of a fact.",
+    short_id=_FACT_ID,
 )
 async def history(context: Context, params: FactHistoryParams) -> OperationPage:
     """Return one page, shortened so that its texts fit into a frame."""
@@ -202,7 +213,9 @@ async def history(context: Context, params: FactHistoryParams) -> OperationPage:
     return OperationPage(items=items, next=items[-1].version if len(items) < len(left) else None)
 
 
-@router.method("org.snapshot_at", SnapshotParams, SnapshotPage, "Facts of a moment.")
+@router.method(
+    "org.snapshot_at", SnapshotParams, SnapshotPage, "List the facts as they were at a time."
+)
 async def snapshot_at(context: Context, params: SnapshotParams) -> SnapshotPage:
     """Return one page, shortened so that its texts fit into a frame."""
     facts = await context.rooms.org.snapshot_at(
@@ -212,7 +225,9 @@ async def snapshot_at(context: Context, params: SnapshotParams) -> SnapshotPage:
     return SnapshotPage(items=items, next=items[-1].fact_id if len(items) < len(facts) else None)
 
 
-@router.method("org.as_of", AsOfParams, FactsThen, "What held then, as known then.")
+@router.method(
+    "org.as_of", AsOfParams, FactsThen, "List the facts valid at one time, as known at another."
+)
 async def as_of(context: Context, params: AsOfParams) -> FactsThen:
     """Return one page, shortened so that its texts fit into a frame."""
     facts = await context.rooms.org.past.as_of(context.caller, params)
@@ -226,7 +241,7 @@ async def as_of(context: Context, params: AsOfParams) -> FactsThen:
     "org.timeline",
     TimelineParams,
     Timeline,
-    "A thing's life: what held, who said.",
+    "Get the timeline of an entity or fact.",
     short_id=ShortId("name", "fact"),
 )
 async def timeline(context: Context, params: TimelineParams) -> Timeline:
@@ -245,7 +260,7 @@ async def timeline(context: Context, params: TimelineParams) -> Timeline:
     "org.write",
     WriteFactParams,
     Name,
-    "A fact, or a fact's next version; its id.",
+    "Write a fact or its next version; returns its id.",
     scope="write",
     short_id=_FACT_ID,
 )
@@ -266,7 +281,7 @@ async def write(context: Context, params: WriteFactParams) -> str:
     "org.retract",
     RetractFactParams,
     bool,
-    "A fact holds no longer.",
+    "Retract a fact.",
     scope="write",
     short_id=_FACT_ID,
 )
@@ -329,7 +344,7 @@ async def _propose(
     "org.propose",
     ProposeFactParams,
     Name,
-    "Ask the owner for a fact; its id.",
+    "Propose a fact to the owner; returns the proposal's id.",
     scope="propose",
     short_id=_FACT_ID,
 )
@@ -348,7 +363,7 @@ async def propose(context: Context, params: ProposeFactParams) -> str:
     return await context.rooms.review.propose(context.caller, request)
 
 
-@router.method("org.review", ReviewParams, Proposals, "What waits for the owner's decision.")
+@router.method("org.review", ReviewParams, Proposals, "List open proposals.")
 async def review(context: Context, params: ReviewParams) -> Proposals:
     items, after = await context.rooms.review.list(context.caller, params.after, params.limit)
     return Proposals(items=items, next=after)
@@ -358,7 +373,7 @@ async def review(context: Context, params: ReviewParams) -> Proposals:
     "org.approve",
     DecideParams,
     Name,
-    "Write what was proposed: the owner's signature.",
+    "Approve a proposal, with the owner's signature.",
     scope="write",
 )
 async def approve(context: Context, params: DecideParams) -> str:
@@ -369,7 +384,7 @@ async def approve(context: Context, params: DecideParams) -> str:
     "org.reject",
     DecideParams,
     bool,
-    "Close a proposal: the owner's signature.",
+    "Reject a proposal, with the owner's signature.",
     scope="write",
 )
 async def reject(context: Context, params: DecideParams) -> bool:

@@ -72,19 +72,25 @@ async def set_preference(context: Context, params: SetPreferenceParams) -> None:
 
 
 @router.method(
-    "preference.confirm", ConfirmPreferenceParams, bool, "Stand by a preference.", scope="admin"
+    "preference.confirm",
+    ConfirmPreferenceParams,
+    bool,
+    "Confirm a preference as the owner's word.",
+    scope="admin",
 )
 async def confirm_preference(context: Context, params: ConfirmPreferenceParams) -> bool:
     return await context.rooms.ingest.confirm_preference(context.caller, params.name, params.value)
 
 
-@router.method("preference.get", PreferenceParams, Preference | None, "One preference, or null.")
+@router.method(
+    "preference.get", PreferenceParams, Preference | None, "Get one preference, or null."
+)
 async def preference(context: Context, params: PreferenceParams) -> Preference | None:
     items = await context.rooms.recall.preferences(context.caller)
     return next((item for item in items if item.name == params.name), None)
 
 
-@router.method("preference.list", AgentParams, Preferences, "All preferences.")
+@router.method("preference.list", AgentParams, Preferences, "List all preferences.")
 async def preferences(context: Context, _params: AgentParams) -> Preferences:
     return Preferences(items=await context.rooms.recall.preferences(context.caller))
 
@@ -100,7 +106,7 @@ async def delete_preference(context: Context, params: DeletePreferenceParams) ->
     "agent.set",
     SetAgentParams,
     AgentSettings,
-    "Set what an agent does differently.",
+    "Change the settings of an agent.",
     scope="write",
 )
 async def set_agent(context: Context, params: SetAgentParams) -> AgentSettings:
@@ -111,13 +117,13 @@ async def set_agent(context: Context, params: SetAgentParams) -> AgentSettings:
     return await _with_origins(context, caller.agent_id, await agents.set(caller, settings))
 
 
-@router.method("agent.get", AgentParams, AgentSettings, "What an agent does differently.")
+@router.method("agent.get", AgentParams, AgentSettings, "Get the settings of an agent.")
 async def agent(context: Context, _params: AgentParams) -> AgentSettings:
     settings = await context.rooms.agents.get(context.caller)
     return await _with_origins(context, context.caller.agent_id, settings)
 
 
-@router.method("agent.list", Params, AgentList, "All agents with settings of their own.")
+@router.method("agent.list", Params, AgentList, "List all agents with their settings.")
 async def agents(context: Context, _params: Params) -> AgentList:
     """Return the agents with settings; a client bound to one agent sees only that one."""
     everybody = await context.rooms.agents.list(context.caller)

@@ -139,7 +139,7 @@ class Subscribed(Value):
 
 
 @router.method(
-    "session.start", StartSessionParams, Session, "Begin a session, or go on.", scope="write"
+    "session.start", StartSessionParams, Session, "Start or resume a session.", scope="write"
 )
 async def start(context: Context, params: StartSessionParams) -> Session:
     return await context.rooms.sessions.start(context.caller, params.session_id)
@@ -149,20 +149,25 @@ async def start(context: Context, params: StartSessionParams) -> Session:
     "session.end",
     EndSessionParams,
     Session,
-    "End a session: what was its own goes.",
+    "End a session; memories of level session are dropped.",
     scope="write",
 )
 async def end(context: Context, params: EndSessionParams) -> Session:
     return await context.rooms.sessions.end(context.caller, params.session_id)
 
 
-@router.method("session.list", PageParams, SessionPage, "All sessions, page by page.")
+@router.method("session.list", PageParams, SessionPage, "List sessions, page by page.")
 async def list_(context: Context, params: PageParams) -> SessionPage:
     items, after = await context.rooms.sessions.list(context.caller, params.after, params.limit)
     return SessionPage(items=items, next=after)
 
 
-@router.method("session.messages", SessionMessagesParams, SessionMessages, "What naps kept of it.")
+@router.method(
+    "session.messages",
+    SessionMessagesParams,
+    SessionMessages,
+    "List the messages that naps kept of a session.",
+)
 async def messages(context: Context, params: SessionMessagesParams) -> SessionMessages:
     """Return one page, shortened so that its texts fit into a frame."""
 
@@ -175,7 +180,9 @@ async def messages(context: Context, params: SessionMessagesParams) -> SessionMe
     return await fitting_page(page_of, params.limit)
 
 
-@router.method("session.search", SearchSessionsParams, SessionHits, "Words in what naps kept.")
+@router.method(
+    "session.search", SearchSessionsParams, SessionHits, "Search the messages that naps kept."
+)
 async def search(context: Context, params: SearchSessionsParams) -> SessionHits:
     return SessionHits(items=await context.rooms.sessions.search(context.caller, params))
 
@@ -184,7 +191,7 @@ async def search(context: Context, params: SearchSessionsParams) -> SessionHits:
     "session.import",
     ImportSessionParams,
     ImportedSession,
-    "A recorded one: a nap.",
+    "Import a recorded session by a nap.",
     scope="write",
     repeats="anew",
 )
@@ -208,7 +215,7 @@ async def import_(context: Context, params: ImportSessionParams) -> ImportedSess
     "usage.report",
     ReportUsageParams,
     Window,
-    "How full a window is; naps when full.",
+    "Report how full a context window is; naps when full.",
     scope="write",
     repeats="anew",
 )
@@ -232,7 +239,9 @@ async def report_usage(context: Context, params: ReportUsageParams) -> Window:
     return await context.rooms.naps.report(context.caller, usage, params.messages, returns=returns)
 
 
-@router.method("usage.list", AgentParams, Windows, "Each assistant's window, as it last said.")
+@router.method(
+    "usage.list", AgentParams, Windows, "List each assistant's context window, as last reported."
+)
 async def windows(context: Context, _params: AgentParams) -> Windows:
     unreadable, reason = context.rooms.naps.unreadable()
     return Windows(
@@ -242,14 +251,18 @@ async def windows(context: Context, _params: AgentParams) -> Windows:
     )
 
 
-@router.method("events.subscribe", SubscribeParams, Subscribed, "Hear of events, on this line.")
+@router.method(
+    "events.subscribe", SubscribeParams, Subscribed, "Subscribe this connection to events."
+)
 async def subscribe(context: Context, params: SubscribeParams) -> Subscribed:
     events, agent_id = context.rooms.events, context.caller.agent_id
     names = events.subscribe(context.peer, agent_id, params.names)
     return Subscribed(names=tuple(sorted(names)))
 
 
-@router.method("events.unsubscribe", SubscribeParams, Subscribed, "Hear of them no longer.")
+@router.method(
+    "events.unsubscribe", SubscribeParams, Subscribed, "Unsubscribe this connection from events."
+)
 async def unsubscribe(context: Context, params: SubscribeParams) -> Subscribed:
     events, agent_id = context.rooms.events, context.caller.agent_id
     names = events.unsubscribe(context.peer, agent_id, params.names)

@@ -27,7 +27,11 @@ class RetractSharedParams(WriteParams):
 
 
 @router.method(
-    "shared.publish", PublishParams, Name, "Tell every agent a text; its id.", scope="write"
+    "shared.publish",
+    PublishParams,
+    Name,
+    "Publish a text to all agents; returns the id of the copy.",
+    scope="write",
 )
 async def publish(context: Context, params: PublishParams) -> str:
     return await context.rooms.sharing.publish(context.caller, params)
@@ -37,7 +41,7 @@ async def publish(context: Context, params: PublishParams) -> str:
     "shared.search",
     SearchSharedParams,
     tuple[MemoryEntry, ...],
-    "Search what agents share, or list it.",
+    "Search or list shared memories.",
 )
 async def search(context: Context, params: SearchSharedParams) -> tuple[MemoryEntry, ...]:
     return await context.rooms.recall.search_shared(params, params.exclude_agent)
@@ -47,7 +51,7 @@ async def search(context: Context, params: SearchSharedParams) -> tuple[MemoryEn
     "shared.retract",
     RetractSharedParams,
     bool,
-    "Take one's own shared memory back.",
+    "Retract a shared memory of one's own.",
     scope="write",
     short_id=ShortId("id", "memory"),
 )

@@ -108,7 +108,7 @@ class Runs(Value):
     "sleep.consolidate",
     ConsolidateParams,
     NapResult,
-    "A nap: facts, a short list.",
+    "Nap: consolidate messages into facts and a shorter list.",
     scope="write",
 )
 async def consolidate(context: Context, params: ConsolidateParams) -> NapResult:
@@ -120,7 +120,12 @@ async def consolidate(context: Context, params: ConsolidateParams) -> NapResult:
     )
 
 
-@router.method("sleep.should_consolidate", ShouldConsolidateParams, bool, "Whether it is full.")
+@router.method(
+    "sleep.should_consolidate",
+    ShouldConsolidateParams,
+    bool,
+    "Check whether a context window needs a nap.",
+)
 async def should_consolidate(context: Context, params: ShouldConsolidateParams) -> bool:
     from memd.sleep.nap.consolidator import MemoryConsolidator
 
@@ -130,7 +135,9 @@ async def should_consolidate(context: Context, params: ShouldConsolidateParams) 
     return MemoryConsolidator(share, most).should_consolidate(params.current_tokens)
 
 
-@router.method("sleep.estimate_tokens", EstimateTokensParams, int, "How many tokens, about.")
+@router.method(
+    "sleep.estimate_tokens", EstimateTokensParams, int, "Estimate the tokens of messages."
+)
 async def estimate_tokens(context: Context, params: EstimateTokensParams) -> int:
     return context.rooms.naps.rule.estimate_tokens(params.messages)
 
@@ -139,7 +146,7 @@ async def estimate_tokens(context: Context, params: EstimateTokensParams) -> int
     "sleep.run",
     NightParams,
     RunReport,
-    "A night now, all of it or some steps.",
+    "Run a night now, entirely or some steps.",
     scope="admin",
     repeats="when done",
 )
@@ -171,7 +178,10 @@ async def compress(context: Context, params: CompressParams) -> RunReport:
 
 
 @router.method(
-    "sleep.status", Params, SleepStatus, "Whether memd sleeps, when, and what it waits for."
+    "sleep.status",
+    Params,
+    SleepStatus,
+    "Get the state of nights: running, next, and what it waits for.",
 )
 async def status(context: Context, _params: Params) -> SleepStatus:
     return await context.rooms.rhythm.status()
@@ -181,7 +191,7 @@ async def status(context: Context, _params: Params) -> SleepStatus:
     "sleep.report",
     ReportParams,
     Runs,
-    "What runs did: one, or the newest first.",
+    "Report on one run, or on the newest.",
     short_id=_RUN_ID,
 )
 async def report(context: Context, params: ReportParams) -> Runs:
@@ -205,7 +215,7 @@ async def report(context: Context, params: ReportParams) -> Runs:
     "sleep.undo",
     UndoParams,
     RunReport,
-    "Undo a run exactly, or say why not.",
+    "Undo a run exactly, or fail with the reason.",
     scope="admin",
     repeats="when done",
     short_id=_RUN_ID,
@@ -219,7 +229,7 @@ async def undo(context: Context, params: UndoParams) -> RunReport:
     "sleep.pause",
     KeyParams,
     SleepStatus,
-    "No more nights until sleep.resume.",
+    "Pause nights until sleep.resume.",
     scope="admin",
     repeats="anew",
 )
@@ -230,7 +240,7 @@ async def pause(context: Context, _params: KeyParams) -> SleepStatus:
 
 
 @router.method(
-    "sleep.resume", KeyParams, SleepStatus, "Nights again.", scope="admin", repeats="anew"
+    "sleep.resume", KeyParams, SleepStatus, "Resume nights.", scope="admin", repeats="anew"
 )
 async def resume(context: Context, _params: KeyParams) -> SleepStatus:
     await context.rooms.sleep.resume(context.caller)

@@ -65,7 +65,12 @@ class Imported(Value):
 
 
 @router.method(
-    "store.check", KeyParams, CheckReport, "Check the whole file.", scope="admin", repeats="anew"
+    "store.check",
+    KeyParams,
+    CheckReport,
+    "Check the integrity of the database.",
+    scope="admin",
+    repeats="anew",
 )
 async def check(context: Context, _params: KeyParams) -> CheckReport:
     return await context.rooms.upkeep.check(context.caller)
@@ -75,7 +80,7 @@ async def check(context: Context, _params: KeyParams) -> CheckReport:
     "store.rebuild",
     RebuildParams,
     None,
-    "Build the word and vector indexes anew.",
+    "Rebuild the full-text and vector indexes.",
     scope="admin",
     repeats="when done",
 )
@@ -87,7 +92,7 @@ async def rebuild(context: Context, _params: RebuildParams) -> None:
     "store.backup",
     KeyParams,
     str,
-    "Write a checked copy beside the store; its path.",
+    "Back up the database beside it; returns the path.",
     scope="admin",
     repeats="when done",
 )
@@ -99,7 +104,7 @@ async def backup(context: Context, _params: KeyParams) -> str:
     "store.note_copy",
     NoteCopyParams,
     str,
-    "A copy that the caller makes; of this file.",
+    "Register a copy that the caller makes; returns the database path.",
     scope="admin",
     repeats="anew",
 )
@@ -108,7 +113,7 @@ async def note_copy(context: Context, params: NoteCopyParams) -> str:
 
 
 @router.method(
-    "store.export", ListParams, MemoryPage, "All memories, page by page, to be imported."
+    "store.export", ListParams, MemoryPage, "Export an agent's visible memories, page by page."
 )
 async def export(context: Context, params: ListParams) -> MemoryPage:
     """Return one page of original memories: the sources of a summary, not the summary."""
@@ -126,7 +131,7 @@ async def export(context: Context, params: ListParams) -> MemoryPage:
     "store.import",
     ImportParams,
     Imported,
-    "Store what store.export gave.",
+    "Import what store.export returned.",
     scope="write",
     repeats="when done",
 )
@@ -148,7 +153,7 @@ async def import_(context: Context, params: ImportParams) -> Imported:
     "store.dump",
     DumpParams,
     DumpPage,
-    "Everything of the profile, for another one.",
+    "Export everything of the profile, page by page.",
     scope="admin",
     writes=False,
 )
@@ -160,7 +165,7 @@ async def dump(context: Context, params: DumpParams) -> DumpPage:
     "store.load",
     LoadParams,
     Loaded,
-    "Store what store.dump gave, exactly.",
+    "Import what store.dump returned, exactly.",
     scope="admin",
     repeats="when done",
 )

@@ -44,27 +44,38 @@ class HistoryParams(Params):
     "system.hello",
     HelloParams,
     _OBJECT,
-    "Who is there: versions, limits, who you are.",
+    "Identify the caller; returns versions, limits and who the caller is.",
     scope=None,
 )
 async def hello(context: Context, _params: HelloParams) -> dict[str, Any]:
     return context.system.hello(context.caller)
 
 
-@router.method("system.status", Params, _OBJECT, "Health: ok, or degraded and why; queues, counts.")
+@router.method(
+    "system.status",
+    Params,
+    _OBJECT,
+    "Get the daemon's health: ok, or degraded and why; queues, counts.",
+)
 async def status(context: Context, _params: Params) -> dict[str, Any]:
     return await context.system.status()
 
 
 @router.method(
-    "system.metrics", MetricsParams, _OBJECT | str, "Counters, for people and for Prometheus."
+    "system.metrics",
+    MetricsParams,
+    _OBJECT | str,
+    "Get metrics, as JSON or in the Prometheus text format.",
 )
 async def metrics(context: Context, params: MetricsParams) -> dict[str, Any] | str:
     return await context.system.metrics(prometheus=params.format == "prometheus")
 
 
 @router.method(
-    "system.history", HistoryParams, GrowthHistory, "How the store grew by day; naps and nights."
+    "system.history",
+    HistoryParams,
+    GrowthHistory,
+    "Get the growth of the store by day, and naps and nights.",
 )
 async def history(context: Context, params: HistoryParams) -> GrowthHistory:
     return await context.rooms.upkeep.history(params.days)
@@ -74,7 +85,7 @@ async def history(context: Context, params: HistoryParams) -> GrowthHistory:
     "system.reload",
     KeyParams,
     Reloaded,
-    "Read the settings again, as SIGHUP does; which are others now.",
+    "Reload the settings, as SIGHUP does; returns which changed.",
     scope="admin",
     repeats="anew",
 )
@@ -82,19 +93,24 @@ async def reload(context: Context, _params: KeyParams) -> Reloaded:
     return await context.system.reload()
 
 
-@router.method("system.shutdown", KeyParams, None, "Stop cleanly.", scope="admin", repeats="anew")
+@router.method(
+    "system.shutdown", KeyParams, None, "Stop the daemon cleanly.", scope="admin", repeats="anew"
+)
 async def shutdown(context: Context, _params: KeyParams) -> None:
     """Stop once this answer has been sent."""
     context.system.shutdown()
 
 
-@router.method("rpc.discover", Params, _OBJECT, "This document.")
+@router.method("rpc.discover", Params, _OBJECT, "Get this document, as OpenRPC.")
 async def discover(context: Context, _params: Params) -> dict[str, Any]:
     return await context.system.discover()
 
 
 @router.method(
-    "model.status", Params, _OBJECT, "The models: which, loaded or not, and a change under way."
+    "model.status",
+    Params,
+    _OBJECT,
+    "Get the models: which are in use and loaded, and a switch under way.",
 )
 async def model(context: Context, _params: Params) -> dict[str, Any]:
     return await context.system.model_status()
@@ -110,7 +126,7 @@ class UseParams(KeyParams):
     "model.use",
     UseParams,
     _OBJECT,
-    "Change to another embedding model, beside everything else.",
+    "Switch to another embedding model, in the background.",
     scope="admin",
     repeats="anew",
 )
@@ -122,7 +138,7 @@ async def use(context: Context, params: UseParams) -> dict[str, Any]:
     "model.undo",
     KeyParams,
     _OBJECT,
-    "Stop the change of model under way, or change back.",
+    "Cancel the current switch of models, or switch back.",
     scope="admin",
     repeats="anew",
 )
