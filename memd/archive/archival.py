@@ -28,8 +28,8 @@ from memd.guard.outgoing import outgoing_entry
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
-from memd.store.memory import archived, filters, memories, removal
-from memd.store.memory.archived import ArchivedRow
+from memd.store.memory import archive_rows, filters, memories, removal
+from memd.store.memory.archive_rows import ArchivedRow
 from memd.store.memory.rows import StoredMemory
 from memd.store.session import passing
 
@@ -52,8 +52,8 @@ class Archival:
             agent_key = names.find_agent(conn, caller.agent_id)
             if agent_key is None:
                 return ()
-            condition = filters.bound(agent_key, query, now_us, only_hidden=True)
-            rows = archived.search(conn, condition, query.text, query.limit)
+            condition = filters.bind(agent_key, query, now_us, only_hidden=True)
+            rows = archive_rows.search(conn, condition, query.text, query.limit)
             return tuple(_shown(row, away) for row, away in rows)
 
         return await self.db.read(work)
@@ -65,7 +65,7 @@ class Archival:
             key = _find(conn, caller, entry_id, self.clock.now_us())
             if key is None:
                 return None
-            return _shown(memories.by_key(conn, key), archived.of(conn, [key])[key])
+            return _shown(memories.by_key(conn, key), archive_rows.rows_of(conn, [key])[key])
 
         memory = await self.db.read(work)
         if memory is None:
@@ -105,11 +105,13 @@ class Archival:
 
         def work(conn: Reading) -> tuple[tuple[Archived, ...], str | None]:
             meant = _meant(conn, caller, everybody=everybody)
-            keys = archived.turned_away(conn, meant, after, self.clock.now_us(), limit + 1)
-            rows, away = memories.by_keys(conn, keys), archived.of(conn, keys)
+            keys = archive_rows.list_below_threshold(
+                conn, meant, after, self.clock.now_us(), limit + 1
+            )
+            rows, away = memories.by_keys(conn, keys), archive_rows.rows_of(conn, keys)
             shown = tuple(_shown(rows[key], away[key]) for key in keys[:limit] if key in rows)
             following = (
-                memories.proofs(conn, [keys[limit - 1]])[0][1] if len(keys) > limit else None
+                memories.row_hashes(conn, [keys[limit - 1]])[0][1] if len(keys) > limit else None
             )
             return shown, following
 
@@ -125,7 +127,7 @@ class Archival:
         def step(conn: Writing) -> int:
             meant = _meant(conn, caller, everybody=everybody)
             now_us = self.clock.now_us()
-            keys = archived.turned_away(conn, meant, None, now_us, STEP_ROWS)
+            keys = archive_rows.list_below_threshold(conn, meant, None, now_us, STEP_ROWS)
             for key in keys:
                 removal.restore(conn, key, now_us)
                 look_again(conn, key, now_us)
@@ -168,10 +170,10 @@ class Archival:
 
 def into_archive(conn: Writing, key: int, reason: ArchiveReason, now_us: int, ids: Ids) -> str:
     """Put a memory that exists into the archive, out of the trash if need be; its id there."""
-    removal.untrash(conn, key, now_us)
-    if key not in archived.of(conn, [key]):
+    removal.restore_from_trash(conn, key, now_us)
+    if key not in archive_rows.rows_of(conn, [key]):
         removal.archive(conn, [key], reason, now_us, new_id=ids.new)
-    return archived.of(conn, [key])[key].archival_id
+    return archive_rows.rows_of(conn, [key])[key].archival_id
 
 
 def back_from_archive(conn: Writing, caller: Caller, entry_id: str, now_us: int) -> str:
@@ -255,7 +257,7 @@ def _shown(row: StoredMemory, away: ArchivedRow) -> Archived:
 
 def _find(conn: Reading, caller: Caller, entry_id: str, now_us: int) -> int | None:
     agent_key = names.find_agent(conn, caller.agent_id)
-    return None if agent_key is None else archived.find(conn, agent_key, entry_id, now_us)
+    return None if agent_key is None else archive_rows.find(conn, agent_key, entry_id, now_us)
 
 
 def _passing(conn: Reading, caller: Caller, memory_id: str, now_us: int) -> int:

@@ -130,7 +130,9 @@ class Archive:
 
         def work(conn: Reading) -> tuple[list[Trashed], str | None]:
             agent_key = names.find_agent(conn, caller.agent_id)
-            rows = [] if agent_key is None else removal.trashed(conn, agent_key, after, limit + 1)
+            rows = (
+                [] if agent_key is None else removal.list_trash(conn, agent_key, after, limit + 1)
+            )
             entries = memories.by_keys(conn, [row.memory_key for row in rows])
             return [
                 Trashed(
@@ -154,7 +156,7 @@ class Archive:
 
         def work(conn: Writing) -> bool:
             key, now_us = _key(conn, caller, memory_id), self.clock.now_us()
-            if key is None or not removal.untrash(conn, key, now_us):
+            if key is None or not removal.restore_from_trash(conn, key, now_us):
                 return False
             look_again(conn, key, now_us)
             return True
@@ -176,13 +178,13 @@ class Archive:
 
     def _purge_step(self, conn: Writing) -> int:
         now_us = self.db.lasting.now_us()  # a clock that leaps erases nothing
-        gone = removal.expired(conn, now_us, PURGE_ROWS)
+        gone = removal.list_expired(conn, now_us, PURGE_ROWS)
         staying = sessions.outliving(conn, gone)
         for key in staying:
             sessions.stay(conn, key, now_us)
         gone = [key for key in gone if key not in staying]
         removal.trash(conn, gone, TrashReason.EXPIRED, now_us, self.undo_days * DAY_US)
-        due = removal.due(conn, now_us, PURGE_ROWS)
+        due = removal.list_due(conn, now_us, PURGE_ROWS)
         removal.erase(conn, due, now_us)
         return len(due)
 
@@ -244,16 +246,16 @@ class _Erasure:
         if everybody is not None:
             copies = self._keys(conn, everybody, now_us)
             keys += shared.published_among(conn, agent_key, copies)
-        return memories.proofs(conn, keys)
+        return memories.row_hashes(conn, keys)
 
     def _keys(self, conn: Reading, agent_key: int, now_us: int) -> list[int]:
         if self.ids is not None:
             keys = (memories.key_of(conn, agent_key, memory_id) for memory_id in self.ids)
             return [key for key in keys if key is not None]
         if self.source is not None:
-            return memories.of_reference(conn, agent_key, self.source)
-        bound = filters.bound(agent_key, self.condition or MemoryFilter(), now_us)
-        return memories.in_any_state(conn, bound)
+            return memories.find_by_reference(conn, agent_key, self.source)
+        bound = filters.bind(agent_key, self.condition or MemoryFilter(), now_us)
+        return memories.find_in_any_state(conn, bound)
 
     def lessons(self, conn: Reading) -> Learnt:
         """Return what the agent learnt from tasks that goes as well."""

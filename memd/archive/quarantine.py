@@ -63,7 +63,7 @@ class Quarantine:
                 agent_key = names.find_agent(conn, caller.agent_id)
                 if agent_key is None:
                     return [], None
-            rows = flagged.page(conn, agent_key, after, limit + 1, aside=aside)
+            rows = flagged.list_page(conn, agent_key, after, limit + 1, quarantined=aside)
             entries = memories.by_keys(conn, [row.memory_key for row in rows])
             shown = [
                 _shown(row, entries[row.memory_key])
@@ -80,7 +80,7 @@ class Quarantine:
 
         def work(conn: Reading) -> Flagged | None:
             key = _key(conn, caller, memory_id)
-            row = None if key is None else flagged.of(conn, key)
+            row = None if key is None else flagged.get(conn, key)
             if row is None:
                 return None
             return _shown(row, memories.by_key(conn, row.memory_key), whole=True)
@@ -121,10 +121,10 @@ class Quarantine:
             if row.state == MemoryState.QUARANTINED:
                 return Quarantined(id=memory_id)
             now_us = self.clock.now_us()
-            made = [one for one in removal.uncover(conn, [key], now_us) if one != key]
+            made = [one for one in removal.restore_sources(conn, [key], now_us) if one != key]
             removal.trash(conn, made, TrashReason.DELETED, now_us, self.undo_days * DAY_US)
             removal.restore(conn, key, now_us)
-            flagged.hide(conn, key, _flags(row), now_us)
+            flagged.quarantine(conn, key, _flags(row), now_us)
             return Quarantined(id=memory_id, removed=len(made))
 
         return await self.db.write(caller, work, reply=Quarantined)
@@ -143,7 +143,7 @@ def look_again(conn: Writing, key: int, now_us: int) -> bool:
     seen = suspicion(row.content)
     if not is_quarantined(seen, Origin(row.origin)):
         return False
-    flagged.hide(conn, key, sorted(seen.flags), now_us)
+    flagged.quarantine(conn, key, sorted(seen.flags), now_us)
     return True
 
 
@@ -154,7 +154,7 @@ def _flags(row: StoredMemory) -> list[Flag]:
 def _key(conn: Reading, caller: Caller, memory_id: str) -> int | None:
     """Return the memory if the caller may act for its agent."""
     if not caller.bound:
-        memory_key = flagged.find(conn, memory_id)
+        memory_key = flagged.find_key(conn, memory_id)
         rows = {} if memory_key is None else memories.by_keys(conn, [memory_key])
         return next((key for key, row in rows.items() if caller.may_be(row.agent_id)), None)
     agent_key = names.find_agent(conn, caller.agent_id)

@@ -29,7 +29,7 @@ from memd.domain.trust import BURSTING, Flag
 from memd.ingest.draft import Draft
 from memd.ingest.filing import Arrival, Filing, Filings
 from memd.store.file.connect import Writing
-from memd.store.memory import archived, flagged, memories, preferences, removal, sources
+from memd.store.memory import archive_rows, flagged, memories, preferences, removal, sources
 from memd.store.memory.preferences import NewPreference
 from memd.store.memory.rows import MemoryRow, StoredMemory
 from memd.store.search import centroids, pending, vectors
@@ -93,7 +93,7 @@ def keep(
         centroids.add(conn, agent_key, model_key, vector)
     for key in new.back:
         removal.restore(conn, key, now_us)
-    memories.settle(conn, new.keys)
+    memories.index_new(conn, new.keys)
     passing.admit(conn, new.meant)
     removal.archive(conn, new.turned, ArchiveReason.LOW_IMPORTANCE, now_us, new_id=ids.new)
     return receipts
@@ -135,7 +135,9 @@ class _Keeping:
         if drafts.origin not in BURSTING or self.arrival.batch is not None:
             return drafts.items
         since_us = filing.now_us - BURST_MS * 1_000
-        lately = flagged.came_lately(self.conn, filing.agent_key, filing.client_key, since_us)
+        lately = flagged.count_recent_external(
+            self.conn, filing.agent_key, filing.client_key, since_us
+        )
         if lately < BURST_ITEMS_MAX:
             return drafts.items
         return [replace(each, flags=(*each.flags, Flag.BURST)) for each in drafts.items]
@@ -172,7 +174,7 @@ class _Keeping:
         row = _row(self.arrival, draft, filing, filing.ids)._replace(
             state=MemoryState.QUARANTINED, trust=Trust.UNTRUSTED
         )
-        there = flagged.same(self.conn, row)
+        there = flagged.find_duplicate(self.conn, row)
         if there is not None:
             memories.bump(self.conn, there.memory_key, filing.now_us, row.expires_at_us)
             self.fate.merged.append(_item_of(there))
@@ -195,15 +197,15 @@ class _Keeping:
             passing.put(self.conn, key, kind)
         if draft.flags:
             before = MemoryState.PENDING if draft.set_aside else None
-            flagged.put(self.conn, key, draft.flags, before, filing.now_us)
+            flagged.flag(self.conn, key, draft.flags, before, filing.now_us)
         return key
 
     def _known(self, row: MemoryRow) -> StoredMemory | None:
         if self.arrival.distilled:
-            return memories.told_in_session(self.conn, row)
+            return memories.find_in_session(self.conn, row)
         if not self.arrival.gated:
             return None
-        return memories.same_content(self.conn, row, self.filing.now_us)
+        return memories.find_duplicate(self.conn, row, self.filing.now_us)
 
     def _met_again(self, draft: Draft, there: StoredMemory) -> StoredMemory:
         """Return *there*, visible and to stay so when it is told on purpose now.
@@ -219,7 +221,7 @@ class _Keeping:
             return there
         if there.importance is None:
             pending.set_importance(conn, key, importance(novelty(None), draft.salience))
-        away = archived.of(conn, [key]).get(key)
+        away = archive_rows.rows_of(conn, [key]).get(key)
         if away is None or away.reason not in {ArchiveReason.LOW_IMPORTANCE, ArchiveReason.CAP}:
             return there
         self.new.back.append(key)

@@ -100,7 +100,7 @@ def _compared(
 ) -> _Compared:
     agent_key = names.find_agent(conn, caller.agent_id)
     source = screened_name(request.source)
-    rows = [] if agent_key is None else sources.of_source(conn, agent_key, source, now_us)
+    rows = [] if agent_key is None else sources.list_imported(conn, agent_key, source, now_us)
     compared = _Compared()
     _sort(compared, rows, arrivals)
     if not request.more:
@@ -163,7 +163,7 @@ def supersede(conn: Writing, keys: Sequence[int], ids: Ids, now_us: int) -> None
     """
     if not keys:
         return
-    made = removal.uncover(conn, keys, now_us)
+    made = removal.restore_sources(conn, keys, now_us)
     rows = memories.by_keys(conn, made)
     napped = [key for key, row in rows.items() if not row.is_summary]
     removal.erase(conn, [key for key in made if key not in napped], now_us)

@@ -191,7 +191,7 @@ class Sessions:
         removal.trash(conn, ending, TrashReason.SESSION_END, now_us, self.undo_days * DAY_US)
         staying = sessions.working(conn, key, STEP_ROWS - len(ending))
         for memory_key in staying:
-            versions.file_anew(conn, memory_key, MemoryCategory.EPISODIC, now_us)
+            versions.recategorise(conn, memory_key, MemoryCategory.EPISODIC, now_us)
         if len(ending) + len(staying) == STEP_ROWS:
             return False
         sessions.end(conn, key, now_us)

@@ -72,7 +72,9 @@ class Sharing:
             memory_id = (receipt.stored + receipt.pending + receipt.quarantined)[0].id
             row = _shared(conn, memory_id)
             assert row is not None
-            shared.put(conn, row.memory_key, names.agent(conn, caller.agent_id, now_us))
+            shared.record_publisher(
+                conn, row.memory_key, names.agent(conn, caller.agent_id, now_us)
+            )
             return memory_id
 
         memory_id = await ingest.db.write(caller, work, reply=str)

@@ -65,7 +65,7 @@ def change(
     if content is not None and not row.is_summary:
         # Summaries say what it no longer says. What they were made from comes back from
         # behind them, so nothing is lost with them.
-        removal.erase(conn, removal.uncover(conn, [row.memory_key], now_us), now_us)
+        removal.erase(conn, removal.restore_sources(conn, [row.memory_key], now_us), now_us)
     tags, reference, confidence = _metadata(row, update)
     words = None if content == row.content else content
     origin, trust = _provenance(row, update if words is not None else None)
@@ -86,11 +86,11 @@ def change(
     if words is not None:
         by = names.client(conn, caller.client, now_us)
         confirmed_us = now_us if caller.is_known else None
-        preferences.said_anew(conn, row.memory_key, origin, by, confirmed_us)
+        preferences.set_origin(conn, row.memory_key, origin, by, confirmed_us)
         if is_quarantined(seen, origin):
-            flagged.hide(conn, row.memory_key, sorted(seen.flags), now_us)
+            flagged.quarantine(conn, row.memory_key, sorted(seen.flags), now_us)
         elif seen.flags:
-            flagged.put(conn, row.memory_key, sorted(seen.flags), None, now_us)
+            flagged.flag(conn, row.memory_key, sorted(seen.flags), None, now_us)
     return memory_id
 
 
@@ -111,7 +111,7 @@ def refuse_others(conn: Reading, caller: Caller, row: StoredMemory, origin: Orig
     if caller.is_owner or row.is_summary or Origin(row.origin) is not Origin.PERSON:
         return
     brought = memories.client_of(conn, row.memory_key) == caller.client
-    known = caller.is_known or not preferences.is_confirmed_of(conn, row.memory_key)
+    known = caller.is_known or not preferences.states_confirmed(conn, row.memory_key)
     if origin in {None, Origin.PERSON} and brought and known:
         return
     raise DeniedError(

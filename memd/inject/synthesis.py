@@ -176,7 +176,7 @@ class Synthesis:
             if agent_key is None:
                 return []
             now_us, most = self.clock.now_us(), SUMMARIES_READ_ITEMS_MAX
-            return lineage.latest(conn, agent_key, caller.project_id, now_us, most)
+            return lineage.list_latest(conn, agent_key, caller.project_id, now_us, most)
 
         return [
             _fragment(

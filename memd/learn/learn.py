@@ -34,7 +34,7 @@ from memd.store.file.database import Database
 from memd.store.learn import learnings, playbook
 from memd.store.learn.learnings import LearningRow, NewLearning, TrustedLessonRow
 from memd.store.learn.playbook import FixRow, NewPattern, PatternRow
-from memd.store.memory.filters import bound
+from memd.store.memory.filters import bind
 from memd.text.function_words import words_of
 from memd.text.lessons import as_lesson
 
@@ -141,7 +141,7 @@ class Learn:
                 _entry(row) for row in playbook.listed(conn, agent_key, query.task_type, most)
             ]
             if query.task_type in {None, FIXED}:
-                seen = bound(agent_key, MemoryFilter(), self.clock.now_us(), active=caller)
+                seen = bind(agent_key, MemoryFilter(), self.clock.now_us(), active=caller)
                 patterns += map(_cure, playbook.fixes(conn, seen, most))
             return patterns
 
@@ -175,7 +175,7 @@ class Learn:
             agent_key = names.find_agent(conn, caller.agent_id)
             if agent_key is None:
                 return []
-            seen = bound(agent_key, MemoryFilter(), self.clock.now_us(), active=caller)
+            seen = bind(agent_key, MemoryFilter(), self.clock.now_us(), active=caller)
             reported = map(_learning, learnings.latest(conn, agent_key, limit))
             return [
                 *reported,

@@ -59,7 +59,7 @@ from memd.store.file.database import Database
 from memd.store.learn import lessons, playbook
 from memd.store.learn.lessons import LessonRow
 from memd.store.memory import removal
-from memd.store.memory.filters import bound
+from memd.store.memory.filters import bind
 
 if TYPE_CHECKING:
     from memd.ingest.ingest import Ingest
@@ -264,7 +264,7 @@ def telling(
     agent_key = names.find_agent(conn, caller.agent_id)
     if agent_key is None:
         return []
-    seen, most = bound(agent_key, MemoryFilter(), now_us, active=caller), LESSONS_READ_ITEMS_MAX
+    seen, most = bind(agent_key, MemoryFilter(), now_us, active=caller), LESSONS_READ_ITEMS_MAX
     seen_by_naps = playbook.fixes(conn, seen, most) if config.enabled else []
     cured = [row for row in map(as_lesson, seen_by_naps)
              if row is not None and row.confidence >= config.min_confidence
@@ -284,7 +284,7 @@ def one(conn: Reading, caller: Caller, memory_id: str, now_us: int) -> LessonRow
     agent_key = names.find_agent(conn, caller.agent_id)
     if agent_key is None:
         return None
-    seen = bound(agent_key, MemoryFilter(), now_us, active=caller)
+    seen = bind(agent_key, MemoryFilter(), now_us, active=caller)
     return next(iter(lessons.listed(conn, seen, 1, memory_id)), None)
 
 

@@ -93,7 +93,7 @@ class UptakeCounter:
         from memd.view.echo import spoken
 
         try:
-            texts = await self._db.read(uses.texts, given.ids)
+            texts = await self._db.read(uses.texts_of, given.ids)
             used = await self._work.run(lambda: uptake(given.question, texts, spoken(answer)))
         except MemdError as error:
             log.warning("an answer was not looked at", kind=error.kind)

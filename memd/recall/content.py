@@ -71,7 +71,7 @@ def with_rows(
 
 def rows(conn: Reading, keys: Sequence[int]) -> dict[int, StoredMemory]:
     """Return the rows of *keys*, looked at as what leaves is."""
-    by_key = shared.signed(conn, memories.by_keys(conn, keys))
+    by_key = shared.with_publishers(conn, memories.by_keys(conn, keys))
     look_at(row.content for row in by_key.values())
     return by_key
 
@@ -93,10 +93,10 @@ def listed(conn: Reading, scope: SearchScope, request: RecallRequest) -> list[Pr
     """
     if request.categories and MemoryCategory.PROCEDURAL not in request.categories:
         return []
-    prefers = preferences.listed(conn, scope.agent_key, scope.bound.now_us)
+    prefers = preferences.list_preferences(conn, scope.agent_key, scope.bound.now_us)
     look_at(row.value for row in prefers)
     keys = [row.memory_key for row in prefers if row.memory_key is not None]
-    seen = memories.matching_among(conn, scope.here, keys)
+    seen = memories.filter_keys(conn, scope.here, keys)
     prefers = [row for row in prefers if row.memory_key is None or row.memory_key in seen]
     asked = preference_terms(request.query[:QUERY_CHARS_MAX])
     return sorted(prefers, key=lambda row: -len(asked & preference_terms(row.value)))

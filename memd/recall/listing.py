@@ -62,10 +62,10 @@ def page(
     if agent_key is None:
         return (), None
     after, limit = paging.after, paging.limit
-    params = filters.bound(agent_key, where, now_us, active=caller)
+    params = filters.bind(agent_key, where, now_us, active=caller)
     if paging.sources:
-        params = filters.evidence(params, hidden=False)
-    rows = memories.listed(conn, params, limit + 1, None if after is None else _place(after))
+        params = filters.bind_search(params, hidden=False)
+    rows = memories.list_page(conn, params, limit + 1, None if after is None else _place(after))
     count = min(limit, _fitting(rows))
     entries = tuple(outgoing_entry(row.entry()) for row in rows[:count])
     return entries, _cursor(rows[count - 1]) if len(rows) > count else None
@@ -108,7 +108,7 @@ def preferences_of(conn: Reading, caller: Caller, now_us: int) -> tuple[Preferen
             client=row.client,
             confirmed=row.confirmed_at_us is not None,
         )
-        for row in preferences.listed(conn, agent_key, now_us)
+        for row in preferences.list_preferences(conn, agent_key, now_us)
     )
 
 
@@ -129,7 +129,7 @@ def made_of(
     if entry is None or row is None:
         return None
     run = turns.made_by(conn, row.memory_key)
-    keys = lineage.made_from(conn, row.memory_key)
+    keys = lineage.list_sources(conn, row.memory_key)
     rows = memories.by_keys(conn, keys[:SOURCES_MAX])
     return Provenance(
         memory=entry,

@@ -142,7 +142,7 @@ def answered(
     keys = [gathered(scope, arms.each, near, arms.held) for scope in scopes]
     candidates = ranked(conn, scopes, query, keys)
     if len(candidates.items) < search.fill:  # counted as shown: many may stand behind one summary
-        rest = [memories.matching(conn, scope.visible, search.fill) for scope in scopes]
+        rest = [memories.find_keys(conn, scope.visible, search.fill) for scope in scopes]
         every = [list(dict.fromkeys([*k, *r])) for k, r in zip(keys, rest, strict=True)]
         if every != keys:
             candidates = ranked(conn, scopes, query, every)

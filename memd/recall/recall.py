@@ -238,7 +238,7 @@ class Recall:
         where = MemoryFilter(categories=None if category is None else frozenset({category}))
         limited = self._limited(caller, where, hidden=False, passing=True)
         scopes = await self.db.read(of_caller, caller, limited, also_shared=False)
-        return await self.db.read(memories.counted, scopes[0].bound) if scopes else 0
+        return await self.db.read(memories.count, scopes[0].bound) if scopes else 0
 
     async def preferences(self, caller: Caller) -> tuple[Preference, ...]:
         """Return the agent's preferences, newest first."""
@@ -377,10 +377,10 @@ class Recall:
 
 def _listed(conn: Reading, begin: Begin, limit: int) -> list[StoredMemory]:
     """Return the newest rows of where *begin* says, newest first, then by id."""
-    matches = [row for scope in begin(conn) for row in memories.listed(conn, scope.bound, limit)]
+    matches = [row for scope in begin(conn) for row in memories.list_page(conn, scope.bound, limit)]
     matches.sort(key=lambda row: (-row.created_at_us, row.memory_id))
     rows = {row.memory_key: row for row in matches[:limit]}
-    signed = list(shared.signed(conn, rows).values())
+    signed = list(shared.with_publishers(conn, rows).values())
     look_at(row.content for row in signed)
     return signed
 

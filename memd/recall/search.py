@@ -29,7 +29,14 @@ from memd.store.access import names
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
 from memd.store.memory import memories, shared
-from memd.store.memory.filters import Bound, bound, by_others, cached_evidence, evidence, stating
+from memd.store.memory.filters import (
+    BoundFilter,
+    bind,
+    bind_cached_search,
+    bind_search,
+    by_other_publishers,
+    without_passing,
+)
 from memd.store.search import vectors, words
 from memd.store.search.parts import CachePart, owner
 
@@ -43,11 +50,11 @@ WORDS_ROWS = 3_000  # memories that the terms looked up may hold in all: about 1
 class SearchScope:
     """Which rows are searched."""
 
-    bound: Bound
+    bound: BoundFilter
     """What may be shown."""
-    reach: Bound
+    reach: BoundFilter
     """What is searched: memories themselves; a summary is shown for what stands behind it."""
-    here: Bound
+    here: BoundFilter
     """Without the filter: what the caller's session and project let it see."""
     hidden: bool
     passing: bool = False
@@ -63,17 +70,21 @@ class SearchScope:
         more = [CachePart.PASSING] if self.passing else []
         if self.hidden:
             return [CachePart.READ, CachePart.AWAY, *more]
-        return [CachePart.READ, *([CachePart.SUMMARY] if self.reach.apart else []), *more]
+        return [
+            CachePart.READ,
+            *([CachePart.SUMMARY] if self.reach.splits_summaries else []),
+            *more,
+        ]
 
     @property
-    def visible(self) -> Bound:
+    def visible(self) -> BoundFilter:
         """Return what may stand in an answer."""
         return self.reach if self.hidden else self.bound
 
     @property
-    def candidates(self) -> Bound:
+    def candidates(self) -> BoundFilter:
         """Return what of the rows of *parts* is in *reach*; costs less to ask."""
-        return cached_evidence(self.bound, hidden=self.hidden)
+        return bind_cached_search(self.bound, hidden=self.hidden)
 
     @property
     def owners(self) -> list[str]:
@@ -85,9 +96,9 @@ class SearchScope:
 
 def few(conn: Reading, scope: SearchScope) -> list[int] | None:
     """Return the rows of a filter that keeps few; None without a filter, or if it keeps many."""
-    if not scope.reach.narrow:
+    if not scope.reach.is_selective:
         return None
-    keys = memories.matching(conn, scope.reach, LISTED_ROWS_MAX + 1)
+    keys = memories.find_keys(conn, scope.reach, LISTED_ROWS_MAX + 1)
     return keys if len(keys) <= LISTED_ROWS_MAX else None
 
 
@@ -115,7 +126,9 @@ def _in_time(conn: Reading, scope: SearchScope, asked: Question) -> list[int]:
         stretches = [(one.from_us, one.to_us), *([one.other] if one.other else [])]
         for low_us, high_us in stretches:
             if low_us is not None and high_us is not None:
-                rows = memories.happened(conn, scope.reach, low_us, high_us, LISTED_ROWS_MAX + 1)
+                rows = memories.find_in_period(
+                    conn, scope.reach, low_us, high_us, LISTED_ROWS_MAX + 1
+                )
                 keys.update(dict.fromkeys(rows))
     return list(keys) if len(keys) <= LISTED_ROWS_MAX else []
 
@@ -256,7 +269,7 @@ def _nearest(shards: Sequence[Sequence[vectors.Near]], rows: int) -> list[int]:
 
 
 def _of_shard(conn: Reading, scope: SearchScope, vector: bytes, shard: int) -> list[vectors.Near]:
-    every = memories.matching(conn, scope.reach, -1)
+    every = memories.find_keys(conn, scope.reach, -1)
     return _among(conn, vector, [key for key in every if vectors.shard(key) == shard])
 
 
@@ -266,11 +279,11 @@ def _among(conn: Reading, vector: bytes, listed: Sequence[int]) -> list[vectors.
 
 def _first(scope: SearchScope, rows: int) -> int:
     """Return how many are fetched at first: more than *rows* where a filter drops some."""
-    return rows * 2 if scope.reach.narrow else rows
+    return rows * 2 if scope.reach.is_selective else rows
 
 
 def _matching(conn: Reading, scope: SearchScope, keys: Sequence[int]) -> list[int]:
-    matching = memories.matching_among(conn, scope.candidates, keys)
+    matching = memories.filter_keys(conn, scope.candidates, keys)
     return [key for key in keys if key in matching]
 
 
@@ -294,7 +307,7 @@ def of_caller(
     """
     agent_key = names.find_agent(conn, caller.agent_id)
     kept = _bound(agent_key or 0, where, caller)
-    here = bound(agent_key or 0, MemoryFilter(), where.now_us, active=caller)
+    here = bind(agent_key or 0, MemoryFilter(), where.now_us, active=caller)
     shared_one = of_others(conn, caller, where) if also_shared else None
     if shared_one is not None:
         return [_scope(kept, here, where), shared_one]
@@ -307,24 +320,24 @@ def of_others(conn: Reading, reader: Caller | None, where: RecallFilter) -> Sear
     The project that is asked from hides what was shared for another one alone.
     """
     reader_key = None if reader is None else names.find_agent(conn, reader.agent_id)
-    agent_key = shared.owner_key(conn, reader_key)
+    agent_key = shared.shared_agent_key(conn, reader_key)
     if agent_key is None:
         return None
     active = None if reader is None else replace(reader, session_id=None)
     kept = _bound(agent_key, where, active)
-    here = bound(agent_key, MemoryFilter(), where.now_us, active=active)
+    here = bind(agent_key, MemoryFilter(), where.now_us, active=active)
     if reader_key is not None and shared.has_published(conn, reader_key):
-        kept, here = by_others(kept, reader_key), by_others(here, reader_key)
+        kept, here = by_other_publishers(kept, reader_key), by_other_publishers(here, reader_key)
     return _scope(kept, here, where)
 
 
-def _bound(agent_key: int, where: RecallFilter, active: Caller | None) -> Bound:
-    kept = bound(agent_key, where.filter, where.now_us, hidden=where.hidden, active=active)
-    return kept if where.passing else stating(kept)
+def _bound(agent_key: int, where: RecallFilter, active: Caller | None) -> BoundFilter:
+    kept = bind(agent_key, where.filter, where.now_us, hidden=where.hidden, active=active)
+    return kept if where.passing else without_passing(kept)
 
 
-def _scope(kept: Bound, here: Bound, where: RecallFilter) -> SearchScope:
-    reach = evidence(kept, hidden=where.hidden)
+def _scope(kept: BoundFilter, here: BoundFilter, where: RecallFilter) -> SearchScope:
+    reach = bind_search(kept, hidden=where.hidden)
     return SearchScope(kept, reach, here, where.hidden, where.passing)
 
 

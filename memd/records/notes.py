@@ -133,7 +133,7 @@ def _write(conn: Writing, noted: Sequence[_Row], occurrences: Sequence[Occurrenc
 
     for each in occurrences:
         if each.used:
-            uses.add(conn, each.used, each.at_us)
+            uses.count_uses(conn, each.used, each.at_us)
     for table, row in noted:
         shape.follow(conn, table)
         if rows.get(conn, table, [row["id"]]) is None:  # a night that went on is told again

@@ -92,7 +92,7 @@ def _put(
     ]
     keys = memories.insert_bare(conn, rows, now_us)
     vectors.put(conn, model_key, list(zip(keys, packed, strict=True)))
-    memories.settle(conn, keys)
+    memories.index_new(conn, keys)
 
 
 def _row(

@@ -137,4 +137,4 @@ def _batch(
     keys = memories.insert_bare(conn, rows, now_us)
     given = [(key, unit_vector(chance, FINGERPRINT.dimension)) for key in keys]
     vectors.put(conn, model_key, given)
-    memories.settle(conn, keys)
+    memories.index_new(conn, keys)

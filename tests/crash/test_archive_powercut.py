@@ -59,7 +59,7 @@ def fill(conn: Writing) -> None:
     vectors.put(
         conn, model_key, [(k, hash_vector(r.content)) for k, r in zip(keys, rows, strict=True)]
     )
-    memories.settle(conn, keys)
+    memories.index_new(conn, keys)
 
 
 SOURCE = an_id_source()

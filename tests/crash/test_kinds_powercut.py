@@ -126,13 +126,13 @@ MUTANTS: dict[str, tuple[Plant, set[str]]] = {
         lambda patch: in_two(patch, org, "_append", after=True), {"write a version"},
     ),
     "the proposal after its fact": (lambda p: in_two(p, proposals, "decide"), {"approve"}),
-    "the publisher after the copy": (lambda p: in_two(p, shared, "put"), {"publish"}),
+    "the publisher after the copy": (lambda p: in_two(p, shared, "record_publisher"), {"publish"}),
     "the path after its memory": (lambda p: in_two(p, files, "put"), {"create a file"}),
     "the mark after what was learnt": (
         lambda patch: in_two(patch, unread, "set_mark"), {"read what was told"},
     ),
     "the flag after the quarantine": (
-        lambda patch: in_two(patch, flagged, "put", after=True), {"set aside"},
+        lambda patch: in_two(patch, flagged, "flag", after=True), {"set aside"},
     ),
 }  # fmt: skip
 

@@ -55,7 +55,7 @@ def insert(conn: Writing, number: int, ids: list[str], word: str = "lamps") -> N
     row = a_row(SOURCE, text, agent_key=agent_key, session_key=session_key, ordinal=number)
     keys = memories.insert_bare(conn, [row], number)
     vectors.put(conn, model_key, [(keys[0], hash_vector(text))])
-    memories.settle(conn, keys)
+    memories.index_new(conn, keys)
     changes.record(conn, ADA, number, None)
     conn.execute("COMMIT")
     ids.append(row.memory_id)

@@ -251,11 +251,13 @@ def scope_of(wanted: dict[str, Any], caller: Caller) -> SearchScope:
     query = MemoryQuery(**wanted)
     hidden, also_passing = query.include_compressed, query.include_passing
     now_us = to_us(NOW)
-    params = filters.bound(1, query, now_us, hidden=hidden, active=caller)
+    params = filters.bind(1, query, now_us, hidden=hidden, active=caller)
     if not also_passing:
-        params = filters.stating(params)
-    here = filters.bound(1, MemoryFilter(), now_us, active=caller)
-    return SearchScope(params, filters.evidence(params, hidden=hidden), here, hidden, also_passing)
+        params = filters.without_passing(params)
+    here = filters.bind(1, MemoryFilter(), now_us, active=caller)
+    return SearchScope(
+        params, filters.bind_search(params, hidden=hidden), here, hidden, also_passing
+    )
 
 
 @SOME

@@ -13,7 +13,7 @@ from memd.domain.sleep.consolidation import COMPOSED_TAGS, is_composed
 from memd.sleep.distil.exchanges import NapKind
 from memd.store.access.names import find_agent
 from memd.store.file.connect import Reading
-from memd.store.memory.filters import bound
+from memd.store.memory.filters import bind
 from memd.store.search.ranked import SearchCandidate, candidates
 
 NOW_US = 2**60
@@ -55,4 +55,4 @@ def _every_candidate(conn: Reading) -> list[SearchCandidate]:
     agent_key = find_agent(conn, ADA.agent_id)
     assert agent_key is not None
     keys = [key for (key,) in conn.execute("SELECT memory_key FROM memory")]
-    return list(candidates(conn, bound(agent_key, MemoryFilter(), NOW_US), keys))
+    return list(candidates(conn, bind(agent_key, MemoryFilter(), NOW_US), keys))

@@ -91,7 +91,7 @@ KEPT = {
     "client": ("UPDATE client SET scopes = '[\"admin\"]' WHERE client_id = 'bot'", "client bot"),
 }
 TOLD = {
-    "preference": lambda conn: preferences.listed(conn, 1, 0),
+    "preference": lambda conn: preferences.list_preferences(conn, 1, 0),
     "learning": lambda conn: learnings.latest(conn, 1, 10),
     "playbook": lambda conn: playbook.listed(conn, 1, None, 10),
     "client": keyed.listed,

@@ -58,7 +58,7 @@ async def test_what_happened_is_found_by_when_it_did_or_else_by_when_it_was_told
             def keys(conn: Reading) -> list[int]:
                 wanted = RecallFilter(MemoryFilter(), to_us(NOW))
                 (scope,) = of_caller(conn, Caller(agent_id=ADA.agent_id), wanted, also_shared=False)
-                return memories.happened(conn, scope.reach, low, low + 1, LISTED_ROWS_MAX)
+                return memories.find_in_period(conn, scope.reach, low, low + 1, LISTED_ROWS_MAX)
 
             return len(await house.db.read(keys))
 

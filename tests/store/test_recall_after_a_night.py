@@ -21,7 +21,7 @@ from memd.domain.memory import MemoryEntry, MemoryFilter, MemoryMetadata, Memory
 from memd.domain.recall import RecallRequest
 from memd.store.file.connect import Reading
 from memd.store.memory import memories
-from memd.store.memory.filters import bound, evidence
+from memd.store.memory.filters import bind, bind_search
 
 TURNS = (
     "the ferry to Gotland leaves at nine",
@@ -225,8 +225,8 @@ async def test_a_summary_stands_for_what_is_hidden_behind_it_and_not_for_what_st
         await move_to_archive(bed, ADA, ids[-1], ArchiveReason.CAP)
 
         def searched(conn: Reading) -> set[str]:
-            reach = evidence(bound(1, MemoryFilter(), bed.clock.now_us()), hidden=False)
-            rows = memories.by_keys(conn, memories.matching(conn, reach, 100))
+            reach = bind_search(bind(1, MemoryFilter(), bed.clock.now_us()), hidden=False)
+            rows = memories.by_keys(conn, memories.find_keys(conn, reach, 100))
             return {row.memory_id for row in rows.values()}
 
         assert await bed.house.db.read(searched) == set(ids[:-1])

@@ -22,9 +22,9 @@ from memd.domain.enums import (
 )
 from memd.store.access import names
 from memd.store.file.connect import Writing
-from memd.store.memory import groups, hiding, memories, preferences, removal
-from memd.store.memory.hiding import Step
+from memd.store.memory import groups, memories, preferences, removal, transitions
 from memd.store.memory.preferences import NewPreference
+from memd.store.memory.transitions import RunStep
 from memd.store.run import runs, undo
 
 IDS = an_id_source()
@@ -53,8 +53,8 @@ def in_session(conn: Writing, name: str = "s", at_us: int = T) -> int:
     return key
 
 
-def begun(conn: Writing, run_id: str = "r", kind: RunKind = RunKind.NIGHT) -> Step:
-    return Step(runs.start(conn, run_id, kind, 1, {"steps": []}, NOW), run_id, NOW, IDS.new)
+def begun(conn: Writing, run_id: str = "r", kind: RunKind = RunKind.NIGHT) -> RunStep:
+    return RunStep(runs.start(conn, run_id, kind, 1, {"steps": []}, NOW), run_id, NOW, IDS.new)
 
 
 def keys_of(rows: list[groups.MemberRow]) -> list[int]:
@@ -122,7 +122,7 @@ def test_the_pause_holds_until_it_ends(conn: Writing) -> None:
 def test_a_change_keeps_no_text(conn: Writing) -> None:
     keys = filed(conn, "Xylophanes keeps bees")
     step = begun(conn)
-    hiding.hide(conn, step, keys, ArchiveReason.CAP, MemoryState.ARCHIVED)
+    transitions.hide(conn, step, keys, ArchiveReason.CAP, MemoryState.ARCHIVED)
     runs.step(conn, step.run_key, "cap", 1, {}, NOW)
     rows = conn.execute("SELECT * FROM run_change").fetchall()
     assert len(rows) == 1
@@ -163,8 +163,8 @@ def test_members_are_a_sessions_old_memories_that_are_nobodys_in_particular(conn
     good += filed(conn, "a fact was taken from it", **at)
     conn.execute("INSERT INTO derived (from_key, to_key) VALUES (?, ?)", (good[-1], good[0]))
     preferences.put(conn, 1, NewPreference("tea", "green", 1.0, 1, liked, IDS.salt()), NOW)
-    assert keys_of(groups.members(conn, session, T)) == good
-    assert groups.members(conn, session, T - 1) == []
+    assert keys_of(groups.list_members(conn, session, T)) == good
+    assert groups.list_members(conn, session, T - 1) == []
 
 
 def test_members_come_in_the_order_of_the_session(conn: Writing) -> None:
@@ -173,7 +173,7 @@ def test_members_come_in_the_order_of_the_session(conn: Writing) -> None:
         filed(conn, text, session_key=session, ordinal=ordinal, part=part)[0]
         for text, ordinal, part in (("c", 2, 0), ("a", 1, 0), ("b", 1, 1))
     )
-    assert keys_of(groups.members(conn, session, NOW)) == [first, second, later]
+    assert keys_of(groups.list_members(conn, session, NOW)) == [first, second, later]
 
 
 def test_retired_is_what_was_made_before_its_categorys_cutoff(conn: Writing) -> None:
@@ -186,10 +186,10 @@ def test_retired_is_what_was_made_before_its_categorys_cutoff(conn: Writing) -> 
     filed(conn, "a summary", created_at_us=T - 1, is_summary=True)
     filed(conn, "a fact", created_at_us=T - 1, category=MemoryCategory.SOCIAL)
     cutoffs = {MemoryCategory.SEMANTIC: T}
-    assert groups.retired(conn, 1, cutoffs, 0, 10) == [old, *hidden]
-    assert groups.retired(conn, 1, cutoffs, old, 10) == hidden
-    assert groups.retired(conn, 1, cutoffs, 0, 1) == [old]
-    assert groups.retired(conn, 1, {}, 0, 10) == []
+    assert groups.list_past_retention(conn, 1, cutoffs, 0, 10) == [old, *hidden]
+    assert groups.list_past_retention(conn, 1, cutoffs, old, 10) == hidden
+    assert groups.list_past_retention(conn, 1, cutoffs, 0, 1) == [old]
+    assert groups.list_past_retention(conn, 1, {}, 0, 10) == []
     assert edge < other
 
 
@@ -198,9 +198,9 @@ def test_the_oldest_come_by_time_and_then_by_id_without_what_is_core(conn: Writi
     filed(conn, "core", created_at_us=T - 9, tags=("core",))
     filed(conn, "bob's", created_at_us=T - 9, agent_key=2)
     filed(conn, "hidden", created_at_us=T - 9, state=MemoryState.COMPRESSED)
-    assert groups.oldest(conn, 1, 10) == [*same, new]
-    assert groups.oldest(conn, 1, 1) == same[:1]
-    assert groups.visible(conn, 1) == 4
+    assert groups.list_oldest(conn, 1, 10) == [*same, new]
+    assert groups.list_oldest(conn, 1, 1) == same[:1]
+    assert groups.count_visible(conn, 1) == 4
 
 
 def test_ageing_takes_what_is_compressed_and_older_than_that(conn: Writing) -> None:
@@ -210,18 +210,18 @@ def test_ageing_takes_what_is_compressed_and_older_than_that(conn: Writing) -> N
     )
     away = filed(conn, "d", created_at_us=T)
     removal.archive(conn, away, ArchiveReason.CAP, NOW, new_id=IDS.new)
-    assert groups.ageing(conn, 1, T + 1, 0, 10) == keys[:2]
-    assert groups.ageing(conn, 1, T + 1, keys[0], 10) == keys[1:2]
-    assert groups.ageing(conn, 2, T + 1, 0, 10) == []
+    assert groups.list_due_for_archive(conn, 1, T + 1, 0, 10) == keys[:2]
+    assert groups.list_due_for_archive(conn, 1, T + 1, keys[0], 10) == keys[1:2]
+    assert groups.list_due_for_archive(conn, 2, T + 1, 0, 10) == []
 
 
 def test_sessions_and_agents_come_in_pages(conn: Writing) -> None:
     keys = [in_session(conn, name) for name in "abc"]
-    assert groups.sessions(conn, 1, 0, 2) == keys[:2]
-    assert groups.sessions(conn, 1, keys[2], 2) == keys[2:]
-    assert groups.sessions(conn, 2, 0, 2) == []
-    assert groups.agents(conn, 0) == [(1, "ada"), (2, "bob")]
-    assert groups.agents(conn, 1) == [(2, "bob")]
+    assert groups.list_sessions(conn, 1, 0, 2) == keys[:2]
+    assert groups.list_sessions(conn, 1, keys[2], 2) == keys[2:]
+    assert groups.list_sessions(conn, 2, 0, 2) == []
+    assert groups.list_agents(conn, 0) == [(1, "ada"), (2, "bob")]
+    assert groups.list_agents(conn, 1) == [(2, "bob")]
 
 
 # What is done.
@@ -229,13 +229,17 @@ def test_sessions_and_agents_come_in_pages(conn: Writing) -> None:
 
 def test_what_was_touched_since_it_was_planned_is_not_as_it_was(conn: Writing) -> None:
     keys = filed(conn, "a", "b")
-    planned = [hiding.PlannedRow(row[0], row[2]) for row in memories.proofs(conn, keys)]
-    assert hiding.unchanged(conn, planned)
-    assert not hiding.unchanged(conn, [hiding.PlannedRow(keys[0], b"another hash"), planned[1]])
+    planned = [transitions.PlannedRow(row[0], row[2]) for row in memories.row_hashes(conn, keys)]
+    assert transitions.is_unchanged(conn, planned)
+    assert not transitions.is_unchanged(
+        conn, [transitions.PlannedRow(keys[0], b"another hash"), planned[1]]
+    )
     removal.archive(conn, keys[:1], ArchiveReason.CAP, NOW, new_id=IDS.new)
-    assert not hiding.unchanged(conn, planned)
-    assert hiding.unchanged(conn, planned[1:])
-    assert not hiding.unchanged(conn, [*planned[1:], hiding.PlannedRow(999, b"never was")])
+    assert not transitions.is_unchanged(conn, planned)
+    assert transitions.is_unchanged(conn, planned[1:])
+    assert not transitions.is_unchanged(
+        conn, [*planned[1:], transitions.PlannedRow(999, b"never was")]
+    )
 
 
 def test_what_was_touched_since_it_was_planned_is_left_alone(conn: Writing) -> None:
@@ -246,11 +250,13 @@ def test_what_was_touched_since_it_was_planned_is_left_alone(conn: Writing) -> N
     removal.erase(conn, [erased], NOW)
     removal.restore(conn, restored, NOW)
     step = begun(conn)
-    assert hiding.age(conn, step, [restored, binned, erased]) == 0
-    assert hiding.age(conn, step, keys) == 1
-    assert hiding.hide(conn, step, [binned, erased], ArchiveReason.CAP, MemoryState.ARCHIVED) == 0
-    assert hiding.hide(conn, step, keys, ArchiveReason.CAP, MemoryState.ARCHIVED) == 2
-    assert hiding.retire(conn, step, [binned, erased], 1) == 0
+    assert transitions.archive_compressed(conn, step, [restored, binned, erased]) == 0
+    assert transitions.archive_compressed(conn, step, keys) == 1
+    assert (
+        transitions.hide(conn, step, [binned, erased], ArchiveReason.CAP, MemoryState.ARCHIVED) == 0
+    )
+    assert transitions.hide(conn, step, keys, ArchiveReason.CAP, MemoryState.ARCHIVED) == 2
+    assert transitions.trash_expired(conn, step, [binned, erased], 1) == 0
     states = conn.execute("SELECT memory_key, state FROM memory ORDER BY 1").fetchall()
     assert states == [
         (visible, "archived"), (binned, "trashed"), (hidden, "archived"), (restored, "archived"),
@@ -266,9 +272,9 @@ def test_an_undo_in_steps_of_a_run_that_touched_one_memory_twice_ends_where_it_b
     keys = filed(conn, "a", "b", "c")
     before = conn.execute("SELECT * FROM memory ORDER BY 1").fetchall()
     step = begun(conn)
-    hiding.hide(conn, step, keys, ArchiveReason.CONSOLIDATED, MemoryState.COMPRESSED)
+    transitions.hide(conn, step, keys, ArchiveReason.CONSOLIDATED, MemoryState.COMPRESSED)
     runs.step(conn, step.run_key, "consolidation", 3, {}, NOW)
-    hiding.age(conn, step, keys[1:])
+    transitions.archive_compressed(conn, step, keys[1:])
     runs.step(conn, step.run_key, "ageing", 2, {}, NOW)
     assert [removal.count_archived(conn, 1, NOW), runs.made_count(conn, step.run_key)] == [3, 0]
     undo.check(conn, step.run_key)

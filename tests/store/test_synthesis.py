@@ -299,7 +299,7 @@ async def test_5_14_a_source_that_fails_is_left_out_and_named(
         def fails(*_: object) -> None:
             raise BusyError("planted")
 
-        monkeypatch.setattr(lineage, "latest", fails)
+        monkeypatch.setattr(lineage, "list_latest", fails)
         made = await desk.block("zebras")
         assert made.block == "[learnings] zebras bite"
         assert made.degraded == "summaries failed and is left out"

@@ -25,7 +25,7 @@ from memd.domain.settings.settings import Settings
 from memd.store.file import page_sums
 from memd.store.file.connect import Writing, prepare_writer
 from memd.store.file.migrate import migrate
-from memd.store.memory.rows import HASHED_COLUMNS, hash_of
+from memd.store.memory.rows import HASHED_COLUMNS, hash_row
 from memd.store.search import caches
 
 ADA = Caller(agent_id="ada", method="test")
@@ -131,7 +131,7 @@ def rehash(conn: apsw.Connection, memory_id: str) -> None:
     tags = conn.execute(
         "SELECT tag FROM memory_tag WHERE memory_key = ? ORDER BY ordinal", (key,)
     ).fetchall()
-    found = hash_of(tuple(columns), tuple(str(tag) for (tag,) in tags))
+    found = hash_row(tuple(columns), tuple(str(tag) for (tag,) in tags))
     conn.execute("UPDATE memory SET row_hash = ? WHERE memory_key = ?", (found, key))
 
 

@@ -28,9 +28,9 @@ from memd.sleep.strategies.ask import Model, ask
 from memd.sleep.strategies.batches import summary_row
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database
-from memd.store.memory import hiding, tagged
+from memd.store.memory import by_tag, transitions
 from memd.store.memory.groups import MemberRow
-from memd.store.memory.hiding import Step, Summary
+from memd.store.memory.transitions import PlannedSummary, RunStep
 from memd.view.view import untrusted_content_directive, wrapped
 
 VERSION = "llm-v1"
@@ -69,7 +69,9 @@ class Experiences:
     async def plan(self, scope: NightScope, cursor: Cursor, limit: int) -> PlannedStep | None:
         del limit  # one experience is one question
         after = int(cursor.get("after", 0))
-        while (row := await self.db.read(tagged.experience, scope.agent_key, after)) is not None:
+        while (
+            row := await self.db.read(by_tag.next_experience, scope.agent_key, after)
+        ) is not None:
             after = row.memory_key
             text = await self._compressed(row)
             if text is not None:
@@ -104,15 +106,17 @@ class Experiences:
         )
 
     def _planned(self, scope: NightScope, row: MemberRow, text: str) -> PlannedStep:
-        def apply(conn: Writing, step: Step) -> int:
-            if not hiding.unchanged(conn, [hiding.PlannedRow(row.memory_key, row.row_hash)]):
+        def apply(conn: Writing, step: RunStep) -> int:
+            if not transitions.is_unchanged(
+                conn, [transitions.PlannedRow(row.memory_key, row.row_hash)]
+            ):
                 return 0
             count = self.counter.count(text)
             made = new_summary(conn, scope, self.ids, None, count)
             tags = (COMPRESSED_EXPERIENCE_TAG,)
             new = summary_row(made, [row], text, MemoryCategory.EPISODIC, tags)
-            kept = Summary(new, [row.memory_key], [], ArchiveReason.CONSOLIDATED)
-            hiding.summarise(conn, step, [kept])
+            kept = PlannedSummary(new, [row.memory_key], [], ArchiveReason.CONSOLIDATED)
+            transitions.summarise(conn, step, [kept])
             return 1
 
         return PlannedStep(1, {"after": row.memory_key}, apply)

@@ -26,7 +26,7 @@ from memd.ingest.replace import supersede
 from memd.sleep.distil.fixes import CURED
 from memd.sleep.nap.drafting import NapDraft
 from memd.store.file.connect import Reading, Writing
-from memd.store.memory import archived, memories, removal
+from memd.store.memory import archive_rows, memories, removal
 from memd.store.memory.rows import StoredMemory
 from memd.store.run import runs
 from memd.store.session import slots
@@ -184,5 +184,5 @@ def _stored_row(target: NapTarget, receipt: Receipt) -> StoredMemory | None:
 
 
 def _was_superseded(conn: Reading, row: StoredMemory) -> bool:
-    archived_row = archived.of(conn, [row.memory_key]).get(row.memory_key)
+    archived_row = archive_rows.rows_of(conn, [row.memory_key]).get(row.memory_key)
     return archived_row is not None and archived_row.reason == ArchiveReason.SUPERSEDED

@@ -31,7 +31,7 @@ from memd.sleep.night.task import Cursor, NightScope, NightTask, PlannedStep
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database
 from memd.store.memory import groups
-from memd.store.memory.hiding import Step
+from memd.store.memory.transitions import RunStep
 from memd.store.run import runs
 from memd.store.run.runs import RunRow
 from memd.store.search import words
@@ -225,7 +225,7 @@ class Night:
         only = row.asked.get("agent_id")
         return [
             NightScope(key, agent_id, row.started_at_us)
-            for key, agent_id in await self.db.read(groups.agents, after)
+            for key, agent_id in await self.db.read(groups.list_agents, after)
             if only is None or agent_id == only
         ]
 
@@ -260,7 +260,7 @@ class Night:
     ) -> int:
         row = run.row
         cursor = {"agent_key": scope.agent_key, "task": task.name, "at": planned.cursor}
-        step = Step(row.run_key, row.run_id, scope.now_us, self.ids.new)
+        step = RunStep(row.run_key, row.run_id, scope.now_us, self.ids.new)
 
         def work(conn: Writing) -> int:
             rows = planned.apply(conn, step)

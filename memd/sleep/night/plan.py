@@ -32,7 +32,7 @@ from memd.sleep.strategies.choice import operation_of
 from memd.sleep.strategies.compression import SessionText, by_rule, fitting, summarised
 from memd.sleep.strategies.operations import ConsolidationOp
 from memd.store.file.database import Database
-from memd.store.memory import tagged
+from memd.store.memory import by_tag
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Plan:
 
     async def _context(self, agent_key: int) -> Sequence[str]:
         most = self.config.llm.max_trajectory_context_entries
-        return await self.db.read(tagged.newest, agent_key, DISTILLATION_TAG, most)
+        return await self.db.read(by_tag.newest_texts, agent_key, DISTILLATION_TAG, most)
 
     async def _shorten(self, texts: Sequence[SessionText]) -> tuple[str, Sequence[int]]:
         model = self._asked()

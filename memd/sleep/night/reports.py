@@ -37,7 +37,7 @@ async def one(db: Database, run_id: str, waits: Waits, caller: Caller, after: in
     row = await find_run(db, run_id)
 
     def work(conn: Reading) -> RunReport:
-        agents = [key for key, agent_id in groups.agents(conn, 0) if caller.may_be(agent_id)]
+        agents = [key for key, agent_id in groups.list_agents(conn, 0) if caller.may_be(agent_id)]
         report = report_of(waits.with_wait(row), runs.steps(conn, row.run_key))
         return report.model_copy(update=_memories(conn, row.run_key, agents, after))
 

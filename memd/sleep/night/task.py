@@ -17,7 +17,7 @@ from memd.store.memory.groups import Due, GroupKey, MemberRow
 
 if TYPE_CHECKING:
     from memd.store.file.connect import Writing
-    from memd.store.memory.hiding import Step
+    from memd.store.memory.transitions import RunStep
 
 
 Cursor = dict[str, Any]
@@ -37,7 +37,7 @@ class PlannedStep(NamedTuple):
 
     rows: int
     cursor: Cursor
-    apply: Callable[[Writing, Step], int]
+    apply: Callable[[Writing, RunStep], int]
 
 
 class NightTask(Protocol):
@@ -85,11 +85,11 @@ def next_members(conn: Reading, due: Due, cursor: Cursor) -> Members | None:
 def _of_a_session(conn: Reading, due: Due, start: int) -> Members | None:
     """Return those of the next session with enough of them, from session key *start* on."""
     while True:
-        keys = groups.sessions(conn, due.agent_key, start, limit=_SESSIONS_AT_ONCE)
+        keys = groups.list_sessions(conn, due.agent_key, start, limit=_SESSIONS_AT_ONCE)
         if not keys:
             return None
         for key in keys:
-            members = groups.members(conn, key, due.before_us)
+            members = groups.list_members(conn, key, due.before_us)
             if len(members) >= due.threshold:
                 return Members(key, members, {"session": key}, {"session": key + 1})
         start = keys[-1] + 1
@@ -100,12 +100,16 @@ def _of_a_place(conn: Reading, due: Due, cursor: Cursor) -> Members | None:
     place = GroupKey(*cursor["place"]) if "place" in cursor else None
     after = tuple(cursor.get("after", _START))
     while True:
-        rows = [] if place is None else groups.loose(conn, due, place, after, NIGHT_PAGE_ROWS)
+        rows = (
+            []
+            if place is None
+            else groups.list_loose_members(conn, due, place, after, NIGHT_PAGE_ROWS)
+        )
         if place is not None and len(rows) >= due.threshold:
             here = {"place": list(place), "after": list(after)}
             following = {**here, "after": [rows[-1].created_at_us, rows[-1].memory_id]}
             return Members(None, rows, here, following)
-        place, after = _after(groups.places(conn, due), place), _START
+        place, after = _after(groups.list_loose_groups(conn, due), place), _START
         if place is None:
             return None
 

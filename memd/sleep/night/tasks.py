@@ -24,10 +24,10 @@ from memd.sleep.strategies.operations import Condensed, ConsolidationOp, GroupMe
 from memd.store.access import names
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database
-from memd.store.memory import groups, hiding
+from memd.store.memory import groups, transitions
 from memd.store.memory.groups import Due, MemberRow
-from memd.store.memory.hiding import Step, Summary
 from memd.store.memory.rows import MemoryRow
+from memd.store.memory.transitions import PlannedSummary, RunStep
 
 HOUR_US = 3_600_000_000
 AGE_US_MIN = DAY_US  # what is younger is not consolidated (SPEC D9)
@@ -54,14 +54,14 @@ class Retention:
         if not cutoffs:
             return None
         keys = await self.db.read(
-            groups.retired, scope.agent_key, cutoffs, cursor.get("after", 0), limit
+            groups.list_past_retention, scope.agent_key, cutoffs, cursor.get("after", 0), limit
         )
         if not keys:
             return None
         return PlannedStep(
             len(keys),
             {"after": keys[-1]},
-            lambda conn, step: hiding.retire(conn, step, keys, self.undo_us),
+            lambda conn, step: transitions.trash_expired(conn, step, keys, self.undo_us),
         )
 
 
@@ -99,7 +99,7 @@ class Consolidation:
             lambda: [self.counter.count(condensed.text) for _, condensed in ready]
         )
 
-        def apply(conn: Writing, step: Step) -> int:
+        def apply(conn: Writing, step: RunStep) -> int:
             summaries = []
             for (batch, condensed), count in zip(ready, tokens, strict=True):
                 gone = batch.those(condensed.removable_ids)
@@ -153,22 +153,24 @@ def _summary(
     sources: Sequence[MemberRow],
     hidden: Sequence[MemberRow],
     reason: ArchiveReason,
-) -> tuple[Summary, list[hiding.PlannedRow]]:
+) -> tuple[PlannedSummary, list[transitions.PlannedRow]]:
     """Return a summary to be made, and what its sources must still be."""
-    summary = Summary(
+    summary = PlannedSummary(
         row, [each.memory_key for each in sources], [each.memory_key for each in hidden], reason
     )
-    were = [hiding.PlannedRow(each.memory_key, each.row_hash, each.state) for each in sources]
+    were = [transitions.PlannedRow(each.memory_key, each.row_hash, each.state) for each in sources]
     return summary, were
 
 
 def _summarise(
-    conn: Writing, step: Step, planned: Sequence[tuple[Summary, list[hiding.PlannedRow]]]
+    conn: Writing,
+    step: RunStep,
+    planned: Sequence[tuple[PlannedSummary, list[transitions.PlannedRow]]],
 ) -> int:
     """Carry out what none of whose memories was touched since; returns the rows hidden."""
-    ready = [summary for summary, were in planned if hiding.unchanged(conn, were)]
+    ready = [summary for summary, were in planned if transitions.is_unchanged(conn, were)]
     if ready:
-        hiding.summarise(conn, step, ready)
+        transitions.summarise(conn, step, ready)
     return sum(len(summary.hidden) for summary in ready)
 
 
@@ -210,13 +212,13 @@ class Compression:
         del limit  # a session is one transaction, whole
         passed: list[int] = cursor.get("passed", [])
         waiting = await self.db.read(
-            groups.uncompressed, scope.agent_key, scope.now_us - IDLE_US, passed
+            groups.list_uncompressed, scope.agent_key, scope.now_us - IDLE_US, passed
         )
         left = cursor.get("left", self._how_many(len(waiting)))
         while left > 0 and waiting:
             session_key = waiting.pop(0)
             passed = [*passed, session_key]
-            members = await self.db.read(groups.episodes, session_key)
+            members = await self.db.read(groups.list_episodes, session_key)
             parts = [part for part in alike(members) if _needs_a_summary(part)]
             all_shorts = [await self._short(part) for part in parts]
             shorts = [short for short in all_shorts if short.text]
@@ -238,7 +240,7 @@ class Compression:
     def _planned(
         self, scope: NightScope, session_key: int, shorts: Sequence[Short], following: Cursor
     ) -> PlannedStep:
-        def apply(conn: Writing, step: Step) -> int:
+        def apply(conn: Writing, step: RunStep) -> int:
             summaries = []
             for short in shorts:
                 text, members = short
@@ -272,7 +274,7 @@ class Ageing:
 
     async def plan(self, scope: NightScope, cursor: Cursor, limit: int) -> PlannedStep | None:
         keys = await self.db.read(
-            groups.ageing,
+            groups.list_due_for_archive,
             scope.agent_key,
             scope.now_us - self.age_us,
             cursor.get("after", 0),
@@ -282,7 +284,9 @@ class Ageing:
             return None
 
         return PlannedStep(
-            len(keys), {"after": keys[-1]}, lambda conn, step: hiding.age(conn, step, keys)
+            len(keys),
+            {"after": keys[-1]},
+            lambda conn, step: transitions.archive_compressed(conn, step, keys),
         )
 
 
@@ -297,16 +301,16 @@ class Cap:
     async def plan(self, scope: NightScope, cursor: Cursor, limit: int) -> PlannedStep | None:
         left = cursor.get("left")
         if left is None:
-            left = await self.db.read(groups.visible, scope.agent_key) - self.memories_max
+            left = await self.db.read(groups.count_visible, scope.agent_key) - self.memories_max
         if left <= 0:
             return None
         count = min(limit, left)
-        keys = await self.db.read(groups.oldest, scope.agent_key, count)
+        keys = await self.db.read(groups.list_oldest, scope.agent_key, count)
         if not keys:
             return None
         left = left - len(keys) if len(keys) == count else 0  # what is left may not be put away
 
-        def apply(conn: Writing, step: Step) -> int:
-            return hiding.hide(conn, step, keys, ArchiveReason.CAP, MemoryState.ARCHIVED)
+        def apply(conn: Writing, step: RunStep) -> int:
+            return transitions.hide(conn, step, keys, ArchiveReason.CAP, MemoryState.ARCHIVED)
 
         return PlannedStep(len(keys), {"left": left}, apply)

@@ -20,7 +20,7 @@ from memd.store.access import changes
 from memd.store.check import kept_check, org_check
 from memd.store.file import page_sums
 from memd.store.file.connect import Reading, Writing, hash_columns
-from memd.store.memory.rows import hash_of, hashed, tags_of
+from memd.store.memory.rows import hash_row, read_hashed, tags_of
 from memd.store.org import org_words
 from memd.store.search import vectors, words
 from memd.store.session import session_words
@@ -102,7 +102,7 @@ def _hashes(conn: Reading) -> Iterator[str]:
     keys = [key for (key,) in conn.execute("SELECT memory_key FROM memory ORDER BY memory_key")]
     for key in keys:
         try:
-            row = hashed(conn, key)
+            row = read_hashed(conn, key)
             stored = conn.execute(_STORED, {"key": key}).fetchone()
             tags = tags_of(conn, key)
         except UnicodeDecodeError:
@@ -111,7 +111,7 @@ def _hashes(conn: Reading) -> Iterator[str]:
         assert stored is not None
         memory_id, content, content_hash, row_hash = stored
         assert isinstance(content, str)
-        if row_hash != hash_of(row.columns, tags):
+        if row_hash != hash_row(row.columns, tags):
             yield f"memory {memory_id}: the row does not match its hash"
         elif content_hash != hashlib.sha256(content.encode()).digest():
             yield f"memory {memory_id}: the content hash is wrong"
@@ -190,7 +190,7 @@ def _versions(conn: Reading) -> Iterator[str]:
     ):
         try:
             *columns, tags = json.loads(str(snapshot))
-            sound = row_hash == hash_of(tuple(columns), tuple(tags))
+            sound = row_hash == hash_row(tuple(columns), tuple(tags))
         except ValueError:
             sound = False
         if not sound:

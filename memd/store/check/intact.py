@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 from memd.base.errors import DamagedError
 from memd.store.file.connect import Reading, hash_columns
 from memd.store.file.keys import keys_array
-from memd.store.memory.rows import HASHED_COLUMNS, hash_of
+from memd.store.memory.rows import HASHED_COLUMNS, hash_row
 from memd.store.org import proofs
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def _hashed(conn: Reading, keys: Sequence[int]) -> apsw.Cursor:
 
 def _matches(conn: Reading, columns: list[apsw.SQLiteValue], tags: str, row_hash: object) -> bool:
     named = tuple(json.loads(tags)) if tags != "[]" else ()
-    if hash_of(tuple(columns), named) == row_hash:
+    if hash_row(tuple(columns), named) == row_hash:
         return True
     note(conn, f"memory {columns[0]}: the row does not match its hash")
     return False

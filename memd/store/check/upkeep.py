@@ -27,7 +27,7 @@ from memd.store.check import check, intact, renewal
 from memd.store.file import backup, page_sums
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
-from memd.store.memory import archived
+from memd.store.memory import archive_rows
 from memd.store.org import org_facts, org_words
 from memd.store.search import pending, vectors, words
 from memd.store.session import session_words
@@ -234,7 +234,7 @@ def _figures(conn: Reading, now_us: int) -> dict[str, int]:
         **figures,
         "memories": sum(figures.values()),
         "pending": pending.count_waiting(conn),
-        "turned_away": archived.count_turned_away(conn, now_us),
+        "turned_away": archive_rows.count_below_threshold(conn, now_us),
         "facts": org_facts.count(conn),
     }
 

@@ -15,8 +15,8 @@ from memd.domain.trust import Screened
 from memd.store.access import changes
 from memd.store.check import intact
 from memd.store.file.connect import Reading, Writing, hash_columns
-from memd.store.memory.filters import Bound
-from memd.store.memory.rows import hash_of
+from memd.store.memory.filters import BoundFilter
+from memd.store.memory.rows import hash_row
 
 
 class NewLearning(NamedTuple):
@@ -112,7 +112,9 @@ def _intact(conn: Reading, rows: Iterator[intact.Columns]) -> Iterator[LearningR
             intact.note(conn, f"learning {row.learning_id}: the row does not match its hash")
 
 
-def trusted_lessons(conn: Reading, filters: Bound, tag: str, limit: int) -> list[TrustedLessonRow]:
+def trusted_lessons(
+    conn: Reading, filters: BoundFilter, tag: str, limit: int
+) -> list[TrustedLessonRow]:
     """Return the newest memories of *filters* with *tag* that somebody trusted said, newest first.
 
     What a tool or a page says teaches nothing.
@@ -180,4 +182,4 @@ def erase(conn: Writing, agent_key: int, ids: Sequence[str]) -> None:
 
 
 def _hash(learning_id: str, lesson: str) -> bytes:
-    return hash_of((learning_id, lesson), ())
+    return hash_row((learning_id, lesson), ())

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from memd.domain.learn import FAILURE_SOURCE, NON_INFERABLE_TAG, SUCCESS_SOURCE
 from memd.domain.sleep.consolidation import FIX_TAG
 from memd.store.file.connect import Reading
-from memd.store.memory.filters import Bound
+from memd.store.memory.filters import BoundFilter
 
 
 class LessonRow(NamedTuple):
@@ -30,7 +30,7 @@ class LessonRow(NamedTuple):
 
 
 def listed(
-    conn: Reading, filters: Bound, limit: int, memory_id: str | None = None
+    conn: Reading, filters: BoundFilter, limit: int, memory_id: str | None = None
 ) -> list[LessonRow]:
     """Return the newest lessons of *filters*, or the one with this id, newest first."""
     rows = conn.execute(

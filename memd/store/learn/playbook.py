@@ -12,8 +12,8 @@ from memd.store.access import changes
 from memd.store.check import intact
 from memd.store.file.connect import Reading, Writing, hash_columns
 from memd.store.learn.learnings import Proof
-from memd.store.memory.filters import Bound
-from memd.store.memory.rows import hash_of
+from memd.store.memory.filters import BoundFilter
+from memd.store.memory.rows import hash_row
 
 # Put together from constants of this module only.
 _COLUMNS = """
@@ -115,7 +115,7 @@ def listed(conn: Reading, agent_key: int, task_type: str | None, limit: int) -> 
     return list(_intact(conn, rows))
 
 
-def fixes(conn: Reading, filters: Bound, limit: int) -> list[FixRow]:
+def fixes(conn: Reading, filters: BoundFilter, limit: int) -> list[FixRow]:
     """Return the newest memories of *filters* that tell what a nap saw cured, newest first."""
     rows = conn.execute(
         f"""
@@ -211,4 +211,4 @@ def erase(conn: Writing, agent_key: int, ids: Sequence[str]) -> None:
 
 
 def _hash(pattern_id: str, description: str, prompt_template: str) -> bytes:
-    return hash_of((pattern_id, description, prompt_template), ())
+    return hash_row((pattern_id, description, prompt_template), ())

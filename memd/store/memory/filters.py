@@ -1,8 +1,7 @@
-"""A filter as SQL: one predicate for listing, counting and both arms of a search.
+"""A memory filter as SQL: one predicate for listing, counting and both retrievers of a search.
 
-Only the conditions that were given stand in it, so that SQLite can use the
-index each of them has, and every reader uses the same one, so that filters
-cannot diverge (SPEC 7.10.6).
+The predicate contains only the conditions that were given, so that SQLite can use the index of
+each. Every reader uses the same one, so that their filters cannot diverge (SPEC 7.10.6).
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ LEVEL = (
     "iif(m.category = 'working' AND (m.session_key IS NOT NULL OR m.expires_at_us IS NOT NULL),"
     " 'session', m.level)"
 )
-"""A working memory is its session's, whatever the agent's level (SPEC 7.13), if it ends."""
+"""A working memory that ends has level session, whatever the stored level (SPEC 7.13)."""
 _TAGGED = """
 (SELECT memory_key FROM memory_tag
   WHERE tag IN (SELECT value FROM json_each(:tags))
   GROUP BY memory_key HAVING count(*) = :tag_count)
 """
-# A summary has no tags of its sources, but is shown for them.
+# A summary does not have its sources' tags, but a listing by them returns it.
 _SHOWN_TAGGED = f"""
 (SELECT t.memory_key FROM {_TAGGED} AS t
   UNION ALL
@@ -38,7 +37,7 @@ _SHOWN_TAGGED = f"""
         JOIN behind AS b ON b.memory_key = t.memory_key
         JOIN derived AS d ON d.from_key = t.memory_key)
 """  # noqa: S608  # constants
-# A summary that is of several sessions belongs to none, but is shown for each of them.
+# A summary of several sessions belongs to none, but a listing of each returns it.
 _SHOWN_IN_SESSION = f"""
 (SELECT o.memory_key FROM memory AS o WHERE o.session_key = {_SESSION}
   UNION ALL
@@ -49,9 +48,9 @@ _SHOWN_IN_SESSION = f"""
   WHERE o.session_key = {_SESSION})
 """  # noqa: S608  # constants
 
-# Whether a visible summary stands before what was put behind one. Only the cap and a person put
-# summaries away, so mostly there is none to be told from and no row has to be looked up.
-_IN_FRONT = """
+# Whether a superseded memory has a visible summary. Only the cap and a person hide summaries, so
+# mostly no summary is hidden and no row has to be looked up.
+_HAS_VISIBLE_SUMMARY = """
 (NOT EXISTS (SELECT 1
                FROM memory AS a
               WHERE a.agent_key = :agent_key AND a.is_summary
@@ -62,35 +61,36 @@ _IN_FRONT = """
              WHERE d.from_key = m.memory_key AND s.is_summary
                AND s.state IN ('active', 'pending')))
 """
-_BEHIND = f"EXISTS (SELECT 1 FROM behind AS b WHERE b.memory_key = m.memory_key) AND {_IN_FRONT}"  # noqa: S608  # constants
+_IS_SOURCE = "EXISTS (SELECT 1 FROM behind AS b WHERE b.memory_key = m.memory_key)"
+_SUPERSEDED = f"{_IS_SOURCE} AND {_HAS_VISIBLE_SUMMARY}"
 
 
 _EVENT = "coalesce(m.occurred_at_us, m.created_at_us)"
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class BoundFilter:
     """The conditions over ``memory AS m`` and their parameters.
 
-    *meant* is what the filter itself says, whatever state a row is in; *shown* says
-    it of what is shown for what stands behind it, too; *where* adds to that what may
-    be seen: the states and the expiry. *narrow* says that some row
-    of the agent may be left out for another reason than its state, *apart* that a
-    summary may match where what it was made from does not.
+    *condition* is the filter itself, in whatever state a row is. *shown* is the same for a listing:
+    a summary also matches by the tags and sessions of its sources. *where* adds to *shown* the
+    visible states and the expiry. *is_selective* is set when the filter may exclude a row of the
+    agent for another reason than its state, *splits_summaries* when a summary may match although
+    its sources do not.
     """
 
     agent_key: int
     now_us: int
-    meant: str
+    condition: str
     shown: str
     where: str
     params: Parameters
-    narrow: bool
-    apart: bool
+    is_selective: bool
+    splits_summaries: bool
     active_project_id: str | None
 
 
-def bound(
+def bind(
     agent_key: int,
     filters: MemoryFilter,
     now_us: int,
@@ -98,36 +98,37 @@ def bound(
     hidden: bool = False,
     only_hidden: bool = False,
     active: Caller | None = None,
-) -> Bound:
+) -> BoundFilter:
     """Return *filters* as SQL.
 
-    The session and project of *active* hide memories of level session or project
-    that belong to another one, and working ones of another session (SPEC 7.13);
-    without them none is hidden. *hidden*
-    adds what is compressed or archived, *only_hidden* leaves the rest out. With
-    neither, a summary is shown for the tags and the sessions of what stands behind it, too.
+    The session and project of *active* exclude memories of level session or project that belong to
+    another one, and working ones of another session (SPEC 7.13); without them none is excluded.
+    *hidden* includes compressed and archived memories, *only_hidden* returns only those. With
+    neither, a summary also matches by the tags and sessions of its sources.
     """
-    conditions = _conditions(filters) + _levels(active)
+    conditions = _conditions(filters) + _level_conditions(active)
     params: Parameters = {"agent_key": agent_key, "now_us": now_us}
-    for _, given in conditions:
-        params |= given
-    meant = _all(conditions)
-    shown = meant
+    for _, parameters in conditions:
+        params |= parameters
+    condition = _join(conditions)
+    shown = condition
     if not hidden and not only_hidden:
-        shown = _all(_conditions(filters, shown=True) + _levels(active))
+        shown = _join(_conditions(filters, shown=True) + _level_conditions(active))
     states = "'compressed', 'archived'" if only_hidden else "'active', 'pending'"
     if hidden and not only_hidden:
         states += ", 'compressed', 'archived'"
-    seen = f" AND m.state IN ({states}) AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)"
-    return Bound(
+    is_visible = (
+        f" AND m.state IN ({states}) AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)"
+    )
+    return BoundFilter(
         agent_key=agent_key,
         now_us=now_us,
-        meant=meant,
+        condition=condition,
         shown=shown,
-        where=shown + seen,
+        where=shown + is_visible,
         params=params,
-        narrow=bool(_conditions(filters)),
-        apart=bool(
+        is_selective=bool(_conditions(filters)),
+        splits_summaries=bool(
             filters.categories
             or filters.tags
             or filters.since
@@ -139,82 +140,85 @@ def bound(
     )
 
 
-def evidence(condition: Bound, *, hidden: bool) -> Bound:
-    """Return *condition* for a search: memories themselves, not the summaries made from them.
+def bind_search(filters: BoundFilter, *, hidden: bool) -> BoundFilter:
+    """Return *filters* for a search: the memories themselves, not the summaries made from them.
 
-    What stands behind a visible summary is searched in its stead, with all that is
-    known of it; the search then shows the summary. Where the filter may keep the
-    summary and not what it was made from, it is searched itself, too, for all that it
-    is shown for: a search finds each row that a listing shows. With *hidden*
-    everything that was put away is searched and shown as it is, and no summary.
+    The sources of a visible summary are searched in its place, with everything known of them; the
+    search then returns the summary. Where the filter may keep a summary but not its sources, the
+    summary is searched as well, under every tag and session it is listed for: a search finds each
+    row that a listing returns. With *hidden* all hidden memories are searched and returned as they
+    are, and no summary.
     """
-    memories = "" if condition.apart and not hidden else "AND NOT m.is_summary"
-    archived = "m.state IN ('compressed', 'archived')" if hidden else _BEHIND
+    no_summaries = "" if filters.splits_summaries and not hidden else "AND NOT m.is_summary"
+    archived = "m.state IN ('compressed', 'archived')" if hidden else _SUPERSEDED
     where = f"""
-        {_evidence_condition(condition, hidden=hidden)} {memories}
+        {_search_condition(filters, hidden=hidden)} {no_summaries}
         AND (m.state IN ('active', 'pending') OR {archived})
         AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
     """
-    return replace(condition, where=where)
+    return replace(filters, where=where)
 
 
-def stating(kept: Bound) -> Bound:
-    """Return *kept* without the turns that state nothing."""
+def without_passing(filters: BoundFilter) -> BoundFilter:
+    """Return *filters* without turns in passing, which state nothing."""
     return replace(
-        kept,
-        meant=f"{kept.meant} AND {_STATING}",
-        shown=f"{kept.shown} AND {_STATING}",
-        where=f"{kept.where} AND {_STATING}",
+        filters,
+        condition=f"{filters.condition} AND {_STATING}",
+        shown=f"{filters.shown} AND {_STATING}",
+        where=f"{filters.where} AND {_STATING}",
     )
 
 
-def by_others(kept: Bound, publisher_key: int) -> Bound:
-    """Return *kept*, of shared memories, without what *publisher_key* published (SPEC 10.1.2)."""
+def by_other_publishers(filters: BoundFilter, publisher_key: int) -> BoundFilter:
+    """Return *filters* without shared memories that *publisher_key* published (SPEC 10.1.2)."""
     mine = """
         EXISTS (SELECT 1
                   FROM shared AS h
                  WHERE h.memory_key = m.memory_key AND h.publisher_key = :publisher_key)
     """
     return replace(
-        kept,
-        meant=f"{kept.meant} AND NOT {mine}",
-        shown=f"{kept.shown} AND NOT {mine}",
-        where=f"{kept.where} AND NOT {mine}",
-        params={**kept.params, "publisher_key": publisher_key},
-        narrow=True,
+        filters,
+        condition=f"{filters.condition} AND NOT {mine}",
+        shown=f"{filters.shown} AND NOT {mine}",
+        where=f"{filters.where} AND NOT {mine}",
+        params={**filters.params, "publisher_key": publisher_key},
+        is_selective=True,
     )
 
 
-def cached_evidence(condition: Bound, *, hidden: bool) -> Bound:
-    """Return :func:`evidence` for what was read from the parts of the caches that hold it.
+def bind_cached_search(filters: BoundFilter, *, hidden: bool) -> BoundFilter:
+    """Return :func:`bind_search` for keys read from the cache parts that contain it.
 
-    The parts say what is a summary and what was put away by itself; only whether a
-    summary stands before the rest is left to ask, and the filter.
+    The parts already separate summaries and memories hidden on their own; what remains to check is
+    the filter and whether a superseded memory has a visible summary.
     """
-    away = "m.state IN ('compressed', 'archived')"
+    archived = "m.state IN ('compressed', 'archived')"
+    if not hidden:
+        archived += f" AND {_HAS_VISIBLE_SUMMARY}"
     where = f"""
-        {_evidence_condition(condition, hidden=hidden)}
-        AND (m.state IN ('active', 'pending') OR {away if hidden else f"{away} AND {_IN_FRONT}"})
+        {_search_condition(filters, hidden=hidden)}
+        AND (m.state IN ('active', 'pending') OR {archived})
         AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
     """
-    return replace(condition, where=where)
+    return replace(filters, where=where)
 
 
-def _evidence_condition(condition: Bound, *, hidden: bool) -> str:
-    """Return what the filter says of what a search reads: of a summary, for what it is shown."""
-    if hidden or condition.shown == condition.meant:
-        return condition.meant
-    return f"{condition.shown} AND (m.is_summary OR ({condition.meant}))"
+def _search_condition(filters: BoundFilter, *, hidden: bool) -> str:
+    """Return the filter's condition for searched rows; a summary matches as in a listing."""
+    if hidden or filters.shown == filters.condition:
+        return filters.condition
+    return f"{filters.shown} AND (m.is_summary OR ({filters.condition}))"
 
 
-def _all(conditions: Sequence[tuple[str, Parameters]]) -> str:
+def _join(conditions: Sequence[tuple[str, Parameters]]) -> str:
+    """Join the conditions, and that of the agent, by AND."""
     return " AND ".join(("m.agent_key = :agent_key", *(sql for sql, _ in conditions)))
 
 
 def _conditions(filters: MemoryFilter, *, shown: bool = False) -> list[tuple[str, Parameters]]:
     """Return each condition that was given; an empty set is none (SPEC 7.5).
 
-    With *shown* a summary has the tags and sessions of what it is shown for, too.
+    With *shown* a summary has the tags and sessions of its sources, too.
     """
     conditions: list[tuple[str, Parameters]] = []
     for name, column, values in (
@@ -223,8 +227,8 @@ def _conditions(filters: MemoryFilter, *, shown: bool = False) -> list[tuple[str
         ("levels", LEVEL, filters.levels),
     ):
         if values:
-            among = f"{column} IN (SELECT value FROM json_each(:{name}))"  # noqa: S608  # three names
-            conditions.append((among, {name: json.dumps(sorted(values))}))
+            is_member = f"{column} IN (SELECT value FROM json_each(:{name}))"  # noqa: S608  # three names
+            conditions.append((is_member, {name: json.dumps(sorted(values))}))
     if filters.since is not None:
         conditions.append(("m.created_at_us >= :since_us", {"since_us": to_us(filters.since)}))
     if filters.until is not None:
@@ -235,10 +239,10 @@ def _conditions(filters: MemoryFilter, *, shown: bool = False) -> list[tuple[str
     if filters.occurred_until is not None:
         high: Parameters = {"occurred_until_us": to_us(filters.occurred_until)}
         conditions.append((f"{_EVENT} < :occurred_until_us", high))
-    return conditions + _marks(filters, shown=shown)
+    return conditions + _reference_conditions(filters, shown=shown)
 
 
-def _marks(filters: MemoryFilter, *, shown: bool) -> list[tuple[str, Parameters]]:
+def _reference_conditions(filters: MemoryFilter, *, shown: bool) -> list[tuple[str, Parameters]]:
     """Return the conditions on tags, session and project."""
     conditions: list[tuple[str, Parameters]] = []
     if filters.tags:
@@ -257,7 +261,8 @@ def _marks(filters: MemoryFilter, *, shown: bool) -> list[tuple[str, Parameters]
     return conditions
 
 
-def _levels(active: Caller | None) -> list[tuple[str, Parameters]]:
+def _level_conditions(active: Caller | None) -> list[tuple[str, Parameters]]:
+    """Return the conditions that exclude other projects' and sessions' memories."""
     conditions: list[tuple[str, Parameters]] = []
     if active is not None and active.project_id is not None:
         mine = _PROJECT.format(name="active_project_id")
@@ -265,8 +270,8 @@ def _levels(active: Caller | None) -> list[tuple[str, Parameters]]:
         conditions.append((level, {"active_project_id": active.project_id}))
     if active is not None and active.session_id is not None:
         mine = _SESSION.format(name="active_session_id")
-        # A working memory of no session is of nobody else's either.
-        anybodys = "m.level <> 'session' AND (m.category <> 'working' OR m.session_key IS NULL)"
-        level = f"(({anybodys}) OR m.session_key = {mine})"
+        # A working memory of no session belongs to no other session either.
+        unbound = "m.level <> 'session' AND (m.category <> 'working' OR m.session_key IS NULL)"
+        level = f"(({unbound}) OR m.session_key = {mine})"
         conditions.append((level, {"active_session_id": active.session_id}))
     return conditions

@@ -1,9 +1,8 @@
-"""What looks suspicious, and what is set aside for it: out of sight, kept as it came.
+"""Suspicious memories, and the quarantine: out of sight, stored as they came.
 
-A row of this table says what a memory looks like. With ``state_before`` the
-memory is, or was, in quarantine: no search, no listing, no summary and no edge
-has it. It has no vector there and counts in no running sum, so coming back is
-like arriving: the embedding queue gives it both.
+A row of table ``flagged`` says what a memory looks like. With ``state_before`` the memory is, or
+was, in quarantine: no search, listing, summary or graph edge has it. There it has no vector and no
+share in a centroid, so its release is like an arrival: the embedding queue gives it both.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from memd.domain.trust import Flag
 from memd.store.access import changes
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import memories
-from memd.store.memory.rows import MemoryRow, StoredMemory, hash_of, hashed
+from memd.store.memory.rows import MemoryRow, StoredMemory, hash_row, read_hashed
 from memd.store.org import unread
 from memd.store.search import centroids
 
 
 class FlaggedRow(NamedTuple):
-    """One remark: which memory, what it looks like, who brought it, and since when."""
+    """A memory's flags, the client that brought it, and when it was flagged and released."""
 
     memory_key: int
     memory_id: str
@@ -36,12 +35,12 @@ class FlaggedRow(NamedTuple):
     released_at_us: int | None
 
 
-def put(
+def flag(
     conn: Writing, key: int, flags: Sequence[Flag], before: MemoryState | None, now_us: int
 ) -> None:
-    """Note what a memory looks like; *before* is the state to which it may be released.
+    """Flag a memory; *before* is the state to which it may be released.
 
-    The audit says so under the memory's salt.
+    The audit records it under the memory's salt.
     """
     value = json.dumps(sorted(flags))
     conn.execute(
@@ -54,20 +53,20 @@ def put(
         """,
         {"key": key, "flags": value, "before": before, "now_us": now_us},
     )
-    changes.touch(conn, hashed(conn, key).salt, hash_of(("flagged", key, value, before), ()))
+    changes.touch(conn, read_hashed(conn, key).salt, hash_row(("flagged", key, value, before), ()))
 
 
-def hide(conn: Writing, key: int, flags: Sequence[Flag], now_us: int) -> None:
-    """Set a visible memory aside: its vector, its edges and its place in the sums go."""
+def quarantine(conn: Writing, key: int, flags: Sequence[Flag], now_us: int) -> None:
+    """Quarantine a visible memory: its vector, graph edges and share in the centroids go."""
     centroids.take(conn, [key])
     memories.set_state(conn, [key], MemoryState.QUARANTINED, now_us)
     conn.execute("DELETE FROM embedding WHERE memory_key = :key", {"key": key})
     unread.read_again(conn, key)
-    put(conn, key, flags, MemoryState.PENDING, now_us)
+    flag(conn, key, flags, MemoryState.PENDING, now_us)
 
 
 def release(conn: Writing, key: int, now_us: int) -> bool:
-    """Bring a memory back out of quarantine; False when it is not there. Its trust stays."""
+    """Release a memory from quarantine; False when it is not there. Its trust does not change."""
     before = conn.execute(
         """
         SELECT f.state_before
@@ -89,18 +88,18 @@ def release(conn: Writing, key: int, now_us: int) -> bool:
 
 
 def is_released(conn: Reading, key: int) -> bool:
-    """Return whether the owner released the memory: then nobody sets it aside again by itself."""
+    """Return whether the owner released the memory: then it is not quarantined automatically."""
     value = conn.execute(
         "SELECT released_at_us IS NOT NULL FROM flagged WHERE memory_key = :key", {"key": key}
     ).get
     return bool(value)
 
 
-def came_lately(conn: Reading, agent_key: int, client_key: int, since_us: int) -> int:
-    """Return how many texts of tools and pages a client brought since then.
+def count_recent_external(conn: Reading, agent_key: int, client_key: int, since_us: int) -> int:
+    """Return how many texts of tools and web pages a client brought since then.
 
-    Whatever sessions it says they are of. Looks at no more than four times BURST_ITEMS_MAX
-    memories, the newest.
+    Counts all sessions, whichever the client names, and looks at no more than the newest 4 *
+    BURST_ITEMS_MAX memories.
     """
     count = conn.execute(
         """
@@ -124,8 +123,8 @@ def came_lately(conn: Reading, agent_key: int, client_key: int, since_us: int) -
     return count
 
 
-def same(conn: Reading, row: MemoryRow) -> StoredMemory | None:
-    """Return the quarantined memory that *row*, to be set aside, would repeat."""
+def find_duplicate(conn: Reading, row: MemoryRow) -> StoredMemory | None:
+    """Return the quarantined memory that *row*, to be quarantined, would duplicate."""
     key = conn.execute(
         """
         SELECT memory_key
@@ -160,36 +159,36 @@ SELECT m.memory_key, m.memory_id, coalesce(p.agent_id, a.agent_id), m.state, f.f
 """
 
 
-def of(conn: Reading, key: int) -> FlaggedRow | None:
-    """Return what is said of one memory, None when nothing is."""
+def get(conn: Reading, key: int) -> FlaggedRow | None:
+    """Return what one memory is flagged for, None when it is not."""
     row = conn.execute(f"{_COLUMNS} WHERE f.memory_key = :key", {"key": key}).fetchone()
     return None if row is None else FlaggedRow._make(row)
 
 
-def page(
-    conn: Reading, agent_key: int | None, after: str | None, limit: int, *, aside: bool
+def list_page(
+    conn: Reading, agent_key: int | None, after: str | None, limit: int, *, quarantined: bool
 ) -> list[FlaggedRow]:
-    """Return what is flagged, the newest first, from before *after* on.
+    """Return flagged memories before *after*, newest first.
 
-    Of the agent and of what it shared, of everybody for None; with *aside* only
-    what is in quarantine.
+    Of the agent and what it shared, of all agents for None; with *quarantined* only those in
+    quarantine.
     """
     rows = conn.execute(
         f"""
         {_COLUMNS}
          WHERE (:agent_key IS NULL OR m.agent_key = :agent_key OR h.publisher_key = :agent_key)
            AND (:after IS NULL OR m.memory_id < :after)
-           AND m.state <> 'trashed' AND (NOT :aside OR m.state = 'quarantined')
+           AND m.state <> 'trashed' AND (NOT :quarantined OR m.state = 'quarantined')
          ORDER BY m.memory_id DESC
          LIMIT :limit
         """,
-        {"agent_key": agent_key, "after": after, "limit": limit, "aside": aside},
+        {"agent_key": agent_key, "after": after, "limit": limit, "quarantined": quarantined},
     )
     return [FlaggedRow._make(row) for row in rows]
 
 
-def find(conn: Reading, memory_id: str) -> int | None:
-    """Return the key of a memory by its id alone, whosever it is and in whatever state."""
+def find_key(conn: Reading, memory_id: str) -> int | None:
+    """Return the key of a memory by its id alone, of any agent and in any state."""
     key = conn.execute(
         "SELECT memory_key FROM memory WHERE memory_id = :memory_id", {"memory_id": memory_id}
     ).get

@@ -1,8 +1,8 @@
-"""What a night finds to do: rows that are due, in pages, each found again after a kill.
+"""What a night works on: the rows that are due, in pages, found again after a kill.
 
-Members of a consolidation are active memories, old enough, not yet part of any
-summary, and nobody's in particular: no preference, no core memory, nothing that a nap
-distilled, no turn in passing, nothing that expires or lives only as long as its session.
+Members of a consolidation are active memories that are old enough, not part of any summary yet and
+not special: no preference, no core memory, nothing distilled by a nap, no turn in passing, nothing
+that expires or ends with its session.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ PROTECTED = (
     "lesson",
 )
 
-# Put together from constants of this module only.
+# All SQL below is built from constants of this module.
 # ruff: noqa: S608
-_NOBODYS = """
+_ORDINARY = """
        NOT m.is_summary
    AND m.expires_at_us IS NULL
    AND m.level IN ('persistent', 'project')
@@ -40,7 +40,7 @@ _NOBODYS = """
                     WHERE t.memory_key = m.memory_key
                       AND t.tag IN (SELECT value FROM json_each(:protected)))
 """
-_FREE = f"""{_NOBODYS}
+_UNSUMMARISED = f"""{_ORDINARY}
    AND NOT EXISTS (SELECT 1
                      FROM derived AS d
                           JOIN memory AS s ON s.memory_key = d.to_key
@@ -48,10 +48,10 @@ _FREE = f"""{_NOBODYS}
 """
 
 
-# What no session will list: it belongs to none, or to one that has too few.
+# In no group of a session: the memory has no session, or one with too few members.
 _LOOSE = f"""
        m.agent_key = :agent_key AND m.state = 'active' AND m.created_at_us <= :before_us
-   AND {_FREE}
+   AND {_UNSUMMARISED}
    AND (m.session_key IS NULL
         OR (SELECT count(*)
               FROM (SELECT 1
@@ -59,15 +59,15 @@ _LOOSE = f"""
                      WHERE o.session_key = m.session_key AND o.category = m.category
                        AND o.namespace = m.namespace AND o.level = m.level
                        AND o.project_key IS m.project_key AND o.state = 'active'
-                       AND o.created_at_us <= :before_us AND {_FREE.replace(" m.", " o.")}
+                       AND o.created_at_us <= :before_us AND {_UNSUMMARISED.replace(" m.", " o.")}
                      LIMIT :threshold)) < :threshold
        AND NOT EXISTS (SELECT 1
                          FROM memory AS o
                         WHERE o.session_key = m.session_key AND o.is_summary
                           AND o.state <> 'trashed'))
 """
-# What a list of a night has in front already, and no summary of its session yet.
-_CONDENSED = """
+# Superseded by a night's consolidation, but not by a summary of its session yet.
+_CONSOLIDATED = """
        m.state IN ('compressed', 'archived')
    AND EXISTS (SELECT 1 FROM behind AS b WHERE b.memory_key = m.memory_key)
    AND NOT EXISTS (SELECT 1
@@ -87,7 +87,7 @@ SELECT m.memory_key, m.memory_id, m.row_hash, m.namespace, m.category, m.level, 
 
 
 class Due(NamedTuple):
-    """Whose memories a consolidation takes, from when at the latest, and how many at least."""
+    """The agent, latest creation time and minimum size of a consolidation's groups."""
 
     agent_key: int
     before_us: int
@@ -95,7 +95,7 @@ class Due(NamedTuple):
 
 
 class GroupKey(NamedTuple):
-    """Where memories belong that a summary may be of together."""
+    """The place that memories must share to be summarised together."""
 
     category: str
     namespace: str
@@ -104,7 +104,7 @@ class GroupKey(NamedTuple):
 
 
 class MemberRow(NamedTuple):
-    """One memory that may be consolidated, with what its summary takes over."""
+    """A memory that may be consolidated, with what its summary takes over."""
 
     memory_key: int
     memory_id: str
@@ -124,10 +124,10 @@ class MemberRow(NamedTuple):
     state: str
 
 
-def agents(conn: Reading, after: int) -> list[tuple[int, str]]:
-    """Return key and id of every agent after key *after*, but not of what agents share.
+def list_agents(conn: Reading, after: int) -> list[tuple[int, str]]:
+    """Return key and id of every agent after key *after*, except the reserved agent.
 
-    A shared memory is its publisher's word: no night sums it up or puts it away.
+    A shared memory is its publisher's: no night summarises or hides it.
     """
     rows = conn.execute(
         """
@@ -141,7 +141,7 @@ def agents(conn: Reading, after: int) -> list[tuple[int, str]]:
     return [(key, agent_id) for key, agent_id in rows]
 
 
-def sessions(conn: Reading, agent_key: int, start: int, limit: int) -> list[int]:
+def list_sessions(conn: Reading, agent_key: int, start: int, limit: int) -> list[int]:
     """Return up to *limit* sessions of the agent from key *start* on."""
     rows = conn.execute(
         """
@@ -156,13 +156,13 @@ def sessions(conn: Reading, agent_key: int, start: int, limit: int) -> list[int]
     return [key for (key,) in rows]
 
 
-def members(conn: Reading, session_key: int, before_us: int) -> list[MemberRow]:
+def list_members(conn: Reading, session_key: int, before_us: int) -> list[MemberRow]:
     """Return the session's memories that may be consolidated, in the order of the session."""
     rows = conn.execute(
         f"""
         {MEMBERS}
          WHERE m.session_key = :session_key AND m.state = 'active'
-           AND m.created_at_us <= :before_us AND {_FREE}
+           AND m.created_at_us <= :before_us AND {_UNSUMMARISED}
          ORDER BY m.ordinal, m.part, m.memory_key
         """,
         {
@@ -174,8 +174,8 @@ def members(conn: Reading, session_key: int, before_us: int) -> list[MemberRow]:
     return [MemberRow._make(row) for row in rows]
 
 
-def places(conn: Reading, due: Due) -> list[GroupKey]:
-    """Return where enough memories are that no session will list, in the order of their names."""
+def list_loose_groups(conn: Reading, due: Due) -> list[GroupKey]:
+    """Return the groups with enough loose memories, sorted."""
     rows = conn.execute(
         f"""
         SELECT m.category, m.namespace, m.level, m.project_key
@@ -190,12 +190,13 @@ def places(conn: Reading, due: Due) -> list[GroupKey]:
     return [GroupKey._make(row) for row in rows]
 
 
-def loose(
-    conn: Reading, due: Due, place: GroupKey, after: tuple[int, str], limit: int
+def list_loose_members(
+    conn: Reading, due: Due, group: GroupKey, after: tuple[int, str], limit: int
 ) -> list[MemberRow]:
-    """Return up to *limit* members at *place* that no session will list, in order of arrival.
+    """Return up to *limit* loose members of *group* in order of arrival.
 
-    *after* is the created_at_us and the id of the last one before.
+    Loose members are in no group of a session. *after* is the created_at_us and the id of the last
+    one before.
     """
     after_us, after_id = after
     rows = conn.execute(
@@ -215,16 +216,16 @@ def loose(
             "after_us": after_us,
             "after_id": after_id,
             "limit": limit,
-            **place._asdict(),
+            **group._asdict(),
         },
     )
     return [MemberRow._make(row) for row in rows]
 
 
-def retired(
+def list_past_retention(
     conn: Reading, agent_key: int, cutoffs_us: Mapping[MemoryCategory, int], after: int, limit: int
 ) -> list[int]:
-    """Return up to *limit* memories after key *after* whose category's time is up, in order."""
+    """Return up to *limit* memories after key *after* that are past their retention, in order."""
     rows = conn.execute(
         """
         SELECT m.memory_key
@@ -245,8 +246,10 @@ def retired(
     return [key for (key,) in rows]
 
 
-def ageing(conn: Reading, agent_key: int, before_us: int, after: int, limit: int) -> list[int]:
-    """Return up to *limit* hidden memories after key *after* that are due for the archive."""
+def list_due_for_archive(
+    conn: Reading, agent_key: int, before_us: int, after: int, limit: int
+) -> list[int]:
+    """Return up to *limit* compressed memories after key *after* that are due for the archive."""
     rows = conn.execute(
         """
         SELECT m.memory_key
@@ -262,7 +265,7 @@ def ageing(conn: Reading, agent_key: int, before_us: int, after: int, limit: int
     return [key for (key,) in rows]
 
 
-def visible(conn: Reading, agent_key: int) -> int:
+def count_visible(conn: Reading, agent_key: int) -> int:
     """Return how many memories of the agent count against the cap."""
     count = conn.execute(
         """
@@ -276,8 +279,8 @@ def visible(conn: Reading, agent_key: int) -> int:
     return count
 
 
-def oldest(conn: Reading, agent_key: int, limit: int) -> list[int]:
-    """Return the oldest that the cap may put away, turns in passing first (SPEC 16.3.7-8)."""
+def list_oldest(conn: Reading, agent_key: int, limit: int) -> list[int]:
+    """Return the oldest that the cap may archive, turns in passing first (SPEC 16.3.7-8)."""
     rows = conn.execute(
         """
         SELECT m.memory_key
@@ -296,13 +299,13 @@ def oldest(conn: Reading, agent_key: int, limit: int) -> list[int]:
     return [key for (key,) in rows]
 
 
-def uncompressed(
+def list_uncompressed(
     conn: Reading, agent_key: int, idle_before_us: int, passed: Sequence[int]
 ) -> list[int]:
     """Return the sessions with uncompressed episodic memories, earliest first (SPEC 3.1-3.2).
 
-    A session that is still going on, one of *passed*, and one that a summary would only
-    repeat, since it is of one memory alone or has its digest, is left out.
+    Left out are sessions that are still going on, those in *passed*, and those that a summary would
+    only repeat: with one memory alone, or with a digest.
     """
     rows = conn.execute(
         f"""
@@ -311,7 +314,7 @@ def uncompressed(
                   FROM session AS s
                        JOIN memory AS m ON m.session_key = s.session_key
                  WHERE s.agent_key = :agent_key AND s.last_activity_us < :idle_before_us
-                   AND m.category = 'episodic' AND m.state = 'active' AND {_NOBODYS}
+                   AND m.category = 'episodic' AND m.state = 'active' AND {_ORDINARY}
                    AND s.session_key NOT IN (SELECT value FROM json_each(:passed))
                    AND NOT EXISTS (SELECT 1
                                      FROM nap_slot AS z
@@ -327,7 +330,7 @@ def uncompressed(
                         WHERE m.session_key = left_over.session_key
                           AND m.namespace = left_over.namespace AND m.level = left_over.level
                           AND m.project_key IS left_over.project_key
-                          AND m.category = 'episodic' AND {_CONDENSED})
+                          AND m.category = 'episodic' AND {_CONSOLIDATED})
          GROUP BY left_over.session_key
          ORDER BY min(o.created_at_us), left_over.session_key
         """,
@@ -342,16 +345,16 @@ def uncompressed(
     return [key for (key,) in rows]
 
 
-def episodes(conn: Reading, session_key: int) -> list[MemberRow]:
-    """Return the episodic memories that a summary of the session would stand for.
+def list_episodes(conn: Reading, session_key: int) -> list[MemberRow]:
+    """Return the episodic memories that a summary of the session would replace.
 
-    In chronological order; what a night has put behind a list is among them.
+    In chronological order, including those that a night's consolidation superseded.
     """
     rows = conn.execute(
         f"""
         {MEMBERS}
-         WHERE m.session_key = :session_key AND m.category = 'episodic' AND {_NOBODYS}
-           AND (m.state = 'active' OR ({_CONDENSED}))
+         WHERE m.session_key = :session_key AND m.category = 'episodic' AND {_ORDINARY}
+           AND (m.state = 'active' OR ({_CONSOLIDATED}))
          ORDER BY m.created_at_us, m.ordinal, m.part, m.memory_key
         """,
         {"session_key": session_key, "protected": json.dumps(PROTECTED)},

@@ -1,6 +1,6 @@
-"""What summaries were made from: who must come back when one of them goes.
+"""Lineage: which summaries were made from which sources.
 
-And what the synthesizer reads of the summaries that stand for others (SPEC 5.14).
+Used to restore sources when a summary goes, and by the synthesizer (SPEC 5.14).
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from memd.store.file.connect import Reading
 from memd.store.file.keys import keys_array
 
 
-def behind(conn: Reading, keys: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Return the summaries made from *keys* or among them, and all sources hidden behind them.
+def find_lineage(conn: Reading, keys: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Return the summaries made from *keys* or among them, and all sources that they hide.
 
-    Whoever removes one of *keys* must remove the summaries too, since they hold its
-    words, and bring the other sources back: nothing else shows them. What was put behind
-    another summary than these stays there: the summary of a session is made from what
-    lists have in front, too, and a summary's tag is the reason why its sources are away.
-    Of a summary in the trash they came back when it went there; what was put away since
-    was put away by itself and stays.
+    Whoever removes one of *keys* must remove the summaries too, since they contain its words, and
+    restore the other sources, which nothing else shows. Sources hidden by yet another summary stay
+    hidden: the summary of a session may cover what an extractive list already covers, and the
+    reason in the archive is the tag of the summary that hides a source. The sources of a summary in
+    the trash were restored when it was trashed; those archived since were archived on their own and
+    stay.
     """
     if not keys:
         return [], []
@@ -68,8 +68,8 @@ def behind(conn: Reading, keys: Sequence[int]) -> tuple[list[int], list[int]]:
     return summaries, sources
 
 
-def made_from(conn: Reading, key: int) -> list[int]:
-    """Return what a memory was made of and can still be looked at, in the order of its rows."""
+def list_sources(conn: Reading, key: int) -> list[int]:
+    """Return the sources of a memory that can still be read, in the order of their rows."""
     return _keys(
         conn.execute(
             """
@@ -84,10 +84,10 @@ def made_from(conn: Reading, key: int) -> list[int]:
     )
 
 
-def since_in_trash(conn: Reading, key: int) -> list[int]:
-    """Return the sources of a summary in the trash that were put away after it went there.
+def list_sources_archived_since(conn: Reading, key: int) -> list[int]:
+    """Return the sources of a trashed summary that were archived after it was trashed.
 
-    They stand behind it when it comes back.
+    They count as superseded again when the summary is restored.
     """
     return _keys(
         conn.execute(
@@ -110,7 +110,7 @@ def _keys(rows: Iterable[tuple[object, ...]]) -> list[int]:
 
 
 class SummaryRow(NamedTuple):
-    """One summary, newest first."""
+    """One visible summary."""
 
     memory_id: str
     content: str
@@ -119,12 +119,12 @@ class SummaryRow(NamedTuple):
     created_at_us: int
 
 
-def latest(
+def list_latest(
     conn: Reading, agent_key: int, project_id: str | None, now_us: int, limit: int
 ) -> list[SummaryRow]:
-    """Return the agent's newest visible summaries, those alone that are behind no other one.
+    """Return the agent's newest visible summaries, without those superseded by another summary.
 
-    *project_id*, when given, hides those of level project of another.
+    *project_id*, when given, excludes those of level project of another project.
     """
     rows = conn.execute(
         """
@@ -145,5 +145,5 @@ def latest(
         {"agent_key": agent_key, "project_id": project_id, "now_us": now_us, "limit": limit},
     )
     summaries = [SummaryRow._make(row) for row in intact.readable(conn, rows, "memory")]
-    sound = intact.named(conn, [row.memory_id for row in summaries])
-    return [row for row in summaries if row.memory_id in sound]
+    intact_ids = intact.named(conn, [row.memory_id for row in summaries])
+    return [row for row in summaries if row.memory_id in intact_ids]

@@ -1,7 +1,7 @@
-"""Memory rows: written, read back, found by filter.
+"""Memory rows: writing, reading back, finding by filter.
 
-Which rows a filter keeps is said once, in ``filters.py``, for listing, counting
-and both arms of a search.
+Which rows a filter keeps is defined once, in ``filters.py``, for listing, counting and both
+retrievers of a search.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from memd.store.access import changes, names
 from memd.store.check import intact
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.keys import keys_array
-from memd.store.memory.filters import Bound
+from memd.store.memory.filters import BoundFilter
 from memd.store.memory.rows import MemoryRow, StoredMemory
 from memd.store.search import caches, contexts
 
-# The statements below are put together from constants of the store only.
+# The statements below are built from constants of the store only.
 # ruff: noqa: S608
 TIME_US_MAX = 2**62
 
@@ -40,21 +40,21 @@ COLUMNS = """
 
 
 def by_keys(conn: Reading, keys: Sequence[int]) -> dict[int, StoredMemory]:
-    """Return the rows of *keys* that exist and are as they were written."""
-    sound = intact.memories(conn, keys)
-    if not sound:
+    """Return the rows of *keys* that exist and match their hashes."""
+    intact_keys = intact.memories(conn, keys)
+    if not intact_keys:
         return {}
     rows = conn.execute(
         f"SELECT {COLUMNS} WHERE m.memory_key IN (SELECT value FROM carray(:keys))",
-        {"keys": keys_array(sound)},
+        {"keys": keys_array(intact_keys)},
     )
     return {row[0]: StoredMemory._make(row) for row in rows}
 
 
 def by_id(conn: Reading, agent_key: int, memory_id: str) -> StoredMemory | None:
-    """Return the agent's memory in whatever state, None when there is none or it is another's.
+    """Return the agent's memory in any state, None when there is none or it is another agent's.
 
-    Raises DamagedError for one that is not as it was written.
+    Raises DamagedError for one that does not match its hash.
     """
     key = key_of(conn, agent_key, memory_id)
     if key is None:
@@ -66,7 +66,7 @@ def by_id(conn: Reading, agent_key: int, memory_id: str) -> StoredMemory | None:
 
 
 def by_key(conn: Reading, key: int) -> StoredMemory:
-    """Return a row that is known to exist; raises DamagedError unless it is as it was written."""
+    """Return a row that is known to exist; raises DamagedError when it does not match its hash."""
     rows = by_keys(conn, [key])
     if not rows:
         raise intact.refused("the memory")
@@ -74,22 +74,22 @@ def by_key(conn: Reading, key: int) -> StoredMemory:
 
 
 def key_of(conn: Reading, agent_key: int, memory_id: str) -> int | None:
-    """Return the key of the agent's memory, whatever its state, and be it damaged."""
+    """Return the key of the agent's memory, in any state, even when it is damaged."""
     key = conn.execute(
         "SELECT memory_key FROM memory WHERE memory_id = :memory_id AND agent_key = :agent_key",
         {"memory_id": memory_id, "agent_key": agent_key},
     ).get
     if not isinstance(key, int):
         return None
-    named = conn.execute("SELECT memory_id = ? FROM memory WHERE memory_key = ?", (memory_id, key))
-    if not named.get:  # the index is damaged: that row is another's
+    agrees = conn.execute("SELECT memory_id = ? FROM memory WHERE memory_key = ?", (memory_id, key))
+    if not agrees.get:  # the index is damaged: that row is another memory's
         intact.note(conn, "file: the index of ids does not agree with the memories")
         raise intact.refused(f"memory {memory_id}")
     return key
 
 
 def client_of(conn: Reading, key: int) -> str | None:
-    """Return which program brought a memory; None when it is not known."""
+    """Return the id of the client that brought a memory, None when it is not known."""
     client_id = conn.execute(
         """
         SELECT c.client_id
@@ -102,7 +102,7 @@ def client_of(conn: Reading, key: int) -> str | None:
     return client_id if isinstance(client_id, str) else None
 
 
-def matching(conn: Reading, condition: Bound, limit: int) -> list[int]:
+def find_keys(conn: Reading, condition: BoundFilter, limit: int) -> list[int]:
     """Return up to *limit* keys that match, in no particular order."""
     rows = conn.execute(
         f"SELECT m.memory_key FROM memory AS m WHERE {condition.where} LIMIT :limit",
@@ -111,8 +111,10 @@ def matching(conn: Reading, condition: Bound, limit: int) -> list[int]:
     return [key for (key,) in rows]
 
 
-def happened(conn: Reading, condition: Bound, low_us: int, high_us: int, limit: int) -> list[int]:
-    """Return up to *limit* keys that match and happened, else were told, between two moments."""
+def find_in_period(
+    conn: Reading, condition: BoundFilter, low_us: int, high_us: int, limit: int
+) -> list[int]:
+    """Return up to *limit* matching keys of a period, by time of the event, else of creation."""
     rows = conn.execute(
         f"""
         SELECT m.memory_key
@@ -128,13 +130,15 @@ def happened(conn: Reading, condition: Bound, low_us: int, high_us: int, limit: 
     return [key for (key,) in rows]
 
 
-def in_any_state(conn: Reading, where: Bound) -> list[int]:
-    """Return the keys that the filter means in whatever state, expired and trashed ones too."""
-    rows = conn.execute(f"SELECT m.memory_key FROM memory AS m WHERE {where.meant}", where.params)
+def find_in_any_state(conn: Reading, condition: BoundFilter) -> list[int]:
+    """Return the keys that match the filter in any state, expired and trashed ones included."""
+    rows = conn.execute(
+        f"SELECT m.memory_key FROM memory AS m WHERE {condition.condition}", condition.params
+    )
     return [key for (key,) in rows]
 
 
-def matching_among(conn: Reading, condition: Bound, keys: Sequence[int]) -> frozenset[int]:
+def filter_keys(conn: Reading, condition: BoundFilter, keys: Sequence[int]) -> frozenset[int]:
     """Return those of *keys* that match."""
     if not keys:
         return frozenset()
@@ -150,12 +154,12 @@ def matching_among(conn: Reading, condition: Bound, keys: Sequence[int]) -> froz
     return frozenset(key for (key,) in rows)
 
 
-def listed(
-    conn: Reading, condition: Bound, limit: int, after: tuple[int, str] | None = None
+def list_page(
+    conn: Reading, condition: BoundFilter, limit: int, after: tuple[int, str] | None = None
 ) -> list[StoredMemory]:
     """Return matching rows newest first, then by id, from after (created_at_us, id) on.
 
-    As many as *limit*, if there are, also where damaged ones are left out.
+    Damaged rows are skipped without counting towards *limit*.
     """
     after_us, after_id = after if after is not None else (TIME_US_MAX, "")
     memories: list[StoredMemory] = []
@@ -181,15 +185,15 @@ def listed(
             },
         )
         keys = [key for (key,) in rows]
-        sound = by_keys(conn, keys)
-        memories += [sound[key] for key in keys if key in sound]
+        intact_rows = by_keys(conn, keys)
+        memories += [intact_rows[key] for key in keys if key in intact_rows]
         skip += len(keys)
         if limit < 0 or len(keys) < lacking:
             break
     return memories
 
 
-def counted(conn: Reading, condition: Bound) -> int:
+def count(conn: Reading, condition: BoundFilter) -> int:
     """Return how many rows match."""
     counting = f"SELECT count(*) FROM memory AS m WHERE {condition.where}"
     count = conn.execute(counting, condition.params).get
@@ -197,11 +201,11 @@ def counted(conn: Reading, condition: Bound) -> int:
     return count
 
 
-def same_content(conn: Reading, row: MemoryRow, now_us: int) -> StoredMemory | None:
-    """Return the memory that *row* would repeat: text, owner, place, session and source alike.
+def find_duplicate(conn: Reading, row: MemoryRow, now_us: int) -> StoredMemory | None:
+    """Return the memory that *row* would duplicate: same text, agent, place, session and source.
 
-    A memory that expired, is in the trash or in quarantine, is not repeated; one that was
-    turned away is, so that it is not turned away anew each time (SPEC D7).
+    A memory that expired, or is in the trash or in quarantine, is no duplicate; one below the
+    importance threshold is, so that it is not rejected anew each time (SPEC D7).
     """
     key = conn.execute(
         """
@@ -230,11 +234,11 @@ def same_content(conn: Reading, row: MemoryRow, now_us: int) -> StoredMemory | N
     return by_keys(conn, [key]).get(key) if isinstance(key, int) else None
 
 
-def told_in_session(conn: Reading, row: MemoryRow) -> StoredMemory | None:
-    """Return the memory of the row's session that has its text, in whatever state it is.
+def find_in_session(conn: Reading, row: MemoryRow) -> StoredMemory | None:
+    """Return the memory of the row's session with the same text, in any state.
 
-    Whoever said it, and wherever it is filed: a fact taken from a conversation is not
-    new when the conversation itself was told, nor when it was thrown away since.
+    Whoever said it and wherever it is filed: a fact taken from a conversation is not new when the
+    conversation itself was stored, nor when it was deleted since.
     """
     key = conn.execute(
         """
@@ -260,16 +264,16 @@ def told_in_session(conn: Reading, row: MemoryRow) -> StoredMemory | None:
 def insert(conn: Writing, rows: Sequence[MemoryRow], now_us: int) -> list[int]:
     """Insert *rows* with tags, counters, neighbours' contexts and both caches; returns their keys.
 
-    The vectors must be put between :func:`insert_bare` and :func:`settle` when
-    there are any; this is the form without.
+    This form is for rows without vectors, which must be stored between :func:`insert_bare` and
+    :func:`index_new`.
     """
     keys = insert_bare(conn, rows, now_us)
-    settle(conn, keys)
+    index_new(conn, keys)
     return keys
 
 
 def insert_bare(conn: Writing, rows: Sequence[MemoryRow], now_us: int) -> list[int]:
-    """Insert the rows alone; :func:`settle` must follow in the same transaction."""
+    """Insert the rows alone; :func:`index_new` must follow in the same transaction."""
     keys: list[int] = []
     for row in rows:
         row_hash = row.row_hash
@@ -281,7 +285,7 @@ def insert_bare(conn: Writing, rows: Sequence[MemoryRow], now_us: int) -> list[i
             "INSERT INTO memory_tag (tag, memory_key, ordinal) VALUES (?, ?, ?)",
             ((tag, key, place) for place, tag in enumerate(row.tags)),
         )
-        if row.session_key is not None and not row.is_summary:  # counted is what arrived
+        if row.session_key is not None and not row.is_summary:  # only arrivals count
             names.count_session(conn, row.session_key, 1, row.token_count, now_us)
         if row.speaker is not None and not row.is_summary:
             names.count_speaker(conn, row.agent_key, row.speaker, 1)
@@ -304,23 +308,23 @@ VALUES (:memory_id, :agent_key, :client_key, :session_key, :project_key, :source
 """
 
 
-def settle(conn: Writing, keys: Sequence[int]) -> None:
-    """Give new rows their place among their neighbours and in the caches."""
-    beside = contexts.neighbours(conn, keys)
-    with caches.rewording(conn, beside):
-        contexts.write(conn, [*keys, *beside])
+def index_new(conn: Writing, keys: Sequence[int]) -> None:
+    """Write the contexts of new rows and their neighbours, and index the rows in the caches."""
+    neighbours = contexts.neighbours(conn, keys)
+    with caches.rewording(conn, neighbours):
+        contexts.write(conn, [*keys, *neighbours])
     caches.index(conn, keys)
 
 
 def set_state(conn: Writing, keys: Sequence[int], state: MemoryState, now_us: int) -> None:
     """Move memories to *state*, in rows, neighbours' contexts and caches alike.
 
-    What is hidden keeps the context that it had: its neighbours may be hidden with it.
+    A hidden memory keeps its context: its neighbours may be hidden with it.
     """
     if not keys:
         return
-    beside = contexts.neighbours(conn, keys)
-    with caches.rewording(conn, beside):
+    neighbours = contexts.neighbours(conn, keys)
+    with caches.rewording(conn, neighbours):
         with caches.moving(conn, keys):
             conn.executemany(
                 """
@@ -332,12 +336,12 @@ def set_state(conn: Writing, keys: Sequence[int], state: MemoryState, now_us: in
             )
             if state in VISIBLE:
                 contexts.write(conn, keys)
-        contexts.write(conn, beside)
+        contexts.write(conn, neighbours)
     touch(conn, keys)
 
 
 def bump(conn: Writing, key: int, now_us: int, expires_at_us: int | None) -> None:
-    """Move ``updated_at`` of a memory that was told again; it stays as long as the longer-lived."""
+    """Update a memory that was stored again: ``updated_at`` moves, the later expiry wins."""
     conn.execute(
         """
         UPDATE memory
@@ -351,7 +355,7 @@ def bump(conn: Writing, key: int, now_us: int, expires_at_us: int | None) -> Non
 
 
 def touch(conn: Writing, keys: Sequence[int]) -> None:
-    """Say in the audit that these rows were written."""
+    """Add these rows to the transaction's audit row."""
     if not keys:
         return
     rows = conn.execute(
@@ -362,8 +366,8 @@ def touch(conn: Writing, keys: Sequence[int]) -> None:
         changes.touch(conn, salt, row_hash)
 
 
-def of_reference(conn: Reading, agent_key: int, reference: str) -> list[int]:
-    """Return every memory of the agent that came from the source *reference*, in whatever state.
+def find_by_reference(conn: Reading, agent_key: int, reference: str) -> list[int]:
+    """Return every memory of the agent that came from the source *reference*, in any state.
 
     ``notes.md`` also means its parts ``notes.md#1``, ``notes.md#2`` and so on.
     """
@@ -383,7 +387,7 @@ def of_reference(conn: Reading, agent_key: int, reference: str) -> list[int]:
     return [key for (key,) in rows]
 
 
-def proofs(conn: Reading, keys: Sequence[int]) -> list[tuple[int, str, bytes]]:
+def row_hashes(conn: Reading, keys: Sequence[int]) -> list[tuple[int, str, bytes]]:
     """Return key, id and row hash of *keys*, in order of arrival."""
     if not keys:
         return []

@@ -1,11 +1,10 @@
-"""Preferences: key-values of one agent, put first in every recall (SPEC D5).
+"""Preferences: key-value pairs of one agent, first in every recall (SPEC D5).
 
-What the owner said or confirmed has the time of it in ``confirmed_at_us``; nothing else
-replaces or removes such a one, and only such a one stands outside of a fence.
+``confirmed_at_us`` is when the owner said or confirmed a preference. Only another confirmed value
+replaces or removes such a one, and only such a one may stand outside of a fence.
 
-Each change of one stands in the audit under the row's salt, which goes with the
-row or with the value that is replaced: from then on the audit proves nothing of
-what it was.
+Each change is in the audit under the row's salt. The salt goes with the row or with a replaced
+value: from then on the audit proves nothing about the old value.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from memd.store.file.keys import keys_array
 
 
 class PreferenceRow(NamedTuple):
-    """One preference. *memory_key* is the memory it came from, None when it was set by name."""
+    """One preference. *memory_key* is the memory that states it, None when it was set by name."""
 
     preference_key: int
     name: str
@@ -40,9 +39,9 @@ class PreferenceRow(NamedTuple):
 
 
 class NewPreference(NamedTuple):
-    """A preference to be set. *salt* is random: it keys the audit's hash of it.
+    """A preference to be set. *salt* is random: it keys the audit's hash of the row.
 
-    *confirmed_at_us* is when the owner said or confirmed it, None while he has not.
+    *confirmed_at_us* is when the owner said or confirmed it, None when he has not.
     """
 
     name: str
@@ -57,9 +56,9 @@ class NewPreference(NamedTuple):
 
 
 def put(conn: Writing, agent_key: int, new: NewPreference, now_us: int) -> bool:
-    """Set a preference; the value of the same name is replaced, its age kept.
+    """Set a preference; replaces the value of the same name and keeps its creation time.
 
-    False, and nothing is changed, where that is the owner's and *new* is not.
+    Returns False and changes nothing when the current value is confirmed and *new* is not.
     """
     conn.execute(
         """
@@ -80,12 +79,12 @@ def put(conn: Writing, agent_key: int, new: NewPreference, now_us: int) -> bool:
     )
     if not conn.changes():
         return False
-    changes.touch(conn, new.salt, _hash_of(agent_key, new.name, new.value))
+    changes.touch(conn, new.salt, _audit_hash(agent_key, new.name, new.value))
     return True
 
 
 def confirm(conn: Writing, agent_key: int, name: str, value: str | None, now_us: int) -> bool:
-    """Note that the owner stands by a preference, if it still says *value*; False if not."""
+    """Record that the owner confirms a preference; False unless it still has *value*."""
     row = conn.execute(
         """
         UPDATE preference
@@ -98,12 +97,12 @@ def confirm(conn: Writing, agent_key: int, name: str, value: str | None, now_us:
     if row is None:
         return False
     salt, current_value = cast("tuple[bytes, str]", row)
-    changes.touch(conn, salt, _hash_of(agent_key, name, current_value, "confirmed"))
+    changes.touch(conn, salt, _audit_hash(agent_key, name, current_value, "confirmed"))
     return True
 
 
 def value_of(conn: Reading, agent_key: int, name: str) -> str | None:
-    """Return what a preference says; None when there is none."""
+    """Return the value of a preference, None when there is none."""
     value = conn.execute(
         "SELECT value FROM preference WHERE agent_key = :agent_key AND name = :name",
         {"agent_key": agent_key, "name": name},
@@ -124,8 +123,8 @@ def is_confirmed(conn: Reading, agent_key: int, name: str) -> bool:
     return bool(flag)
 
 
-def is_confirmed_of(conn: Reading, key: int) -> bool:
-    """Return whether the owner said or confirmed a preference that a memory states."""
+def states_confirmed(conn: Reading, key: int) -> bool:
+    """Return whether a memory states a preference that the owner said or confirmed."""
     row = conn.execute(
         "SELECT 1 FROM preference WHERE memory_key = :key AND confirmed_at_us IS NOT NULL",
         {"key": key},
@@ -133,10 +132,10 @@ def is_confirmed_of(conn: Reading, key: int) -> bool:
     return row is not None
 
 
-def said_anew(
+def set_origin(
     conn: Writing, key: int, origin: Origin, client_key: int, confirmed_at_us: int | None
 ) -> None:
-    """Note who gave the preferences that a memory states the words that they have now."""
+    """Set who gave the preferences that a memory states their present wording."""
     conn.execute(
         """
         UPDATE preference
@@ -152,10 +151,10 @@ def said_anew(
     )
 
 
-def listed(conn: Reading, agent_key: int, now_us: int) -> list[PreferenceRow]:
-    """Return the agent's preferences, newest first, but those whose memory is not visible.
+def list_preferences(conn: Reading, agent_key: int, now_us: int) -> list[PreferenceRow]:
+    """Return the agent's preferences, newest first, except those whose memory is not visible.
 
-    One that is not as it was written is withheld.
+    Damaged rows are withheld.
     """
     rows = conn.execute(
         """
@@ -174,27 +173,27 @@ def listed(conn: Reading, agent_key: int, now_us: int) -> list[PreferenceRow]:
         """,
         {"agent_key": agent_key, "now_us": now_us},
     )
-    width, named = len(PreferenceRow._fields), 1
-    sound = intact.unsealed(conn, rows, "preference", width, named)
-    return [PreferenceRow._make(row) for row in sound]
+    width, name_column = len(PreferenceRow._fields), 1
+    intact_rows = intact.unsealed(conn, rows, "preference", width, name_column)
+    return [PreferenceRow._make(row) for row in intact_rows]
 
 
 def delete(conn: Writing, agent_key: int, name: str) -> bool:
     """Remove a preference; False when there was none. Its memory, if any, stays."""
-    named = {"agent_key": agent_key, "name": name}
+    params = {"agent_key": agent_key, "name": name}
     row = conn.execute(
-        "SELECT salt, value FROM preference WHERE agent_key = :agent_key AND name = :name", named
+        "SELECT salt, value FROM preference WHERE agent_key = :agent_key AND name = :name", params
     ).fetchone()
     if row is None:
         return False
     salt, value = cast("tuple[bytes, str]", row)
-    changes.touch(conn, salt, _hash_of(agent_key, name, value))
-    conn.execute("DELETE FROM preference WHERE agent_key = :agent_key AND name = :name", named)
+    changes.touch(conn, salt, _audit_hash(agent_key, name, value))
+    conn.execute("DELETE FROM preference WHERE agent_key = :agent_key AND name = :name", params)
     return True
 
 
 def erase_of(conn: Writing, keys: Sequence[int]) -> None:
-    """Remove the preferences that came from the memories."""
+    """Remove the preferences that the memories state."""
     if keys:
         conn.execute(
             "DELETE FROM preference WHERE memory_key IN (SELECT value FROM carray(:keys))",
@@ -202,6 +201,6 @@ def erase_of(conn: Writing, keys: Sequence[int]) -> None:
         )
 
 
-def _hash_of(agent_key: int, name: str, value: str, *more: str) -> bytes:
+def _audit_hash(agent_key: int, name: str, value: str, *more: str) -> bytes:
     text = json.dumps([agent_key, name, value, *more], ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

@@ -1,9 +1,9 @@
-"""Put away, thrown away, brought back, erased (SPEC D21).
+"""Archiving, trashing, restoring and erasing memories (SPEC D21).
 
-Archive and trash change a memory's state and note why; every column of the row
-stays byte for byte, so bringing back is undoing one state. ``erase`` is the
-only function that destroys, and it destroys everywhere: rows, vectors,
-postings, contexts, versions, preferences, the neighbours' memory of it.
+Archive and trash change a memory's state and record why; every column of the row stays byte for
+byte, so restoring means undoing one state. ``erase`` is the only function that destroys, and it
+destroys everywhere: rows, vectors, postings, contexts (the neighbours' too), versions and
+preferences.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from memd.store.access import names, replies
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.keys import keys_array
 from memd.store.memory import lineage, memories, preferences, sources
-from memd.store.memory.filters import Bound
+from memd.store.memory.filters import BoundFilter
 from memd.store.memory.rows import StoredMemory
 from memd.store.org import statements
 from memd.store.run import runs
@@ -25,7 +25,7 @@ from memd.store.search import caches, centroids, contexts, words
 from memd.store.search.parts import CachePart, owner
 from memd.store.session import sessions, slots, turns
 
-_Counted = tuple[int, int | None, str | None, int]
+_CounterRow = tuple[int, int | None, str | None, int]
 
 
 class TrashRow(NamedTuple):
@@ -47,11 +47,11 @@ def archive(
     new_id: Callable[[], str],
     state: MemoryState = MemoryState.ARCHIVED,
 ) -> None:
-    """Put memories away; *state* may be COMPRESSED. ``include_compressed`` still finds them.
+    """Hide memories; *state* may be COMPRESSED. ``include_compressed`` still finds them.
 
-    What lies in the trash stays there.
+    Memories in the trash stay there.
     """
-    keys = _out_of_trash(conn, keys)
+    keys = _without_trashed(conn, keys)
     conn.executemany(
         """
         INSERT INTO archive (memory_key, archival_id, reason, state_before, archived_at_us)
@@ -66,9 +66,9 @@ def archive(
 
 
 def restore(conn: Writing, key: int, now_us: int) -> bool:
-    """Bring a memory back from the archive to the state it had; False when it is not there.
+    """Restore an archived memory to the state it had; False when it is not in the archive.
 
-    A memory in the trash, and one that has expired, is not there.
+    A memory that is in the trash or has expired is not in the archive.
     """
     row = conn.execute(
         """
@@ -84,7 +84,7 @@ def restore(conn: Writing, key: int, now_us: int) -> bool:
         return False
     before, compressed = cast("tuple[str, int | None]", row)
     centroids.admit(conn, key)
-    # First the state: the caches are told by its reason where a hidden memory lies in them.
+    # The state first: the archive row says in which part of the caches the memory is.
     memories.set_state(conn, [key], MemoryState(before), now_us)
     conn.execute("DELETE FROM archive WHERE memory_key = :key", {"key": key})
     if compressed is not None:
@@ -95,12 +95,12 @@ def restore(conn: Writing, key: int, now_us: int) -> bool:
 def trash(
     conn: Writing, keys: Sequence[int], reason: TrashReason, now_us: int, undo_us: int
 ) -> None:
-    """Make memories invisible everywhere; :func:`due` to be erased after *undo_us*.
+    """Move memories to the trash; they are due for erasure after *undo_us* (:func:`list_due`).
 
-    Summaries made from them go too, and their other sources come back.
+    Summaries made from them go too, and the other sources of those are restored.
     """
-    summaries = uncover(conn, keys, now_us)
-    keys = _out_of_trash(conn, [*keys, *(key for key in summaries if key not in keys)])
+    summaries = restore_sources(conn, keys, now_us)
+    keys = _without_trashed(conn, [*keys, *(key for key in summaries if key not in keys)])
     conn.executemany(
         """
         INSERT INTO trash (memory_key, reason, state_before, deleted_at_us, erase_after_us)
@@ -116,32 +116,32 @@ def trash(
     memories.set_state(conn, keys, MemoryState.TRASHED, now_us)
 
 
-def uncover(
+def restore_sources(
     conn: Writing, keys: Sequence[int], now_us: int, *, but: Sequence[int] = ()
 ) -> list[int]:
-    """Bring back what stands behind the summaries made from *keys*, *but* not those.
+    """Restore the hidden sources of the summaries made from *keys*, except those in *but*.
 
-    Returns the summaries, for the caller to remove: they hold words of *keys*.
+    Returns the summaries, for the caller to remove: they contain words of *keys*.
     """
-    summaries, sources = lineage.behind(conn, keys)
-    left = frozenset(but)
+    summaries, sources = lineage.find_lineage(conn, keys)
+    excepted = frozenset(but)
     for source in sources:
-        if source not in left:
+        if source not in excepted:
             restore(conn, source, now_us)
     return summaries
 
 
-def untrash(conn: Writing, key: int, now_us: int) -> bool:
-    """Bring a memory back from the trash to the state it had; False when it is not there.
+def restore_from_trash(conn: Writing, key: int, now_us: int) -> bool:
+    """Restore a memory from the trash to the state it had; False when it is not there.
 
-    One that has expired would be invisible still: it is brought back without its expiry.
+    A memory that has expired meanwhile loses its expiry, or it would stay invisible.
     """
     before = conn.execute(
         "SELECT state_before FROM trash WHERE memory_key = :key", {"key": key}
     ).get
     if not isinstance(before, str):
         return False
-    with caches.moving(conn, lineage.since_in_trash(conn, key)):
+    with caches.moving(conn, lineage.list_sources_archived_since(conn, key)):
         conn.execute("DELETE FROM trash WHERE memory_key = :key", {"key": key})
     conn.execute(
         """
@@ -155,7 +155,7 @@ def untrash(conn: Writing, key: int, now_us: int) -> bool:
     return True
 
 
-def _out_of_trash(conn: Reading, keys: Sequence[int]) -> list[int]:
+def _without_trashed(conn: Reading, keys: Sequence[int]) -> list[int]:
     if not keys:
         return []
     rows = conn.execute(
@@ -170,7 +170,7 @@ def _out_of_trash(conn: Reading, keys: Sequence[int]) -> list[int]:
     return [key for (key,) in rows]
 
 
-def trashed(conn: Reading, agent_key: int, after: str | None, limit: int) -> list[TrashRow]:
+def list_trash(conn: Reading, agent_key: int, after: str | None, limit: int) -> list[TrashRow]:
     """Return the agent's trash by id, from after *after* on."""
     rows = conn.execute(
         """
@@ -202,25 +202,27 @@ def count_archived(conn: Reading, agent_key: int, now_us: int) -> int:
     return count
 
 
-def search(conn: Reading, condition: Bound, text: str | None, limit: int) -> list[StoredMemory]:
+def search(
+    conn: Reading, condition: BoundFilter, text: str | None, limit: int
+) -> list[StoredMemory]:
     """Return matching rows of the archive: best by words first, without *text* newest first.
 
     *condition* must be bound with ``only_hidden``.
     """
     if text is None:
-        return memories.listed(conn, condition, limit)
+        return memories.list_page(conn, condition, limit)
     terms = words.folder(conn)(text)[:QUERY_TERMS_MAX]
     if not terms:
         return []
     owners = [owner(condition.agent_key, part) for part in CachePart]
     hits = words.search(conn, words.match_text(terms, owners), -1)
-    matching = memories.matching_among(conn, condition, [hit.memory_key for hit in hits])
+    matching = memories.filter_keys(conn, condition, [hit.memory_key for hit in hits])
     best = [hit.memory_key for hit in hits if hit.memory_key in matching][:limit]
     rows = memories.by_keys(conn, best)
     return [rows[key] for key in best if key in rows]
 
 
-def due(conn: Reading, now_us: int, limit: int) -> list[int]:
+def list_due(conn: Reading, now_us: int, limit: int) -> list[int]:
     """Return memories whose time in the trash is up, oldest first."""
     rows = conn.execute(
         """
@@ -235,7 +237,7 @@ def due(conn: Reading, now_us: int, limit: int) -> list[int]:
     return [key for (key,) in rows]
 
 
-def expired(conn: Reading, now_us: int, limit: int) -> list[int]:
+def list_expired(conn: Reading, now_us: int, limit: int) -> list[int]:
     """Return memories that expired and are not yet in the trash, oldest first."""
     rows = conn.execute(
         """
@@ -251,29 +253,29 @@ def expired(conn: Reading, now_us: int, limit: int) -> list[int]:
 
 
 def erase(conn: Writing, keys: Sequence[int], now_us: int) -> None:
-    """Destroy memories everywhere, and the summaries made from them, which hold their words.
+    """Destroy memories everywhere, and the summaries made from them, which contain their words.
 
-    The other sources of those summaries come back. The WAL still holds the pages
-    until it is truncated: checkpoint with ``truncate=True`` after the commit.
+    The other sources of those summaries are restored. The WAL still has the pages until it is
+    truncated: checkpoint with ``truncate=True`` after the commit.
     """
     if not keys:
         return
-    keys = list(dict.fromkeys([*keys, *uncover(conn, keys, now_us, but=keys)]))
+    keys = list(dict.fromkeys([*keys, *restore_sources(conn, keys, now_us, but=keys)]))
     array = {"keys": keys_array(keys), "now_us": now_us}
     memories.touch(conn, keys)
-    beside = contexts.quoting(conn, keys)
-    said_in = {
+    quoting = contexts.quoting(conn, keys)
+    source_keys = {
         *_sources_of(conn, keys),
         *turns.sources_of(conn, slots.but_digests(conn, keys)),
         *sessions.repeating(conn, keys),
     }
     preferences.erase_of(conn, keys)
     centroids.take(conn, keys)
-    told_in = _uncount(conn, keys)
+    session_keys = _subtract_counts(conn, keys)
     things = statements.things_of(conn, keys)
     runs.forget(conn, keys)
     slots.forget(conn, keys)
-    replies.scrub(conn, _may_be_preferences(conn, keys))
+    replies.scrub(conn, _procedural_ids(conn, keys))
     conn.execute(
         """
         INSERT OR IGNORE INTO forgotten (memory_id, forgotten_at_us)
@@ -281,19 +283,19 @@ def erase(conn: Writing, keys: Sequence[int], now_us: int) -> None:
         """,
         array,
     )
-    with caches.rewording(conn, beside):
+    with caches.rewording(conn, quoting):
         with caches.moving(conn, keys):
             conn.execute(
                 "DELETE FROM memory WHERE memory_key IN (SELECT value FROM carray(:keys))", array
             )
-        contexts.write(conn, beside)
+        contexts.write(conn, quoting)
     statements.drop_unused(conn, things)
-    sources.erase(conn, list(said_in))
-    for session_key in told_in:
+    sources.erase(conn, list(source_keys))
+    for session_key in session_keys:
         names.set_compressed(conn, session_key)
 
 
-def _may_be_preferences(conn: Reading, keys: Sequence[int]) -> list[str]:
+def _procedural_ids(conn: Reading, keys: Sequence[int]) -> list[str]:
     rows = conn.execute(
         """
         SELECT memory_id
@@ -318,8 +320,8 @@ def _sources_of(conn: Reading, keys: Sequence[int]) -> list[int]:
     return [key for (key,) in rows]
 
 
-def _uncount(conn: Writing, keys: Sequence[int]) -> list[int]:
-    """Take the memories off their sessions' and speakers' counters; returns the sessions."""
+def _subtract_counts(conn: Writing, keys: Sequence[int]) -> list[int]:
+    """Subtract the memories from their sessions' and speakers' counters; returns the sessions."""
     rows = conn.execute(
         """
         SELECT agent_key, session_key, speaker, token_count
@@ -328,7 +330,7 @@ def _uncount(conn: Writing, keys: Sequence[int]) -> list[int]:
         """,
         {"keys": keys_array(keys)},
     ).fetchall()
-    for agent_key, session_key, speaker, token_count in cast("list[_Counted]", rows):
+    for agent_key, session_key, speaker, token_count in cast("list[_CounterRow]", rows):
         if session_key is not None:
             names.count_session(conn, session_key, -1, -token_count, 0)
         if speaker is not None:

@@ -1,10 +1,9 @@
 """A memory's row, its hash, and the value made from it.
 
-``MemoryRow`` is what is written; ``StoredMemory`` what is read back, with the names
-of agent, session and project and with its tags. The row hash covers every
-immutable column and the tags, so that one flipped bit in any of them is found
-(PROMISES P6); state, updated_at_us and expires_at_us are left out because they
-change.
+``MemoryRow`` is what is written, ``StoredMemory`` what is read back, with its tags and the names of
+agent, session and project. The row hash covers every immutable column and the tags, so that a
+flipped bit in any of them is found (PROMISES P6). The mutable state, updated_at_us and
+expires_at_us are not covered.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from memd.store.file.connect import Reading
 
 
 class MemoryRow(NamedTuple):
-    """One memory as it is written, in the table's own terms."""
+    """A memory as it is written, in the table's own terms."""
 
     memory_id: str
     agent_key: int
@@ -52,17 +51,17 @@ class MemoryRow(NamedTuple):
     tags: tuple[str, ...] = ()
     is_summary: bool = False
     as_is: bool = False
-    """Stored as it is, never gated (``memory.store``): working ones end with their session."""
+    """Stored without the importance gate (``memory.store``); working ones end with the session."""
 
     @property
     def content_hash(self) -> bytes:
-        """SHA-256 of the content, by which the same text is recognised."""
+        """SHA-256 of the content, which identifies equal texts."""
         return hashlib.sha256(self.content.encode()).digest()
 
     @property
     def row_hash(self) -> bytes:
         """SHA-256 over the immutable columns and the tags."""
-        return hash_of(self.hashed_columns, self.tags)
+        return hash_row(self.hashed_columns, self.tags)
 
     @property
     def hashed_columns(self) -> tuple[object, ...]:
@@ -95,7 +94,7 @@ class MemoryRow(NamedTuple):
         )
 
 
-def hash_of(columns: tuple[object, ...], tags: tuple[str, ...]) -> bytes:
+def hash_row(columns: tuple[object, ...], tags: tuple[str, ...]) -> bytes:
     """Return the row hash of immutable *columns* (in HASHED order) and *tags*."""
     text = json.dumps([*columns, list(tags)], ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
@@ -107,21 +106,21 @@ HASHED_COLUMNS = """
        importance, confidence, created_at_us, occurred_at_us, is_summary, as_is"""
 HASHED = f"SELECT {HASHED_COLUMNS}, salt FROM memory WHERE memory_key = :key"  # noqa: S608
 HASHED_NAMES = tuple(HASHED_COLUMNS.replace(",", "").split())
-"""The names of what :func:`hash_of` covers, in its order."""
+"""The names of the columns that :func:`hash_row` covers, in its order."""
 
 
-class Hashed(NamedTuple):
-    """What the hash of a stored row covers, and the row's salt."""
+class HashedRow(NamedTuple):
+    """The columns of a stored row that its hash covers, and the row's salt."""
 
     columns: tuple[object, ...]
     salt: bytes
 
 
-def hashed(conn: Reading, key: int) -> Hashed:
-    """Return what :func:`hash_of` covers of a row that exists, in its order."""
+def read_hashed(conn: Reading, key: int) -> HashedRow:
+    """Return the columns of an existing row that :func:`hash_row` covers, in its order."""
     row = conn.execute(HASHED, {"key": key}).fetchone()
     assert row is not None
-    return Hashed(tuple(row[:-1]), cast("bytes", row[-1]))
+    return HashedRow(tuple(row[:-1]), cast("bytes", row[-1]))
 
 
 def tags_of(conn: Reading, key: int) -> tuple[str, ...]:
@@ -133,7 +132,7 @@ def tags_of(conn: Reading, key: int) -> tuple[str, ...]:
 
 
 class StoredMemory(NamedTuple):
-    """One memory as it is read, in the order of the readers' column list (memories.py)."""
+    """A memory as it is read, in the order of the readers' column list (memories.py)."""
 
     memory_key: int
     memory_id: str
@@ -163,15 +162,15 @@ class StoredMemory(NamedTuple):
     is_summary: int
     tags: str
     passing: str | None = None
-    """What the turn does, if it states nothing."""
+    """The kind of a turn in passing, None for a memory that states something."""
 
     @property
     def tag_names(self) -> tuple[str, ...]:
         return tuple(json.loads(self.tags)) if self.tags != "[]" else ()
 
     @property
-    def shown_level(self) -> MemoryLevel:
-        """The level that holds: a working memory is its session's (SPEC 7.13), if it ends."""
+    def effective_level(self) -> MemoryLevel:
+        """The effective level: a working memory that ends is its session's (SPEC 7.13)."""
         ends = self.session_key is not None or self.expires_at_us is not None
         working = self.category == MemoryCategory.WORKING and ends
         return MemoryLevel.SESSION if working else MemoryLevel(self.level)
@@ -197,7 +196,7 @@ class StoredMemory(NamedTuple):
             occurred_at=None if self.occurred_at_us is None else from_us(self.occurred_at_us),
             importance=self.importance,
             token_count=self.token_count,
-            level=self.shown_level,
+            level=self.effective_level,
             state=MemoryState(self.state),
             origin=Origin(self.origin),
             trust=Trust(self.trust),

@@ -1,8 +1,8 @@
-"""Who published what is shared: rows of the reserved agent, beside the name of their publisher.
+"""The publishers of shared memories, which are rows of the reserved agent.
 
-A shared memory is a memory like any other of the agent ``__shared__``; this
-table only says whose word it is. A row without a publisher is nobody's: it is
-shown under the reserved agent's name, and nobody may take it back.
+A shared memory is a memory like any other of the agent ``__shared__``; this table only says who
+published it. A row without a publisher is shown under the reserved agent's name, and nobody may
+retract it.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from memd.domain.values import RESERVED_AGENT
 from memd.store.access import changes, names
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.keys import keys_array
-from memd.store.memory.rows import StoredMemory, hash_of, hashed
+from memd.store.memory.rows import StoredMemory, hash_row, read_hashed
 
 
-def put(conn: Writing, memory_key: int, publisher_key: int) -> None:
-    """Note that *publisher_key* published the memory; the audit says so under the memory's salt."""
+def record_publisher(conn: Writing, memory_key: int, publisher_key: int) -> None:
+    """Record the publisher of a memory; the audit has it under the memory's salt."""
     conn.execute(
         "INSERT INTO shared (memory_key, publisher_key) VALUES (:memory_key, :publisher_key)",
         {"memory_key": memory_key, "publisher_key": publisher_key},
     )
-    salt = hashed(conn, memory_key).salt
-    changes.touch(conn, salt, hash_of(("published", memory_key, publisher_key), ()))
+    salt = read_hashed(conn, memory_key).salt
+    changes.touch(conn, salt, hash_row(("published", memory_key, publisher_key), ()))
 
 
 def publisher(conn: Reading, memory_key: int) -> int | None:
-    """Return the key of the agent that published the memory, None when nobody is known to have."""
+    """Return the key of the agent that published the memory, None when it is not known."""
     publisher_key = conn.execute(
         "SELECT publisher_key FROM shared WHERE memory_key = :memory_key",
         {"memory_key": memory_key},
@@ -35,10 +35,10 @@ def publisher(conn: Reading, memory_key: int) -> int | None:
     return publisher_key if isinstance(publisher_key, int) else None
 
 
-def owner_key(conn: Reading, reader_key: int | None) -> int | None:
-    """Return the key of the reserved agent when it holds what others than *reader_key* published.
+def shared_agent_key(conn: Reading, reader_key: int | None) -> int | None:
+    """Return the reserved agent's key when others than *reader_key* have published, else None.
 
-    None when there is nothing: then nobody need look. *reader_key* None reads everything.
+    None means that shared memories need not be read at all. *reader_key* None reads everything.
     """
     agent_key = names.find_agent(conn, RESERVED_AGENT)
     if agent_key is None:
@@ -54,7 +54,7 @@ def owner_key(conn: Reading, reader_key: int | None) -> int | None:
 
 
 def has_published(conn: Reading, publisher_key: int) -> bool:
-    """Return whether anything that the agent published is there."""
+    """Return whether a memory that the agent published exists."""
     exists = conn.execute(
         "SELECT EXISTS (SELECT 1 FROM shared WHERE publisher_key = :publisher_key)",
         {"publisher_key": publisher_key},
@@ -79,8 +79,8 @@ def published_among(conn: Reading, publisher_key: int, keys: Sequence[int]) -> l
     return [key for (key,) in rows]
 
 
-def signed(conn: Reading, rows: Mapping[int, StoredMemory]) -> dict[int, StoredMemory]:
-    """Return *rows*, those that are shared under the name of their publisher."""
+def with_publishers(conn: Reading, rows: Mapping[int, StoredMemory]) -> dict[int, StoredMemory]:
+    """Return *rows*, the shared ones with their publisher as the agent."""
     keys = [key for key, row in rows.items() if row.agent_id == RESERVED_AGENT]
     if not keys:
         return dict(rows)
@@ -93,5 +93,5 @@ def signed(conn: Reading, rows: Mapping[int, StoredMemory]) -> dict[int, StoredM
         """,
         {"keys": keys_array(keys)},
     )
-    named = {key: rows[key]._replace(agent_id=agent_id) for key, agent_id in publishers}
-    return {**rows, **named}
+    published = {key: rows[key]._replace(agent_id=agent_id) for key, agent_id in publishers}
+    return {**rows, **published}

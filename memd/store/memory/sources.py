@@ -1,6 +1,6 @@
-"""Texts as they arrived, kept compressed when cleaning and cutting changed them.
+"""Source texts as they arrived, stored compressed when cleaning and chunking changed them.
 
-And the memories that were brought in bulk from one source, which a later import compares with.
+Also the memories imported in bulk from one source, which a later import compares with.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from memd.store.session import session_words
 def put(
     conn: Writing, agent_key: int, session_key: int | None, sha256: bytes, zlib: bytes, now_us: int
 ) -> int:
-    """Keep a text and return its key; the same text of the same agent is kept once."""
+    """Store a text and return its key; the same text of the same agent is stored once."""
     source_key = conn.execute(
         "SELECT source_key FROM source WHERE agent_key = :agent_key AND sha256 = :sha256",
         {"agent_key": agent_key, "sha256": sha256},
@@ -42,7 +42,7 @@ def put(
 
 
 def drop_unused(conn: Writing, keys: Sequence[int]) -> None:
-    """Drop those of *keys* that no memory and no session's message came from."""
+    """Delete those of *keys* that no memory and no session's message refers to."""
     conn.executemany(
         """
         DELETE FROM source
@@ -55,10 +55,10 @@ def drop_unused(conn: Writing, keys: Sequence[int]) -> None:
 
 
 @contextmanager
-def leaving(conn: Writing, keys: Sequence[int]) -> Iterator[None]:
-    """Let the body end that texts are messages; drop those that no other memory needs.
+def releasing(conn: Writing, keys: Sequence[int]) -> Iterator[None]:
+    """Delete the texts of messages that the body removes, unless another memory needs them.
 
-    A memory of a nap says what it has to say itself; one that was told as this text does not.
+    A memory distilled by a nap has its own text; one that was stored from this text needs it.
     """
     session_words.unindex(conn, keys)
     yield
@@ -78,7 +78,7 @@ def leaving(conn: Writing, keys: Sequence[int]) -> Iterator[None]:
 
 
 def erase(conn: Writing, keys: Sequence[int]) -> None:
-    """Destroy texts, whatever was made of them, and every session's messages that are these."""
+    """Destroy texts, whatever was made of them, and the sessions' messages that are these texts."""
     if not keys:
         return
     session_words.unindex(conn, keys)
@@ -89,7 +89,7 @@ def erase(conn: Writing, keys: Sequence[int]) -> None:
 
 
 class SourceRow(NamedTuple):
-    """One memory of a source. *reason* is why it is in the archive, None when it is not."""
+    """A memory of a source. *reason* is why it is in the archive, None when it is not."""
 
     memory_key: int
     memory_id: str
@@ -101,11 +101,11 @@ class SourceRow(NamedTuple):
     tags: tuple[str, ...]
 
 
-def of_source(conn: Reading, agent_key: int, source: str, now_us: int) -> list[SourceRow]:
-    """Return what was brought from *source* or its parts (``notes.md#3``), the visible ones first.
+def list_imported(conn: Reading, agent_key: int, source: str, now_us: int) -> list[SourceRow]:
+    """Return what was imported from *source* or its parts (``notes.md#3``), visible ones first.
 
-    What lies in the trash or has expired is not there; what is quarantined is. A memory
-    that only names the source, as an assistant's remark on a file does, was not brought.
+    Without memories that are in the trash or have expired; quarantined ones are included. A memory
+    that only names the source, as an assistant's remark on a file does, was not imported.
     """
     rows = conn.execute(
         """

@@ -1,4 +1,4 @@
-"""How often a memory was taken up by an answer; the rows go with the memory."""
+"""How often a memory was used in an answer; the rows go with the memory."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from memd.store.file.connect import Reading, Writing
 
 
-def texts(conn: Reading, ids: Sequence[str]) -> dict[str, str]:
-    """Return the texts of the memories *ids* that are still there, by id."""
+def texts_of(conn: Reading, ids: Sequence[str]) -> dict[str, str]:
+    """Return the texts of those of the memories *ids* that still exist, by id."""
     rows = conn.execute(
         """
         SELECT m.memory_id, m.content
@@ -21,8 +21,8 @@ def texts(conn: Reading, ids: Sequence[str]) -> dict[str, str]:
     return {str(memory_id): str(content) for memory_id, content in rows}
 
 
-def add(conn: Writing, ids: Sequence[str], now_us: int) -> None:
-    """Count one use of each of *ids*; one that was erased meanwhile is passed over."""
+def count_uses(conn: Writing, ids: Sequence[str], now_us: int) -> None:
+    """Count one use of each of *ids*; ids erased meanwhile are ignored."""
     conn.execute(
         """
         INSERT INTO memory_use (memory_key, access_count, last_access_us)

@@ -10,20 +10,20 @@ from typing import NamedTuple, cast
 from memd.domain.enums import MemoryCategory, Origin, Trust
 from memd.domain.trust import Screened
 from memd.store.file.connect import Writing
-from memd.store.memory.rows import HASHED_NAMES, hashed, tags_of
+from memd.store.memory.rows import HASHED_NAMES, read_hashed, tags_of
 from memd.store.org import unread
 from memd.store.search import caches, centroids, contexts, pending
 
-_TAKEN_BACK = (
+_REVERTED_COLUMNS = (
     "content", "token_count", "category", "origin", "trust", "reference", "confidence",
     "occurred_at_us",
 )  # fmt: skip
 
 
 class NewVersion(NamedTuple):
-    """What a memory becomes. *content* None leaves the text, and the vector, as they are.
+    """The new values of a memory. *content* None keeps the text and the vector.
 
-    *occurred_at_us* None leaves the time as it is.
+    *occurred_at_us* None keeps the time.
     """
 
     content: Screened | None
@@ -38,25 +38,25 @@ class NewVersion(NamedTuple):
 
 
 def replace(conn: Writing, key: int, new: NewVersion, now_us: int) -> None:
-    """Keep the row as it is as a version, then rewrite it; neighbours and caches follow."""
-    _keep(conn, key, now_us)
-    beside = contexts.neighbours(conn, [key])
-    with caches.rewording(conn, beside):
+    """Save the row as a version, then rewrite it; neighbours and caches follow."""
+    _save_version(conn, key, now_us)
+    neighbours = contexts.neighbours(conn, [key])
+    with caches.rewording(conn, neighbours):
         with caches.moving(conn, [key]):
             if new.content is not None:
                 unread.read_again(conn, key)
                 centroids.take(conn, [key])
                 conn.execute("DELETE FROM embedding WHERE memory_key = :key", {"key": key})
             _rewrite(conn, key, new, now_us)
-        contexts.write(conn, beside)
+        contexts.write(conn, neighbours)
     pending.rehash(conn, key)
 
 
-def take_back(conn: Writing, key: int) -> None:
-    """Let a memory say again what it said before its last version, which is gone then.
+def revert(conn: Writing, key: int) -> None:
+    """Revert a memory to its last version and delete that version.
 
-    To be called while it is out of the caches (``caches.moving``). It waits for a vector
-    again. A preference that came from it keeps its value.
+    Call it while the memory is out of the caches (``caches.moving``). The memory waits for a vector
+    again. A preference that it states keeps its value.
     """
     number, snapshot = cast(
         "tuple[int, str]",
@@ -85,12 +85,12 @@ def take_back(conn: Writing, key: int) -> None:
          WHERE memory_key = :key
         """,
         {
-            **{name: before[name] for name in _TAKEN_BACK},
+            **{name: before[name] for name in _REVERTED_COLUMNS},
             "content_hash": hashlib.sha256(before["content"].encode()).digest(),
             "key": key,
         },
     )
-    _tag(conn, key, tags)
+    _write_tags(conn, key, tags)
     conn.execute(
         "DELETE FROM memory_version WHERE memory_key = :key AND version = :version",
         {"key": key, "version": number},
@@ -98,9 +98,9 @@ def take_back(conn: Writing, key: int) -> None:
     pending.rehash(conn, key)
 
 
-def file_anew(conn: Writing, key: int, category: MemoryCategory, now_us: int) -> None:
-    """Keep the row as it is as a version, then give it another category; nothing else changes."""
-    _keep(conn, key, now_us)
+def recategorise(conn: Writing, key: int, category: MemoryCategory, now_us: int) -> None:
+    """Save the row as a version, then change only its category."""
+    _save_version(conn, key, now_us)
     conn.execute(
         """
         UPDATE memory
@@ -112,9 +112,9 @@ def file_anew(conn: Writing, key: int, category: MemoryCategory, now_us: int) ->
     pending.rehash(conn, key)
 
 
-def _keep(conn: Writing, key: int, now_us: int) -> None:
+def _save_version(conn: Writing, key: int, now_us: int) -> None:
     snapshot = json.dumps(
-        [*hashed(conn, key).columns, list(tags_of(conn, key))], ensure_ascii=False
+        [*read_hashed(conn, key).columns, list(tags_of(conn, key))], ensure_ascii=False
     )
     conn.execute(
         """
@@ -157,8 +157,8 @@ def _rewrite(conn: Writing, key: int, new: NewVersion, now_us: int) -> None:
         """,
         params,
     )
-    _tag(conn, key, new.tags)
-    # A preference that came from this memory says what the memory says now.
+    _write_tags(conn, key, new.tags)
+    # A preference that this memory states takes the new text as its value.
     conn.execute(
         """
         UPDATE preference
@@ -171,7 +171,7 @@ def _rewrite(conn: Writing, key: int, new: NewVersion, now_us: int) -> None:
     )
 
 
-def _tag(conn: Writing, key: int, tags: Sequence[str]) -> None:
+def _write_tags(conn: Writing, key: int, tags: Sequence[str]) -> None:
     conn.execute("DELETE FROM memory_tag WHERE memory_key = :key", {"key": key})
     conn.executemany(
         "INSERT INTO memory_tag (tag, memory_key, ordinal) VALUES (?, ?, ?)",

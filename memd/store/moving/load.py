@@ -85,4 +85,4 @@ def _take(desk: Desk, record: Record, learn: Learn) -> Fate:  # noqa: C901, PLR0
 def settle(desk: Desk) -> None:
     """Give new memories their place among their neighbours and in the caches."""
     keys, desk.fresh = desk.fresh, []
-    memories.settle(desk.conn, keys)
+    memories.index_new(desk.conn, keys)

@@ -18,7 +18,7 @@ from memd.domain.moving import (
 )
 from memd.store.access import names
 from memd.store.memory import memories
-from memd.store.memory.rows import MemoryRow, hash_of
+from memd.store.memory.rows import MemoryRow, hash_row
 from memd.store.moving.desk import Desk, Fate, client_key, find_session, find_source, memory_key
 from memd.store.search import caches
 
@@ -72,7 +72,7 @@ def version(desk: Desk, record: VersionRecord) -> Fate:
             "key": key,
             "version": record.version,
             "snapshot": json.dumps([*columns, list(row.tags)], ensure_ascii=False),
-            "row_hash": hash_of(columns, row.tags),
+            "row_hash": hash_row(columns, row.tags),
             "replaced_at_us": to_us(record.replaced_at),
         },
     )

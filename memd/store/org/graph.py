@@ -23,7 +23,7 @@ from memd.domain.memory import MemoryFilter
 from memd.store.access import names
 from memd.store.file.connect import Reading
 from memd.store.file.keys import keys_array
-from memd.store.memory.filters import Parameters, bound, evidence, stating
+from memd.store.memory.filters import Parameters, bind, bind_search, without_passing
 
 # The statements below are put together from constants of the store only.
 # ruff: noqa: S608
@@ -123,8 +123,8 @@ def sight(
     at an earlier time either, whereas a retracted fact can: its log is kept.
     """
     agent_key = names.find_agent(conn, caller.agent_id)
-    own = bound(_NOBODY if agent_key is None else agent_key, MemoryFilter(), now_us, active=caller)
-    memory = evidence(stating(own), hidden=False).where
+    own = bind(_NOBODY if agent_key is None else agent_key, MemoryFilter(), now_us, active=caller)
+    memory = bind_search(without_passing(own), hidden=False).where
     fact, params = _facts(categories, known_us)
     params |= own.params | {"valid_us": now_us if valid_us is None else valid_us}
     holds = """

@@ -33,7 +33,7 @@ from memd.store.file.connect import (
     prepare_writer,
 )
 from memd.store.file.faults import translate
-from memd.store.memory.rows import hash_of, hashed, tags_of
+from memd.store.memory.rows import hash_row, read_hashed, tags_of
 from memd.store.org import org_words
 from memd.store.records.table import RecordTable
 from memd.store.repairing.pages import FilePages
@@ -216,7 +216,7 @@ UPDATE memory
 
 def _rehash(conn: Writing, key: int, salvage: Salvage) -> None:
     """Give a row whose text is whole, and which lost something else, the hash of what is left."""
-    new_hash = hash_of(hashed(conn, key).columns, tags_of(conn, key))
+    new_hash = hash_row(read_hashed(conn, key).columns, tags_of(conn, key))
     row = conn.execute("SELECT memory_id, row_hash FROM memory WHERE memory_key = ?", (key,))
     memory_id, row_hash = cast("tuple[str, bytes]", row.fetchone())
     if new_hash != row_hash:

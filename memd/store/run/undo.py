@@ -192,7 +192,7 @@ def _restore(conn: Writing, key: int, image: Image, now: Image) -> None:
             (key, *image["trash"]),
         )
     if image["row_hash"] != now["row_hash"]:
-        versions.take_back(conn, key)  # the run gave it other words
+        versions.revert(conn, key)  # the run gave it other words
 
 
 def _visible(conn: Reading, keys: Sequence[int]) -> list[int]:

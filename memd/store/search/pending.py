@@ -13,7 +13,7 @@ from typing import NamedTuple
 from memd.domain.enums import MemoryState
 from memd.store.access import changes
 from memd.store.file.connect import Reading, Writing
-from memd.store.memory.rows import hash_of, hashed, tags_of
+from memd.store.memory.rows import hash_row, read_hashed, tags_of
 from memd.store.search import centroids, vectors
 
 
@@ -151,8 +151,8 @@ def set_importance(conn: Writing, key: int, importance: float) -> None:
 
 def rehash(conn: Writing, key: int) -> None:
     """Write the hash of a row whose immutable columns were just given their values."""
-    row = hashed(conn, key)
-    salt, row_hash = row.salt, hash_of(row.columns, tags_of(conn, key))
+    row = read_hashed(conn, key)
+    salt, row_hash = row.salt, hash_row(row.columns, tags_of(conn, key))
     conn.execute(
         "UPDATE memory SET row_hash = :row_hash WHERE memory_key = :key",
         {"row_hash": row_hash, "key": key},

@@ -9,7 +9,7 @@ from memd.domain.sleep.consolidation import COMPOSED_TAGS, NAP_TAG
 from memd.store.check import intact
 from memd.store.file.connect import Reading
 from memd.store.file.keys import keys_array
-from memd.store.memory.filters import Bound
+from memd.store.memory.filters import BoundFilter
 
 # The statement is put together from constants of the store only.
 # ruff: noqa: S608
@@ -66,7 +66,7 @@ _JOINED = f"""
 """
 
 
-def candidates(conn: Reading, condition: Bound, keys: Sequence[int]) -> list[SearchCandidate]:
+def candidates(conn: Reading, condition: BoundFilter, keys: Sequence[int]) -> list[SearchCandidate]:
     """Return those of *keys* that match the filter, with what the ranker needs."""
     if not keys:
         return []
@@ -83,7 +83,9 @@ def candidates(conn: Reading, condition: Bound, keys: Sequence[int]) -> list[Sea
     return [SearchCandidate._make(row) for row in intact.readable(conn, rows, "memory")]
 
 
-def in_front(conn: Reading, condition: Bound, keys: Sequence[int]) -> dict[int, SearchCandidate]:
+def in_front(
+    conn: Reading, condition: BoundFilter, keys: Sequence[int]
+) -> dict[int, SearchCandidate]:
     """Return the summary that stands before each of *keys*, where there is one that matches.
 
     If there are several, the newest of those that it was put away for: that one holds

@@ -55,7 +55,7 @@ def drop_old(conn: Writing, before_us: int, limit: int) -> int:
         return 0
     through = {"session_key": session_key, "last": last}
     keys = [key for (key,) in conn.execute(_SAID_NOWHERE_ELSE, through)]
-    with sources.leaving(conn, keys):
+    with sources.releasing(conn, keys):
         conn.execute(
             """
             DELETE FROM session_message

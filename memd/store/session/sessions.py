@@ -264,7 +264,7 @@ def outliving(conn: Reading, keys: Sequence[int]) -> list[int]:
 
 def stay(conn: Writing, key: int, now_us: int) -> None:
     """File a working memory that outlives its task as a thing that happened, without an end."""
-    versions.file_anew(conn, key, MemoryCategory.EPISODIC, now_us)
+    versions.recategorise(conn, key, MemoryCategory.EPISODIC, now_us)
     memories.bump(conn, key, now_us, None)
 
 

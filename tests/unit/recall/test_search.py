@@ -16,7 +16,7 @@ from memd.recall.search import SearchScope, by_words, rare
 from memd.store.access import names
 from memd.store.file.connect import Writing
 from memd.store.memory import memories
-from memd.store.memory.filters import bound
+from memd.store.memory.filters import bind
 from memd.store.search import words
 
 TEXTS = ("common rare", "common kite", "common", "common", "common seldom")
@@ -33,7 +33,7 @@ def conn(tmp_path: Path) -> Iterator[Writing]:
 
 
 def _scope() -> SearchScope:
-    everything = bound(1, MemoryFilter(), 1)
+    everything = bind(1, MemoryFilter(), 1)
     return SearchScope(everything, everything, everything, hidden=False)
 
 

@@ -1,8 +1,8 @@
-"""What a run does to memories: hide, put away, throw away, summarise; each with its record.
+"""State transitions of memories made by a run, each recorded in the run's undo log.
 
-No column that a row's hash covers is ever changed. Every function checks what it
-is about to change inside the transaction that changes it: a memory that was
-deleted, updated or consolidated since the step was planned is left alone.
+No column that a row's hash covers is ever changed. Every function checks the rows inside the
+transaction that changes them: a memory that was deleted, updated or consolidated since the step was
+planned is left alone.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from memd.store.search import contexts, vectors, words
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """The run a change belongs to, the time, and where new ids come from."""
+class RunStep:
+    """The run that a transition belongs to, the time, and the source of new ids."""
 
     run_key: int
     run_id: str
@@ -32,15 +32,15 @@ class Step:
 
 
 class PlannedRow(NamedTuple):
-    """What a memory was when a step was planned that works on it."""
+    """A memory as it was when the step that changes it was planned."""
 
     memory_key: int
     row_hash: bytes
     state: str = MemoryState.ACTIVE
 
 
-def unchanged(conn: Reading, planned: Sequence[PlannedRow]) -> bool:
-    """Return whether all of these are as they were planned."""
+def is_unchanged(conn: Reading, planned: Sequence[PlannedRow]) -> bool:
+    """Return whether all rows are still as they were when planned."""
     rows = conn.execute(
         """
         SELECT m.memory_key, m.row_hash, m.state
@@ -52,10 +52,10 @@ def unchanged(conn: Reading, planned: Sequence[PlannedRow]) -> bool:
     return set(rows) == set(planned)
 
 
-class Summary(NamedTuple):
-    """A summary to be put in place of *hidden*.
+class PlannedSummary(NamedTuple):
+    """A summary to store in place of *hidden*.
 
-    *sources* are all memories that it stands for; those not in *hidden* stay visible.
+    *sources* are all memories that it summarises; those not in *hidden* stay visible.
     """
 
     row: MemoryRow
@@ -64,11 +64,11 @@ class Summary(NamedTuple):
     reason: ArchiveReason
 
 
-def summarise(conn: Writing, step: Step, summaries: Sequence[Summary]) -> None:
-    """Put summaries in place of memories, which stay behind them.
+def summarise(conn: Writing, step: RunStep, summaries: Sequence[PlannedSummary]) -> None:
+    """Store summaries and compress the memories that they replace.
 
-    A search still reads what stands behind a summary, so no cache changes for it;
-    for the summaries and those beside, the words cache is written once, in order.
+    A search still reads the sources of a summary, so no cache changes for them; for the summaries
+    and their neighbours the full-text index is written once, in key order.
     """
     keys = memories.insert_bare(conn, [each.row for each in summaries], step.now_us)
     conn.executemany(
@@ -79,22 +79,19 @@ def summarise(conn: Writing, step: Step, summaries: Sequence[Summary]) -> None:
             for source in each.sources
         ),
     )
-    for each in filter(_hides, summaries):
-        _put_behind(conn, step, each.hidden, each.reason)
+    for each in summaries:
+        if each.hidden:
+            _compress(conn, step, each.hidden, each.reason)
     hidden = [key for each in summaries for key in each.hidden]
-    beside = [key for key in contexts.neighbours(conn, [*hidden, *keys]) if key not in keys]
-    words.unindex(conn, beside)
-    contexts.write(conn, [*beside, *keys])
-    words.index(conn, sorted([*beside, *keys]))
+    neighbours = [key for key in contexts.neighbours(conn, [*hidden, *keys]) if key not in keys]
+    words.unindex(conn, neighbours)
+    contexts.write(conn, [*neighbours, *keys])
+    words.index(conn, sorted([*neighbours, *keys]))
     vectors.index(conn, keys)
     runs.note(conn, step.run_key, keys, runs.MADE, {})
 
 
-def _hides(summary: Summary) -> bool:
-    return bool(summary.hidden)
-
-
-def _put_behind(conn: Writing, step: Step, keys: Sequence[int], reason: ArchiveReason) -> None:
+def _compress(conn: Writing, step: RunStep, keys: Sequence[int], reason: ArchiveReason) -> None:
     before = runs.images(conn, keys)
     conn.executemany(
         """
@@ -125,11 +122,11 @@ def _put_behind(conn: Writing, step: Step, keys: Sequence[int], reason: ArchiveR
 
 
 def hide(
-    conn: Writing, step: Step, keys: Sequence[int], reason: ArchiveReason, state: MemoryState
+    conn: Writing, step: RunStep, keys: Sequence[int], reason: ArchiveReason, state: MemoryState
 ) -> int:
-    """Put visible memories away; ``include_compressed`` finds them, and they can be restored.
+    """Archive or compress those of *keys* that are visible; returns how many.
 
-    Returns how many they were.
+    They can be restored, and ``include_compressed`` finds them.
     """
     keys = _in_states(conn, keys, VISIBLE)
     if not keys:
@@ -148,10 +145,10 @@ def hide(
     return len(keys)
 
 
-def age(conn: Writing, step: Step, keys: Sequence[int]) -> int:
-    """Move compressed memories to the archive; returns how many they were.
+def archive_compressed(conn: Writing, step: RunStep, keys: Sequence[int]) -> int:
+    """Archive those of *keys* that are compressed; returns how many.
 
-    Both are hidden alike, so no cache changes.
+    Both states are hidden alike, so no cache changes.
     """
     keys = _in_states(conn, keys, {MemoryState.COMPRESSED})
     if not keys:
@@ -180,7 +177,7 @@ def age(conn: Writing, step: Step, keys: Sequence[int]) -> int:
 
 
 def _in_states(conn: Reading, keys: Sequence[int], states: Collection[MemoryState]) -> list[int]:
-    """Return those of *keys* that are still what they were planned as."""
+    """Return those of *keys* that are in one of *states*."""
     if not keys:
         return []
     rows = conn.execute(
@@ -195,12 +192,12 @@ def _in_states(conn: Reading, keys: Sequence[int], states: Collection[MemoryStat
     return [key for (key,) in rows]
 
 
-def retire(conn: Writing, step: Step, keys: Sequence[int], undo_us: int) -> int:
-    """Throw memories away whose time is up (SPEC D21); returns how many rows changed.
+def trash_expired(conn: Writing, step: RunStep, keys: Sequence[int], undo_us: int) -> int:
+    """Trash memories past their retention (SPEC D21); returns how many rows changed.
 
-    A summary goes with the first of its sources, and the others come back.
+    A summary is trashed with the first of its sources, and the other sources are restored.
     """
-    summaries, sources = lineage.behind(conn, keys)
+    summaries, sources = lineage.find_lineage(conn, keys)
     touched = list(dict.fromkeys([*keys, *summaries, *sources]))
     before = runs.images(conn, touched)
     removal.trash(conn, keys, TrashReason.RETENTION, step.now_us, undo_us)

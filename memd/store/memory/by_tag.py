@@ -1,15 +1,15 @@
-"""Memories that a night finds by a tag of memd's own: distillations, and detailed experiences."""
+"""Memories that a night finds by one of memd's own tags: distillations and detailed experiences."""
 
 from __future__ import annotations
 
 from memd.store.file.connect import Reading
 from memd.store.memory.groups import MEMBERS, MemberRow
 
-# Put together from constants only.
+# All SQL is built from constants.
 # ruff: noqa: S608
 
 
-def newest(conn: Reading, agent_key: int, tag: str, limit: int) -> list[str]:
+def newest_texts(conn: Reading, agent_key: int, tag: str, limit: int) -> list[str]:
     """Return the texts of the newest visible memories with *tag*."""
     rows = conn.execute(
         """
@@ -25,8 +25,8 @@ def newest(conn: Reading, agent_key: int, tag: str, limit: int) -> list[str]:
     return [str(content) for (content,) in rows]
 
 
-def experience(conn: Reading, agent_key: int, after: int) -> MemberRow | None:
-    """Return the next detailed experience behind key *after* that was not compressed yet."""
+def next_experience(conn: Reading, agent_key: int, after: int) -> MemberRow | None:
+    """Return the next detailed experience after key *after* that is not compressed yet."""
     row = conn.execute(
         f"""
         {MEMBERS}

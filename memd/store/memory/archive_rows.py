@@ -1,7 +1,7 @@
-"""What lies in the archive, read: by its archival id, by its memory's id, by words.
+"""Reading the archive: by archival id, by memory id, by words.
 
-A hidden memory (compressed or archived) is in the archive; one in the trash is
-not, nor one that has expired, nor what was never put away.
+A hidden memory (compressed or archived) is in the archive. A memory in the trash or one that has
+expired is not.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import NamedTuple
 from memd.store.file.connect import Reading
 from memd.store.file.keys import keys_array
 from memd.store.memory import removal
-from memd.store.memory.filters import Bound
+from memd.store.memory.filters import BoundFilter
 from memd.store.memory.rows import StoredMemory
 
 
 class ArchivedRow(NamedTuple):
-    """Under which id, why and when a memory was put away, and how it was shortened before."""
+    """An archived memory: archival id, reason, time, and whether it was shortened before."""
 
     memory_key: int
     archival_id: str
@@ -27,7 +27,7 @@ class ArchivedRow(NamedTuple):
 
 
 def find(conn: Reading, agent_key: int, entry_id: str, now_us: int) -> int | None:
-    """Return the key of the agent's archived memory with this archival id, or this own id."""
+    """Return the key of the agent's archived memory with this archival id or memory id."""
     key = conn.execute(
         """
         SELECT r.memory_key
@@ -44,8 +44,8 @@ def find(conn: Reading, agent_key: int, entry_id: str, now_us: int) -> int | Non
     return key if isinstance(key, int) else None
 
 
-def of(conn: Reading, keys: Sequence[int]) -> dict[int, ArchivedRow]:
-    """Return why and when each of *keys* was put away, as far as it was."""
+def rows_of(conn: Reading, keys: Sequence[int]) -> dict[int, ArchivedRow]:
+    """Return the archive rows of those *keys* that are archived, by key."""
     if not keys:
         return {}
     rows = conn.execute(
@@ -63,10 +63,10 @@ def of(conn: Reading, keys: Sequence[int]) -> dict[int, ArchivedRow]:
     return {row[0]: ArchivedRow._make(row) for row in rows}
 
 
-def turned_away(
+def list_below_threshold(
     conn: Reading, agent_key: int | None, after: str | None, now_us: int, limit: int
 ) -> list[int]:
-    """Return up to *limit* memories that the gate of importance turned away, the newest first.
+    """Return up to *limit* memories below the importance threshold, newest first.
 
     Of one agent, or of all without *agent_key*; from after the id *after* on.
     """
@@ -87,8 +87,8 @@ def turned_away(
     return [key for (key,) in rows]
 
 
-def count_turned_away(conn: Reading, now_us: int) -> int:
-    """Return how many memories of all agents the gate of importance turned away."""
+def count_below_threshold(conn: Reading, now_us: int) -> int:
+    """Return how many memories of all agents are below the importance threshold."""
     count = conn.execute(
         """
         SELECT count(*)
@@ -104,12 +104,12 @@ def count_turned_away(conn: Reading, now_us: int) -> int:
 
 
 def search(
-    conn: Reading, filters: Bound, text: str | None, limit: int
+    conn: Reading, filters: BoundFilter, text: str | None, limit: int
 ) -> list[tuple[StoredMemory, ArchivedRow]]:
     """Return matching rows of the archive: best by words first, without *text* newest first.
 
     *filters* must be bound with ``only_hidden``.
     """
     rows = removal.search(conn, filters, text, limit)
-    away = of(conn, [row.memory_key for row in rows])
-    return [(row, away[row.memory_key]) for row in rows if row.memory_key in away]
+    archive_rows = rows_of(conn, [row.memory_key for row in rows])
+    return [(row, archive_rows[row.memory_key]) for row in rows if row.memory_key in archive_rows]
