@@ -137,7 +137,7 @@ class Filings:
 
 def _model(conn: Writing, arrival: Arrival) -> int | None:
     """Return the live model's key if it is the one that made the vectors of *arrival*."""
-    live = None if arrival.vectors is None else vectors.live(conn)
+    live = None if arrival.vectors is None else vectors.current_cache(conn)
     if live is None or vectors.find_model(conn, str(arrival.model)) != live.model_key:
         return None
     return live.model_key

@@ -361,7 +361,7 @@ class Ingest:
         def work(conn: Writing) -> R:
             now_us = self.clock.now_us()
             if fingerprint is not None:
-                vectors.ready(conn, fingerprint, now_us)
+                vectors.ensure_cache(conn, fingerprint, now_us)
             receipts = keep(conn, caller, arrivals, self.ids, now_us)
             if within is not None:
                 its = receipts[0]

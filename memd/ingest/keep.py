@@ -157,7 +157,7 @@ class _Keeping:
         kept = row.importance is None or not arrival.judges(draft) or is_kept(row.importance)
         key = self._insert(row, draft)
         if vector is not None and filing.model_key is not None:
-            vectors.put(self.conn, filing.model_key, [(key, vector)])
+            vectors.store(self.conn, filing.model_key, [(key, vector)])
             if kept and not arrival.passing(draft):
                 self.new.known.append((filing.agent_key, filing.model_key, vector))
         if not kept:

@@ -31,7 +31,7 @@ from memd.store.file.connect import Writing
 from memd.store.file.database import Database
 from memd.store.memory import removal
 from memd.store.search import centroids, pending, vectors
-from memd.store.search.pending import Waiting
+from memd.store.search.pending import PendingRow
 
 SWEEP_ROWS = 256  # embedded together, sorted by length
 STEP_ROWS = 64  # written in one transaction
@@ -42,7 +42,7 @@ LOOK_SECONDS = 5.0  # how often a model is looked for while there is none
 class _Vectors(NamedTuple):
     """The rows of a sweep that could be embedded, their vectors, and those of their speakers."""
 
-    rows: list[Waiting]
+    rows: list[PendingRow]
     own: list[bytes]
     voices: dict[str, bytes]
 
@@ -125,8 +125,8 @@ class EmbeddingQueue:
         """
 
         def start(conn: Writing) -> int:
-            model_key = vectors.ready(conn, fingerprint, self.clock.now_us())
-            model, building = vectors.live(conn), vectors.build(conn)
+            model_key = vectors.ensure_cache(conn, fingerprint, self.clock.now_us())
+            model, building = vectors.current_cache(conn), vectors.current_build(conn)
             assert model is not None
             if model.model_key != model_key and (
                 building is None or building[0].model_key != model_key
@@ -134,14 +134,14 @@ class EmbeddingQueue:
                 vectors.start_build(conn, model_key)
             return model_key
 
-        live = await self.db.read(vectors.live)
+        live = await self.db.read(vectors.current_cache)
         known = await self.db.read(vectors.find_model, str(fingerprint))
         while live is None or known != live.model_key:
             known = await self.db.write(_CALLER, start)
-            live = await self.db.read(vectors.live)
+            live = await self.db.read(vectors.current_cache)
             while live is None or known != live.model_key:
                 if not await self.db.write(_CALLER, _step_build):
-                    live = await self.db.read(vectors.live)
+                    live = await self.db.read(vectors.current_cache)
                     break
         return live.model_key
 
@@ -153,7 +153,7 @@ class EmbeddingQueue:
         try:
             while True:
                 most = SWEEP_ROWS + len(in_flight) + len(self._unable)
-                rows = self.able(await self.db.read(pending.waiting, most))
+                rows = self.able(await self.db.read(pending.list_pending, most))
                 rows = [row for row in rows if row.memory_key not in in_flight][:SWEEP_ROWS]
                 if not rows and writing is None:
                     return done
@@ -169,10 +169,10 @@ class EmbeddingQueue:
             if writing is not None:
                 await writing
 
-    def able(self, rows: Sequence[Waiting]) -> list[Waiting]:
+    def able(self, rows: Sequence[PendingRow]) -> list[PendingRow]:
         return [row for row in rows if (row.memory_key, row.own) not in self._unable]
 
-    async def vectors_of(self, rows: Sequence[Waiting], model: ModelFingerprint) -> _Vectors:
+    async def vectors_of(self, rows: Sequence[PendingRow], model: ModelFingerprint) -> _Vectors:
         """Embed a sweep; one that fails is halved until the text that the model fails on is found.
 
         That text is left to words, if the model does embed another one.
@@ -203,7 +203,7 @@ class EmbeddingQueue:
         if self.embedder.fingerprint != model:
             raise DegradedError("the model changed while texts were embedded")
         for vector in arrays:
-            vectors.check(vector, model.dimension)
+            vectors.validate(vector, model.dimension)
         return arrays
 
     def _judged(self, near: float | None, text: str) -> tuple[float, bool]:
@@ -225,7 +225,7 @@ class EmbeddingQueue:
         self,
         conn: Writing,
         model_key: int,
-        step: Sequence[tuple[Waiting, bytes]],
+        step: Sequence[tuple[PendingRow, bytes]],
         voiced: Mapping[str, bytes],
     ) -> list[tuple[str, str]]:
         """Store vectors, score what has no importance yet, archive what falls below (SPEC D4).
@@ -235,11 +235,11 @@ class EmbeddingQueue:
         agent and id of what was turned away.
         """
         now_us = self.clock.now_us()
-        there = pending.unchanged(conn, [row for row, _ in step])
+        there = pending.find_unchanged(conn, [row for row, _ in step])
         step = [(row, vector) for row, vector in step if row.memory_key in there]
-        pending.give(conn, model_key, [(row.memory_key, vector) for row, vector in step])
-        kept: list[tuple[Waiting, bytes]] = []
-        turned: list[Waiting] = []
+        pending.store_vectors(conn, model_key, [(row.memory_key, vector) for row, vector in step])
+        kept: list[tuple[PendingRow, bytes]] = []
+        turned: list[PendingRow] = []
         for row, vector in step:
             stays = True
             if row.importance is None:
@@ -251,14 +251,14 @@ class EmbeddingQueue:
                 kept.append((row, vector))
             else:
                 turned.append(row)
-        centroids.renew(conn, [row.memory_key for row, _ in kept], model_key)
+        centroids.add_memories(conn, [row.memory_key for row, _ in kept], model_key)
         pending.activate(conn, [row.memory_key for row, _ in kept])
         away = [row.memory_key for row in turned]
         removal.archive(conn, away, ArchiveReason.LOW_IMPORTANCE, now_us, new_id=self.ids.new)
         return [(row.agent_id, row.memory_id) for row in turned]
 
     def _known_before(
-        self, conn: Writing, model_key: int, row: Waiting, step: frozenset[int]
+        self, conn: Writing, model_key: int, row: PendingRow, step: frozenset[int]
     ) -> bytes | None:
         """Return the sum of what the agent knew before the call that *row* came by.
 
@@ -266,7 +266,7 @@ class EmbeddingQueue:
         """
         call = (model_key, row.call)
         if self._before is None or self._before[0] != call:
-            keys = [key for key in pending.told_with(conn, row) if key not in step]
+            keys = [key for key in pending.list_same_call(conn, row) if key not in step]
             self._before = call, centroids.total(conn, row.agent_key, model_key, without=keys)
         return self._before[1]
 
@@ -280,7 +280,7 @@ class EmbeddingQueue:
             return 0
         done, after = 0, 0
         while True:
-            rows = await self.db.read(pending.missing, model_key, after, SWEEP_ROWS)
+            rows = await self.db.read(pending.list_missing, model_key, after, SWEEP_ROWS)
             if not rows:
                 self._complete = now
                 return done
@@ -338,9 +338,9 @@ def tell_flagged(emit: Emit, agent_id: str, receipts: Sequence[Receipt]) -> None
         emit(agent_id, EventName.FLAGGED, payload)
 
 
-def _renew(conn: Writing, model_key: int, step: Sequence[tuple[Waiting, bytes]]) -> None:
+def _renew(conn: Writing, model_key: int, step: Sequence[tuple[PendingRow, bytes]]) -> None:
     """Store vectors of a new model and add to its running sums what belongs to them."""
-    unchanged = pending.unchanged(conn, [row for row, _ in step])
+    unchanged = pending.find_unchanged(conn, [row for row, _ in step])
     step = [(row, vector) for row, vector in step if row.memory_key in unchanged]
-    pending.give(conn, model_key, [(row.memory_key, vector) for row, vector in step])
-    centroids.renew(conn, [row.memory_key for row, _ in step], model_key)
+    pending.store_vectors(conn, model_key, [(row.memory_key, vector) for row, vector in step])
+    centroids.add_memories(conn, [row.memory_key for row, _ in step], model_key)

@@ -66,7 +66,7 @@ class Sharing:
         def work(conn: Writing) -> str:
             now_us = ingest.clock.now_us()
             if fingerprint is not None:
-                vectors.ready(conn, fingerprint, now_us)
+                vectors.ensure_cache(conn, fingerprint, now_us)
             receipts[:] = keep(conn, everybody, [arrival], ingest.ids, now_us)
             (receipt,) = receipts
             memory_id = (receipt.stored + receipt.pending + receipt.quarantined)[0].id

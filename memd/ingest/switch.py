@@ -29,9 +29,9 @@ from memd.embedding.model_files import status
 from memd.ingest.queue import EmbeddingQueue
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database
-from memd.store.search import switching
-from memd.store.search.pending import Waiting
-from memd.store.search.switching import Coming, ModelNote
+from memd.store.search import model_switch
+from memd.store.search.model_switch import ModelChange, ModelNote
+from memd.store.search.pending import PendingRow
 from memd.text.tokens import TOKENIZER_FILE
 
 STEP_ROWS = 64  # embedded together and written in one transaction
@@ -75,7 +75,7 @@ class ModelSwitch:
         AlreadyRunningError while another one is coming, ModelError for a folder that is
         damaged or whose model does not run, InvalidError for what is no name.
         """
-        change = await self.ground.db.read(switching.coming)
+        change = await self.ground.db.read(model_switch.current_switch)
         if change is not None and change.name != name:
             raise AlreadyRunningError(
                 f"memd is changing to {change.name}", hint="stop that first: memd model undo"
@@ -83,7 +83,7 @@ class ModelSwitch:
         if change is None and (model := await self._checked(name)) is not None:
             now_us = self.ground.clock.now_us()
             await self.ground.db.write(
-                caller, lambda conn: switching.begin(conn, name, model, now_us)
+                caller, lambda conn: model_switch.begin(conn, name, model, now_us)
             )
             self._unable.clear()
             self._tell("began", name)
@@ -96,13 +96,13 @@ class ModelSwitch:
 
         Raises InvalidStateError when nothing was ever changed.
         """
-        change = await self.ground.db.read(switching.coming)
+        change = await self.ground.db.read(model_switch.current_switch)
         if change is not None:
-            await self.ground.db.write(caller, switching.give_up)
+            await self.ground.db.write(caller, model_switch.cancel)
             self._problem = None
             self._tell("stopped", change.name)
             return await self.status()
-        last = await self.ground.db.read(switching.before)
+        last = await self.ground.db.read(model_switch.previous_model)
         if last is None:
             raise InvalidStateError("the embedding model was never changed")
         return await self.use(caller, last.name)
@@ -110,8 +110,8 @@ class ModelSwitch:
     async def status(self) -> dict[str, Any]:
         """Return which model is in use, which was before, and how far a change is."""
         change, last = (
-            await self.ground.db.read(switching.coming),
-            await self.ground.db.read(switching.before),
+            await self.ground.db.read(model_switch.current_switch),
+            await self.ground.db.read(model_switch.previous_model),
         )
         report: dict[str, Any] = {
             "in_use": self.embedder.name,
@@ -119,7 +119,7 @@ class ModelSwitch:
             "coming": None,
         }
         if change is not None:
-            done, total = await self.ground.db.read(switching.progress, change)
+            done, total = await self.ground.db.read(model_switch.progress, change)
             report["coming"] = {
                 "name": change.name,
                 "dimension": change.dimension,
@@ -145,12 +145,14 @@ class ModelSwitch:
 
     async def carry_out(self) -> bool:
         """Carry out the change under way, if any; False when the model has still to catch up."""
-        change = await self.ground.db.read(switching.coming)
+        change = await self.ground.db.read(model_switch.current_switch)
         if change is None:
             return True
         if not await self._carried_out(change):
             return False
-        while await self.ground.db.write(_CALLER, partial(switching.tidy, rows=TIDY_ROWS)):
+        while await self.ground.db.write(
+            _CALLER, partial(model_switch.delete_unused_vectors, rows=TIDY_ROWS)
+        ):
             pass
         return True
 
@@ -169,27 +171,29 @@ class ModelSwitch:
             raise ModelError(f"{name} does not run: {error.message}", hint=ADD_HINT) from error
         return state.fingerprint
 
-    async def _carried_out(self, change: Coming) -> bool:
+    async def _carried_out(self, change: ModelChange) -> bool:
         model = self.embedder.of(change.name).fingerprint
         if model is None or str(model) != change.fingerprint:
             raise ModelError(f"the folder of {change.name} no longer holds the model of before")
         for _ in range(3):  # what comes meanwhile is little; a writer that never rests waits
             await self._embed(change, model)
-            while await self._while_coming(change, partial(switching.step, change=change)):
+            while await self._while_coming(change, partial(model_switch.step, change=change)):
                 pass
-            if await self.ground.db.read(switching.coming) != change:
+            if await self.ground.db.read(model_switch.current_switch) != change:
                 return True  # it was stopped
             if await self._changed_over(change):
                 self._tell("changed", change.name)
                 return True
         return False
 
-    async def _embed(self, change: Coming, model: ModelFingerprint) -> None:
+    async def _embed(self, change: ModelChange, model: ModelFingerprint) -> None:
         """Give every memory a vector of the coming model, oldest first."""
         ground, embedder = self.ground, self.embedder.of(change.name)
         queue = EmbeddingQueue(ground.db, embedder, ground.counter, ground.clock, ground.ids)
         after = 0
-        while rows := await self.ground.db.read(switching.missing, change, after, STEP_ROWS):
+        while rows := await self.ground.db.read(
+            model_switch.list_missing, change, after, STEP_ROWS
+        ):
             vectors = await queue.vectors_of(rows, model)
             self._unable |= {r.memory_key for r in rows} - {r.memory_key for r in vectors.rows}
             step = list(zip(vectors.rows, vectors.own, strict=True))
@@ -198,20 +202,20 @@ class ModelSwitch:
             self._problem = None
             after = rows[-1].memory_key
 
-    async def _while_coming(self, change: Coming, work: Any) -> bool:
+    async def _while_coming(self, change: ModelChange, work: Any) -> bool:
         """Write, unless the change was stopped meanwhile; return what *work* does."""
 
         def write(conn: Writing) -> bool:
-            return switching.coming(conn) == change and bool(work(conn))
+            return model_switch.current_switch(conn) == change and bool(work(conn))
 
         return await self.ground.db.write(_CALLER, write)
 
-    async def _changed_over(self, change: Coming) -> bool:
+    async def _changed_over(self, change: ModelChange) -> bool:
         """Change over between two questions, each of which has one model for all its steps."""
         async with self.ground.turns.alone():
             leaving = ModelNote(self.embedder.name, str(self.embedder.fingerprint))
             work = partial(
-                switching.change_over, change=change, leaving=leaving, unable=self._unable
+                model_switch.complete, change=change, leaving=leaving, unable=self._unable
             )
             if not await self._while_coming(change, work):
                 return False
@@ -225,6 +229,6 @@ class ModelSwitch:
 _CALLER = Caller(client="memd", method="model")
 
 
-def _give(conn: Writing, change: Coming, step: Sequence[tuple[Waiting, bytes]]) -> bool:
-    switching.give(conn, change, step)
+def _give(conn: Writing, change: ModelChange, step: Sequence[tuple[PendingRow, bytes]]) -> bool:
+    model_switch.store_vectors(conn, change, step)
     return True

@@ -23,9 +23,9 @@ from memd.recall.ranking.rankings import gate, ranked
 from memd.recall.ranking.weights import HYBRID, WITHOUT_VECTORS
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
-from memd.store.search import vectors, words
-from memd.store.search.ranked import SearchCandidate
-from memd.store.search.words import Corpus
+from memd.store.search import fulltext, vectors
+from memd.store.search.candidate_rows import SearchCandidate
+from memd.store.search.fulltext import Corpus
 
 RELEVANCE_MIN = 0.25  # a fact or lesson that nobody asked for by name has to be likely
 ODDS_OF_THE_BEST_MIN = 0.2
@@ -92,7 +92,7 @@ class Ranker:
 
 
 def _ranked(conn: Reading, query: str, texts: Sequence[Apart], made: Sequence[bytes]) -> Ranking:
-    stem = words.stemmer(conn)
+    stem = fulltext.stemmer(conn)
     times = periods(query, max(each.created_at_us for each in texts))
     asked = question(query, frozenset(), stem, times)
     cosines = dict(enumerate(vectors.cosines(conn, made[0], made[1:]))) if made else {}

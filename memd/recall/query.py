@@ -37,9 +37,8 @@ from memd.store.access import names
 from memd.store.file.connect import Reading
 from memd.store.learn import tunings
 from memd.store.memory import memories
-from memd.store.search import contexts, vectors, words
-from memd.store.search import ranked as ranked_rows
-from memd.store.search.ranked import SearchCandidate
+from memd.store.search import candidate_rows, contexts, fulltext, vectors
+from memd.store.search.candidate_rows import SearchCandidate
 from memd.text.function_words import FUNCTION_WORDS
 
 T = TypeVar("T")
@@ -114,9 +113,9 @@ def understood(
         return None
     agent_keys = [scope.agent_key for scope in scopes]
     known = names.known_speakers(conn, agent_keys, name_candidates(text))
-    cached = None if fingerprint is None else vectors.cached(conn, str(fingerprint))
+    cached = None if fingerprint is None else vectors.is_current_model(conn, str(fingerprint))
     times = periods(text, scopes[0].bound.now_us)
-    stem = words.stemmer(conn)
+    stem = fulltext.stemmer(conn)
     asked = question(text, known, stem, times)
     if not times:
         asked = replace(asked, times=dated(conn, scopes, text, stem))
@@ -165,7 +164,7 @@ def ranked(
     """
     asked, vector, mode = query.question, query.vector, query.mode
     each = [
-        _without(conn, query.apart, ranked_rows.candidates(conn, scope.candidates, its))
+        _without(conn, query.apart, candidate_rows.read_candidates(conn, scope.candidates, its))
         for scope, its in zip(scopes, keys, strict=True)
     ]
     candidates = [candidate for its in each for candidate in its]
@@ -175,13 +174,13 @@ def ranked(
         for key in (candidate.memory_key, candidate.before_key, candidate.after_key)
         if key is not None
     }
-    cosines = vectors.among(conn, vector, sorted(around)) if vector is not None else {}
+    cosines = vectors.cosines_of(conn, vector, sorted(around)) if vector is not None else {}
     weights = HYBRID if vector is not None else WITHOUT_VECTORS
     if query.tuned is not None and vector is not None:
         cosines, weights = query.tuned.cosines(cosines), query.tuned.weights
     owners = [owner for scope in scopes for owner in scope.owners]
-    statistics = Statistics(words.corpus(conn, owners), query.counts)
-    stem = words.stemmer(conn)
+    statistics = Statistics(fulltext.corpus(conn, owners), query.counts)
+    stem = fulltext.stemmer(conn)
     measured = measure(asked, candidates, cosines, statistics, stem, len(each[0]))
     project_id = scopes[0].bound.active_project_id
     request_us = scopes[0].bound.now_us if asked.is_request else None
@@ -197,7 +196,7 @@ def _without(
     """Return *items* without the memory *apart*, and without what it lends to its neighbours."""
     if apart is None:
         return items
-    to_next, to_last = contexts.lent(conn, apart)
+    to_next, to_last = contexts.quoted_parts(conn, apart)
     kept = []
     for one in items:
         if apart == one.before_key:
@@ -218,7 +217,7 @@ def _shown(conn: Reading, scope: SearchScope, items: Sequence[Ranked]) -> list[R
     hidden = [
         item.measured.candidate.memory_key for item in items if item.measured.candidate.is_hidden
     ]
-    fronts = ranked_rows.in_front(conn, scope.bound, hidden)
+    fronts = candidate_rows.find_summaries(conn, scope.bound, hidden)
     shown: dict[int, Ranked] = {}
     for item in items:
         its = item.measured.candidate
@@ -261,10 +260,11 @@ def _dated(
     if not terms:
         return None
     for scope in scopes:
-        match = words.match_text(telling, scope.owners)
-        keys = [hit.memory_key for hit in words.search(conn, match, ROWS)]
+        match = fulltext.match_query(telling, scope.owners)
+        keys = [hit.memory_key for hit in fulltext.search(conn, match, ROWS)]
         by_key = {
-            its.memory_key: its for its in ranked_rows.candidates(conn, scope.candidates, keys)
+            its.memory_key: its
+            for its in candidate_rows.read_candidates(conn, scope.candidates, keys)
         }
         candidates = [by_key[key] for key in keys if key in by_key]
         telling_of = [when(its) for its in candidates if tells_of(its.own, terms, stem)]

@@ -37,8 +37,8 @@ from memd.store.memory.filters import (
     by_other_publishers,
     without_passing,
 )
-from memd.store.search import vectors, words
-from memd.store.search.parts import CachePart, owner
+from memd.store.search import fulltext, vectors
+from memd.store.search.cache_parts import CachePart, owner_token
 
 ARM_ROWS = 64  # of each arm; 100 find no more and cost a third more
 LISTED_ROWS_MAX = 2_000  # a filter that keeps no more is listed and scored row by row
@@ -69,9 +69,9 @@ class SearchScope:
         """Return the parts of the caches that hold all of *reach*."""
         more = [CachePart.PASSING] if self.passing else []
         if self.hidden:
-            return [CachePart.READ, CachePart.AWAY, *more]
+            return [CachePart.SEARCHED, CachePart.HIDDEN, *more]
         return [
-            CachePart.READ,
+            CachePart.SEARCHED,
             *([CachePart.SUMMARY] if self.reach.splits_summaries else []),
             *more,
         ]
@@ -88,7 +88,7 @@ class SearchScope:
 
     @property
     def owners(self) -> list[str]:
-        return [owner(self.agent_key, part) for part in self.parts]
+        return [owner_token(self.agent_key, part) for part in self.parts]
 
     def partitions(self, shard: int) -> list[int]:
         return [vectors.partition(self.agent_key, part, shard) for part in self.parts]
@@ -149,7 +149,7 @@ def words_arm(
     counted: Sequence[str],
 ) -> tuple[list[list[int]], dict[str, int]]:
     """Return what the words arm finds in each scope, and how many memories hold each term."""
-    counts = words.frequencies(conn, counted)
+    counts = fulltext.frequencies(conn, counted)
     return [by_words(conn, scope, written, rows, few, counts) for scope, few in each], counts
 
 
@@ -169,12 +169,12 @@ def by_words(
     if not written:
         return []
     chosen = rare(conn, scope, list(written), counts)
-    match = words.match_text([written[term] for term in chosen], scope.owners)
+    match = fulltext.match_query([written[term] for term in chosen], scope.owners)
     if listed is not None:
-        return [hit.memory_key for hit in words.search_among(conn, match, listed, rows)]
+        return [hit.memory_key for hit in fulltext.search_keys(conn, match, listed, rows)]
     limit = _first(scope, rows)
     while True:
-        hits = [hit.memory_key for hit in words.search(conn, match, limit)]
+        hits = [hit.memory_key for hit in fulltext.search(conn, match, limit)]
         fit = _matching(conn, scope, hits)
         if len(fit) >= rows or len(hits) < limit:
             return fit[:rows]
@@ -189,10 +189,10 @@ def rare(
     What a common term would find, the other arm finds as well or nobody misses; it
     still counts in the ranking of every candidate.
     """
-    if words.corpus(conn, scope.owners).rows * len(terms) <= WORDS_ROWS:
+    if fulltext.corpus(conn, scope.owners).rows * len(terms) <= WORDS_ROWS:
         return terms
     if counts is None:
-        counts = words.frequencies(conn, terms)
+        counts = fulltext.frequencies(conn, terms)
     known = sorted((term for term in terms if counts[term]), key=lambda term: counts[term])
     sums = itertools.accumulate(counts[term] for term in known)
     cheap = [term for term, rows in zip(known, sums, strict=True) if rows <= WORDS_ROWS]
@@ -263,18 +263,20 @@ async def _scanned(db: Database, scope: SearchScope, vector: bytes, limit: int) 
     return _nearest(await asyncio.gather(*scans), limit)
 
 
-def _nearest(shards: Sequence[Sequence[vectors.Near]], rows: int) -> list[int]:
+def _nearest(shards: Sequence[Sequence[vectors.DenseMatch]], rows: int) -> list[int]:
     near = sorted(itertools.chain(*shards), key=lambda each: (-each.cosine, each.memory_key))
     return [each.memory_key for each in near[:rows]]
 
 
-def _of_shard(conn: Reading, scope: SearchScope, vector: bytes, shard: int) -> list[vectors.Near]:
+def _of_shard(
+    conn: Reading, scope: SearchScope, vector: bytes, shard: int
+) -> list[vectors.DenseMatch]:
     every = memories.find_keys(conn, scope.reach, -1)
     return _among(conn, vector, [key for key in every if vectors.shard(key) == shard])
 
 
-def _among(conn: Reading, vector: bytes, listed: Sequence[int]) -> list[vectors.Near]:
-    return [vectors.Near(*each) for each in vectors.among(conn, vector, listed).items()]
+def _among(conn: Reading, vector: bytes, listed: Sequence[int]) -> list[vectors.DenseMatch]:
+    return [vectors.DenseMatch(*each) for each in vectors.cosines_of(conn, vector, listed).items()]
 
 
 def _first(scope: SearchScope, rows: int) -> int:

@@ -20,7 +20,7 @@ from memd.domain.enums import SearchMode
 from memd.domain.recall import Cut, RecallRequest
 from memd.recall.ranking.diversify import jaccard
 from memd.recall.ranking.rankings import Ranked
-from memd.store.search.ranked import SearchCandidate
+from memd.store.search.candidate_rows import SearchCandidate
 from memd.text.function_words import FUNCTION_WORDS
 
 ENTRIES_MAX = 20  # of one answer

@@ -38,7 +38,7 @@ from memd.sleep.sleep import Sleep, sleeping
 from memd.sleep.wiki.exports import exporting
 from memd.store.access.audit import Audit
 from memd.store.access.replies import Answers
-from memd.store.search.switching import in_use
+from memd.store.search.model_switch import model_in_use
 
 if TYPE_CHECKING:
     from memd.inject.brief import Briefs
@@ -135,7 +135,7 @@ class Rooms(Prompting):
         await note_rules(self.db, self.clock, self.settings.org_memory)
         self._stack.push_async_callback(self.audit.try_to_anchor)
         await self.clients.load()
-        self.models.embedder.serve(await self.db.read(in_use))
+        self.models.embedder.serve(await self.db.read(model_in_use))
         for settle in (self.notes.settle, self._uptake.settled, self._settled):  # from its end
             self._stack.push_async_callback(settle)
         return self

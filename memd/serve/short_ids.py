@@ -71,7 +71,7 @@ class ShortIds:
             case "anybody's":
                 return [
                     memory_id
-                    for agent_id, memory_id in stored.of_everybody(conn, ends)
+                    for agent_id, memory_id in stored.of_all_agents(conn, ends)
                     if caller.may_be(agent_id)
                 ]
             case "fact":

@@ -84,14 +84,14 @@ def _put(
     ids: Ids,
 ) -> None:
     now_us = SystemClock().now_us()
-    model_key = vectors.ready(conn, fingerprint, now_us)
+    model_key = vectors.ensure_cache(conn, fingerprint, now_us)
     agent_key = names.agent(conn, AGENT, now_us)
     rows = [
         _row(conn, agent_key, start + at, each.text, ids.new(), now_us)
         for at, each in enumerate(step)
     ]
     keys = memories.insert_bare(conn, rows, now_us)
-    vectors.put(conn, model_key, list(zip(keys, packed, strict=True)))
+    vectors.store(conn, model_key, list(zip(keys, packed, strict=True)))
     memories.index_new(conn, keys)
 
 

@@ -92,7 +92,7 @@ def _batch(
 ) -> None:
     now_us = SystemClock().now_us()
     agent_key = names.agent(conn, agent_id, now_us)
-    model_key = vectors.ready(conn, FINGERPRINT, now_us)
+    model_key = vectors.ensure_cache(conn, FINGERPRINT, now_us)
     rows = []
     for place in places:
         session_key = names.session(
@@ -136,5 +136,5 @@ def _batch(
         )
     keys = memories.insert_bare(conn, rows, now_us)
     given = [(key, unit_vector(chance, FINGERPRINT.dimension)) for key in keys]
-    vectors.put(conn, model_key, given)
+    vectors.store(conn, model_key, given)
     memories.index_new(conn, keys)

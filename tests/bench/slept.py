@@ -94,9 +94,9 @@ async def _slept(path: Path) -> dict[str, Any]:
 
 def _embed(conn: Writing) -> int:
     """Give the next summaries that wait the mean of their sources' vectors."""
-    cache = vectors.live(conn)
+    cache = vectors.current_cache(conn)
     assert cache is not None
-    keys = [row.memory_key for row in pending.waiting(conn, STEP_ROWS)]
+    keys = [row.memory_key for row in pending.list_pending(conn, STEP_ROWS)]
     means = []
     for key in keys:
         rows = conn.execute(
@@ -110,7 +110,7 @@ def _embed(conn: Writing) -> int:
         )
         mean = np.mean([np.frombuffer(vector, "<f4") for (vector,) in rows], axis=0)
         means.append((key, (mean / np.linalg.norm(mean)).astype("<f4").tobytes()))
-    pending.give(conn, cache.model_key, means)
+    pending.store_vectors(conn, cache.model_key, means)
     pending.activate(conn, keys)
     return len(keys)
 

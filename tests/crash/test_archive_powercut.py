@@ -52,11 +52,11 @@ def away_and_back(conn: Writing, done: Pass, *, trashed: bool) -> None:
 
 def fill(conn: Writing) -> None:
     agent_key = names.agent(conn, "ada", 1)
-    model_key = vectors.ready(conn, fingerprint(), 1)
+    model_key = vectors.ensure_cache(conn, fingerprint(), 1)
     rows = [a_row(SOURCE, text, agent_key=agent_key) for text in ("Ann keeps bees.", "Bob sails.")]
     keys = memories.insert_bare(conn, rows, 1)
     assert keys == [1, 2]
-    vectors.put(
+    vectors.store(
         conn, model_key, [(k, hash_vector(r.content)) for k, r in zip(keys, rows, strict=True)]
     )
     memories.index_new(conn, keys)

@@ -17,7 +17,7 @@ from memd.base.errors import MemdError
 from memd.ingest.switch import ModelSwitch
 from memd.store.check import check
 from memd.store.file.connect import Reading, Writing
-from memd.store.search import pending, switching, vectors
+from memd.store.search import model_switch, pending, vectors
 
 TEXTS = [f"hive {number} has {number} frames of honey" for number in range(70)]
 
@@ -38,15 +38,17 @@ async def traced(folder: Path) -> tuple[list[Op], int]:
 
 def lacking(conn: Reading) -> int:
     """Return how many memories the model in use could not find."""
-    live = vectors.live(conn)
+    live = vectors.current_cache(conn)
     assert live is not None
     name = conn.execute(
         "SELECT name FROM embedding_model WHERE model_key = ?", (live.model_key,)
     ).get
-    assert name == (switching.in_use(conn) or "A"), "the note and the cache name two models"
+    assert name == (model_switch.model_in_use(conn) or "A"), (
+        "the note and the cache name two models"
+    )
     cached = conn.execute(f"SELECT count(*) FROM {live.table}").get
     assert cached == conn.execute("SELECT count(*) FROM memory").get
-    return len(pending.missing(conn, live.model_key, 0, 1))
+    return len(pending.list_missing(conn, live.model_key, 0, 1))
 
 
 def wrong(folder: Path, trace: list[Op], start: int) -> Iterator[str]:
@@ -62,8 +64,8 @@ def wrong(folder: Path, trace: list[Op], start: int) -> Iterator[str]:
                 yield from [*check.rows(conn), *check.caches(conn)]
                 if lacking(conn):
                     yield "a memory is not found"
-                coming = switching.coming(conn) is not None
-                yield f"{switching.in_use(conn) or 'A'}{' and coming' * coming}"
+                coming = model_switch.current_switch(conn) is not None
+                yield f"{model_switch.model_in_use(conn) or 'A'}{' and coming' * coming}"
         except (apsw.Error, MemdError, AssertionError) as error:
             yield type(error).__name__
 
@@ -76,13 +78,13 @@ async def test_a_cut_at_any_operation_leaves_one_model_or_the_other(tmp_path: Pa
 async def test_a_change_over_in_two_transactions_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put = switching._set
+    put = model_switch._set
 
     def later(conn: Writing, key: str, value: str | None) -> None:
         if key == "model_in_use":
             conn.execute("COMMIT; BEGIN IMMEDIATE")
         put(conn, key, value)
 
-    monkeypatch.setattr(switching, "_set", later)
+    monkeypatch.setattr(model_switch, "_set", later)
     trace, start = await traced(tmp_path / "live")
     assert "AssertionError" in set(wrong(tmp_path, trace, start))

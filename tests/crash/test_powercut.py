@@ -47,14 +47,14 @@ def insert(conn: Writing, number: int, ids: list[str], word: str = "lamps") -> N
     conn.execute("BEGIN IMMEDIATE")
     conn.touched.clear()
     agent_key = names.agent(conn, "ada", 1)
-    model_key = vectors.ready(conn, fingerprint(), 1)
+    model_key = vectors.ensure_cache(conn, fingerprint(), 1)
     session_key = names.session(
         conn, "s", agent_key=agent_key, client_key=None, project_key=None, now_us=1
     )
     text = f"Crate {number} holds {word}."
     row = a_row(SOURCE, text, agent_key=agent_key, session_key=session_key, ordinal=number)
     keys = memories.insert_bare(conn, [row], number)
-    vectors.put(conn, model_key, [(keys[0], hash_vector(text))])
+    vectors.store(conn, model_key, [(keys[0], hash_vector(text))])
     memories.index_new(conn, keys)
     changes.record(conn, ADA, number, None)
     conn.execute("COMMIT")

@@ -119,7 +119,7 @@ async def test_a_change_of_model_while_the_caches_are_rebuilt_ends_with_the_new_
         await house.queue.drain()
         while await house.db.write(ADA, lambda conn: vectors.step_build(conn, 3)):
             pass
-        live = await house.db.read(vectors.live)
+        live = await house.db.read(vectors.current_cache)
         assert live is not None
         assert live.model_key == await house.db.read(
             vectors.find_model, str(fingerprint("another"))

@@ -31,7 +31,7 @@ from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import filters, memories
 from memd.store.memory.rows import MemoryRow
-from memd.store.search import vectors, words
+from memd.store.search import fulltext, vectors
 from memd.store.session import passing
 
 ROWS = 20_000
@@ -101,7 +101,7 @@ def made(chance: random.Random) -> list[tuple[MemoryRow, str | None, str | None]
 def filed(conn: Writing, rows: list[tuple[MemoryRow, str | None, str | None]]) -> list[Known]:
     """Write everything, past the rooms but through the store's own functions."""
     chance = random.Random(2)
-    agent_key, model_key = names.agent(conn, "ada", 1), vectors.ready(conn, fingerprint(), 1)
+    agent_key, model_key = names.agent(conn, "ada", 1), vectors.ensure_cache(conn, fingerprint(), 1)
     projects = {name: names.project(conn, name, 1) for name in PROJECTS}
     sessions = {
         name: names.session(
@@ -123,11 +123,11 @@ def filed(conn: Writing, rows: list[tuple[MemoryRow, str | None, str | None]]) -
         raw = [chance.gauss(0, 1) for _ in range(DIMENSION)]
         length = sum(number * number for number in raw) ** 0.5
         packed.append(struct.pack(f"<{DIMENSION}f", *(number / length for number in raw)))
-    vectors.put(conn, model_key, list(zip(keys, packed, strict=True)))
+    vectors.store(conn, model_key, list(zip(keys, packed, strict=True)))
     turns = frozenset(key for key in keys if key % 5 == 0)
     for key in turns:
         passing.put(conn, key, Passing.QUESTION)
-    words.index(conn, keys)
+    fulltext.index(conn, keys)
     vectors.index(conn, keys)
     return [
         Known(key, row, session, project, tuple(numbers(vector)), key in turns)
@@ -300,10 +300,10 @@ def test_the_best_by_words_of_a_filter_are_the_best_of_brute_force(
     scope = scope_of(wanted, caller)
 
     def both(conn: Reading) -> tuple[list[int], dict[int, float]]:
-        written = {stem: word for word in terms for stem in words.stemmer(conn)(word)}
+        written = {stem: word for word in terms for stem in fulltext.stemmer(conn)(word)}
         looked_up = [written[stem] for stem in search.rare(conn, scope, list(written))]
-        match = words.match_text(looked_up, scope.owners)
-        every = {hit.memory_key: hit.bm25 for hit in words.search(conn, match, -1)}
+        match = fulltext.match_query(looked_up, scope.owners)
+        every = {hit.memory_key: hit.bm25 for hit in fulltext.search(conn, match, -1)}
         return search.by_words(conn, scope, written, 100, search.few(conn, scope)), every
 
     found, score = world.run(world.house.db.read(both))

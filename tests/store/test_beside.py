@@ -55,8 +55,8 @@ async def test_who_quotes_a_turn_is_found_without_walking_its_session(
 ) -> None:
     keys = await a_session(tmp_path / "memd.db", turns, range(0))
     with a_writer(tmp_path / "memd.db") as conn:
-        assert contexts.quoting(conn, keys[5:7]) == [keys[4], keys[7]]
-        assert steps(conn, lambda: contexts.quoting(conn, keys[5:7])) < 200
+        assert contexts.find_quoting(conn, keys[5:7]) == [keys[4], keys[7]]
+        assert steps(conn, lambda: contexts.find_quoting(conn, keys[5:7])) < 200
 
 
 @pytest.mark.parametrize("hidden", [10, 238])
@@ -65,6 +65,6 @@ async def test_a_neighbour_is_found_past_any_number_of_hidden_turns(
 ) -> None:
     keys = await a_session(tmp_path / "memd.db", 240, range(1, 1 + hidden))
     with a_writer(tmp_path / "memd.db") as conn:
-        assert contexts.beside(conn, keys[0]) == (None, keys[1 + hidden])
-        assert contexts.beside(conn, keys[1 + hidden])[0] == keys[0]
-        assert steps(conn, lambda: contexts.beside(conn, keys[0])) < 200
+        assert contexts.adjacent(conn, keys[0]) == (None, keys[1 + hidden])
+        assert contexts.adjacent(conn, keys[1 + hidden])[0] == keys[0]
+        assert steps(conn, lambda: contexts.adjacent(conn, keys[0])) < 200

@@ -12,8 +12,8 @@ from support.nights import ADA, Bed, a_bed, move_to_archive
 from memd.domain.enums import ArchiveReason, MemoryCategory, SearchMode
 from memd.domain.recall import RecallRequest
 from memd.store.file.connect import Reading
-from memd.store.search import vectors, words
-from memd.store.search.parts import CachePart
+from memd.store.search import fulltext, vectors
+from memd.store.search.cache_parts import CachePart
 
 TURNS = tuple(f"the bees of hive {number} fly at {number + 6}" for number in range(12))
 SLEEP = frozenset({"consolidation"})
@@ -52,8 +52,8 @@ async def test_a_night_leaves_summaries_and_what_was_put_away_by_itself_in_parts
     async with a_bed(tmp_path) as bed:
         await slept(bed)
         assert await in_parts(bed) == {
-            CachePart.READ: {"visible", "consolidated"},
-            CachePart.AWAY: {"low_importance"},
+            CachePart.SEARCHED: {"visible", "consolidated"},
+            CachePart.HIDDEN: {"low_importance"},
             CachePart.SUMMARY: {"summary"},
             CachePart.PASSING: set(),
         }
@@ -64,7 +64,7 @@ async def test_what_an_archival_store_put_away_stands_behind_no_summary(tmp_path
     async with a_bed(tmp_path) as bed:
         (memory_id,) = await bed.tell(TURNS[0], session_id=None)
         await move_to_archive(bed, ADA, memory_id, ArchiveReason.CONSOLIDATED)
-        assert (await in_parts(bed))[CachePart.AWAY] == {"consolidated"}
+        assert (await in_parts(bed))[CachePart.HIDDEN] == {"consolidated"}
         assert (await bed.house.upkeep.check(ADA)).problems == ()
 
 
@@ -74,17 +74,17 @@ class Counted:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.calls = 0
         self.found: set[int] = set()
-        search, near = words.search, vectors.search
+        search, near = fulltext.search, vectors.search
 
-        def counted_words(conn: Reading, match: str, limit: int) -> list[words.WordsHit]:
+        def counted_words(conn: Reading, match: str, limit: int) -> list[fulltext.SparseMatch]:
             return self._noted(search(conn, match, limit))
 
         def counted_vectors(
             conn: Reading, vector: bytes, partitions: Sequence[int], limit: int
-        ) -> list[vectors.Near]:
+        ) -> list[vectors.DenseMatch]:
             return self._noted(near(conn, vector, partitions, limit))
 
-        monkeypatch.setattr(words, "search", counted_words)
+        monkeypatch.setattr(fulltext, "search", counted_words)
         monkeypatch.setattr(vectors, "search", counted_vectors)
 
     def _noted(self, hits: list[Any]) -> list[Any]:
@@ -141,13 +141,13 @@ async def test_a_summary_that_is_put_away_takes_what_stands_behind_it_out_of_sig
 async def test_a_night_writes_the_segments_of_the_words_cache_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(words, "SEGMENTS_MAX", 1)
-    monkeypatch.setattr(words, "MERGE_PAGES", 1)
+    monkeypatch.setattr(fulltext, "SEGMENTS_MAX", 1)
+    monkeypatch.setattr(fulltext, "MERGE_PAGES", 1)
     async with a_bed(tmp_path) as bed:
         await slept(bed)
         for number in range(40):
             await bed.tell(f"a hive of {number}", session_id=None)
-        generation = await bed.house.db.read(words.generation)
+        generation = await bed.house.db.read(fulltext.generation)
         count = f"SELECT count(DISTINCT segid) FROM fts_{generation}_idx"
         ((many,),) = await bed.rows(count)
         bed.clock.advance(days=2)

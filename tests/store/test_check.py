@@ -14,7 +14,7 @@ from support.store import ADA, a_house, source_hash, stored, tampering, told, vi
 from memd.backends.assembly import Assembly
 from memd.domain.ingest import IngestManyRequest, IngestRequest
 from memd.domain.memory import MemoryQuery, MemoryUpdate
-from memd.store.search import vectors, words
+from memd.store.search import fulltext, vectors
 
 MANY = IngestManyRequest(items=(IngestRequest(text="Dora paints boats in Hove."),))
 LONG = "The lighthouse of Skagen was lit in 1747. " * 60
@@ -159,8 +159,8 @@ async def test_a_rebuild_that_is_killed_half_way_is_begun_afresh(tmp_path: Path)
     path = tmp_path / "memd.db"
     await a_furnished_file(path)
     async with a_house(path) as house:
-        await house.db.write(ADA, words.start_build)
-        await house.db.write(ADA, lambda conn: words.step_build(conn, 1))
+        await house.db.write(ADA, fulltext.start_build)
+        await house.db.write(ADA, lambda conn: fulltext.step_build(conn, 1))
         await house.db.write(ADA, vectors.start_build)
         await house.db.write(ADA, lambda conn: vectors.step_build(conn, 1))
     async with a_house(path) as house:

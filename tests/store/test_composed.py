@@ -14,7 +14,7 @@ from memd.sleep.distil.exchanges import NapKind
 from memd.store.access.names import find_agent
 from memd.store.file.connect import Reading
 from memd.store.memory.filters import bind
-from memd.store.search.ranked import SearchCandidate, candidates
+from memd.store.search.candidate_rows import SearchCandidate, read_candidates
 
 NOW_US = 2**60
 
@@ -55,4 +55,4 @@ def _every_candidate(conn: Reading) -> list[SearchCandidate]:
     agent_key = find_agent(conn, ADA.agent_id)
     assert agent_key is not None
     keys = [key for (key,) in conn.execute("SELECT memory_key FROM memory")]
-    return list(candidates(conn, bind(agent_key, MemoryFilter(), NOW_US), keys))
+    return list(read_candidates(conn, bind(agent_key, MemoryFilter(), NOW_US), keys))

@@ -33,7 +33,7 @@ from memd.serve.metrics import BOUNDS_US, Metrics
 from memd.serve.routes.routes import methods, records
 from memd.serve.status import document
 from memd.store.learn import tunings
-from memd.store.search import switching
+from memd.store.search import model_switch
 
 BOSS = replace(OWNERS_COMMANDS, seniority=SeniorityLevel.C_SUITE, autonomy_level=AutonomyLevel.FULL)
 """The owner's own commands, with a key that lets them write facts."""
@@ -180,7 +180,7 @@ async def a_dump(desk: Desk) -> dict[str, Any]:
 async def a_change(desk: Desk) -> dict[str, Any]:
     """Have the model another come, as if it had been asked for."""
     now_us, model = 1, fingerprint("another")
-    await desk.db.write(OWNER, lambda conn: switching.begin(conn, "another", model, now_us))
+    await desk.db.write(OWNER, lambda conn: model_switch.begin(conn, "another", model, now_us))
     return {}
 
 

@@ -32,7 +32,7 @@ from memd.embedding.model_files import ONNX_FILE
 from memd.ingest.switch import ModelSwitch
 from memd.learn.tuning.bench import measured, ranks_of
 from memd.store.file.connect import Reading, Writing
-from memd.store.search import switching, vectors
+from memd.store.search import model_switch, vectors
 
 TEXTS = [f"hive {number} has {number} frames of honey" for number in range(150)]
 
@@ -80,7 +80,7 @@ class Bed:
 async def a_bed(tmp_path: Path) -> AsyncIterator[Bed]:
     chosen = a_chooser(tmp_path)
     async with a_house(tmp_path / "memd.db", embedder=cast("Any", chosen)) as house:
-        chosen.serve(await house.db.read(switching.in_use))
+        chosen.serve(await house.db.read(model_switch.model_in_use))
         yield Bed(house, chosen)
 
 
@@ -156,17 +156,17 @@ async def test_no_model_is_put_to_use_while_a_memory_has_no_vector_of_it(tmp_pat
     async with a_bed(tmp_path) as bed:
         await stored(bed.house, *TEXTS[:3])
         await bed.switch.use(ADA, "B")
-        change = await bed.house.db.read(switching.coming)
+        change = await bed.house.db.read(model_switch.current_switch)
         assert change is not None
-        leaving = switching.ModelNote("A", "of A")
+        leaving = model_switch.ModelNote("A", "of A")
 
         def change_over(conn: Writing) -> bool:
-            while switching.step(conn, change):
+            while model_switch.step(conn, change):
                 pass
-            return switching.change_over(conn, change, leaving, ())
+            return model_switch.complete(conn, change, leaving, ())
 
         assert not await bed.house.db.write(ADA, change_over)
-        assert await bed.house.db.read(switching.in_use) is None
+        assert await bed.house.db.read(model_switch.model_in_use) is None
 
 
 async def test_a_change_is_stopped_and_undone(tmp_path: Path) -> None:
@@ -269,7 +269,7 @@ async def test_a_change_waits_for_questions_and_questions_for_it(tmp_path: Path)
         changing = asyncio.create_task(bed.switch.carry_out())
         while (await bed.switch.status())["coming"]["done"] < 20:  # noqa: ASYNC110
             await asyncio.sleep(0)
-        assert await bed.house.db.read(vectors.live) is not None
+        assert await bed.house.db.read(vectors.current_cache) is not None
         for _ in range(50):  # writes take turns: what waits for nothing else is over by then
             await bed.house.db.write(ADA, lambda conn: conn.changes())
         assert not changing.done()

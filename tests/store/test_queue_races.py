@@ -119,9 +119,9 @@ async def test_going_back_to_an_earlier_model_finds_its_vectors_again(tmp_path: 
         for name in ("B", "A"):
             embedder.name = name
             await house.queue.drain()
-        live = await house.db.read(vectors.live)
+        live = await house.db.read(vectors.current_cache)
         assert live is not None
-        assert await house.db.read(vectors.wrong_rows, live) == 0
+        assert await house.db.read(vectors.count_wrong_rows, live) == 0
         asked = RecallRequest(query="first text", search_mode="dense")
         found = await house.recall.recall(ADA, asked)
         assert [memory.content for memory in found.memories][:1] == ["first text"]
@@ -141,10 +141,10 @@ async def test_a_change_of_model_killed_half_way_goes_on_with_the_next_look(
     embedder.name = "A"
     async with a_house(tmp_path / "memd.db", embedder=embedder) as house:
         await house.queue.drain()
-        live = await house.db.read(vectors.live)
+        live = await house.db.read(vectors.current_cache)
         assert live is not None
         assert live.model_key == 1
-        assert await house.db.read(vectors.wrong_rows, live) == 0
+        assert await house.db.read(vectors.count_wrong_rows, live) == 0
 
 
 async def test_a_vector_is_never_filed_under_another_model(tmp_path: Path) -> None:
@@ -256,13 +256,13 @@ async def test_rows_without_a_vector_are_looked_for_only_when_something_changed(
     embedder = HashEmbedder()
     looks = 0
 
-    def missing(conn: Reading, model_key: int, after: int, limit: int) -> list[pending.Waiting]:
+    def missing(conn: Reading, model_key: int, after: int, limit: int) -> list[pending.PendingRow]:
         nonlocal looks
         looks += 1
         return looked(conn, model_key, after, limit)
 
-    looked = pending.missing
-    monkeypatch.setattr(pending, "missing", missing)
+    looked = pending.list_missing
+    monkeypatch.setattr(pending, "list_missing", missing)
     async with a_house(tmp_path / "memd.db", embedder=embedder) as house:
         await stored(house, "Ann keeps bees.")
         await house.queue.drain()

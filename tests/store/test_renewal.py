@@ -101,4 +101,4 @@ async def test_a_sound_file_is_as_it_was(tmp_path: Path) -> None:
 
 def _wrong(conn: Reading) -> list[int]:
     visible = conn.execute("SELECT memory_key FROM memory WHERE state IN ('active', 'pending')")
-    return contexts.wrong(conn, [int(str(key)) for (key,) in visible.fetchall()])
+    return contexts.find_stale(conn, [int(str(key)) for (key,) in visible.fetchall()])

@@ -17,7 +17,7 @@ from memd.store.access import names
 from memd.store.file.connect import Writing
 from memd.store.memory import memories
 from memd.store.search import vectors
-from memd.store.search.parts import CachePart
+from memd.store.search.cache_parts import CachePart
 
 GOOD = hash_vector("a cat")
 
@@ -26,7 +26,7 @@ GOOD = hash_vector("a cat")
 def conn(tmp_path: Path) -> Iterator[Writing]:
     with a_writer(tmp_path / "memd.db") as conn:
         assert names.agent(conn, "ada", 1) == 1
-        assert vectors.ready(conn, fingerprint(), 1) == 1
+        assert vectors.ensure_cache(conn, fingerprint(), 1) == 1
         memories.insert(conn, [a_row(an_id_source())], 1)
         yield conn
 
@@ -53,15 +53,15 @@ BAD = {
 @pytest.mark.parametrize("vector", BAD.values(), ids=BAD)
 def test_what_is_no_unit_vector_is_refused(conn: Writing, vector: bytes) -> None:
     with pytest.raises(EmbeddingError):
-        vectors.put(conn, 1, [(1, GOOD), (1, vector)])
+        vectors.store(conn, 1, [(1, GOOD), (1, vector)])
     assert conn.execute("SELECT count(*) FROM embedding").get == 0
 
 
 def test_a_unit_vector_is_stored_and_found(conn: Writing) -> None:
     rounded = struct.pack(f"<{DIMENSION}f", *(n * 1.0004 for n in numbers(GOOD)))
-    vectors.put(conn, 1, [(1, rounded)])
+    vectors.store(conn, 1, [(1, rounded)])
     vectors.index(conn, [1])
-    (near,) = vectors.search(conn, GOOD, [vectors.partition(1, CachePart.READ, 0)], 10)
+    (near,) = vectors.search(conn, GOOD, [vectors.partition(1, CachePart.SEARCHED, 0)], 10)
     assert near.memory_key == 1
     assert near.cosine == pytest.approx(1.0, abs=1e-3)
-    assert vectors.search(conn, GOOD, [vectors.partition(1, CachePart.AWAY, 0)], 10) == []
+    assert vectors.search(conn, GOOD, [vectors.partition(1, CachePart.HIDDEN, 0)], 10) == []

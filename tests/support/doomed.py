@@ -34,7 +34,7 @@ from memd.store.file import database, transactions
 from memd.store.file.connect import Writing
 from memd.store.memory import memories
 from memd.store.memory.rows import MemoryRow
-from memd.store.search import switching
+from memd.store.search import model_switch
 
 PHASES = (
     "idle", "ingest", "bulk", "delete", "forget", "embed", "checkpoint", "night", "nap", "undo",
@@ -42,10 +42,10 @@ PHASES = (
 )  # fmt: skip
 PAUSE_S = 0.01  # a change takes long enough to be asked within
 OF_A_CHANGE = {
-    "begin": "model begun", "give": "model vectors", "step": "model cache",
-    "change_over": "model over", "tidy": "model tidied",
+    "begin": "model begun", "store_vectors": "model vectors", "step": "model cache",
+    "complete": "model over", "delete_unused_vectors": "model tidied",
 }  # fmt: skip
-"""What of ``switching`` a transaction did, and so which phase its writes are."""
+"""What of ``model_switch`` a transaction did, and so which phase its writes are."""
 METHODS = {
     "memory.ingest": "ingest",
     "memory.ingest_many": "bulk",
@@ -217,7 +217,7 @@ def _instrument(shared: Shared) -> None:
             shared.enter("idle")
 
     for name, phase in OF_A_CHANGE.items():
-        setattr(switching, name, _of_a_change(getattr(switching, name), shared, phase))
+        setattr(model_switch, name, _of_a_change(getattr(model_switch, name), shared, phase))
     vars(transactions).update(run_write=in_phase, checkpoint=in_checkpoint)
     vars(database).update(CHECKPOINT_PAGES=60)  # so that every cycle has several
     vars(rooms).update(EmbedderThread=Embedder)
@@ -285,14 +285,14 @@ def _in_two(where: Any, name: str) -> None:
 
 def _used_at_once() -> None:
     """The coming model is noted as the one in use when the change begins."""
-    begin = switching.begin
+    begin = model_switch.begin
 
     def noted(conn: Writing, name: str, *more: Any) -> Any:
         note = {"name": name}
         conn.execute("INSERT OR REPLACE INTO meta VALUES ('model_in_use', :name)", note)
         return begin(conn, name, *more)
 
-    vars(switching).update(begin=noted)
+    vars(model_switch).update(begin=noted)
 
 
 MUTANTS: dict[str, Callable[[], None]] = {

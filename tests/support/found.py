@@ -7,7 +7,7 @@ from itertools import count
 from memd.recall.ranking.features import NAMES, Measured
 from memd.recall.ranking.rankings import Ranked
 from memd.store.memory.preferences import PreferenceRow
-from memd.store.search.ranked import SearchCandidate
+from memd.store.search.candidate_rows import SearchCandidate
 
 _keys = count(1)
 

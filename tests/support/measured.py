@@ -10,8 +10,8 @@ from typing import Any
 from memd.extract.periods import periods
 from memd.recall.question import Question, question
 from memd.recall.ranking.features import Measured, Statistics, measure
-from memd.store.search.ranked import SearchCandidate
-from memd.store.search.words import Corpus
+from memd.store.search.candidate_rows import SearchCandidate
+from memd.store.search.fulltext import Corpus
 
 
 def words_of(text: str) -> list[str]:

@@ -22,7 +22,7 @@ from memd.domain.enums import Origin, Trust
 from memd.domain.trust import FOREIGN
 from memd.recall.ranking.diversify import Bigrams, bigrams, jaccard
 from memd.recall.ranking.rankings import Ranked
-from memd.store.search.ranked import SearchCandidate
+from memd.store.search.candidate_rows import SearchCandidate
 
 ALIKE = 0.5  # of their word pairs in common: the same thing said again
 

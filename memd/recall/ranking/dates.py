@@ -16,7 +16,7 @@ from typing import NamedTuple
 from memd.base.clock import DAY_US, from_us
 from memd.extract.periods import Period, periods
 from memd.extract.time_words import Grain
-from memd.store.search.ranked import SearchCandidate
+from memd.store.search.candidate_rows import SearchCandidate
 
 TEXT_CHARS = 1_000  # of a memory, in which times are looked for
 _YEAR = re.compile(r"(?:19|20)\d\d")

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from memd.recall.question import Question
 from memd.recall.ranking.dates import fits
-from memd.store.search.ranked import SearchCandidate
-from memd.store.search.words import CONTEXT_WEIGHT, Corpus
+from memd.store.search.candidate_rows import SearchCandidate
+from memd.store.search.fulltext import CONTEXT_WEIGHT, Corpus
 
 K1 = 1.2
 B = 0.75

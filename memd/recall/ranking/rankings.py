@@ -12,7 +12,7 @@ from memd.domain.enums import SearchMode
 from memd.recall.ranking.features import Measured
 from memd.recall.ranking.weights import COMPOSED, HYBRID, WITHOUT_VECTORS, Weights, logistic
 from memd.recall.search import ARM_ROWS
-from memd.store.search.ranked import SearchCandidate
+from memd.store.search.candidate_rows import SearchCandidate
 
 GATE_TOP = 10
 MANY = ARM_ROWS  # candidates: one arm alone finds as many in any store that is not small

@@ -34,7 +34,7 @@ from memd.store.memory import groups
 from memd.store.memory.transitions import RunStep
 from memd.store.run import runs
 from memd.store.run.runs import RunRow
-from memd.store.search import words
+from memd.store.search import fulltext
 
 STEP_MS = 50.0
 ROWS_MIN, ROWS_FIRST, ROWS_MAX = 8, 32, 512
@@ -278,7 +278,7 @@ class Night:
             detail = {"summaries": runs.made_count(conn, row.run_key), **errors}
             runs.finish(conn, row.run_key, state, {"detail": detail}, now_us)
 
-        while await self.db.write(run.caller, words.merge):
+        while await self.db.write(run.caller, fulltext.merge):
             pass  # others' writes come in between
         await self.db.write(run.caller, work)
         report = await self.report(row.run_id, run.caller)

@@ -22,7 +22,7 @@ from memd.store.file import page_sums
 from memd.store.file.connect import Reading, Writing, hash_columns
 from memd.store.memory.rows import hash_row, read_hashed, tags_of
 from memd.store.org import org_words
-from memd.store.search import vectors, words
+from memd.store.search import fulltext, vectors
 from memd.store.session import session_words
 
 PROBLEMS_MAX = 100
@@ -48,7 +48,7 @@ def caches(conn: Writing) -> Iterator[str]:
 
 
 def _caches(conn: Writing) -> Iterator[str]:
-    if not words.is_sound(conn):
+    if not fulltext.is_intact(conn):
         yield "words cache: it does not agree with the memories; run: memd rebuild"
     if not org_words.is_sound(conn):
         yield "words cache of facts: it does not agree with them; run: memd rebuild"
@@ -88,7 +88,7 @@ def page_finding(conn: Reading, page: int) -> str:
 
 
 def _pages(conn: Reading) -> Iterator[str]:
-    words.look_again(conn)
+    fulltext.refresh(conn)
     org_words.look_again(conn)
     session_words.look_again(conn)
     for (finding,) in conn.execute("PRAGMA integrity_check(20)"):
@@ -236,9 +236,9 @@ def _checksums(conn: Reading) -> Iterator[str]:
 
 
 def _vector_cache(conn: Reading) -> Iterator[str]:
-    cache = vectors.live(conn)
+    cache = vectors.current_cache(conn)
     if cache is None:
         return
-    wrong = vectors.wrong_rows(conn, cache)
+    wrong = vectors.count_wrong_rows(conn, cache)
     if wrong:
         yield f"vector cache: {wrong} rows do not agree with the vectors; run: memd rebuild"

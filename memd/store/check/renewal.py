@@ -15,7 +15,7 @@ import apsw
 from memd.store.access import changes
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.keys import keys_array
-from memd.store.search import centroids, contexts, vectors, words
+from memd.store.search import centroids, contexts, fulltext, vectors
 from memd.store.search.vectors import VectorCache
 
 
@@ -56,7 +56,7 @@ def renew_vectors(conn: Writing, keys: Sequence[int]) -> None:
     Those are without a vector then, as after a change of model: the queue finds them. The
     running sums of their agents are made anew, for what was damaged cannot be taken out.
     """
-    cache = vectors.live(conn)
+    cache = vectors.current_cache(conn)
     rows = conn.execute(
         """
         SELECT embedding_key, memory_key, model_key, checksum, vector
@@ -83,7 +83,7 @@ def renew_vectors(conn: Writing, keys: Sequence[int]) -> None:
             lost.append(key)
             conn.execute("DELETE FROM embedding WHERE embedding_key = ?", (embedding_key,))
     vectors.unindex(conn, lost)
-    centroids.recount(conn, lost)
+    centroids.rebuild(conn, lost)
 
 
 def _cached(conn: Reading, cache: VectorCache, key: int) -> bytes | None:
@@ -110,8 +110,8 @@ def renew_contexts(conn: Writing, after: int, limit: int) -> int | None:
     if not rows:
         return None
     # A hidden memory's context is as old as its hiding.
-    wrong = contexts.wrong(conn, [cast("int", key) for key, visible in rows if visible])
-    words.unindex(conn, wrong)
+    wrong = contexts.find_stale(conn, [cast("int", key) for key, visible in rows if visible])
+    fulltext.unindex(conn, wrong)
     contexts.write(conn, wrong)
-    words.index(conn, wrong)
+    fulltext.index(conn, wrong)
     return cast("int", rows[-1][0])

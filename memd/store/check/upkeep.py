@@ -29,7 +29,7 @@ from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
 from memd.store.memory import archive_rows
 from memd.store.org import org_facts, org_words
-from memd.store.search import pending, vectors, words
+from memd.store.search import fulltext, pending, vectors
 from memd.store.session import session_words
 
 REBUILD_MESSAGES = 100  # of a step: texts, and some are long
@@ -84,8 +84,8 @@ class Upkeep:
             caller, lambda conn: session_words.step_build(conn, REBUILD_MESSAGES)
         ):
             pass
-        await self.db.write(caller, words.start_build)
-        while await self.db.write(caller, lambda conn: words.step_build(conn, REBUILD_ROWS)):
+        await self.db.write(caller, fulltext.start_build)
+        while await self.db.write(caller, lambda conn: fulltext.step_build(conn, REBUILD_ROWS)):
             done = min(done + REBUILD_ROWS, total // 2)
             _tell(progress, done, total)
         if await self.db.write(caller, vectors.start_build):
@@ -233,7 +233,7 @@ def _figures(conn: Reading, now_us: int) -> dict[str, int]:
     return {
         **figures,
         "memories": sum(figures.values()),
-        "pending": pending.count_waiting(conn),
+        "pending": pending.count_pending(conn),
         "turned_away": archive_rows.count_below_threshold(conn, now_us),
         "facts": org_facts.count(conn),
     }

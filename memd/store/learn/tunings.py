@@ -93,7 +93,7 @@ def texts(conn: Reading, limit: int) -> list[MemoryText]:
     What a tool, a page or a file said teaches nothing about how the owner asks; what is set
     aside is not searched.
     """
-    cache = vectors.live(conn)
+    cache = vectors.current_cache(conn)
     if cache is None:
         return []
     rows = conn.execute(
@@ -118,7 +118,7 @@ def texts(conn: Reading, limit: int) -> list[MemoryText]:
 
 def vectors_of(conn: Reading, keys: Sequence[int]) -> dict[int, bytes]:
     """Return the vectors that search uses of those of *keys* that have one."""
-    cache = vectors.live(conn)
+    cache = vectors.current_cache(conn)
     if cache is None:
         return {}
     rows = conn.execute(

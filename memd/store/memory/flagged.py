@@ -58,7 +58,7 @@ def flag(
 
 def quarantine(conn: Writing, key: int, flags: Sequence[Flag], now_us: int) -> None:
     """Quarantine a visible memory: its vector, graph edges and share in the centroids go."""
-    centroids.take(conn, [key])
+    centroids.subtract(conn, [key])
     memories.set_state(conn, [key], MemoryState.QUARANTINED, now_us)
     conn.execute("DELETE FROM embedding WHERE memory_key = :key", {"key": key})
     unread.read_again(conn, key)

@@ -36,8 +36,6 @@ COLUMNS = """
        LEFT JOIN project AS p ON p.project_key = m.project_key
 """
 
-# Reading.
-
 
 def by_keys(conn: Reading, keys: Sequence[int]) -> dict[int, StoredMemory]:
     """Return the rows of *keys* that exist and match their hashes."""
@@ -196,9 +194,9 @@ def list_page(
 def count(conn: Reading, condition: BoundFilter) -> int:
     """Return how many rows match."""
     counting = f"SELECT count(*) FROM memory AS m WHERE {condition.where}"
-    count = conn.execute(counting, condition.params).get
-    assert isinstance(count, int)
-    return count
+    number = conn.execute(counting, condition.params).get
+    assert isinstance(number, int)
+    return number
 
 
 def find_duplicate(conn: Reading, row: MemoryRow, now_us: int) -> StoredMemory | None:
@@ -258,14 +256,10 @@ def find_in_session(conn: Reading, row: MemoryRow) -> StoredMemory | None:
     return by_keys(conn, [key]).get(key) if isinstance(key, int) else None
 
 
-# Writing.
-
-
 def insert(conn: Writing, rows: Sequence[MemoryRow], now_us: int) -> list[int]:
-    """Insert *rows* with tags, counters, neighbours' contexts and both caches; returns their keys.
+    """Insert *rows* without vectors, with tags, counters, contexts and caches; returns the keys.
 
-    This form is for rows without vectors, which must be stored between :func:`insert_bare` and
-    :func:`index_new`.
+    Vectors must be stored between :func:`insert_bare` and :func:`index_new`.
     """
     keys = insert_bare(conn, rows, now_us)
     index_new(conn, keys)
@@ -311,7 +305,7 @@ VALUES (:memory_id, :agent_key, :client_key, :session_key, :project_key, :source
 def index_new(conn: Writing, keys: Sequence[int]) -> None:
     """Write the contexts of new rows and their neighbours, and index the rows in the caches."""
     neighbours = contexts.neighbours(conn, keys)
-    with caches.rewording(conn, neighbours):
+    with caches.reindexing_words(conn, neighbours):
         contexts.write(conn, [*keys, *neighbours])
     caches.index(conn, keys)
 
@@ -324,8 +318,8 @@ def set_state(conn: Writing, keys: Sequence[int], state: MemoryState, now_us: in
     if not keys:
         return
     neighbours = contexts.neighbours(conn, keys)
-    with caches.rewording(conn, neighbours):
-        with caches.moving(conn, keys):
+    with caches.reindexing_words(conn, neighbours):
+        with caches.reindexing(conn, keys):
             conn.executemany(
                 """
                 UPDATE memory

@@ -21,8 +21,8 @@ from memd.store.memory.filters import BoundFilter
 from memd.store.memory.rows import StoredMemory
 from memd.store.org import statements
 from memd.store.run import runs
-from memd.store.search import caches, centroids, contexts, words
-from memd.store.search.parts import CachePart, owner
+from memd.store.search import caches, centroids, contexts, fulltext
+from memd.store.search.cache_parts import CachePart, owner_token
 from memd.store.session import sessions, slots, turns
 
 _CounterRow = tuple[int, int | None, str | None, int]
@@ -83,7 +83,7 @@ def restore(conn: Writing, key: int, now_us: int) -> bool:
     if row is None:
         return False
     before, compressed = cast("tuple[str, int | None]", row)
-    centroids.admit(conn, key)
+    centroids.add_restored(conn, key)
     # The state first: the archive row says in which part of the caches the memory is.
     memories.set_state(conn, [key], MemoryState(before), now_us)
     conn.execute("DELETE FROM archive WHERE memory_key = :key", {"key": key})
@@ -141,7 +141,7 @@ def restore_from_trash(conn: Writing, key: int, now_us: int) -> bool:
     ).get
     if not isinstance(before, str):
         return False
-    with caches.moving(conn, lineage.list_sources_archived_since(conn, key)):
+    with caches.reindexing(conn, lineage.list_sources_archived_since(conn, key)):
         conn.execute("DELETE FROM trash WHERE memory_key = :key", {"key": key})
     conn.execute(
         """
@@ -211,11 +211,11 @@ def search(
     """
     if text is None:
         return memories.list_page(conn, condition, limit)
-    terms = words.folder(conn)(text)[:QUERY_TERMS_MAX]
+    terms = fulltext.word_splitter(conn)(text)[:QUERY_TERMS_MAX]
     if not terms:
         return []
-    owners = [owner(condition.agent_key, part) for part in CachePart]
-    hits = words.search(conn, words.match_text(terms, owners), -1)
+    owners = [owner_token(condition.agent_key, part) for part in CachePart]
+    hits = fulltext.search(conn, fulltext.match_query(terms, owners), -1)
     matching = memories.filter_keys(conn, condition, [hit.memory_key for hit in hits])
     best = [hit.memory_key for hit in hits if hit.memory_key in matching][:limit]
     rows = memories.by_keys(conn, best)
@@ -263,14 +263,14 @@ def erase(conn: Writing, keys: Sequence[int], now_us: int) -> None:
     keys = list(dict.fromkeys([*keys, *restore_sources(conn, keys, now_us, but=keys)]))
     array = {"keys": keys_array(keys), "now_us": now_us}
     memories.touch(conn, keys)
-    quoting = contexts.quoting(conn, keys)
+    quoting = contexts.find_quoting(conn, keys)
     source_keys = {
         *_sources_of(conn, keys),
         *turns.sources_of(conn, slots.but_digests(conn, keys)),
         *sessions.repeating(conn, keys),
     }
     preferences.erase_of(conn, keys)
-    centroids.take(conn, keys)
+    centroids.subtract(conn, keys)
     session_keys = _subtract_counts(conn, keys)
     things = statements.things_of(conn, keys)
     runs.forget(conn, keys)
@@ -283,8 +283,8 @@ def erase(conn: Writing, keys: Sequence[int], now_us: int) -> None:
         """,
         array,
     )
-    with caches.rewording(conn, quoting):
-        with caches.moving(conn, keys):
+    with caches.reindexing_words(conn, quoting):
+        with caches.reindexing(conn, keys):
             conn.execute(
                 "DELETE FROM memory WHERE memory_key IN (SELECT value FROM carray(:keys))", array
             )

@@ -18,7 +18,7 @@ from memd.store.file.keys import keys_array
 from memd.store.memory import lineage, memories, removal
 from memd.store.memory.rows import MemoryRow
 from memd.store.run import runs
-from memd.store.search import contexts, vectors, words
+from memd.store.search import contexts, fulltext, vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +84,9 @@ def summarise(conn: Writing, step: RunStep, summaries: Sequence[PlannedSummary])
             _compress(conn, step, each.hidden, each.reason)
     hidden = [key for each in summaries for key in each.hidden]
     neighbours = [key for key in contexts.neighbours(conn, [*hidden, *keys]) if key not in keys]
-    words.unindex(conn, neighbours)
+    fulltext.unindex(conn, neighbours)
     contexts.write(conn, [*neighbours, *keys])
-    words.index(conn, sorted([*neighbours, *keys]))
+    fulltext.index(conn, sorted([*neighbours, *keys]))
     vectors.index(conn, keys)
     runs.note(conn, step.run_key, keys, runs.MADE, {})
 

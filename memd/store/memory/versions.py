@@ -41,11 +41,11 @@ def replace(conn: Writing, key: int, new: NewVersion, now_us: int) -> None:
     """Save the row as a version, then rewrite it; neighbours and caches follow."""
     _save_version(conn, key, now_us)
     neighbours = contexts.neighbours(conn, [key])
-    with caches.rewording(conn, neighbours):
-        with caches.moving(conn, [key]):
+    with caches.reindexing_words(conn, neighbours):
+        with caches.reindexing(conn, [key]):
             if new.content is not None:
                 unread.read_again(conn, key)
-                centroids.take(conn, [key])
+                centroids.subtract(conn, [key])
                 conn.execute("DELETE FROM embedding WHERE memory_key = :key", {"key": key})
             _rewrite(conn, key, new, now_us)
         contexts.write(conn, neighbours)
@@ -55,8 +55,8 @@ def replace(conn: Writing, key: int, new: NewVersion, now_us: int) -> None:
 def revert(conn: Writing, key: int) -> None:
     """Revert a memory to its last version and delete that version.
 
-    Call it while the memory is out of the caches (``caches.moving``). The memory waits for a vector
-    again. A preference that it states keeps its value.
+    Call it while the memory is out of the caches (``caches.reindexing``). The memory waits for a
+    vector again. A preference that it states keeps its value.
     """
     number, snapshot = cast(
         "tuple[int, str]",
@@ -74,7 +74,7 @@ def revert(conn: Writing, key: int) -> None:
     *columns, tags = json.loads(snapshot)
     before = dict(zip(HASHED_NAMES, columns, strict=True))
     unread.read_again(conn, key)
-    centroids.take(conn, [key])
+    centroids.subtract(conn, [key])
     conn.execute("DELETE FROM embedding WHERE memory_key = :key", {"key": key})
     conn.execute(
         """

@@ -89,7 +89,7 @@ def derived(desk: Desk, record: DerivedRecord) -> Fate:
     ).get
     if known:
         return "known"
-    with caches.moving(desk.conn, [source]):  # where it lies in them depends on this row
+    with caches.reindexing(desk.conn, [source]):  # where it lies in them depends on this row
         desk.conn.execute("INSERT INTO derived (from_key, to_key) VALUES (?, ?)", (source, summary))
     return "stored"
 

@@ -21,7 +21,7 @@ import apsw
 from memd.domain.enums import OrgFactCategory
 from memd.store.file.connect import Reading, Writing
 from memd.store.org.org_facts import count
-from memd.store.search.words import stemmer
+from memd.store.search.fulltext import stemmer
 
 
 def create(conn: Writing) -> None:

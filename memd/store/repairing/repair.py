@@ -38,7 +38,7 @@ from memd.store.org import org_words
 from memd.store.records.table import RecordTable
 from memd.store.repairing.pages import FilePages
 from memd.store.repairing.salvage import Salvage
-from memd.store.search import caches, contexts, vectors, words
+from memd.store.search import caches, contexts, fulltext, vectors
 from memd.store.search.vectors import VectorCache
 from memd.store.session import session_words
 
@@ -258,8 +258,8 @@ def _caches(conn: Writing) -> None:
     with conn:
         org_words.rebuild(conn)
         session_words.start_build(conn)
-        words.start_build(conn)
-    for step in (session_words.step_build, words.step_build):
+        fulltext.start_build(conn)
+    for step in (session_words.step_build, fulltext.step_build):
         while _stepped(conn, step):
             pass
     model = conn.execute(_MODEL).fetchone()

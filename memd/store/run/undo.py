@@ -92,19 +92,19 @@ def take_back(conn: Writing, run_key: int, limit: int) -> int:
         else:
             _outlived(conn, key, each.before)
     keys = list(before)
-    beside = {*contexts.neighbours(conn, [*made, *keys]), *contexts.quoting(conn, made)}
+    beside = {*contexts.neighbours(conn, [*made, *keys]), *contexts.find_quoting(conn, made)}
     behind = frozenset(_behind(conn, keys))
     quoting = {key: image["beside"] for key, image in before.items() if _quotes(image, now[key])}
     quiet = [key for key in behind if before[key]["state"] in HIDDEN and key not in quoting]
     reworded = sorted(behind - {*quiet})
     moved = [*made, *(key for key in keys if key not in behind)]
-    with caches.rewording(conn, reworded), caches.moving(conn, moved):
+    with caches.reindexing_words(conn, reworded), caches.reindexing(conn, moved):
         _unmake(conn, made)
         for key, image in before.items():
             _restore(conn, key, image, now[key])
         contexts.write(conn, _visible(conn, keys))
         for key, others in quoting.items():
-            contexts.quote(conn, key, *(others or (None, None)))
+            contexts.write_from(conn, key, *(others or (None, None)))
     beside |= {*contexts.neighbours(conn, keys)}
     _reword(conn, sorted(beside - {*made, *keys}))
     for session_key in _sessions(conn, keys):
@@ -138,7 +138,7 @@ def _behind(conn: Reading, keys: Sequence[int]) -> list[int]:
 
 
 def _reword(conn: Writing, keys: Sequence[int]) -> None:
-    with caches.rewording(conn, keys):
+    with caches.reindexing_words(conn, keys):
         contexts.write(conn, keys)
 
 

@@ -1,1 +1,1 @@
-"""The full-text index and the vectors, and what the ranker reads."""
+"""The caches that a search reads: full-text index, vectors, contexts, and their upkeep."""

@@ -1,4 +1,4 @@
-"""Keeping the caches in step with the rows, inside the transaction that changes them."""
+"""Keep the caches in step with the rows, inside the transaction that changes the rows."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from contextlib import contextmanager
 
 from memd.store.file.connect import Writing
 from memd.store.org import org_words
-from memd.store.search import vectors, words
+from memd.store.search import fulltext, vectors
 from memd.store.session import session_words
 
 
 def ensure(conn: Writing) -> None:
-    """Make the words caches that the file does not have: of a new one, and after a migration."""
-    if not words.generation(conn):
+    """Create the full-text indexes that the file lacks: in a new file, and after a migration."""
+    if not fulltext.generation(conn):
         with conn:
-            words.create(conn, 1)
-            words.activate(conn, 1)
+            fulltext.create(conn, 1)
+            fulltext.activate(conn, 1)
             org_words.create(conn)
     with conn:
         session_words.ensure(conn)
@@ -24,25 +24,25 @@ def ensure(conn: Writing) -> None:
 
 def index(conn: Writing, keys: Sequence[int]) -> None:
     """Add new memories to both caches."""
-    words.index(conn, keys)
+    fulltext.index(conn, keys)
     vectors.index(conn, keys)
 
 
 @contextmanager
-def moving(conn: Writing, keys: Sequence[int]) -> Iterator[None]:
-    """Take the memories out of both caches, let the body change or delete them, put them back.
+def reindexing(conn: Writing, keys: Sequence[int]) -> Iterator[None]:
+    """Remove the memories from both caches, let the body change or delete them, index them again.
 
-    What the body made invisible, or deleted, stays out.
+    Those that the body made invisible, or deleted, stay out.
     """
-    words.unindex(conn, keys)
+    fulltext.unindex(conn, keys)
     vectors.unindex(conn, keys)
     yield
     index(conn, keys)
 
 
 @contextmanager
-def rewording(conn: Writing, keys: Sequence[int]) -> Iterator[None]:
-    """As :func:`moving`, where only words change and the vectors stay where they are."""
-    words.unindex(conn, keys)
+def reindexing_words(conn: Writing, keys: Sequence[int]) -> Iterator[None]:
+    """Do as :func:`reindexing`, where only words change and the vectors stay where they are."""
+    fulltext.unindex(conn, keys)
     yield
-    words.index(conn, keys)
+    fulltext.index(conn, keys)

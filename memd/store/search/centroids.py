@@ -1,4 +1,4 @@
-"""The running sum of each agent's vectors, behind novelty (SPEC D4)."""
+"""The running sum of each agent's vectors, from which novelty is computed (SPEC D4)."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import cast
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.keys import keys_array
 
-VOICE_REST_MIN = 1e-6  # below it a text says nothing but its speaker's name
+VOICE_REST_MIN = 1e-6  # below it a text is nothing but its speaker's name
 
 
 def total(
     conn: Reading, agent_key: int, model_key: int, without: Sequence[int] = ()
 ) -> bytes | None:
-    """Return the sum of the agent's vectors; None when there are none.
+    """Return the sum of the agent's vectors, None when there are none.
 
-    *without*: memories whose vectors are left out, where they are in the sum.
+    The vectors of the memories *without* are subtracted, where they are in the sum.
     """
     row = conn.execute(
         """
@@ -27,21 +27,21 @@ def total(
         """,
         {"agent_key": agent_key, "model_key": model_key},
     ).fetchone()
-    vectors, rest = cast("tuple[int, bytes]", row or (0, b""))
-    for _, _, vector in _belonging(conn, without, model_key):
+    vectors, remaining = cast("tuple[int, bytes]", row or (0, b""))
+    for _, _, vector in _counted_vectors(conn, without, model_key):
         vectors -= 1
-        rest = cast("bytes", conn.execute("SELECT vec_sub(?, ?)", (rest, vector)).get)
-    return rest if vectors > 0 else None
+        remaining = cast("bytes", conn.execute("SELECT vec_sub(?, ?)", (remaining, vector)).get)
+    return remaining if vectors > 0 else None
 
 
 def similarity(
     conn: Reading, total: bytes | None, vector: bytes, voice: bytes | None = None
 ) -> float | None:
-    """Return the cosine of *vector* to the mean behind *total*; None when nothing is known.
+    """Return the cosine of *vector* to the mean of a *total*, None without a total.
 
-    The direction of the mean is that of the sum. A zero sum resembles nothing.
-    *voice* is the vector of the speaker's name alone: what a text has in common
-    with it says who speaks, not that the text is old news, and is taken out first.
+    The direction of the mean is that of the sum. A zero sum is similar to nothing. *voice* is the
+    vector of the speaker's name alone: what a text has in common with it says who speaks, not that
+    the text is old news, so that component is removed first.
     """
     if total is None:
         return None
@@ -55,13 +55,17 @@ def similarity(
     ).fetchone()
     assert distances is not None
     if any(distance is None for distance in distances[: 1 if voice is None else 3]):
-        return 0.0  # SQLite has no NaN: NULL means that the sum is zero
-    near = 1.0 - cast("float", distances[0])
+        return 0.0  # SQLite turns NaN into NULL: the sum is zero
+    to_mean = 1.0 - cast("float", distances[0])
     if voice is None:
-        return near
-    voice_near, shared = 1.0 - cast("float", distances[1]), 1.0 - cast("float", distances[2])
-    rest = 1.0 - shared * shared
-    return (near - shared * voice_near) / math.sqrt(rest) if rest > VOICE_REST_MIN else near
+        return to_mean
+    voice_to_mean, shared = 1.0 - cast("float", distances[1]), 1.0 - cast("float", distances[2])
+    orthogonal = 1.0 - shared * shared
+    return (
+        (to_mean - shared * voice_to_mean) / math.sqrt(orthogonal)
+        if orthogonal > VOICE_REST_MIN
+        else to_mean
+    )
 
 
 def add(conn: Writing, agent_key: int, model_key: int, vector: bytes) -> None:
@@ -77,10 +81,10 @@ def add(conn: Writing, agent_key: int, model_key: int, vector: bytes) -> None:
     )
 
 
-def take(conn: Writing, keys: Sequence[int], model_key: int | None = None) -> None:
-    """Subtract the memories' vectors from their agents' sums; before they are erased or replaced.
+def subtract(conn: Writing, keys: Sequence[int], model_key: int | None = None) -> None:
+    """Subtract the memories' vectors from their agents' sums, before they are erased or replaced.
 
-    *model_key*: of that model alone.
+    With *model_key* only those of that model.
     """
     conn.executemany(
         """
@@ -90,19 +94,13 @@ def take(conn: Writing, keys: Sequence[int], model_key: int | None = None) -> No
         """,
         (
             {"agent_key": agent_key, "model_key": model_key, "vector": vector}
-            for agent_key, model_key, vector in _belonging(conn, keys, model_key)
+            for agent_key, model_key, vector in _counted_vectors(conn, keys, model_key)
         ),
     )
 
 
-def renew(conn: Writing, keys: Sequence[int], model_key: int) -> None:
-    """Add the memories' new vectors of a model: just those that :func:`take` will subtract."""
-    for agent_key, of_model, vector in _belonging(conn, keys, model_key):
-        add(conn, agent_key, of_model, vector)
-
-
-def recount(conn: Writing, keys: Sequence[int]) -> None:
-    """Make the sums of the agents of *keys* anew from the vectors that there are."""
+def rebuild(conn: Writing, keys: Sequence[int]) -> None:
+    """Rebuild the sums of the agents of *keys* from the stored vectors."""
     if not keys:
         return
     agents = conn.execute(
@@ -112,22 +110,25 @@ def recount(conn: Writing, keys: Sequence[int]) -> None:
     for (agent_key,) in agents:
         conn.execute("DELETE FROM centroid WHERE agent_key = ?", (agent_key,))
         own = conn.execute("SELECT memory_key FROM memory WHERE agent_key = ?", (agent_key,))
-        join(conn, [cast("int", key) for (key,) in own.fetchall()])
+        add_memories(conn, [cast("int", key) for (key,) in own.fetchall()])
 
 
-def join(conn: Writing, keys: Sequence[int]) -> None:
-    """Add the memories' vectors of every model: of what belongs to a sum from now on."""
-    for agent_key, model_key, vector in _belonging(conn, keys, None):
-        add(conn, agent_key, model_key, vector)
+def add_memories(conn: Writing, keys: Sequence[int], model_key: int | None = None) -> None:
+    """Add the memories' vectors to the sums: those that :func:`subtract` would subtract.
+
+    With *model_key* only those of that model, else those of every model.
+    """
+    for agent_key, vector_model, vector in _counted_vectors(conn, keys, model_key):
+        add(conn, agent_key, vector_model, vector)
 
 
-def _belonging(
+def _counted_vectors(
     conn: Reading, keys: Sequence[int], model_key: int | None
 ) -> list[tuple[int, int, bytes]]:
-    """Return agent, model and vector of those of *keys* that belong to a sum, hidden or not.
+    """Return agent, model and vector of those of *keys* that count in a sum, hidden or not.
 
-    What was turned away when it came does not, nor do a summary and a turn in passing: they
-    say nothing new.
+    A memory that was below the threshold when it came does not count, nor do summaries and turns in
+    passing: they say nothing new.
     """
     if not keys:
         return []
@@ -148,8 +149,8 @@ def _belonging(
     return cast("list[tuple[int, int, bytes]]", rows.fetchall())
 
 
-def admit(conn: Writing, key: int) -> None:
-    """Add the vectors of a memory that was turned away and is now brought back."""
+def add_restored(conn: Writing, key: int) -> None:
+    """Add the vectors of a memory that was below the threshold and is now restored."""
     rows = conn.execute(
         """
         SELECT m.agent_key, e.model_key, e.vector

@@ -1,9 +1,8 @@
-"""The neighbours of a turn: half of what a short turn means stands beside it (decision 0032).
+"""Contexts: the words of a turn's neighbours, half of a short turn's meaning (decision 0032).
 
-Each memory of a session keeps, stored, the words of the one before and the one
-after (their place: ordinal, part, key). Adding, hiding or erasing a memory
-rewrites its neighbours' contexts in the same transaction, so no forgotten word
-lives on in a context.
+Each memory of a session stores the words of the one before and the one after (in the order of
+ordinal, part, key). Adding, hiding or erasing a memory rewrites its neighbours' contexts in the
+same transaction, so no forgotten word remains in a context.
 """
 
 from __future__ import annotations
@@ -13,9 +12,9 @@ from collections.abc import Sequence
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.keys import keys_array
 
-SIDE_CHARS = 600  # of a long neighbour only what touches this memory
+SIDE_CHARS = 600  # of a long neighbour only the end that adjoins this memory
 
-_BESIDE = """
+_NEIGHBOURS = """
 SELECT (SELECT n.memory_key
           FROM memory AS n INDEXED BY memory_beside
          WHERE n.session_key = m.session_key
@@ -35,23 +34,24 @@ SELECT (SELECT n.memory_key
 """
 
 
-def beside(conn: Reading, key: int) -> tuple[int | None, int | None]:
+def adjacent(conn: Reading, key: int) -> tuple[int | None, int | None]:
     """Return the visible memories before and after *key* in its session."""
-    row = conn.execute(_BESIDE, {"memory_key": key}).fetchone()
+    row = conn.execute(_NEIGHBOURS, {"memory_key": key}).fetchone()
     return (None, None) if row is None else (row[0], row[1])
 
 
 def neighbours(conn: Reading, keys: Sequence[int]) -> list[int]:
     """Return the neighbours of *keys* that are not themselves among them."""
     mine = frozenset(keys)
-    others = {other for key in keys for other in beside(conn, key) if other is not None}
+    others = {other for key in keys for other in adjacent(conn, key) if other is not None}
     return sorted(others - mine)
 
 
-def quoting(conn: Reading, keys: Sequence[int]) -> list[int]:
-    """Return the other memories whose context holds words of *keys*, whatever their state.
+def find_quoting(conn: Reading, keys: Sequence[int]) -> list[int]:
+    """Return the other memories, in any state, whose context contains words of *keys*.
 
-    A hidden memory's context is as old as its hiding; whom it quotes stands beside it.
+    A hidden memory's context is as old as its hiding, so the keys that it quotes are stored with
+    it.
     """
     if not keys:
         return []
@@ -72,13 +72,13 @@ def quoting(conn: Reading, keys: Sequence[int]) -> list[int]:
 
 
 def write(conn: Writing, keys: Sequence[int]) -> None:
-    """Write the contexts of *keys* as their sessions are now; their words must be uncached."""
+    """Write the contexts of *keys* from their sessions; their words must be unindexed."""
     for key in keys:
-        quote(conn, key, *beside(conn, key))
+        write_from(conn, key, *adjacent(conn, key))
 
 
-def quote(conn: Writing, key: int, before: int | None, after: int | None) -> None:
-    """Write the context of *key* from the words of these two; its own must be uncached."""
+def write_from(conn: Writing, key: int, before: int | None, after: int | None) -> None:
+    """Write the context of *key* from these two neighbours; its words must be unindexed."""
     context = _context(conn, before, after)
     if context:
         conn.execute(
@@ -97,18 +97,18 @@ def quote(conn: Writing, key: int, before: int | None, after: int | None) -> Non
         )
 
 
-def wrong(conn: Reading, keys: Sequence[int]) -> list[int]:
-    """Return those of the visible memories *keys* whose context is not what stands beside them.
+def find_stale(conn: Reading, keys: Sequence[int]) -> list[int]:
+    """Return those of the visible memories *keys* whose context differs from their neighbours.
 
-    One beside which a text is damaged is left as it is.
+    One with a damaged neighbour is skipped.
     """
     stale: list[int] = []
     for key in keys:
-        kept = conn.execute(
+        stored = conn.execute(
             "SELECT CAST(context AS BLOB) FROM memory_context WHERE memory_key = ?", (key,)
         ).get
         try:
-            if (kept or b"") != _context(conn, *beside(conn, key)).encode():
+            if (stored or b"") != _context(conn, *adjacent(conn, key)).encode():
                 stale.append(key)
         except UnicodeDecodeError:
             continue
@@ -119,20 +119,20 @@ def _context(conn: Reading, before: int | None, after: int | None) -> str:
     return "\n".join(part for part in (_tail(conn, before), _head(conn, after)) if part)
 
 
-def lent(conn: Reading, key: int) -> tuple[str, str]:
-    """Return what *key* lends to the context of the memory after it, and of the one before it."""
+def quoted_parts(conn: Reading, key: int) -> tuple[str, str]:
+    """Return what *key* gives to the context of the memory after it, and of the one before it."""
     return _tail(conn, key), _head(conn, key)
 
 
 def _tail(conn: Reading, key: int | None) -> str:
-    return _own(conn, key)[-SIDE_CHARS:]
+    return _text(conn, key)[-SIDE_CHARS:]
 
 
 def _head(conn: Reading, key: int | None) -> str:
-    return _own(conn, key)[:SIDE_CHARS]
+    return _text(conn, key)[:SIDE_CHARS]
 
 
-def _own(conn: Reading, key: int | None) -> str:
+def _text(conn: Reading, key: int | None) -> str:
     if key is None:
         return ""
     text = conn.execute(

@@ -1,8 +1,8 @@
-"""The embedding queue is the rows without a vector: nothing to lose, nothing to replay.
+"""The embedding queue: the rows without a vector, so there is nothing to lose or to replay.
 
-A row in state ``pending`` waits for its first vector. With ``importance`` NULL
-it is also still to be gated (SPEC D4). After a change of model every row waits
-for a vector of the new one, whatever its state.
+A row in state ``pending`` waits for its first vector. With ``importance`` NULL it also has yet to
+pass the importance gate (SPEC D4). After a change of model every row, in any state, waits for a
+vector of the new one.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from memd.store.memory.rows import hash_row, read_hashed, tags_of
 from memd.store.search import centroids, vectors
 
 
-class Waiting(NamedTuple):
-    """One memory that waits for a vector, with the words that will be embedded."""
+class PendingRow(NamedTuple):
+    """A memory that waits for a vector, with the words that will be embedded."""
 
     memory_key: int
     agent_key: int
@@ -29,18 +29,18 @@ class Waiting(NamedTuple):
     speaker: str | None
     memory_id: str
     is_summary: int
-    """Its vector stays out of the running sum: a summary says nothing new."""
+    """A summary says nothing new, so its vector is not added to the centroid."""
     agent_id: str
     created_at_us: int
     batch: str | None
 
     @property
     def call(self) -> tuple[int, int, str | None]:
-        """What the rows of one call have in common."""
+        """The columns that the rows of one call have in common."""
         return self.agent_key, self.created_at_us, self.batch
 
 
-def waiting(conn: Reading, limit: int) -> list[Waiting]:
+def list_pending(conn: Reading, limit: int) -> list[PendingRow]:
     """Return up to *limit* pending memories: single texts before bulk, then in order of arrival."""
     rows = conn.execute(
         """
@@ -55,18 +55,18 @@ def waiting(conn: Reading, limit: int) -> list[Waiting]:
         """,
         {"limit": limit},
     )
-    return [Waiting._make(row) for row in rows]
+    return [PendingRow._make(row) for row in rows]
 
 
-def count_waiting(conn: Reading) -> int:
+def count_pending(conn: Reading) -> int:
     """Return how many memories are pending."""
     count = conn.execute("SELECT count(*) FROM memory WHERE state = 'pending'").get
     assert isinstance(count, int)
     return count
 
 
-def missing(conn: Reading, model_key: int, after: int, limit: int) -> list[Waiting]:
-    """Return up to *limit* memories after key *after* without a vector of it, in order."""
+def list_missing(conn: Reading, model_key: int, after: int, limit: int) -> list[PendingRow]:
+    """Return up to *limit* memories after key *after* without a vector of the model, in order."""
     rows = conn.execute(
         """
         SELECT m.memory_key, m.agent_key, m.state, m.importance, w.own, m.content, m.speaker,
@@ -85,11 +85,11 @@ def missing(conn: Reading, model_key: int, after: int, limit: int) -> list[Waiti
         """,
         {"after": after, "model_key": model_key, "limit": limit},
     )
-    return [Waiting._make(row) for row in rows]
+    return [PendingRow._make(row) for row in rows]
 
 
-def told_with(conn: Reading, row: Waiting) -> list[int]:
-    """Return the memories that came by the same call as *row*, itself among them."""
+def list_same_call(conn: Reading, row: PendingRow) -> list[int]:
+    """Return the memories that arrived by the same call as *row*, itself included."""
     agent_key, created_at_us, batch = row.call
     rows = conn.execute(
         """
@@ -102,10 +102,10 @@ def told_with(conn: Reading, row: Waiting) -> list[int]:
     return [key for (key,) in rows]
 
 
-def unchanged(conn: Reading, rows: Sequence[Waiting]) -> frozenset[int]:
+def find_unchanged(conn: Reading, rows: Sequence[PendingRow]) -> frozenset[int]:
     """Return the keys of those *rows* whose words are still the ones that were embedded.
 
-    Others were erased, embedded meanwhile, or updated: their new words wait anew.
+    Others were erased, embedded meanwhile, or updated: their new words wait again.
     """
     keys = set()
     for row in rows:
@@ -123,20 +123,20 @@ def unchanged(conn: Reading, rows: Sequence[Waiting]) -> frozenset[int]:
     return frozenset(keys)
 
 
-def give(conn: Writing, model_key: int, vectored: Sequence[tuple[int, bytes]]) -> None:
-    """Store vectors of memories whose state may have changed; erased ones are passed over.
+def store_vectors(conn: Writing, model_key: int, vectored: Sequence[tuple[int, bytes]]) -> None:
+    """Store vectors of memories, whatever their state is now; erased ones are ignored.
 
-    A vector that is replaced leaves the running sum: the caller adds the new one.
+    A vector that is replaced is subtracted from the centroid; the caller adds the new one.
     """
-    there = [
+    existing = [
         (key, vector)
         for key, vector in vectored
         if conn.execute("SELECT 1 FROM memory WHERE memory_key = :key", {"key": key}).get
     ]
-    keys = [key for key, _ in there]
-    centroids.take(conn, keys, model_key)
+    keys = [key for key, _ in existing]
+    centroids.subtract(conn, keys, model_key)
     vectors.unindex(conn, keys)
-    vectors.put(conn, model_key, there)
+    vectors.store(conn, model_key, existing)
     vectors.index(conn, keys)
 
 
@@ -150,7 +150,7 @@ def set_importance(conn: Writing, key: int, importance: float) -> None:
 
 
 def rehash(conn: Writing, key: int) -> None:
-    """Write the hash of a row whose immutable columns were just given their values."""
+    """Write the hash of a row whose immutable columns have just been set."""
     row = read_hashed(conn, key)
     salt, row_hash = row.salt, hash_row(row.columns, tags_of(conn, key))
     conn.execute(
@@ -161,7 +161,7 @@ def rehash(conn: Writing, key: int) -> None:
 
 
 def activate(conn: Writing, keys: Sequence[int]) -> None:
-    """Move pending memories to active; both are visible, so words and vectors stay put."""
+    """Move pending memories to active; both are visible, so the caches do not change."""
     conn.executemany(
         "UPDATE memory SET state = 'active' WHERE memory_key = ? AND state = 'pending'",
         ((key,) for key in keys),

@@ -1,7 +1,7 @@
-"""Public ids by their ends: what a person types of an id that a list showed shortened.
+"""Lookup of public ids by their ends, which a person types from a list of shortened ids.
 
-The ends of ids are random (``base/ids.py``), their beginnings are times and alike. No index
-begins with an end, so each of these reads one: of ids alone, never the table's rows.
+The ends of ids are random (``base/ids.py``), their beginnings are times and alike. No index begins
+with an end, so each of these functions scans one: an index of ids alone, never the table's rows.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from memd.domain.enums import OrgFactCategory
 from memd.store.file.connect import Reading
 
 END_CHARS = 6
-"""How many characters of an end are compared at least; nobody asks with fewer."""
+"""How many characters of an end are compared in SQL; callers pass no fewer."""
 
 
 def of_memories(conn: Reading, agents: Collection[str], ends: Sequence[str]) -> list[str]:
@@ -26,9 +26,9 @@ def of_memories(conn: Reading, agents: Collection[str], ends: Sequence[str]) -> 
                                 WHERE agent_id IN (SELECT value FROM json_each(:agents)))
            AND substr(m.memory_id, -:chars) IN (SELECT value FROM json_each(:ends))
         """,
-        {"agents": json.dumps(sorted(agents)), **_compared(ends)},
+        {"agents": json.dumps(sorted(agents)), **_end_params(ends)},
     )
-    return _ending(ends, (memory_id for (memory_id,) in rows))
+    return _filter_by_end(ends, (memory_id for (memory_id,) in rows))
 
 
 def of_archive(conn: Reading, agent_id: str, ends: Sequence[str]) -> list[str]:
@@ -42,9 +42,9 @@ def of_archive(conn: Reading, agent_id: str, ends: Sequence[str]) -> list[str]:
          WHERE a.agent_id = :agent_id
            AND substr(r.archival_id, -:chars) IN (SELECT value FROM json_each(:ends))
         """,
-        {"agent_id": agent_id, **_compared(ends)},
+        {"agent_id": agent_id, **_end_params(ends)},
     )
-    return _ending(ends, (archival_id for (archival_id,) in rows))
+    return _filter_by_end(ends, (archival_id for (archival_id,) in rows))
 
 
 def of_lessons(conn: Reading, agent_id: str, ends: Sequence[str]) -> list[str]:
@@ -57,13 +57,13 @@ def of_lessons(conn: Reading, agent_id: str, ends: Sequence[str]) -> list[str]:
          WHERE a.agent_id = :agent_id
            AND substr(l.learning_id, -:chars) IN (SELECT value FROM json_each(:ends))
         """,
-        {"agent_id": agent_id, **_compared(ends)},
+        {"agent_id": agent_id, **_end_params(ends)},
     )
-    return _ending(ends, (learning_id for (learning_id,) in rows))
+    return _filter_by_end(ends, (learning_id for (learning_id,) in rows))
 
 
-def of_everybody(conn: Reading, ends: Sequence[str]) -> list[tuple[str, str]]:
-    """Return agent and id of each memory of anybody's that ends in one of *ends*."""
+def of_all_agents(conn: Reading, ends: Sequence[str]) -> list[tuple[str, str]]:
+    """Return agent and id of each memory, of any agent, that ends in one of *ends*."""
     rows = conn.execute(
         """
         SELECT a.agent_id, m.memory_id
@@ -71,10 +71,10 @@ def of_everybody(conn: Reading, ends: Sequence[str]) -> list[tuple[str, str]]:
                JOIN agent AS a ON a.agent_key = m.agent_key
          WHERE substr(m.memory_id, -:chars) IN (SELECT value FROM json_each(:ends))
         """,
-        _compared(ends),
+        _end_params(ends),
     )
-    whole = tuple(ends)
-    return [(agent_id, memory_id) for agent_id, memory_id in rows if memory_id.endswith(whole)]
+    suffixes = tuple(ends)
+    return [(agent_id, memory_id) for agent_id, memory_id in rows if memory_id.endswith(suffixes)]
 
 
 def of_facts(
@@ -88,9 +88,9 @@ def of_facts(
          WHERE f.category IN (SELECT value FROM json_each(:categories))
            AND substr(f.fact_id, -:chars) IN (SELECT value FROM json_each(:ends))
         """,
-        {"categories": json.dumps(sorted(categories)), **_compared(ends)},
+        {"categories": json.dumps(sorted(categories)), **_end_params(ends)},
     )
-    return _ending(ends, (fact_id for (fact_id,) in rows))
+    return _filter_by_end(ends, (fact_id for (fact_id,) in rows))
 
 
 def of_runs(conn: Reading, ends: Sequence[str]) -> list[str]:
@@ -101,14 +101,14 @@ def of_runs(conn: Reading, ends: Sequence[str]) -> list[str]:
           FROM run
          WHERE substr(run_id, -:chars) IN (SELECT value FROM json_each(:ends))
         """,
-        _compared(ends),
+        _end_params(ends),
     )
-    return _ending(ends, (run_id for (run_id,) in rows))
+    return _filter_by_end(ends, (run_id for (run_id,) in rows))
 
 
-def _compared(ends: Iterable[str]) -> dict[str, str | int]:
+def _end_params(ends: Iterable[str]) -> dict[str, str | int]:
     return {"chars": END_CHARS, "ends": json.dumps([end[-END_CHARS:] for end in ends])}
 
 
-def _ending(ends: Sequence[str], ids: Iterable[str]) -> list[str]:
+def _filter_by_end(ends: Sequence[str], ids: Iterable[str]) -> list[str]:
     return [full_id for full_id in ids if full_id.endswith(tuple(ends))]

@@ -1,12 +1,12 @@
 """Vectors: the ``embedding`` rows are the truth, a vec0 table per generation is their cache.
 
-L2 on normalised vectors (cos = 1 - d^2 / 2): vec0's own cosine is slower. The
-owner and the part of the cache are the partition key, so a search costs what the
-owner has, not what the file has, and nothing that it would drop. Each is
-cut into shards, so that one search can use two cores.
+Distances are L2 on normalised vectors (cos = 1 - d^2 / 2): vec0's own cosine is slower. The owner
+and the part of the cache are the partition key, so the cost of a search grows with the owner's
+vectors, not with the file's, and excludes parts that the search would drop. Each partition is cut
+into shards, so that one search can use two cores.
 
-A cache generation belongs to one model. Vectors of different models are never
-in one table, and never compared.
+A cache generation belongs to one model. Vectors of different models are never in one table, and
+never compared.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from memd.base.limits import KNN_ROWS_MAX
 from memd.domain.encoding import ModelFingerprint
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.keys import keys_array
-from memd.store.search.parts import CachePart
+from memd.store.search.cache_parts import CachePart
 
 # Table names carry a model's key and a generation, numbers from meta, and _PARTITION is fixed.
 # ruff: noqa: S608
 CHUNK_ROWS = 512
-SHARDS = 2  # partitions of an owner, scanned side by side: on two cores in half the time
+SHARDS = 2  # partitions of an owner, scanned in parallel: on two cores in half the time
 _SHARD_BITS = 13  # blocks of 8,192 memories take turns, so a small store has one partition
 _PARTS = "".join(part for part in CachePart if part is not CachePart.PASSING)
 _SHARD = f"(m.memory_key >> {_SHARD_BITS}) % {SHARDS}"
-# Turns in passing came later: below zero, so that no other partition has a new number.
+# Turns in passing were added later: negative, so that the other partitions keep their numbers.
 _PARTITION = f"""iif(p.part = '{CachePart.PASSING}',
     -1 - (m.agent_key * {SHARDS} + {_SHARD}),
     (m.agent_key * {len(_PARTS)} + instr('{_PARTS}', p.part) - 1) * {SHARDS} + {_SHARD}
@@ -40,15 +40,15 @@ _PARTITION = f"""iif(p.part = '{CachePart.PASSING}',
 SQUARE_ERROR_MAX = 2e-3  # of a length within 0.001 of 1
 
 
-class Near(NamedTuple):
-    """One memory and its cosine to the query."""
+class DenseMatch(NamedTuple):
+    """A memory and its cosine to the query."""
 
     memory_key: int
     cosine: float
 
 
 class VectorCache(NamedTuple):
-    """The live vec0 table: which model it is of and which generation."""
+    """A vec0 table: its model and its generation."""
 
     model_key: int
     generation: int
@@ -66,12 +66,12 @@ def partition(agent_key: int, part: CachePart, shard: int) -> int:
 
 
 def shard(memory_key: int) -> int:
-    """Return the shard that a memory's vector is in."""
+    """Return the shard that contains a memory's vector."""
     return (memory_key >> _SHARD_BITS) % SHARDS
 
 
 def checksum(vector: bytes) -> bytes:
-    """Return what the checksum column of *vector* must hold."""
+    """Return the value of the checksum column for *vector*."""
     return hashlib.sha256(vector).digest()[:16]
 
 
@@ -84,8 +84,8 @@ def find_model(conn: Reading, fingerprint: str) -> int | None:
     return model_key if isinstance(model_key, int) else None
 
 
-def model(conn: Writing, fingerprint: ModelFingerprint, now_us: int) -> int:
-    """Return the key of a model; notes it when it is new."""
+def ensure_model(conn: Writing, fingerprint: ModelFingerprint, now_us: int) -> int:
+    """Return the key of a model; inserts it when it is new."""
     model_key = find_model(conn, str(fingerprint))
     if model_key is not None:
         return model_key
@@ -104,7 +104,7 @@ def model(conn: Writing, fingerprint: ModelFingerprint, now_us: int) -> int:
     return conn.last_insert_rowid()
 
 
-def live(conn: Reading) -> VectorCache | None:
+def current_cache(conn: Reading) -> VectorCache | None:
     """Return the live cache, None before the first vector was stored."""
     value = conn.execute("SELECT value FROM meta WHERE key = 'vector_cache'").get
     if not isinstance(value, str):
@@ -113,9 +113,9 @@ def live(conn: Reading) -> VectorCache | None:
     return VectorCache(int(model_key), int(generation))
 
 
-def cached(conn: Reading, fingerprint: str) -> bool | None:
-    """Return whether the live cache is of the model *fingerprint*; None when there is no cache."""
-    cache = live(conn)
+def is_current_model(conn: Reading, fingerprint: str) -> bool | None:
+    """Return whether the live cache is of the model *fingerprint*, None without a cache."""
+    cache = current_cache(conn)
     return None if cache is None else find_model(conn, fingerprint) == cache.model_key
 
 
@@ -131,8 +131,8 @@ def create(conn: Writing, cache: VectorCache, dimension: int) -> None:
 
 
 def activate(conn: Writing, cache: VectorCache) -> None:
-    """Make *cache* the live one and drop the one before."""
-    before = live(conn)
+    """Make *cache* the live one and drop the previous one."""
+    before = current_cache(conn)
     conn.execute(
         "INSERT OR REPLACE INTO meta (key, value) VALUES ('vector_cache', :value)",
         {"value": f"{cache.model_key} {cache.generation}"},
@@ -141,25 +141,25 @@ def activate(conn: Writing, cache: VectorCache) -> None:
         conn.execute(f"DROP TABLE {before.table}")
 
 
-def ready(conn: Writing, fingerprint: ModelFingerprint, now_us: int) -> int:
-    """Return the model's key, with a live cache for it if the store has none at all."""
-    model_key = model(conn, fingerprint, now_us)
-    if live(conn) is None:
+def ensure_cache(conn: Writing, fingerprint: ModelFingerprint, now_us: int) -> int:
+    """Return the model's key; creates a live cache for it when the store has none."""
+    model_key = ensure_model(conn, fingerprint, now_us)
+    if current_cache(conn) is None:
         cache = VectorCache(model_key, 1)
         create(conn, cache, fingerprint.dimension)
         activate(conn, cache)
     return model_key
 
 
-def put(conn: Writing, model_key: int, vectors: Sequence[tuple[int, bytes]]) -> None:
-    """Store the vectors of memories, as (memory_key, vector); the cache is :func:`index`'s work.
+def store(conn: Writing, model_key: int, vectors: Sequence[tuple[int, bytes]]) -> None:
+    """Store vectors as (memory_key, vector), without indexing them (:func:`index`).
 
-    Raises EmbeddingError for what is not a unit vector of the model's dimension: a
-    NaN would come first in every search (PROMISES 4).
+    Raises EmbeddingError for anything but a unit vector of the model's dimension: a NaN would come
+    first in every search (PROMISES 4).
     """
     dimension = _dimension(conn, model_key)
     for _, vector in vectors:
-        check(vector, dimension)
+        validate(vector, dimension)
     conn.executemany(
         """
         INSERT INTO embedding (memory_key, model_key, kind, checksum, vector)
@@ -179,7 +179,7 @@ def put(conn: Writing, model_key: int, vectors: Sequence[tuple[int, bytes]]) -> 
     )
 
 
-def check(vector: bytes, dimension: int) -> None:
+def validate(vector: bytes, dimension: int) -> None:
     """Raise EmbeddingError unless *vector* is a finite unit vector of *dimension* float32."""
     if len(vector) != dimension * 4:
         raise EmbeddingError(f"a vector must have {dimension} dimensions")
@@ -203,8 +203,8 @@ def _dimension(conn: Reading, model_key: int) -> int:
 
 def index(conn: Writing, keys: Sequence[int]) -> None:
     """Add those of the memories that are searchable and have a vector of the cache's model."""
-    for cache, some in _targets(conn, keys):
-        fill(conn, cache, some)
+    for cache, targeted in _targets(conn, keys):
+        fill(conn, cache, targeted)
 
 
 def fill(conn: Writing, cache: VectorCache, keys: Sequence[int]) -> None:
@@ -224,31 +224,31 @@ def fill(conn: Writing, cache: VectorCache, keys: Sequence[int]) -> None:
 
 
 def unindex(conn: Writing, keys: Sequence[int]) -> None:
-    """Take the memories out of the cache; those that are not there are passed over."""
-    for cache, some in _targets(conn, keys):
-        conn.executemany(f"DELETE FROM {cache.table} WHERE rowid = ?", ((key,) for key in some))
+    """Remove the memories from the caches; those that are not there are ignored."""
+    for cache, targeted in _targets(conn, keys):
+        conn.executemany(f"DELETE FROM {cache.table} WHERE rowid = ?", ((key,) for key in targeted))
 
 
 def _targets(conn: Reading, keys: Sequence[int]) -> Iterator[tuple[VectorCache, Sequence[int]]]:
-    """Yield the live cache and one being built, each with those of *keys* that are in it."""
-    cache = live(conn)
+    """Yield the live cache and the one being built, each with those of *keys* that are in it."""
+    cache = current_cache(conn)
     if cache is None or not keys:
         return
     yield cache, keys
-    building = build(conn)
+    building = current_build(conn)
     if building is not None:
         filled = [key for key in keys if key <= building[1]]
         if filled:
             yield building[0], filled
 
 
-def search(conn: Reading, vector: bytes, partitions: Sequence[int], limit: int) -> list[Near]:
+def search(conn: Reading, vector: bytes, partitions: Sequence[int], limit: int) -> list[DenseMatch]:
     """Return the *limit* (<= KNN_ROWS_MAX) nearest memories of the partitions, in order."""
-    cache = live(conn)
+    cache = current_cache(conn)
     if cache is None:
         return []
     assert limit <= KNN_ROWS_MAX
-    nearest: list[Near] = []
+    nearest: list[DenseMatch] = []
     for owner in partitions:
         rows = conn.execute(
             f"""
@@ -258,7 +258,7 @@ def search(conn: Reading, vector: bytes, partitions: Sequence[int], limit: int) 
             """,
             {"vector": vector, "limit": limit, "owner": owner},
         )
-        nearest.extend(Near(key, cosine(distance)) for key, distance in rows)
+        nearest.extend(DenseMatch(key, cosine(distance)) for key, distance in rows)
     nearest.sort(key=lambda near: (-near.cosine, near.memory_key))
     return nearest[:limit]
 
@@ -272,9 +272,9 @@ def cosine(distance: float) -> float:
     return 1.0 - distance * distance / 2.0
 
 
-def among(conn: Reading, vector: bytes, keys: Sequence[int]) -> dict[int, float]:
+def cosines_of(conn: Reading, vector: bytes, keys: Sequence[int]) -> dict[int, float]:
     """Return the cosine of each of *keys* that has a vector of the live model."""
-    cache = live(conn)
+    cache = current_cache(conn)
     if cache is None or not keys:
         return {}
     rows = conn.execute(
@@ -302,24 +302,26 @@ def cosines(conn: Reading, vector: bytes, others: Sequence[bytes]) -> list[float
 
 
 def start_build(conn: Writing, model_key: int | None = None) -> bool:
-    """Begin a new generation, dropping one left half built; False without a live cache.
+    """Begin a new generation, dropping an unfinished one; False without a live cache.
 
-    It is of the live model, or of *model_key*, whose cache is live once it is complete.
+    It is of the live model, or of *model_key*, and becomes the live cache once it is complete.
     """
-    cache = live(conn)
+    cache = current_cache(conn)
     if cache is None:
         return False
-    left = build(conn)
-    if left is not None:
-        conn.execute(f"DROP TABLE {left[0].table}")
+    unfinished = current_build(conn)
+    if unfinished is not None:
+        conn.execute(f"DROP TABLE {unfinished[0].table}")
     target_key = cache.model_key if model_key is None else model_key
-    fresh = VectorCache(target_key, max(cache.generation, left[0].generation if left else 0) + 1)
-    create(conn, fresh, _dimension(conn, target_key))
-    _note_build(conn, fresh, 0)
+    cache_to_build = VectorCache(
+        target_key, max(cache.generation, unfinished[0].generation if unfinished else 0) + 1
+    )
+    create(conn, cache_to_build, _dimension(conn, target_key))
+    _set_build(conn, cache_to_build, 0)
     return True
 
 
-def build(conn: Reading) -> tuple[VectorCache, int] | None:
+def current_build(conn: Reading) -> tuple[VectorCache, int] | None:
     """Return the cache that is being built and the last memory in it, if any."""
     value = conn.execute("SELECT value FROM meta WHERE key = 'vector_build'").get
     if not isinstance(value, str):
@@ -329,13 +331,15 @@ def build(conn: Reading) -> tuple[VectorCache, int] | None:
 
 
 def step_build(conn: Writing, rows: int) -> bool:
-    """Fill the next *rows* memories; False once the build is complete and the live one."""
-    building = build(conn)
+    """Fill the next *rows* memories; False once the build is complete and live."""
+    building = current_build(conn)
     if building is None:  # another rebuild completed it meanwhile
         return False
     cache, after = building
-    now = live(conn)
-    if now is None or now.generation >= cache.generation:  # another model came meanwhile
+    live_cache = current_cache(conn)
+    if (
+        live_cache is None or live_cache.generation >= cache.generation
+    ):  # another model came meanwhile
         conn.execute(f"DROP TABLE {cache.table}")
         conn.execute("DELETE FROM meta WHERE key = 'vector_build'")
         return False
@@ -354,22 +358,22 @@ def step_build(conn: Writing, rows: int) -> bool:
     ]
     if keys:
         fill(conn, cache, keys)
-        _note_build(conn, cache, keys[-1])
+        _set_build(conn, cache, keys[-1])
         return True
     activate(conn, cache)
     conn.execute("DELETE FROM meta WHERE key = 'vector_build'")
     return False
 
 
-def _note_build(conn: Writing, cache: VectorCache, last_key: int) -> None:
+def _set_build(conn: Writing, cache: VectorCache, last_key: int) -> None:
     conn.execute(
         "INSERT OR REPLACE INTO meta (key, value) VALUES ('vector_build', :value)",
         {"value": f"{cache.model_key} {cache.generation} {last_key}"},
     )
 
 
-def wrong_rows(conn: Reading, cache: VectorCache) -> int:
-    """Return how many rows of the cache are missing, too many, misplaced or changed."""
+def count_wrong_rows(conn: Reading, cache: VectorCache) -> int:
+    """Return how many rows of the cache are missing, surplus, misplaced or changed."""
     expected = {
         key: (owner, digest)
         for key, owner, digest in conn.execute(

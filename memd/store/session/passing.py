@@ -31,10 +31,10 @@ def admit(conn: Writing, keys: Sequence[int]) -> int:
     admitted = [key for (key,) in rows]
     if not admitted:
         return 0
-    with caches.moving(conn, admitted):
+    with caches.reindexing(conn, admitted):
         conn.execute(
             "DELETE FROM passing WHERE memory_key IN (SELECT value FROM carray(:keys))",
             {"keys": keys_array(admitted)},
         )
-    centroids.join(conn, admitted)
+    centroids.add_memories(conn, admitted)
     return len(admitted)

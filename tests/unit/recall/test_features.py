@@ -6,7 +6,7 @@ import pytest
 from support.measured import a_candidate, asked, measured
 
 from memd.recall.ranking.features import _TIME_WORDS, NAMES, Statistics
-from memd.store.search.words import Corpus
+from memd.store.search.fulltext import Corpus
 
 
 def test_every_feature_of_the_table_is_measured() -> None:

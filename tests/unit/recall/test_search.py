@@ -17,7 +17,7 @@ from memd.store.access import names
 from memd.store.file.connect import Writing
 from memd.store.memory import memories
 from memd.store.memory.filters import bind
-from memd.store.search import words
+from memd.store.search import fulltext
 
 TEXTS = ("common rare", "common kite", "common", "common", "common seldom")
 
@@ -75,6 +75,6 @@ def test_a_word_finds_itself_whatever_its_stem_is_stemmed_to(
     conn: Writing, text: str, query: str
 ) -> None:
     (key,) = memories.insert(conn, [a_row(an_id_source(7), content=text, agent_key=1)], 1)
-    asked = question(query, frozenset(), words.stemmer(conn))
+    asked = question(query, frozenset(), fulltext.stemmer(conn))
 
     assert by_words(conn, _scope(), asked.written, 10, None) == [key]

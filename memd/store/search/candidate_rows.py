@@ -1,4 +1,4 @@
-"""What the ranker reads of its candidates, in one statement."""
+"""The rows that the ranker needs of its candidates, read in one statement."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from memd.store.file.connect import Reading
 from memd.store.file.keys import keys_array
 from memd.store.memory.filters import BoundFilter
 
-# The statement is put together from constants of the store only.
+# The statements are built from constants of the store only.
 # ruff: noqa: S608
 
 
 class SearchCandidate(NamedTuple):
-    """One memory that may answer: its words, its neighbours, its place."""
+    """A memory that may answer: its words, its neighbours, its place."""
 
     memory_key: int
     session_key: int | None
@@ -38,9 +38,9 @@ class SearchCandidate(NamedTuple):
     client_key: int | None = None
     reference: str | None = None
     is_burst: int = 0
-    """One of very many that came at once (``flagged``)."""
+    """One of very many that arrived at once (``flagged``)."""
     is_composed: int = 0
-    """A nap composed it of an exchange (``COMPOSED_TAGS``)."""
+    """Composed by a nap from an exchange (``COMPOSED_TAGS``)."""
 
 
 _COLUMNS = f"""
@@ -66,7 +66,9 @@ _JOINED = f"""
 """
 
 
-def candidates(conn: Reading, condition: BoundFilter, keys: Sequence[int]) -> list[SearchCandidate]:
+def read_candidates(
+    conn: Reading, condition: BoundFilter, keys: Sequence[int]
+) -> list[SearchCandidate]:
     """Return those of *keys* that match the filter, with what the ranker needs."""
     if not keys:
         return []
@@ -83,18 +85,18 @@ def candidates(conn: Reading, condition: BoundFilter, keys: Sequence[int]) -> li
     return [SearchCandidate._make(row) for row in intact.readable(conn, rows, "memory")]
 
 
-def in_front(
+def find_summaries(
     conn: Reading, condition: BoundFilter, keys: Sequence[int]
 ) -> dict[int, SearchCandidate]:
-    """Return the summary that stands before each of *keys*, where there is one that matches.
+    """Return the matching summary of each of *keys* that has one.
 
-    If there are several, the newest of those that it was put away for: that one holds
-    its words. A session's summary is made from what a list has in front, and a list
-    names what stayed visible beside it.
+    Of several it is the newest of those that the key was hidden for, which contains its words: a
+    session's summary may also be made from memories that an extractive list covers, and a list
+    names sources that stayed visible.
     """
     if not keys:
         return {}
-    # First which: a summary is long, and stands before many.
+    # The pairs first, then each summary once: it is long and has many sources.
     rows = conn.execute(
         f"""
         SELECT d.from_key, d.to_key
@@ -108,21 +110,22 @@ def in_front(
         {**condition.params, "keys": keys_array(keys)},
     ).fetchall()
     pairs = cast("list[tuple[int, int]]", rows)
-    before = dict(pairs)
-    if len(before) < len(pairs):
-        several = {key for key, front in pairs if before[key] != front}
+    summary_of = dict(pairs)
+    if len(summary_of) < len(pairs):
+        several = {key for key, summary in pairs if summary_of[key] != summary}
         matching = {*pairs}
-        before |= dict(pair for pair in _archived_for(conn, several) if pair in matching)
-    fronts = {
-        each.memory_key: each for each in candidates(conn, condition, [*set(before.values())])
+        summary_of |= dict(pair for pair in _archived_for(conn, several) if pair in matching)
+    summaries = {
+        each.memory_key: each
+        for each in read_candidates(conn, condition, [*set(summary_of.values())])
     }
-    return {key: fronts[front] for key, front in before.items()}
+    return {key: summaries[summary] for key, summary in summary_of.items()}
 
 
 def _archived_for(conn: Reading, keys: Collection[int]) -> list[tuple[int, int]]:
-    """Return each of *keys* with the summaries it was put behind, the newest last.
+    """Return each of *keys* with the summaries that hide it, the newest last.
 
-    A summary's tag is the reason why what stands behind it is in the archive.
+    The archive's reason of a source is the tag of the summary that hides it.
     """
     rows = conn.execute(
         """

@@ -1,14 +1,13 @@
-"""The words cache: one FTS5 table per generation over the view ``memory_words``.
+"""The full-text index: one FTS5 table per generation over the view ``memory_words``.
 
-External content, so its integrity check compares it with the rows; secure
-delete, so what is forgotten leaves no posting behind. Two text columns: the
-memory's own words, and the words of its neighbours in the session, which carry
-half the context of a short turn (decision 0032). The third column holds the owner's
-token and weighs nothing: ``owner:a12 AND ...`` is many times faster than a
+External content, so its integrity check compares it with the rows; secure delete, so that nothing
+forgotten leaves a posting. It has two text columns: the memory's own words, and the words of its
+neighbours in the session, which carry half the context of a short turn (decision 0032). The third
+column holds the owner token and has no weight: ``owner:a12 AND ...`` is many times faster than a
 join.
 
-A cache: rebuilt beside the live one, never repaired. Every function that
-removes or adds rows runs in the transaction that changes the memories.
+It is a cache: rebuilt beside the live one, never repaired. Every function that removes or adds rows
+runs in the transaction that changes the memories.
 """
 
 from __future__ import annotations
@@ -25,19 +24,19 @@ from memd.store.file.keys import keys_array
 # ruff: noqa: S608
 TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2")
 CONTEXT_WEIGHT = 0.3
-SEGMENTS_MAX = 4  # as many as are left alone
+SEGMENTS_MAX = 4  # so many are not merged
 MERGE_PAGES = 400  # of 4 KB, in one step: about 20 ms
 
 
-class WordsHit(NamedTuple):
-    """One memory that holds some of the words, best first."""
+class SparseMatch(NamedTuple):
+    """A memory that contains some of the words, and its BM25 score."""
 
     memory_key: int
     bm25: float
 
 
 class Corpus(NamedTuple):
-    """How large the store is, for BM25."""
+    """The size of the store, for BM25."""
 
     rows: int
     own_tokens: int
@@ -68,7 +67,7 @@ def create(conn: Writing, number: int) -> None:
 
 
 def activate(conn: Writing, number: int) -> None:
-    """Make a generation the live one and drop the one before."""
+    """Make a generation the live one and drop the previous one."""
     before = generation(conn)
     conn.execute(
         "INSERT OR REPLACE INTO meta (key, value) VALUES ('words_generation', :number)",
@@ -79,8 +78,8 @@ def activate(conn: Writing, number: int) -> None:
 
 
 def index(conn: Writing, keys: Sequence[int]) -> None:
-    """Add the memories, as they are now, to the live generation and to one that is being built."""
-    for number, some in _targets(conn, keys):
+    """Add the memories, as they are now, to the live generation and to one being built."""
+    for number, targeted in _targets(conn, keys):
         conn.execute(
             f"""
             INSERT INTO fts_{number} (rowid, own, context, owner)
@@ -88,13 +87,13 @@ def index(conn: Writing, keys: Sequence[int]) -> None:
               FROM memory_words
              WHERE memory_key IN (SELECT value FROM carray(:keys))
             """,
-            {"keys": keys_array(some)},
+            {"keys": keys_array(targeted)},
         )
 
 
 def unindex(conn: Writing, keys: Sequence[int]) -> None:
-    """Take the memories out, before their rows change: FTS5 needs the words it was given."""
-    for number, some in _targets(conn, keys):
+    """Remove the memories, before their rows change: FTS5 needs the words it was given."""
+    for number, targeted in _targets(conn, keys):
         conn.execute(
             f"""
             INSERT INTO fts_{number} (fts_{number}, rowid, own, context, owner)
@@ -102,20 +101,20 @@ def unindex(conn: Writing, keys: Sequence[int]) -> None:
               FROM memory_words
              WHERE memory_key IN (SELECT value FROM carray(:keys))
             """,
-            {"keys": keys_array(some)},
+            {"keys": keys_array(targeted)},
         )
 
 
 def _targets(conn: Reading, keys: Sequence[int]) -> Iterator[tuple[int, Sequence[int]]]:
     """Yield each generation with those of *keys* that are in it.
 
-    One that is being built holds the memories up to its last key; those beyond
-    come in as they are when their turn comes.
+    One being built contains the memories up to its last key; later ones are added, as they are
+    then, by the build.
     """
     if not keys:
         return
     yield generation(conn), keys
-    building = build(conn)
+    building = current_build(conn)
     if building is not None:
         filled = [key for key in keys if key <= building.last_key]
         if filled:
@@ -129,37 +128,39 @@ class Build(NamedTuple):
     last_key: int
 
 
-def build(conn: Reading) -> Build | None:
+def current_build(conn: Reading) -> Build | None:
     """Return the generation that is being built, if any."""
     value = conn.execute("SELECT value FROM meta WHERE key = 'words_build'").get
     return Build(*map(int, value.split())) if isinstance(value, str) else None
 
 
 def start_build(conn: Writing) -> None:
-    """Begin a new generation beside the live one, dropping one that was left half built."""
-    left = build(conn)
-    if left is not None:
-        conn.execute(f"DROP TABLE fts_{left.number}_terms; DROP TABLE fts_{left.number}")
-    number = max(generation(conn), left.number if left else 0) + 1
+    """Begin a new generation beside the live one, dropping an unfinished one."""
+    unfinished = current_build(conn)
+    if unfinished is not None:
+        conn.execute(
+            f"DROP TABLE fts_{unfinished.number}_terms; DROP TABLE fts_{unfinished.number}"
+        )
+    number = max(generation(conn), unfinished.number if unfinished else 0) + 1
     create(conn, number)
-    _note_build(conn, number, 0)
+    _set_build(conn, number, 0)
 
 
 def step_build(conn: Writing, rows: int) -> bool:
-    """Fill the next *rows* memories; False once the build is complete and the live one."""
-    building = build(conn)
+    """Fill the next *rows* memories; False once the build is complete and live."""
+    building = current_build(conn)
     if building is None:  # another rebuild completed it meanwhile
         return False
     last = fill(conn, building.number, building.last_key, rows)
     if last:
-        _note_build(conn, building.number, last)
+        _set_build(conn, building.number, last)
         return True
     activate(conn, building.number)
     conn.execute("DELETE FROM meta WHERE key = 'words_build'")
     return False
 
 
-def _note_build(conn: Writing, number: int, last_key: int) -> None:
+def _set_build(conn: Writing, number: int, last_key: int) -> None:
     conn.execute(
         "INSERT OR REPLACE INTO meta (key, value) VALUES ('words_build', :value)",
         {"value": f"{number} {last_key}"},
@@ -167,7 +168,7 @@ def _note_build(conn: Writing, number: int, last_key: int) -> None:
 
 
 def merge(conn: Writing) -> bool:
-    """Write the live generation's segments together, a step of it; False when that is done.
+    """Merge segments of the live generation, one step; False when nothing is left to merge.
 
     Every search reads each segment, and small transactions leave many.
     """
@@ -180,51 +181,51 @@ def merge(conn: Writing) -> bool:
         f"INSERT INTO fts_{number} (fts_{number}, rank) VALUES ('merge', :pages)",
         {"pages": -MERGE_PAGES},
     )
-    return conn.total_changes() - before > 1  # as FTS5 tells that nothing was left to merge
+    return conn.total_changes() - before > 1  # 1 is how FTS5 reports that nothing was left to merge
 
 
 def stemmer(conn: Reading) -> Callable[[str], list[str]]:
-    """Return the index's own rule: a text's terms, folded and stemmed, in order."""
-    return _rule(conn, TOKENIZER)
+    """Return the index's own tokenizer: a text's terms, folded and stemmed, in order."""
+    return _tokenizer(conn, TOKENIZER)
 
 
-def _rule(conn: Reading, tokenizer_words: Sequence[str]) -> Callable[[str], list[str]]:
+def _tokenizer(conn: Reading, tokenizer_words: Sequence[str]) -> Callable[[str], list[str]]:
     tokenizer = conn.fts5_tokenizer(tokenizer_words[0], list(tokenizer_words[1:]))
 
     def terms(text: str) -> list[str]:
-        pieces = tokenizer(
+        tokens = tokenizer(
             text.encode(),
             apsw.FTS5_TOKENIZE_DOCUMENT,
             None,
             include_offsets=False,
             include_colocated=False,
         )
-        return cast("list[str]", pieces)  # without offsets it is the terms alone
+        return cast("list[str]", tokens)  # without offsets the tokenizer returns plain terms
 
     return terms
 
 
-def folder(conn: Reading) -> Callable[[str], list[str]]:
-    """Return the rule without its stemmer: a text's words, as :func:`match_text` takes them."""
-    return _rule(conn, TOKENIZER[1:])
+def word_splitter(conn: Reading) -> Callable[[str], list[str]]:
+    """Return the tokenizer without stemming: a text's words, as :func:`match_query` takes them."""
+    return _tokenizer(conn, TOKENIZER[1:])
 
 
-def match_text(terms: Sequence[str], owners: Sequence[str]) -> str:
-    """Return the FTS5 query for memories of *owners* that hold any of *terms*.
+def match_query(terms: Sequence[str], owners: Sequence[str]) -> str:
+    """Return the FTS5 query for memories of *owners* that contain any of *terms*.
 
-    FTS5 stems them, so they are words and not stems: the stem of "databases" is
-    "databas", and the stem of that is another. Each is quoted: FTS syntax in a query is
-    words like any other (H26).
+    FTS5 stems the terms, so they must be words and not stems: the stem of "databases" is "databas",
+    and the stem of that is another. Each is quoted: FTS syntax in a query is words like any other
+    (H26).
 
-    >>> match_text(["cat", 'a"b'], ["a1"])
+    >>> match_query(["cat", 'a"b'], ["a1"])
     'owner:("a1") AND {own context}:("cat" OR "a""b")'
     """
-    quoted = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
-    owned = " OR ".join(f'"{owner}"' for owner in owners)
-    return f"owner:({owned}) AND {{own context}}:({quoted})"
+    any_term = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
+    any_owner = " OR ".join(f'"{owner}"' for owner in owners)
+    return f"owner:({any_owner}) AND {{own context}}:({any_term})"
 
 
-def search(conn: Reading, match: str, limit: int) -> list[WordsHit]:
+def search(conn: Reading, match: str, limit: int) -> list[SparseMatch]:
     """Return the best *limit* memories for *match* by BM25, best first."""
     number = generation(conn)
     rows = conn.execute(
@@ -237,10 +238,10 @@ def search(conn: Reading, match: str, limit: int) -> list[WordsHit]:
         """,
         {"match": match, "limit": limit},
     )
-    return [WordsHit(*row) for row in rows]
+    return [SparseMatch(*row) for row in rows]
 
 
-def search_among(conn: Reading, match: str, keys: Sequence[int], limit: int) -> list[WordsHit]:
+def search_keys(conn: Reading, match: str, keys: Sequence[int], limit: int) -> list[SparseMatch]:
     """Return the best *limit* of *keys* for *match*, best first and exactly."""
     number = generation(conn)
     candidates = frozenset(keys)
@@ -248,10 +249,10 @@ def search_among(conn: Reading, match: str, keys: Sequence[int], limit: int) -> 
         f"SELECT rowid, -rank FROM fts_{number} WHERE fts_{number} MATCH :match ORDER BY rank",
         {"match": match},
     )
-    best: list[WordsHit] = []
+    best: list[SparseMatch] = []
     for key, score in rows:
         if key in candidates:
-            best.append(WordsHit(key, score))
+            best.append(SparseMatch(key, score))
             if len(best) == limit:
                 break
     return best
@@ -260,25 +261,25 @@ def search_among(conn: Reading, match: str, keys: Sequence[int], limit: int) -> 
 def corpus(conn: Reading, owners: Sequence[str]) -> Corpus:
     """Return the size of the live generation, of all agents; zeros when *owners* have nothing."""
     number = generation(conn)
-    owned = " OR ".join(f'"{owner}"' for owner in owners)
-    # An auxiliary function only runs on a row that matches; the first one will do.
+    any_owner = " OR ".join(f'"{owner}"' for owner in owners)
+    # An auxiliary function only runs on a matching row; any one will do.
     sizes = conn.execute(
         f"SELECT corpus(fts_{number}) FROM fts_{number} WHERE fts_{number} MATCH :match LIMIT 1",
-        {"match": f"owner:({owned})"},
+        {"match": f"owner:({any_owner})"},
     ).get
     return Corpus(*map(int, sizes.split())) if isinstance(sizes, str) else Corpus(0, 0, 0)
 
 
 def frequencies(conn: Reading, terms: Sequence[str]) -> dict[str, int]:
-    """Return for each term how many memories hold it in their own words; 0 for an unknown one."""
+    """Return for each term how many memories have it in their own words, 0 for an unknown one."""
     number = generation(conn)
-    counted = dict.fromkeys(terms, 0)
+    counts = dict.fromkeys(terms, 0)
     for term in terms:
         frequency = conn.execute(
             f"SELECT doc FROM fts_{number}_terms WHERE term = :term AND col = 'own'", {"term": term}
         ).get
-        counted[term] = frequency if isinstance(frequency, int) else 0
-    return counted
+        counts[term] = frequency if isinstance(frequency, int) else 0
+    return counts
 
 
 def fill(conn: Writing, number: int, after: int, rows: int) -> int:
@@ -308,18 +309,18 @@ def fill(conn: Writing, number: int, after: int, rows: int) -> int:
     return last
 
 
-def look_again(conn: Reading) -> None:
-    """Let FTS5 see what other connections wrote; any query does, SQLite's integrity check does not.
+def refresh(conn: Reading) -> None:
+    """Query the index, so that FTS5 notices what other connections wrote.
 
-    Without it ``PRAGMA integrity_check`` looks for segments that were merged away
-    since this connection last searched, and calls a sound file corrupt.
+    Any query does, SQLite's integrity check does not: without this ``PRAGMA integrity_check`` reads
+    segments that were merged since this connection last searched, and calls a sound file corrupt.
     """
     number = generation(conn)
     if number:
         conn.execute(f"SELECT rowid FROM fts_{number} WHERE rowid = 0").fetchall()
 
 
-def is_sound(conn: Writing) -> bool:
+def is_intact(conn: Writing) -> bool:
     """Return whether the live generation agrees with the rows, word for word."""
     number = generation(conn)
     try:

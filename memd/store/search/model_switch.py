@@ -1,0 +1,207 @@
+"""Switching from one embedding model to another while the old one stays in use.
+
+Which model is in use, which one was before and which one is coming is recorded in ``meta``, so that
+a restart continues where a kill left off. Until every memory has a vector of the new model, the
+live cache and its vectors stay as they are: nothing of the new model is searched, and one
+transaction switches over (docs/decisions/0182).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from memd.domain.encoding import ModelFingerprint
+from memd.store.file.connect import Reading, Writing
+from memd.store.file.keys import keys_array
+from memd.store.search import centroids, pending, vectors
+from memd.store.search.pending import PendingRow
+
+BUILD_ROWS = 500  # added to the new model's cache in one transaction
+
+
+class ModelNote(NamedTuple):
+    """A model: the folder's name and the fingerprint of its content."""
+
+    name: str
+    fingerprint: str
+
+
+class ModelChange(NamedTuple):
+    """A switch under way: the new model's folder name, fingerprint and dimension, since when."""
+
+    name: str
+    fingerprint: str
+    dimension: int
+    since_us: int
+
+
+def model_in_use(conn: Reading) -> str | None:
+    """Return the name of the model that was put to use, None for memd's default."""
+    return _note(conn, "model_in_use")
+
+
+def previous_model(conn: Reading) -> ModelNote | None:
+    """Return the model that was in use before, None before any switch."""
+    value = _note(conn, "model_before")
+    return None if value is None else ModelNote(*json.loads(value))
+
+
+def current_switch(conn: Reading) -> ModelChange | None:
+    """Return the switch that is under way, if any."""
+    value = _note(conn, "model_coming")
+    return None if value is None else ModelChange(*json.loads(value))
+
+
+def begin(conn: Writing, name: str, model: ModelFingerprint, now_us: int) -> ModelChange:
+    """Record that a switch to *model* begins; vectors that it has from earlier are kept."""
+    vectors.ensure_model(conn, model, now_us)
+    change = ModelChange(name, str(model), model.dimension, now_us)
+    _set(conn, "model_coming", json.dumps(change))
+    return change
+
+
+def cancel(conn: Writing) -> None:
+    """Cancel the switch under way. The vectors made for it stay, in case it begins again."""
+    change = current_switch(conn)
+    if change is not None:
+        _drop_build(conn, _key(conn, change))
+    _set(conn, "model_coming", None)
+
+
+def progress(conn: Reading, change: ModelChange) -> tuple[int, int]:
+    """Return how many memories have a vector of the new model, and how many there are."""
+    done = conn.execute(
+        "SELECT count(*) FROM embedding WHERE model_key = :key AND kind = 'own'",
+        {"key": _key(conn, change)},
+    ).get
+    total = conn.execute("SELECT count(*) FROM memory").get
+    assert isinstance(done, int)
+    assert isinstance(total, int)
+    return min(done, total), total
+
+
+def list_missing(conn: Reading, change: ModelChange, after: int, limit: int) -> list[PendingRow]:
+    """Return up to *limit* memories after key *after* without a vector of the new model."""
+    return pending.list_missing(conn, _key(conn, change), after, limit)
+
+
+def store_vectors(
+    conn: Writing, change: ModelChange, vectored: Sequence[tuple[PendingRow, bytes]]
+) -> None:
+    """Store vectors of the new model, except for memories whose words changed meanwhile."""
+    model_key = _key(conn, change)
+    unchanged = pending.find_unchanged(conn, [row for row, _ in vectored])
+    own = [(row.memory_key, vector) for row, vector in vectored if row.memory_key in unchanged]
+    keys = [key for key, _ in own]
+    centroids.subtract(conn, keys, model_key)
+    vectors.store(conn, model_key, own)
+    centroids.add_memories(conn, keys, model_key)
+    _fill_building(conn, model_key, keys)
+
+
+def step(conn: Writing, change: ModelChange) -> bool:
+    """Fill the next rows of the new model's cache; False when there is nothing left to fill."""
+    model_key = _key(conn, change)
+    live = vectors.current_cache(conn)
+    if live is None or live.model_key == model_key:
+        return False
+    building = vectors.current_build(conn)
+    if building is None:
+        return vectors.start_build(conn, model_key)
+    # A rebuild of the live cache goes first.
+    if building[0].model_key == model_key and not _has_memory_after(conn, building[1]):
+        return False
+    vectors.step_build(conn, BUILD_ROWS)
+    return True
+
+
+def complete(
+    conn: Writing, change: ModelChange, leaving: ModelNote, unable: Collection[int]
+) -> bool:
+    """Put the new model to use; False when memories without a vector of it have come.
+
+    *leaving* is the model in use until now, whose vectors stay for a way back. Memories in *unable*
+    cannot be embedded by the new model and are not waited for.
+    """
+    if step(conn, change):
+        return False
+    model_key = _key(conn, change)
+    missing_rows = pending.list_missing(conn, model_key, 0, len(unable) + 1)
+    if any(row.memory_key not in unable for row in missing_rows):
+        return False
+    building = vectors.current_build(conn)
+    if building is not None and building[0].model_key == model_key:
+        vectors.step_build(conn, 1)  # nothing is left to fill, so this makes it live
+    _set(conn, "model_before", json.dumps(leaving))
+    _set(conn, "model_in_use", change.name)
+    _set(conn, "model_coming", None)
+    return True
+
+
+def delete_unused_vectors(conn: Writing, rows: int) -> bool:
+    """Delete vectors of models that are not live, previous or coming; False when done."""
+    cache, previous, change = (
+        vectors.current_cache(conn),
+        previous_model(conn),
+        current_switch(conn),
+    )
+    fingerprints = [each.fingerprint for each in (previous, change) if each is not None]
+    model_keys = [vectors.find_model(conn, each) for each in fingerprints]
+    if cache is None or (previous is None and change is None):
+        return False
+    keys = keys_array([cache.model_key, *(key for key in model_keys if key is not None)])
+    conn.execute(
+        "DELETE FROM centroid WHERE model_key NOT IN (SELECT value FROM carray(?))", (keys,)
+    )
+    conn.execute(
+        """
+        DELETE FROM embedding
+         WHERE embedding_key IN (SELECT embedding_key
+                                   FROM embedding
+                                  WHERE model_key NOT IN (SELECT value FROM carray(:keys))
+                                  LIMIT :rows)
+        """,
+        {"keys": keys, "rows": rows},
+    )
+    return conn.changes() > 0
+
+
+def _fill_building(conn: Writing, model_key: int, keys: Sequence[int]) -> None:
+    """Add memories whose vectors have just come to the model's cache, as far as it is built."""
+    building = vectors.current_build(conn)
+    if building is not None and building[0].model_key == model_key:
+        vectors.fill(conn, building[0], [key for key in keys if key <= building[1]])
+
+
+def _drop_build(conn: Writing, model_key: int) -> None:
+    building = vectors.current_build(conn)
+    if building is not None and building[0].model_key == model_key:
+        conn.execute(f"DROP TABLE {building[0].table}")
+        conn.execute("DELETE FROM meta WHERE key = 'vector_build'")
+
+
+def _has_memory_after(conn: Reading, key: int) -> bool:
+    return conn.execute("SELECT 1 FROM memory WHERE memory_key > ? LIMIT 1", (key,)).get is not None
+
+
+def _key(conn: Reading, change: ModelChange) -> int:
+    model_key = vectors.find_model(conn, change.fingerprint)
+    assert model_key is not None
+    return model_key
+
+
+def _note(conn: Reading, key: str) -> str | None:
+    value = conn.execute("SELECT value FROM meta WHERE key = :key", {"key": key}).get
+    return value if isinstance(value, str) else None
+
+
+def _set(conn: Writing, key: str, value: str | None) -> None:
+    if value is None:
+        conn.execute("DELETE FROM meta WHERE key = :key", {"key": key})
+        return
+    conn.execute(
+        "INSERT OR REPLACE INTO meta (key, value) VALUES (:key, :value)",
+        {"key": key, "value": value},
+    )
