@@ -120,7 +120,7 @@ async def run(
         stack.callback(dispatch.offload.close)
         system.server = server = Server(sock, dispatch, metrics, clock)
         rooms.clients.on_revoke(server.revoke)
-        rooms.rhythm.heed(dispatch.idle_s)
+        rooms.scheduler.watch_idle(dispatch.idle_s)
         if signals:
             _reload_on_hangup(stack, reload)
         keep_socket = partial(_keep_socket, server, sock, paths.socket)

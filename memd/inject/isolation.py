@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from memd.base import log
 from memd.base.errors import MemdError
-from memd.sleep.strategies.ask import Model, stripped_answer
+from memd.sleep.strategies.ask import Model, request_answer
 
 T = TypeVar("T")
 Failed = list[str]
@@ -84,7 +84,7 @@ async def json_reply(model: Model, prompt: str, *, system: str, what: str) -> di
 
     Raises the process's own errors only.
     """
-    reply = await isolate(stripped_answer(model, prompt, system=system), None, what)
+    reply = await isolate(request_answer(model, prompt, system=system), None, what)
     return None if reply is None else parse_object(reply)
 
 

@@ -33,8 +33,8 @@ from memd.serve.short_ids import ShortIds
 from memd.serve.uploads import Uploads
 from memd.sleep.model.answering import answering
 from memd.sleep.nap.naps import Naps
-from memd.sleep.night.switch import Switch
-from memd.sleep.sleep import Sleep, sleeping
+from memd.sleep.night.switch import KillSwitch
+from memd.sleep.sleep import Sleep, build_sleep
 from memd.sleep.wiki.exports import exporting
 from memd.store.access.audit import Audit
 from memd.store.access.replies import Answers
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from memd.org.owner import Owner
     from memd.org.review import Review
     from memd.sleep.night.night import Night
-    from memd.sleep.night.rhythm import Rhythm
+    from memd.sleep.night.scheduler import NightScheduler
 
 LOAD_PROMPTS_AFTER_S = 2.0
 _FOR_PROMPTS = (
@@ -127,7 +127,7 @@ class Rooms(Prompting):
         self.wiki = exporting(self, settings.memory.consolidation.wiki_export, wiki_dir)
         asleep = self._asleep()
         self.sleep: Night = asleep.night
-        self.rhythm: Rhythm = asleep.rhythm
+        self.scheduler: NightScheduler = asleep.scheduler
 
     async def begin(self) -> Self:
         """Read what the rooms must know before the first call."""
@@ -156,16 +156,16 @@ class Rooms(Prompting):
                 from memd.sleep.model.triples import ModelRelations
 
                 self.learning.reader = ModelRelations(llm)
-        made = sleeping(
+        made = build_sleep(
             self,
             settings,
             emit=self.wiki.hearing(self.events.emit),
-            enabled=Switch(settings, self.paths.config_file, os.environ),
+            enabled=KillSwitch(settings, self.paths.config_file, os.environ),
             providers=providers,
         )
 
         def quiet_s() -> float:
-            return made.rhythm.quiet_s()  # which is told later whom to ask
+            return made.scheduler.quiet_s()  # which is told later whom to ask
 
         self.learning.quiet_s = quiet_s
         return made
@@ -179,7 +179,7 @@ class Rooms(Prompting):
             self.queue.run,
             self.models.run,
             care.run,
-            self.rhythm.run,
+            self.scheduler.run,
             self.naps.run,
             self.wiki.run,
             self.learning.run,

@@ -177,7 +177,7 @@ class System:
     async def _sleep_status(self) -> SleepStatus | None:
         """Return the state of nights, None when the store fails."""
         try:
-            return await self._rooms.rhythm.status()
+            return await self._rooms.scheduler.status()
         except MemdError:
             return None
 

@@ -1,7 +1,7 @@
-"""The room, put together over one open file: for the daemon, and for a test.
+"""Consolidation assembled over one open file, for the daemon and for tests.
 
-Read on in the order in which things happen: a window fills (trigger, nap), a
-night comes (rhythm, night, tasks), and one can be undone (night, store/run/undo).
+Read on in the order of events: a window fills (trigger, nap), a night comes
+(scheduler, night, tasks), and a run is undone (night, store/run/undo).
 """
 
 from __future__ import annotations
@@ -17,102 +17,108 @@ from memd.base.clock import DAY_US, from_us
 from memd.domain.backend import CompletionProvider
 from memd.domain.settings.settings import Settings
 from memd.domain.values import Emit, unheard
-from memd.sleep.night.afterwards import Afterwards
+from memd.sleep.night.completion import RunCompletion
 from memd.sleep.night.night import Night
-from memd.sleep.night.rhythm import Rhythm
+from memd.sleep.night.scheduler import NightScheduler
 from memd.store.access import agents
 from memd.store.file.database import Database
 
 if TYPE_CHECKING:
-    from memd.sleep.night.plan import Plan
+    from memd.sleep.night.plan import NightPlan
     from memd.sleep.night.task import NightTask
 
 
 @dataclass(frozen=True)
 class Sleep:
-    """What of the room the daemon starts and the socket shows."""
+    """What the daemon starts and the socket serves."""
 
     night: Night
-    rhythm: Rhythm
+    scheduler: NightScheduler
 
 
 class NightProviders(NamedTuple):
-    """Who writes the summaries of memories, and those of sessions; *model* is their name."""
+    """The providers that summarise memories and sessions in nights; *model* is their name."""
 
     summaries: CompletionProvider | None = None
     sessions: CompletionProvider | None = None
     model: str | None = None
-    asked: Callable[[], tuple[int, int]] = lambda: (0, 0)
-    """How often a model was asked in nights, and how often in vain."""
+    request_counts: Callable[[], tuple[int, int]] = lambda: (0, 0)
+    """How many requests to a model in nights were answered, and how many failed."""
     experiences: Callable[[Assembly], NightTask] | None = None
-    """Makes who compresses experiences."""
+    """Builds the task that compresses experiences."""
 
 
-def sleeping(
-    house: Assembly,
+def build_sleep(
+    assembly: Assembly,
     settings: Settings,
     *,
     emit: Emit = unheard,
     enabled: Callable[[], bool] | None = None,
     providers: NightProviders | None = None,
 ) -> Sleep:
-    """Build the room over *house*. *enabled* re-reads the kill switch; without it, the settings.
+    """Build nights and their scheduler. *enabled* re-reads the kill switch, else it is fixed.
 
-    With *providers* their model writes the summaries that the settings leave to one;
-    raises ValueError when none is named.
+    The model of *providers* writes the summaries that the settings assign to one;
+    raises ValueError when it has no name.
     """
     config = settings.memory.consolidation
-    by = providers or NightProviders()
-    kept = {str(name): days for name, days in settings.records.retention_days.items()}
+    night_providers = providers or NightProviders()
+    record_days = {str(name): days for name, days in settings.records.retention_days.items()}
 
     @cache
-    def plan() -> Plan:
-        from memd.sleep.night.plan import Plan
-        from memd.sleep.strategies.choice import operation_of
+    def plan() -> NightPlan:
+        from memd.sleep.night.plan import NightPlan
+        from memd.sleep.strategies.choice import build_operation
 
-        return Plan(
-            db=house.db,
-            ids=house.ids,
-            work=house.work,
-            counter=house.counter,
+        return NightPlan(
+            db=assembly.db,
+            ids=assembly.ids,
+            work=assembly.work,
+            counter=assembly.counter,
             config=config,
-            operation=operation_of(config, provider=by.summaries, model=by.model),
-            agents=house.agents,
+            operation=build_operation(
+                config, provider=night_providers.summaries, model=night_providers.model
+            ),
+            agents=assembly.agents,
             undo_days=settings.daemon.undo_days,
-            provider=by.sessions,
-            model=by.model,
-            experiences=None if by.experiences is None else by.experiences(house),
+            provider=night_providers.sessions,
+            model=night_providers.model,
+            experiences=None
+            if night_providers.experiences is None
+            else night_providers.experiences(assembly),
         )
 
-    if by.summaries is not None or by.sessions is not None:
-        plan()  # without one it waits for the first night: a start reads no summaries' rules
+    if night_providers.summaries is not None or night_providers.sessions is not None:
+        plan()  # validate the model now; without one the modules are imported by the first night
     night = Night(
-        db=house.db,
-        clock=house.clock,
-        ids=house.ids,
-        tasks=lambda asked: plan().tasks(asked),
+        db=assembly.db,
+        clock=assembly.clock,
+        ids=assembly.ids,
+        tasks=lambda request_counts: plan().tasks(request_counts),
         emit=emit,
-        done=Afterwards(house, kept).finished,
+        on_finished=RunCompletion(assembly, record_days).complete,
         enabled=enabled or (lambda: config.enabled),
         undo_us=settings.daemon.undo_days * DAY_US,
-        of_model=_since_last(by.asked),
+        model_usage=_usage_since_last(night_providers.request_counts),
     )
-    rhythm = Rhythm(
-        nights=night,
-        clock=house.clock,
+    scheduler = NightScheduler(
+        night=night,
+        clock=assembly.clock,
         interval=config.interval,
         enabled=night.enabled,
-        since=lambda: _since(house.db),
+        since=lambda: _first_memory_at(assembly.db),
     )
-    return Sleep(night=night, rhythm=rhythm)
+    return Sleep(night=night, scheduler=scheduler)
 
 
-def _since_last(asked: Callable[[], tuple[int, int]]) -> Callable[[], dict[str, Any]]:
-    """Return what tells what a language model was asked since it was last told, if anything."""
+def _usage_since_last(
+    request_counts: Callable[[], tuple[int, int]],
+) -> Callable[[], dict[str, Any]]:
+    """Return a function that returns the requests to a language model since its last call."""
     before = [0, 0]
 
     def usage() -> dict[str, Any]:
-        now = asked()
+        now = request_counts()
         done, failed = now[0] - before[0], now[1] - before[1]
         before[:] = now
         return {"language_model": {"answered": done, "failed": failed}} if done or failed else {}
@@ -120,7 +126,7 @@ def _since_last(asked: Callable[[], tuple[int, int]]) -> Callable[[], dict[str, 
     return usage
 
 
-async def _since(db: Database) -> datetime | None:
-    """Return when the store was made, as far as nights go: when its first memory came."""
+async def _first_memory_at(db: Database) -> datetime | None:
+    """Return when the first memory was stored, which is when nights start to count."""
     found_us = await db.read(agents.first_us)
     return None if found_us is None else from_us(found_us)

@@ -40,7 +40,7 @@ from memd.domain.memory import MemoryStoreRequest
 from memd.domain.recall import RecallRequest, RecallResult
 from memd.domain.settings.settings import Settings
 from memd.embedding.embed import EmbedderThread
-from memd.sleep.sleep import sleeping
+from memd.sleep.sleep import build_sleep
 from memd.store.file.connect import Reading
 
 DAYS = 120
@@ -108,7 +108,7 @@ async def _with_night(
     visible = await rooms.db.read(_visible)
     clock.ahead = timedelta(days=DAYS)
     start = time.perf_counter()
-    night = await sleeping(rooms, Settings()).night.run(Caller(method="bench"))
+    night = await build_sleep(rooms, Settings()).night.run(Caller(method="bench"))
     seconds = time.perf_counter() - start
     await rooms.queue.drain()
     after = await _asked(rooms, dialogues)
@@ -135,7 +135,9 @@ async def over(path: Path, rows: int) -> dict[str, Any]:
     async with house(path, clock) as rooms:
         quiet = await _writing(rooms, asyncio.create_task(asyncio.sleep(QUIET_SECONDS)))
         start = time.perf_counter()
-        night = asyncio.create_task(sleeping(rooms, Settings()).night.run(Caller(method="bench")))
+        night = asyncio.create_task(
+            build_sleep(rooms, Settings()).night.run(Caller(method="bench"))
+        )
         waits = await _writing(rooms, night)
         return {
             "rows": rows,

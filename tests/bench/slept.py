@@ -34,7 +34,7 @@ from memd.base.paths import Paths
 from memd.domain.caller import Caller
 from memd.domain.recall import RecallRequest
 from memd.domain.settings.settings import Settings
-from memd.sleep.sleep import sleeping
+from memd.sleep.sleep import build_sleep
 from memd.store.file.connect import Reading, Writing
 from memd.store.search import pending, vectors
 
@@ -84,7 +84,7 @@ async def _slept(path: Path) -> dict[str, Any]:
     caller = Caller(method="bench")
     async with house(path, clock) as rooms:
         begun = time.perf_counter()
-        await sleeping(rooms, Settings()).night.run(caller)
+        await build_sleep(rooms, Settings()).night.run(caller)
         seconds = time.perf_counter() - begun
         while await rooms.db.write(caller, _embed):
             pass

@@ -48,7 +48,7 @@ async def outcome(bed: Bed) -> Rows:
 
 async def until_it_is_done(bed: Bed) -> Rows:
     """Go on with what was interrupted, or have a failed night again; returns what it left."""
-    await bed.night.go_on()
+    await bed.night.resume_unfinished()
     if not await bed.rows("SELECT 1 FROM run WHERE state = ?", RunState.DONE):
         await bed.night.run(ADA)
     assert await bed.is_sound()

@@ -169,7 +169,7 @@ async def went_on(folder: Path, found: Traced, verdict: Verdict) -> list[tuple[s
     ends: list[tuple[str, Looked]] = []
 
     async def then(bed: Bed) -> None:
-        await bed.night.go_on()
+        await bed.night.resume_unfinished()
         state = await bed.rows("SELECT state FROM run ORDER BY run_key DESC LIMIT 1")
         ends.append((str(state[0][0]), await looked(bed)))
 

@@ -160,8 +160,10 @@ async def test_a_secret_in_an_answer_is_not_stored(tmp_path: Path) -> None:
 
 
 async def test_a_provider_without_a_models_name_is_refused(tmp_path: Path) -> None:
-    from memd.sleep.sleep import NightProviders, sleeping
+    from memd.sleep.sleep import NightProviders, build_sleep
 
     async with a_bed(tmp_path) as bed:
         with pytest.raises(ValueError, match="model"):
-            sleeping(bed.house, Settings(), providers=NightProviders(sessions=StubProvider(["x"])))
+            build_sleep(
+                bed.house, Settings(), providers=NightProviders(sessions=StubProvider(["x"]))
+            )

@@ -17,7 +17,7 @@ from memd.domain.enums import ArchiveReason, MemoryCategory
 from memd.domain.memory import MemoryFilter, MemoryStoreRequest, MemoryUpdate
 from memd.domain.recall import RecallRequest
 from memd.domain.settings.settings import Settings
-from memd.sleep.sleep import sleeping
+from memd.sleep.sleep import build_sleep
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import removal
 
@@ -46,7 +46,7 @@ async def night_house(tmp_path: Path) -> AsyncIterator[Assembly]:
             )
         await house.queue.drain()
         clock.advance(days=2)
-        await sleeping(house, Settings()).night.run(ADA)
+        await build_sleep(house, Settings()).night.run(ADA)
         await house.queue.drain()
         assert await states(house) == {**dict.fromkeys(TURNS[1:], "compressed"), TURNS[0]: "active"}
         yield house
@@ -193,7 +193,7 @@ async def test_what_was_compressed_since_stays_behind_its_new_summary(
     assert isinstance(clock, HeldClock)
     await night_house.archive.delete(ADA, await id_of(night_house, TURNS[1]))
     clock.advance(days=2)
-    await sleeping(night_house, Settings()).night.compress(ADA, force=True)
+    await build_sleep(night_house, Settings()).night.compress(ADA, force=True)
     later = await states(night_house)
     assert list(later.values()).count("compressed") == 4
     await purged(night_house)

@@ -139,6 +139,6 @@ async def test_an_undoing_that_was_killed_goes_on(tmp_path: Path) -> None:
             conn.execute("UPDATE run SET state = 'undoing' WHERE run_id = ?", (nap.run_id,))
 
         await bed.house.db.write(ADA, begun)
-        await bed.night.go_on()
+        await bed.night.resume_unfinished()
         assert await seen(bed) == set()
         assert (await bed.night.report(nap.run_id, ADA)).state is RunState.UNDONE

@@ -25,10 +25,10 @@ from memd.domain.ingest import IngestRequest
 from memd.domain.memory import MemoryMetadata, MemoryQuery
 from memd.domain.settings.settings import MemoryConfig, Settings
 from memd.sleep.night.night import STEPS, Night
-from memd.sleep.night.switch import Switch
+from memd.sleep.night.switch import KillSwitch
 from memd.sleep.night.task import Cursor, NightScope, PlannedStep
 from memd.sleep.night.tasks import Consolidation
-from memd.sleep.strategies.operations import Condensed, GroupMember
+from memd.sleep.strategies.operations import CondensedGroup, GroupMember
 
 TURNS = tuple(f"Lamp {number} hangs in the hall." for number in range(6))
 CONSOLIDATION = frozenset({"consolidation"})
@@ -95,7 +95,7 @@ async def test_with_the_kill_switch_off_nothing_is_touched(tmp_path: Path) -> No
         night = replace(bed.night, enabled=lambda: False)
         for run in (await night.run(ADA), await night.compress(ADA, force=True)):
             assert (run.steps, run.detail) == ((), {})
-        await night.go_on()
+        await night.resume_unfinished()
         assert await all_rows(bed) == before
 
 
@@ -123,7 +123,7 @@ async def test_a_switch_that_goes_off_meanwhile_stops_the_night_at_its_next_step
         stopped = await night.run(ADA)
         assert stopped.state is RunState.RUNNING
         assert len(await bed.summaries()) == 1
-        await bed.night.go_on()
+        await bed.night.resume_unfinished()
         done = await bed.night.report(stopped.run_id, ADA)
         assert (done.state, [step.steps for step in done.steps]) == (RunState.DONE, [2])
 
@@ -136,7 +136,7 @@ async def test_a_night_that_is_going_on_stops_at_its_next_step_when_the_file_say
         for session in ("a", "b"):
             await bed.tell(*(f"{session}: {turn}" for turn in TURNS), session_id=session)
         bed.clock.advance(days=2)
-        night = replace(bed.night, enabled=Switch(Settings(), config, {}))
+        night = replace(bed.night, enabled=KillSwitch(Settings(), config, {}))
 
         def switch_off(done: int, total: int) -> None:
             del done, total
@@ -145,11 +145,11 @@ async def test_a_night_that_is_going_on_stops_at_its_next_step_when_the_file_say
         stopped = await night.run(ADA, progress=switch_off)
 
         assert (stopped.state, len(await bed.summaries())) == (RunState.RUNNING, 1)
-        await night.go_on()  # what a tick does, a minute later
+        await night.resume_unfinished()  # what a tick does, a minute later
         assert (await night.run(ADA)).steps == ()
         assert len(await bed.summaries()) == 1
         config.unlink()
-        await night.go_on()
+        await night.resume_unfinished()
         assert (await night.report(stopped.run_id, ADA)).state is RunState.DONE
 
 
@@ -164,7 +164,7 @@ async def test_a_night_that_was_stopped_can_be_undone_instead_of_going_on(tmp_pa
         undone = await bed.night.undo(ADA, stopped.run_id)
         assert undone.state is RunState.UNDONE
         assert differing(before, await bed.tables()) == []
-        await bed.night.go_on()
+        await bed.night.resume_unfinished()
         assert differing(before, await bed.tables()) == []
 
 
@@ -403,9 +403,9 @@ class Helpless:
         *,
         kept: GroupMember | None = None,
         context: Sequence[str] = (),
-    ) -> Condensed:
+    ) -> CondensedGroup:
         del category, members, kept, context
-        return Condensed("nothing", (), ())
+        return CondensedGroup("nothing", (), ())
 
 
 async def test_what_is_too_long_to_be_shortened_stays_and_ends_no_night(tmp_path: Path) -> None:

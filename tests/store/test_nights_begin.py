@@ -1,4 +1,4 @@
-"""The rhythm over real nights and a real file."""
+"""The scheduler over real nights and a real file."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from memd.domain.enums import MemoryCategory, RunKind, RunState
 from memd.domain.memory import MemoryStoreRequest
 from memd.domain.settings.settings import Settings
 from memd.sleep.night.night import Night
-from memd.sleep.night.rhythm import Rhythm
-from memd.sleep.sleep import sleeping
+from memd.sleep.night.scheduler import NightScheduler
+from memd.sleep.sleep import build_sleep
 
 CALLER = Caller(method="test")
 
@@ -33,7 +33,7 @@ class Bed:
     house: Assembly
     clock: HeldClock
     night: Night
-    rhythm: Rhythm
+    scheduler: NightScheduler
 
     async def fill(self, memories: int = 12) -> None:
         for number in range(memories):
@@ -54,16 +54,16 @@ class Bed:
 async def a_bed(folder: Path, clock: HeldClock | None = None) -> AsyncIterator[Bed]:
     clock = clock or HeldClock()
     async with a_house(folder, clock=clock, embedder=HashEmbedder()) as house:
-        room = sleeping(house, Settings())
-        room.rhythm.heed(lambda: 1_000.0)
-        room.rhythm.on_battery = lambda: False
-        room.rhythm.load = lambda: 0.0
-        yield Bed(house, clock, room.night, room.rhythm)
+        room = build_sleep(house, Settings())
+        room.scheduler.watch_idle(lambda: 1_000.0)
+        room.scheduler.on_battery = lambda: False
+        room.scheduler.load = lambda: 0.0
+        yield Bed(house, clock, room.night, room.scheduler)
 
 
 async def test_an_empty_store_has_no_night_due(tmp_path: Path) -> None:
     async with a_bed(tmp_path) as bed:
-        assert (await bed.rhythm.status()).next_at is None
+        assert (await bed.scheduler.status()).next_at is None
 
 
 async def test_the_first_night_comes_a_day_after_the_first_memory_and_then_one_a_day(
@@ -71,19 +71,19 @@ async def test_the_first_night_comes_a_day_after_the_first_memory_and_then_one_a
 ) -> None:
     async with a_bed(tmp_path) as bed:
         await bed.fill()
-        await bed.rhythm.tick()
+        await bed.scheduler.tick()
         assert await bed.night.last(RunKind.NIGHT) is None
         bed.clock.advance(days=2)
-        await bed.rhythm.tick()
+        await bed.scheduler.tick()
         first = await bed.night.last(RunKind.NIGHT)
         assert first is not None
         assert first.state is RunState.DONE
         assert await bed.visible() < 12
         bed.clock.advance(hours=23)
-        await bed.rhythm.tick()
+        await bed.scheduler.tick()
         assert await bed.night.last(RunKind.NIGHT) == first
         bed.clock.advance(hours=1)
-        await bed.rhythm.tick()
+        await bed.scheduler.tick()
         assert await bed.night.last(RunKind.NIGHT) != first
 
 
@@ -92,10 +92,10 @@ async def test_a_restart_does_not_begin_the_interval_anew(tmp_path: Path) -> Non
     async with a_bed(tmp_path, clock) as bed:
         await bed.fill()
         clock.advance(days=2)
-        await bed.rhythm.tick()
+        await bed.scheduler.tick()
     clock.advance(hours=23)
     async with a_bed(tmp_path, clock) as bed:
-        status = await bed.rhythm.status()
+        status = await bed.scheduler.status()
         assert status.last is not None
         assert status.next_at is not None
         assert (status.next_at - clock.now).total_seconds() == 3_600
@@ -111,10 +111,10 @@ async def test_what_a_pause_stopped_goes_on_as_the_same_run_after_the_resume(
         stopped = await bed.night.last(RunKind.NIGHT)
         assert stopped is not None
         assert stopped.state is RunState.RUNNING
-        await bed.rhythm.tick()
+        await bed.scheduler.tick()
         assert await bed.night.last(RunKind.NIGHT) == stopped
         await bed.night.resume(CALLER)
-        await bed.rhythm.tick()
+        await bed.scheduler.tick()
         done = await bed.night.last(RunKind.NIGHT)
         assert done is not None
         assert (done.run_id, done.state) == (stopped.run_id, RunState.DONE)
@@ -125,9 +125,9 @@ async def test_a_night_that_was_cut_off_goes_on_at_the_next_start(tmp_path: Path
     async with a_bed(tmp_path, clock) as bed:
         await bed.fill(24)
         clock.advance(days=2)
-        task = asyncio.create_task(bed.rhythm.asked(bed.night.run(CALLER)))
+        task = asyncio.create_task(bed.scheduler.run_shielded(bed.night.run(CALLER)))
         await _under_way(bed)
-        ticking = asyncio.create_task(bed.rhythm.run())
+        ticking = asyncio.create_task(bed.scheduler.run())
         await asyncio.sleep(0)
         ticking.cancel()  # as the end of the daemon does
         with pytest.raises(asyncio.CancelledError):
@@ -137,7 +137,7 @@ async def test_a_night_that_was_cut_off_goes_on_at_the_next_start(tmp_path: Path
         cut = await bed.night.last(RunKind.NIGHT)
         assert cut is not None
         assert cut.state is RunState.RUNNING
-        await bed.night.go_on()
+        await bed.night.resume_unfinished()
         done = await bed.night.last(RunKind.NIGHT)
         assert done is not None
         assert (done.run_id, done.state) == (cut.run_id, RunState.DONE)
@@ -147,10 +147,10 @@ async def test_while_a_night_is_going_on_a_second_one_is_refused(tmp_path: Path)
     async with a_bed(tmp_path) as bed:
         await bed.fill()
         bed.clock.advance(days=2)
-        first = asyncio.create_task(bed.rhythm.asked(bed.night.run(CALLER)))
+        first = asyncio.create_task(bed.scheduler.run_shielded(bed.night.run(CALLER)))
         await _under_way(bed)
         with pytest.raises(InvalidStateError):
-            await bed.rhythm.asked(bed.night.run(CALLER))
+            await bed.scheduler.run_shielded(bed.night.run(CALLER))
         assert (await first).state is RunState.DONE
 
 

@@ -24,10 +24,10 @@ from memd.domain.enums import RunKind, RunState
 from memd.domain.settings.settings import Settings
 from memd.domain.sleep.sleep import RunReport
 from memd.sleep.night import backoff
-from memd.sleep.night.backoff import of_the_disk
+from memd.sleep.night.backoff import is_disk_error
 from memd.sleep.night.night import Night
-from memd.sleep.night.rhythm import Rhythm
-from memd.sleep.sleep import sleeping
+from memd.sleep.night.scheduler import NightScheduler
+from memd.sleep.sleep import build_sleep
 from memd.store.run import runs
 
 TURNS = tuple(f"Lamp {number} hangs in the hall." for number in range(6))
@@ -42,7 +42,7 @@ class Disk:
         self.tries = 0
         self._step, self._put_off = runs.step, runs.put_off
         patch.setattr(runs, "step", self.step)
-        patch.setattr(runs, "put_off", self.put_off)
+        patch.setattr(runs, "put_off", self.postponed)
 
     def step(self, *given: Any) -> None:
         self.tries += 1
@@ -50,7 +50,7 @@ class Disk:
             raise self.error
         self._step(*given)
 
-    def put_off(self, *given: Any, **more: Any) -> None:
+    def postponed(self, *given: Any, **more: Any) -> None:
         if not self.notes:
             raise DiskFullError("full")
         self._put_off(*given, **more)
@@ -84,20 +84,20 @@ async def last(night: Night) -> RunReport:
     return found
 
 
-def rhythm_of(bed: Bed) -> Rhythm:
-    rhythm = sleeping(bed.house, Settings()).rhythm
-    rhythm.nights = bed.night
-    rhythm.heed(lambda: 1_000.0)
-    rhythm.on_battery, rhythm.load = (lambda: False), (lambda: 0.0)
-    return rhythm
+def rhythm_of(bed: Bed) -> NightScheduler:
+    scheduler = build_sleep(bed.house, Settings()).scheduler
+    scheduler.night = bed.night
+    scheduler.watch_idle(lambda: 1_000.0)
+    scheduler.on_battery, scheduler.load = (lambda: False), (lambda: 0.0)
+    return scheduler
 
 
-async def hours(bed: Bed, rhythm: Rhythm, number: int) -> None:
-    """Let the rhythm tick six times an hour."""
+async def hours(bed: Bed, scheduler: NightScheduler, number: int) -> None:
+    """Let the scheduler tick six times an hour."""
     for _ in range(6 * number):
         bed.clock.advance(minutes=10)
         with suppress(DiskFullError, DamagedError):  # a night that begins anew, as :meth:`run` does
-            await rhythm.tick()
+            await scheduler.tick()
 
 
 async def test_a_night_that_the_disk_ended_goes_on_as_the_same_run(
@@ -111,13 +111,13 @@ async def test_a_night_that_the_disk_ended_goes_on_as_the_same_run(
         assert run.again_at == bed.clock.now + timedelta(hours=1)
         assert len(await bed.summaries()) == 1
         disk.error = None
-        rhythm = rhythm_of(bed)
-        await hours(bed, rhythm, 1)
+        scheduler = rhythm_of(bed)
+        await hours(bed, scheduler, 1)
         done = await last(bed.night)
         assert (done.run_id, done.state) == (run.run_id, RunState.DONE)
         assert (done.again_at, "errors" in done.detail) == (None, False)
         assert len(await bed.summaries()) == 2
-        assert (await rhythm.status()).waits_for is None
+        assert (await scheduler.status()).waits_for is None
         await bed.night.undo(ADA, run.run_id)
         assert differing(before, await bed.tables()) == []
 
@@ -128,17 +128,17 @@ async def test_a_disk_that_stays_full_is_tried_ever_more_rarely_and_not_for_ever
     async with a_bed(tmp_path) as bed:
         await two_sessions(bed)
         run = await ended(bed, disk)
-        rhythm, began = rhythm_of(bed), disk.tries
+        scheduler, began = rhythm_of(bed), disk.tries
         for span, tries in ((1, 1), (1, 1), (1, 2), (3, 2), (1, 3), (24, 5)):
-            await hours(bed, rhythm, span)
+            await hours(bed, scheduler, span)
             assert disk.tries - began == tries
-        status = await rhythm.status()
+        status = await scheduler.status()
         assert status.next_at is not None
         assert status.next_at > bed.clock.now
         assert "disk_full" in (status.waits_for or "")
         assert status.last is not None
         assert (status.last.state, status.last.again_at) == (RunState.RUNNING, status.next_at)
-        await hours(bed, rhythm, 24)
+        await hours(bed, scheduler, 24)
         assert disk.tries - began == NIGHT_TRIES_MAX  # the last of them is the next night's first
         failed = await bed.night.report(run.run_id, ADA)
         assert (failed.state, failed.detail["errors"]) == (RunState.FAILED, ["disk_full"])
@@ -157,12 +157,12 @@ async def test_what_the_disk_cannot_be_told_is_told_all_the_same(
         told = await bed.night.report(run.run_id, ADA)
         assert (told.state, told.detail, told.again_at) == (run.state, run.detail, run.again_at)
         assert await bed.rows("SELECT report FROM run WHERE state = 'running'") == [("{}",)]
-        await bed.night.go_on()
+        await bed.night.resume_unfinished()
         assert len(await bed.summaries()) == 1  # not yet
         clock = bed.clock
     disk.error = None
     async with a_bed(tmp_path, clock) as bed:
-        await bed.night.go_on()
+        await bed.night.resume_unfinished()
         assert (await last(bed.night)).state is RunState.DONE
 
 
@@ -179,7 +179,7 @@ async def test_who_asks_for_a_night_meanwhile_is_told_what_the_disk_says(
         new = await bed.night.run(ADA)
         assert (await bed.night.report(left.run_id, ADA)).state is RunState.DONE
         assert new.run_id != left.run_id
-        assert bed.night.put_off is None
+        assert bed.night.postponed is None
 
 
 async def test_an_undoing_that_the_disk_ended_waits_as_well(
@@ -198,12 +198,12 @@ async def test_an_undoing_that_the_disk_ended_waits_as_well(
             await bed.night.undo(ADA, run.run_id)
         waiting = await bed.night.report(run.run_id, ADA)
         assert (waiting.state, waiting.detail["errors"]) == (RunState.UNDOING, ["disk_full"])
-        await bed.night.go_on()
+        await bed.night.resume_unfinished()
         monkeypatch.undo()
-        await bed.night.go_on()  # its time has not come
+        await bed.night.resume_unfinished()  # its time has not come
         assert (await bed.night.report(run.run_id, ADA)).state is RunState.UNDOING
         bed.clock.advance(hours=1)
-        await bed.night.go_on()
+        await bed.night.resume_unfinished()
         assert (await bed.night.report(run.run_id, ADA)).state is RunState.UNDONE
         assert differing(before, await bed.tables()) == []
 
@@ -216,14 +216,14 @@ async def test_a_file_that_stays_damaged_for_one_agent_leaves_the_others_their_n
         await two_sessions(bed)
         await bed.tell(*(f"Bob: {turn}" for turn in TURNS), caller=BOB)
         bed.clock.advance(days=2)
-        of_agent = Night._of_agent  # the agent's own part of a night
+        of_agent = Night._run_agent  # the agent's own part of a night
 
         async def damaged(self: Night, run: Any, scope: Any) -> bool:
             if scope.agent_id == "ada":
                 raise DamagedError("the file is damaged")
             return await of_agent(self, run, scope)
 
-        monkeypatch.setattr(Night, "_of_agent", damaged)
+        monkeypatch.setattr(Night, "_run_agent", damaged)
         with pytest.raises(DamagedError):
             await bed.night.run(ADA)
         await hours(bed, rhythm_of(bed), 80)
@@ -255,7 +255,7 @@ async def test_a_night_that_fails_of_itself_is_not_gone_on_with(
     ],
 )  # fmt: skip
 def test_what_a_provider_refuses_is_not_of_the_disk(error: Exception, whose: bool) -> None:
-    assert of_the_disk(error) is whose
+    assert is_disk_error(error) is whose
 
 
 @pytest.mark.parametrize("part", [{"steps": frozenset({"retention"})}, {"agent_id": "ada"}])
@@ -279,7 +279,7 @@ async def test_a_night_of_some_steps_or_of_one_agent_puts_no_whole_night_off(
 async def test_a_night_that_forgot_that_it_waits_would_be_found_out(
     tmp_path: Path, disk: Disk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backoff, "pause_s", lambda _tries: 0)
+    monkeypatch.setattr(backoff, "retry_delay_s", lambda _tries: 0)
     with pytest.raises(AssertionError):
         await test_a_disk_that_stays_full_is_tried_ever_more_rarely_and_not_for_ever(tmp_path, disk)
 

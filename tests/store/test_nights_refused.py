@@ -74,7 +74,7 @@ async def test_a_night_whose_file_is_held_half_way_goes_on_later_as_the_same_run
         other.close()
         assert len(await bed.summaries()) == 1
         bed.clock.advance(hours=1)
-        await bed.night.go_on()
+        await bed.night.resume_unfinished()
         run = await bed.night.last(RunKind.NIGHT)
         assert run is not None
         assert run.state is RunState.DONE
@@ -118,7 +118,7 @@ async def test_a_night_on_a_full_disk_loses_nothing_and_goes_on_when_there_is_ro
                 await nights_until_it_is_full(bed)
             make_room()
             assert await bed.house.db.recover()
-            await bed.night.go_on()
+            await bed.night.resume_unfinished()
             await bed.night.run(ADA)
             assert len(await bed.summaries()) == 2
             for run in await bed.night.reports(None, 1_000):

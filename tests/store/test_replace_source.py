@@ -22,7 +22,7 @@ from memd.domain.memory import (
     MemoryStoreRequest,
 )
 from memd.domain.settings.settings import Settings
-from memd.sleep.sleep import sleeping
+from memd.sleep.sleep import build_sleep
 from memd.store.access import changes
 from memd.store.session import sessions
 
@@ -207,7 +207,7 @@ async def test_a_summary_of_what_a_file_says_no_more_goes_and_its_other_sources_
         await says(house, *TURNS, **alike)
         await house.queue.drain()
         clock.advance(days=2)
-        await sleeping(house, Settings()).night.run(ADA)
+        await build_sleep(house, Settings()).night.run(ADA)
         await house.queue.drain()
         behind = [text for text in TURNS if text not in await visible(house)]
         assert len(behind) > 2

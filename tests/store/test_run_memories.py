@@ -15,7 +15,7 @@ from memd.domain.sleep.consolidation import ArchivalMode, ConsolidationResult
 from memd.domain.sleep.sleep import RunReport
 from memd.domain.values import EventName
 from memd.sleep.night import reports
-from memd.sleep.sleep import sleeping
+from memd.sleep.sleep import build_sleep
 
 LINES = tuple(f"Lamp {number} hangs in the hall." for number in range(6))
 
@@ -118,7 +118,7 @@ async def test_each_agent_hears_of_its_own_memories_and_who_has_a_key_sees_no_ot
         his = await bed.tell(*LINES, caller=BOB)
         bed.clock.advance(days=2)
         owner = replace(ADA, bound=True)
-        night = sleeping(bed.house, settled(), emit=emit).night
+        night = build_sleep(bed.house, settled(), emit=emit).night
         run = await night.run(ADA)
         assert set(run.removed_ids) == {*hers[:-1], *his[:-1]}
         assert set(result(heard["ada"]).removed_ids) == set(hers[:-1])

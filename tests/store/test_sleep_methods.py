@@ -61,9 +61,13 @@ async def test_a_night_is_asked_for_with_its_steps_and_its_agent(
 ) -> None:
     await expired(desk, clock, "ada", "bob")
     asked = {"dry_run": True, "steps": ["retention", "cap"], "agent_id": "ada"}
-    done = await ask(desk, "sleep.run", **asked)
-    assert (done["kind"], done["state"], done["dry_run"]) == ("night", "done", True)
-    assert (done["agent_id"], done_by(done)) == ("ada", {"retention": 1})
+    on_finished = await ask(desk, "sleep.run", **asked)
+    assert (on_finished["kind"], on_finished["state"], on_finished["dry_run"]) == (
+        "night",
+        "done",
+        True,
+    )
+    assert (on_finished["agent_id"], done_by(on_finished)) == ("ada", {"retention": 1})
     assert done_by(await ask(desk, "sleep.run", **{**asked, "steps": ["cap"]})) == {}
     assert await ask(desk, "memory.count", agent_id="ada") == 1, "a dry run changes nothing"
 
@@ -75,9 +79,9 @@ def test_the_steps_that_can_be_asked_for_are_those_of_a_night_and_each_is_explai
 
 async def test_a_night_without_an_agent_is_everybodys(desk: Desk, clock: HeldClock) -> None:
     await expired(desk, clock, "ada", "bob")
-    done = await ask(desk, "sleep.run")
-    assert (done["dry_run"], done["agent_id"]) == (False, None)
-    assert done_by(done)["retention"] == 2
+    on_finished = await ask(desk, "sleep.run")
+    assert (on_finished["dry_run"], on_finished["agent_id"]) == (False, None)
+    assert done_by(on_finished)["retention"] == 2
 
 
 @pytest.mark.parametrize(
@@ -146,7 +150,7 @@ async def test_a_night_tells_its_progress(desk: Desk, clock: HeldClock) -> None:
 
 async def test_a_cancelled_request_ends_the_waiting_and_not_the_night(desk: Desk) -> None:
     night, gate = desk.house.rooms.sleep, asyncio.Event()
-    ending = night.done
+    ending = night.on_finished
     begun = asyncio.Event()
 
     async def held(run: RunRow) -> None:
@@ -154,7 +158,7 @@ async def test_a_cancelled_request_ends_the_waiting_and_not_the_night(desk: Desk
         await gate.wait()
         await ending(run)
 
-    night.done = held
+    night.on_finished = held
     asking = asyncio.create_task(ask(desk, "sleep.run"))
     await begun.wait()
     asking.cancel()

@@ -25,7 +25,7 @@ from support.store import SOURCE_TABLES, a_house
 from memd.backends import assembly
 from memd.domain.caller import Caller
 from memd.domain.settings.settings import Settings
-from memd.sleep.sleep import sleeping
+from memd.sleep.sleep import build_sleep
 from memd.store.access import replies
 from memd.store.file import transactions
 from memd.store.file.connect import Reading, Writing, prepare_writer
@@ -115,7 +115,7 @@ async def a_recorded_bed(
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(assembly, "open_database", open_database)
             async with a_house(folder / "memd.db", clock, embedder, settings) as house:
-                yield vfs, db, Bed(house, clock, embedder, sleeping(house, settings).night)
+                yield vfs, db, Bed(house, clock, embedder, build_sleep(house, settings).night)
     finally:
         conn.close(True)
         vfs.unregister()

@@ -25,7 +25,7 @@ from memd.domain.ingest import IngestRequest
 from memd.domain.memory import MemoryMetadata, MemoryStoreRequest, MemoryUpdate
 from memd.domain.settings.settings import Settings
 from memd.sleep.night.night import Night
-from memd.sleep.sleep import NightProviders, sleeping
+from memd.sleep.sleep import NightProviders, build_sleep
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import memories, removal
@@ -62,7 +62,7 @@ class Bed:
 
     def other_night(self, settings: Settings) -> Night:
         """Return a night over the same rooms with other settings."""
-        return sleeping(self.house, settings).night
+        return build_sleep(self.house, settings).night
 
     async def tell(self, *texts: str, caller: Caller = ADA, **fields: Any) -> list[str]:
         """Store *texts*, one a minute, as episodic memories of session ``s``; returns their ids."""
@@ -145,7 +145,7 @@ async def a_bed(
     embedder = embedder or HashEmbedder()
     async with a_house(folder, clock=clock, embedder=embedder, settings=settings) as house:
         providers = NightProviders(provider, provider, model)
-        yield Bed(house, clock, embedder, sleeping(house, settings, providers=providers).night)
+        yield Bed(house, clock, embedder, build_sleep(house, settings, providers=providers).night)
 
 
 # Stores of every kind.

@@ -10,14 +10,14 @@ from memd.base.clock import Clock, from_us
 from memd.domain.caller import Caller
 from memd.domain.enums import RunKind, RunState
 from memd.domain.sleep.sleep import RunReport, StepReport
-from memd.sleep.night.backoff import PutOff
+from memd.sleep.night.backoff import PostponedRun
 
 Progress = Callable[[int, int], None]
 
 
 @dataclass
 class FakeNight:
-    """Satisfies what the rhythm needs of the nights.
+    """Satisfies what the scheduler needs of a night.
 
     A run that finds *gate* closed waits there; *fail* is raised by a run, *stuck*
     by going on, *late* by a run behind the gate. *asked* holds how each run was asked for.
@@ -34,7 +34,7 @@ class FakeNight:
     stuck: BaseException | None = None
     late: BaseException | None = None
     running: RunReport | None = None
-    put_off: PutOff | None = None
+    postponed: PostponedRun | None = None
 
     async def run(
         self,
@@ -49,13 +49,13 @@ class FakeNight:
         self.asked.append({"dry_run": dry_run, "steps": steps, "agent_id": agent_id})
         return await self._ran(caller, RunKind.NIGHT, agent_id, progress, dry_run=dry_run)
 
-    async def paused(self) -> bool:
+    async def is_paused(self) -> bool:
         return self.held
 
     async def last(self, kind: RunKind) -> RunReport | None:
         return next((run for run in reversed(self.runs) if run.kind is kind), None)
 
-    async def go_on(self) -> None:
+    async def resume_unfinished(self) -> None:
         self.went_on += 1
         if self.stuck is not None:
             raise self.stuck

@@ -159,7 +159,7 @@ async def run(context: Context, params: NightParams) -> RunReport:
         ahead_us=params.in_days * DAY_US,
         progress=context.progress,
     )
-    return await context.rooms.rhythm.asked(night)
+    return await context.rooms.scheduler.run_shielded(night)
 
 
 @router.method(
@@ -174,7 +174,7 @@ async def compress(context: Context, params: CompressParams) -> RunReport:
     compression = context.rooms.sleep.compress(
         context.caller, force=params.force, sessions=params.sessions, progress=context.progress
     )
-    return await context.rooms.rhythm.asked(compression)
+    return await context.rooms.scheduler.run_shielded(compression)
 
 
 @router.method(
@@ -184,7 +184,7 @@ async def compress(context: Context, params: CompressParams) -> RunReport:
     "Get the state of nights: running, next, and what it waits for.",
 )
 async def status(context: Context, _params: Params) -> SleepStatus:
-    return await context.rooms.rhythm.status()
+    return await context.rooms.scheduler.status()
 
 
 @router.method(
@@ -222,7 +222,7 @@ async def report(context: Context, params: ReportParams) -> Runs:
 )
 async def undo(context: Context, params: UndoParams) -> RunReport:
     undoing = context.rooms.sleep.undo(context.caller, params.run_id, progress=context.progress)
-    return await context.rooms.rhythm.asked(undoing)
+    return await context.rooms.scheduler.run_shielded(undoing)
 
 
 @router.method(
@@ -236,7 +236,7 @@ async def undo(context: Context, params: UndoParams) -> RunReport:
 async def pause(context: Context, _params: KeyParams) -> SleepStatus:
     """Start no night until ``sleep.resume``; a running one stops at its next step."""
     await context.rooms.sleep.pause(context.caller)
-    return await context.rooms.rhythm.status()
+    return await context.rooms.scheduler.status()
 
 
 @router.method(
@@ -244,7 +244,7 @@ async def pause(context: Context, _params: KeyParams) -> SleepStatus:
 )
 async def resume(context: Context, _params: KeyParams) -> SleepStatus:
     await context.rooms.sleep.resume(context.caller)
-    return await context.rooms.rhythm.status()
+    return await context.rooms.scheduler.status()
 
 
 def _may_see(caller: Caller, run_report: RunReport) -> bool:

@@ -1,4 +1,4 @@
-"""Which tasks a night has, from the settings and from what was asked."""
+"""The tasks of a night, by the settings and the request."""
 
 from __future__ import annotations
 
@@ -27,17 +27,22 @@ from memd.sleep.night.tasks import (
     Context,
     Retention,
 )
-from memd.sleep.strategies.ask import Model, connected
-from memd.sleep.strategies.choice import operation_of
-from memd.sleep.strategies.compression import SessionText, by_rule, fitting, summarised
+from memd.sleep.strategies.ask import Model, build_model
+from memd.sleep.strategies.choice import build_operation
+from memd.sleep.strategies.compression import (
+    SessionText,
+    select_fitting,
+    summarise,
+    summarise_by_rule,
+)
 from memd.sleep.strategies.operations import ConsolidationOp
 from memd.store.file.database import Database
 from memd.store.memory import by_tag
 
 
 @dataclass(frozen=True)
-class Plan:
-    """The tasks' needs, handed in by the daemon."""
+class NightPlan:
+    """Builds the tasks of nights; its parts are handed in by the daemon."""
 
     db: Database
     ids: Ids
@@ -49,92 +54,94 @@ class Plan:
     undo_days: int
     provider: CompletionProvider | None = None
     model: str | None = None
-    """Which of the provider's models writes summaries; needed with a provider."""
+    """The provider's model that writes summaries; needed with a provider."""
     experiences: NightTask | None = None
-    """Who compresses experiences, beside the consolidation; only a language model can."""
+    """The task that compresses experiences, after consolidation; it needs a language model."""
 
     def __post_init__(self) -> None:
-        self._asked()  # so that a provider without a model is refused at once
+        self._model()  # refuse a provider without a model at once
 
-    def tasks(self, asked: Mapping[str, Any]) -> list[NightTask]:
-        """Return the tasks of a run, in their order; ``steps`` of *asked* are their names.
+    def tasks(self, request: Mapping[str, Any]) -> list[NightTask]:
+        """Return the tasks of a run in their order; ``steps`` of *request* are their names.
 
-        With ``dry_run`` no language model is asked: what it would say is nobody's to see.
+        With ``dry_run`` no language model is called, as nobody would read its answers.
         """
-        config, db, rehearsed = self.config, self.db, bool(asked.get("dry_run"))
-        every: tuple[NightTask, ...] = (
-            Retention(db, self._cutoffs, self.undo_days * DAY_US),
+        config, db, is_dry_run = self.config, self.db, bool(request.get("dry_run"))
+        tasks: tuple[NightTask, ...] = (
+            Retention(db, self._read_cutoffs, self.undo_days * DAY_US),
             Consolidation(
                 db,
                 self.ids,
                 self.work,
                 self.counter,
-                operation_of(config) if rehearsed else self.operation,
-                self._threshold,
-                None if rehearsed else self._context_of,
+                build_operation(config) if is_dry_run else self.operation,
+                self._group_threshold,
+                None if is_dry_run else self._load_context,
             ),
-            *(() if rehearsed or self.experiences is None else (self.experiences,)),
+            *(() if is_dry_run or self.experiences is None else (self.experiences,)),
             Compression(
                 db,
                 self.ids,
                 self.counter,
-                self._by_rule if rehearsed else self._shorten,
+                self._summarise_by_rule if is_dry_run else self._summarise,
                 config.compression_threshold,
-                asked.get("sessions") or config.compression_sessions,
-                bool(asked.get("force")),
+                request.get("sessions") or config.compression_sessions,
+                bool(request.get("force")),
             ),
             Ageing(db, config.archival.age_threshold_days * DAY_US),
             Cap(db, config.max_memories_per_agent),
         )
-        names = {*asked["steps"]} | (
-            {"experiences"} if "consolidation" in asked["steps"] else set()
+        names = {*request["steps"]} | (
+            {"experiences"} if "consolidation" in request["steps"] else set()
         )
-        return [task for task in every if task.name in names]
+        return [task for task in tasks if task.name in names]
 
     @property
-    def _threshold(self) -> int:
-        """Return how many memories make a group: a language model has a threshold of its own."""
+    def _group_threshold(self) -> int:
+        """The size of the smallest group; the strategy with a language model has its own."""
         config = self.config
         by_model = config.strategy is ConsolidationStrategyType.LLM
         return config.llm.group_threshold if by_model else config.group_threshold
 
     @property
-    def _context_of(self) -> Context | None:
+    def _load_context(self) -> Context | None:
         config = self.config
         by_model = config.strategy is ConsolidationStrategyType.LLM
-        return self._context if by_model and config.llm.include_distillation_context else None
+        return self._read_context if by_model and config.llm.include_distillation_context else None
 
-    async def _context(self, agent_key: int) -> Sequence[str]:
-        most = self.config.llm.max_trajectory_context_entries
-        return await self.db.read(by_tag.newest_texts, agent_key, DISTILLATION_TAG, most)
+    async def _read_context(self, agent_key: int) -> Sequence[str]:
+        count_max = self.config.llm.max_trajectory_context_entries
+        return await self.db.read(by_tag.newest_texts, agent_key, DISTILLATION_TAG, count_max)
 
-    async def _shorten(self, texts: Sequence[SessionText]) -> tuple[str, Sequence[int]]:
-        model = self._asked()
+    async def _summarise(self, texts: Sequence[SessionText]) -> tuple[str, Sequence[int]]:
+        model = self._model()
         if model is None:
-            return await self._by_rule(texts)
+            return await self._summarise_by_rule(texts)
         bounds = self.config.llm
-        read = fitting(
+        texts_by_place = select_fitting(
             texts,
             each_max=bounds.max_entry_input_chars,
             chars_max=bounds.max_total_user_content_chars,
         )
-        answer = await summarised(model, list(read.values()))
-        return await self._by_rule(texts) if answer is None else (answer, list(read))
+        answer = await summarise(model, list(texts_by_place.values()))
+        if answer is None:
+            return await self._summarise_by_rule(texts)
+        return answer, list(texts_by_place)
 
-    async def _by_rule(self, texts: Sequence[SessionText]) -> tuple[str, Sequence[int]]:
-        return await self.work.run(by_rule, texts), range(len(texts))
+    async def _summarise_by_rule(self, texts: Sequence[SessionText]) -> tuple[str, Sequence[int]]:
+        return await self.work.run(summarise_by_rule, texts), range(len(texts))
 
-    def _asked(self) -> Model | None:
+    def _model(self) -> Model | None:
         bounds = self.config.llm
-        return connected(
+        return build_model(
             self.provider,
             self.model,
             temperature=bounds.temperature,
             max_tokens=bounds.max_summary_tokens,
         )
 
-    async def _cutoffs(self, agent_id: str, now_us: int) -> Mapping[MemoryCategory, int]:
+    async def _read_cutoffs(self, agent_id: str, now_us: int) -> Mapping[MemoryCategory, int]:
         caller = Caller(client=CLIENT, agent_id=agent_id, method="sleep.run")
-        own = await self.agents.get(caller)
-        limits = cutoffs(self.config.retention, own, from_us(now_us))
+        config_of_agent = await self.agents.get(caller)
+        limits = cutoffs(self.config.retention, config_of_agent, from_us(now_us))
         return {category: to_us(moment) for category, moment in limits.items()}

@@ -1,4 +1,4 @@
-"""What runs did, as the ledger tells it, and what the disk could not be told about one."""
+"""The reports of runs, from the ledger and from what could not be written to it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memd.domain.caller import Caller
 from memd.domain.enums import RunKind, RunState
 from memd.domain.sleep.consolidation import ArchivalIndexEntry, ArchivalMode, ArchivalModeAssignment
 from memd.domain.sleep.sleep import RunReport, StepReport
-from memd.sleep.night.backoff import Waits
+from memd.sleep.night.backoff import DiskRetries
 from memd.store.access import names
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
@@ -29,35 +29,39 @@ async def find_run(db: Database, run_id: str) -> RunRow:
     return row
 
 
-async def one(db: Database, run_id: str, waits: Waits, caller: Caller, after: int = 0) -> RunReport:
-    """Return what a run did, with the memories that the caller may see; raises NotFoundError.
+async def load_report(
+    db: Database, run_id: str, retries: DiskRetries, caller: Caller, after: int = 0
+) -> RunReport:
+    """Return the report of a run, with the memories that the caller may see; raises NotFoundError.
 
-    They begin behind change *after*, ``memories_after`` of the report before.
+    The memories begin after change *after*, the ``memories_after`` of the report before.
     """
     row = await find_run(db, run_id)
 
     def work(conn: Reading) -> RunReport:
         agents = [key for key, agent_id in groups.list_agents(conn, 0) if caller.may_be(agent_id)]
-        report = report_of(waits.with_wait(row), runs.steps(conn, row.run_key))
-        return report.model_copy(update=_memories(conn, row.run_key, agents, after))
+        report = build_report(retries.with_retry(row), runs.steps(conn, row.run_key))
+        return report.model_copy(update=_touched_memories(conn, row.run_key, agents, after))
 
     return await db.read(work)
 
 
-async def event(db: Database, row: RunRow, agent_id: str) -> dict[str, Any]:
-    """Return what is told of a run to those who listen for an agent: with its own memories."""
+async def event_payload(db: Database, row: RunRow, agent_id: str) -> dict[str, Any]:
+    """Return the event of a run for an agent's subscribers: with that agent's memories only."""
 
     def work(conn: Reading) -> dict[str, Any]:
         agent_key = names.find_agent(conn, agent_id)
         agents = [] if agent_key is None else [agent_key]
-        touched = _memories(conn, row.run_key, agents, 0)
-        report = report_of(row, []).model_copy(update=touched)
-        return report.model_dump(mode="json", include={"run_id", "kind", *touched})
+        memories = _touched_memories(conn, row.run_key, agents, 0)
+        report = build_report(row, []).model_copy(update=memories)
+        return report.model_dump(mode="json", include={"run_id", "kind", *memories})
 
     return await db.read(work)
 
 
-def _memories(conn: Reading, run_key: int, agents: Sequence[int], after: int) -> dict[str, Any]:
+def _touched_memories(
+    conn: Reading, run_key: int, agents: Sequence[int], after: int
+) -> dict[str, Any]:
     rows, left_out = run_memories.touched(conn, run_key, agents, after, RUN_MEMORIES_MAX)
     removed = {row.memory_id: row for row in rows if not row.is_made}
     return {
@@ -82,17 +86,21 @@ def _memories(conn: Reading, run_key: int, agents: Sequence[int], after: int) ->
     }
 
 
-async def page(db: Database, after: str | None, limit: int, waits: Waits) -> tuple[RunReport, ...]:
-    """Return what runs did, newest first, from the one before *after* on."""
+async def load_page(
+    db: Database, after: str | None, limit: int, retries: DiskRetries
+) -> tuple[RunReport, ...]:
+    """Return the reports of runs before *after*, newest first."""
 
     def work(conn: Reading) -> tuple[RunReport, ...]:
-        rows = map(waits.with_wait, runs.listed(conn, after, limit))
-        return tuple(report_of(row, runs.steps(conn, row.run_key)) for row in rows)
+        rows = map(retries.with_retry, runs.listed(conn, after, limit))
+        return tuple(build_report(row, runs.steps(conn, row.run_key)) for row in rows)
 
     return await db.read(work)
 
 
-async def last(db: Database, kind: RunKind, steps: Sequence[str], waits: Waits) -> RunReport | None:
+async def load_last(
+    db: Database, kind: RunKind, steps: Sequence[str], retries: DiskRetries
+) -> RunReport | None:
     """Return the last run of a kind; of nights only one of all *steps* and every agent counts."""
 
     def work(conn: Reading) -> RunReport | None:
@@ -101,23 +109,25 @@ async def last(db: Database, kind: RunKind, steps: Sequence[str], waits: Waits) 
         else:
             row = next(iter(runs.listed(conn, None, 1, (kind,))), None)
         return (
-            None if row is None else report_of(waits.with_wait(row), runs.steps(conn, row.run_key))
+            None
+            if row is None
+            else build_report(retries.with_retry(row), runs.steps(conn, row.run_key))
         )
 
     return await db.read(work)
 
 
-def report_of(row: RunRow, sums: Sequence[runs.StepSum]) -> RunReport:
-    """Return a row of the ledger and the sums of its steps as they are told."""
-    finished, again = row.finished_at_us, row.report.get("again_at_us")
+def build_report(row: RunRow, sums: Sequence[runs.StepSum]) -> RunReport:
+    """Return the report of a ledger row and the sums of its steps."""
+    finished_at_us, again_at_us = row.finished_at_us, row.report.get("again_at_us")
     return RunReport(
         run_id=row.run_id,
         kind=RunKind(row.kind),
         state=RunState(row.state),
         agent_id=row.agent_id or row.asked.get("agent_id"),
         started_at=from_us(row.started_at_us),
-        finished_at=None if finished is None else from_us(finished),
-        again_at=None if again is None else from_us(again),
+        finished_at=None if finished_at_us is None else from_us(finished_at_us),
+        again_at=None if again_at_us is None else from_us(again_at_us),
         steps=tuple(StepReport(name=each.name, rows=each.rows, steps=each.steps) for each in sums),
         detail=row.report.get("detail", {}),
     )

@@ -1,7 +1,7 @@
-"""The kill switch in the settings, read again whenever it is looked at (SPEC 16.2).
+"""The kill switch in the settings, re-read when the file has changed (SPEC 16.2).
 
-A night looks before every step, so the file is only read when it has changed. Switching
-off and on takes effect at once. Until the file changes, what the daemon started with holds.
+A night asks before every step, so the file is parsed only after a change; switching
+off and on takes effect at once. Until the file changes, the settings of the start hold.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from memd.base.settings import SUFFIXES, find, load
 from memd.domain.settings.settings import Settings
 
 
-class Switch:
-    """Returns whether ``memory.consolidation.enabled`` holds; unreadable, as at the start."""
+class KillSwitch:
+    """Callable that returns ``memory.consolidation.enabled``; unreadable, as at the start."""
 
     def __init__(self, settings: Settings, config_file: Path, environ: Mapping[str, str]) -> None:
         self._at_start = settings.memory.consolidation.enabled
         self._files = [config_file.with_suffix(suffix) for suffix in SUFFIXES]
         self._config_file = config_file
         self._environ = environ
-        self._stamps = [_stamp(file) for file in self._files]
-        self._now = self._at_start
+        self._stamps = [_file_stamp(file) for file in self._files]
+        self._enabled = self._at_start
 
     def __call__(self) -> bool:
-        stamps = [_stamp(file) for file in self._files]
+        stamps = [_file_stamp(file) for file in self._files]
         if stamps != self._stamps:
-            self._stamps, self._now = stamps, self._read()
-        return self._now
+            self._stamps, self._enabled = stamps, self._read()
+        return self._enabled
 
     def _read(self) -> bool:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the start has told them
+            warnings.simplefilter("ignore")  # logged at the start
             try:
                 settings = load(Settings, find(self._config_file), self._environ)
             except (MemdError, OSError):
@@ -42,7 +42,7 @@ class Switch:
         return settings.memory.consolidation.enabled
 
 
-def _stamp(file: Path) -> tuple[int, int] | None:
+def _file_stamp(file: Path) -> tuple[int, int] | None:
     try:
         status = file.stat()
     except OSError:

@@ -1,7 +1,8 @@
-"""What a night needs to know of its tasks; the tasks themselves are read when one begins.
+"""The protocol of a night's tasks, and the members of their groups.
 
-A consolidation takes first every session on its own, in its order. Then what no session
-will list, which belongs to none or to one that has too few: by place, in order of time.
+The tasks themselves are imported when a night begins. A consolidation first takes
+every session by itself, in its order; then the memories of no session, or of one
+that has too few: by place, in order of time.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from memd.base.limits import NIGHT_PAGE_ROWS
-from memd.sleep.strategies.batches import Batch, cut, cut_by_time
+from memd.sleep.strategies.batches import Batch, split_by_time, split_session
 from memd.store.file.connect import Reading
 from memd.store.memory import groups
 from memd.store.memory.groups import Due, GroupKey, MemberRow
@@ -21,11 +22,11 @@ if TYPE_CHECKING:
 
 
 Cursor = dict[str, Any]
-"""Where a task goes on; kept in the ledger."""
+"""Where a task continues; stored in the ledger."""
 
 
 class NightScope(NamedTuple):
-    """Whose memories a task works on, and when the run began."""
+    """The agent whose memories a task works on, and the time when the run began."""
 
     agent_key: int
     agent_id: str
@@ -33,7 +34,7 @@ class NightScope(NamedTuple):
 
 
 class PlannedStep(NamedTuple):
-    """One transaction of a task: how many memories it changes, and where the next one begins."""
+    """One transaction of a task: the number of memories it changes, and the next cursor."""
 
     rows: int
     cursor: Cursor
@@ -41,7 +42,7 @@ class PlannedStep(NamedTuple):
 
 
 class NightTask(Protocol):
-    """One kind of step."""
+    """One kind of step of a night."""
 
     @property
     def name(self) -> str: ...
@@ -51,41 +52,41 @@ class NightTask(Protocol):
         ...
 
 
-_SESSIONS_AT_ONCE = 100
+_SESSIONS_PAGE = 100
 _START = (-1, "")
 
 
 class Members(NamedTuple):
-    """Memories from which groups are cut, of one session or of none.
+    """Memories of one session, or of none, that are split into groups.
 
-    *here* is where they are found again as long as some of them are left, *following*
-    where the next ones are.
+    *cursor* finds them again while some of them are left, *next_cursor* finds the
+    next ones.
     """
 
     session_key: int | None
     rows: Sequence[MemberRow]
-    here: Cursor
-    following: Cursor
+    cursor: Cursor
+    next_cursor: Cursor
 
     def batches(self, threshold: int, count: Callable[[str], int]) -> list[Batch]:
-        """Return the groups, each of at least *threshold*; *count* counts tokens."""
-        how = cut_by_time if self.session_key is None else cut
-        return how(self.rows, threshold, count)
+        """Return the groups, each of at least *threshold* members; *count* counts tokens."""
+        split_members = split_by_time if self.session_key is None else split_session
+        return split_members(self.rows, threshold, count)
 
 
 def next_members(conn: Reading, due: Due, cursor: Cursor) -> Members | None:
-    """Return the next memories from *cursor* on; None when there are no more."""
+    """Return the next members from *cursor* on; None when there are no more."""
     if "place" not in cursor:
-        group = _of_a_session(conn, due, cursor.get("session", 0))
+        group = _session_members(conn, due, cursor.get("session", 0))
         if group is not None:
             return group
-    return _of_a_place(conn, due, cursor)
+    return _place_members(conn, due, cursor)
 
 
-def _of_a_session(conn: Reading, due: Due, start: int) -> Members | None:
-    """Return those of the next session with enough of them, from session key *start* on."""
+def _session_members(conn: Reading, due: Due, start: int) -> Members | None:
+    """Return the members of the next session that has enough, from session key *start* on."""
     while True:
-        keys = groups.list_sessions(conn, due.agent_key, start, limit=_SESSIONS_AT_ONCE)
+        keys = groups.list_sessions(conn, due.agent_key, start, limit=_SESSIONS_PAGE)
         if not keys:
             return None
         for key in keys:
@@ -95,8 +96,8 @@ def _of_a_session(conn: Reading, due: Due, start: int) -> Members | None:
         start = keys[-1] + 1
 
 
-def _of_a_place(conn: Reading, due: Due, cursor: Cursor) -> Members | None:
-    """Return those of the next page of a place, or of the next place with enough of them."""
+def _place_members(conn: Reading, due: Due, cursor: Cursor) -> Members | None:
+    """Return the next page of a place, or of the next place that has enough members."""
     place = GroupKey(*cursor["place"]) if "place" in cursor else None
     after = tuple(cursor.get("after", _START))
     while True:
@@ -106,19 +107,19 @@ def _of_a_place(conn: Reading, due: Due, cursor: Cursor) -> Members | None:
             else groups.list_loose_members(conn, due, place, after, NIGHT_PAGE_ROWS)
         )
         if place is not None and len(rows) >= due.threshold:
-            here = {"place": list(place), "after": list(after)}
-            following = {**here, "after": [rows[-1].created_at_us, rows[-1].memory_id]}
-            return Members(None, rows, here, following)
-        place, after = _after(groups.list_loose_groups(conn, due), place), _START
+            own_cursor = {"place": list(place), "after": list(after)}
+            next_cursor = {**own_cursor, "after": [rows[-1].created_at_us, rows[-1].memory_id]}
+            return Members(None, rows, own_cursor, next_cursor)
+        place, after = _next_place(groups.list_loose_groups(conn, due), place), _START
         if place is None:
             return None
 
 
-def _after(places: Sequence[GroupKey], last: GroupKey | None) -> GroupKey | None:
+def _next_place(places: Sequence[GroupKey], last: GroupKey | None) -> GroupKey | None:
     if last is None:
         return places[0] if places else None
-    return next((place for place in places if _named(place) > _named(last)), None)
+    return next((place for place in places if _sort_key(place) > _sort_key(last)), None)
 
 
-def _named(place: GroupKey) -> tuple[str, str, str, int]:
+def _sort_key(place: GroupKey) -> tuple[str, str, str, int]:
     return place.category, place.namespace, place.level, place.project_key or 0

@@ -1,8 +1,8 @@
-"""The steps of a night: each finds what is due, and says how it would be done.
+"""The steps of a night: each finds what is due and plans how to do it.
 
-A task never writes. It plans one small transaction at a time from where the last
-one ended (its *cursor*, kept in the ledger), so a killed night goes on where it
-was; the plan is checked again inside the transaction that carries it out.
+A task never writes. It plans one small transaction at a time from the end of the
+last one (its *cursor*, stored in the ledger), so a killed night resumes where it
+was; the transaction checks the plan again before it applies it.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from memd.domain.encoding import TokenCounter
 from memd.domain.enums import ArchiveReason, MemoryCategory, MemoryState
 from memd.sleep.night.task import Cursor, NightScope, PlannedStep, next_members
 from memd.sleep.strategies import compression
-from memd.sleep.strategies.batches import Batch, NewSummary, alike, summary_row
+from memd.sleep.strategies.batches import Batch, NewSummary, group_by_place, summary_row
 from memd.sleep.strategies.compression import SessionText
-from memd.sleep.strategies.operations import Condensed, ConsolidationOp, GroupMember
+from memd.sleep.strategies.operations import CondensedGroup, ConsolidationOp, GroupMember
 from memd.store.access import names
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database
@@ -30,19 +30,19 @@ from memd.store.memory.rows import MemoryRow
 from memd.store.memory.transitions import PlannedSummary, RunStep
 
 HOUR_US = 3_600_000_000
-AGE_US_MIN = DAY_US  # what is younger is not consolidated (SPEC D9)
-IDLE_US = 6 * HOUR_US  # a session that was quiet for so long has ended (SPEC D2)
+AGE_US_MIN = DAY_US  # younger memories are not consolidated (SPEC D9)
+IDLE_US = 6 * HOUR_US  # a session that is quiet for longer has ended (SPEC D2)
 CLIENT = "memd"
 
 Context = Callable[[int], Awaitable[Sequence[str]]]
-"""Of an agent: how its latest tasks went."""
+"""Returns summaries of an agent's latest tasks."""
 Cutoffs = Callable[[str, int], Awaitable[Mapping[MemoryCategory, int]]]
-"""Of an agent, at a time: from when on each category is kept."""
+"""Returns, for an agent at a time, the oldest time that each category keeps."""
 
 
 @dataclass(frozen=True)
 class Retention:
-    """Throw away what its category keeps no longer (SPEC 16.4, D21)."""
+    """Move memories older than their category allows to the trash (SPEC 16.4, D21)."""
 
     db: Database
     cutoffs_us: Cutoffs
@@ -67,9 +67,9 @@ class Retention:
 
 @dataclass(frozen=True)
 class Consolidation:
-    """Put summaries in front of old memories, which stay behind them (SPEC 16.5, D9).
+    """Summarise groups of old memories, which are then hidden behind the summary (SPEC 16.5, D9).
 
-    Sessions first, each on its own; then what no session lists, by place and time.
+    Sessions first, each by itself; then memories of no session, by place and time.
     """
 
     db: Database
@@ -79,7 +79,7 @@ class Consolidation:
     operation: ConsolidationOp
     threshold: int
     context: Context | None = None
-    """What helps a language model to understand, read once for each transaction."""
+    """Context for a language model, read once for each transaction."""
     name: str = "consolidation"
 
     async def plan(self, scope: NightScope, cursor: Cursor, limit: int) -> PlannedStep | None:
@@ -91,47 +91,47 @@ class Consolidation:
             batches = await self.work.run(group.batches, self.threshold, self.counter.count)
             if batches:
                 break
-            cursor = group.following
-        some = _some(batches, limit)
+            cursor = group.next_cursor
+        batches_now = _take_batches(batches, limit)
         context = () if self.context is None else await self.context(scope.agent_key)
-        ready = [(batch, await self._condensed(batch, context)) for batch in some]
+        condensations = [(batch, await self._condense(batch, context)) for batch in batches_now]
         tokens = await self.work.run(
-            lambda: [self.counter.count(condensed.text) for _, condensed in ready]
+            lambda: [self.counter.count(condensed.text) for _, condensed in condensations]
         )
 
         def apply(conn: Writing, step: RunStep) -> int:
             summaries = []
-            for (batch, condensed), count in zip(ready, tokens, strict=True):
-                gone = batch.those(condensed.removable_ids)
-                if not gone:
-                    continue  # too long to be shortened
-                sources = [each for each in batch.members if each in gone or each is batch.kept]
-                made = new_summary(conn, scope, self.ids, group.session_key, count)
-                row = summary_row(made, sources, condensed.text, batch.category, condensed.tags)
-                summaries.append(_summary(row, sources, gone, ArchiveReason.CONSOLIDATED))
-            return _summarise(conn, step, summaries)
+            for (batch, condensed), count in zip(condensations, tokens, strict=True):
+                hidden = batch.select_removed(condensed.removable_ids)
+                if not hidden:
+                    continue  # too long for a summary
+                sources = [each for each in batch.members if each in hidden or each is batch.kept]
+                new = new_summary(conn, scope, self.ids, group.session_key, count)
+                row = summary_row(new, sources, condensed.text, batch.category, condensed.tags)
+                summaries.append(_planned_summary(row, sources, hidden, ArchiveReason.CONSOLIDATED))
+            return _write_summaries(conn, step, summaries)
 
-        done = any(condensed.removable_ids for _, condensed in ready)
-        more = done and len(some) < len(batches)
-        rows = sum(len(batch.removed) for batch in some)
-        return PlannedStep(rows, group.here if more else group.following, apply)
+        is_reduced = any(condensed.removable_ids for _, condensed in condensations)
+        has_more = is_reduced and len(batches_now) < len(batches)
+        rows = sum(len(batch.to_remove) for batch in batches_now)
+        return PlannedStep(rows, group.cursor if has_more else group.next_cursor, apply)
 
-    async def _condensed(self, batch: Batch, context: Sequence[str]) -> Condensed:
-        members = [GroupMember(each.memory_id, each.own) for each in batch.removed]
+    async def _condense(self, batch: Batch, context: Sequence[str]) -> CondensedGroup:
+        members = [GroupMember(each.memory_id, each.own) for each in batch.to_remove]
         kept = GroupMember(batch.kept.memory_id, batch.kept.own)
         return await self.operation.condense(batch.category, members, kept=kept, context=context)
 
 
-def _some(batches: Sequence[Batch], limit: int) -> list[Batch]:
-    """Return the first of *batches*, of about *limit* memories in all, but one at least."""
-    some: list[Batch] = []
+def _take_batches(batches: Sequence[Batch], limit: int) -> list[Batch]:
+    """Return the first of *batches*: about *limit* memories in all, at least one batch."""
+    batches_now: list[Batch] = []
     rows = 0
     for batch in batches:
-        if some and rows + len(batch.members) > limit:
+        if batches_now and rows + len(batch.members) > limit:
             break
-        some.append(batch)
+        batches_now.append(batch)
         rows += len(batch.members)
-    return some
+    return batches_now
 
 
 def new_summary(
@@ -148,61 +148,65 @@ def new_summary(
     )
 
 
-def _summary(
+def _planned_summary(
     row: MemoryRow,
     sources: Sequence[MemberRow],
     hidden: Sequence[MemberRow],
     reason: ArchiveReason,
 ) -> tuple[PlannedSummary, list[transitions.PlannedRow]]:
-    """Return a summary to be made, and what its sources must still be."""
+    """Return a summary to write, and the state that its sources must still have."""
     summary = PlannedSummary(
         row, [each.memory_key for each in sources], [each.memory_key for each in hidden], reason
     )
-    were = [transitions.PlannedRow(each.memory_key, each.row_hash, each.state) for each in sources]
-    return summary, were
+    planned_rows = [
+        transitions.PlannedRow(each.memory_key, each.row_hash, each.state) for each in sources
+    ]
+    return summary, planned_rows
 
 
-def _summarise(
+def _write_summaries(
     conn: Writing,
     step: RunStep,
     planned: Sequence[tuple[PlannedSummary, list[transitions.PlannedRow]]],
 ) -> int:
-    """Carry out what none of whose memories was touched since; returns the rows hidden."""
-    ready = [summary for summary, were in planned if transitions.is_unchanged(conn, were)]
-    if ready:
-        transitions.summarise(conn, step, ready)
-    return sum(len(summary.hidden) for summary in ready)
+    """Write the summaries whose sources are unchanged; return the number of rows hidden."""
+    summaries = [
+        summary for summary, planned_rows in planned if transitions.is_unchanged(conn, planned_rows)
+    ]
+    if summaries:
+        transitions.summarise(conn, step, summaries)
+    return sum(len(summary.hidden) for summary in summaries)
 
 
-Shorten = Callable[[Sequence[SessionText]], Awaitable[tuple[str, Sequence[int]]]]
-"""Of what was told: a summary, empty when there is none, and the places of what it is of."""
+Summarise = Callable[[Sequence[SessionText]], Awaitable[tuple[str, Sequence[int]]]]
+"""Returns a summary of the texts, "" without one, and the indexes of the texts it covers."""
 
 
-class Short(NamedTuple):
-    """A summary, and the memories that it is of."""
+class SessionSummary(NamedTuple):
+    """A summary, and the memories that it covers."""
 
     text: str
     members: Sequence[MemberRow]
 
     @property
-    def left_over(self) -> list[MemberRow]:
-        """Return those that are to be put behind it; the others have a list in front."""
-        return [member for member in self.members if _is_left_over(member)]
+    def active_members(self) -> list[MemberRow]:
+        """Return the members that this summary hides; the others are hidden already."""
+        return [member for member in self.members if _is_active(member)]
 
 
 @dataclass(frozen=True)
 class Compression:
-    """Put a few sentences in place of the oldest sessions (SPEC 3), one transaction each.
+    """Replace the oldest sessions by a few sentences (SPEC 3), one transaction each.
 
-    A summary is of the whole session, also of what a consolidation has put behind a list
-    before, which stays there. A session that was filed in several places has a summary in
-    each of them; where it has one memory alone it has none.
+    A summary covers the whole session, including memories that a consolidation has hidden
+    already, which stay hidden. A session filed in several places has a summary in
+    each of them, except in one where it has a single memory.
     """
 
     db: Database
     ids: Ids
     counter: TokenCounter
-    shorten: Shorten
+    summarise: Summarise
     threshold: int
     sessions: int | None = None
     force: bool = False
@@ -210,63 +214,67 @@ class Compression:
 
     async def plan(self, scope: NightScope, cursor: Cursor, limit: int) -> PlannedStep | None:
         del limit  # a session is one transaction, whole
-        passed: list[int] = cursor.get("passed", [])
+        done_keys: list[int] = cursor.get("passed", [])
         waiting = await self.db.read(
-            groups.list_uncompressed, scope.agent_key, scope.now_us - IDLE_US, passed
+            groups.list_uncompressed, scope.agent_key, scope.now_us - IDLE_US, done_keys
         )
-        left = cursor.get("left", self._how_many(len(waiting)))
+        left = cursor.get("left", self._session_limit(len(waiting)))
         while left > 0 and waiting:
             session_key = waiting.pop(0)
-            passed = [*passed, session_key]
+            done_keys = [*done_keys, session_key]
             members = await self.db.read(groups.list_episodes, session_key)
-            parts = [part for part in alike(members) if _needs_a_summary(part)]
-            all_shorts = [await self._short(part) for part in parts]
-            shorts = [short for short in all_shorts if short.text]
-            if shorts:
-                following = {"left": left - 1, "passed": passed}
-                return self._planned(scope, session_key, shorts, following)
+            parts = [part for part in group_by_place(members) if _needs_summary(part)]
+            all_summaries = [await self._summarise_part(part) for part in parts]
+            summaries_of_session = [summary for summary in all_summaries if summary.text]
+            if summaries_of_session:
+                following = {"left": left - 1, "passed": done_keys}
+                return self._plan_step(scope, session_key, summaries_of_session, following)
         return None
 
-    async def _short(self, members: Sequence[MemberRow]) -> Short:
-        texts = [SessionText(member.own, left_over=_is_left_over(member)) for member in members]
-        text, places = await self.shorten(texts)
-        return Short(text, [members[place] for place in places])
+    async def _summarise_part(self, members: Sequence[MemberRow]) -> SessionSummary:
+        texts = [SessionText(member.own, is_active=_is_active(member)) for member in members]
+        text, places = await self.summarise(texts)
+        return SessionSummary(text, [members[place] for place in places])
 
-    def _how_many(self, waiting: int) -> int:
+    def _session_limit(self, waiting: int) -> int:
         if not self.force and waiting <= self.threshold:
             return 0
         return self.sessions or max(1, self.threshold // 2)
 
-    def _planned(
-        self, scope: NightScope, session_key: int, shorts: Sequence[Short], following: Cursor
+    def _plan_step(
+        self,
+        scope: NightScope,
+        session_key: int,
+        summaries_of_session: Sequence[SessionSummary],
+        following: Cursor,
     ) -> PlannedStep:
         def apply(conn: Writing, step: RunStep) -> int:
             summaries = []
-            for short in shorts:
-                text, members = short
-                made = new_summary(conn, scope, self.ids, session_key, self.counter.count(text))
-                row = summary_row(made, members, text, MemoryCategory.SEMANTIC, (compression.TAG,))
-                hidden = short.left_over
-                summaries.append(_summary(row, members, hidden, ArchiveReason.COMPRESSED))
-            done = _summarise(conn, step, summaries)
+            for summary in summaries_of_session:
+                text, members = summary
+                new = new_summary(conn, scope, self.ids, session_key, self.counter.count(text))
+                row = summary_row(new, members, text, MemoryCategory.SEMANTIC, (compression.TAG,))
+                hidden = summary.active_members
+                summaries.append(_planned_summary(row, members, hidden, ArchiveReason.COMPRESSED))
+            hidden_count = _write_summaries(conn, step, summaries)
             names.set_compressed(conn, session_key)
-            return done
+            return hidden_count
 
-        rows = sum(len(short.left_over) for short in shorts)
+        rows = sum(len(summary.active_members) for summary in summaries_of_session)
         return PlannedStep(rows, following, apply)
 
 
-def _is_left_over(member: MemberRow) -> bool:
+def _is_active(member: MemberRow) -> bool:
     return member.state == MemoryState.ACTIVE
 
 
-def _needs_a_summary(part: Sequence[MemberRow]) -> bool:
-    return len(part) > 1 and any(map(_is_left_over, part))
+def _needs_summary(part: Sequence[MemberRow]) -> bool:
+    return len(part) > 1 and any(map(_is_active, part))
 
 
 @dataclass(frozen=True)
 class Ageing:
-    """Move what was consolidated long ago to the archive (SPEC D9)."""
+    """Archive memories that were consolidated long ago (SPEC D9)."""
 
     db: Database
     age_us: int
@@ -292,7 +300,7 @@ class Ageing:
 
 @dataclass(frozen=True)
 class Cap:
-    """Put the oldest away when an agent has more memories than it may (SPEC 16.3.7, D21)."""
+    """Archive the oldest memories of an agent that has more than it may (SPEC 16.3.7, D21)."""
 
     db: Database
     memories_max: int
@@ -308,7 +316,8 @@ class Cap:
         keys = await self.db.read(groups.list_oldest, scope.agent_key, count)
         if not keys:
             return None
-        left = left - len(keys) if len(keys) == count else 0  # what is left may not be put away
+        # Fewer keys than asked for: the remaining memories may not be archived.
+        left = left - len(keys) if len(keys) == count else 0
 
         def apply(conn: Writing, step: RunStep) -> int:
             return transitions.hide(conn, step, keys, ArchiveReason.CAP, MemoryState.ARCHIVED)

@@ -1,7 +1,7 @@
-"""Sparse texts shortened: by a language model where there is one, else by rule (SPEC 16.10).
+"""Sparse texts shortened by a language model if there is one, else by rule (SPEC 16.10).
 
-The rule is the documents' own fallback: the first 200 characters. It needs no
-model and no network and gives the same result every night.
+The rule is the specification's fallback: the first 200 characters. It needs no
+model and no network and always gives the same result.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from memd.base.errors import ProviderError
 from memd.domain.backend import CompletionProvider
 from memd.domain.memory import MemoryEntry
-from memd.sleep.strategies.ask import ask, connected, together
+from memd.sleep.strategies.ask import ask, build_model, gather_limited
 from memd.view.view import untrusted_content_directive, wrapped
 
 SHORT_CHARS = 200
@@ -42,29 +42,31 @@ class AbstractiveSummarizer:
         max_summary_tokens: int = 200,
         temperature: float = 0.3,
     ) -> None:
-        self._model = connected(
+        self._model = build_model(
             provider, model, temperature=temperature, max_tokens=max_summary_tokens
         )
 
     async def summarize(self, content: str, *, agent_id: str | None = None) -> str:
-        """Return *content* in short: its first 200 characters where no model answers.
+        """Return a summary of *content*: its first 200 characters where no model answers.
 
         The same model answers for every *agent_id*. Raises ProviderRefusedError
         when the provider needs its owner.
         """
         del agent_id
         if self._model is None:
-            return shortened(content)
+            return truncate(content)
         answer = await ask(self._model, wrapped(_TAG, content), system=_SYSTEM)
-        return shortened(content) if answer is None else answer
+        return truncate(content) if answer is None else answer
 
     async def summarize_batch(self, entries: Sequence[MemoryEntry]) -> tuple[tuple[str, str], ...]:
         """Return the id of each of *entries* with its summary, in the order given.
 
-        They are asked for at the same time. Where one fails, that one is its first
-        200 characters and the others are not disturbed.
+        The requests run concurrently. An entry whose request fails gets its first
+        200 characters; the others are unaffected.
         """
-        summaries = await together(self._summarize_or_cut, [entry.content for entry in entries])
+        summaries = await gather_limited(
+            self._summarize_or_cut, [entry.content for entry in entries]
+        )
         return tuple((entry.id, text) for entry, text in zip(entries, summaries, strict=True))
 
     async def _summarize_or_cut(self, content: str) -> str:
@@ -72,13 +74,13 @@ class AbstractiveSummarizer:
             return await self.summarize(content)
         except ProviderError as error:
             _log.warning("one text was cut instead of summarised: %s", error.kind)
-            return shortened(content)
+            return truncate(content)
 
 
-def shortened(content: str, chars: int = SHORT_CHARS) -> str:
-    """Return the first *chars* characters of *content* and three points; a short text as it is.
+def truncate(content: str, chars: int = SHORT_CHARS) -> str:
+    """Return the first *chars* characters of *content* and "..."; a short text unchanged.
 
-    >>> shortened("abcdef", 4)
+    >>> truncate("abcdef", 4)
     'abcd...'
     """
     return content if len(content) <= chars else f"{content[:chars]}..."

@@ -1,9 +1,9 @@
-"""Asking a language model, and being content without an answer (SPEC 16.10, D8).
+"""Calls to a language model for consolidation, which tolerate a missing answer (SPEC 16.10, D8).
 
 The one place that calls a provider for consolidation. No answer is not an error:
-whoever asks has a rule to fall back on, so a model that is out of reach or talks
-nonsense costs detail and never a night. Only what the owner must mend, a wrong
-key or an unknown model, goes on upwards.
+each caller falls back on a rule, so a model that is unreachable or answers
+nonsense costs detail and never a night. Only errors that the owner must fix, a wrong
+key or an unknown model, are raised.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _STORABLE: TypeAdapter[str] = TypeAdapter(Text)
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A provider and what every prompt to it says beside the prompt.
+    """A provider, and the parameters of every prompt to it.
 
     Raises ValueError when the *name* is blank: a provider needs to know which model.
     """
@@ -45,10 +45,10 @@ class Model:
             raise ValueError("model must not be blank")
 
 
-def connected(
+def build_model(
     provider: CompletionProvider | None, model: str | None, *, temperature: float, max_tokens: int
 ) -> Model | None:
-    """Return the model to ask, or None where there is no *provider* (SPEC D8).
+    """Return the model to ask, or None without a *provider* (SPEC D8).
 
     Raises ValueError for a provider without a model's name, and for a blank name.
     """
@@ -64,16 +64,16 @@ def connected(
 async def ask(model: Model, prompt: str, *, system: str = "") -> str | None:
     """Return the stripped answer to *prompt*, or None when there is none that can be stored.
 
-    Raises as :func:`stripped_answer` does.
+    Raises as :func:`request_answer` does.
     """
-    return await stripped_answer(model, prompt, system=system) or None
+    return await request_answer(model, prompt, system=system) or None
 
 
-async def stripped_answer(model: Model, prompt: str, *, system: str = "") -> str | None:
+async def request_answer(model: Model, prompt: str, *, system: str = "") -> str | None:
     """Return the stripped answer to *prompt*, "" for an empty one, None for none.
 
-    What cannot be stored is no answer. Raises ProviderRefusedError, and what no
-    fallback can mend: exhausted memory or stack, and the cancellation of the caller.
+    An answer that cannot be stored counts as none. Raises ProviderRefusedError, and what no
+    fallback can handle: exhausted memory or stack, and the cancellation of the caller.
     """
     try:
         async with asyncio.timeout(PROVIDER_ANSWER_MS_MAX / 1000):
@@ -96,30 +96,30 @@ async def stripped_answer(model: Model, prompt: str, *, system: str = "") -> str
         if not error.retry:
             raise
         _log.warning("the language model did not answer: %s", error.kind)
-    except Exception as error:  # noqa: BLE001  # somebody else's code answers; see the contract
+    except Exception as error:  # noqa: BLE001  # a provider is foreign code; see the contract
         _log.warning("the language model's provider failed: %s", type(error).__name__)
     return None
 
 
-async def together(
+async def gather_limited(
     call: Callable[[_I], Awaitable[_T]],
     items: Iterable[_I],
     *,
     at_once: int = PROVIDER_REQUESTS_MAX,
 ) -> list[_T]:
-    """Return what *call* makes of each of *items*, in order, *at_once* at the same time.
+    """Return the result of *call* for each of *items*, in order, *at_once* at the same time.
 
-    The first error is raised as it is; the other calls are cancelled.
+    The first error is raised unchanged; the other calls are cancelled.
     """
-    room = asyncio.Semaphore(at_once)
+    semaphore = asyncio.Semaphore(at_once)
 
-    async def one(item: _I) -> _T:
-        async with room:
+    async def call_limited(item: _I) -> _T:
+        async with semaphore:
             return await call(item)
 
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(item)) for item in items]
+            tasks = [group.create_task(call_limited(item)) for item in items]
     except BaseExceptionGroup as several:
         raise several.exceptions[0] from None
     return [task.result() for task in tasks]

@@ -1,10 +1,9 @@
 """Which memories are consolidated together. Pure.
 
-The documents group by category (SPEC 16.5); a store of thousands would become
-one summary of thousands of lines. memd cuts each group by session, or what no
-session lists by time, so that a summary is about as long as what the embedding
-model reads at once: it stays findable by meaning, and is of things that belong
-together.
+SPEC 16.5 groups by category, which would turn a store of thousands into
+one summary of thousands of lines. memd splits each group by session, or memories of no
+session by time, so that a summary is about as long as the embedding model reads
+at once: it can be retrieved by meaning, and covers memories that belong together.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ from memd.guard.secrets import screen
 from memd.store.memory.groups import MemberRow
 from memd.store.memory.rows import MemoryRow
 
-SUMMARY_TOKENS = 240  # of a model window's 254; the heading takes the rest
-LINE_CHARS = 200  # of a memory in a summary (SPEC 16.6)
+SUMMARY_TOKENS = 240  # of the model's 254; the rest is for the heading
+LINE_CHARS = 200  # of each memory in a summary (SPEC 16.6)
 SOURCE = "consolidation"
-SPAN_US = 30 * 86_400_000_000  # of what no session lists in one summary, where enough is that near
+SPAN_US = 30 * 86_400_000_000  # of a summary of memories of no session, if that holds enough
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,53 +31,58 @@ class Batch:
     kept: MemberRow
 
     @property
-    def removed(self) -> tuple[MemberRow, ...]:
+    def to_remove(self) -> tuple[MemberRow, ...]:
         return tuple(member for member in self.members if member is not self.kept)
 
-    def those(self, ids: Sequence[str]) -> list[MemberRow]:
-        """Return those to be removed that a summary stands for."""
+    def select_removed(self, ids: Sequence[str]) -> list[MemberRow]:
+        """Return the members with *ids*, without the kept one."""
         chosen = frozenset(ids)
-        return [member for member in self.removed if member.memory_id in chosen]
+        return [member for member in self.to_remove if member.memory_id in chosen]
 
     @property
     def category(self) -> MemoryCategory:
         return MemoryCategory(self.kept.category)
 
 
-def cut(members: Iterable[MemberRow], threshold: int, count: Callable[[str], int]) -> list[Batch]:
-    """Return the batches of a session's *members*, which come in the order of the session.
+def split_session(
+    members: Iterable[MemberRow], threshold: int, count: Callable[[str], int]
+) -> list[Batch]:
+    """Split a session's *members*, in the order of the session, into batches.
 
     Each has at least *threshold* members of one namespace, category, level and
     project. *count* counts tokens.
     """
     return [
-        Batch(tuple(some), newest_member(some))
-        for group in alike(members)
-        for some in _cut(group, threshold, count)
+        Batch(tuple(batch), newest_member(batch))
+        for group in group_by_place(members)
+        for batch in _split(group, threshold, count)
     ]
 
 
-def cut_by_time(
+def split_by_time(
     members: Iterable[MemberRow], threshold: int, count: Callable[[str], int]
 ) -> list[Batch]:
-    """Return the batches of *members* of one place, in order of the time when things were so.
+    """Split *members* of one place into batches, in order of the time when they occurred.
 
-    Each has at least *threshold* members, and is of a month at most unless that is too
-    few: then it goes on until it has as many.
+    Each has at least *threshold* members, and spans at most a month unless that is too
+    few members: then it spans as long as it takes.
     """
-    ordered = sorted(members, key=lambda each: (_at(each), each.created_at_us, each.memory_key))
+    ordered = sorted(
+        members, key=lambda each: (_occurred_us(each), each.created_at_us, each.memory_key)
+    )
     return [
-        Batch(tuple(some), newest_member(some)) for some in _cut(ordered, threshold, count, SPAN_US)
+        Batch(tuple(batch), newest_member(batch))
+        for batch in _split(ordered, threshold, count, SPAN_US)
     ]
 
 
-def _at(member: MemberRow) -> int:
+def _occurred_us(member: MemberRow) -> int:
     known = member.occurred_at_us
     return member.created_at_us if known is None else known
 
 
-def alike(members: Iterable[MemberRow]) -> list[list[MemberRow]]:
-    """Return *members* by where they belong, so that no summary mixes what a filter keeps apart."""
+def group_by_place(members: Iterable[MemberRow]) -> list[list[MemberRow]]:
+    """Group *members* by place, so that no summary mixes memories that a filter separates."""
     return [list(group) for _, group in groupby(sorted(members, key=_place), key=_place)]
 
 
@@ -86,7 +90,7 @@ def _place(member: MemberRow) -> tuple[str, str, str, int]:
     return member.category, member.namespace, member.level, member.project_key or 0
 
 
-def _cut(
+def _split(
     members: Sequence[MemberRow],
     threshold: int,
     count: Callable[[str], int],
@@ -96,9 +100,11 @@ def _cut(
     tokens = 0
     for member in members:
         line = count(member.own[:LINE_CHARS]) + 2
-        enough = bool(batches) and len(batches[-1]) >= threshold
-        full = tokens + line > SUMMARY_TOKENS
-        if not batches or (enough and (full or _is_far(batches[-1][0], member, span_us))):
+        is_large_enough = bool(batches) and len(batches[-1]) >= threshold
+        is_full = tokens + line > SUMMARY_TOKENS
+        if not batches or (
+            is_large_enough and (is_full or _is_far(batches[-1][0], member, span_us))
+        ):
             batches.append([])
             tokens = 0
         batches[-1].append(member)
@@ -109,17 +115,17 @@ def _cut(
 
 
 def _is_far(first: MemberRow, member: MemberRow, span_us: int | None) -> bool:
-    return span_us is not None and _at(member) - _at(first) > span_us
+    return span_us is not None and _occurred_us(member) - _occurred_us(first) > span_us
 
 
 def newest_member(members: Sequence[MemberRow]) -> MemberRow:
-    """Return the one that stays visible: the newest, of equals the first (SPEC 16.5)."""
+    """Return the member that stays visible: the newest, of equals the first (SPEC 16.5)."""
     return max(members, key=lambda member: member.created_at_us)
 
 
 @dataclass(frozen=True, slots=True)
 class NewSummary:
-    """What a summary's row is made of besides its sources."""
+    """The columns of a summary's row that do not come from its sources."""
 
     memory_id: str
     salt: bytes
@@ -131,30 +137,30 @@ class NewSummary:
 
 
 def summary_row(
-    made: NewSummary,
+    summary: NewSummary,
     sources: Sequence[MemberRow],
     text: str,
     category: MemoryCategory,
     tags: tuple[str, ...],
 ) -> MemoryRow:
-    """Return the row of a summary: no more trusted than its least trusted source (PROMISES 9).
+    """Return the row of a summary, no more trusted than its least trusted source (PROMISES 9).
 
-    It stands where its first source stood, and is dated like it.
+    Its place and time are those of its first source.
     """
-    first, least = sources[0], min(sources, key=lambda each: each.trust)
+    first, least_trusted = sources[0], min(sources, key=lambda each: each.trust)
     scores = [each.importance for each in sources if each.importance is not None]
     return MemoryRow(
-        memory_id=made.memory_id,
-        agent_key=made.agent_key,
-        client_key=made.client_key,
-        session_key=made.session_key,
+        memory_id=summary.memory_id,
+        agent_key=summary.agent_key,
+        client_key=summary.client_key,
+        session_key=summary.session_key,
         project_key=first.project_key,
         source_key=None,
         namespace=first.namespace,
         category=category,
         level=MemoryLevel(first.level),
-        origin=Origin(least.origin),
-        trust=Trust(least.trust),
+        origin=Origin(least_trusted.origin),
+        trust=Trust(least_trusted.trust),
         speaker=None,
         content=screen(text).text,  # a language model may have written it
         caption=None,
@@ -162,12 +168,12 @@ def summary_row(
         ordinal=first.ordinal,
         part=first.part,
         batch=None,
-        token_count=made.token_count,
+        token_count=summary.token_count,
         importance=sum(scores) / len(scores) if scores else 0.5,
         confidence=1.0,
-        created_at_us=made.now_us,
+        created_at_us=summary.now_us,
         occurred_at_us=first.occurred_at_us or first.created_at_us,
-        salt=made.salt,
+        salt=summary.salt,
         state=MemoryState.PENDING,
         expires_at_us=None,
         tags=tags,

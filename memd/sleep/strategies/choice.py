@@ -1,4 +1,4 @@
-"""Which operation a night condenses with: what the settings say (SPEC 16.1, D8)."""
+"""The operation by which a night condenses groups, from the settings (SPEC 16.1, D8)."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from memd.sleep.strategies.operations import ConcatenationOp, ConsolidationOp, D
 from memd.text.density import DensityClassifier
 
 
-def operation_of(
+def build_operation(
     config: ConsolidationConfig,
     *,
     provider: CompletionProvider | None = None,
     model: str | None = None,
 ) -> ConsolidationOp:
-    """Return the operation of ``config.strategy``. Without a *provider* all of it is by rule.
+    """Return the operation of ``config.strategy``, by rule alone without a *provider*.
 
-    With one a *model* is needed where the strategy asks it; ``dual_mode`` may name its
+    A *model* is needed for a strategy that uses the provider; ``dual_mode`` may name its
     own. Raises ValueError when none is named.
     """
     if config.strategy is ConsolidationStrategyType.LLM:

@@ -1,9 +1,9 @@
 """The summary of an old session (SPEC 3.4-3.6): by a language model if there is one, or by rule.
 
-The prompt is the documents', word for word. What was said stands in a fence where
-the documents put it in as it is, and the instructions say how to read a fence.
-A model that is out of reach, or fails, costs detail: the rule does its work. A
-model that answers with nothing has found nothing to keep: the session stays as
+The prompt is verbatim from the specification, except that the conversation is
+fenced and the instructions say how to read a fence.
+A model that is unreachable or fails costs detail: the rule replaces it. A
+model with an empty answer found nothing to keep: the session stays as
 it is, and the next night asks again.
 """
 
@@ -13,13 +13,13 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from memd.sleep.strategies.abstractive import shortened
-from memd.sleep.strategies.ask import Model, stripped_answer
+from memd.sleep.strategies.abstractive import truncate
+from memd.sleep.strategies.ask import Model, request_answer
 from memd.view.view import untrusted_content_directive, wrapped
 
 SENTENCES = 3
 CHARS = 900
-LEAST_CHARS = 40  # of what is left over, each
+LEAST_CHARS = 40  # of each active memory
 TAG = "compressed"
 PROMPT = """\
 Summarize the following conversation into 2-3 sentences capturing key facts,
@@ -33,80 +33,83 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 
 class SessionText(NamedTuple):
-    """One memory of a session; one that is *left_over* has no list of a night in front."""
+    """The text of one memory of a session; one that is not *is_active* is in a summary already."""
 
     text: str
-    left_over: bool = True
+    is_active: bool = True
 
 
-def by_rule(texts: Sequence[SessionText]) -> str:
-    """Return the first three sentences of *texts*, and the beginnings of what else is left over.
+def summarise_by_rule(texts: Sequence[SessionText]) -> str:
+    """Return the first three sentences of *texts*, then the beginnings of other active ones.
 
-    Where nothing was put behind a list before, the sentences alone (SPEC 3.5). What is left
-    over is shown by this summary only, so its words stand in it, each with as much room.
+    If all are active, only the sentences (SPEC 3.5). An active text appears in no other
+    summary, so each gets an equal share of the remaining characters.
 
-    >>> by_rule([SessionText("We met. It rained. We left.", False), SessionText("Ann won.")])
+    >>> texts = [SessionText("We met. It rained. We left.", False), SessionText("Ann won.")]
+    >>> summarise_by_rule(texts)
     'We met. It rained. We left. Ann won.'
     """
-    short = in_short([each.text for each in texts])
-    if all(each.left_over for each in texts):
+    short = first_sentences([each.text for each in texts])
+    if all(each.is_active for each in texts):
         return short
-    left = [" ".join(each.text.split()) for each in texts if each.left_over]
-    more = [text for text in left if text not in short]
-    if not more:
+    active_texts = [" ".join(each.text.split()) for each in texts if each.is_active]
+    missing = [text for text in active_texts if text not in short]
+    if not missing:
         return short
-    short = shortened(short, CHARS // 2)
-    room = max(LEAST_CHARS, (CHARS - len(short)) // len(more) - len(" ..."))
-    return " ".join([short, *(_ended(shortened(text, room)) for text in more)])[:CHARS]
+    short = truncate(short, CHARS // 2)
+    room = max(LEAST_CHARS, (CHARS - len(short)) // len(missing) - len(" ..."))
+    return " ".join([short, *(_end_sentence(truncate(text, room)) for text in missing)])[:CHARS]
 
 
-def in_short(contents: Sequence[str]) -> str:
-    """Return the first three sentences of what was said, at most 900 characters.
+def first_sentences(contents: Sequence[str]) -> str:
+    """Return the first three sentences of *contents*, at most 900 characters.
 
-    >>> in_short(["We met.  It rained!", "We left", "and more"])
+    >>> first_sentences(["We met.  It rained!", "We left", "and more"])
     'We met. It rained! We left and more.'
     """
     joined = " ".join(" ".join(contents).split())
     short = " ".join(_SENTENCE_END.split(joined)[:SENTENCES])[:CHARS]
-    return _ended(short)
+    return _end_sentence(short)
 
 
-def _ended(text: str) -> str:
+def _end_sentence(text: str) -> str:
     return f"{text}." if text and text[-1].isalnum() else text
 
 
-def prompted(contents: Sequence[str]) -> str:
-    """Return the prompt for what was said, in the order in which it was."""
+def build_prompt(contents: Sequence[str]) -> str:
+    """Return the prompt for a session's texts, in order."""
     fenced = wrapped(_FENCE, "\n".join(contents))
     return PROMPT.replace("{session_content}", fenced)
 
 
-def fitting(texts: Sequence[SessionText], *, each_max: int, chars_max: int) -> dict[int, str]:
-    """Return by their places what of *texts* a prompt has room for, each cut short, in order.
+def select_fitting(
+    texts: Sequence[SessionText], *, each_max: int, chars_max: int
+) -> dict[int, str]:
+    """Return the texts that fit into a prompt, truncated, by their indexes and in order.
 
-    What is left over comes before what has a list in front, so that a summary is always of
-    some of it; one at least is taken.
+    Active texts are selected first, so that a summary always covers some of them; at least
+    one text is selected.
 
     >>> texts = [SessionText("abcdef"), SessionText("ab"), SessionText("abc")]
-    >>> fitting(texts, each_max=4, chars_max=8)
+    >>> select_fitting(texts, each_max=4, chars_max=8)
     {0: 'abcd', 1: 'ab'}
     """
-    taken: dict[int, str] = {}
+    texts_by_place: dict[int, str] = {}
     room = chars_max
-    for place in sorted(range(len(texts)), key=lambda place: not texts[place].left_over):
+    for place in sorted(range(len(texts)), key=lambda place: not texts[place].is_active):
         short = texts[place].text[:each_max]
         room -= len(short) + len("\n")
-        if taken and room < 0:
+        if texts_by_place and room < 0:
             break
-        taken[place] = short
-    return dict(sorted(taken.items()))
+        texts_by_place[place] = short
+    return dict(sorted(texts_by_place.items()))
 
 
-async def summarised(model: Model, contents: Sequence[str]) -> str | None:
-    """Return what the model makes of *contents*: "" when it finds nothing, None without an answer.
+async def summarise(model: Model, contents: Sequence[str]) -> str | None:
+    """Return the model's summary of *contents*: "" if it found nothing, None without an answer.
 
     Raises ProviderRefusedError when the provider needs its owner.
     """
-    return await stripped_answer(
-        model, prompted(contents), system=untrusted_content_directive((_FENCE,))
+    return await request_answer(
+        model, build_prompt(contents), system=untrusted_content_directive((_FENCE,))
     )

@@ -1,14 +1,14 @@
-r"""Dense texts shortened without a word changed: facts, and three pieces of the text (SPEC 16.8).
+"""Dense texts shortened without changing a word: facts, and three pieces of the text (SPEC 16.8).
 
-A summary of code or configuration loses what it was kept for. So its names,
-addresses and values are copied as they stand, and the text's start, middle and
-end show where they come from.
+A summary of code or configuration loses its point. So its names,
+addresses and values are copied verbatim, and the text's start, middle and
+end show their context.
 
-Three things differ from the documents, in what counts as a fact: an address
-such as 192.168.1.100 holds no version, a key without a value does not take the
-next line for one, and a line of prose, a time or an address is no pair of key
-and value. And one fact has at most 500 characters, so that no line without an
-end makes the summary as long as the text. Every pattern is linear in the text.
+Three rules differ from the specification, in what counts as a fact: an address
+such as 192.168.1.100 contains no version, a key without a value does not take the
+next line for one, and a line of prose, a time or an address is no key-value
+pair. And a fact has at most 500 characters, so that a line without an
+end does not make the summary as long as the text. Every pattern is linear in the text.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _UUID = re.compile(
 )
 _HEX = re.compile(r"\b[0-9a-f]{32,}+\b", re.IGNORECASE)
 
-# A "v" and three or four parts, or three parts that are not the start of four: an
-# address has four. What stands before must not be part of a longer number.
+# A "v" and three or four parts, or three parts that are not the start of four, as an
+# address has four. It must not continue a longer number.
 _VERSION = re.compile(
     r"(?<![\w.])(?:v\d++\.\d++\.\d++(?:\.\d++)?+|\d++\.\d++\.\d++(?!\.\d))", re.IGNORECASE
 )
 
-# A key begins with a letter, so no time of day is one; its value is on the same line, and
-# "//" after the colon is an address.
+# A key begins with a letter, which excludes times of day; its value is on the same line, and
+# "//" after the colon begins an address.
 _PAIR = re.compile(
     r"^[ \t]*+(?P<key>[A-Za-z_][\w.-]*+)[ \t]*+(?P<sign>[:=])(?!//)[ \t]*+(?P<value>\S[^\n]*+)$",
     re.MULTILINE,
@@ -64,10 +64,10 @@ class ExtractivePreserver:
 
     def extract(self, content: str) -> str:
         """Return a block of *content*: its header, its facts if any, its anchors."""
-        sentences = facts(content)[: self._max_facts]
+        facts = find_facts(content)[: self._max_facts]
         lines = [HEADER]
-        if sentences:
-            lines += ["Key facts:", *(f"- {fact}" for fact in sentences)]
+        if facts:
+            lines += ["Key facts:", *(f"- {fact}" for fact in facts)]
         start, middle, end = anchors(content, self._anchor_length)
         lines.append(f"[START] {start}")
         if middle:
@@ -77,20 +77,19 @@ class ExtractivePreserver:
         return "\n".join(lines)
 
 
-def facts(content: str) -> tuple[str, ...]:
+def find_facts(content: str) -> tuple[str, ...]:
     """Return the facts of *content*, each once: addresses, identifiers, versions, pairs.
 
-    >>> facts("port: 5432")
+    >>> find_facts("port: 5432")
     ('port: 5432',)
     """
-    return tuple(dict.fromkeys(map(_cut, _sentences(content))))
+    return tuple(dict.fromkeys(map(_truncate, _iter_facts(content))))
 
 
 def anchors(content: str, length: int) -> tuple[str, str, str]:
     """Return the start, the middle and the end of *content*; a short text is its own start.
 
-    Where one was cut there are three points. Those of a text that is less than
-    three times *length* overlap.
+    "..." marks each cut. The pieces of a text shorter than three times *length* overlap.
 
     >>> anchors("abcdefghij", 4)
     ('abcd...', '...defg...', '...ghij')
@@ -103,7 +102,7 @@ def anchors(content: str, length: int) -> tuple[str, str, str]:
     return f"{content[:length]}...", middle, f"...{content[-length:]}"
 
 
-def _sentences(content: str) -> Iterator[str]:
+def _iter_facts(content: str) -> Iterator[str]:
     for pattern in (_URL, _UUID, _HEX, _VERSION):
         yield from pattern.findall(content)
     for pair in _PAIR.finditer(content):
@@ -112,7 +111,7 @@ def _sentences(content: str) -> Iterator[str]:
 
 
 def _is_prose(key: str, value: str) -> bool:
-    """Return whether ``key: value`` is rather something that somebody wrote."""
+    """Return whether ``key: value`` is a sentence rather than a key-value pair."""
     if key.lower() in _LABELS:
         return True
     words = len(value.split(maxsplit=_VALUE_WORDS_MAX + 1))
@@ -121,5 +120,5 @@ def _is_prose(key: str, value: str) -> bool:
     return key.istitle() or value.rstrip().endswith((".", "!", "?")) or words > _VALUE_WORDS_MAX
 
 
-def _cut(fact: str) -> str:
+def _truncate(fact: str) -> str:
     return fact if len(fact) <= FACT_CHARS_MAX else f"{fact[:FACT_CHARS_MAX]}..."

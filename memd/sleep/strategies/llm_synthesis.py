@@ -1,14 +1,14 @@
-"""A group of memories written together by a language model (SPEC 16.11, D8).
+"""One summary of a group of memories, written by a language model (SPEC 16.11, D8).
 
-Remembered texts are data: each stands in a fence of its own, seen through
-``view``, and the instructions say so. What does not fit the prompt was not read
-by the model, so it is not among the members that the summary stands for.
+Remembered texts are data: each stands in a fence of its own, rendered by
+``view``, and the instructions say so. Members that do not fit the prompt are not read
+by the model, so the summary does not cover them.
 
 Where the model does not answer, the members' beginnings are listed instead, and
-all of them may be removed. In the documents that loses what stands after 200
+all of them may be removed. By the specification that loses everything after 200
 characters; in memd a removed original is hidden and archived, byte for byte, and
-comes back by its id (SPEC D9). Whoever cannot put originals away first must not
-remove on a fallback: ``Condensed.fallback`` says so.
+restored by its id (SPEC D9). A caller that cannot archive originals first must not
+remove on a fallback: ``CondensedGroup.fallback`` says so.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from memd.domain.backend import CompletionProvider
 from memd.domain.enums import MemoryCategory
 from memd.domain.sleep.consolidation import CONSOLIDATED_TAG, LLMConsolidationConfig
-from memd.sleep.strategies.ask import ask, connected
-from memd.sleep.strategies.operations import Condensed, GroupMember, concatenated
+from memd.sleep.strategies.ask import ask, build_model
+from memd.sleep.strategies.operations import CondensedGroup, GroupMember, concatenate
 from memd.view.view import untrusted_content_directive, wrapped
 
 SYNTHESIZED_TAG = "llm-synthesized"
@@ -32,8 +32,8 @@ _CONTEXT = "trajectory"
 class LLMSynthesisOp:
     """Lets a language model write one summary of a group.
 
-    Without a *provider* every summary is the list that is the fallback, and on
-    purpose (SPEC D8). With one the *model* must be named; raises ValueError when it
+    Without a *provider* every summary is the fallback list, on purpose (SPEC D8). With
+    one the *model* must be named; raises ValueError when it
     is not, or is blank.
     """
 
@@ -45,7 +45,7 @@ class LLMSynthesisOp:
         config: LLMConsolidationConfig | None = None,
     ) -> None:
         self._config = config or LLMConsolidationConfig()
-        self._model = connected(
+        self._model = build_model(
             provider,
             model,
             temperature=self._config.temperature,
@@ -59,34 +59,34 @@ class LLMSynthesisOp:
         *,
         kept: GroupMember | None = None,
         context: Sequence[str] = (),
-    ) -> Condensed:
-        """Return the model's answer as it is, or the fallback.
+    ) -> CondensedGroup:
+        """Return the model's answer unchanged, or the fallback.
 
         Raises ProviderRefusedError when the provider needs its owner.
         """
         del kept
         if self._model is not None and members:
-            asked, prompt = prompted(members, context, self._config)
+            prompt_members, prompt = build_prompt(members, context, self._config)
             answer = await ask(self._model, prompt, system=_system(category))
             if answer is not None:
-                ids = tuple(member.id for member in asked)
-                return Condensed(answer, (CONSOLIDATED_TAG, SYNTHESIZED_TAG), ids)
-        listed = concatenated(category, members, chars=self._config.fallback_truncate_length)
-        return Condensed(
-            listed.text,
+                ids = tuple(member.id for member in prompt_members)
+                return CondensedGroup(answer, (CONSOLIDATED_TAG, SYNTHESIZED_TAG), ids)
+        fallback = concatenate(category, members, chars=self._config.fallback_truncate_length)
+        return CondensedGroup(
+            fallback.text,
             (CONSOLIDATED_TAG, FALLBACK_TAG),
-            listed.removable_ids,
+            fallback.removable_ids,
             fallback=self._model is not None,
         )
 
 
-def prompted(
+def build_prompt(
     members: Sequence[GroupMember], context: Sequence[str], config: LLMConsolidationConfig
 ) -> tuple[tuple[GroupMember, ...], str]:
     """Return the members that fit a prompt, in order and at least one, and the prompt.
 
     The prompt has at most ``max_total_user_content_chars``. *context* comes last
-    and takes what room is left.
+    and fills the remaining characters.
     """
     total = config.max_total_user_content_chars
     blocks = [_cut_to_fit(members[0].text[: config.max_entry_input_chars], total)]
@@ -95,17 +95,17 @@ def prompted(
         if _length([*blocks, block]) > total:
             break
         blocks.append(block)
-    asked = tuple(members[: len(blocks)])
+    prompt_members = tuple(members[: len(blocks)])
     for text in context[: config.max_trajectory_context_entries]:
         block = wrapped(_CONTEXT, text[: config.max_trajectory_chars_per_entry])
         if _length([*blocks, block]) > total:
             break
         blocks.append(block)
-    return asked, "\n".join(blocks)
+    return prompt_members, "\n".join(blocks)
 
 
 def _cut_to_fit(text: str, total: int) -> str:
-    """Return *text* in its fence, shortened until it has *total* characters at most."""
+    """Return *text* in its fence, truncated to at most *total* characters."""
     block = wrapped(_MEMORY, text)
     while len(block) > total:
         text = text[: total - len(block)]

@@ -1,12 +1,11 @@
-"""What becomes of a group of memories: one text, and which of them it stands for (SPEC 16.6, 16.9).
+"""Condensing a group of memories into one text (SPEC 16.6, 16.9).
 
-An operation decides and touches nothing: it is given a category and members, and
-returns a text with its tags. Who stores the text and puts the originals away is
-somebody else's: the strategies do it over a backend, a night with rows. So both
-make the same summaries.
+An operation has no side effects: it gets a category and members, and
+returns a text with its tags and the members it covers. The strategies store it over a
+backend, a night stores it as rows, so both make the same summaries.
 
-An operation waits only for a language model. Without one it returns at once and
-is what its function here returns, which may also be called in a thread.
+An operation awaits only a language model. Without one it returns at once,
+equal to the corresponding function here, which may also be called in a thread.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ from memd.domain.sleep.consolidation import (
     ArchivalModeAssignment,
     ContentDensity,
 )
-from memd.sleep.strategies.abstractive import SHORT_CHARS, AbstractiveSummarizer, shortened
-from memd.sleep.strategies.ask import together
+from memd.sleep.strategies.abstractive import SHORT_CHARS, AbstractiveSummarizer, truncate
+from memd.sleep.strategies.ask import gather_limited
 from memd.sleep.strategies.extractive import ExtractivePreserver
 from memd.text.density import DensityClassifier
 
@@ -33,18 +32,18 @@ SEPARATOR = "\n---\n"
 
 @dataclass(frozen=True, slots=True)
 class GroupMember:
-    """One memory of a group: what an operation needs to know of it."""
+    """One memory of a group, as an operation sees it."""
 
     id: str
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Condensed:
+class CondensedGroup:
     """What an operation made of a group.
 
-    *removable_ids* are the members that *text* stands for, in order; what it has no
-    room for is not among them. *fallback* says that a language model was to write
+    *removable_ids* are the members that *text* covers, in order; members that did not
+    fit are missing. *fallback* says that a language model should have written
     the text and did not.
     """
 
@@ -56,10 +55,10 @@ class Condensed:
 
 
 class ConsolidationOp(Protocol):
-    """Makes one text of a group's members.
+    """Condenses a group's members into one text.
 
     *kept* is the member that stays beside the summary. *context* are texts that may
-    help to understand the others. Without a member it raises ValueError.
+    help to understand the others. Raises ValueError without a member.
     """
 
     async def condense(
@@ -69,8 +68,8 @@ class ConsolidationOp(Protocol):
         *,
         kept: GroupMember | None = None,
         context: Sequence[str] = (),
-    ) -> Condensed:
-        """Return what is to be stored for *members*, and which of them it stands for."""
+    ) -> CondensedGroup:
+        """Return the text to store for *members*, and which of them it covers."""
         ...
 
 
@@ -87,15 +86,15 @@ class ConcatenationOp:
         *,
         kept: GroupMember | None = None,
         context: Sequence[str] = (),
-    ) -> Condensed:
+    ) -> CondensedGroup:
         del kept, context
-        return concatenated(category, members, chars=self._chars)
+        return concatenate(category, members, chars=self._chars)
 
 
 class DensityRoutingOp:
     """Keeps the facts of a group that is mostly dense, shortens one that is not (SPEC 16.9).
 
-    Without a *summarizer*, or with one that has no language model, by rule.
+    Without a *summarizer*, or with one without a language model, by rule.
     """
 
     def __init__(
@@ -116,65 +115,67 @@ class DensityRoutingOp:
         *,
         kept: GroupMember | None = None,
         context: Sequence[str] = (),
-    ) -> Condensed:
+    ) -> CondensedGroup:
         del category, context
         voters = members if kept is None else (*members, kept)
-        mode = voted(self._classifier, (voter.text for voter in voters))
+        mode = vote_mode(self._classifier, (voter.text for voter in voters))
         if mode is ArchivalMode.EXTRACTIVE:
             parts = [self._extractor.extract(member.text) for member in members]
         else:
-            parts = await together(self._summarizer.summarize, [one.text for one in members])
-        return routed(mode, members, parts)
+            parts = await gather_limited(self._summarizer.summarize, [one.text for one in members])
+        return join_parts(mode, members, parts)
 
 
-def concatenated(
+def concatenate(
     category: MemoryCategory,
     members: Sequence[GroupMember],
     *,
     chars: int = SHORT_CHARS,
     tags: tuple[str, ...] = (CONSOLIDATED_TAG,),
-) -> Condensed:
+) -> CondensedGroup:
     """Return a heading and one line for each of *members*: its first *chars* characters."""
     heading = f"Consolidated {category.value} memories:"
-    lines = [f"- {shortened(member.text, chars)}" for member in members]
-    return _joined((heading,), members, lines, "\n", tags)
+    lines = [f"- {truncate(member.text, chars)}" for member in members]
+    return _join((heading,), members, lines, "\n", tags)
 
 
-def voted(classifier: DensityClassifier, texts: Iterable[str]) -> ArchivalMode:
+def vote_mode(classifier: DensityClassifier, texts: Iterable[str]) -> ArchivalMode:
     """Return EXTRACTIVE when more than half of *texts* are dense, else ABSTRACTIVE."""
     votes = [classifier.classify(text) is ContentDensity.DENSE for text in texts]
     return ArchivalMode.EXTRACTIVE if 2 * sum(votes) > len(votes) else ArchivalMode.ABSTRACTIVE
 
 
-def routed(mode: ArchivalMode, members: Sequence[GroupMember], parts: Sequence[str]) -> Condensed:
-    """Return *parts*, one for each of *members* and made in *mode*, as one text."""
-    made = _joined((), members, parts, SEPARATOR, (CONSOLIDATED_TAG, f"mode:{mode.value}"))
-    return Condensed(
-        text=made.text,
-        tags=made.tags,
-        removable_ids=made.removable_ids,
+def join_parts(
+    mode: ArchivalMode, members: Sequence[GroupMember], parts: Sequence[str]
+) -> CondensedGroup:
+    """Join *parts*, one for each of *members* and made in *mode*, into one text."""
+    joined = _join((), members, parts, SEPARATOR, (CONSOLIDATED_TAG, f"mode:{mode.value}"))
+    return CondensedGroup(
+        text=joined.text,
+        tags=joined.tags,
+        removable_ids=joined.removable_ids,
         assignments=tuple(
-            ArchivalModeAssignment(original_id=each, mode=mode) for each in made.removable_ids
+            ArchivalModeAssignment(original_id=each, mode=mode) for each in joined.removable_ids
         ),
     )
 
 
-def _joined(
+def _join(
     heading: tuple[str, ...],
     members: Sequence[GroupMember],
     parts: Sequence[str],
     separator: str,
     tags: tuple[str, ...],
-) -> Condensed:
-    """Join *parts* as long as a memory may hold them; what is left out keeps its original."""
+) -> CondensedGroup:
+    """Join as many *parts* as a memory may hold; the members of the others are not removable."""
     if not members:
         raise ValueError("a group has at least one member to condense")
-    taken: list[str] = [*heading]
+    lines: list[str] = [*heading]
     room = TEXT_CHARS_MAX - sum(len(line) + len(separator) for line in heading)
     for part in parts:
         room -= len(part) + len(separator)
         if room < 0:
             break
-        taken.append(part)
-    count = len(taken) - len(heading)
-    return Condensed(separator.join(taken), tags, tuple(one.id for one in members[:count]))
+        lines.append(part)
+    count = len(lines) - len(heading)
+    return CondensedGroup(separator.join(lines), tags, tuple(one.id for one in members[:count]))

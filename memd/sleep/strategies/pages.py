@@ -1,4 +1,4 @@
-"""All memories of a listing, page by page, over a protocol that only knows the newest."""
+"""Iteration over all pages of a listing, through a protocol that returns only the newest."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from memd.domain.memory import MemoryEntry, MemoryQuery
 _INSTANT = timedelta(microseconds=1)
 
 
-class Listing(Protocol):
-    """What can be listed: any backend."""
+class ListableBackend(Protocol):
+    """Anything whose memories can be listed: every backend."""
 
     async def retrieve(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]: ...
 
 
-async def pages(
-    backend: Listing, agent_id: str, query: MemoryQuery
+async def iter_pages(
+    backend: ListableBackend, agent_id: str, query: MemoryQuery
 ) -> AsyncIterator[tuple[MemoryEntry, ...]]:
-    """Yield what *query* lists, each memory once; its limit is that of a page.
+    """Yield the memories of *query* page by page, each once; its limit is the page size.
 
-    With a backend that lists the newest first the pages go back in time. Of more
-    memories of one single microsecond than a page holds, the rest is passed over.
+    With a backend that lists the newest first, pages go back in time. If more memories
+    than a page holds share one microsecond, the excess is skipped.
     """
     last: frozenset[str] = frozenset()
     while True:
@@ -33,7 +33,7 @@ async def pages(
             return
         last = frozenset(entry.id for entry in page)
         oldest = min(entry.created_at for entry in page)
-        # What was made in the very same moment may be on the next page.
-        following = oldest + _INSTANT
-        until = following if query.until is None or following < query.until else oldest
+        # The next page includes that microsecond, which may hold more memories.
+        next_until = oldest + _INSTANT
+        until = next_until if query.until is None or next_until < query.until else oldest
         query = query.model_copy(update={"until": until})

@@ -1,11 +1,11 @@
-"""Which memories are consolidated, and which of them stays as it is (SPEC 16.5, D9).
+"""Which memories are consolidated, and which of them stays visible (SPEC 16.5, D9).
 
-Pure: entries and the time come in, groups go out. Beyond the documents, whose
-groups are categories, a group never mixes what has a fate of its own: another
-namespace, another project's memories, a session's that end with it. So the
-summary can live exactly where its sources lived. And some memories are in no
-group: what is younger than a day, what is a summary already, what is protected, what a nap
-composed, what states nothing, what is hidden, and what has a date on which it goes.
+Pure: entries and the time in, groups out. Beyond SPEC, whose
+groups are categories, a group never mixes memories of different lifetimes: another
+namespace, another project, or sessions with which they end. So the
+summary can be filed exactly where its sources are. Some memories are in no
+group: those younger than a day, summaries, protected ones, those composed by a nap,
+turns in passing, hidden ones, and those with an expiry date.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ AGE_DAYS_MIN = 1
 class ConsolidationGroup:
     """Memories that become one summary: *kept* stays beside it, *to_remove* are in it.
 
-    *to_remove* are in the order in which they came.
+    *to_remove* has the order of the input.
     """
 
     kept: MemoryEntry
@@ -47,17 +47,17 @@ class ConsolidationGroup:
 
     @property
     def project_id(self) -> str | None:
-        """Return the project by which the summary is filtered, if it is."""
+        """The project to which the summary is restricted, if any."""
         return self.kept.project_id if self.level is MemoryLevel.PROJECT else None
 
     @property
     def session_id(self) -> str | None:
-        """Return the session with which the summary ends, if it does."""
+        """The session with which the summary ends, if any."""
         return self.kept.session_id if self.level is MemoryLevel.SESSION else None
 
 
 class HighestRelevanceSelector:
-    """Groups entries and keeps of each group the most relevant one.
+    """Groups entries and keeps the most relevant one of each group.
 
     Groups of fewer than *group_threshold* members are left alone. Raises ValueError
     for a threshold below *threshold_min*.
@@ -82,7 +82,7 @@ class HighestRelevanceSelector:
         groups: dict[tuple[str, ...], list[MemoryEntry]] = {}
         for entry in {entry.id: entry for entry in entries}.values():
             if self.is_member(entry, now):
-                groups.setdefault(_place(entry), []).append(entry)
+                groups.setdefault(_group_key(entry), []).append(entry)
         return tuple(
             _group(members)
             for _, members in sorted(groups.items())
@@ -101,20 +101,20 @@ class HighestRelevanceSelector:
         )
 
 
-def kept_of(members: Iterable[MemoryEntry]) -> MemoryEntry:
+def most_relevant(members: Iterable[MemoryEntry]) -> MemoryEntry:
     """Return the most relevant of *members*; of equals the newest, and of those the first.
 
-    A listing gives no relevance: then it is the newest.
+    Listed entries have no relevance: then it is the newest.
     """
     return max(members, key=lambda entry: (entry.relevance_score or 0.0, entry.created_at))
 
 
-def _place(entry: MemoryEntry) -> tuple[str, ...]:
-    """Return what the members of a group have in common."""
-    fate = {MemoryLevel.PROJECT: entry.project_id, MemoryLevel.SESSION: entry.session_id}
-    return entry.category.value, entry.namespace, entry.level.value, fate.get(entry.level) or ""
+def _group_key(entry: MemoryEntry) -> tuple[str, ...]:
+    """Return what all members of a group share."""
+    scope_id = {MemoryLevel.PROJECT: entry.project_id, MemoryLevel.SESSION: entry.session_id}
+    return entry.category.value, entry.namespace, entry.level.value, scope_id.get(entry.level) or ""
 
 
 def _group(members: list[MemoryEntry]) -> ConsolidationGroup:
-    kept = kept_of(members)
+    kept = most_relevant(members)
     return ConsolidationGroup(kept, tuple(entry for entry in members if entry is not kept))

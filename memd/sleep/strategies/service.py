@@ -1,13 +1,13 @@
-"""The documents' maintenance of an agent's memories, over any backend (SPEC 16.3).
+"""The documented maintenance of an agent's memories, over any backend (SPEC 16.3).
 
 One cycle is retention, then consolidation, then the limit. memd's own nights do
 the same with rows of the file, in small steps that can be undone (night.py); this
-service is for a program that works with a backend in its own process.
+service is for programs with a backend in their own process.
 
-Beyond the documents, nothing that consolidation or the limit takes away is lost:
+Beyond SPEC, nothing that consolidation or the limit removes is lost:
 an original is in an archive *before* it is removed, in the given store or in the
-backend's own, and what could not be archived stays. What is younger than a day,
-a summary, or protected is left alone, and the limit takes the oldest first
+backend's own, and a memory that could not be archived stays. Memories younger than a day,
+summaries and protected ones are left alone, and the limit takes the oldest first
 (docs/decisions/0041).
 """
 
@@ -37,9 +37,9 @@ from memd.domain.sleep.consolidation import (
     archival_entry,
 )
 from memd.sleep.night.retention import RetentionEnforcer
-from memd.sleep.strategies.pages import pages
+from memd.sleep.strategies.pages import iter_pages
 from memd.sleep.strategies.selection import AGE_DAYS_MIN
-from memd.sleep.strategies.strategies import PutAway
+from memd.sleep.strategies.strategies import MoveToArchive
 
 ENFORCE_BATCH = 1_000
 ENFORCE_BATCH_MIN = 100
@@ -57,20 +57,20 @@ class ConfigResolver(Protocol):
 
 @runtime_checkable
 class Archiving(Protocol):
-    """A strategy that lets somebody else put originals away before it removes them."""
+    """A strategy whose archive can be replaced."""
 
-    def archiving_with(self, move_to_archive: PutAway) -> ConsolidationStrategy:
+    def archiving_with(self, move_to_archive: MoveToArchive) -> ConsolidationStrategy:
         """Return the same strategy over *move_to_archive*."""
         ...
 
 
 class MemoryConsolidationService:
-    """Keeps an agent's memories few, and everything that was taken away restorable.
+    """Limits an agent's memories and keeps everything that it removes restorable.
 
     Without a *strategy* nothing is consolidated. Without an *archival_store* the
-    backend's own archive is used; where there is neither, MemoryCapabilityError is
-    raised before anything is taken away. *config_resolver* is asked for
-    ``memory/consolidation_enabled`` at each call; what cannot be read counts as
+    backend's own archive is used; without either, MemoryCapabilityError is
+    raised before anything is removed. *config_resolver* is asked for
+    ``memory/consolidation_enabled`` at each call; an unreadable setting counts as
     enabled. Raises ValueError for a *max_enforce_batch* outside 100-10 000.
     """
 
@@ -105,12 +105,12 @@ class MemoryConsolidationService:
         agent_category_overrides: Mapping[MemoryCategory, int] | None = None,
         agent_default_retention_days: int | None = None,
     ) -> ConsolidationResult:
-        """Do a whole cycle and return what its consolidation did.
+        """Run a whole cycle and return the result of its consolidation.
 
         With the kill switch off nothing is touched and the result is empty. A step
         that fails is logged and raised; those before it stay done.
         """
-        if not await self._enabled():
+        if not await self._is_enabled():
             return ConsolidationResult()
         try:
             await self.cleanup_retention(
@@ -132,7 +132,7 @@ class MemoryConsolidationService:
         agent_category_overrides: Mapping[MemoryCategory, int] | None = None,
         agent_default_retention_days: int | None = None,
     ) -> int:
-        """Delete what is kept no longer and return how many memories went (SPEC 16.4)."""
+        """Delete memories past their retention period and return their number (SPEC 16.4)."""
         return await self._retention.cleanup_expired(
             agent_id,
             agent_category_overrides=agent_category_overrides,
@@ -140,32 +140,32 @@ class MemoryConsolidationService:
         )
 
     async def run_consolidation(self, agent_id: str) -> ConsolidationResult:
-        """Let the strategy have up to a thousand memories, archive what it removes.
+        """Run the strategy over up to a thousand memories and archive those it removes.
 
-        The result's ``archival_index`` says under which id each removed memory is in
-        the archive. Raises what the strategy raises.
+        The result's ``archival_index`` has the archival id of each removed memory.
+        Raises what the strategy raises.
         """
-        if self._strategy is None or not await self._enabled():
+        if self._strategy is None or not await self._is_enabled():
             return ConsolidationResult()
         before = from_us(self._clock.now_us()) - timedelta(days=AGE_DAYS_MIN)
         query = MemoryQuery(limit=PAGE_ITEMS_MAX, until=before)
         entries = await self._backend.retrieve(agent_id, query)
         if not entries:
             return ConsolidationResult()
-        self._archive.needed()
+        self._archive.require()
         index: dict[str, ArchivalIndexEntry] = {}
 
         async def move_to_archive(agent_id: str, entry: MemoryEntry, mode: ArchivalMode) -> bool:
-            archival_id, gone = await self._archive.move_to_archive(agent_id, entry, mode)
-            index[entry.id] = _indexed(entry.id, archival_id, mode)
-            return gone
+            archival_id, is_removed = await self._archive.move_to_archive(agent_id, entry, mode)
+            index[entry.id] = _index_entry(entry.id, archival_id, mode)
+            return is_removed
 
         if isinstance(self._strategy, Archiving):
             strategy = self._strategy.archiving_with(move_to_archive)
             result = await strategy.consolidate(entries, agent_id=agent_id)
         else:
             result = await self._strategy.consolidate(entries, agent_id=agent_id)
-            index |= await self._afterwards(agent_id, entries, result)
+            index |= await self._archive_removed(agent_id, entries, result)
         archived = tuple(index[each] for each in result.removed_ids if each in index)
         return ConsolidationResult(
             removed_ids=result.removed_ids,
@@ -176,96 +176,98 @@ class MemoryConsolidationService:
         )
 
     async def enforce_max_memories(self, agent_id: str) -> int:
-        """Put the oldest unprotected memories away that are more than the limit; say how many.
+        """Archive the oldest unprotected memories above the limit; return their number.
 
         At most *max_enforce_batch* at a time, until the limit holds or nothing more
-        can be taken. Protected ones count, but stay; so does what no archive takes.
+        can be archived. Protected ones count, but stay; so do those that no archive accepts.
         """
-        gone, stuck = 0, set[str]()
+        removed_count, stuck = 0, set[str]()
         excess = await self._backend.count(agent_id) - self._config.max_memories_per_agent
         if excess > 0:
-            self._archive.needed()
+            self._archive.require()
         while excess > 0:
             batch = await self._oldest(agent_id, min(excess, self._batch), stuck)
             if not batch:
                 break
             for entry in batch:
                 if await self._archive_or_keep(agent_id, entry):
-                    gone, excess = gone + 1, excess - 1
+                    removed_count, excess = removed_count + 1, excess - 1
                 else:
                     stuck.add(entry.id)
-        return gone
+        return removed_count
 
-    async def _enabled(self) -> bool:
+    async def _is_enabled(self) -> bool:
         if self._resolver is None:
             return self._config.enabled
         try:
             return bool(await self._resolver.get_bool("memory", "consolidation_enabled"))
         except (MemoryError, RecursionError):
             raise
-        except Exception as error:  # noqa: BLE001  # a switch that cannot be read is not off
+        except Exception as error:  # noqa: BLE001  # an unreadable switch counts as on
             log.warning("kill switch not read", error=type(error).__name__)
             return True
 
-    async def _afterwards(
+    async def _archive_removed(
         self, agent_id: str, entries: Iterable[MemoryEntry], result: ConsolidationResult
     ) -> dict[str, ArchivalIndexEntry]:
-        """Archive what a strategy has removed by itself; what cannot be is stored again."""
-        known = {entry.id: entry for entry in entries}
+        """Archive what a strategy removed by itself; store again what cannot be archived."""
+        entries_by_id = {entry.id: entry for entry in entries}
         modes = {each.original_id: each.mode for each in result.mode_assignments}
         index = {}
         for removed in result.removed_ids:
-            entry, mode = known.get(removed), modes.get(removed, ArchivalMode.EXTRACTIVE)
+            entry, mode = entries_by_id.get(removed), modes.get(removed, ArchivalMode.EXTRACTIVE)
             if entry is None:
                 log.warning("not archived: the strategy was not given it", memory=removed)
                 continue
             try:
-                archival_id = await self._archive.keep(agent_id, entry, mode)
+                archival_id = await self._archive.archive_removed(agent_id, entry, mode)
             except (MemoryError, RecursionError):
                 raise
-            except Exception as error:  # noqa: BLE001  # whatever an archive raises, nothing is lost
+            except Exception as error:  # noqa: BLE001  # nothing may be lost, whatever an archive raises
                 log.error("not archived: stored again", memory=removed, error=type(error).__name__)
-                await self._backend.store(agent_id, _again(entry))
+                await self._backend.store(agent_id, _store_request(entry))
                 continue
-            index[removed] = _indexed(removed, archival_id, mode)
+            index[removed] = _index_entry(removed, archival_id, mode)
         return index
 
     async def _archive_or_keep(self, agent_id: str, entry: MemoryEntry) -> bool:
-        """Put *entry* away and remove it; what cannot be put away stays."""
+        """Archive *entry* and remove it; if it cannot be archived, it stays."""
         try:
-            _, gone = await self._archive.move_to_archive(agent_id, entry, ArchivalMode.EXTRACTIVE)
-            return gone or await self._backend.delete(agent_id, entry.id)
+            _, is_removed = await self._archive.move_to_archive(
+                agent_id, entry, ArchivalMode.EXTRACTIVE
+            )
+            return is_removed or await self._backend.delete(agent_id, entry.id)
         except (MemoryError, RecursionError):
             raise
-        except Exception as error:  # noqa: BLE001  # whatever is raised concerns one memory
+        except Exception as error:  # noqa: BLE001  # an error concerns one memory only
             log.warning("not put away", memory=entry.id, error=type(error).__name__)
             return False
 
     async def _oldest(self, agent_id: str, number: int, stuck: set[str]) -> list[MemoryEntry]:
         """Return the oldest *number* memories, neither protected nor *stuck*, by time and id.
 
-        A backend lists the newest first, so the listing is followed down to its end.
+        A backend lists the newest first, so the whole listing is read.
         """
         oldest: list[MemoryEntry] = []
-        async for page in pages(self._backend, agent_id, MemoryQuery(limit=PAGE_ITEMS_MAX)):
-            free = [entry for entry in page if entry.id not in stuck and not _protected(entry)]
+        async for page in iter_pages(self._backend, agent_id, MemoryQuery(limit=PAGE_ITEMS_MAX)):
+            free = [entry for entry in page if entry.id not in stuck and not _is_protected(entry)]
             oldest = nsmallest(number, oldest + free, key=_age)
         return oldest
 
 
 class _Archive:
-    """Where originals go: a store that is given, or the backend's own archive."""
+    """The destination of originals: a given store, or the backend's own archive."""
 
     def __init__(self, backend: MemoryBackend, store: ArchivalStore | None, clock: Clock) -> None:
-        self._own = backend if isinstance(backend, KeepsArchive) else None
-        if self._own is not None and store is self._own.archival_store:
-            store = None  # the backend's own archive needs no copy of what it holds
+        self._backend = backend if isinstance(backend, KeepsArchive) else None
+        if self._backend is not None and store is self._backend.archival_store:
+            store = None  # the backend archives the same memories itself
         self._store = store
         self._clock = clock
 
-    def needed(self) -> None:
+    def require(self) -> None:
         """Raise MemoryCapabilityError unless there is an archive."""
-        if self._store is None and self._own is None:
+        if self._store is None and self._backend is None:
             raise MemoryCapabilityError(
                 "nothing is taken away without an archive",
                 hint="give an archival_store, or use a backend that has an archive",
@@ -281,7 +283,7 @@ class _Archive:
         try:
             if self._store is not None:
                 return await self._store.archive(self._copy(entry, mode)), False
-            archival_id = await cast("KeepsArchive", self._own).move_to_archive(
+            archival_id = await cast("KeepsArchive", self._backend).move_to_archive(
                 agent_id, entry.id, mode
             )
         except (MemoryError, RecursionError):
@@ -292,13 +294,13 @@ class _Archive:
             raise MemoryStoreError("a memory that is to be archived is no longer there")
         return archival_id, True
 
-    async def keep(self, agent_id: str, entry: MemoryEntry, mode: ArchivalMode) -> str:
-        """Archive *entry*, which is gone from the backend; raises what the archive raises."""
+    async def archive_removed(self, agent_id: str, entry: MemoryEntry, mode: ArchivalMode) -> str:
+        """Archive *entry*, which the backend no longer has; raises what the archive raises."""
         if self._store is not None:
             return await self._store.archive(self._copy(entry, mode))
-        own = cast("KeepsArchive", self._own)
-        there = await own.move_to_archive(agent_id, entry.id, mode)  # from the trash, say
-        return there or await own.archival_store.archive(self._copy(entry, mode))
+        backend = cast("KeepsArchive", self._backend)
+        archival_id = await backend.move_to_archive(agent_id, entry.id, mode)  # from the trash, say
+        return archival_id or await backend.archival_store.archive(self._copy(entry, mode))
 
     def _copy(self, entry: MemoryEntry, mode: ArchivalMode) -> Any:
         return archival_entry(entry, mode, from_us(self._clock.now_us()))
@@ -313,7 +315,7 @@ async def cleanup_retention(
     agent_default_retention_days: int | None = None,
     clock: Clock | None = None,
 ) -> int:
-    """Do once what :meth:`MemoryConsolidationService.cleanup_retention` does."""
+    """Run :meth:`MemoryConsolidationService.cleanup_retention` once."""
     service = MemoryConsolidationService(backend=backend, config=config, clock=clock)
     return await service.cleanup_retention(
         agent_id,
@@ -322,7 +324,7 @@ async def cleanup_retention(
     )
 
 
-def _protected(entry: MemoryEntry) -> bool:
+def _is_protected(entry: MemoryEntry) -> bool:
     return not PROTECTED_TAGS.isdisjoint(entry.metadata.tags)
 
 
@@ -330,10 +332,10 @@ def _age(entry: MemoryEntry) -> tuple[Any, str]:
     return entry.created_at, entry.id
 
 
-def _indexed(original_id: str, archival_id: str, mode: ArchivalMode) -> ArchivalIndexEntry:
+def _index_entry(original_id: str, archival_id: str, mode: ArchivalMode) -> ArchivalIndexEntry:
     return ArchivalIndexEntry(original_id=original_id, archival_id=archival_id, mode=mode)
 
 
-def _again(entry: MemoryEntry) -> MemoryStoreRequest:
+def _store_request(entry: MemoryEntry) -> MemoryStoreRequest:
     names = set(MemoryStoreRequest.model_fields) & set(MemoryEntry.model_fields)
     return MemoryStoreRequest(**{name: getattr(entry, name) for name in names})

@@ -1,16 +1,16 @@
-"""The documented strategies, over any backend: select, condense, store, put away, remove (SPEC 16).
+"""The documented strategies, over any backend: select, condense, store, archive, remove (SPEC 16).
 
-All of them do the same in the same order, with another operation. For each
-group: the text is made, the summary is stored, and only then are the originals
-it stands for put away, one by one, and removed. What fails before the summary is
-stored has changed nothing; what fails after it leaves an original beside its
+All of them take the same steps with different operations. For each
+group the text is made and the summary stored; only then are the originals
+that it covers archived, one by one, and removed. An error before the summary is
+stored changes nothing; one after it leaves an original beside its
 summary, which the next night finds, never a summary without its originals.
 
-*move_to_archive* is how an original reaches the archive: what is passed in, or else the
+*move_to_archive* archives an original: the given function, or else the
 backend's own archive, if it has one. It is called before each removal, and an
-original that could not be put away is not removed. The ``delete`` of a backend
-without an archive may be final: then nothing is removed, or stored, when a
-language model that was to write the summary did not (SPEC 16.11.5).
+original that could not be archived is not removed. The ``delete`` of a backend
+without an archive may be final: then nothing is removed, or stored, when the
+language model that should write the summary did not (SPEC 16.11.5).
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from memd.domain.sleep.consolidation import (
     LLMConsolidationConfig,
 )
 from memd.sleep.strategies.abstractive import AbstractiveSummarizer
-from memd.sleep.strategies.ask import together
+from memd.sleep.strategies.ask import gather_limited
 from memd.sleep.strategies.extractive import ExtractivePreserver
 from memd.sleep.strategies.llm_synthesis import LLMSynthesisOp
 from memd.sleep.strategies.operations import (
     ConcatenationOp,
-    Condensed,
+    CondensedGroup,
     ConsolidationOp,
     DensityRoutingOp,
     GroupMember,
@@ -54,8 +54,8 @@ from memd.sleep.strategies.selection import (
 )
 from memd.text.density import DensityClassifier
 
-PutAway = Callable[[str, MemoryEntry, ArchivalMode], Awaitable[bool | None]]
-"""Puts an agent's memory into an archive; returns True when that has removed it already."""
+MoveToArchive = Callable[[str, MemoryEntry, ArchivalMode], Awaitable[bool | None]]
+"""Archives an agent's memory; returns True when that has removed it already."""
 
 _LLM_THRESHOLD_MIN = 3
 _LOOKUP_FACTOR = 4  # a page of distillations is newest first in memd, but need not be elsewhere
@@ -64,8 +64,8 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class _Done:
-    """What became of one group."""
+class _GroupResult:
+    """What was done with one group."""
 
     summary_id: str | None = None
     removed_ids: tuple[str, ...] = ()
@@ -73,10 +73,10 @@ class _Done:
 
 
 class CompositeConsolidationStrategy:
-    """A selector and an operation over *backend*: what the documented strategies are made of.
+    """A selector and an operation over *backend*: the base of the documented strategies.
 
-    *move_to_archive* is called before each removal, in place of the backend's own archive;
-    *clock* says how old an entry is.
+    *move_to_archive* is called before each removal, instead of the backend's own archive;
+    *clock* tells the age of an entry.
     """
 
     def __init__(
@@ -85,77 +85,79 @@ class CompositeConsolidationStrategy:
         backend: MemoryBackend,
         selector: HighestRelevanceSelector,
         op: ConsolidationOp,
-        move_to_archive: PutAway | None = None,
+        move_to_archive: MoveToArchive | None = None,
         clock: Clock | None = None,
     ) -> None:
         self._backend = backend
         self._selector = selector
         self._op = op
-        self._move_to_archive = move_to_archive or _own_archive(backend)
+        self._move_to_archive = move_to_archive or _backend_archive(backend)
         self._clock = clock or SystemClock()
         self._missing_is_removed = True
         self._groups_at_once = 1
 
-    def archiving_with(self, move_to_archive: PutAway) -> Self:
-        """Return the same strategy; *move_to_archive* is called before each removal."""
+    def archiving_with(self, move_to_archive: MoveToArchive) -> Self:
+        """Return a copy of the strategy that calls *move_to_archive* before each removal."""
         other = copy.copy(self)
-        other._move_to_archive = move_to_archive  # noqa: SLF001  # a copy of oneself
+        other._move_to_archive = move_to_archive  # noqa: SLF001  # a copy of the same class
         return other
 
     async def consolidate(
         self, entries: tuple[MemoryEntry, ...], agent_id: str
     ) -> ConsolidationResult:
-        """Consolidate what may be of *entries* and return what was done.
+        """Consolidate the eligible ones of *entries* and return what was done.
 
-        Without a group that is large enough the backend is not called. Raises what
-        making or storing a summary raises; groups done before stay done.
+        Without a group that is large enough the backend is not called. Errors of
+        making or storing a summary are raised; groups done before stay done.
         """
         groups = self._selector.select(entries, from_us(self._clock.now_us()))
         if not groups:
             return ConsolidationResult()
         context = await self._context(agent_id)
 
-        async def one(group: ConsolidationGroup) -> _Done:
+        async def consolidate_group(group: ConsolidationGroup) -> _GroupResult:
             return await self._consolidate(group, agent_id, context)
 
-        done = await together(one, groups, at_once=self._groups_at_once)
+        results = await gather_limited(consolidate_group, groups, at_once=self._groups_at_once)
         return ConsolidationResult(
-            removed_ids=tuple(chain.from_iterable(each.removed_ids for each in done)),
-            summary_ids=tuple(each.summary_id for each in done if each.summary_id is not None),
-            mode_assignments=tuple(chain.from_iterable(each.assignments for each in done)),
+            removed_ids=tuple(chain.from_iterable(each.removed_ids for each in results)),
+            summary_ids=tuple(each.summary_id for each in results if each.summary_id is not None),
+            mode_assignments=tuple(chain.from_iterable(each.assignments for each in results)),
         )
 
     async def _context(self, agent_id: str) -> tuple[str, ...]:
-        """Return texts that help to understand the others; here none."""
+        """Return texts that help to understand the others; none by default."""
         del agent_id
         return ()
 
     async def _consolidate(
         self, group: ConsolidationGroup, agent_id: str, context: Sequence[str]
-    ) -> _Done:
-        made = await self._op.condense(
+    ) -> _GroupResult:
+        condensed = await self._op.condense(
             group.category,
             [_member(entry) for entry in group.to_remove],
             kept=_member(group.kept),
             context=context,
         )
-        if made.fallback and self._move_to_archive is None:
-            _log.warning("a group is left as it is: no language model, and no archive to put it in")
-            return _Done()
-        summary_id = await self._backend.store(agent_id, _request(group, made))
-        modes = {each.original_id: each.mode for each in made.assignments}
-        removable = set(made.removable_ids)
+        if condensed.fallback and self._move_to_archive is None:
+            _log.warning(
+                "a group is left unchanged: no language model answered and there is no archive"
+            )
+            return _GroupResult()
+        summary_id = await self._backend.store(agent_id, _request(group, condensed))
+        modes = {each.original_id: each.mode for each in condensed.assignments}
+        removable = set(condensed.removable_ids)
         removed = [
             entry.id
             for entry in group.to_remove
             if entry.id in removable and await self._remove(agent_id, entry, modes.get(entry.id))
         ]
-        gone = set(removed)
-        assigned = tuple(each for each in made.assignments if each.original_id in gone)
-        return _Done(summary_id, tuple(removed), assigned)
+        removed_ids = set(removed)
+        assigned = tuple(each for each in condensed.assignments if each.original_id in removed_ids)
+        return _GroupResult(summary_id, tuple(removed), assigned)
 
     async def _remove(self, agent_id: str, entry: MemoryEntry, mode: ArchivalMode | None) -> bool:
-        """Put *entry* away and remove it; return whether it is gone."""
+        """Archive *entry* and remove it; return whether it is gone."""
         try:
             if self._move_to_archive is not None and await self._move_to_archive(
                 agent_id, entry, mode or ArchivalMode.EXTRACTIVE
@@ -178,7 +180,7 @@ class SimpleConsolidationStrategy(CompositeConsolidationStrategy):
         *,
         backend: MemoryBackend,
         group_threshold: int = GROUP_THRESHOLD,
-        move_to_archive: PutAway | None = None,
+        move_to_archive: MoveToArchive | None = None,
         clock: Clock | None = None,
     ) -> None:
         super().__init__(
@@ -193,7 +195,7 @@ class SimpleConsolidationStrategy(CompositeConsolidationStrategy):
 class DualModeConsolidationStrategy(CompositeConsolidationStrategy):
     """Keeps the facts of dense groups and shortens sparse ones (SPEC 16.9).
 
-    What the backend no longer had is not counted as removed.
+    Memories that the backend no longer had do not count as removed.
     """
 
     def __init__(  # noqa: PLR0913  # the documented parameters, all by name
@@ -204,7 +206,7 @@ class DualModeConsolidationStrategy(CompositeConsolidationStrategy):
         extractor: ExtractivePreserver | None = None,
         summarizer: AbstractiveSummarizer | None = None,
         group_threshold: int = GROUP_THRESHOLD,
-        move_to_archive: PutAway | None = None,
+        move_to_archive: MoveToArchive | None = None,
         clock: Clock | None = None,
     ) -> None:
         super().__init__(
@@ -230,7 +232,7 @@ class LLMConsolidationStrategy(CompositeConsolidationStrategy):
         provider: CompletionProvider | None = None,
         model: str | None = None,
         config: LLMConsolidationConfig | None = None,
-        move_to_archive: PutAway | None = None,
+        move_to_archive: MoveToArchive | None = None,
         clock: Clock | None = None,
     ) -> None:
         self._config = config or LLMConsolidationConfig()
@@ -243,12 +245,12 @@ class LLMConsolidationStrategy(CompositeConsolidationStrategy):
             move_to_archive=move_to_archive,
             clock=clock,
         )
-        self._looks_up = provider is not None and self._config.include_distillation_context
+        self._uses_context = provider is not None and self._config.include_distillation_context
         self._groups_at_once = PROVIDER_REQUESTS_MAX
 
     async def _context(self, agent_id: str) -> tuple[str, ...]:
         """Return the newest distillations, once for all groups; none when they cannot be read."""
-        if not self._looks_up:
+        if not self._uses_context:
             return ()
         count = self._config.max_trajectory_context_entries
         query = MemoryQuery(
@@ -263,8 +265,8 @@ class LLMConsolidationStrategy(CompositeConsolidationStrategy):
         return tuple(entry.content for entry in newest)
 
 
-def _own_archive(backend: MemoryBackend) -> PutAway | None:
-    """Return how *backend* itself puts a memory away, if it can."""
+def _backend_archive(backend: MemoryBackend) -> MoveToArchive | None:
+    """Return the function by which *backend* archives a memory, if it can."""
     if not isinstance(backend, KeepsArchive):
         return None
 
@@ -278,13 +280,13 @@ def _member(entry: MemoryEntry) -> GroupMember:
     return GroupMember(entry.id, entry.content)
 
 
-def _request(group: ConsolidationGroup, made: Condensed) -> MemoryStoreRequest:
-    """Return how the summary of *group* is stored: where its sources are (SPEC D9)."""
+def _request(group: ConsolidationGroup, condensed: CondensedGroup) -> MemoryStoreRequest:
+    """Return the request that stores a group's summary where its sources are (SPEC D9)."""
     return MemoryStoreRequest(
         category=group.category,
         namespace=group.namespace,
-        content=made.text,
-        metadata=MemoryMetadata(source=SUMMARY_SOURCE, tags=made.tags),
+        content=condensed.text,
+        metadata=MemoryMetadata(source=SUMMARY_SOURCE, tags=condensed.tags),
         level=group.level,
         project_id=group.project_id,
         session_id=group.session_id,

@@ -31,7 +31,7 @@ from memd.domain.sleep.consolidation import (
 )
 from memd.domain.trust import mark
 from memd.guard.outgoing import outgoing
-from memd.sleep.strategies.pages import Listing, pages
+from memd.sleep.strategies.pages import ListableBackend, iter_pages
 from memd.sleep.wiki import wiki_files
 from memd.sleep.wiki.wiki_files import MARK
 from memd.view.fold import fold, seen_from
@@ -83,7 +83,7 @@ class WikiExporter:
     def __init__(
         self,
         *,
-        backend: Listing,
+        backend: ListableBackend,
         config: WikiExportConfig,
         root: Path,
         clock: Clock | None = None,
@@ -161,7 +161,9 @@ class WikiExporter:
 
     async def _originals(self, agent_id: str) -> AsyncIterator[tuple[MemoryEntry, ...]]:
         if not isinstance(self._backend, KeepsOriginals):
-            async for page in pages(self._backend, agent_id, MemoryQuery(limit=PAGE_ITEMS_MAX)):
+            async for page in iter_pages(
+                self._backend, agent_id, MemoryQuery(limit=PAGE_ITEMS_MAX)
+            ):
                 yield page
             return
         after: str | None = None
@@ -176,7 +178,7 @@ class WikiExporter:
         for tag in (COMPRESSED_EXPERIENCE_TAG, CONSOLIDATED_TAG, COMPRESSED_TAG):
             query = MemoryQuery(tags=(tag,), limit=PAGE_ITEMS_MAX)
             of_tag: dict[str, MemoryEntry] = {}
-            async for page in pages(self._backend, agent_id, query):
+            async for page in iter_pages(self._backend, agent_id, query):
                 of_tag |= {entry.id: entry for entry in page if _is_made(entry)}
                 if len(of_tag) > limit:
                     break

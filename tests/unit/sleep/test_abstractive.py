@@ -134,5 +134,5 @@ async def test_what_is_done_together_fails_with_its_own_error_and_stops_the_rest
         return item
 
     with pytest.raises(ProviderRefusedError):
-        await asking.together(call, range(20))
+        await asking.gather_limited(call, range(20))
     assert done == []

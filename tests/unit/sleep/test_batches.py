@@ -15,8 +15,8 @@ from memd.sleep.strategies.batches import (
     SUMMARY_TOKENS,
     Batch,
     NewSummary,
-    alike,
-    cut,
+    group_by_place,
+    split_session,
     summary_row,
 )
 from memd.store.memory.groups import MemberRow
@@ -52,7 +52,7 @@ def words(text: str) -> int:
 
 
 def cuts(*members: MemberRow, threshold: int = 3) -> list[list[MemberRow]]:
-    return [list(batch.members) for batch in cut(members, threshold, words)]
+    return [list(batch.members) for batch in split_session(members, threshold, words)]
 
 
 @pytest.mark.parametrize(("there", "batches"), [(0, 0), (1, 0), (2, 0), (3, 1), (4, 1)])
@@ -69,7 +69,7 @@ def test_a_group_never_mixes_what_a_filter_keeps_apart(field: str) -> None:
     mixed = [member for pair in zip(here, there, strict=True) for member in pair]
     assert sorted(cuts(*mixed), key=lambda some: some[0].memory_key) == [here, there]
     assert cuts(*mixed[:5]) == [here]
-    assert sorted(alike(mixed), key=lambda some: some[0].memory_key) == [here, there]
+    assert sorted(group_by_place(mixed), key=lambda some: some[0].memory_key) == [here, there]
 
 
 def test_a_group_is_cut_where_a_summary_is_as_long_as_the_model_reads_at_once() -> None:
@@ -105,7 +105,7 @@ def test_every_cut_keeps_the_order_and_each_memory_is_in_one_batch_at_most(
         a_member("w " * size, namespace=space)
         for size, space in zip(sizes, spaces[: len(sizes)], strict=True)
     ]
-    batches = cut(members, threshold, words)
+    batches = split_session(members, threshold, words)
     keys = [member.memory_key for batch in batches for member in batch.members]
     assert len(keys) == len(set(keys))
     for batch in batches:
@@ -119,10 +119,10 @@ def test_every_cut_keeps_the_order_and_each_memory_is_in_one_batch_at_most(
 
 def test_the_newest_stays_and_of_equals_the_first() -> None:
     old, new, as_new = a_member(), a_member(created_at_us=10**9), a_member(created_at_us=10**9)
-    (batch,) = cut([old, new, as_new], 3, words)
+    (batch,) = split_session([old, new, as_new], 3, words)
     assert batch.kept is new
-    assert batch.removed == (old, as_new)
-    assert batch.those([as_new.memory_id, new.memory_id, "unknown"]) == [as_new]
+    assert batch.to_remove == (old, as_new)
+    assert batch.select_removed([as_new.memory_id, new.memory_id, "unknown"]) == [as_new]
     assert batch.category is MemoryCategory.EPISODIC
 
 
@@ -166,4 +166,4 @@ def test_a_summary_says_so_and_waits_for_its_vector() -> None:
 
 def test_a_batch_knows_what_is_removed() -> None:
     one, other = a_member(), a_member()
-    assert Batch((one, other), other).removed == (one,)
+    assert Batch((one, other), other).to_remove == (one,)

@@ -10,10 +10,10 @@ from memd.sleep.night.night import ROWS_MAX, ROWS_MIN, STEP_MS, next_limit
 from memd.sleep.strategies.compression import (
     CHARS,
     SessionText,
-    by_rule,
-    fitting,
-    in_short,
-    prompted,
+    build_prompt,
+    first_sentences,
+    select_fitting,
+    summarise_by_rule,
 )
 
 
@@ -35,26 +35,26 @@ from memd.sleep.strategies.compression import (
     ],
 )
 def test_the_first_three_sentences_on_one_line(contents: list[str], short: str) -> None:
-    assert in_short(contents) == short
+    assert first_sentences(contents) == short
 
 
 def test_at_most_nine_hundred_characters_and_a_full_stop_where_a_word_was_cut() -> None:
-    assert in_short(["x" * 2000]) == "x" * CHARS + "."
-    assert in_short([("x" * (CHARS - 1) + "! ") * 2]) == "x" * (CHARS - 1) + "!"
+    assert first_sentences(["x" * 2000]) == "x" * CHARS + "."
+    assert first_sentences([("x" * (CHARS - 1) + "! ") * 2]) == "x" * (CHARS - 1) + "!"
 
 
 @given(st.lists(st.text(max_size=300), max_size=12))
 def test_a_short_form_is_short_has_one_line_and_is_of_words_that_were_said(
     contents: list[str],
 ) -> None:
-    short = in_short(contents)
+    short = first_sentences(contents)
     assert len(short) <= CHARS + 1
     assert short == " ".join(short.split())
     assert short.rstrip(".") in " ".join(" ".join(contents).split()) + "."
 
 
 def test_the_prompt_is_the_documents_with_the_conversation_in_a_fence() -> None:
-    assert prompted(["We met.", "It rained {session_content}."]) == (
+    assert build_prompt(["We met.", "It rained {session_content}."]) == (
         "Summarize the following conversation into 2-3 sentences capturing key facts,\n"
         "decisions, and topics discussed. Be specific and preserve names, numbers, and\n"
         "technical details. Do not include pleasantries.\n"
@@ -71,29 +71,32 @@ def test_the_prompt_is_the_documents_with_the_conversation_in_a_fence() -> None:
 def test_what_fits_is_in_order_and_begins_with_what_is_left_over(
     told: list[SessionText], each_max: int, chars_max: int
 ) -> None:
-    taken = fitting(told, each_max=each_max, chars_max=chars_max)
+    taken = select_fitting(told, each_max=each_max, chars_max=chars_max)
     assert taken
     assert list(taken) == sorted(taken)
     assert taken == {place: told[place].text[:each_max] for place in taken}
     assert len(taken) == 1 or sum(len(text) + 1 for text in taken.values()) <= chars_max
-    left_over = [place for place, each in enumerate(told) if each.left_over]
+    left_over = [place for place, each in enumerate(told) if each.is_active]
     assert set(left_over[:1]) <= set(taken)
-    assert set(left_over) <= set(taken) or {told[place].left_over for place in taken} == {True}
+    assert set(left_over) <= set(taken) or {told[place].is_active for place in taken} == {True}
 
 
 def test_where_nothing_was_listed_before_the_rule_is_the_documents() -> None:
     texts = ["One.", "Two.", "Three.", "Four."]
-    assert by_rule([SessionText(text) for text in texts]) == in_short(texts)
+    assert summarise_by_rule([SessionText(text) for text in texts]) == first_sentences(texts)
 
 
 def test_what_is_left_over_stands_in_the_summary_that_alone_shows_it() -> None:
-    listed = [SessionText(text, left_over=False) for text in ("One.", "Two.", "Three.", "Four.")]
-    assert by_rule([*listed, SessionText("Five  is\nlast")]) == "One. Two. Three. Five is last."
+    listed = [SessionText(text, is_active=False) for text in ("One.", "Two.", "Three.", "Four.")]
     assert (
-        by_rule([SessionText("One."), *listed[1:]]) == "One. Two. Three."
+        summarise_by_rule([*listed, SessionText("Five  is\nlast")])
+        == "One. Two. Three. Five is last."
+    )
+    assert (
+        summarise_by_rule([SessionText("One."), *listed[1:]]) == "One. Two. Three."
     )  # it stands there already
-    many = by_rule(
-        [SessionText("x" * 2_000, left_over=False), *(SessionText(f"{n} " * 99) for n in range(8))]
+    many = summarise_by_rule(
+        [SessionText("x" * 2_000, is_active=False), *(SessionText(f"{n} " * 99) for n in range(8))]
     )
     assert len(many) <= CHARS
     assert all(f"{n} {n} {n}" in many for n in range(8))

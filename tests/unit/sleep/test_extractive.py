@@ -6,7 +6,7 @@ import pytest
 from support.effort import effort
 
 from memd.base.limits import FACT_CHARS_MAX
-from memd.sleep.strategies.extractive import ExtractivePreserver, anchors, facts
+from memd.sleep.strategies.extractive import ExtractivePreserver, anchors, find_facts
 
 HASH = "0123456789abcdef0123456789abcdef01234567"
 UUID = "550e8400-e29b-41d4-a716-446655440000"
@@ -15,7 +15,7 @@ URL = "https://api.example.com/v2/users/12345"
 
 def test_facts_are_addresses_then_identifiers_then_versions_then_pairs() -> None:
     text = f"port: 5432\nreleased as v1.2.3 with {HASH}\n{UUID} is at {URL}"
-    assert facts(text) == (URL, UUID, HASH, "v1.2.3", "port: 5432")
+    assert find_facts(text) == (URL, UUID, HASH, "v1.2.3", "port: 5432")
 
 
 def test_a_fact_stands_once_and_there_are_at_most_max_facts() -> None:
@@ -58,12 +58,12 @@ def test_anchors_are_start_middle_and_end_with_points_where_they_were_cut() -> N
     ],
 )
 def test_a_version_has_three_parts_and_an_address_is_none(text: str, versions: list[str]) -> None:
-    assert list(facts(text)) == versions
+    assert list(find_facts(text)) == versions
 
 
 def test_a_key_without_a_value_does_not_take_the_next_line() -> None:
-    assert facts("API_KEY=\nDEBUG=true") == ("DEBUG=true",)
-    assert facts("services:\n\n  web: nginx") == ("web: nginx",)
+    assert find_facts("API_KEY=\nDEBUG=true") == ("DEBUG=true",)
+    assert find_facts("services:\n\n  web: nginx") == ("web: nginx",)
 
 
 @pytest.mark.parametrize(
@@ -78,12 +78,12 @@ def test_a_key_without_a_value_does_not_take_the_next_line() -> None:
     ],
 )
 def test_prose_and_times_are_no_pairs(line: str) -> None:
-    assert facts(line) == ()
+    assert find_facts(line) == ()
 
 
 def test_a_bare_address_is_a_fact_once_and_no_pair() -> None:
-    assert facts(URL) == (URL,)
-    assert facts(f"{URL} is down") == (URL,)
+    assert find_facts(URL) == (URL,)
+    assert find_facts(f"{URL} is down") == (URL,)
 
 
 @pytest.mark.parametrize(
@@ -99,11 +99,11 @@ def test_a_bare_address_is_a_fact_once_and_no_pair() -> None:
     ],
 )
 def test_a_pair_is_kept_as_it_stands(line: str) -> None:
-    assert facts(line) == (line.strip(),)
+    assert find_facts(line) == (line.strip(),)
 
 
 def test_a_fact_has_an_end() -> None:
-    (fact,) = facts("key=" + "x" * 10_000)
+    (fact,) = find_facts("key=" + "x" * 10_000)
     assert fact == "key=" + "x" * (FACT_CHARS_MAX - 4) + "..."
 
 

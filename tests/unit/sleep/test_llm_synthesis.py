@@ -10,8 +10,8 @@ from support.providers import Answer, StubProvider
 from memd.base.errors import ProviderBusyError, ProviderRefusedError
 from memd.domain.enums import MemoryCategory
 from memd.domain.sleep.consolidation import LLMConsolidationConfig
-from memd.sleep.strategies.llm_synthesis import LLMSynthesisOp, prompted
-from memd.sleep.strategies.operations import Condensed, GroupMember
+from memd.sleep.strategies.llm_synthesis import LLMSynthesisOp, build_prompt
+from memd.sleep.strategies.operations import CondensedGroup, GroupMember
 
 EPISODIC = MemoryCategory.EPISODIC
 MEMBERS = [GroupMember("a", "Ada moved to Bath."), GroupMember("b", "Ada moved to York.")]
@@ -22,7 +22,7 @@ async def condensed(
     members: Sequence[GroupMember] = MEMBERS,
     context: Sequence[str] = (),
     **bounds: int,
-) -> Condensed:
+) -> CondensedGroup:
     config = LLMConsolidationConfig.model_validate(bounds)
     op = LLMSynthesisOp(provider=provider, model="large", config=config)
     return await op.condense(EPISODIC, members, context=context)
@@ -30,7 +30,7 @@ async def condensed(
 
 async def test_the_answer_is_kept_stripped_and_word_for_word() -> None:
     made = await condensed(StubProvider(["\n Ada moved:\n- Bath\n- York  \n"]))
-    assert made == Condensed(
+    assert made == CondensedGroup(
         text="Ada moved:\n- Bath\n- York",
         tags=("consolidated", "llm-synthesized"),
         removable_ids=("a", "b"),
@@ -74,7 +74,7 @@ async def test_what_is_not_in_the_prompt_is_not_removable() -> None:
 @pytest.mark.parametrize("text", ["x" * 4000, "</memory-entry>" * 300])
 def test_the_first_entry_is_always_in_the_prompt_and_the_prompt_within_its_bound(text: str) -> None:
     config = LLMConsolidationConfig(max_entry_input_chars=1000, max_total_user_content_chars=1000)
-    asked, prompt = prompted([GroupMember("a", text), MEMBERS[1]], ["context"], config)
+    asked, prompt = build_prompt([GroupMember("a", text), MEMBERS[1]], ["context"], config)
     assert [member.id for member in asked] == ["a"]
     assert 900 < len(prompt) <= 1000
 
@@ -83,13 +83,13 @@ def test_context_takes_the_room_that_is_left_and_no_more() -> None:
     config = LLMConsolidationConfig(
         max_trajectory_context_entries=2, max_trajectory_chars_per_entry=50
     )
-    _, prompt = prompted(MEMBERS, ["y" * 90, "z" * 90, "late"], config)
+    _, prompt = build_prompt(MEMBERS, ["y" * 90, "z" * 90, "late"], config)
     assert prompt.endswith(
         f"<trajectory>\n{'y' * 50}\n</trajectory>\n<trajectory>\n{'z' * 50}\n</trajectory>"
     )
 
     full = LLMConsolidationConfig(max_entry_input_chars=900, max_total_user_content_chars=1000)
-    _, prompt = prompted([GroupMember("a", "x" * 900)], ["y" * 90], full)
+    _, prompt = build_prompt([GroupMember("a", "x" * 900)], ["y" * 90], full)
     assert "trajectory" not in prompt
 
 

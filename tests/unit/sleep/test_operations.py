@@ -11,10 +11,15 @@ from memd.domain.enums import MemoryCategory
 from memd.domain.settings.consolidation import ConsolidationConfig
 from memd.domain.sleep.consolidation import ArchivalMode, ConsolidationStrategyType
 from memd.sleep.strategies.abstractive import AbstractiveSummarizer
-from memd.sleep.strategies.choice import operation_of
+from memd.sleep.strategies.choice import build_operation
 from memd.sleep.strategies.extractive import ExtractivePreserver
 from memd.sleep.strategies.llm_synthesis import LLMSynthesisOp
-from memd.sleep.strategies.operations import ConcatenationOp, DensityRoutingOp, GroupMember, voted
+from memd.sleep.strategies.operations import (
+    ConcatenationOp,
+    DensityRoutingOp,
+    GroupMember,
+    vote_mode,
+)
 from memd.text.density import DensityClassifier
 
 SEMANTIC = MemoryCategory.SEMANTIC
@@ -52,9 +57,9 @@ async def test_no_member_is_no_group() -> None:
 
 def test_a_group_is_extractive_when_more_than_half_of_it_is_dense() -> None:
     classifier = DensityClassifier()
-    assert voted(classifier, [DENSE.text, DENSE.text, PROSE.text]) is ArchivalMode.EXTRACTIVE
-    assert voted(classifier, [DENSE.text, PROSE.text]) is ArchivalMode.ABSTRACTIVE
-    assert voted(classifier, [DENSE.text, PROSE.text, PROSE.text]) is ArchivalMode.ABSTRACTIVE
+    assert vote_mode(classifier, [DENSE.text, DENSE.text, PROSE.text]) is ArchivalMode.EXTRACTIVE
+    assert vote_mode(classifier, [DENSE.text, PROSE.text]) is ArchivalMode.ABSTRACTIVE
+    assert vote_mode(classifier, [DENSE.text, PROSE.text, PROSE.text]) is ArchivalMode.ABSTRACTIVE
 
 
 async def test_the_member_that_is_kept_votes_and_is_not_in_the_text() -> None:
@@ -103,8 +108,8 @@ async def test_a_provider_that_needs_its_owner_ends_the_operation() -> None:
 
 
 async def test_the_settings_choose_the_operation_and_its_measures() -> None:
-    simple = operation_of(ConsolidationConfig())
-    dual = operation_of(
+    simple = build_operation(ConsolidationConfig())
+    dual = build_operation(
         ConsolidationConfig.model_validate(
             {
                 "strategy": "dual_mode",
@@ -112,7 +117,7 @@ async def test_the_settings_choose_the_operation_and_its_measures() -> None:
             }
         )
     )
-    llm = operation_of(ConsolidationConfig(strategy=ConsolidationStrategyType.LLM))
+    llm = build_operation(ConsolidationConfig(strategy=ConsolidationStrategyType.LLM))
 
     assert (await simple.condense(SEMANTIC, [DENSE])).text.startswith("Consolidated semantic")
     assert (await dual.condense(SEMANTIC, [DENSE])).text.count("\n- ") == 1
@@ -123,9 +128,9 @@ def test_a_model_must_be_named_only_where_a_provider_is_asked() -> None:
     provider = StubProvider(["x"])
     named = {"strategy": "dual_mode", "archival": {"dual_mode": {"summarization_model": "small"}}}
 
-    operation_of(ConsolidationConfig(), provider=provider)
-    operation_of(ConsolidationConfig.model_validate(named), provider=provider)
+    build_operation(ConsolidationConfig(), provider=provider)
+    build_operation(ConsolidationConfig.model_validate(named), provider=provider)
     for strategy in (ConsolidationStrategyType.LLM, ConsolidationStrategyType.DUAL_MODE):
         with pytest.raises(ValueError, match="model"):
-            operation_of(ConsolidationConfig(strategy=strategy), provider=provider)
-        operation_of(ConsolidationConfig(strategy=strategy), provider=provider, model="small")
+            build_operation(ConsolidationConfig(strategy=strategy), provider=provider)
+        build_operation(ConsolidationConfig(strategy=strategy), provider=provider, model="small")

@@ -16,7 +16,7 @@ from memd.domain.enums import MemoryCategory
 from memd.domain.memory import MemoryEntry, MemoryQuery
 from memd.domain.settings.consolidation import RetentionConfig, RetentionRule
 from memd.domain.settings.settings import MemoryConfig
-from memd.sleep.night.retention import RetentionEnforcer, cleanup_expired, cutoffs, days_kept
+from memd.sleep.night.retention import RetentionEnforcer, cleanup_expired, cutoffs, retention_days
 
 EPISODIC, SEMANTIC, SOCIAL = (
     MemoryCategory.EPISODIC,
@@ -74,12 +74,12 @@ async def backend() -> Kept:
 def test_less_than_a_day_is_refused(whose: str, days: int) -> None:
     overrides: Mapping[MemoryCategory, int] | None = {SOCIAL: days} if whose == "override" else None
     with pytest.raises(ValueError, match="at least 1 day"):
-        days_kept(a_config(), overrides, days if whose == "default" else None)
+        retention_days(a_config(), overrides, days if whose == "default" else None)
 
 
 def test_what_nobody_speaks_of_is_kept_for_ever() -> None:
-    assert days_kept(a_config()) == {}
-    assert days_kept(a_config(episodic=3)) == {EPISODIC: 3}
+    assert retention_days(a_config()) == {}
+    assert retention_days(a_config(episodic=3)) == {EPISODIC: 3}
 
 
 def test_an_agents_settings_become_points_in_time() -> None:

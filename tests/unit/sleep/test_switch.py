@@ -8,13 +8,13 @@ import yaml
 
 from memd.base.settings import load
 from memd.domain.settings.settings import Settings
-from memd.sleep.night.switch import Switch
+from memd.sleep.night.switch import KillSwitch
 
 OFF = "memory:\n  consolidation:\n    enabled: false\n"
 
 
-def a_switch(folder: Path, settings: Settings | None = None) -> Switch:
-    return Switch(settings or Settings(), folder / "config.toml", {})
+def a_switch(folder: Path, settings: Settings | None = None) -> KillSwitch:
+    return KillSwitch(settings or Settings(), folder / "config.toml", {})
 
 
 def test_without_a_file_nights_come(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_what_was_off_at_the_start_is_on_when_the_file_says_so(tmp_path: Path) -
 def test_the_environment_counts_as_it_does_for_every_setting(tmp_path: Path) -> None:
     environ = {"MEMD_MEMORY__CONSOLIDATION__ENABLED": "false"}
     off = load(Settings, None, environ)
-    switch = Switch(off, tmp_path / "config.toml", environ)
+    switch = KillSwitch(off, tmp_path / "config.toml", environ)
     assert switch() is False
     (tmp_path / "config.yaml").write_text(OFF.replace("false", "true"), "utf-8")
     assert switch() is False

@@ -18,7 +18,7 @@ from memd.backends.inmemory import InMemoryBackend
 from memd.base.errors import InvalidStateError, MemoryRetrievalError, UnsafePathError
 from memd.domain.memory import MemoryEntry, MemoryMetadata, MemoryQuery
 from memd.domain.settings.consolidation import WikiExportConfig
-from memd.sleep.strategies.pages import pages
+from memd.sleep.strategies.pages import iter_pages
 from memd.sleep.wiki import wiki_files
 from memd.sleep.wiki.wiki import WikiExporter, folder_name, index, named, raw_page, wiki_page
 
@@ -306,7 +306,7 @@ async def test_pages_go_through_all_memories_once(backend: Half, clock: HeldCloc
         clock.advance(minutes=number % 3)  # several in one instant
         ids.add(await backend.store("ada", a_request(f"Number {number}")))
 
-    found = [e.id async for page in pages(backend, "ada", MemoryQuery(limit=4)) for e in page]
+    found = [e.id async for page in iter_pages(backend, "ada", MemoryQuery(limit=4)) for e in page]
 
     assert len(found) == len(set(found))
     assert set(found) == ids

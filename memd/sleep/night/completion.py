@@ -1,6 +1,6 @@
-"""What follows a night once it is finished: old records go, and the night itself is noted.
+"""What follows a finished run: old records are dropped after a night, and the run is noted.
 
-Nothing of it makes the night fail: what cannot be dropped tonight is dropped tomorrow.
+Nothing here fails the run: records that cannot be dropped now are dropped next time.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from memd.store.run.runs import RunRow
 
 
 @dataclass(frozen=True)
-class Afterwards:
-    """What it needs; *days* is how long the settings keep records of an entity."""
+class RunCompletion:
+    """Completes runs; *retention_days* is how long the settings keep the records of each entity."""
 
-    house: Assembly
-    days: Mapping[str, int]
+    assembly: Assembly
+    retention_days: Mapping[str, int]
 
-    async def finished(self, row: RunRow) -> None:
-        """Do what follows the finished run of *row*; never raises a MemdError."""
-        self.house.queue.wake()
+    async def complete(self, row: RunRow) -> None:
+        """Complete the finished run *row*; never raises a MemdError."""
+        self.assembly.queue.wake()
         details: dict[str, Any] = {"run_id": row.run_id, **row.report.get("detail", {})}
         if _is_whole_night(row):
-            details["records_dropped"] = await self._drop_old()
+            details["records_dropped"] = await self._drop_old_records()
         end_us = row.finished_at_us or row.started_at_us
         is_success = row.state != RunState.FAILED
-        self.house.notes.add(
+        self.assembly.notes.add(
             Occurrence(
                 row.run_id,
                 row.agent_id or row.asked.get("agent_id") or RESERVED_AGENT,
@@ -46,12 +46,14 @@ class Afterwards:
             )
         )
 
-    async def _drop_old(self) -> dict[str, int]:
+    async def _drop_old_records(self) -> dict[str, int]:
         from memd.records.retention import drop_old
 
         try:
-            db = self.house.db
-            return await drop_old(db, self.days, db.lasting.now_us(), self.house.ids.salt)
+            db = self.assembly.db
+            return await drop_old(
+                db, self.retention_days, db.lasting.now_us(), self.assembly.ids.salt
+            )
         except MemdError as error:
             log.warning("old records were not dropped", kind=error.kind)
             return {}

@@ -1,4 +1,4 @@
-"""The way back from a run, by its kind: a night's rows as they were, a nap's facts in the trash."""
+"""Undoing a run, by its kind: a night's rows are restored, a nap's memories go to the trash."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from memd.store.run import nap_undo, undo
 from memd.store.run.runs import RunRow
 
 
-def check(conn: Reading, run: RunRow) -> None:
+def check_undo(conn: Reading, run: RunRow) -> None:
     """Raise ConflictError when undoing *run* would not be exact."""
     if run.kind == RunKind.NAP:
         nap_undo.check(conn, run)
@@ -16,8 +16,8 @@ def check(conn: Reading, run: RunRow) -> None:
         undo.check(conn, run.run_key)
 
 
-def step(conn: Writing, run: RunRow, now_us: int, undo_us: int, limit: int) -> int:
-    """Undo about *limit* of what *run* did; returns how many, 0 when none is left."""
+def undo_step(conn: Writing, run: RunRow, now_us: int, undo_us: int, limit: int) -> int:
+    """Undo about *limit* changes of *run*; return how many, 0 when none is left."""
     if run.kind == RunKind.NAP:
         return nap_undo.take_back(conn, run, now_us, undo_us, limit)
     return undo.take_back(conn, run.run_key, limit)

@@ -19,9 +19,15 @@ from memd.base.errors import BusyError, MemoryConfigError
 from memd.domain.caller import Caller
 from memd.domain.enums import ConsolidationInterval, RunState
 from memd.domain.sleep.sleep import RunReport
-from memd.sleep.night import rhythm
-from memd.sleep.night.backoff import PutOff
-from memd.sleep.night.rhythm import MachineState, Rhythm, due, may_begin, overdue
+from memd.sleep.night import scheduler
+from memd.sleep.night.backoff import PostponedRun
+from memd.sleep.night.scheduler import (
+    MachineState,
+    NightScheduler,
+    is_overdue,
+    next_due,
+    waiting_reason,
+)
 
 HOURLY, DAILY, WEEKLY, NEVER = ConsolidationInterval
 QUIET = MachineState(quiet_s=120.0, load=0.0, on_battery=False)
@@ -38,33 +44,33 @@ CALLER = Caller()
 def test_a_night_is_due_one_interval_after_the_last_one_began(
     interval: ConsolidationInterval, seconds: int
 ) -> None:
-    assert due(interval, NOW, NOW) == NOW + timedelta(seconds=seconds)
+    assert next_due(interval, NOW, NOW) == NOW + timedelta(seconds=seconds)
 
 
 def test_never_is_nothing_due() -> None:
-    assert due(NEVER, NOW - 1_000 * DAY, NOW) is None
+    assert next_due(NEVER, NOW - 1_000 * DAY, NOW) is None
 
 
 def test_a_store_without_a_beginning_has_nothing_due() -> None:
-    assert due(DAILY, None, NOW) is None
+    assert next_due(DAILY, None, NOW) is None
 
 
 def test_a_clock_that_went_back_by_less_than_an_interval_makes_no_second_night() -> None:
     began = NOW + timedelta(hours=5)
-    assert due(DAILY, began, NOW) == began + DAY
+    assert next_due(DAILY, began, NOW) == began + DAY
 
 
 def test_a_night_of_a_far_future_is_the_work_of_a_wrong_clock_and_stops_no_night() -> None:
-    assert due(DAILY, NOW + 3_650 * DAY, NOW) == NOW
+    assert next_due(DAILY, NOW + 3_650 * DAY, NOW) == NOW
 
 
 @pytest.mark.parametrize(("hours", "late"), [(0, False), (23.9, False), (24, True), (99, True)])
 def test_a_night_is_overdue_after_a_whole_further_interval(hours: float, late: bool) -> None:
-    assert overdue(DAILY, NOW, NOW + timedelta(hours=hours)) is late
+    assert is_overdue(DAILY, NOW, NOW + timedelta(hours=hours)) is late
 
 
 def test_a_night_that_is_due_begins_at_a_quiet_moment_on_mains_power() -> None:
-    assert may_begin(NOW, NOW, QUIET, overdue=False) is None
+    assert waiting_reason(NOW, NOW, QUIET, is_late=False) is None
 
 
 @pytest.mark.parametrize(
@@ -77,24 +83,24 @@ def test_a_night_that_is_due_begins_at_a_quiet_moment_on_mains_power() -> None:
     ],
 )
 def test_a_night_that_waits_says_why(moment: MachineState, late: bool, why: str) -> None:
-    assert why in (may_begin(NOW, NOW, moment, overdue=late) or "")
+    assert why in (waiting_reason(NOW, NOW, moment, is_late=late) or "")
 
 
 @pytest.mark.parametrize("moment", [QUIET._replace(quiet_s=0.0), QUIET._replace(load=9.0)])
 def test_an_overdue_night_waits_for_mains_power_alone(moment: MachineState) -> None:
-    assert may_begin(NOW, NOW, moment, overdue=True) is None
+    assert waiting_reason(NOW, NOW, moment, is_late=True) is None
 
 
 def test_nothing_begins_before_its_time_or_without_one() -> None:
-    assert may_begin(NOW + DAY, NOW, QUIET, overdue=False) == "it is not time yet"
-    assert may_begin(None, NOW, QUIET, overdue=False) == "no night is due"
+    assert waiting_reason(NOW + DAY, NOW, QUIET, is_late=False) == "it is not time yet"
+    assert waiting_reason(None, NOW, QUIET, is_late=False) == "no night is due"
 
 
 # The task.
 
 
 class House:
-    """A rhythm with its hands tied: the clock, the power, the switch are the test's."""
+    """A scheduler with its hands tied: the clock, the power, the switch are the test's."""
 
     def __init__(self, interval: ConsolidationInterval = DAILY) -> None:
         self.clock = HeldClock()
@@ -103,8 +109,8 @@ class House:
         self.moment = QUIET
         self.switch: Callable[[], bool] = lambda: True
         self.slept = 0
-        self.rhythm = Rhythm(
-            nights=cast("Any", self.night),
+        self.scheduler = NightScheduler(
+            night=cast("Any", self.night),
             clock=self.clock,
             interval=interval,
             enabled=self.enabled,
@@ -132,7 +138,7 @@ class House:
         """Let the task run for *number* minutes; return how many nights began."""
         self.slept, before = number, self.night.begun
         with pytest.raises(asyncio.CancelledError):
-            await self.rhythm.run()
+            await self.scheduler.run()
         return self.night.begun - before
 
 
@@ -213,7 +219,7 @@ async def test_a_pause_that_cannot_be_read_is_none() -> None:
 
     house = House(HOURLY)
     house.night = Unreadable(house.clock)
-    house.rhythm.nights = cast("Any", house.night)
+    house.scheduler.night = cast("Any", house.night)
     assert await house.minutes(61) == 1
 
 
@@ -274,22 +280,22 @@ async def test_a_night_that_cannot_begin_is_tried_again_an_hour_later(fault: Exc
 async def test_while_a_run_waits_for_the_disk_nothing_else_begins_and_the_status_says_why() -> None:
     house = House(HOURLY)
     again = house.clock.now + timedelta(hours=4)
-    house.night.put_off = PutOff("r", "disk_full", 3, to_us(again), 0)
+    house.night.postponed = PostponedRun("r", "disk_full", 3, to_us(again), 0)
     assert await house.minutes(180) == 0
-    status = await house.rhythm.status()
+    status = await house.scheduler.status()
     assert status.next_at == again
     assert "disk_full" in (status.waits_for or "")
-    house.night.put_off = None
+    house.night.postponed = None
     assert await house.minutes(1) == 1
 
 
 @pytest.mark.parametrize("how", ["off", "held"])
 async def test_what_may_not_sleep_waits_for_no_disk(how: str) -> None:
     house = House(HOURLY)
-    house.night.put_off = PutOff("r", "disk_full", 3, to_us(house.clock.now), 0)
+    house.night.postponed = PostponedRun("r", "disk_full", 3, to_us(house.clock.now), 0)
     house.switch = lambda: how != "off"
     house.night.held = how == "held"
-    assert (await house.rhythm.status()).waits_for is None
+    assert (await house.scheduler.status()).waits_for is None
 
 
 async def test_a_fault_is_logged_by_its_kind_and_without_its_message() -> None:
@@ -308,7 +314,7 @@ async def test_a_fault_is_logged_by_its_kind_and_without_its_message() -> None:
 async def test_a_run_that_was_asked_for_goes_on_when_nobody_waits_any_more() -> None:
     house = House()
     house.night.gate = asyncio.Event()
-    waiting = asyncio.create_task(house.rhythm.asked(house.night.run(CALLER)))
+    waiting = asyncio.create_task(house.scheduler.run_shielded(house.night.run(CALLER)))
     await asyncio.sleep(0.01)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -323,7 +329,7 @@ async def test_a_run_that_was_asked_for_is_interrupted_when_the_daemon_stops() -
     house = House()
     house.night.gate = asyncio.Event()
     house.slept = 1
-    waiting = asyncio.create_task(house.rhythm.asked(house.night.run(CALLER)))
+    waiting = asyncio.create_task(house.scheduler.run_shielded(house.night.run(CALLER)))
     await asyncio.sleep(0.01)
     await house.minutes(1)
     with pytest.raises(asyncio.CancelledError):
@@ -337,7 +343,7 @@ async def test_what_fails_when_nobody_waits_any_more_is_logged() -> None:
     try:
         house = House()
         house.night.gate = asyncio.Event()
-        waiting = asyncio.create_task(house.rhythm.asked(house.night.run(CALLER)))
+        waiting = asyncio.create_task(house.scheduler.run_shielded(house.night.run(CALLER)))
         await asyncio.sleep(0.01)
         waiting.cancel()
         house.night.late = BusyError("the gate code is 4711")
@@ -351,18 +357,18 @@ async def test_what_fails_when_nobody_waits_any_more_is_logged() -> None:
 
 async def test_the_status_tells_when_and_why_not() -> None:
     house = House()
-    told = await house.rhythm.status()
+    told = await house.scheduler.status()
     assert (told.enabled, told.paused, told.interval) == (True, False, "daily")
     assert told.next_at == NOW + DAY
     assert told.waits_for is None
     house.clock.advance(days=1)
     house.moment = QUIET._replace(quiet_s=7.0)
-    assert (await house.rhythm.status()).waits_for == "memd was in use 7 s ago"
+    assert (await house.scheduler.status()).waits_for == "memd was in use 7 s ago"
     house.night.held = True
-    told = await house.rhythm.status()
+    told = await house.scheduler.status()
     assert (told.next_at, told.waits_for) == (None, None)
     house.night.held, house.switch = False, lambda: False
-    told = await house.rhythm.status()
+    told = await house.scheduler.status()
     assert (told.next_at, told.waits_for) == (None, None)
 
 
@@ -383,17 +389,17 @@ def test_only_a_battery_that_is_being_emptied_counts(
     monkeypatch.setattr(
         psutil, "sensors_battery", lambda: None if found is None else Battery(), raising=False
     )
-    assert rhythm.discharging() is emptied
+    assert scheduler.is_discharging() is emptied
 
 
 def test_a_system_that_knows_no_batteries_is_on_mains(monkeypatch: pytest.MonkeyPatch) -> None:
     import psutil
 
     monkeypatch.delattr(psutil, "sensors_battery", raising=False)
-    assert rhythm.discharging() is False
+    assert scheduler.is_discharging() is False
 
 
 def test_the_load_is_counted_for_each_core(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.getloadavg", lambda: (3.0, 0.0, 0.0))
     monkeypatch.setattr("os.cpu_count", lambda: 4)
-    assert rhythm.load_per_core() == 0.75
+    assert scheduler.load_per_core() == 0.75

@@ -1,0 +1,252 @@
+"""When a night begins (SPEC 16.2).
+
+A night is due one interval after the last one began. It then waits for an idle
+moment on mains power, so that nobody is disturbed; after a whole further interval
+it waits for mains power alone. ``sleep.status`` and the tick use one function, so the
+status says what will happen. The rules are pure; the probes of battery and load
+decide nothing.
+
+A night that cannot begin is retried an hour later; one that began and failed
+by itself is in the ledger and counts; one that the disk interrupted is resumed first
+(backoff.py says when). Runs of some steps, or of one agent, do not count as nights here.
+An error never ends the daemon, which has other work to do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from memd.base import log
+from memd.base.clock import Clock, from_us
+from memd.base.errors import MemdError
+from memd.base.limits import NIGHT_QUIET_S_MIN, NIGHT_RETRY_S
+from memd.domain.caller import Caller
+from memd.domain.enums import ConsolidationInterval, RunKind
+from memd.domain.sleep.sleep import RunReport, SleepStatus
+
+if TYPE_CHECKING:
+    from memd.sleep.night.night import Night
+
+TICK_S = 60.0
+
+INTERVALS: Final = {
+    ConsolidationInterval.HOURLY: timedelta(seconds=3_600),
+    ConsolidationInterval.DAILY: timedelta(seconds=86_400),
+    ConsolidationInterval.WEEKLY: timedelta(seconds=604_800),
+}
+"""How long after a night's start the next one is due; ``never`` is not among them."""
+
+_CALLER = Caller(client="memd", method="sleep.run")
+
+
+class MachineState(NamedTuple):
+    """The machine's current state: seconds since the last request, load per core, power."""
+
+    quiet_s: float
+    load: float
+    on_battery: bool
+
+
+# Rules.
+
+
+def next_due(
+    interval: ConsolidationInterval, last_started: datetime | None, now: datetime
+) -> datetime | None:
+    """Return when the next night is due; None for never, and for a store without memories.
+
+    *last_started* is the start of the last night, or before the first one the time of the first
+    memory. A time that lies more than an interval ahead came from a
+    wrong clock: then a night is due now.
+
+    >>> from datetime import UTC
+    >>> noon = datetime(2026, 3, 17, 12, tzinfo=UTC)
+    >>> next_due(ConsolidationInterval.DAILY, noon, noon).isoformat()
+    '2026-03-18T12:00:00+00:00'
+    """
+    span = INTERVALS.get(interval)
+    if span is None or last_started is None:
+        return None
+    return now if last_started - now > span else last_started + span
+
+
+def is_overdue(interval: ConsolidationInterval, due_at: datetime, now: datetime) -> bool:
+    """Return whether a night has been due for a whole further interval."""
+    return now - due_at >= INTERVALS[interval]
+
+
+def waiting_reason(
+    due_at: datetime | None, now: datetime, machine: MachineState, *, is_late: bool
+) -> str | None:
+    """Return why a night does not begin now, None when it does.
+
+    On battery none begins. On mains power it begins after two minutes without a request
+    when the machine is not busy, or when it is late.
+    """
+    if due_at is None:
+        return "no night is due"
+    if now < due_at:
+        return "it is not time yet"
+    if machine.on_battery:
+        return "the computer runs on battery"
+    if is_late:
+        return None
+    if machine.quiet_s < NIGHT_QUIET_S_MIN:
+        return f"memd was in use {int(machine.quiet_s)} s ago"
+    return "the computer is busy" if machine.load >= 1.0 else None
+
+
+# Probes.
+
+
+def is_discharging() -> bool:
+    """Return whether a battery is being discharged; False where there is none or it is unknown."""
+    import psutil
+
+    try:
+        battery = psutil.sensors_battery()
+    except (AttributeError, NotImplementedError, OSError):  # not on this system
+        return False
+    return battery is not None and battery.power_plugged is False
+
+
+def load_per_core() -> float:
+    """Return the load average of the last minute per core; from 1.0 on processes queue."""
+    try:
+        return os.getloadavg()[0] / (os.cpu_count() or 1)
+    except OSError:
+        return 0.0
+
+
+# The task that ticks.
+
+
+@dataclass
+class NightScheduler:
+    """Starts the nights: the daemon runs :meth:`run` and calls :meth:`watch_idle`."""
+
+    night: Night
+    clock: Clock
+    interval: ConsolidationInterval
+    enabled: Callable[[], bool]
+    """The settings' kill switch, re-read at every tick."""
+    since: Callable[[], Awaitable[datetime | None]]
+    """The time of the first memory: the first night is due an interval later."""
+    quiet_s: Callable[[], float] = field(default=float)
+    """Seconds since anybody's last request."""
+    on_battery: Callable[[], bool] = is_discharging
+    load: Callable[[], float] = load_per_core
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    _not_before_us: int = 0
+    _tasks: set[asyncio.Task[RunReport]] = field(default_factory=set)
+
+    def watch_idle(self, quiet_s: Callable[[], float]) -> None:
+        """Take the idle time from *quiet_s*; before this call the daemon counts as in use."""
+        self.quiet_s = quiet_s
+
+    async def run(self) -> None:
+        """Resume unfinished runs, then tick for ever; shielded runs end with this task."""
+        try:
+            await self._run_guarded(self.night.resume_unfinished)
+            while True:
+                await self.sleep(TICK_S)
+                await self._run_guarded(self.tick)
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def tick(self) -> None:
+        """Resume an interrupted run; start a night if the status says that one is due.
+
+        After an error neither happens for an hour.
+        """
+        if self.clock.monotonic_us() < self._not_before_us:
+            return
+        await self.night.resume_unfinished()
+        status = await self.status()
+        if status.running or status.waits_for or status.next_at is None:
+            return
+        if status.next_at <= self._now():
+            await self.night.run(_CALLER)
+
+    async def run_shielded(self, run: Coroutine[Any, Any, RunReport]) -> RunReport:
+        """Await *run*, which a caller requested, and return its report.
+
+        The run goes on when the caller stops waiting. When the daemon stops, it is
+        interrupted and resumed at the next start.
+        """
+        task = asyncio.ensure_future(run)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            task.add_done_callback(_log_failure)
+            raise
+
+    async def status(self) -> SleepStatus:
+        """Return whether memd sleeps, whether it may, and when it will."""
+        now = self._now()
+        last = await self.night.last(RunKind.NIGHT)
+        enabled, paused = self._is_enabled(), await self._is_paused()
+        next_at = None
+        if enabled and not paused:
+            start = last.started_at if last else await self.since()
+            next_at = next_due(self.interval, start, now)
+        waits_for = None
+        if next_at is not None and next_at <= now:
+            machine = MachineState(self.quiet_s(), self.load(), self.on_battery())
+            is_late = is_overdue(self.interval, next_at, now)
+            waits_for = waiting_reason(next_at, now, machine, is_late=is_late)
+        postponed = self.night.postponed
+        if postponed is not None and enabled and not paused:
+            next_at = from_us(postponed.again_at_us)
+            waits_for = f"the disk ended a run ({postponed.kind}), which is gone on with first"
+        return SleepStatus(
+            enabled=enabled,
+            paused=paused,
+            interval=self.interval.value,
+            running=self.night.running,
+            last=last,
+            next_at=next_at,
+            waits_for=waits_for,
+        )
+
+    def _is_enabled(self) -> bool:
+        """Read the kill switch; an unreadable one counts as on (SPEC 16.2)."""
+        try:
+            return self.enabled()
+        except MemdError:
+            return True
+
+    async def _is_paused(self) -> bool:
+        try:
+            return await self.night.is_paused()
+        except MemdError:
+            return False
+
+    def _now(self) -> datetime:
+        return from_us(self.clock.now_us())
+
+    async def _run_guarded(self, work: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await work()
+        except MemdError as error:
+            log.error("night failed", kind=error.kind)
+        except Exception as error:  # noqa: BLE001  # a bug by night must not end the day
+            log.error("bug", method="night", trace=log.trace_of(error))
+        else:
+            return
+        self._not_before_us = self.clock.monotonic_us() + NIGHT_RETRY_S * 1_000_000
+
+
+def _log_failure(task: asyncio.Task[RunReport]) -> None:
+    """Log the error of a run whose caller has gone."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.error("run failed", kind=error.kind if isinstance(error, MemdError) else "internal")
