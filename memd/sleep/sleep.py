@@ -62,44 +62,21 @@ def build_sleep(
     raises ValueError when it has no name.
     """
     config = settings.memory.consolidation
-    night_providers = providers or NightProviders()
+    models = providers or NightProviders()
     record_days = {str(name): days for name, days in settings.records.retention_days.items()}
-
-    @cache
-    def plan() -> NightPlan:
-        from memd.sleep.night.plan import NightPlan
-        from memd.sleep.strategies.choice import build_operation
-
-        return NightPlan(
-            db=assembly.db,
-            ids=assembly.ids,
-            work=assembly.work,
-            counter=assembly.counter,
-            config=config,
-            operation=build_operation(
-                config, provider=night_providers.summaries, model=night_providers.model
-            ),
-            agents=assembly.agents,
-            undo_days=settings.daemon.undo_days,
-            provider=night_providers.sessions,
-            model=night_providers.model,
-            experiences=None
-            if night_providers.experiences is None
-            else night_providers.experiences(assembly),
-        )
-
-    if night_providers.summaries is not None or night_providers.sessions is not None:
+    plan = cache(lambda: _night_plan(assembly, settings, models))
+    if models.summaries is not None or models.sessions is not None:
         plan()  # validate the model now; without one the modules are imported by the first night
     night = Night(
         db=assembly.db,
         clock=assembly.clock,
         ids=assembly.ids,
-        tasks=lambda request_counts: plan().tasks(request_counts),
+        tasks=lambda request: plan().tasks(request),
         emit=emit,
         on_finished=RunCompletion(assembly, record_days).complete,
         enabled=enabled or (lambda: config.enabled),
         undo_us=settings.daemon.undo_days * DAY_US,
-        model_usage=_usage_since_last(night_providers.request_counts),
+        model_usage=_usage_since_last(models.request_counts),
     )
     scheduler = NightScheduler(
         night=night,
@@ -109,6 +86,26 @@ def build_sleep(
         since=lambda: _first_memory_at(assembly.db),
     )
     return Sleep(night=night, scheduler=scheduler)
+
+
+def _night_plan(assembly: Assembly, settings: Settings, models: NightProviders) -> NightPlan:
+    from memd.sleep.night.plan import NightPlan
+    from memd.sleep.strategies.choice import build_operation
+
+    config = settings.memory.consolidation
+    return NightPlan(
+        db=assembly.db,
+        ids=assembly.ids,
+        work=assembly.work,
+        counter=assembly.counter,
+        config=config,
+        operation=build_operation(config, provider=models.summaries, model=models.model),
+        agents=assembly.agents,
+        undo_days=settings.daemon.undo_days,
+        provider=models.sessions,
+        model=models.model,
+        experiences=None if models.experiences is None else models.experiences(assembly),
+    )
 
 
 def _usage_since_last(
