@@ -49,7 +49,7 @@ def _load_key(key: Key | None) -> str | None:
         return None
     from memd.base import client_key
 
-    return client_key.presented(key)
+    return client_key.load(key)
 
 
 class Client:

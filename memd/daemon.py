@@ -143,7 +143,7 @@ def _resolve_data_dir(paths: Paths, settings: Settings) -> Paths:
     folder = settings.memory.storage.data_dir
     if folder is None:
         return paths
-    moved = paths.keeping_in(folder)
+    moved = paths.with_data_dir(folder)
     try:
         socket_file.ensure_private_directory(moved.data_dir)
     except (OSError, UnsafePathError) as error:

@@ -1,5 +1,5 @@
-"""The floor of the house: errors, clock, ids, limits, log, settings loader.
+"""Errors, clock, ids, limits, log, settings loader; nothing about memories.
 
-Knows nothing of memories. Everything here is cheap to import; what a client
-needs (errors, limits) imports the standard library only.
+Everything here is cheap to import; the modules that a client needs (errors, limits) import
+the standard library only.
 """

@@ -1,8 +1,7 @@
 """A client's key: 32 random bytes as text, in a file that only its owner can read.
 
-The daemon makes such a file and keeps a hash. Whoever presents what is in it is
-the client it was made for; so a file that others could have read, or put there,
-is refused rather than used.
+The daemon creates the file and stores a hash. Whoever presents the key is the client it was
+created for; so a file that others could read or replace is refused.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ KEY_FILE = "MEMD_CLIENT_KEY_FILE"
 _KEY = re.compile(r"memd-key-[0-9a-f]{64}")
 
 
-def new(chance: Callable[[int], bytes]) -> str:
-    """Return a new key of 32 bytes from *chance*, which gives as many as it is asked for."""
+def generate(chance: Callable[[int], bytes]) -> str:
+    """Return a new key of 32 bytes from *chance*."""
     return f"memd-key-{chance(32).hex()}"
 
 
@@ -36,8 +35,8 @@ def is_key(text: str) -> bool:
     return _KEY.fullmatch(text) is not None
 
 
-def presented(key: str | os.PathLike[str] | None) -> str:
-    """Return the text of a key: *key* itself, or what is in the file *key* or KEY_FILE names."""
+def load(key: str | os.PathLike[str] | None) -> str:
+    """Return the text of *key*, or of the key file that *key* or KEY_FILE names."""
     if isinstance(key, str):
         return key
     return read(Path(key if key is not None else os.environ[KEY_FILE]))
@@ -46,8 +45,8 @@ def presented(key: str | os.PathLike[str] | None) -> str:
 def read(path: Path) -> str:
     """Return the key in the file at *path*.
 
-    Raises NotFoundError, UnsafePathError when others may read or have written it,
-    InvalidError when there is no key in it.
+    Raises NotFoundError, UnsafePathError if others may read it or have written it,
+    InvalidError if it holds no key.
     """
     try:
         text = private_text(path).strip()
@@ -62,7 +61,7 @@ def read(path: Path) -> str:
 
 
 def private_text(path: Path) -> str:
-    """Return the text of a file that is ours alone, at most KEY_FILE_BYTES_MAX of it."""
+    """Return at most KEY_FILE_BYTES_MAX of a file. Raises UnsafePathError if it is not private."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     except FileNotFoundError:
@@ -84,21 +83,21 @@ def private_text(path: Path) -> str:
 
 
 def write(path: Path, text: str) -> None:
-    """Put *text* into the file at *path*, 0600, whole or not at all; replaces what is there.
+    """Write *text* to the file at *path* atomically, mode 0600, replacing an existing one.
 
-    The folder is made, for its owner alone.
+    The folder is created, private to its owner.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.parent.chmod(0o700)
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    fresh.unlink(missing_ok=True)
-    handle = os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.unlink(missing_ok=True)
+    handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
     try:
         os.write(handle, f"{text}\n".encode())
         os.fsync(handle)
     finally:
         os.close(handle)
-    fresh.rename(path)
+    temporary.rename(path)
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(folder)

@@ -1,8 +1,7 @@
-"""The time, passed in.
+"""The clock, which is passed to everything that depends on the time.
 
-Everything that depends on the time takes a ``Clock``, so that a test holds it
-still and a night can be replayed. Only this file reads the machine's clocks.
-Times are integer microseconds since 1970 in the store (SPEC D19) and aware UTC
+So a test can fix the time, and a night can be replayed. Only this module reads the machine's
+clocks. Times are integer microseconds since 1970 in the store (SPEC D19) and aware UTC
 datetimes on the wire.
 """
 
@@ -17,19 +16,19 @@ DAY_US = 86_400_000_000
 
 
 class Clock(Protocol):
-    """What reads the time."""
+    """A source of wall time and monotonic time."""
 
     def now_us(self) -> int:
         """Return wall time in microseconds since 1970."""
         ...
 
     def monotonic_us(self) -> int:
-        """Return a time that never runs backwards, for measuring."""
+        """Return a time that never goes backwards, for measuring durations."""
         ...
 
 
-_COUNTED = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-"""Goes on while the machine sleeps, on Linux by one name and on macOS by the other."""
+_MONOTONIC = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+"""A clock that also counts while the machine sleeps: BOOTTIME on Linux, MONOTONIC on macOS."""
 
 
 class SystemClock:
@@ -39,7 +38,7 @@ class SystemClock:
         return time.time_ns() // 1_000
 
     def monotonic_us(self) -> int:
-        return time.clock_gettime_ns(_COUNTED) // 1_000
+        return time.clock_gettime_ns(_MONOTONIC) // 1_000
 
 
 def to_us(moment: datetime) -> int:

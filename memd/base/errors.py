@@ -1,15 +1,14 @@
-"""Every error memd raises on purpose.
+"""The errors that memd raises on purpose.
 
-The class says whose move it is: a ``CallerError`` is the caller's (change the
-request), an ``UnavailableError`` is time's (send the same request again later),
-a ``StorageError`` is the owner's (free the disk, restore a backup). A family
-base (``MemdMemoryError``) lets one except clause catch the documented family.
-Each class has one ``kind``; a client raises the class of the kind it is sent.
-Anything that is not a ``MemdError`` is a bug and leaves the daemon as
+The base class says who must act: for a ``CallerError`` the caller (change the request), for
+an ``UnavailableError`` nobody (send the same request again later), for a ``StorageError`` the
+owner (free the disk, restore a backup). A family base (``MemdMemoryError``) lets one except
+clause catch the documented family. Each class has one ``kind``; a client raises the class of
+the kind it receives. Anything but a ``MemdError`` is a bug and leaves the daemon as
 ``internal`` with an incident id.
 
-Messages are for the owner of the desktop: lower case, they name the thing and
-say what to do; they never carry a memory's text.
+Messages are for the owner of the desktop: lower case, naming the thing, saying what to do,
+never with a memory's text.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ from typing import ClassVar
 
 
 class MemdError(Exception):
-    """The base of everything raised on purpose.
+    """The base of all errors raised on purpose.
 
-    *field* names the parameter that is wrong, *hint* says what to do next.
+    *field* names the wrong parameter, *hint* says what to do next.
     """
 
     kind: ClassVar[str] = "error"
@@ -36,7 +35,7 @@ class MemdError(Exception):
         self.hint = hint
 
 
-# Whose move it is.
+# Who must act.
 
 
 class CallerError(MemdError, ValueError):
@@ -53,7 +52,7 @@ class StorageError(MemdError):
     """The owner must act on the file or the disk."""
 
 
-# What was wrong with the request.
+# Errors of the request.
 
 
 class ParseError(CallerError):
@@ -87,7 +86,7 @@ class InvalidError(CallerError):
 
 
 class NotFoundError(CallerError):
-    """What was named does not exist, or is not the caller's."""
+    """The named item does not exist, or is not the caller's."""
 
     kind = "not_found"
 
@@ -105,7 +104,7 @@ class ConflictError(CallerError):
 
 
 class InvalidStateError(CallerError):
-    """What was asked does not fit the present state."""
+    """The request does not fit the present state."""
 
     kind = "invalid_state"
 
@@ -117,13 +116,13 @@ class QuotaError(CallerError):
 
 
 class SecretRefusedError(CallerError):
-    """The text holds a secret and the setting is to refuse it."""
+    """The text contains a secret, and the settings refuse those."""
 
     kind = "secret_refused"
 
 
 class QuarantinedError(CallerError):
-    """The text reads like an order to an assistant: it is not stored (PROMISES H46)."""
+    """The text looks like a prompt injection and is not stored (PROMISES H46)."""
 
     kind = "quarantined"
 
@@ -134,7 +133,7 @@ class CancelledError(MemdError):
     kind = "cancelled"
 
 
-# What time will mend.
+# Temporary errors.
 
 
 class BusyError(UnavailableError):
@@ -173,7 +172,7 @@ class AlreadyRunningError(InvalidStateError):
     kind = "already_running"
 
 
-# What the owner must mend.
+# Errors that the owner must fix.
 
 
 class ReadOnlyError(StorageError):
@@ -183,7 +182,7 @@ class ReadOnlyError(StorageError):
 
 
 class DiskFullError(StorageError):
-    """The disk is full; reading goes on."""
+    """The disk is full; reading still works."""
 
     kind = "disk_full"
 
@@ -207,7 +206,7 @@ class ForeignFileError(StorageError):
 
 
 class UnsafePathError(StorageError):
-    """A directory or socket could be read or replaced by somebody else."""
+    """A directory or socket could be read or replaced by another user."""
 
     kind = "unsafe_path"
 
@@ -218,11 +217,11 @@ class ModelError(StorageError):
     kind = "model"
 
 
-# A language model that the owner has connected; memd works without one (SPEC D8).
+# Errors of the optional language model (SPEC D8).
 
 
 class ProviderError(MemdError):
-    """Base of what a language model's provider raises; ``retry`` says which of the two it is."""
+    """Base of the errors of a language model's provider; ``retry`` distinguishes the two."""
 
     kind = "provider"
     family = "provider"
@@ -235,7 +234,7 @@ class ProviderBusyError(ProviderError, UnavailableError):
 
 
 class ProviderRefusedError(ProviderError, StorageError):
-    """The model will never answer this: wrong key, unknown model. The owner must mend it."""
+    """The model will never answer this: wrong key, unknown model. The owner must fix it."""
 
     kind = "provider_refused"
 
@@ -285,7 +284,7 @@ class MemoryRetrievalError(MemdMemoryError, CallerError):
 
 
 class MemoryNotFoundError(MemdMemoryError, CallerError):
-    """No memory has this id, as far as the caller may know."""
+    """No memory that the caller may see has this id."""
 
     kind = "memory_not_found"
 
@@ -315,7 +314,7 @@ class EmbeddingError(MemdMemoryError, UnavailableError):
 
 
 class FineTuneDependencyError(MemdMemoryError, CallerError):
-    """What trains an encoder is not installed; what is tuned without it needs nothing more."""
+    """The packages for training an encoder are not installed."""
 
     kind = "fine_tune_dependency"
 
@@ -349,7 +348,7 @@ class OrgMemoryWriteError(OrgMemoryError, CallerError):
 
 
 class OrgMemoryQueryError(OrgMemoryError, CallerError):
-    """Facts could not be asked for as asked, or a stored one cannot be read."""
+    """A query over facts failed, or a stored fact cannot be read."""
 
     kind = "org_query"
 
@@ -361,7 +360,7 @@ class OrgMemoryAccessDeniedError(OrgMemoryError, DeniedError):
 
 
 class HumanFactError(OrgMemoryAccessDeniedError):
-    """A human has the last word on the fact; an agent may propose."""
+    """Only a human may change the fact; an agent may propose a change."""
 
     kind = "org_human"
 
@@ -373,7 +372,7 @@ class OrgMemoryConfigError(OrgMemoryError, CallerError):
 
 
 def unusable(error: OSError) -> StorageError:
-    """Return what to tell the owner of a file or folder that the system refuses.
+    """Return the error for a file or folder that the system refuses.
 
     >>> unusable(PermissionError(13, "Permission denied", "/etc/memd")).message
     '/etc/memd: permission denied'
@@ -387,7 +386,9 @@ def unusable(error: OSError) -> StorageError:
 
 def kinds() -> dict[str, type[MemdError]]:
     """Return every kind with its class, so that a client can raise what the daemon raised."""
-    importlib.import_module("memd.base.record_errors")  # a family that most processes never need
+    importlib.import_module(
+        "memd.base.record_errors"
+    )  # defines the family of records, unless imported already
     classes: dict[str, type[MemdError]] = {}
     waiting: list[type[MemdError]] = [MemdError]
     while waiting:

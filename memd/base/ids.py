@@ -1,7 +1,7 @@
-"""Public ids: UUIDv7 text, so that ids sort by the time at which they were made.
+"""Public ids: UUIDv7 text, so that ids sort by their creation time.
 
-The source of chance is passed in; a test passes a seeded one and gets the same
-ids every time.
+The source of randomness is passed in; a test passes a seeded one and gets the same ids every
+time.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from memd.base.clock import Clock
 
 Chance = Callable[[int], bytes]
-"""Given a number of bytes, returns that many random ones."""
+"""Returns the given number of random bytes."""
 
 _VERSION = 7 << 76
 _VARIANT = 0b10 << 62
@@ -22,7 +22,7 @@ _RAND_B = (1 << 62) - 1
 
 
 class Ids:
-    """Makes time-ordered ids and salts. Ids of one process never repeat or run backwards."""
+    """Generates time-ordered ids, strictly increasing within one process, and salts."""
 
     def __init__(self, clock: Clock, chance: Chance = secrets.token_bytes) -> None:
         self._clock = clock
@@ -34,7 +34,7 @@ class Ids:
         moment_ms = self._clock.now_us() // 1_000
         bits = int.from_bytes(self._chance(10), "big")
         value = (moment_ms << 80) | _VERSION | (bits & _RAND_A) | _VARIANT | (bits & _RAND_B)
-        if value <= self._last:  # the same millisecond, or a clock set back
+        if value <= self._last:  # the same millisecond, or the clock was set back
             value = self._last + 1
         self._last = value
         return str(uuid.UUID(int=value))

@@ -1,14 +1,14 @@
 """Every limit of memd, with its unit in its name.
 
-A value that a user may change is a setting (``model/settings.py``); what stands
-here is a bound that keeps one caller from hurting the others.
+A value that a user may change is a setting (``domain/settings``); a limit is a bound that
+keeps one caller from hurting the others.
 """
 
 # The wire (PROMISES 4)
 FRAME_BYTES_MAX = 1_048_576
 FRAME_DEPTH_MAX = 32
 REPLY_BYTES_MAX = 2 * 1_048_576  # of one answer; a stored text of a full frame fits with its fields
-LARGE_CHARS = 16_384  # of a request or an answer; larger ones are read and written beside the loop
+LARGE_CHARS = 16_384  # of a request or an answer; larger ones are read and written in a thread
 BATCH_REQUESTS_MAX = 64
 IN_FLIGHT_REQUESTS_MAX = 32
 CONNECTIONS_MAX = 256
@@ -42,14 +42,14 @@ FORGOTTEN_TEXTS_MAX = 5  # shown before anybody says yes
 FORGOTTEN_IDS_MAX = 1_000  # named in one answer; the count and the proof are of all
 RECALL_TOP_K_MAX = 100
 RECALL_BUDGET_TOKENS_MAX = 1_000_000
-RECALL_CLIENT_ITEMS_MAX = 6  # that one client brought, and neither the owner nor his assistant said
+RECALL_CLIENT_ITEMS_MAX = 6  # of one client, other than the owner's and the assistant's own texts
 RECALL_SOURCE_ITEMS_MAX = 3  # of those, of one source, or without a source
-RECALL_TWINS_ITEMS_MAX = 2  # of those, that say the same
-RECALL_BURST_ITEMS_MAX = 1  # of those, that came in one burst
-BRIEF_SESSIONS_MAX = 12  # the latest of a project, of which a brief tells
-BRIEF_LATEST_ITEMS_MAX = 500  # memories in which a brief looks for what was told on purpose
-SESSION_INJECTIONS_MAX = 4_096  # items that one session is known to have been given
-SESSION_TOLD_MAX = 192  # of those, what an assistant's answer is held against
+RECALL_TWINS_ITEMS_MAX = 2  # of those, near-duplicates
+RECALL_BURST_ITEMS_MAX = 1  # of those, from one burst
+BRIEF_SESSIONS_MAX = 12  # the latest of a project, listed in a brief
+BRIEF_LATEST_ITEMS_MAX = 500  # searched by a brief for deliberately stored ones
+SESSION_INJECTIONS_MAX = 4_096  # items recorded as given to one session
+SESSION_TOLD_MAX = 192  # of those, compared with an assistant's answer
 BURST_ITEMS_MAX = 60  # texts of tools or pages by one client within BURST_MS; more are marked
 BURST_MS = 60_000
 POLICIES_SHOWN_ITEMS_MAX = 200  # read for one prompt, whose budget shows as many as fit
@@ -65,10 +65,10 @@ EMBED_CACHE_TEXTS_MAX = 2_048
 MODEL_IDLE_MS_MAX = 900_000
 EMBED_CLOSE_MS_MAX = 1_000  # how long a stop waits for the batch under way
 
-# Reading question and text together, by the optional cross-encoder
+# Re-ranking by the optional cross-encoder
 RERANK_BATCH_PAIRS = 4  # larger batches are slower: all are as long as the longest
-RERANK_WAITING_MAX = 8  # questions; more are answered without
-RERANK_MS_MAX = 2_000  # for one question, 20 pairs; then it is answered without
+RERANK_WAITING_MAX = 8  # questions; further ones are answered without it
+RERANK_MS_MAX = 2_000  # for one question, 20 pairs; then it is answered without it
 RERANK_LOAD_MS_MAX = 5_000  # on top for the first question, which waits for the model
 RERANK_QUERY_CHARS_MAX = 512
 RERANK_TEXT_CHARS_MAX = 2_000  # a pair has room for 512 pieces
@@ -78,12 +78,12 @@ HUB_ANSWER_MS_MAX = 3_000
 FETCH_QUIET_MS_MAX = 60_000  # how long a download may receive nothing
 MODEL_FOLDER_BYTES_MAX = 256 * 1_048_576
 
-# The assistants' traces
+# Usage files and transcripts of assistants
 USAGE_BYTES_MAX = 65_536  # of one usage file
-USAGE_FILES_MAX = 1_000  # looked at in one folder, the newest
-USAGE_SETTLE_MS = 100  # from the news of a file to its reading, so that one write is read once
-USAGE_BLIND_POLL_S = 2  # the same, where the system has no watch to give
-USAGE_POLL_S = 15  # every file's time is looked at, whatever the system announced
+USAGE_FILES_MAX = 1_000  # read in one folder, the newest
+USAGE_SETTLE_MS = 100  # from a file's event to its reading, so that one write is read once
+USAGE_BLIND_POLL_S = 2  # poll interval if the system has no watches left
+USAGE_POLL_S = 15  # poll interval of every file's time, as events may be lost
 SIGNAL_PATH_CHARS_MAX = PROJECT_CHARS_MAX
 TRANSCRIPT_BYTES_MAX = 256 * 1_048_576  # of a longer one only the end is read
 
@@ -104,16 +104,16 @@ FILE_LINES_MAX = 999_999  # what fits into the six columns of a line's number
 FILE_PLACES_MAX = 100  # of a text that stands in a file more than once, named in the answer
 FILE_MEMORIES_SHOWN = 100  # of one category, the newest
 
-# What everybody knows
-CORE_POLICIES_MAX = 100  # in the settings; five to ten are meant, for they are in every prompt
+# Organisational memory
+CORE_POLICIES_MAX = 100  # in the settings; meant to be five to ten, as every prompt has them
 
-# Who may do what
+# Access
 CLIENTS_MAX = 1_000  # with a key
 CLIENT_NAME_CHARS_MAX = 64
 KEY_FILE_BYTES_MAX = 4_096
-DENIED_WAIT_MS_MIN = 1_000  # how long refusals of one kind are counted together, at first
-DENIED_WAIT_MS_MAX = 600_000  # and at most, under a flood
-ANCHOR_S = 3_600  # between two notes of the audit's head outside the file, when it moved
+DENIED_WAIT_MS_MIN = 1_000  # initial interval in which refusals of one kind become one row
+DENIED_WAIT_MS_MAX = 600_000  # the longest such interval, under a flood
+ANCHOR_S = 3_600  # between two anchors of the audit's head, if it changed
 NONCE_MS_MAX = 600_000  # from the daemon's nonce to the owner's signature over it
 PROPOSALS_OPEN_MAX = 100  # of one client
 

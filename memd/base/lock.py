@@ -1,8 +1,8 @@
-"""One process a store: locks that end with their holder, however that ends.
+"""Locks that allow one process per store, released when the process ends in any way.
 
-A ``flock`` on a file beside the store tells who has it. The store itself is locked, too,
-at a place that SQLite never uses: so it is found in use through a hard link, a symbolic
-one, or after somebody deleted the file beside it (docs/decisions/0123).
+A ``flock`` on a file beside the store names the holder. The store itself is locked too, at a
+byte that SQLite never uses: so it is found in use through a hard or symbolic link, and after
+somebody has deleted the lock file (docs/decisions/0123).
 """
 
 from __future__ import annotations
@@ -25,47 +25,47 @@ _CANNOT_WRITE = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
 class StoreLock:
     """Both locks of a store, held until :meth:`close`.
 
-    To be closed after every connection to the store: closing a file drops the locks that
-    SQLite has on it in this process.
+    Close it after every connection to the store: closing a file drops the locks that SQLite
+    has on it in this process.
     """
 
     def __init__(self) -> None:
-        self._held: list[int] = []
+        self._handles: list[int] = []
 
     def add(self, handle: int) -> None:
-        """Hold *handle*, too."""
-        self._held.append(handle)
+        """Take ownership of the locked descriptor *handle*."""
+        self._handles.append(handle)
 
     def close(self) -> None:
-        """Let go of the store; may be called again."""
-        while self._held:
-            os.close(self._held.pop())
+        """Release the locks; may be called again."""
+        while self._handles:
+            os.close(self._handles.pop())
 
 
-def lock_store(beside: Path, database: Path, *, make: bool = True) -> StoreLock:
-    """Take the lock file *beside* the store and the store itself, which *make* makes if need be.
+def lock_store(lock_file: Path, database: Path, *, create: bool = True) -> StoreLock:
+    """Lock the file *lock_file* and the store itself, which *create* creates if missing.
 
-    Raises AlreadyRunningError when another process has either. On a disk that cannot be
-    written nobody writes, and a lock file that cannot be made is done without.
+    Raises AlreadyRunningError when another process holds either. On a read-only disk nobody
+    can write, so a lock file that cannot be created is skipped.
     """
-    held = StoreLock()
+    locks = StoreLock()
     try:
         try:
-            held.add(lock(beside))
+            locks.add(lock(lock_file))
         except OSError as error:
             if error.errno not in _CANNOT_WRITE:
                 raise
-        there = _opened(database, os.O_CREAT if make else 0)
-        if there is not None:
-            held.add(there)
-            _lock_byte(there, database)
+        handle = _open_database(database, os.O_CREAT if create else 0)
+        if handle is not None:
+            locks.add(handle)
+            _lock_byte(handle, database)
     except BaseException:
-        held.close()
+        locks.close()
         raise
-    return held
+    return locks
 
 
-def _opened(database: Path, create: int) -> int | None:
+def _open_database(database: Path, create: int) -> int | None:
     for flags in (os.O_RDWR | create, os.O_RDONLY):
         try:
             return os.open(database, flags | os.O_CLOEXEC, 0o600)
@@ -76,34 +76,34 @@ def _opened(database: Path, create: int) -> int | None:
 
 
 def _lock_byte(handle: int, database: Path) -> None:
-    """Lock one byte: for this open file where the system can, else for the process."""
+    """Lock one byte, for this open file if the system supports that, else for the process."""
     is_writable = fcntl.fcntl(handle, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDWR
     kind = fcntl.F_WRLCK if is_writable else fcntl.F_RDLCK
-    asked = struct.pack(_FLOCK, kind, os.SEEK_SET, _STORE_BYTE, 1, 0) if _FLOCK else b""
+    request = struct.pack(_FLOCK, kind, os.SEEK_SET, _STORE_BYTE, 1, 0) if _FLOCK else b""
     try:
-        if asked:
-            fcntl.fcntl(handle, fcntl.F_OFD_SETLK, asked)
+        if request:
+            fcntl.fcntl(handle, fcntl.F_OFD_SETLK, request)
         else:
             how = fcntl.LOCK_EX if is_writable else fcntl.LOCK_SH
             fcntl.lockf(handle, how | fcntl.LOCK_NB, 1, _STORE_BYTE)
     except OSError as error:
         if error.errno not in _IN_USE:
-            return  # a file system without locks: the file beside it has to do
+            return  # a file system without locks: the lock file alone must do
         raise AlreadyRunningError(
             f"another memd has {database} open, by this name or another",
             hint="stop it, or let this one keep its memories elsewhere: --profile, MEMD_HOME",
         ) from None
 
 
-# struct flock of 64-bit Linux: type, whence, start, length, pid. Elsewhere the process locks.
+# struct flock of 64-bit Linux: type, whence, start, length, pid. Elsewhere: lockf.
 _FLOCK = "hhqqi4x" if sys.platform == "linux" and sys.maxsize > 1 << 32 else ""
 
 
 def lock(path: Path) -> int:
     """Take the lock at *path*, write our pid into it, and return its descriptor.
 
-    Raises AlreadyRunningError, naming the holder's pid, when another process has
-    it. The lock ends with the process, however that ends.
+    Raises AlreadyRunningError, naming the holder's pid, when another process has it. The
+    lock is released when the process ends in any way.
     """
     try:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)

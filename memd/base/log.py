@@ -1,9 +1,8 @@
-"""The log: one line an event, fields beside it, on stderr or in a file that is cut off in time.
+"""The log: one line per event with its fields, on stderr or in a rotated file.
 
-An event is a constant and everything that varies is a field, so that no sentence
-can carry a memory's text. Under journald each line starts with its syslog
-priority, ``<4>``. structlog is loaded with the first line that is written, not
-with this module.
+An event is a constant and everything variable is a field, so that no message can contain a
+memory's text. Under journald each line starts with its syslog priority, ``<4>``. structlog
+is imported when the first line is written, not with this module.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _PRIORITIES = {"debug": 7, "info": 6, "warning": 4, "error": 3}
 
 
 class _State:
-    """What ``configure`` set for the process."""
+    """The configuration of the process."""
 
     level = _LEVELS["info"]
     json = False
@@ -35,24 +34,24 @@ class _State:
 
 
 class LogFile(NamedTuple):
-    """A file for the log: when it has *bytes_max* it is renamed, and so many are *kept*."""
+    """A log file, rotated at *bytes_max*, with so many *backups*."""
 
     path: Path
     bytes_max: int
-    kept: int
+    backups: int
 
     def check(self) -> None:
-        """Raise MemoryConfigError for a file that could not be written now; none is made."""
+        """Raise MemoryConfigError if the file cannot be written now; none is created."""
         if not self.path.is_absolute():
             raise self.refusal("must be absolute")
         try:
             os.close(os.open(self.path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC))
         except FileNotFoundError:
-            self._try_to_make()
+            self._check_creatable()
         except OSError as error:
             raise self.refusal(str(error.strerror)) from error
 
-    def _try_to_make(self) -> None:
+    def _check_creatable(self) -> None:
         try:
             os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
             self.path.unlink()
@@ -60,7 +59,7 @@ class LogFile(NamedTuple):
             raise self.refusal(str(error.strerror)) from error
 
     def refusal(self, why: str) -> MemoryConfigError:
-        """Return the error for this file, as a person is told it."""
+        """Return the error for this file."""
         return MemoryConfigError(
             f"daemon.log_file = {os.fspath(self.path)!r} cannot be used: {why}",
             field="daemon.log_file",
@@ -76,14 +75,14 @@ def configure(
     file: LogFile | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> None:
-    """Choose what is written and how; raises KeyError for a level that is none.
+    """Configure level, format and destination. Raises KeyError for an unknown level.
 
-    Raises OSError for a *file* that cannot be opened; the log stays as it was then.
+    Raises OSError if *file* cannot be opened; the configuration stays unchanged then.
     """
-    opened = None if file is None else _opened(file)
+    handler = None if file is None else _open_handler(file)
     if _State.file is not None:
         _State.file.close()
-    _State.file = opened
+    _State.file = handler
     _State.level = _LEVELS[level]
     _State.json = json
     _State.stream = stream
@@ -91,24 +90,24 @@ def configure(
     _State.logger = None
 
 
-def _opened(file: LogFile) -> RotatingFileHandler:
-    """Open *file*, for its owner alone, and see now whether it can be written."""
-    from logging.handlers import RotatingFileHandler  # loaded where a setting asks for it
+def _open_handler(file: LogFile) -> RotatingFileHandler:
+    """Open *file*, readable by its owner alone. Raises OSError if it cannot be written."""
+    from logging.handlers import RotatingFileHandler  # imported only if a setting asks for it
 
     os.close(os.open(file.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600))
     handler = RotatingFileHandler(
-        file.path, maxBytes=file.bytes_max, backupCount=file.kept, encoding="utf-8"
+        file.path, maxBytes=file.bytes_max, backupCount=file.backups, encoding="utf-8"
     )
-    handler.handleError = _lost  # type: ignore[method-assign, assignment]  # or it prints the line
+    handler.handleError = _drop_record  # type: ignore[method-assign, assignment]  # the default prints the line to stderr
     return handler
 
 
-def _lost(_record: object) -> None:
-    """Let a line go that a full disk refuses: nobody waits for a log, or fails with it."""
+def _drop_record(_record: object) -> None:
+    """Drop a line that cannot be written, for example on a full disk: nothing fails for a log."""
 
 
 class _FileLogger:
-    """Writes structlog's lines through the handler, which knows when a file is full."""
+    """Writes structlog's lines through the rotating handler."""
 
     def __init__(self, handler: RotatingFileHandler) -> None:
         self._handler = handler
@@ -122,7 +121,7 @@ class _FileLogger:
 
 
 def under_journald(environ: Mapping[str, str], stream: TextIO) -> bool:
-    """Return whether *stream* is the journal's, as JOURNAL_STREAM (device:inode) says."""
+    """Return whether *stream* is the journal, by JOURNAL_STREAM (device:inode)."""
     device, _, inode = environ.get("JOURNAL_STREAM", "").partition(":")
     try:
         status = os.fstat(stream.fileno())
@@ -144,27 +143,26 @@ def warning(event: str, **fields: Any) -> None:
 
 
 def error(event: str, **fields: Any) -> None:
-    """Write an error; a bug's has ``trace=trace_of(exception)``."""
+    """Write an error; for a bug pass ``trace=trace_of(exception)``."""
     _write("error", event, fields)
 
 
 def trace_of(error: BaseException) -> str:
-    """Return where *error* came from: its class and the calls that led there, causes first.
+    """Return the classes and calls of *error* and its causes, causes first.
 
-    Messages are left out: that of a bug may quote the value it stumbled over,
-    which may be a memory's text.
+    Messages are left out: a bug's message may quote a value, which may be a memory's text.
     """
     import traceback
 
     causes: list[str] = []
-    known: set[int] = set()  # "raise error from error" makes an error its own cause
-    seen: BaseException | None = error
-    while seen is not None and id(seen) not in known:
-        known.add(id(seen))
-        calls = traceback.extract_tb(seen.__traceback__)
+    visited: set[int] = set()  # "raise error from error" makes an error its own cause
+    current: BaseException | None = error
+    while current is not None and id(current) not in visited:
+        visited.add(id(current))
+        calls = traceback.extract_tb(current.__traceback__)
         lines = [f"{call.filename}:{call.lineno} in {call.name}" for call in calls]
-        causes.append("\n".join([*lines, type(seen).__qualname__]))
-        seen = seen.__cause__ or seen.__context__
+        causes.append("\n".join([*lines, type(current).__qualname__]))
+        current = current.__cause__ or current.__context__
     return "\nthen\n".join(reversed(causes))
 
 
@@ -172,30 +170,29 @@ def _write(level: str, event: str, fields: dict[str, Any]) -> None:
     if _LEVELS[level] < _State.level:
         return
     if _State.logger is None:
-        _State.logger = _make()
+        _State.logger = _make_logger()
     getattr(_State.logger, level)(event, **fields)
 
 
 def _structlog() -> Any:
-    """Import structlog without rich, which it would load to draw traces in colour.
+    """Import structlog without rich, which it would load for coloured traces.
 
-    The log has no colours; without rich the daemon starts 20 ms sooner and is
-    3 MB smaller.
+    The log has no colours; without rich the daemon starts 20 ms sooner and is 3 MB smaller.
     """
-    known = sys.modules.get("rich")
+    visited = sys.modules.get("rich")
     modules: dict[str, Any] = sys.modules
-    modules["rich"] = None  # importing it fails now, which structlog takes for "not installed"
+    modules["rich"] = None  # makes its import fail, as if it were not installed
     try:
         import structlog
     finally:
-        if known is None:
+        if visited is None:
             del modules["rich"]
         else:
-            modules["rich"] = known
+            modules["rich"] = visited
     return structlog
 
 
-def _make() -> Any:
+def _make_logger() -> Any:
     structlog = _structlog()
     processors: list[Any] = [
         structlog.processors.add_log_level,
@@ -208,7 +205,7 @@ def _make() -> Any:
             structlog.processors.LogfmtRenderer(key_order=["timestamp", "level", "event"])
         )
     if _State.journal:
-        processors.append(_prioritised)
+        processors.append(_add_priority)
     return structlog.wrap_logger(
         structlog.PrintLogger(_State.stream or sys.stderr)
         if _State.file is None
@@ -218,5 +215,5 @@ def _make() -> Any:
     )
 
 
-def _prioritised(_: Any, name: str, line: str) -> str:
+def _add_priority(_: Any, name: str, line: str) -> str:
     return f"<{_PRIORITIES.get(name, 6)}>{line}"

@@ -1,11 +1,10 @@
-"""Where everything of one profile lives.
+"""The paths of one profile.
 
 One profile is one tenant: one file, one lock, one socket, one daemon (SPEC D18).
-``MEMD_HOME`` moves everything under one folder (tests, demonstrations),
-``MEMD_PROFILE`` names the profile, ``MEMD_MODEL_DIR`` the folder of the
-embedding model, which all profiles share. The setting ``memory.storage.data_dir``
-moves what is remembered, and nothing that a command needs before it has read the
-settings: the socket and the keys. Nothing is created here.
+``MEMD_HOME`` moves everything into one folder (tests, demonstrations), ``MEMD_PROFILE`` names
+the profile, ``MEMD_MODEL_DIR`` the folder of the embedding model, which all profiles share.
+The setting ``memory.storage.data_dir`` moves the memories, but not the socket and the keys,
+which a command needs before it has read the settings. Nothing is created here.
 """
 
 from __future__ import annotations
@@ -30,21 +29,21 @@ _PROFILE = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """The places of one profile. All absolute."""
+    """The absolute paths of one profile."""
 
     profile: str
     config_file: Path
     data_dir: Path
-    """What is remembered: the file, its lock, its backups, the notes of the audit, the wiki."""
+    """The folder of the database, its lock, backups, audit anchors and wiki."""
     state_dir: Path
     runtime_dir: Path
     database: Path
     lock: Path
     socket: Path
     usage_dir: Path
-    """Where assistants say how full their windows are, unless a setting names another place."""
+    """The folder of assistants' usage files, unless a setting names another."""
     keys_dir: Path
-    """The files of clients' keys and of the owner's, for nobody else's eyes."""
+    """The folder of the clients' and the owner's keys, private to the owner."""
     model_dir: Path
 
     @property
@@ -54,7 +53,7 @@ class Paths:
 
     @property
     def operator_key(self) -> Path:
-        """The key that the owner's own commands present; made by the daemon."""
+        """The key that the owner's own commands present; created by the daemon."""
         return self.keys_dir / "operator.key"
 
     @property
@@ -64,12 +63,12 @@ class Paths:
 
     @property
     def anchors(self) -> Path:
-        """Where the head of the audit is noted, outside the file."""
+        """The file of the audit's anchors, outside the database."""
         return self.database.with_suffix(".audit")
 
     @property
     def jobs_dir(self) -> Path:
-        """What a language model's command was sent and answered (``llm.job_files``)."""
+        """The folder of a language model command's requests and answers (``llm.job_files``)."""
         return self.database.with_name(self.database.stem.replace("memd", "jobs", 1))
 
     @classmethod
@@ -80,10 +79,9 @@ class Paths:
         home: Path | None = None,
         environ: Mapping[str, str] | None = None,
     ) -> Paths:
-        """Return the places of *profile*; raises InvalidError for a name that is no file name.
+        """Return the paths of *profile*. Raises InvalidError for an invalid name.
 
-        What is given wins over the environment, the environment over the system's
-        own places.
+        Arguments override the environment, the environment overrides the system's folders.
         """
         env = os.environ if environ is None else environ
         name = profile or env.get("MEMD_PROFILE") or DEFAULT_PROFILE
@@ -94,9 +92,11 @@ class Paths:
                 hint="use up to 32 lower-case letters, digits, - and _",
             )
         home = home or (Path(env["MEMD_HOME"]) if env.get("MEMD_HOME") else None)
-        config, data, state, runtime = _under(home.absolute()) if home else _system()
+        config, data, state, runtime = (
+            _folders_below(home.absolute()) if home else _system_folders()
+        )
         stem = "memd" if name == DEFAULT_PROFILE else f"memd-{name}"
-        runtime = _short_enough(runtime, f"{stem}.sock")
+        runtime = _shorten(runtime, f"{stem}.sock")
         model = env.get("MEMD_MODEL_DIR")
         return cls(
             profile=name,
@@ -112,36 +112,36 @@ class Paths:
             model_dir=Path(model).absolute() if model else data / "models" / MODEL_NAME,
         )
 
-    def keeping_in(self, folder: str | None) -> Paths:
-        """Return these places with what is remembered in *folder*, None for where it is.
+    def with_data_dir(self, folder: str | None) -> Paths:
+        """Return these paths with the memories in *folder*; unchanged for None.
 
-        Raises MemoryConfigError as ``folder_of`` does.
+        Raises MemoryConfigError like ``expand_data_dir``.
         """
         if folder is None:
             return self
-        data = folder_of(folder)
+        data = expand_data_dir(folder)
         return replace(
             self, data_dir=data, database=data / self.database.name, lock=data / self.lock.name
         )
 
-    def located(self, environ: Mapping[str, str] | None = None) -> Paths:
-        """Return these places as the settings have it, from the file and the environment.
+    def with_settings(self, environ: Mapping[str, str] | None = None) -> Paths:
+        """Return these paths with the data folder of the settings file and the environment.
 
-        Only the one setting is looked at, so no model is loaded. Raises
-        MemoryConfigError for a file that cannot be read.
+        Only that setting is read, so no model is loaded. Raises MemoryConfigError for a file
+        that cannot be read.
         """
         from memd.base.settings import find, peek
 
         env = os.environ if environ is None else environ
         folder = peek(find(self.config_file), env, DATA_DIR)
-        return self.keeping_in(folder if isinstance(folder, str) else None)
+        return self.with_data_dir(folder if isinstance(folder, str) else None)
 
 
-def folder_of(data_dir: str) -> Path:
-    """Return the folder that ``memory.storage.data_dir`` names, ``~`` being the home.
+def expand_data_dir(data_dir: str) -> Path:
+    """Return the folder of ``memory.storage.data_dir``, with ``~`` expanded.
 
-    Raises MemoryConfigError for a relative one: a daemon has no current directory that
-    anybody knows.
+    Raises MemoryConfigError for a relative one, because a daemon's current directory is
+    arbitrary.
     """
     key = ".".join(DATA_DIR)
     try:
@@ -158,12 +158,12 @@ def folder_of(data_dir: str) -> Path:
     return folder
 
 
-def _under(home: Path) -> tuple[Path, Path, Path, Path]:
+def _folders_below(home: Path) -> tuple[Path, Path, Path, Path]:
     return home / "config", home / "data", home / "state", home / "run"
 
 
-def _system() -> tuple[Path, Path, Path, Path]:
-    import platformdirs  # 20 ms that a client with MEMD_HOME or an explicit socket need not spend
+def _system_folders() -> tuple[Path, Path, Path, Path]:
+    import platformdirs  # 20 ms, which a client with MEMD_HOME or a socket saves
 
     dirs = platformdirs.PlatformDirs(appname="memd", appauthor=False)
     with warnings.catch_warnings():
@@ -174,10 +174,10 @@ def _system() -> tuple[Path, Path, Path, Path]:
     return dirs.user_config_path, dirs.user_data_path, dirs.user_state_path, runtime
 
 
-def _short_enough(runtime: Path, name: str) -> Path:
-    """Return *runtime*, or a short directory where a socket in it would be too long to bind."""
+def _shorten(runtime: Path, name: str) -> Path:
+    """Return *runtime*, or a short directory if a socket path in it would be too long."""
     if len(os.fsencode(runtime / name)) <= SOCKET_PATH_BYTES_MAX:
         return runtime
-    # Of each folder its own: two homes with long names share no socket.
+    # One per runtime folder, so that two homes with long names share no socket.
     crc = zlib.crc32(os.path.normpath(os.fsencode(runtime)))
     return Path(f"/tmp/memd-{os.getuid()}-{crc:08x}")  # noqa: S108  # 0700 and owner are checked

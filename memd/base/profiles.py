@@ -1,7 +1,7 @@
-"""Which profiles there are on this computer, and what each of them has on the disk.
+"""The profiles on this computer, and the files of each.
 
-A profile is one tenant: one file, one socket, one daemon, keys of its own (SPEC D18). Nothing
-lists them: a profile is there when a file of its name is.
+A profile is one tenant: one file, one socket, one daemon, keys of its own (SPEC D18). There
+is no list of them: a profile exists if a file of its name exists.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ _DATABASE = re.compile(r"memd(?:-([a-z0-9][a-z0-9_-]{0,31}))?\.db")
 _CONFIG = re.compile(r"(?:config|memd-([a-z0-9][a-z0-9_-]{0,31}))\.(?:toml|yaml|yml)")
 
 
-def profiles(anyone: Paths) -> list[str]:
-    """Return the names of the profiles that have a memory or settings, sorted.
+def list_profiles(anyone: Paths) -> list[str]:
+    """Return the names of the profiles that have a database or settings, sorted.
 
-    *anyone*: the places of any profile; all lie in the same folders.
+    *anyone*: the paths of any profile; all profiles share the folders.
     """
     result: set[str] = set()
     for folder, pattern in ((anyone.data_dir, _DATABASE), (anyone.config_file.parent, _CONFIG)):
@@ -31,16 +31,16 @@ def profiles(anyone: Paths) -> list[str]:
     return sorted(result)
 
 
-def belongings(paths: Paths) -> Iterator[Path]:
-    """Yield every file and folder of one profile, and nothing of another's or the shared models.
+def profile_files(paths: Paths) -> Iterator[Path]:
+    """Yield every file and folder of one profile, but none of another or the shared models.
 
-    Files begin with the profile's own name and a dot, and folders end with it; ``memd-work``
-    is not the beginning of ``memd-work-2.db`` here.
+    Files begin with the profile's name and a dot, folders end with it, so ``memd-work`` does
+    not match ``memd-work-2.db``.
     """
     stem = paths.database.stem
     suffix = stem.removeprefix("memd")
     folders = {paths.keys_dir.name, paths.usage_dir.name, paths.jobs_dir.name, f"wiki{suffix}"}
-    # What begins with a point was not yet whole when its writer was killed.
+    # A leading dot marks a temporary file of a killed writer.
     copies = re.compile(rf"\.?{re.escape(stem)}(?:-\d[\dT]*\.backup)?\..*")
     settings = paths.config_file.stem
     for place in {paths.data_dir, paths.runtime_dir, paths.state_dir}:

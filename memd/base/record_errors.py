@@ -19,7 +19,7 @@ class PersistenceConnectionError(PersistenceError, UnavailableError):
 
 
 class MigrationError(PersistenceError, StorageError):
-    """The records' tables could not be made."""
+    """The records' tables could not be created."""
 
     kind = "migration"
 
@@ -31,34 +31,34 @@ class RecordNotFoundError(PersistenceError, CallerError):
 
 
 class DuplicateRecordError(PersistenceError, CallerError):
-    """A record that is written once is there already."""
+    """A record that may be written only once exists already."""
 
     kind = "duplicate_record"
 
 
 class QueryError(PersistenceError, CallerError):
-    """Records could not be asked for as asked."""
+    """The query over records failed or is invalid."""
 
     kind = "record_query"
     retry = True
 
 
 class ConstraintViolationError(QueryError):
-    """A record refers to none, or others refer to it."""
+    """A record refers to a missing one, or others refer to it."""
 
     kind = "constraint_violation"
     retry = False
 
 
 class VersionConflictError(QueryError):
-    """Another wrote it since it was read."""
+    """The record was changed since it was read."""
 
     kind = "version_conflict"
     retry = False
 
 
 class MalformedRowError(QueryError):
-    """A stored record is none of its entity's."""
+    """A stored record is not valid for its entity."""
 
     kind = "malformed_row"
     retry = False

@@ -1,14 +1,13 @@
 """The settings loader: one TOML or YAML file, then the environment, into one model.
 
-It knows no setting: the caller hands in the model, so this floor needs nothing
-from the rooms above. What the environment says wins over the file, the file
-over the model's defaults. What is wrong comes back as one MemoryConfigError
-that names the key, its value, where it was written and what is allowed.
+The caller passes the model, so this package knows no setting. The environment overrides the
+file, the file the model's defaults. Errors become one MemoryConfigError that names the key,
+its value, its source and what is allowed.
 
-A variable is a setting when its name has the prefix and two underscores
-between the parts: ``MEMD_MEMORY__LEVEL=persistent``. ``MEMD_HOME`` and the
-like are none. Values are read as text, except that ``null`` or nothing means
-None and what begins with ``[`` or ``{`` is JSON.
+A variable is a setting if its name has the prefix and two underscores between the parts:
+``MEMD_MEMORY__LEVEL=persistent``; ``MEMD_HOME`` and the like are none. Values are text,
+except that ``null`` or an empty value means None, and a value that begins with ``[`` or
+``{`` is JSON.
 """
 
 from __future__ import annotations
@@ -43,9 +42,9 @@ class SettingsWarning(UserWarning):
 
 
 def find(config_file: Path) -> Path | None:
-    """Return the settings file: *config_file* or its YAML sibling, or None when there is none.
+    """Return the settings file, *config_file* or its YAML sibling, or None.
 
-    Raises MemoryConfigError when there are two, since only one could count.
+    Raises MemoryConfigError if there are several, since only one can count.
     """
     paths = [path for path in map(config_file.with_suffix, SUFFIXES) if path.is_file()]
     if len(paths) > 1:
@@ -55,54 +54,54 @@ def find(config_file: Path) -> Path | None:
 
 
 def load(model: type[M], file: Path | None, environ: Mapping[str, str]) -> M:
-    """Return *model* filled from *file* and *environ*; raises MemoryConfigError.
+    """Return *model* filled from *file* and *environ*. Raises MemoryConfigError.
 
-    A *file* that is given must be there. Nothing is written or remembered.
+    A given *file* must exist. Nothing is written or cached.
     """
-    return merged(model, read(file) if file else {}, file, environ)
+    return load_tree(model, read(file) if file else {}, file, environ)
 
 
-def merged(
+def load_tree(
     model: type[M], tree: dict[str, Any], file: Path | None, environ: Mapping[str, str]
 ) -> M:
-    """Return *model* filled from *tree*, which *file* has or will have, and *environ*; as ``load``.
+    """Return *model* filled from *tree*, the content of *file*, and *environ*, like ``load``.
 
-    *tree* stays as it is.
+    *tree* is not changed.
     """
     tree = dict(tree)
-    return checked(model, tree, file, _override(tree, environ))
+    return validate(model, tree, file, _override(tree, environ))
 
 
-def checked(
+def validate(
     model: type[M],
     tree: dict[str, Any],
     file: Path | None,
     sources: Mapping[str, str] = MappingProxyType({}),
 ) -> M:
-    """Return *model* filled from *tree*, as *file* has it or will have it; raises as ``load``.
+    """Return *model* filled from *tree*, the content of *file*. Raises MemoryConfigError.
 
-    *sources*: which variable set which dotted key.
+    *sources* maps dotted keys to the variables that set them.
     """
     from pydantic import ValidationError
 
     try:
-        # What is printed as a correction is in the file's own language.
+        # Corrections in errors are written in the file's own format.
         return model.model_validate(tree, context={"suffix": file.suffix if file else ""})
     except ValidationError as error:
         details = error.errors(include_url=False)
-    shown = [_explain(model, detail, sources, file) for detail in details[:_ERRORS_SHOWN]]
-    if len(details) > len(shown):
-        shown.append(f"and {len(details) - len(shown)} more")
-    shown.sort(key=lambda problem: "\n" in problem)  # a block to be pasted stands last
-    key = dotted([str(step) for step in details[0]["loc"]]) or None
-    # Without `from`: the error's own text would repeat the whole tree.
-    raise MemoryConfigError("\n".join(shown), field=key) from None
+    problems = [_explain(model, detail, sources, file) for detail in details[:_ERRORS_SHOWN]]
+    if len(details) > len(problems):
+        problems.append(f"and {len(details) - len(problems)} more")
+    problems.sort(key=lambda problem: "\n" in problem)  # a block to paste comes last
+    key = join_key([str(step) for step in details[0]["loc"]]) or None
+    # `from None`: pydantic's own text would repeat the whole tree.
+    raise MemoryConfigError("\n".join(problems), field=key) from None
 
 
 def peek(file: Path | None, environ: Mapping[str, str], path: tuple[str, ...]) -> Any:
-    """Return the one setting at *path* as it was written, None where it was not.
+    """Return the setting at *path* as written, None if it is not set.
 
-    It is not checked: who needs to be sure loads the model.
+    It is not validated; ``load`` does that.
     """
     tree: Any = read(file) if file else {}
     _override(tree, environ)
@@ -112,7 +111,7 @@ def peek(file: Path | None, environ: Mapping[str, str], path: tuple[str, ...]) -
 
 
 def origins(file: Path | None, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return where each setting was written that was: its variable, or ``file``, by dotted key."""
+    """Return the source of each setting that is set, its variable or ``file``, by dotted key."""
     tree = read(file) if file else {}
     variables = _override({}, environ)
     return dict.fromkeys(_leaves(tree), "file") | variables
@@ -124,11 +123,11 @@ def _leaves(tree: dict[str, Any], above: tuple[str, ...] = ()) -> Iterator[str]:
         if isinstance(value, dict):
             yield from _leaves(value, path)
         else:
-            yield dotted(path)
+            yield join_key(path)
 
 
-def dotted(path: Sequence[str]) -> str:
-    """Return *path* as one key, as TOML writes it: a name that has a dot is quoted.
+def join_key(path: Sequence[str]) -> str:
+    """Return *path* as a dotted TOML key: a name with a dot is quoted.
 
     >>> dotted(("memory", "agents", "a.b"))
     'memory.agents."a.b"'
@@ -136,8 +135,8 @@ def dotted(path: Sequence[str]) -> str:
     return ".".join(name if _BARE.fullmatch(name) else json.dumps(name) for name in path)
 
 
-def undotted(key: str) -> tuple[str, ...]:
-    """Return the path that *key* names; raises MemoryConfigError for none.
+def split_key(key: str) -> tuple[str, ...]:
+    """Return the path of the dotted *key*. Raises MemoryConfigError for an invalid key.
 
     >>> undotted('memory.agents."a.b".level'), undotted("'a.b'")
     (('memory', 'agents', 'a.b', 'level'), ('a.b',))
@@ -147,19 +146,19 @@ def undotted(key: str) -> tuple[str, ...]:
             f"{key!r} is no setting", field="key", hint='a name that has a dot is quoted: "a.b"'
         )
     try:
-        return tuple(_unquoted(match.group()) for match in _NAME.finditer(key))
+        return tuple(_unquote(match.group()) for match in _NAME.finditer(key))
     except ValueError:
         raise MemoryConfigError(f"{key!r} is quoted wrongly", field="key") from None
 
 
-def _unquoted(name: str) -> str:
+def _unquote(name: str) -> str:
     if name[0] == "'":
         return name[1:-1]
     return str(json.loads(name)) if name[0] == '"' else name
 
 
 def read(file: Path) -> dict[str, Any]:
-    """Return the tree in *file*; raises MemoryConfigError when it is none."""
+    """Return the tree in *file*. Raises MemoryConfigError if it cannot be parsed."""
     text = _text(file)
     tree = _toml(text, file) if file.suffix == ".toml" else _yaml(text, file)
     if tree is None:
@@ -198,7 +197,7 @@ def _yaml(text: str, file: Path) -> Any:
         loader = yaml.SafeLoader(text)
         try:
             root = loader.get_single_node()
-            _refuse_twice(root, file)
+            _check_duplicates(root, file)
             return loader.construct_document(root) if root else None
         finally:
             loader.dispose()
@@ -209,37 +208,37 @@ def _yaml(text: str, file: Path) -> Any:
         raise MemoryConfigError(f"{file} is not YAML: {error}") from None
 
 
-def _refuse_twice(root: Any, file: Path) -> None:
-    """Raise MemoryConfigError for a key that stands twice: YAML would take the last one."""
+def _check_duplicates(root: Any, file: Path) -> None:
+    """Raise MemoryConfigError for a duplicate key, of which YAML would take the last."""
     import yaml
 
-    left: list[tuple[Any, tuple[str, ...]]] = [(root, ())]
-    seen: set[int] = set()  # an anchor's node stands wherever it is named
-    while left:
-        node, above = left.pop()
+    pending: list[tuple[Any, tuple[str, ...]]] = [(root, ())]
+    seen: set[int] = set()  # a node with an anchor is visited once
+    while pending:
+        node, above = pending.pop()
         if id(node) in seen or not isinstance(node, yaml.CollectionNode):
             continue
         seen.add(id(node))
         if isinstance(node, yaml.SequenceNode):
-            left += [(each, above) for each in node.value]
+            pending += [(each, above) for each in node.value]
             continue
         lines: dict[tuple[str, str], int] = {}
         for name, value in node.value:
             pair, line = (name.tag, str(name.value)), name.start_mark.line + 1
             path = (*above, str(name.value))
             if pair in lines:
-                key = dotted(path)
+                key = join_key(path)
                 raise MemoryConfigError(
                     f"{file} has {key} twice, in lines {lines[pair]} and {line}",
                     field=key,
                     hint="keep one",
                 )
             lines[pair] = line
-            left.append((value, path))
+            pending.append((value, path))
 
 
 def _override(tree: dict[str, Any], environ: Mapping[str, str]) -> dict[str, str]:
-    """Put the environment's settings into *tree*; return which variable set which dotted key."""
+    """Set the environment's settings in *tree*; return the variables by dotted key."""
     sources: dict[str, str] = {}
     for variable in sorted(environ):
         path = variable.removeprefix(PREFIX).lower().split("__")
@@ -247,12 +246,12 @@ def _override(tree: dict[str, Any], environ: Mapping[str, str]) -> dict[str, str
             continue
         if not all(path):
             raise MemoryConfigError(f"{variable} names no setting", hint=f"{PREFIX}SECTION__KEY")
-        below = tree
+        section = tree
         for step in path[:-1]:
-            inner = below.get(step)
-            below[step] = below = dict(inner) if isinstance(inner, dict) else {}
-        below[path[-1]] = _value(variable, environ[variable])
-        sources[dotted(path)] = variable
+            inner = section.get(step)
+            section[step] = section = dict(inner) if isinstance(inner, dict) else {}
+        section[path[-1]] = _value(variable, environ[variable])
+        sources[join_key(path)] = variable
     return sources
 
 
@@ -270,21 +269,21 @@ def _value(variable: str, text: str) -> Any:
 def _explain(
     model: type[BaseModel], detail: ErrorDetails, sources: Mapping[str, str], file: Path | None
 ) -> str:
-    """Say one thing that is wrong in one line: key, value, what is allowed, where it stands."""
-    key = dotted([str(step) for step in detail["loc"]])
+    """Return a line about one error: key, value, what is allowed, and its source."""
+    key = join_key([str(step) for step in detail["loc"]])
     if not key and detail["type"] == "value_error":
-        # A rule of the whole tree begins with the key that it is about.
+        # The message of a rule over the whole tree begins with its key.
         key, message = str(detail["ctx"]["error"]).partition(" ")[::2]
-        return f"{key} {message} (in {_where(key, sources) or file or 'the settings'})"
+        return f"{key} {message} (in {_source_of(key, sources) or file or 'the settings'})"
     key = key or "settings"
-    where = _where(key, sources) or file or "the settings"
+    where = _source_of(key, sources) or file or "the settings"
     if detail["type"] == "extra_forbidden":
-        allowed = ", ".join(_known(model, detail["loc"][:-1]))
+        allowed = ", ".join(_names_at(model, detail["loc"][:-1]))
         return f"{key} is no setting; there are {allowed} (in {where})"
     if detail["type"] == "missing":
         return f"{key} is missing (in {where})"
     if detail["type"] == "value_error":
-        # What follows the first line is a block to be pasted as it stands.
+        # The lines after the first are a block to paste.
         message, *block = str(detail["ctx"]["error"]).split("\n")
         return "\n".join([f"{key}: {message} (in {where}){':' if block else ''}", *block])
     value = repr(detail["input"])[:_VALUE_CHARS_SHOWN]
@@ -292,30 +291,30 @@ def _explain(
     return f"{key} = {value} must {rule} (in {where})"
 
 
-def _where(key: str, sources: Mapping[str, str]) -> str | None:
-    """Return the variable that set *key*, something in it, or what it stands in."""
+def _source_of(key: str, sources: Mapping[str, str]) -> str | None:
+    """Return the variable that set *key*, a part of it, or its section."""
     for path, variable in sources.items():
         if f"{path}.".startswith(f"{key}.") or key.startswith(f"{path}."):
             return variable
     return None
 
 
-def _known(model: type[BaseModel], place: tuple[int | str, ...]) -> Iterator[str]:
-    """Yield the names of the settings at *place* in the tree of *model*."""
+def _names_at(model: type[BaseModel], place: tuple[int | str, ...]) -> Iterator[str]:
+    """Yield the names of the settings at *place* in *model*."""
     for step in place:
         field = model.model_fields.get(str(step))
-        kinds = _kinds(field.annotation) if field else []
-        if kinds:
-            model = kinds[0]
+        models = _models_in(field.annotation) if field else []
+        if models:
+            model = models[0]
     yield from model.model_fields
 
 
-def _kinds(annotation: Any) -> list[type[BaseModel]]:
-    """Return the models that *annotation* is made of, as in ``Section | None``."""
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    """Return the models in *annotation*, as in ``Section | None``."""
     from typing import get_args
 
     from pydantic import BaseModel
 
     if isinstance(annotation, type):
         return [annotation] if issubclass(annotation, BaseModel) else []
-    return [kind for part in get_args(annotation) for kind in _kinds(part)]
+    return [kind for part in get_args(annotation) for kind in _models_in(part)]

@@ -1,7 +1,7 @@
-"""Many at a time, or one alone: who asks never sees a change half made.
+"""A shared/exclusive lock for one asyncio loop: readers never see a half-made change.
 
-One loop, no threads. Who is alone waits for a moment in which nobody is inside; who comes
-while somebody is alone waits for the end of that, which is one transaction.
+An exclusive holder waits until no shared one is left; shared holders that come meanwhile
+wait for its end, which is one transaction.
 """
 
 from __future__ import annotations
@@ -14,44 +14,44 @@ from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 
 class Turns:
-    """The door of one thing that changes now and then."""
+    """A shared/exclusive lock."""
 
     def __init__(self) -> None:
-        self._inside = 0
-        self._nobody = asyncio.Event()
-        self._nobody.set()
-        self._free = asyncio.Event()
-        self._free.set()
+        self._shared_count = 0
+        self._no_shared = asyncio.Event()
+        self._no_shared.set()
+        self._not_exclusive = asyncio.Event()
+        self._not_exclusive.set()
 
     @asynccontextmanager
     async def shared(self) -> AsyncIterator[None]:
-        """Be inside with others, never while somebody is alone."""
-        while not self._free.is_set():
-            await self._free.wait()
-        self._inside += 1
-        self._nobody.clear()
+        """Hold the lock together with other shared holders."""
+        while not self._not_exclusive.is_set():
+            await self._not_exclusive.wait()
+        self._shared_count += 1
+        self._no_shared.clear()
         try:
             yield
         finally:
-            self._inside -= 1
-            if not self._inside:
-                self._nobody.set()
+            self._shared_count -= 1
+            if not self._shared_count:
+                self._no_shared.set()
 
     @asynccontextmanager
-    async def alone(self) -> AsyncIterator[None]:
-        """Be inside alone. For one at a time; never from within ``shared``."""
-        while self._inside or not self._free.is_set():
-            await self._nobody.wait()
-            await self._free.wait()
-        self._free.clear()
+    async def exclusive(self) -> AsyncIterator[None]:
+        """Hold the lock alone. Never call this while holding it shared."""
+        while self._shared_count or not self._not_exclusive.is_set():
+            await self._no_shared.wait()
+            await self._not_exclusive.wait()
+        self._not_exclusive.clear()
         try:
             yield
         finally:
-            self._free.set()
+            self._not_exclusive.set()
 
 
 class TakesTurns(Protocol):
-    """What has a door."""
+    """An object with such a lock."""
 
     @property
     def turns(self) -> Turns: ...
@@ -65,11 +65,11 @@ R = TypeVar("R")
 def in_turn(
     method: Callable[Concatenate[Owner, P], Awaitable[R]],
 ) -> Callable[Concatenate[Owner, P], Awaitable[R]]:
-    """Have *method* run inside its owner's turns, with others."""
+    """Return *method* wrapped to hold its owner's lock shared."""
 
     @wraps(method)
-    async def inside(self: Owner, /, *args: P.args, **kwargs: P.kwargs) -> R:
+    async def run_shared(self: Owner, /, *args: P.args, **kwargs: P.kwargs) -> R:
         async with self.turns.shared():
             return await method(self, *args, **kwargs)
 
-    return inside
+    return run_shared

@@ -1,4 +1,4 @@
-"""A thread for pure functions that may take longer than the loop should wait."""
+"""A worker thread for pure functions that would block the event loop too long."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class _Call(NamedTuple):
 
 
 class Work:
-    """A thread that does one call after the other. It starts with the first one.
+    """A thread that runs one call after the other; it starts with the first one.
 
-    It never keeps the process alive: a stop does not wait for the call under way, whose
-    caller is gone by then.
+    It is a daemon thread: a stop does not wait for the running call, whose caller has gone
+    by then.
     """
 
     def __init__(self, name: str = "work") -> None:
@@ -37,10 +37,10 @@ class Work:
         self._closed = False
 
     async def run(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run *call* in the thread and return what it returns.
+        """Run *call* in the thread and return its result.
 
-        Whoever stops waiting before its turn has cost nothing. Raises StoppingError
-        once it is closed.
+        A call that is cancelled before its turn is not run. Raises StoppingError after
+        :meth:`close`.
         """
         if self._closed:
             raise StoppingError("memd is stopping")
@@ -52,41 +52,41 @@ class Work:
             self._thread.start()
         return await answer
 
-    async def weighed(
+    async def run_sized(
         self, chars: int, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Return what *call* returns: at once, or from the thread for more than LARGE_CHARS."""
+        """Run *call*, in the thread if *chars* is over LARGE_CHARS; return its result."""
         if chars <= LARGE_CHARS:
             return call(*args, **kwargs)
         return await self.run(call, *args, **kwargs)
 
     def close(self) -> None:
-        """Let the running call finish, drop the waiting ones; in the loop whose calls they are."""
+        """Cancel the pending calls, let the running one finish. Call it in their loop."""
         self._closed = True
         with suppress(queue.Empty):
-            while (waiting := self._calls.get_nowait()) is not None:
-                waiting.answer.cancel()
+            while (pending := self._calls.get_nowait()) is not None:
+                pending.answer.cancel()
         self._calls.put(None)
 
     def _serve(self) -> None:
-        while (waiting := self._calls.get()) is not None:
-            if not waiting.answer.cancelled():
-                _do(waiting)
-            del waiting  # it holds a text
+        while (pending := self._calls.get()) is not None:
+            if not pending.answer.cancelled():
+                _do(pending)
+            del pending  # it may hold a large text
 
 
-def _do(waiting: _Call) -> None:
-    """Do a call and tell its loop; whatever it raises is its caller's."""
-    answer = waiting.answer
+def _do(pending: _Call) -> None:
+    """Run a call and set its future in its loop, to the result or the exception."""
+    answer = pending.answer
     act: Callable[[Any], None] = answer.set_result
     try:
-        outcome = waiting.call()
+        outcome = pending.call()
     except BaseException as error:  # noqa: BLE001  # the caller's, as if called in place
         outcome, act = error, answer.set_exception
 
-    def settle() -> None:
+    def set_answer() -> None:
         if not answer.done():  # its caller may have gone
             act(outcome)
 
-    with suppress(RuntimeError):  # the loop is closed: nobody waits
-        waiting.loop.call_soon_threadsafe(settle)
+    with suppress(RuntimeError):  # the loop is closed, so nobody awaits it
+        pending.loop.call_soon_threadsafe(set_answer)

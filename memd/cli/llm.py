@@ -61,7 +61,7 @@ def jobs(
     json: options.Json = False,
 ) -> None:
     """List what was sent to the command of llm.command, newest first. Needs no daemon."""
-    folder = Paths.resolve(profile).located().jobs_dir
+    folder = Paths.resolve(profile).with_settings().jobs_dir
     if job is None:
         _list(job_files.jobs_in(folder), json=json)
         return

@@ -107,7 +107,7 @@ class Ingest:
             request = without_fences(request)
         drafted = await self._drafts(request)
         if known:
-            drafted = await self.work.weighed(len(request.text), apart, drafted, known)
+            drafted = await self.work.run_sized(len(request.text), apart, drafted, known)
         arrival = await self._arrival(caller, request, drafted)
         receipt = await self._kept(caller, [arrival], lambda done: done[0], Receipt)
         self._after(caller, [receipt])
@@ -218,9 +218,9 @@ class Ingest:
         """
         size = len(changes.content or "")
         if changes.content is not None and self.secrets == "refuse":
-            seen = await self.work.weighed(size, screen, changes.content)
+            seen = await self.work.run_sized(size, screen, changes.content)
             self._refuse(seen.kinds, "content")
-        new = await self.work.weighed(size, admitted_update, changes, self.counter, self.secrets)
+        new = await self.work.run_sized(size, admitted_update, changes, self.counter, self.secrets)
         now_us = self.clock.now_us
         await self.db.write(
             caller, lambda conn: change(conn, caller, memory_id, new, now_us()), reply=str
@@ -245,12 +245,12 @@ class Ingest:
         H48), DeniedError where it would replace the owner's and is not.
         """
         _check_agent(caller)
-        await self.work.weighed(len(value), refuse_orders, caller, name=name, value=value)
+        await self.work.run_sized(len(value), refuse_orders, caller, name=name, value=value)
         if await self._level(caller) is MemoryLevel.NONE:
             raise MemoryStoreError(NOTHING_KEPT, field="agent_id")
-        screening = await self.work.weighed(len(value), admitted, value, self.secrets)
+        screening = await self.work.run_sized(len(value), admitted, value, self.secrets)
         self._refuse(screening.kinds, "value")
-        tokens = max(1, await self.work.weighed(len(value), self.counter.count, screening.text))
+        tokens = max(1, await self.work.run_sized(len(value), self.counter.count, screening.text))
         new = preferences.NewPreference(
             screened_name(name), screening.text, 1.0, tokens, None, self.ids.salt()
         )

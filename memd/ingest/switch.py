@@ -212,7 +212,7 @@ class ModelSwitch:
 
     async def _changed_over(self, change: ModelChange) -> bool:
         """Change over between two questions, each of which has one model for all its steps."""
-        async with self.ground.turns.alone():
+        async with self.ground.turns.exclusive():
             leaving = ModelNote(self.embedder.name, str(self.embedder.fingerprint))
             work = partial(
                 model_switch.complete, change=change, leaving=leaving, unable=self._unable

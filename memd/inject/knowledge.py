@@ -155,7 +155,7 @@ class Knowledge:
         self, facts: dict[str, OrgFact], chosen: Sequence[Fitting]
     ) -> tuple[KnowledgeItem, ...]:
         chars = sum(len(facts[each.key].content) for each in chosen)
-        return await self.work.weighed(chars, _fact_items, facts, chosen)
+        return await self.work.run_sized(chars, _fact_items, facts, chosen)
 
     async def _select_lessons(
         self, query: str, label: str, candidates: Sequence[Apart]
@@ -164,7 +164,7 @@ class Knowledge:
         ranking = await self.ranker.ranked(query, candidates)
         chars = sum(len(each.text) for each in candidates)
         items = map(partial(_lesson_item, label, texts=texts), ranking.fitting)
-        return await self.work.weighed(chars, tuple, items)
+        return await self.work.run_sized(chars, tuple, items)
 
 
 def _fact_items(facts: dict[str, OrgFact], chosen: Sequence[Fitting]) -> tuple[KnowledgeItem, ...]:

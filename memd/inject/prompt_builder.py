@@ -147,7 +147,7 @@ class PromptBuilder:
         self, texts: Sequence[str], call: Callable[P, T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Call a function that reads all *texts*, in the work thread when they are long."""
-        return await self.room.work.weighed(sum(map(len, texts)), call, *args, **kwargs)
+        return await self.room.work.run_sized(sum(map(len, texts)), call, *args, **kwargs)
 
     @property
     def _has_question(self) -> bool:

@@ -6,7 +6,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from memd.backends.assembly import Assembly
-from memd.base.later import later
+from memd.base.lazy import lazy
 
 if TYPE_CHECKING:
     from memd.domain.inject import Reranker
@@ -106,7 +106,7 @@ class Prompting(Assembly):
             knowledge=self.knowledge,
             sessions=self.sessions,
             windows=self.windows,
-            synthesizer=later(lambda: self.synthesis),
+            synthesizer=lazy(lambda: self.synthesis),
             reranker=reranker,
             retriever=partial(retriever_for, clock=clock, supervisor=supervisor),
             judges=judges,

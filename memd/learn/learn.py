@@ -67,7 +67,7 @@ class Learn:
         text = task.lesson or lesson_of(task_type, approach, outcome)
         names_of = " ".join((task_type, *approach))
         size = len(text) + len(names_of)
-        await self.work.weighed(size, refuse_orders, caller, lesson=text, tools=names_of)
+        await self.work.run_sized(size, refuse_orders, caller, lesson=text, tools=names_of)
         lesson = await self._worded(text, "lesson")
         new = NewLearning(
             learning_id=self.ids.new(),
@@ -97,7 +97,7 @@ class Learn:
         tools = tuple(map(screened_name, report.tools))
         task_type = screened_name(report.task_type) if report.task_type else task_type_of(tools)
         size = len(report.description) + len(report.prompt_template)
-        await self.work.weighed(
+        await self.work.run_sized(
             size,
             refuse_orders,
             caller,
@@ -202,7 +202,7 @@ class Learn:
         return tuple(map(_entry, await self.db.read(work)))
 
     async def _worded(self, text: str, field: str) -> Screened:
-        return await self.work.weighed(len(text), self._screened, text, field)
+        return await self.work.run_sized(len(text), self._screened, text, field)
 
     def _screened(self, text: str, field: str) -> Screened:
         admission = admitted(text, self.secrets)

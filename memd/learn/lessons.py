@@ -126,7 +126,7 @@ class Lessons:
         why_not = _refused(proposal, self.config.min_confidence, is_success=is_success)
         if why_not is not None:
             return LessonOutcome(why_not=why_not)
-        text = await self.work.weighed(2_000, self._screened, caller, proposal)
+        text = await self.work.run_sized(2_000, self._screened, caller, proposal)
         tiers = tiers_of(text)
         assert tiers is not None, "a secret is replaced by one word in its line"
         source = f"{SUCCESS_SOURCE if is_success else FAILURE_SOURCE}{payload.task_id}"

@@ -114,7 +114,7 @@ class Clients:
 
         def work(conn: Writing) -> AddedClient:
             _check_room(conn, name)
-            key = client_key.new(self.chance)
+            key = client_key.generate(self.chance)
             # Written before the commit: without it in the database the key opens nothing.
             client_key.write(place, key)
             secret = clients.make_secret(conn)

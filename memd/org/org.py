@@ -188,7 +188,7 @@ class Org:
 
         Raises SecretRefusedError.
         """
-        return await self.work.weighed(len(request.content), self._wording, request)
+        return await self.work.run_sized(len(request.content), self._wording, request)
 
     def _wording(self, request: OrgFactWriteRequest) -> Wording:
         screening = admitted(request.content, self.secrets)

@@ -118,7 +118,7 @@ def ensure_operator_key(path: Path, chance: Chance = secrets.token_bytes) -> str
     except MemdError as error:
         log.warning("the operator key cannot be used", why=error.message)
         return None
-    key = client_key.new(chance)
+    key = client_key.generate(chance)
     try:
         client_key.write(path, key)
     except OSError as error:

@@ -19,7 +19,7 @@ from pydantic_core import to_json, to_jsonable_python
 from memd.base import log
 from memd.base.clock import Clock
 from memd.base.errors import DeniedError, MemdError, TooLargeError, UnknownMethodError
-from memd.base.later import later
+from memd.base.lazy import lazy
 from memd.base.limits import METHOD_CHARS_MAX, REPLY_BYTES_MAX
 from memd.domain.caller import ERASURES_SEEN, WORKING_FOR, Caller, Identity
 from memd.domain.trust import SecretsPolicy
@@ -106,7 +106,7 @@ class Dispatch:
         self._used_us = clock.monotonic_us()
         self._rooms = rooms
         self._system = system
-        self._mcp: Mcp = later(_mcp)
+        self._mcp: Mcp = lazy(_mcp)
 
     async def answer(self, request: envelope.Request, call: ActiveRequest) -> bytes | None:
         """Return the answer to *request* as a frame, None for a notification.

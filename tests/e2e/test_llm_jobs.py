@@ -28,7 +28,7 @@ from support.daemon import environment, spawned, until, wait_until
 from support.effects import Stage, a_stage, shows, tree
 
 from memd.base.errors import MemdError
-from memd.base.profiles import belongings
+from memd.base.profiles import profile_files
 from memd.client import AsyncClient
 from memd.domain.settings.settings import Settings
 
@@ -335,7 +335,7 @@ async def test_a_kill_in_the_middle_of_a_job_leaves_nothing_that_breaks_the_next
         for pid in pids(tmp_path):
             await until(partial(gone, pid), "what was left running is killed")
         (job,) = daemon.paths.jobs_dir.iterdir()
-        assert daemon.paths.jobs_dir in belongings(daemon.paths)  # removed with the profile
+        assert daemon.paths.jobs_dir in profile_files(daemon.paths)  # removed with the profile
         assert json.loads((job / "job.json").read_text("utf-8"))["state"] == "failed"
         assert not (job / "work").exists()
         with daemon.client() as again:

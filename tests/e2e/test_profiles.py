@@ -24,7 +24,7 @@ from memd.base.errors import MemdError
 from memd.base.limits import SOCKET_PATH_BYTES_MAX
 from memd.base.lock import lock_store
 from memd.base.paths import Paths
-from memd.base.profiles import belongings
+from memd.base.profiles import profile_files
 from memd.client import Client
 
 TOLD = "Zanzibar lantern 4711"
@@ -52,7 +52,7 @@ def test_a_daemon_that_runs_is_ended_before_its_profile_is_removed(
     done = memd(tmp_path, "profile", "remove", "work", "--yes")
 
     assert done.returncode == 0, done.stderr
-    assert list(belongings(two["work"])) == []
+    assert list(profile_files(two["work"])) == []
     assert {each["profile"]: each["running"] for each in _listed(tmp_path)} == {"work-2": True}
 
 
@@ -93,17 +93,17 @@ def test_what_is_removed_is_in_no_file_and_the_other_profile_has_lost_nothing(
         each.write_text(TOLD)  # as somebody leaves it who is killed while writing
     tokens = [TOLD.encode(), *(each.read_bytes().strip() for each in work.keys_dir.iterdir())]
     assert len(tokens) > 2
-    before = sorted(map(str, belongings(two["work-2"])))
+    before = sorted(map(str, profile_files(two["work-2"])))
 
     done = memd(tmp_path, "profile", "remove", "work", "--yes")
 
     assert done.returncode == 0, done.stderr
-    assert list(belongings(two["work"])) == []
+    assert list(profile_files(two["work"])) == []
     files = dict(bytes_below(tmp_path))
     for token in tokens:
         assert [each for each, found in files.items() if token in found] == []
     assert [each for each in tmp_path.rglob("*") if "work." in each.name] == [tmp_path / "work.log"]
-    assert sorted(map(str, belongings(two["work-2"]))) == before
+    assert sorted(map(str, profile_files(two["work-2"]))) == before
     with Client(two["work-2"].socket, key=two["work-2"].operator_key) as client:
         assert client.call("memory.count") == 1
 
@@ -131,7 +131,7 @@ def _a_profile(home: Path, data_dir: Path) -> None:
     key = "memory.storage.data_dir"
     assert memd(home, "config", "set", key, str(data_dir), "--profile", "work").returncode == 0
     paths = Paths.resolve("work", home=home, environ={})
-    there = paths.keeping_in(str(data_dir))
+    there = paths.with_data_dir(str(data_dir))
     for each in (there.database, there.database.with_name("memd-work.db-wal"), there.lock,
                  there.anchors, paths.keys_dir / "operator.key", paths.usage_dir / "one",
                  data_dir / "wiki-work" / "page.md"):  # fmt: skip

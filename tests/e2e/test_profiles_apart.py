@@ -22,7 +22,7 @@ from support.side_by_side import client_of, everything, memd, profiles_running
 
 from memd.base.errors import MemdError
 from memd.base.paths import Paths
-from memd.base.profiles import belongings
+from memd.base.profiles import profile_files
 from memd.client import AsyncClient
 from memd.records.entities import ENTITIES
 from memd.serve.routes.routes import methods
@@ -234,7 +234,7 @@ def test_no_file_but_its_own_has_a_word_of_a_profile(drilled: Drilled) -> None:
     """Database, log of SQLite, keys, copies; and no log of either daemon has a word of any."""
     home, places, _ = drilled
     for name, mark in (("work", MARK), ("work-2", OTHER)):
-        own = list(belongings(places[name]))
+        own = list(profile_files(places[name]))
         holding = [path for path, found in bytes_below(home) if mark.encode() in found]
         assert holding, name
         foreign = [path for path in holding if not any(map(path.is_relative_to, own))]

@@ -13,7 +13,7 @@ from typing import Annotated
 from memd.base.errors import AlreadyRunningError, InvalidError, InvalidStateError, MemdError
 from memd.base.lock import lock_store
 from memd.base.paths import DEFAULT_PROFILE, Paths
-from memd.base.profiles import belongings, profiles
+from memd.base.profiles import list_profiles, profile_files
 from memd.base.settings import SUFFIXES
 from memd.cli import options, say
 from memd.cli.daemon import service
@@ -30,8 +30,8 @@ Name = Annotated[str, options.Argument(help="Name: up to 32 lower-case letters, 
 @options.examples("memd profile list", "memd profile list --json")
 def list_(json: options.Json = False) -> None:
     """List profiles, the state of their daemons and the size of their databases."""
-    names = profiles(Paths.resolve(DEFAULT_PROFILE))
-    rows = [(name, _runs(Paths.resolve(name).located()), _bytes(name)) for name in names]
+    names = list_profiles(Paths.resolve(DEFAULT_PROFILE))
+    rows = [(name, _runs(Paths.resolve(name).with_settings()), _bytes(name)) for name in names]
     if json:
         keys = ("profile", "running", "bytes")
         say.as_json({"profiles": [dict(zip(keys, row, strict=True)) for row in rows]})
@@ -46,7 +46,7 @@ def list_(json: options.Json = False) -> None:
 def create(name: Name, json: options.Json = False) -> None:
     """Create a profile with its own settings file."""
     paths = _named(name)
-    if name in profiles(paths):
+    if name in list_profiles(paths):
         raise InvalidStateError(f"profile {name} already exists", hint="memd profile list")
     paths.config_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle = os.open(paths.config_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -73,7 +73,7 @@ def remove(name: Name, yes: options.Yes = False, json: options.Json = False) -> 
         raise InvalidError(
             "the default profile cannot be removed", field="name", hint='see "memd forget"'
         )
-    paths = _named(name).located()
+    paths = _named(name).with_settings()
     if not _places(paths):
         raise InvalidError(f"there is no profile {name}", field="name", hint="memd profile list")
     _refuse_connected(name)
@@ -95,7 +95,7 @@ def _places(paths: Paths) -> list[Path]:
 
     Last is what tells that it is there and where: who is interrupted can say it again.
     """
-    places = dict.fromkeys([*belongings(paths), *belongings(Paths.resolve(paths.profile))])
+    places = dict.fromkeys([*profile_files(paths), *profile_files(Paths.resolve(paths.profile))])
     last = (paths.database, paths.lock, *map(paths.config_file.with_suffix, SUFFIXES))
     log = service.log_of_launchd(paths.profile)
     first = [*([log] if service.LAUNCHD and log.exists() else []), *places]
@@ -141,7 +141,7 @@ def _alone(paths: Paths) -> Iterator[None]:
         yield
         return
     try:
-        held = lock_store(paths.lock, paths.database, make=False)
+        held = lock_store(paths.lock, paths.database, create=False)
     except AlreadyRunningError:
         raise InvalidStateError(
             f"the daemon of {paths.profile} does not stop",
@@ -176,13 +176,13 @@ def _runs(paths: Paths) -> bool:
     if not paths.database.exists():
         return False
     try:
-        lock_store(paths.lock, paths.database, make=False).close()
+        lock_store(paths.lock, paths.database, create=False).close()
     except AlreadyRunningError:
         return True
     return False
 
 
 def _bytes(name: str) -> int:
-    database = Paths.resolve(name).located().database
+    database = Paths.resolve(name).with_settings().database
     beside = (database, *(database.with_name(database.name + end) for end in ("-wal", "-shm")))
     return sum(each.stat().st_size for each in beside if each.exists())

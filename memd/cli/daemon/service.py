@@ -50,7 +50,7 @@ def install(
     ] = None,
 ) -> None:
     """Install the service: start the daemon now and at every login."""
-    paths = Paths.resolve(profile).located()
+    paths = Paths.resolve(profile).with_settings()
     if print_:
         for name, text in _files(paths, sandbox=sandbox is not False).items():
             say.out(f"# {_folder() / name}")
@@ -78,7 +78,7 @@ def install(
 @options.examples("memd service uninstall")
 def uninstall(profile: options.Profile = None) -> None:
     """Stop the daemon and remove the service files. Memories are kept."""
-    paths = Paths.resolve(profile).located()
+    paths = Paths.resolve(profile).with_settings()
     if take_away(paths):
         say.note(f"removed {_name(paths)}; the memories in {paths.database} are kept")
     else:
@@ -101,7 +101,7 @@ def take_away(paths: Paths) -> bool:
 @options.examples("memd service status", "memd service status --json")
 def status(profile: options.Profile = None, json: options.Json = False) -> None:
     """Show whether the service is installed, up to date and running."""
-    paths = Paths.resolve(profile).located()
+    paths = Paths.resolve(profile).with_settings()
     strict = any(
         (_folder() / n).exists() for n in _files(paths, sandbox=True) if n.endswith(".conf")
     )

@@ -81,7 +81,7 @@ def restore(
 
     if not file.is_file():
         raise NotFoundError(f"{file} does not exist")
-    paths = Paths.resolve(profile).located()
+    paths = Paths.resolve(profile).with_settings()
     paths.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     with holding(paths):
         if paths.database.exists():
@@ -98,7 +98,7 @@ def restore(
 def holding(paths: Paths) -> Iterator[None]:
     """Hold the store's locks, so that no daemon has it; raises InvalidStateError if one does."""
     try:
-        held = lock_store(paths.lock, paths.database, make=False)
+        held = lock_store(paths.lock, paths.database, create=False)
     except AlreadyRunningError as error:
         raise InvalidStateError(
             f"{error.message}; stop it first",

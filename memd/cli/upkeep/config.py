@@ -23,7 +23,7 @@ def show(profile: options.Profile = None, json: options.Json = False) -> None:
     settings, layers = settings_of(places)
     tree = settings.model_dump(mode="json")
     sources = origins_of(places)
-    database = str(places.keeping_in(settings.memory.storage.data_dir).database)
+    database = str(places.with_data_dir(settings.memory.storage.data_dir).database)
     if json:
         say.as_json(
             {"settings": tree, "sources": sources, "warnings": layers, "database": database}
@@ -40,7 +40,7 @@ def show(profile: options.Profile = None, json: options.Json = False) -> None:
 @options.examples("memd config path", '"$EDITOR" "$(memd config path)"')
 def path(profile: options.Profile = None, json: options.Json = False) -> None:
     """Print the path of the settings file; with --json, all paths of the profile."""
-    places = Paths.resolve(profile).located()
+    places = Paths.resolve(profile).with_settings()
     if json:
         say.as_json({name: str(value) for name, value in asdict(places).items()})
         return
@@ -58,11 +58,11 @@ def _lines(
     """Yield YAML, with the file or the variable behind each setting that was written."""
     import yaml
 
-    from memd.base.settings import dotted
+    from memd.base.settings import join_key
 
     indent = "  " * len(above)
     for name, value in tree.items():
-        key = dotted((*above, name))
+        key = join_key((*above, name))
         if isinstance(value, dict) and value:
             yield f"{indent}{yaml.safe_dump({name: None}).partition(': null')[0]}:"
             yield from _lines(value, sources, (*above, name))

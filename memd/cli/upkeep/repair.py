@@ -22,7 +22,7 @@ def repair(
     from memd.records.entities import tables
     from memd.store.repairing.repair import repair as salvaged
 
-    paths = Paths.resolve(profile).located()
+    paths = Paths.resolve(profile).with_settings()
     if not paths.database.exists():
         raise NotFoundError(f"{paths.database} does not exist", hint="memd restore FILE")
     with holding(paths):

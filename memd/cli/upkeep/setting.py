@@ -63,10 +63,10 @@ def _value(text: str) -> Any:
 
 
 def _change(profile: str | None, key: str, value: Any, *, json: bool) -> None:
-    from memd.base.settings import dotted, find, undotted
+    from memd.base.settings import find, join_key, split_key
 
     places = Paths.resolve(profile)
-    path = undotted(key)
+    path = split_key(key)
     with _alone(places.config_file.parent):
         file = find(places.config_file) or places.config_file
         changed, warned, reload = _written(profile, file, path, value)
@@ -76,7 +76,7 @@ def _change(profile: str | None, key: str, value: Any, *, json: bool) -> None:
     say.out(say.line(str(file)))
     for warning in warned:
         say.note(say.line(warning))
-    _note_effect(dotted(path), reload)
+    _note_effect(join_key(path), reload)
 
 
 def _written(
@@ -134,20 +134,20 @@ def _warnings(tree: dict[str, Any], file: Path, path: tuple[str, ...]) -> list[s
     What counts is the file under this environment. A file that only holds with it is told: the
     daemon may have another. What was just set at *path* is wrong even where a variable hides it.
     """
-    from memd.base.settings import checked, dotted, merged
+    from memd.base.settings import join_key, load_tree, validate
     from memd.domain.settings.settings import Settings
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        settings = merged(Settings, tree, file, os.environ)
+        settings = load_tree(Settings, tree, file, os.environ)
     _check_log(settings)
     texts = [str(warning.message) for warning in caught]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # told above
         try:
-            checked(Settings, tree, file)
+            validate(Settings, tree, file)
         except MemoryConfigError as error:
-            if f"{error.field}.".startswith(f"{dotted(path)}."):
+            if f"{error.field}.".startswith(f"{join_key(path)}."):
                 raise
             texts.append(f"without this environment it would be refused: {error.message}")
     return texts
@@ -164,9 +164,9 @@ def _check_log(settings: Settings) -> None:
 
 
 def _note_effect(key: str, reload: dict[str, Any] | None) -> None:
-    from memd.base.settings import undotted
+    from memd.base.settings import split_key
 
-    variable = "MEMD_" + "__".join(undotted(key)).upper()
+    variable = "MEMD_" + "__".join(split_key(key)).upper()
     if variable in os.environ:
         say.note(f"{variable} is set in this environment and overrides the file")
     if reload is None:

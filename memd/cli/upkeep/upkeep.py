@@ -75,7 +75,7 @@ def care(profile: str | None, method: str, params: dict[str, Any]) -> Any:
     Raises NotFoundError when there is no file, AlreadyRunningError when a daemon
     has just been started.
     """
-    paths = Paths.resolve(profile).located()
+    paths = Paths.resolve(profile).with_settings()
     if not paths.database.exists():
         raise NotFoundError(f"{paths.database} does not exist", hint="nothing was remembered yet")
     held = lock_store(paths.lock, paths.database)

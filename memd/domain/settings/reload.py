@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from memd.base.settings import dotted
+from memd.base.settings import join_key
 from memd.domain.settings.settings import Settings
 from memd.domain.values import Value
 
@@ -45,4 +45,4 @@ def _leaves(tree: dict[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple
         if isinstance(value, dict) and value:
             yield from _leaves(value, path)
         else:
-            yield dotted(path), value
+            yield join_key(path), value

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from memd.base.paths import folder_of
+from memd.base.paths import expand_data_dir
 
 if TYPE_CHECKING:
     from memd.domain.settings.llm import LlmSettings
@@ -34,7 +34,7 @@ def refuse_what_no_daemon_does(memory: CompanyMemoryConfig) -> None:
             "leave the key away, or use memd.api.create_memory_backend in a program of your own"
         )
     if memory.storage.data_dir is not None:
-        folder_of(memory.storage.data_dir)
+        expand_data_dir(memory.storage.data_dir)
 
 
 def without_effect(memory: CompanyMemoryConfig, llm: LlmSettings) -> Iterator[str]:

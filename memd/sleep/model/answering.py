@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
-from memd.base.later import later
+from memd.base.lazy import lazy
 from memd.base.paths import Paths
 from memd.llm.job_files import JobFiles
 
@@ -42,4 +42,4 @@ def answering(house: Assembly, paths: Paths, stack: AsyncExitStack) -> LanguageM
         stack.push_async_callback(made.close)
         return made
 
-    return later(make)
+    return lazy(make)

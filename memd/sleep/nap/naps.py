@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memd.base.later import later
+from memd.base.lazy import lazy
 from memd.domain.values import Emit, unheard
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class Naps:
         return Watching(
             db=assembly.db,
             clock=assembly.clock,
-            nap=later(lambda: self.nap),
+            nap=lazy(lambda: self.nap),
             sessions=assembly.sessions,
             rule=usage,
             place=self._default_dir if usage.path is None else Path(usage.path).expanduser(),
@@ -133,7 +133,7 @@ class Naps:
     async def _quiet(self) -> None:
         from memd.sleep.window.quiet import Quiet
 
-        await Quiet(self._assembly.db, self._assembly.clock, later(lambda: self.nap)).run()
+        await Quiet(self._assembly.db, self._assembly.clock, lazy(lambda: self.nap)).run()
 
     async def consolidate(
         self,

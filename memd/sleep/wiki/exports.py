@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from memd.backends.assembly import Assembly
 from memd.base import log
 from memd.base.errors import InvalidError, MemdError
-from memd.base.later import later
+from memd.base.lazy import lazy
 from memd.domain.caller import Caller
 from memd.domain.settings.consolidation import WikiExportConfig
 from memd.domain.values import Emit, EventName
@@ -127,7 +127,7 @@ def exporting(house: Assembly, config: WikiExportConfig, own_root: Path) -> Wiki
         )
 
     follows = config.enabled and config.trigger == "on_consolidation"
-    return Wiki(db=house.db, exporter=later(exporter), root=root, follows=follows)
+    return Wiki(db=house.db, exporter=lazy(exporter), root=root, follows=follows)
 
 
 @dataclass(frozen=True)

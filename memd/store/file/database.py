@@ -25,8 +25,8 @@ import apsw.aio
 from memd.base import log
 from memd.base.clock import Clock
 from memd.base.errors import BusyError, MemdError, ReadOnlyError
-from memd.base.lasting import LastingTime
 from memd.base.limits import BUSY_MS_MAX, READERS, SCANNERS, WRITE_QUEUE_MAX
+from memd.base.trusted_time import TrustedTime
 from memd.domain.caller import Caller
 from memd.store.access import replies
 from memd.store.check.intact import Damage
@@ -61,7 +61,7 @@ class Database:
         self.clock = clock
         self.read_only = False
         self.damage = Damage()
-        self.lasting = LastingTime(clock)
+        self.lasting = TrustedTime(clock)
         self.files = OpenFiles(path)
         self._moved: str | None = None
         self._last_failure = LastFailure(path)
@@ -273,7 +273,7 @@ class Database:
         for _ in range(SCANNERS):
             self._scanners.add(await self._open_reader(mmap=self._mmap))
         self.write_refusal()
-        self.lasting = LastingTime(self.clock, await self.read(replies.lasting_us))
+        self.lasting = TrustedTime(self.clock, await self.read(replies.lasting_us))
 
     async def _open_writer(self) -> None:
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memd.base.lasting import HOLD_US, LastingTime
+from memd.base.trusted_time import HOLD_US, TrustedTime
 
 DAY_US = 86_400_000_000
 SECOND_US = 1_000_000
@@ -28,14 +28,14 @@ class Clocks:
 
 def test_time_that_passes_counts_at_once() -> None:
     clocks = Clocks()
-    time = LastingTime(clocks)
+    time = TrustedTime(clocks)
     clocks.passes(3 * DAY_US)
     assert time.now_us() == clocks.wall_us
 
 
 def test_a_leap_counts_once_it_has_lasted() -> None:
     clocks = Clocks()
-    time = LastingTime(clocks)
+    time = TrustedTime(clocks)
     before_us = time.now_us()
     clocks.wall_us += 8 * DAY_US
     assert time.now_us() == before_us
@@ -47,7 +47,7 @@ def test_a_leap_counts_once_it_has_lasted() -> None:
 
 def test_a_leap_that_is_taken_back_never_counted() -> None:
     clocks = Clocks()
-    time = LastingTime(clocks)
+    time = TrustedTime(clocks)
     clocks.wall_us += 8 * DAY_US
     time.now_us()
     clocks.passes(80 * SECOND_US)
@@ -58,7 +58,7 @@ def test_a_leap_that_is_taken_back_never_counted() -> None:
 
 def test_a_clock_that_was_set_back_is_followed_at_once() -> None:
     clocks = Clocks()
-    time = LastingTime(clocks)
+    time = TrustedTime(clocks)
     clocks.wall_us -= 30 * DAY_US
     assert time.now_us() == clocks.wall_us
 
@@ -66,7 +66,7 @@ def test_a_clock_that_was_set_back_is_followed_at_once() -> None:
 def test_a_new_start_goes_on_from_what_was_noted_until_the_clock_has_lasted() -> None:
     clocks = Clocks()
     known_us = clocks.wall_us - 8 * DAY_US
-    time = LastingTime(clocks, known_us)
+    time = TrustedTime(clocks, known_us)
     clocks.passes(60 * SECOND_US)
     assert time.now_us() == known_us + 60 * SECOND_US
     clocks.passes(HOLD_US)
