@@ -14,7 +14,6 @@ line of JSON.
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import os
 import random
@@ -30,7 +29,7 @@ from typing import Any
 from support.daemon import WAIT_S
 from support.doomed import MUTANTS, Fuse, Shared, serve
 from support.fakes import fingerprint
-from support.forked import modules
+from support.forked import import_memd, keep
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from memd.base.errors import MemdError
@@ -206,8 +205,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--mutant", choices=MUTANTS)
     given = parser.parse_args()
-    for name in (*modules(), "re2"):  # before the first fork, so that each life is short
-        importlib.import_module(name)
+    import_memd()  # before the first fork, so that each life is short
+    keep()
     judge = Judge(given.folder, given.seed, given.mutant)
     judge.tell()
     for step, operations in STEPS.items():

@@ -271,31 +271,40 @@ def _import_commands() -> None:
 
 
 def _import_daemon(model_dir: str) -> None:
-    """Import all of memd and its libraries, and read the model, before anything is asked."""
+    """Import all of memd, and read the model, before anything is asked."""
     from memd.embedding.model_files import read_manifest
-    from memd.embedding.model_thread import keep_libraries_quiet
 
-    keep_libraries_quiet()
-    for name in (*modules(), *LIBRARIES):
-        importlib.import_module(name)
-    _build_values()
+    import_memd()
     manifest = read_manifest(Path(model_dir)) if model_dir else None
     if manifest is not None:
         _read_model(Path(model_dir), manifest)
 
 
-def _build_values() -> None:
-    """Make what a process makes of a declaration when it first needs it: models, patterns."""
+def import_memd() -> None:
+    """Import all of memd and its libraries, and make what is made when it is first needed.
+
+    That are the models of pydantic and the patterns of secrets.
+    """
     from pydantic import BaseModel
 
+    from memd.embedding.model_thread import keep_libraries_quiet
     from memd.guard.outgoing import outgoing
 
+    keep_libraries_quiet()
+    for name in (*modules(), *LIBRARIES):
+        importlib.import_module(name)
     models = [BaseModel]
     for model in models:
         models += model.__subclasses__()
     for model in {model for model in models if model.__module__.startswith("memd.")}:
         model.model_rebuild()
     outgoing("a text with every sign, of which a pattern looks at each: ghp_0, sk-a1")
+
+
+def keep() -> None:
+    """Let what this process has in memory be shared by its forks: garbage is not looked for."""
+    gc.collect()
+    gc.freeze()
 
 
 def modules() -> list[str]:
@@ -379,8 +388,7 @@ if __name__ == "__main__":
     else:
         _import_commands()
     assert threading.active_count() == 1, "a fork would miss the other threads"
-    gc.collect()
-    gc.freeze()  # what all forks share stays shared
+    keep()
     sys.argv[1:] = _serve(socket.socket(fileno=int(sys.argv[2])))
     from memd import __main__
 

@@ -14,7 +14,6 @@ days after the one before, so that nights find work. The report is one line of J
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import os
 import random
@@ -31,7 +30,7 @@ from typing import Any
 from support.daemon import WAIT_S
 from support.doomed import MUTANTS, Fuse, Shared, serve
 from support.drowsy import SLEEPS, Sleeper
-from support.forked import modules
+from support.forked import import_memd, keep
 from support.keeper import KEEPS, Keeper
 
 from memd.base.errors import MemdError
@@ -257,8 +256,8 @@ def main() -> int:
     parser.add_argument("--phases", nargs="+", choices=phases, default=phases)
     parser.add_argument("--kills-min", type=int, default=0, help="in each phase, or go on")
     given = parser.parse_args()
-    for name in (*modules(), "re2"):  # before the first fork, so that each life is short
-        importlib.import_module(name)
+    import_memd()  # before the first fork, so that each life is short
+    keep()
     judge = Judge(given.folder, given.seed, given.mutant)
     for number in range(given.cycles):
         judge.cycle(given.phases[number % len(given.phases)])
