@@ -97,7 +97,7 @@ async def test_without_tracking_changes_no_past_is_told(
             if tracks:
                 assert (await stage.call("org.snapshot_at", at=before))["items"] == []
             else:
-                with pytest.raises(OrgMemoryQueryError, match="is not told"):
+                with pytest.raises(OrgMemoryQueryError, match="is hidden"):
                     await stage.call("org.snapshot_at", at=before)
             assert (await stage.call("org.get", fact_id=fact_id))["content"] == SAID
 
