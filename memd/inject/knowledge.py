@@ -90,7 +90,9 @@ class Knowledge:
         facts, lessons, patterns = await asyncio.gather(
             isolate(self.org.find_candidates(caller, query), FactCandidates(), "facts", failed),
             isolate(self.learn.latest(caller, LESSONS_OFFERED_MAX), (), "lessons", failed),
-            isolate(self.learn.reported(caller, LESSONS_OFFERED_MAX), (), "playbook", failed),
+            isolate(
+                self.learn.reported_patterns(caller, LESSONS_OFFERED_MAX), (), "playbook", failed
+            ),
         )
         return KnowledgeCandidates(
             facts,

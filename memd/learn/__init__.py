@@ -1,1 +1,1 @@
-"""memd gets better: what worked, what did not, and the patterns that repeat."""
+"""Learn from outcomes: lessons of failures, patterns of work, skills, and a tuned recall."""

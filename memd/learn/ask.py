@@ -1,7 +1,7 @@
-"""A lesson that a language model proposes (SPEC 17.3): what it is asked, and what is taken of it.
+"""Ask a language model for the lesson of a failed task (SPEC 17.3).
 
-Another completion than that of the agent that failed: the failed agent does not write its
-own lesson. The words of a task and its tools stand between markers, as data.
+It is a completion of its own, so the agent that failed does not write its own lesson. The texts
+of the task and its tools are fenced as data.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from memd.domain.learn import (
 )
 from memd.domain.settings.procedural import ProceduralMemoryConfig
 from memd.domain.values import Name, NotBlankStr, Share, Value
-from memd.learn.sanitise import sanitised_error
+from memd.learn.sanitise import sanitise_error
 from memd.learn.tiers import one_line
 from memd.llm.llm import LanguageModel
 from memd.llm.provider import CompletionRequest
@@ -39,7 +39,7 @@ SYSTEM = (
 
 
 class ProposedLesson(Value):
-    """What the model is to answer."""
+    """The schema of the model's answer."""
 
     discovery: NotBlankStr = Field(max_length=DISCOVERY_CHARS_MAX)
     condition: Tier
@@ -50,13 +50,13 @@ class ProposedLesson(Value):
     tags: tuple[Name, ...] = ()
 
 
-async def asked(
+async def ask_model(
     llm: LanguageModel,
     config: ProceduralMemoryConfig,
     payload: FailureAnalysisPayload,
     agent_id: str,
 ) -> ProceduralMemoryProposal | None:
-    """Return the model's lesson of *payload*; None where it has none that can be used."""
+    """Return the model's lesson of *payload*; None without a usable answer."""
     named = "model" in config.model_fields_set
     request = CompletionRequest(
         prompt=prompt_of(payload),
@@ -68,20 +68,20 @@ async def asked(
         agent_id=agent_id,
     )
     try:
-        return _flat(await llm.answer(request, ProposedLesson))
+        return _one_line_tiers(await llm.answer(request, ProposedLesson))
     except (ProviderError, ValidationError) as error:
         log.warning("the rule proposes the lesson", why=type(error).__name__)
         return None
 
 
 def prompt_of(payload: FailureAnalysisPayload) -> str:
-    """Return what is told of *payload*, between markers."""
+    """Return the fenced description of *payload*."""
     tools = ", ".join(payload.tool_calls_made[:_TOOLS_MAX]) or "none"
     parts = (
         ("Title", one_line(payload.task_title, _DESCRIPTION_CHARS)),
         ("Description", one_line(payload.task_description, _DESCRIPTION_CHARS) or "none"),
         ("Type", payload.task_type.value),
-        ("Error", sanitised_error(payload.error_message)),
+        ("Error", sanitise_error(payload.error_message)),
         ("Error category", payload.error_category),
         ("Missing capability", payload.missing_capability or "none"),
         ("Termination", payload.termination_reason.value),
@@ -95,8 +95,8 @@ def prompt_of(payload: FailureAnalysisPayload) -> str:
     return wrapped(TAG, "\n".join(f"{name}: {value}" for name, value in parts))
 
 
-def _flat(lesson: ProposedLesson) -> ProceduralMemoryProposal:
-    """Return *lesson* with each tier in one line, so that none can be taken for another."""
+def _one_line_tiers(lesson: ProposedLesson) -> ProceduralMemoryProposal:
+    """Return *lesson* with each tier in one line, so that no tier can imitate another."""
     return ProceduralMemoryProposal(
         discovery=one_line(lesson.discovery, DISCOVERY_CHARS_MAX),
         condition=one_line(lesson.condition, TIER_CHARS_MAX),

@@ -1,8 +1,7 @@
-"""What was done is remembered as what to do (SPEC 5a): lessons of tasks, patterns that worked.
+"""Record outcomes of tasks and patterns that worked (SPEC 5a).
 
-A task that is over is reported with its tools and its last words; what became
-of it is read from them. Nothing is asked of a language model, and a text is
-screened for secrets before it is stored, as every text is.
+A finished task is reported with its tools and its last reply, from which its outcome is read
+without a language model. Texts are screened for secrets before they are stored.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from memd.domain.values import RESERVED_AGENT
 from memd.guard.orders import refuse_orders
 from memd.guard.secrets import admitted, screened_name
 from memd.learn.learnings import approach_of, lesson_of, outcome_of, task_type_of
-from memd.learn.playbook import FIXED, PROMOTABLE_SUCCESSES, nearest, pattern_id, when
+from memd.learn.playbook import FIX_TYPE, PROMOTABLE_SUCCESSES, as_instruction, nearest, pattern_id
 from memd.store.access import agents, names
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
@@ -43,20 +42,20 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class Learn:
-    """The room's needs, handed in by the daemon."""
+    """Stores and returns lessons of tasks and patterns of the playbook."""
 
     db: Database
     clock: Clock
     ids: Ids
     level: MemoryLevel = MemoryLevel.PERSISTENT
-    """The level of agents that have none of their own."""
+    """For agents without a level of their own."""
     secrets: SecretsPolicy = "redact"
     work: Work = field(default_factory=Work)
 
-    async def outcome(self, caller: Caller, task: TaskReport) -> Learning:
-        """Remember what became of a task, after COMMIT.
+    async def record_outcome(self, caller: Caller, task: TaskReport) -> Learning:
+        """Store the outcome of a task, and return it after COMMIT.
 
-        Raises MemoryStoreError for an agent that keeps nothing, SecretRefusedError, and
+        Raises MemoryStoreError for an agent without a memory, SecretRefusedError, and
         QuarantinedError for a lesson that gives orders (PROMISES H46).
         """
         await self._check(caller)
@@ -68,7 +67,7 @@ class Learn:
         names_of = " ".join((task_type, *approach))
         size = len(text) + len(names_of)
         await self.work.run_sized(size, refuse_orders, caller, lesson=text, tools=names_of)
-        lesson = await self._worded(text, "lesson")
+        lesson = await self._screen_in_thread(text, "lesson")
         new = NewLearning(
             learning_id=self.ids.new(),
             task_type=task_type,
@@ -83,15 +82,15 @@ class Learn:
             learnings.put(conn, names.agent(conn, caller.agent_id, now_us), new, now_us)
             return new.learning_id
 
-        # A reply that is kept for a retry holds no text: that is read anew.
+        # The reply kept for retries has the id only, so that a forgotten text is not in it.
         learning_id = await self.db.write(caller, work, reply=str)
-        row = await self.db.read(_row_of, caller, learnings.find, learning_id)
+        row = await self.db.read(_find_row, caller, learnings.find, learning_id)
         return _learning(row)
 
-    async def success(self, caller: Caller, report: SuccessReport) -> PlaybookEntry:
-        """Count a success of a pattern and return it, after COMMIT (SPEC 5a.2).
+    async def record_success(self, caller: Caller, report: SuccessReport) -> PlaybookEntry:
+        """Count a success of a pattern and return it after COMMIT (SPEC 5a.2).
 
-        The newest description and template stand. Raises what :meth:`outcome` does.
+        The newest description and template are kept. Raises what :meth:`record_outcome` does.
         """
         await self._check(caller)
         tools = tuple(map(screened_name, report.tools))
@@ -108,9 +107,9 @@ class Learn:
         new = NewPattern(
             pattern_id=pattern_id(task_type, tools),
             task_type=task_type,
-            description=await self._worded(report.description, "description"),
+            description=await self._screen_in_thread(report.description, "description"),
             tool_sequence=tools,
-            prompt_template=await self._worded(report.prompt_template, "prompt_template"),
+            prompt_template=await self._screen_in_thread(report.prompt_template, "prompt_template"),
             salt=self.ids.salt(),
         )
 
@@ -120,13 +119,13 @@ class Learn:
             return new.pattern_id
 
         pattern = await self.db.write(caller, work, reply=str)
-        return _entry(await self.db.read(_row_of, caller, playbook.find, pattern))
+        return _entry(await self.db.read(_find_row, caller, playbook.find, pattern))
 
     async def playbook(self, caller: Caller, query: PlaybookQuery) -> tuple[PlaybookEntry, ...]:
-        """Return patterns of the agent, what worked most often first (SPEC 5a.2).
+        """Return patterns of the agent, the most successful first (SPEC 5a.2).
 
-        Those that were reported, and what naps saw cured, of which none is to become a
-        skill. With a query those that hold most of its words come first.
+        These are reported patterns, and fixes that naps saw, which never become skills. With a
+        query, those that share most words with it come first.
         """
 
         def work(conn: Reading) -> list[PlaybookEntry]:
@@ -140,9 +139,9 @@ class Learn:
             patterns = [
                 _entry(row) for row in playbook.listed(conn, agent_key, query.task_type, most)
             ]
-            if query.task_type in {None, FIXED}:
+            if query.task_type in {None, FIX_TYPE}:
                 seen = bind(agent_key, MemoryFilter(), self.clock.now_us(), active=caller)
-                patterns += map(_cure, playbook.fixes(conn, seen, most))
+                patterns += map(_entry_of_fix, playbook.fixes(conn, seen, most))
             return patterns
 
         entries = await self.db.read(work)
@@ -152,8 +151,8 @@ class Learn:
             return tuple(entries[: query.limit])
         return tuple(nearest(entries, words_of(query.query), query.limit))
 
-    async def promoted(self, caller: Caller, pattern: str) -> None:
-        """Say that a pattern was made into a skill; KeyError for one that there is not."""
+    async def mark_promoted(self, caller: Caller, pattern: str) -> None:
+        """Mark a pattern as made into a skill; raises KeyError for an unknown one."""
 
         def work(conn: Writing) -> bool:
             agent_key = names.find_agent(conn, caller.agent_id)
@@ -165,10 +164,9 @@ class Learn:
     async def latest(
         self, caller: Caller, limit: int = LEARNINGS_READ_ITEMS_MAX
     ) -> tuple[Learning, ...]:
-        """Return the agent's newest lessons, newest first.
+        """Return the agent's latest lessons, newest first.
 
-        Those that were reported, and the memories that are lessons: what a nap found said
-        as one, or what was stored with the tag.
+        These are reported ones, and memories with the tag of lessons, which naps set, too.
         """
 
         def work(conn: Reading) -> list[Learning]:
@@ -179,7 +177,7 @@ class Learn:
             reported = map(_learning, learnings.latest(conn, agent_key, limit))
             return [
                 *reported,
-                *map(_from_memory, learnings.trusted_lessons(conn, seen, LESSON_TAG, limit)),
+                *map(_learning_of_memory, learnings.trusted_lessons(conn, seen, LESSON_TAG, limit)),
             ]
 
         rows = await self.db.read(work)
@@ -192,8 +190,8 @@ class Learn:
         if (own or self.level) is MemoryLevel.NONE:
             raise MemoryStoreError("the memory level is none: nothing is stored", field="agent_id")
 
-    async def reported(self, caller: Caller, limit: int) -> tuple[PlaybookEntry, ...]:
-        """Return the patterns that somebody reported: those that are no memories besides."""
+    async def reported_patterns(self, caller: Caller, limit: int) -> tuple[PlaybookEntry, ...]:
+        """Return the reported patterns, without fixes, which are memories."""
 
         def work(conn: Reading) -> list[PatternRow]:
             agent_key = names.find_agent(conn, caller.agent_id)
@@ -201,10 +199,10 @@ class Learn:
 
         return tuple(map(_entry, await self.db.read(work)))
 
-    async def _worded(self, text: str, field: str) -> Screened:
-        return await self.work.run_sized(len(text), self._screened, text, field)
+    async def _screen_in_thread(self, text: str, field: str) -> Screened:
+        return await self.work.run_sized(len(text), self._screen, text, field)
 
-    def _screened(self, text: str, field: str) -> Screened:
+    def _screen(self, text: str, field: str) -> Screened:
         admission = admitted(text, self.secrets)
         if self.secrets == "refuse" and admission.kinds:
             kinds = ", ".join(admission.kinds)
@@ -212,7 +210,7 @@ class Learn:
         return admission.text
 
 
-def _row_of(
+def _find_row(
     conn: Reading, caller: Caller, find: Callable[[Reading, int, str], R | None], public_id: str
 ) -> R:
     agent_key = names.find_agent(conn, caller.agent_id)
@@ -236,13 +234,13 @@ def _entry(row: PatternRow) -> PlaybookEntry:
     )
 
 
-def _cure(row: FixRow) -> PlaybookEntry:
-    """Return what a nap saw cured as a pattern that worked once."""
+def _entry_of_fix(row: FixRow) -> PlaybookEntry:
+    """Return a fix that a nap saw as a pattern that worked once."""
     at = from_us(row.created_at_us)
     return PlaybookEntry(
         pattern_id=row.memory_id,
-        task_type=FIXED,
-        description=when(row.content),
+        task_type=FIX_TYPE,
+        description=as_instruction(row.content),
         tool_sequence=(),
         created_at=at,
         updated_at=at,
@@ -250,8 +248,8 @@ def _cure(row: FixRow) -> PlaybookEntry:
     )
 
 
-def _from_memory(row: TrustedLessonRow) -> Learning:
-    """Return a memory as a lesson that was told without a task."""
+def _learning_of_memory(row: TrustedLessonRow) -> Learning:
+    """Return a memory as a lesson without a task."""
     return Learning(
         id=row.memory_id,
         task_type=task_type_of(()),

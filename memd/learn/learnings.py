@@ -1,4 +1,7 @@
-"""What became of a task, read from its tools and its last words (SPEC 5a.1). Pure."""
+"""Derive a task's type, approach, outcome and lesson from its tools and last reply (SPEC 5a.1).
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ _FAILURE = re.compile(
     r"(?<!\w)(?:failed|error|unable|couldn['\u2019]t|cannot)(?!\w)", re.IGNORECASE
 )
 
-# The words that the names of tools are made of, in the assistants that memd knows.
+# Words in the names of tools, of the assistants that memd knows.
 _WORDS = {
     "shell": {"shell", "bash", "zsh", "powershell", "exec", "execute", "terminal", "command"},
     "web": {"web", "fetch", "http", "https", "url", "browser", "browse"},
@@ -37,7 +40,7 @@ _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 def outcome_of(final_response: str) -> LearningOutcome:
-    """Return how a task went by whole words of its last reply; success is looked for first.
+    """Return a task's outcome by whole words of its last reply; success words win.
 
     >>> outcome_of("The plan was abandoned.").value
     'partial'
@@ -50,7 +53,7 @@ def outcome_of(final_response: str) -> LearningOutcome:
 
 
 def task_type_of(tools: Iterable[str]) -> str:
-    """Return what kind of task uses these tools, the first of SPEC 5a.1's order that fits.
+    """Return the type of a task by its tools, the first of SPEC 5a.1's order that fits.
 
     >>> task_type_of(["file_write", "shell_exec", "web_fetch"]), task_type_of(["Bash", "Read"])
     ('shell+web', 'shell+file')
@@ -61,20 +64,20 @@ def task_type_of(tools: Iterable[str]) -> str:
 
 
 def approach_of(tools: Sequence[str]) -> tuple[str, ...]:
-    """Return the first tools that were used, or that there were none."""
+    """Return the first tools that were used, or DIRECT."""
     return tuple(tools[:APPROACH_TOOLS]) or (DIRECT,)
 
 
 def lesson_of(task_type: str, approach: Sequence[str], outcome: LearningOutcome) -> str:
-    """Return one sentence: which way was gone, and how it ended.
+    """Return one sentence: the approach and its outcome.
 
     >>> lesson_of("shell", ["shell_exec", "file_write"], LearningOutcome.SUCCESS)
     'shell: shell_exec then file_write worked'
     """
-    return f"{task_type}: {' then '.join(approach)} {_ENDED[outcome]}"
+    return f"{task_type}: {' then '.join(approach)} {_OUTCOME_WORDS[outcome]}"
 
 
-_ENDED = {
+_OUTCOME_WORDS = {
     LearningOutcome.SUCCESS: "worked",
     LearningOutcome.FAILURE: "failed",
     LearningOutcome.PARTIAL: "was not finished",

@@ -1,8 +1,8 @@
-"""What failures teach, kept: reported, proposed, compared, stored, written as a skill (SPEC 17).
+"""Lessons of failures: propose, compare, store, supersede, prune (SPEC 17).
 
-A report never fails the task that it is about: what goes wrong here is logged as a warning
-and told as *why_not*. A lesson is a memory like any other (undone, forgotten, exported as one);
-its content is the discovery tier, and all tiers are the text that it was made of.
+A report never fails the task that it is about: errors here are logged and returned as
+*why_not*. A lesson is a memory like any other (undone, forgotten, exported as one); its content
+is the discovery tier, and its source text has all tiers.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ from memd.guard.orders import is_doubtful, refuse_orders
 from memd.guard.outgoing import outgoing
 from memd.guard.secrets import admitted
 from memd.learn.fixes import as_lesson
-from memd.learn.propose import proposed
-from memd.learn.sanitise import sanitised_error
+from memd.learn.propose import propose
+from memd.learn.sanitise import sanitise_error
 from memd.learn.tiers import (
-    Aged,
+    LessonAge,
     Supersession,
     Tiers,
     as_tiers,
     one_line,
-    stale,
+    select_stale,
     supersession,
     tiers_of,
 )
@@ -67,12 +67,12 @@ if TYPE_CHECKING:
     from memd.llm.llm import LanguageModel
 
 QUALITY_MIN = 8.0
-"""Of 10: what a success must be worth to be captured; its quality is ten times the confidence."""
+"""Of 10, for the lesson of a success to be stored; the quality is ten times the confidence."""
 NOTHING_LEARNT = "there is nothing to learn from it"
 
 
-class _Compared(NamedTuple):
-    """What a new lesson is to those that are there."""
+class _Comparison(NamedTuple):
+    """How a new lesson relates to existing ones."""
 
     same: str | None
     superseded: tuple[LessonRow, ...]
@@ -81,7 +81,7 @@ class _Compared(NamedTuple):
 
 @dataclass(frozen=True)
 class Lessons:
-    """The room's needs, handed in by the daemon."""
+    """Stores the lessons of failures and distillations of tasks."""
 
     db: Database
     clock: Clock
@@ -93,20 +93,20 @@ class Lessons:
     llm: LanguageModel | None = None
     work: Work = field(default_factory=Work)
 
-    async def failure(self, caller: Caller, payload: FailureAnalysisPayload) -> LessonOutcome:
-        """Keep what *payload* teaches, after COMMIT; a fault of the lesson's is told."""
+    async def learn_failure(self, caller: Caller, payload: FailureAnalysisPayload) -> LessonOutcome:
+        """Store the lesson of *payload*, after COMMIT; an error is returned as *why_not*."""
         if not self.config.enabled:
             return LessonOutcome(why_not="memory.procedural.enabled is false")
         try:
-            return await self._failure(caller, payload)
+            return await self._learn(caller, payload)
         except MemdError as error:
             log.warning("no lesson was kept", kind=error.kind)
             return LessonOutcome(why_not=f"{error.kind}: {error}")
 
     async def distil(self, caller: Caller, task: TaskDistillation) -> DistillationOutcome:
-        """Keep what became of *task* as an episodic memory, after COMMIT; a fault is told."""
+        """Store *task*'s outcome as an episodic memory, after COMMIT; *why_not* on an error."""
         try:
-            text = await self.work.run(self._admitted, caller, distilled(task))
+            text = await self.work.run(self._screen, caller, render_distillation(task))
             request = MemoryStoreRequest(
                 category=MemoryCategory.EPISODIC,
                 content=text,
@@ -118,19 +118,19 @@ class Lessons:
             log.warning("no distillation was kept", kind=error.kind)
             return DistillationOutcome(why_not=f"{error.kind}: {error}")
 
-    async def _failure(self, caller: Caller, payload: FailureAnalysisPayload) -> LessonOutcome:
-        proposal = await self._proposed(caller, payload)
+    async def _learn(self, caller: Caller, payload: FailureAnalysisPayload) -> LessonOutcome:
+        proposal = await self._propose(caller, payload)
         is_success = payload.termination_reason is TerminationReason.COMPLETED
         if proposal is None:
             return LessonOutcome(why_not=NOTHING_LEARNT)
-        why_not = _refused(proposal, self.config.min_confidence, is_success=is_success)
+        why_not = _refusal(proposal, self.config.min_confidence, is_success=is_success)
         if why_not is not None:
             return LessonOutcome(why_not=why_not)
-        text = await self.work.run_sized(2_000, self._screened, caller, proposal)
+        text = await self.work.run_sized(2_000, self._screen_tiers, caller, proposal)
         tiers = tiers_of(text)
         assert tiers is not None, "a secret is replaced by one word in its line"
         source = f"{SUCCESS_SOURCE if is_success else FAILURE_SOURCE}{payload.task_id}"
-        compared = await self._compared(caller, tiers, proposal.confidence, source)
+        compared = await self._compare(caller, tiers, proposal.confidence, source)
         event = {"proposal": proposal, "conflicts": compared.conflicts}
         if compared.same is not None:
             return LessonOutcome(id=compared.same, **event)
@@ -143,7 +143,7 @@ class Lessons:
         )
         supersede = partial(self._supersede, rows=compared.superseded)
         memory_id = await self.ingest.store(caller, request, supersede, text)
-        path = await self.skills.written(caller, memory_id)
+        path = await self.skills.update_skill(caller, memory_id)
         return LessonOutcome(
             id=memory_id,
             is_new=True,
@@ -152,23 +152,23 @@ class Lessons:
             **event,
         )
 
-    async def _proposed(
+    async def _propose(
         self, caller: Caller, payload: FailureAnalysisPayload
     ) -> ProceduralMemoryProposal | None:
-        """Return what the model proposes, where it is used for this, else what the rules do."""
+        """Return the model's proposal, if the settings use one, else that of the rules."""
         if self.llm is not None and self.llm.serves(Purpose.LESSON):
-            from memd.learn.ask import asked
+            from memd.learn.ask import ask_model
 
-            proposal = await asked(self.llm, self.config, payload, caller.agent_id)
+            proposal = await ask_model(self.llm, self.config, payload, caller.agent_id)
             if proposal is not None:
                 return proposal
-        return proposed(payload)
+        return propose(payload)
 
-    def _screened(self, caller: Caller, proposal: ProceduralMemoryProposal) -> Screened:
-        """Return the text in tiers; raises for a secret that is refused, and for orders."""
-        return self._admitted(caller, as_tiers(proposal))
+    def _screen_tiers(self, caller: Caller, proposal: ProceduralMemoryProposal) -> Screened:
+        """Return the text in tiers; raises SecretRefusedError, and QuarantinedError for orders."""
+        return self._screen(caller, as_tiers(proposal))
 
-    def _admitted(self, caller: Caller, text: str) -> Screened:
+    def _screen(self, caller: Caller, text: str) -> Screened:
         if caller.client != OPERATOR and is_doubtful(text):
             refuse_orders(caller, lesson=text)
         admission = admitted(text, self.secrets)
@@ -176,12 +176,12 @@ class Lessons:
             raise SecretRefusedError(f"the lesson holds a secret ({', '.join(admission.kinds)})")
         return admission.text
 
-    async def _compared(
+    async def _compare(
         self, caller: Caller, tiers: Tiers, confidence: float, source: str
-    ) -> _Compared:
+    ) -> _Comparison:
         same, superseded = None, []
         conflicts: dict[Hashable, str] = {}
-        for row in await self.listed(caller):
+        for row in await self.list_lessons(caller):
             old = tiers_of(row.text)
             if old is None:
                 continue
@@ -192,47 +192,47 @@ class Lessons:
             if kind is Supersession.FULL:
                 superseded.append(row)
             elif kind is Supersession.CONFLICT:
-                conflicts.setdefault(_what(row), row.memory_id)
-        return _Compared(same, tuple(superseded), tuple(conflicts.values()))
+                conflicts.setdefault(_identity(row), row.memory_id)
+        return _Comparison(same, tuple(superseded), tuple(conflicts.values()))
 
     def _supersede(self, conn: Writing, memory_id: str, *, rows: Sequence[LessonRow]) -> None:
-        """Put older lessons away behind the new one, in its transaction."""
+        """Archive older lessons that a new one supersedes, in its transaction."""
         del memory_id
         keys = [row.memory_key for row in rows]
         now_us = self.clock.now_us()
         removal.archive(conn, keys, ArchiveReason.SUPERSEDED, now_us, new_id=self.ids.new)
 
-    async def listed(self, caller: Caller) -> list[LessonRow]:
-        """Return what tells the caller's lessons, newest first: of one lesson of naps each."""
-        return await self.db.read(telling, caller, self.config, self.clock.now_us())
+    async def list_lessons(self, caller: Caller) -> list[LessonRow]:
+        """Return all memories that are lessons of the caller, newest first."""
+        return await self.db.read(list_memories, caller, self.config, self.clock.now_us())
 
     async def prune(self, caller: Caller, *, dry_run: bool) -> tuple[str, ...]:
-        """Archive lessons that are too old or that others beat (SPEC 17.6); return their ids."""
-        rows = {row.memory_id: row for row in await self.listed(caller)}
-        aged = [Aged(row.memory_id, row.confidence, from_us(row.created_at_us))
+        """Archive lessons that are too old or dominated (SPEC 17.6); return their ids."""
+        rows = {row.memory_id: row for row in await self.list_lessons(caller)}
+        aged = [LessonAge(row.memory_id, row.confidence, from_us(row.created_at_us))
                 for row in rows.values()]  # fmt: skip
-        gone = stale(aged, from_us(self.clock.now_us()))
-        if gone and not dry_run:
-            keys = [rows[one].memory_key for one in gone]
+        stale = select_stale(aged, from_us(self.clock.now_us()))
+        if stale and not dry_run:
+            keys = [rows[memory_id].memory_key for memory_id in stale]
             now_us = self.clock.now_us()
 
             def work(conn: Writing) -> None:
                 removal.archive(conn, keys, ArchiveReason.CAP, now_us, new_id=self.ids.new)
 
             await self.db.write(caller, work, reply=type(None))
-            await self.skills.follow()
-        return tuple(gone)
+            await self.skills.update()
+        return tuple(stale)
 
-    async def whole(self, caller: Caller, entry: MemoryEntry) -> MemoryEntry:
-        """Return a lesson with all of its tiers as its text, another memory as it is (SPEC D24)."""
+    async def with_tiers(self, caller: Caller, entry: MemoryEntry) -> MemoryEntry:
+        """Return a lesson with all tiers as its content, any other memory unchanged (SPEC D24)."""
         if not is_lesson(entry):
             return entry
-        row = await self.db.read(one, caller, entry.id, self.clock.now_us())
+        row = await self.db.read(find_lesson, caller, entry.id, self.clock.now_us())
         return entry if row is None else entry.model_copy(update={"content": outgoing(row.text)})
 
 
 def is_lesson(entry: MemoryEntry) -> bool:
-    """Return whether *entry* may be a lesson: by its category, first tag and source."""
+    """Return whether *entry* may be a lesson, by its category, first tag and source."""
     source = entry.metadata.source or ""
     return (
         entry.category is MemoryCategory.PROCEDURAL
@@ -241,25 +241,25 @@ def is_lesson(entry: MemoryEntry) -> bool:
     )
 
 
-def visible(
+def list_visible(
     conn: Reading, caller: Caller, config: ProceduralMemoryConfig, now_us: int
 ) -> list[LessonRow]:
-    """Return the caller's visible lessons, newest first: those reported, and what naps saw cured.
+    """Return the caller's visible lessons, newest first: reported ones and fixes of naps.
 
     The same failure with the same cure in several sessions is one lesson, the newest.
     """
-    lately: dict[Hashable, LessonRow] = {}
-    for row in telling(conn, caller, config, now_us):
-        lately.setdefault(_what(row), row)
-    return list(lately.values())
+    newest: dict[Hashable, LessonRow] = {}
+    for row in list_memories(conn, caller, config, now_us):
+        newest.setdefault(_identity(row), row)
+    return list(newest.values())
 
 
-def telling(
+def list_memories(
     conn: Reading, caller: Caller, config: ProceduralMemoryConfig, now_us: int
 ) -> list[LessonRow]:
-    """Return each memory that tells a visible lesson as one, newest first.
+    """Return each memory that is a visible lesson, newest first.
 
-    What naps saw is a lesson where *config* has lessons, and as sure as it wants them.
+    Fixes that naps saw are lessons if *config* enables lessons and their confidence suffices.
     """
     agent_key = names.find_agent(conn, caller.agent_id)
     if agent_key is None:
@@ -273,14 +273,14 @@ def telling(
     return sorted(rows, key=lambda row: (row.created_at_us, row.memory_key), reverse=True)[:most]
 
 
-def _what(row: LessonRow) -> Hashable:
-    """Return what a lesson is one by: of naps their condition and action, else its own id."""
+def _identity(row: LessonRow) -> Hashable:
+    """Return the identity of a lesson: a fix's condition and action, else the memory's id."""
     tiers = tiers_of(row.text) if row.of_nap else None
     return row.memory_id if tiers is None else (tiers.condition, tiers.action)
 
 
-def one(conn: Reading, caller: Caller, memory_id: str, now_us: int) -> LessonRow | None:
-    """Return a visible lesson by its id, None where there is none."""
+def find_lesson(conn: Reading, caller: Caller, memory_id: str, now_us: int) -> LessonRow | None:
+    """Return a visible lesson by its id, or None."""
     agent_key = names.find_agent(conn, caller.agent_id)
     if agent_key is None:
         return None
@@ -288,10 +288,10 @@ def one(conn: Reading, caller: Caller, memory_id: str, now_us: int) -> LessonRow
     return next(iter(lessons.listed(conn, seen, 1, memory_id)), None)
 
 
-def _refused(
+def _refusal(
     proposal: ProceduralMemoryProposal, confidence_min: float, *, is_success: bool
 ) -> str | None:
-    """Return why *proposal* is not kept; the bound itself passes (SPEC 17.3)."""
+    """Return why *proposal* is not stored, None if it is; the bound itself passes (SPEC 17.3)."""
     if proposal.confidence < confidence_min:
         return f"a confidence of {proposal.confidence:.2f} is below {confidence_min:.2f}"
     if is_success and 10 * proposal.confidence < QUALITY_MIN:
@@ -303,23 +303,23 @@ MEMORY_TOOLS = ("search_memory", "recall_memory")
 NO_TURNS = "no turns"
 
 
-def distilled(task: TaskDistillation) -> str:
-    """Return what is kept of *task*: four lines, none of them from its conversation.
+def render_distillation(task: TaskDistillation) -> str:
+    """Return the distillation of *task*: four lines, none of them from its conversation.
 
-    >>> print(distilled(TaskDistillation(task_id="T-1", turn_count=2, total_tokens=5300,
+    >>> print(render_distillation(TaskDistillation(task_id="T-1", turn_count=2, total_tokens=5300,
     ...     tool_calls_made=("Edit", "Bash", "Bash", "search_memory"))))
     Task: T-1
     Outcome: completed
     Trajectory: 2 turns, 5300 tokens, 4 calls of Bash, Edit, search_memory
     Memory tools: search_memory
     """
-    asked = [name for name in task.tool_calls_made if name in MEMORY_TOOLS]
+    used = [name for name in task.tool_calls_made if name in MEMORY_TOOLS]
     return "\n".join(
         (
             f"Task: {one_line(task.task_id, 240)}",
             f"Outcome: {_outcome(task)}",
             f"Trajectory: {_trajectory(task)}",
-            f"Memory tools: {', '.join(asked) or 'none'}",
+            f"Memory tools: {', '.join(used) or 'none'}",
         )
     )
 
@@ -329,7 +329,7 @@ def _outcome(task: TaskDistillation) -> str:
     if reason is TerminationReason.COMPLETED:
         return "completed"
     if reason is TerminationReason.ERROR:
-        return f"failed: {sanitised_error(task.error_message)}"
+        return f"failed: {sanitise_error(task.error_message)}"
     return f"terminated: {reason.value}"
 
 

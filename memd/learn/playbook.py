@@ -1,7 +1,7 @@
-"""Patterns of tools that worked: what one is called, and which one is near a question (SPEC 5a.2).
+"""Ids and texts of patterns of tools that worked, and their order for a question (SPEC 5a.2).
 
-Pure. The order of the tools is no part of a pattern's id: the same tools for
-the same kind of task are one pattern, seen again.
+Pure. A pattern's id does not depend on the order of its tools: the same tools for the same type
+of task are one pattern.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from memd.text.function_words import FUNCTION_WORDS, words_of
 
 ID_DIGITS = 16
 PROMOTABLE_SUCCESSES = 3
-FIXED = "shell"
-"""The type of what a nap saw cured: a command failed, and passed."""
+FIX_TYPE = "shell"
+"""The task type of a fix that a nap saw: a command failed, and passed."""
 _FAILED = " failed: "
 
 
 def pattern_id(task_type: str, tools: Sequence[str]) -> str:
-    """Return the id of a pattern: SHA-256 over the type and the sorted names, its beginning.
+    """Return the id of a pattern: the first digits of a SHA-256 over type and sorted tools.
 
     >>> pattern_id("shell", ["b", "a"]) == pattern_id("shell", ["a", "b"])
     True
@@ -29,10 +29,10 @@ def pattern_id(task_type: str, tools: Sequence[str]) -> str:
     return hashlib.sha256(key.encode()).hexdigest()[:ID_DIGITS]
 
 
-def when(fix: str) -> str:
-    """Return what a nap saw cured as what to do when it comes again.
+def as_instruction(fix: str) -> str:
+    """Return the text of a fix as an instruction for the next time.
 
-    >>> when("npm test failed: no port 6380. Ran docker compose up -d. It passes now.")
+    >>> as_instruction("npm test failed: no port 6380. Ran docker compose up -d. It passes now.")
     'When npm test fails: no port 6380. Ran docker compose up -d. It passes now.'
     """
     command, failed, rest = fix.partition(_FAILED)
@@ -40,7 +40,7 @@ def when(fix: str) -> str:
 
 
 def as_text(entry: PlaybookEntry) -> str:
-    """Return a pattern as one fragment of a prompt: of what naps saw the description says all.
+    """Return a pattern as one fragment of a prompt; a fix has its description only.
 
     >>> from datetime import UTC, datetime
     >>> now = datetime(2026, 1, 1, tzinfo=UTC)
@@ -55,17 +55,19 @@ def as_text(entry: PlaybookEntry) -> str:
 def nearest(
     entries: Sequence[PlaybookEntry], words: frozenset[str], limit: int
 ) -> list[PlaybookEntry]:
-    """Return the *limit* entries that hold most of *words*, then those that worked most often.
+    """Return the *limit* entries with most of *words*, then the most successful.
 
-    What a nap saw cured is of one day, and none of them where it holds no telling word.
+    A fix, which worked only once, must share a content word.
     """
 
-    def place(entry: PlaybookEntry) -> tuple[int, int]:
-        held = words & words_of(as_text(entry))
-        return -len(held), -entry.success_count
+    def sort_key(entry: PlaybookEntry) -> tuple[int, int]:
+        shared = words & words_of(as_text(entry))
+        return -len(shared), -entry.success_count
 
-    telling = words - FUNCTION_WORDS
+    content_words = words - FUNCTION_WORDS
     matching = [
-        each for each in entries if each.memory_id is None or telling & words_of(as_text(each))
+        entry
+        for entry in entries
+        if entry.memory_id is None or content_words & words_of(as_text(entry))
     ]
-    return sorted(matching, key=place)[:limit]
+    return sorted(matching, key=sort_key)[:limit]

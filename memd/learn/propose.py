@@ -1,7 +1,7 @@
-"""What a failure teaches, by rule: from the error, the tools and the retries (SPEC D8). Pure.
+"""Propose the lesson of a failure by rule, from its error, tools and retries (SPEC D8). Pure.
 
-Each rule knows one kind of error: how it reads, when it comes, and what to do. What nobody
-knows is still told, with what was tried and what cured it, where that was reported.
+Each rule has the pattern of one kind of error, and advice. An unknown error still makes a
+lesson, with what was tried and what cured it, if that was reported.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from memd.domain.learn import (
     ProceduralMemoryProposal,
     TerminationReason,
 )
-from memd.learn.sanitise import REDACTED, sanitised_error
+from memd.learn.sanitise import REDACTED, sanitise_error
 from memd.learn.tiers import one_line
 
-UNKNOWN, KNOWN, MENDED, CLUELESS = 0.5, 0.6, 0.3, 0.4
-"""How sure a lesson is: of an unknown error, a known one, more where a cure was reported."""
+CONFIDENCE_UNKNOWN, CONFIDENCE_KNOWN, CONFIDENCE_CURED, CONFIDENCE_TITLE_ONLY = 0.5, 0.6, 0.3, 0.4
+"""Of an unknown error, of a known one, added for a reported cure, of nothing but a title."""
 _TITLE_CHARS, _CURE_CHARS, _DISCOVERED_CURE_CHARS = 120, 1_500, 160
 _REPEATS_MIN = 3
 
@@ -117,7 +117,7 @@ _RULES = (
           "look at the values that are allowed (--help, the keys that are there) before the call",
           "Print what is allowed.", "Use one of these."),
 )  # fmt: skip
-_ENDED = {
+_TERMINATIONS = {
     TerminationReason.MAX_TURNS: ("ran out of turns", "split the task, and check after each part"),
     TerminationReason.BUDGET_EXHAUSTED: (
         "ran out of its budget", "look at the parts that matter first, and read less at a time"),
@@ -127,55 +127,61 @@ _ENDED = {
 
 
 def kind_of_error(error: str) -> str | None:
-    """Return the tag of the rule that knows *error*, None where none does.
+    """Return the tag of the rule that matches *error*, or None.
 
     >>> kind_of_error("bash: jq: command not found"), kind_of_error("it broke")
     ('missing-command', None)
     """
-    rule = _matching(error)
+    rule = _find_rule(error)
     return rule.tag if rule else None
 
 
-def proposed(payload: FailureAnalysisPayload) -> ProceduralMemoryProposal | None:
-    """Return the lesson of *payload*, None where there is nothing to learn.
+def propose(payload: FailureAnalysisPayload) -> ProceduralMemoryProposal | None:
+    """Return the lesson of *payload*, None if there is nothing to learn.
 
-    The confidence says how much is known: a lesson of nothing but a title stays below 0.5.
+    The confidence grows with what is known; with nothing but a title it is below 0.5.
     """
     cure = one_line(payload.mended_by or "", _CURE_CHARS)
     if payload.termination_reason is TerminationReason.COMPLETED and not cure:
         return None
-    error = sanitised_error(payload.error_message)
+    error = sanitise_error(payload.error_message)
     is_error = error != REDACTED
-    rule = _matching(error) if is_error else None
-    ended = _ENDED.get(payload.termination_reason)
-    what = one_line(payload.task_title, _TITLE_CHARS)
-    broke = f"fails with: {error}" if is_error else (ended[0] if ended else "fails")
-    advice = rule.advice if rule else (ended[1] if ended else _by_missing(payload))
-    advised = f"{advice[0].upper()}{advice[1:]}"
-    known = (
-        KNOWN if rule or ended else UNKNOWN if is_error or payload.missing_capability else CLUELESS
+    rule = _find_rule(error) if is_error else None
+    termination = _TERMINATIONS.get(payload.termination_reason)
+    title = one_line(payload.task_title, _TITLE_CHARS)
+    failure = f"fails with: {error}" if is_error else (termination[0] if termination else "fails")
+    advice = rule.advice if rule else (termination[1] if termination else _default_advice(payload))
+    instruction = f"{advice[0].upper()}{advice[1:]}"
+    confidence = (
+        CONFIDENCE_KNOWN
+        if rule or termination
+        else CONFIDENCE_UNKNOWN
+        if is_error or payload.missing_capability
+        else CONFIDENCE_TITLE_ONLY
     )
-    first = (
+    outlook = (
         f"What cured it: {one_line(cure, _DISCOVERED_CURE_CHARS)}"
         if cure
         else f"Next time {advice}."
     )
     return ProceduralMemoryProposal(
-        discovery=one_line(f"When {what} {broke}. {first}", DISCOVERY_CHARS_MAX),
-        condition=one_line(_condition(payload, error if is_error else "", what), TIER_CHARS_MAX),
-        action=one_line(" ".join(map(_sentence, filter(None, [cure, advised]))), TIER_CHARS_MAX),
+        discovery=one_line(f"When {title} {failure}. {outlook}", DISCOVERY_CHARS_MAX),
+        condition=one_line(_condition(payload, error if is_error else "", title), TIER_CHARS_MAX),
+        action=one_line(
+            " ".join(map(_sentence, filter(None, [cure, instruction]))), TIER_CHARS_MAX
+        ),
         rationale=one_line(_rationale(payload, cure), TIER_CHARS_MAX),
         execution_steps=((cure,) if cure else ()) + (rule.steps if rule else ()),
-        confidence=round(min(1.0, known + (MENDED if cure else 0.0)), 2),
+        confidence=round(min(1.0, confidence + (CONFIDENCE_CURED if cure else 0.0)), 2),
         tags=tuple(_tags(payload, rule)),
     )
 
 
-def _matching(error: str) -> _Rule | None:
+def _find_rule(error: str) -> _Rule | None:
     return next((rule for rule in _RULES if rule.shape.search(error)), None)
 
 
-def _by_missing(payload: FailureAnalysisPayload) -> str:
+def _default_advice(payload: FailureAnalysisPayload) -> str:
     if payload.missing_capability:
         lacking = one_line(payload.missing_capability, _TITLE_CHARS)
         other = " or give the task to somebody who has it" if payload.can_reassign else ""
@@ -213,7 +219,7 @@ def _rationale(payload: FailureAnalysisPayload, cure: str) -> str:
 
 def _tags(payload: FailureAnalysisPayload, rule: _Rule | None) -> list[str]:
     tags = [rule.tag] if rule else []
-    if payload.termination_reason in _ENDED:
+    if payload.termination_reason in _TERMINATIONS:
         tags.append(payload.termination_reason.value)
     if payload.error_category != "unknown":
         tags.append(payload.error_category)
@@ -221,5 +227,5 @@ def _tags(payload: FailureAnalysisPayload, rule: _Rule | None) -> list[str]:
 
 
 def _sentence(text: str) -> str:
-    """Return *text* with a full stop; a command begins as it is written."""
+    """Return *text* with a full stop; its first letter stays, since it may be a command's."""
     return text if text.endswith((".", "!", "?")) else f"{text}."

@@ -1,4 +1,4 @@
-"""A lesson as one text in tiers, and what lessons are to each other (SPEC 17.4, 17.6). Pure."""
+"""The tiered text of a lesson, supersession and pruning (SPEC 17.4, 17.6). Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memd.domain.learn import ProceduralMemoryProposal
 TTL_DAYS = 90
 PARETO_ABOVE = 100
 SAME, COVERED = 0.5, 0.8
-"""The share of words from which two tiers say the same, and one holds the other."""
+"""The shares of words from which two tiers are the same, and one covers the other."""
 _LABELS = ("DISCOVERY", "CONDITION", "ACTION", "RATIONALE")
 _STEPS = "EXECUTION"
 _LABEL = re.compile(r"\[(?=(?:DISCOVERY|CONDITION|ACTION|RATIONALE|EXECUTION)\])")
@@ -22,13 +22,13 @@ _WORD = re.compile(r"\w{2,}")
 
 
 def one_line(text: str, chars_max: int) -> str:
-    """Return *text* as one tier: one line, which no line of another can be taken for."""
+    """Return *text* as one line that cannot be mistaken for the label of a tier."""
     line = " ".join(_LABEL.sub("(", text).split())
     return line if len(line) <= chars_max else f"{line[: chars_max - 1].rstrip()}…"
 
 
 def as_tiers(proposal: ProceduralMemoryProposal) -> str:
-    """Return *proposal* as the text that comes by id (SPEC 17.4).
+    """Return *proposal* as the full text of a lesson (SPEC 17.4).
 
     >>> print(as_tiers(ProceduralMemoryProposal(discovery="d", condition="c", action="a",
     ...     rationale="r", execution_steps=("one", "two"), confidence=0.5)))
@@ -63,7 +63,7 @@ class Tiers(NamedTuple):
 
 
 def tiers_of(text: str) -> Tiers | None:
-    r"""Return the tiers of a lesson's text, None where it is none.
+    r"""Parse a lesson's text into its tiers; None for another text.
 
     >>> tiers_of("[DISCOVERY] d\n\n[CONDITION] c\n\n[ACTION] a\n\n[RATIONALE] r").action
     'a'
@@ -87,7 +87,7 @@ def tiers_of(text: str) -> Tiers | None:
 
 
 class Supersession(StrEnum):
-    """What a newer lesson is to an older one."""
+    """How a newer lesson relates to an older one."""
 
     CONFLICT = "conflict"
     FULL = "full"
@@ -97,9 +97,9 @@ class Supersession(StrEnum):
 def supersession(
     new: Tiers, new_confidence: float, old: Tiers, old_confidence: float
 ) -> Supersession:
-    """Return what *new* is to *old*, by the words of condition and action (SPEC 17.6).
+    """Return how *new* relates to *old*, by the words of condition and action (SPEC 17.6).
 
-    A conflict is looked for first: the same condition, another action.
+    A conflict has precedence: the same condition with another action.
     """
     condition_new, condition_old = _words(new.condition), _words(old.condition)
     actions = _jaccard(_words(new.action), _words(old.action))
@@ -119,25 +119,25 @@ def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / max(1, len(one | other))
 
 
-class Aged(NamedTuple):
-    """A lesson as pruning sees it; *relevance* is its confidence."""
+class LessonAge(NamedTuple):
+    """A lesson's data for pruning; *relevance* is its confidence."""
 
     id: str
     relevance: float
     created_at: datetime
 
 
-def stale(lessons: Sequence[Aged], now: datetime) -> list[str]:
-    """Return which of *lessons* are put away: too old, then of many those that others beat.
+def select_stale(lessons: Sequence[LessonAge], now: datetime) -> list[str]:
+    """Return the ids of *lessons* to archive: the too old, then of many the dominated ones.
 
-    Older than 90 days is strictly older. Of more than 100 that are left, one goes for which
-    another is both more relevant and newer, or one of the two and equal in the other.
+    Too old is strictly older than 90 days. If more than 100 others remain, one is dominated when
+    another is more relevant and newer, or better in one of the two and equal in the other.
     """
-    end = now - timedelta(days=TTL_DAYS)
-    fresh = [one for one in lessons if one.created_at >= end]
-    gone = [one.id for one in lessons if one.created_at < end]
+    oldest = now - timedelta(days=TTL_DAYS)
+    fresh = [one for one in lessons if one.created_at >= oldest]
+    stale = [one.id for one in lessons if one.created_at < oldest]
     if len(fresh) <= PARETO_ABOVE:
-        return gone
+        return stale
     best = -1.0
     last: tuple[datetime, float] | None = None
     for one in sorted(fresh, key=lambda each: (each.created_at, each.relevance), reverse=True):
@@ -145,5 +145,5 @@ def stale(lessons: Sequence[Aged], now: datetime) -> list[str]:
         if one.relevance > best:
             best, last = one.relevance, (one.created_at, one.relevance)
         elif not is_equal:
-            gone.append(one.id)
-    return gone
+            stale.append(one.id)
+    return stale

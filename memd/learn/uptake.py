@@ -1,8 +1,7 @@
-"""What of the memories in a prompt its answer took up: counted, by an estimate (decision 0204).
+"""Estimate how many memories of a prompt its answer used (decision 0204).
 
-A prompt of a session is remembered until the session's next turn of its assistant; that is looked
-at beside the answer, which waits for nothing. Ids and counts are kept, no word of either. What
-was asked is in the process alone, and goes with it.
+A session's last prompt is kept in memory until its assistant's next turn, which is examined in
+the background. Only ids and counts are stored, no text of either.
 """
 
 from __future__ import annotations
@@ -26,20 +25,20 @@ if TYPE_CHECKING:
     from memd.domain.inject import PreparedPrompt, PrepareRequest
 
 SESSIONS_MAX = 256
-"""Whose last prompt waits for its answer."""
-JUDGED_MAX = 32
-"""Answers that are looked at at once; of more, none is."""
+"""How many sessions' last prompts are kept."""
+TASKS_MAX = 32
+"""How many answers are examined at once; others are skipped."""
 
 _Session = tuple[str, str]
 
 
-class _Given(NamedTuple):
+class _PendingPrompt(NamedTuple):
     question: str
     ids: tuple[str, ...]
 
 
 class UptakeCounter:
-    """Owns what waits for its answer, and the counts since the start."""
+    """Owns the prompts that wait for an answer, and the counts since the start."""
 
     def __init__(self, db: Database, clock: Clock, ids: Ids, work: Work, note: Note) -> None:
         self._db = db
@@ -47,54 +46,56 @@ class UptakeCounter:
         self._ids = ids
         self._work = work
         self._note = note
-        self._waiting: OrderedDict[_Session, _Given] = OrderedDict()
-        self._judging: set[asyncio.Task[None]] = set()
+        self._waiting: OrderedDict[_Session, _PendingPrompt] = OrderedDict()
+        self._tasks: set[asyncio.Task[None]] = set()
         self.counts: Counter[str] = Counter(answers=0, given=0, tellable=0, taken_up=0)
 
-    def hear(self, caller: Caller, params: Any, result: Any) -> None:
-        """Look at what was asked and answered; returns at once and raises nothing."""
+    def observe(self, caller: Caller, params: Any, result: Any) -> None:
+        """Note a call's params and result; returns at once and raises nothing."""
         session_id = getattr(params, "session_id", None)
         if session_id is None:
             return
         session = (caller.agent_id, session_id)
-        kind = type(result).__name__  # by name: a start does without these models
+        kind = type(result).__name__  # by name, to avoid importing these models at start
         if kind == "PreparedPrompt":
-            self._prepared(session, params, result)
+            self._note_prompt(session, params, result)
         elif kind == "Receipt" and type(params).__name__ == "IngestParams":
-            self._add(session, params)
+            self._note_turn(session, params)
 
-    def _prepared(self, session: _Session, asked: PrepareRequest, prompt: PreparedPrompt) -> None:
+    def _note_prompt(
+        self, session: _Session, request: PrepareRequest, prompt: PreparedPrompt
+    ) -> None:
         self._waiting.pop(session, None)
         if prompt.memories:
             ids = tuple(each.id for each in prompt.memories)
-            self._waiting[session] = _Given(asked.query, ids)
+            self._waiting[session] = _PendingPrompt(request.query, ids)
             if len(self._waiting) > SESSIONS_MAX:
                 self._waiting.popitem(last=False)
 
-    def _add(self, session: _Session, turn: IngestRequest) -> None:
-        from memd.ingest.draft import is_assistant  # its patterns are loaded by the first turn
+    def _note_turn(self, session: _Session, turn: IngestRequest) -> None:
+        from memd.ingest.draft import is_assistant  # imported late for its patterns
 
         if turn.speaker is None or not is_assistant(turn.speaker) or turn.deliberate:
             return
-        given = self._waiting.pop(session, None)
-        if given is None or len(self._judging) >= JUDGED_MAX:
+        pending = self._waiting.pop(session, None)
+        if pending is None or len(self._tasks) >= TASKS_MAX:
             return
-        task = asyncio.create_task(self._judge(session, given, turn.text))
-        self._judging.add(task)
-        task.add_done_callback(self._judging.discard)
+        task = asyncio.create_task(self._count(session, pending, turn.text))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
-    async def settled(self) -> None:
-        """Wait until all answers are looked at."""
-        while self._judging:
-            await asyncio.wait(list(self._judging))
+    async def wait_idle(self) -> None:
+        """Wait until all answers are examined."""
+        while self._tasks:
+            await asyncio.wait(list(self._tasks))
 
-    async def _judge(self, session: _Session, given: _Given, answer: str) -> None:
+    async def _count(self, session: _Session, pending: _PendingPrompt, answer: str) -> None:
         from memd.text.uptake import uptake
         from memd.view.echo import spoken
 
         try:
-            texts = await self._db.read(uses.texts_of, given.ids)
-            used = await self._work.run(lambda: uptake(given.question, texts, spoken(answer)))
+            texts = await self._db.read(uses.texts_of, pending.ids)
+            used = await self._work.run(lambda: uptake(pending.question, texts, spoken(answer)))
         except MemdError as error:
             log.warning("an answer was not looked at", kind=error.kind)
             return

@@ -246,7 +246,7 @@ class Dispatch:
     def _count(self, caller: Caller, params: Params, result: Any) -> Any:
         """Count what *result* contains, for the metrics and for uptake; return *result*."""
         if self._rooms.uptake is not None:
-            self._rooms.uptake.hear(caller, params, result)
+            self._rooms.uptake.observe(caller, params, result)
         return self._metrics.count_result(result)
 
     async def _run(self, route: Route, context: Context, params: Params) -> Any:

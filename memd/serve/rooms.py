@@ -136,7 +136,7 @@ class Rooms(Prompting):
         self._stack.push_async_callback(self.audit.try_to_anchor)
         await self.clients.load()
         self.models.embedder.serve(await self.db.read(model_in_use))
-        for settle in (self.notes.settle, self._uptake.settled, self._settled):  # from its end
+        for settle in (self.notes.settle, self._uptake.wait_idle, self._settled):  # from its end
             self._stack.push_async_callback(settle)
         return self
 

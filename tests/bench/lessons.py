@@ -24,7 +24,7 @@ from typing import NamedTuple
 from bench.stage import Stage, staged
 from bench.transcripts import Message, exported, trajectories
 from memd.learn.propose import kind_of_error
-from memd.learn.sanitise import sanitised_error
+from memd.learn.sanitise import sanitise_error
 from memd.sleep.distil.calls import command, is_noise
 from memd.sleep.distil.exchanges import exchanges
 from memd.sleep.distil.failures import error_line, failed
@@ -83,7 +83,7 @@ def steps_of(task: str, messages: list[Message]) -> list[FailedStep]:
         cure = next((now.line for now, each in later if now is not None
                      and now.about == called.about and not failed(each)
                      and now.line != called.line), "")  # fmt: skip
-        step = FailedStep(task, called.about, sanitised_error(error), cure)
+        step = FailedStep(task, called.about, sanitise_error(error), cure)
         found.setdefault((step.about, step.error), step)
     return list(found.values())
 

@@ -28,9 +28,9 @@ from memd.base.work import Work
 from memd.domain.caller import Caller
 from memd.domain.learn import TuneRequest, TuneStage
 from memd.embedding.embed import EmbedderThread
-from memd.learn.tuning.questions import Asked
-from memd.learn.tuning.ranker import entries_told
-from memd.learn.tuning.stages import EXAMINED_MAX, Stages
+from memd.learn.tuning.questions import LabelledQuestion
+from memd.learn.tuning.ranker import mean_entries
+from memd.learn.tuning.stages import FIT_PAIRS_MAX, Stages
 from memd.recall.recall import Recall
 from memd.recall.tuned import Tuned, TuningTrial, tuned_of
 from memd.store.file.connect import Reading
@@ -114,7 +114,7 @@ async def labelled(stages: Stages, put: Sequence[Put], some: int | None = None) 
     gains = Gains()
     for name in [*dict.fromkeys(one.dialogue for one in put)][:some]:
         fit = [
-            Asked(key, one.dialogue, one.text)
+            LabelledQuestion(key, one.dialogue, one.text)
             for one in put
             if one.dialogue != name
             for key in one.gold
@@ -126,16 +126,16 @@ async def labelled(stages: Stages, put: Sequence[Put], some: int | None = None) 
     return gains
 
 
-async def trained(stages: Stages, fit: Sequence[Asked]) -> dict[str, Tuned]:
+async def trained(stages: Stages, fit: Sequence[LabelledQuestion]) -> dict[str, Tuned]:
     """Return what a run would make of *fit*."""
     request = TuneRequest()
-    negatives = await stages.negatives(fit, request, _unheard)
+    negatives = await stages.mine_negatives(fit, request, _unheard)
     weigh, fit = fit[::3], [one for at, one in enumerate(fit) if at % 3]
-    adapter = await stages.adapter(fit, weigh, negatives, request, _unheard)
-    some = weigh[:: max(1, -(-len(weigh) // EXAMINED_MAX))]
-    ruled = await stages.ruled(some, adapter, _unheard)
-    weights = await stages.fitted(some, Tuned(adapter.fingerprint), _unheard)
-    both = await stages.fitted(some, adapter, _unheard)
+    adapter = await stages.train_adapter(fit, weigh, negatives, request, _unheard)
+    some = weigh[:: max(1, -(-len(weigh) // FIT_PAIRS_MAX))]
+    ruled = await stages.fit_bar(some, adapter, _unheard)
+    weights = await stages.fit_weights(some, Tuned(adapter.fingerprint), _unheard)
+    both = await stages.fit_weights(some, adapter, _unheard)
     return {"adapter": ruled, "weights": weights, "both": both}
 
 
@@ -160,8 +160,8 @@ async def own(stages: Stages, put: Sequence[Put]) -> dict[str, Any]:
 
 async def _test(stages: Stages, put: Sequence[Put], made: dict[str, Tuned], gains: Gains) -> None:
     for name, tuned in {"shipped": None, **made}.items():
-        asked = [Asked(0, one.dialogue, one.text) for one in put]
-        seen = await stages.examined(asked, tuned, _unheard)
+        asked = [LabelledQuestion(0, one.dialogue, one.text) for one in put]
+        seen = await stages.rank_questions(asked, tuned, _unheard)
         for one, each in zip(put, seen, strict=True):
             keys = [item.measured.candidate.memory_key for item in each.items]
             found = len(set(keys[:TOP]) & set(one.gold)) / one.evidence
@@ -172,15 +172,15 @@ async def _test(stages: Stages, put: Sequence[Put], made: dict[str, Tuned], gain
                 if item.passes and item.relevance >= item.bar
             ]
             gains.told.setdefault(name, []).append(len(set(entries) & set(one.gold)) / one.evidence)
-            gains.entries.setdefault(name, []).append(entries_told([each]))
+            gains.entries.setdefault(name, []).append(mean_entries([each]))
 
 
 async def latency(house: Assembly, stages: Stages, put: Sequence[Put]) -> dict[str, Any]:
     """Return how long a recall takes without and with an adapter, one after the other in turn."""
     some = put[:LATENCY_QUESTIONS]
-    fit = [Asked(key, one.dialogue, one.text) for one in some for key in one.gold]
-    negatives = await stages.negatives(fit, TuneRequest(), _unheard)
-    tuned = await stages.adapter(fit, fit, negatives, TuneRequest(), _unheard)
+    fit = [LabelledQuestion(key, one.dialogue, one.text) for one in some for key in one.gold]
+    negatives = await stages.mine_negatives(fit, TuneRequest(), _unheard)
+    tuned = await stages.train_adapter(fit, fit, negatives, TuneRequest(), _unheard)
     times: dict[str, list[float]] = {"shipped": [], "adapter": []}
     for one in [*some, *some]:
         for name, use in (("shipped", None), ("adapter", tuned)):

@@ -105,8 +105,8 @@ async def test_what_is_kept_beside_memories_is_withheld_too(tmp_path: Path, kind
     async with a_house(path) as house:
         await house.ingest.set_preference(ADA, "drink", "tea")
         learn = Learn(db=house.db, clock=house.clock, ids=house.ids)
-        await learn.outcome(ADA, TaskReport(lesson="Run the tests first.", tools=("shell",)))
-        await learn.success(
+        await learn.record_outcome(ADA, TaskReport(lesson="Run the tests first.", tools=("shell",)))
+        await learn.record_success(
             ADA, SuccessReport(description="Look, then change.", tools=("grep", "edit"))
         )
         bot = KeyedClient(name="bot", scopes=frozenset({"read"}), created_at=from_us(1))

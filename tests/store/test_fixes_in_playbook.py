@@ -63,7 +63,7 @@ async def cures(bed: Bed, query: str | None = None, by: Caller = ADA) -> list[Pl
 async def test_what_was_cured_is_a_pattern_that_is_found_by_its_words(tmp_path: Path) -> None:
     async with a_bed(tmp_path) as bed:
         report = SuccessReport(description="rsync deploy", tools=("Bash",))
-        reported = await a_learn(bed).success(ADA, report)
+        reported = await a_learn(bed).record_success(ADA, report)
         await napped(bed, tmp_path)
 
         (cure,) = await cures(bed, "redis refuses the tests")
@@ -74,7 +74,7 @@ async def test_what_was_cured_is_a_pattern_that_is_found_by_its_words(tmp_path: 
         assert await cures(bed, by=Caller(agent_id="bob", method="test")) == []
         everything = await a_learn(bed).playbook(ADA, PlaybookQuery())
         assert everything == (reported, cure)
-        assert await a_learn(bed).reported(ADA, 9) == (reported,)
+        assert await a_learn(bed).reported_patterns(ADA, 9) == (reported,)
         assert await a_learn(bed).playbook(ADA, PlaybookQuery(promotable=True)) == ()
 
 

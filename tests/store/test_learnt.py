@@ -52,7 +52,7 @@ def a_task(reply: str = "Done.", *tools: str, lesson: str | None = None) -> Task
 
 async def test_5a_1_a_task_leaves_type_way_outcome_lesson_and_time(tmp_path: Path) -> None:
     async with a_desk(tmp_path) as (_, learn, clock):
-        kept = await learn.outcome(ADA, a_task("It failed.", "shell_exec", "web_fetch"))
+        kept = await learn.record_outcome(ADA, a_task("It failed.", "shell_exec", "web_fetch"))
         assert (kept.task_type, kept.approach) == ("shell+web", ("shell_exec", "web_fetch"))
         assert kept.outcome is LearningOutcome.FAILURE
         assert kept.lesson == "shell+web: shell_exec then web_fetch failed"
@@ -63,7 +63,7 @@ async def test_5a_1_a_task_leaves_type_way_outcome_lesson_and_time(tmp_path: Pat
 async def test_5a_1_lessons_come_newest_first_and_to_their_agent_alone(tmp_path: Path) -> None:
     async with a_desk(tmp_path) as (_, learn, clock):
         for lesson in ("one", "two", "three"):
-            await learn.outcome(ADA, a_task(lesson=lesson))
+            await learn.record_outcome(ADA, a_task(lesson=lesson))
             clock.advance(seconds=1)
         assert [each.lesson for each in await learn.latest(ADA)] == ["three", "two", "one"]
         assert [each.lesson for each in await learn.latest(ADA, 1)] == ["three"]
@@ -72,12 +72,12 @@ async def test_5a_1_lessons_come_newest_first_and_to_their_agent_alone(tmp_path:
 
 async def test_5a_2_recording_again_counts_and_the_newest_words_stand(tmp_path: Path) -> None:
     async with a_desk(tmp_path) as (_, learn, clock):
-        first = await learn.success(ADA, DEPLOY)
+        first = await learn.record_success(ADA, DEPLOY)
         clock.advance(hours=1)
         again = SuccessReport(
             description="deploy", tools=("file_write", "shell_exec"), prompt_template="do it"
         )
-        second = await learn.success(ADA, again)
+        second = await learn.record_success(ADA, again)
 
         assert first.pattern_id == second.pattern_id == pattern_id("shell+file", DEPLOY.tools)
         assert (first.success_count, second.success_count) == (1, 2)
@@ -91,10 +91,12 @@ async def test_5a_2_relevant_are_those_of_the_type_most_successes_first(tmp_path
     async with a_desk(tmp_path) as (_, learn, _clock):
         for name, times in (("a", 1), ("b", 4), ("c", 2), ("d", 3)):
             for _ in range(times):
-                await learn.success(
+                await learn.record_success(
                     ADA, SuccessReport(description=name, tools=(name,), task_type="shell")
                 )
-        await learn.success(ADA, SuccessReport(description="x", tools=("x",), task_type="web"))
+        await learn.record_success(
+            ADA, SuccessReport(description="x", tools=("x",), task_type="web")
+        )
 
         found = await learn.playbook(ADA, PlaybookQuery(task_type="shell"))
 
@@ -112,46 +114,48 @@ async def test_5a_2_three_successes_may_be_promoted_once(tmp_path: Path) -> None
     async with a_desk(tmp_path) as (_, learn, _clock):
         ready = PlaybookQuery(promotable=True)
         for _ in range(2):
-            await learn.success(ADA, DEPLOY)
+            await learn.record_success(ADA, DEPLOY)
         assert await learn.playbook(ADA, ready) == ()
-        kept = await learn.success(ADA, DEPLOY)
+        kept = await learn.record_success(ADA, DEPLOY)
         assert await learn.playbook(ADA, ready) == (kept,)
         assert await learn.playbook(ADA, PlaybookQuery(promotable=True, task_type="web")) == ()
 
-        await learn.promoted(ADA, kept.pattern_id)
+        await learn.mark_promoted(ADA, kept.pattern_id)
 
         assert await learn.playbook(ADA, ready) == ()
         (entry,) = await learn.playbook(ADA, PlaybookQuery())
         assert entry.promoted
         for caller, unknown in ((ADA, "?"), (BOB, kept.pattern_id)):
             with pytest.raises(KeyError):
-                await learn.promoted(caller, unknown)
+                await learn.mark_promoted(caller, unknown)
 
 
 async def test_an_agent_that_keeps_nothing_learns_nothing(tmp_path: Path) -> None:
     async with a_desk(tmp_path, MemoryLevel.NONE) as (_, learn, _clock):
         with pytest.raises(MemoryStoreError):
-            await learn.outcome(ADA, a_task())
+            await learn.record_outcome(ADA, a_task())
         with pytest.raises(MemoryStoreError):
-            await learn.success(ADA, DEPLOY)
+            await learn.record_success(ADA, DEPLOY)
     with pytest.raises(MemoryStoreError):
-        await learn.outcome(Caller(agent_id="__shared__"), a_task())
+        await learn.record_outcome(Caller(agent_id="__shared__"), a_task())
 
 
 async def test_no_file_holds_a_secret_of_a_lesson_or_a_pattern(tmp_path: Path) -> None:
     """P16."""
     async with a_desk(tmp_path) as (house, learn, _clock):
-        await learn.outcome(ADA, a_task(f"done {SECRET}", f"tool {SECRET}", lesson=f"use {SECRET}"))
+        await learn.record_outcome(
+            ADA, a_task(f"done {SECRET}", f"tool {SECRET}", lesson=f"use {SECRET}")
+        )
         report = SuccessReport(
             description=f"use {SECRET}", tools=(f"tool {SECRET}",), prompt_template=SECRET
         )
-        await learn.success(ADA, report)
+        await learn.record_success(ADA, report)
         assert SECRET.encode() not in bytes_of(tmp_path)
         refusing = Learn(house.db, house.clock, house.ids, secrets="refuse")
         with pytest.raises(SecretRefusedError):
-            await refusing.outcome(ADA, a_task(lesson=f"use {SECRET}"))
+            await refusing.record_outcome(ADA, a_task(lesson=f"use {SECRET}"))
         with pytest.raises(SecretRefusedError):
-            await refusing.success(ADA, report)
+            await refusing.record_success(ADA, report)
     assert SECRET.encode() not in bytes_of(tmp_path)
 
 
@@ -162,10 +166,10 @@ async def test_reporting_again_with_the_same_key_counts_once_and_keeps_no_text(
     caller = Caller(agent_id="ada", method="test", idempotency_key="k", request_hash=b"h")
     other = Caller(agent_id="ada", method="test", idempotency_key="l", request_hash=b"h")
     async with a_desk(tmp_path) as (house, learn, _clock):
-        first = await learn.outcome(caller, a_task(lesson=WORD))
-        assert await learn.outcome(caller, a_task(lesson=WORD)) == first
-        await learn.success(other, DEPLOY)
-        assert (await learn.success(other, DEPLOY)).success_count == 1
+        first = await learn.record_outcome(caller, a_task(lesson=WORD))
+        assert await learn.record_outcome(caller, a_task(lesson=WORD)) == first
+        await learn.record_success(other, DEPLOY)
+        assert (await learn.record_success(other, DEPLOY)).success_count == 1
         assert len(await learn.latest(ADA)) == 1
 
         def replies(conn: Reading) -> str:
@@ -174,17 +178,17 @@ async def test_reporting_again_with_the_same_key_counts_once_and_keeps_no_text(
         assert WORD not in await house.db.read(replies)
         await house.archive.forget(ADA, ids=[first.id])
         with pytest.raises(NotFoundError):
-            await learn.outcome(caller, a_task(lesson=WORD))
+            await learn.record_outcome(caller, a_task(lesson=WORD))
 
 
 async def test_forgetting_reaches_lessons_and_patterns_by_id_and_by_time(tmp_path: Path) -> None:
     """P8, D21: the proof names them, and no byte of them is left."""
     async with a_desk(tmp_path) as (house, learn, clock):
-        early = await learn.outcome(ADA, a_task(lesson="early"))
+        early = await learn.record_outcome(ADA, a_task(lesson="early"))
         clock.advance(days=1)
-        lesson = await learn.outcome(ADA, a_task(lesson=f"{WORD} dance"))
-        pattern = await learn.success(ADA, SuccessReport(description=WORD, tools=("a",)))
-        theirs = await learn.outcome(BOB, a_task(lesson="theirs"))
+        lesson = await learn.record_outcome(ADA, a_task(lesson=f"{WORD} dance"))
+        pattern = await learn.record_success(ADA, SuccessReport(description=WORD, tools=("a",)))
+        theirs = await learn.record_outcome(BOB, a_task(lesson="theirs"))
         ids = [lesson.id, pattern.pattern_id, theirs.id]
 
         would = await house.archive.forget(ADA, ids=ids, dry_run=True)
@@ -207,9 +211,9 @@ async def test_forgetting_reaches_lessons_and_patterns_by_id_and_by_time(tmp_pat
 
 async def test_every_lesson_and_pattern_stands_in_the_audit(tmp_path: Path) -> None:
     async with a_desk(tmp_path) as (house, learn, _clock):
-        lesson = await learn.outcome(ADA, a_task())
-        pattern = await learn.success(ADA, DEPLOY)
-        await learn.promoted(ADA, pattern.pattern_id)
+        lesson = await learn.record_outcome(ADA, a_task())
+        pattern = await learn.record_success(ADA, DEPLOY)
+        await learn.mark_promoted(ADA, pattern.pattern_id)
         await house.archive.forget(ADA, ids=[lesson.id, pattern.pattern_id])
 
         def links(conn: Reading) -> list[int]:
@@ -223,14 +227,14 @@ async def test_a_file_that_is_held_is_busy_and_what_was_learnt_is_still_told(
 ) -> None:
     monkeypatch.setattr(connect, "BUSY_MS_MAX", 30)
     async with a_desk(tmp_path) as (house, learn, _clock):
-        await learn.outcome(ADA, a_task())
-        pattern = await learn.success(ADA, DEPLOY)
+        await learn.record_outcome(ADA, a_task())
+        pattern = await learn.record_success(ADA, DEPLOY)
         other = apsw.Connection(str(house.db.path))
         other.execute("BEGIN IMMEDIATE")
         for write in (
-            lambda: learn.outcome(ADA, a_task()),
-            lambda: learn.success(ADA, DEPLOY),
-            lambda: learn.promoted(ADA, pattern.pattern_id),
+            lambda: learn.record_outcome(ADA, a_task()),
+            lambda: learn.record_success(ADA, DEPLOY),
+            lambda: learn.mark_promoted(ADA, pattern.pattern_id),
         ):
             with pytest.raises(BusyError):
                 await write()
@@ -238,18 +242,22 @@ async def test_a_file_that_is_held_is_busy_and_what_was_learnt_is_still_told(
         assert len(await learn.playbook(ADA, PlaybookQuery())) == 1
         other.execute("ROLLBACK")
         other.close()
-        await learn.outcome(ADA, a_task())
+        await learn.record_outcome(ADA, a_task())
 
 
 async def test_forgetting_one_pattern_or_lesson_leaves_every_other(tmp_path: Path) -> None:
     """Of one agent, and the same pattern of another."""
     async with a_desk(tmp_path) as (house, learn, _):
-        mine = await learn.success(ADA, DEPLOY)
-        other = await learn.success(ADA, SuccessReport(description="grep logs", tools=("grep",)))
-        theirs = await learn.success(BOB, DEPLOY)
+        mine = await learn.record_success(ADA, DEPLOY)
+        other = await learn.record_success(
+            ADA, SuccessReport(description="grep logs", tools=("grep",))
+        )
+        theirs = await learn.record_success(BOB, DEPLOY)
         assert mine.pattern_id == theirs.pattern_id
-        doomed, stays = [await learn.outcome(ADA, a_task("Done.", name)) for name in ("a", "b")]
-        await learn.outcome(BOB, a_task("Done.", "c"))
+        doomed, stays = [
+            await learn.record_outcome(ADA, a_task("Done.", name)) for name in ("a", "b")
+        ]
+        await learn.record_outcome(BOB, a_task("Done.", "c"))
         ids = (mine.pattern_id, doomed.id)
 
         said = await house.archive.forget(ADA, ids=ids)
@@ -264,11 +272,11 @@ async def test_forgetting_one_pattern_or_lesson_leaves_every_other(tmp_path: Pat
 
 async def test_promoting_one_pattern_promotes_no_other(tmp_path: Path) -> None:
     async with a_desk(tmp_path) as (_, learn, _clock):
-        mine = await learn.success(ADA, DEPLOY)
-        await learn.success(ADA, SuccessReport(description="grep logs", tools=("grep",)))
-        await learn.success(BOB, DEPLOY)
+        mine = await learn.record_success(ADA, DEPLOY)
+        await learn.record_success(ADA, SuccessReport(description="grep logs", tools=("grep",)))
+        await learn.record_success(BOB, DEPLOY)
 
-        await learn.promoted(ADA, mine.pattern_id)
+        await learn.mark_promoted(ADA, mine.pattern_id)
 
         told = await learn.playbook(ADA, PlaybookQuery())
         assert {each.pattern_id for each in told if each.promoted} == {mine.pattern_id}

@@ -70,7 +70,7 @@ async def test_a_lesson_in_a_message_is_listed_and_stands_once_in_prompts_that_i
     tmp_path: Path, role: str, reason: str
 ) -> None:
     async with a_bed(tmp_path) as bed:
-        await a_learn(bed).outcome(ADA, TaskReport(lesson="Ask Maria before a migration."))
+        await a_learn(bed).record_outcome(ADA, TaskReport(lesson="Ask Maria before a migration."))
         await napped(bed, tmp_path, says(f"Lesson: {REDIS}", role), reason=reason)
 
         newest, older = await a_learn(bed).latest(ADA)

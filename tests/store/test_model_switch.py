@@ -30,7 +30,7 @@ from memd.domain.memory import MemoryQuery, MemoryUpdate
 from memd.embedding.chosen import ChosenEmbedder
 from memd.embedding.model_files import ONNX_FILE
 from memd.ingest.switch import ModelSwitch
-from memd.learn.tuning.bench import measured, ranks_of
+from memd.learn.tuning.bench import measure, ranks_of
 from memd.store.file.connect import Reading, Writing
 from memd.store.search import model_switch, vectors
 
@@ -282,9 +282,9 @@ async def test_a_change_waits_for_questions_and_questions_for_it(tmp_path: Path)
 
 async def test_a_bench_ranks_the_right_memory_by_each_models_own_vectors(tmp_path: Path) -> None:
     async with a_bed(tmp_path) as bed:
-        assert (await measured(bed.house, bed.chosen, ["A"]))["models"] == []
+        assert (await measure(bed.house, bed.chosen, ["A"]))["models"] == []
         await talked(bed.house, 16)
-        told = await measured(bed.house, bed.chosen, ["A", "B"])
+        told = await measure(bed.house, bed.chosen, ["A", "B"])
         assert told["memories"] == 32
         assert told["pairs"] > 0
         assert [each["name"] for each in told["models"]] == ["A", "B"]

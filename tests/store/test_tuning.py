@@ -58,13 +58,13 @@ async def test_the_weights_are_fitted_only_when_that_is_asked_for(
         await talked(house, PAIRS)
         room = a_tuning(house)
         made: list[dict[str, Any]] = []
-        trained = Stages._trained
+        trained = Stages._train
 
         async def noted(self: Stages, *args: Any) -> dict[str, Any]:
             made.append(await trained(self, *args))
             return made[-1]
 
-        monkeypatch.setattr(Stages, "_trained", noted)
+        monkeypatch.setattr(Stages, "_train", noted)
         await run_of(room)
         await run_of(room, TuneRequest(weights=True))
 
@@ -152,7 +152,7 @@ async def test_a_worse_result_is_not_put_to_use(
         await talked(house, PAIRS)
         room = a_tuning(house)
         before = await house.recall.recall(ADA, ASKED)
-        monkeypatch.setattr(Stages, "_trained", made_by(worse(house.embedder.fingerprint)))
+        monkeypatch.setattr(Stages, "_train", made_by(worse(house.embedder.fingerprint)))
 
         run = await run_of(room)
 
@@ -174,7 +174,7 @@ async def test_what_is_as_good_as_before_is_not_put_to_use_either(
         await talked(house, PAIRS)
         room = a_tuning(house)
         same = Tuned(str(house.embedder.fingerprint))
-        monkeypatch.setattr(Stages, "_trained", made_by(same))
+        monkeypatch.setattr(Stages, "_train", made_by(same))
 
         run = await run_of(room)
 
@@ -194,7 +194,7 @@ async def test_a_better_result_is_used_at_once_after_a_start_and_can_be_taken_ba
         fingerprint = house.embedder.fingerprint
         shipped = await house.recall.recall(ADA, ASKED)
         house.recall.tuning.put(worse(fingerprint))  # beside it what was shipped is better
-        monkeypatch.setattr(Stages, "_trained", made_by(Tuned(str(fingerprint), bare())))
+        monkeypatch.setattr(Stages, "_train", made_by(Tuned(str(fingerprint), bare())))
 
         run = await run_of(room)
 

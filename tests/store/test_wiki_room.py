@@ -57,14 +57,14 @@ async def test_what_was_forgotten_goes_from_the_wiki(house: Assembly, tmp_path: 
     assert WORD.encode() in bytes_of(tmp_path / "wiki")
     await house.archive.forget(ADA, ids=[secret])
 
-    assert await wiki.forgotten(ADA) is None
+    assert await wiki.remove_forgotten(ADA) is None
     assert WORD.encode() not in bytes_of(tmp_path / "wiki")
 
 
 async def test_forgetting_makes_no_wiki_where_there_is_none(
     house: Assembly, tmp_path: Path
 ) -> None:
-    assert await a_wiki(house, tmp_path).forgotten(ADA) is None
+    assert await a_wiki(house, tmp_path).remove_forgotten(ADA) is None
     assert not (tmp_path / "wiki").exists()
 
 
@@ -76,8 +76,8 @@ async def test_a_wiki_that_cannot_be_brought_up_to_date_is_named(
     await wiki.export(ADA)
     (tmp_path / "wiki" / "ada" / "index.md").write_text("# mine now\n")
 
-    assert await wiki.forgotten(ADA) == str(tmp_path / "wiki" / "ada")
-    assert await a_wiki(house, tmp_path, enabled=False).forgotten(ADA) == str(
+    assert await wiki.remove_forgotten(ADA) == str(tmp_path / "wiki" / "ada")
+    assert await a_wiki(house, tmp_path, enabled=False).remove_forgotten(ADA) == str(
         tmp_path / "wiki" / "ada"
     )
 

@@ -51,8 +51,10 @@ async def a_full_file(path: Path, memories: int = 60) -> dict[str, str]:
         await told(house, "The lighthouse of Skagen was lit in 1747. \r\n" * 60)
         await house.ingest.set_preference(ADA, "drink", "tea")
         learn = Learn(house.db, house.clock, house.ids)
-        await learn.outcome(ADA, TaskReport(lesson="Run the tests first.", tools=("shell",)))
-        await learn.success(ADA, SuccessReport(description="Look first.", tools=("grep", "edit")))
+        await learn.record_outcome(ADA, TaskReport(lesson="Run the tests first.", tools=("shell",)))
+        await learn.record_success(
+            ADA, SuccessReport(description="Look first.", tools=("grep", "edit"))
+        )
         bot = KeyedClient(name="bot", scopes=frozenset({"read"}), created_at=from_us(1))
         await house.db.write(ADA, lambda conn: clients.put(conn, bot, b"hash", 1))
         await house.queue.drain()

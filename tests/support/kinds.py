@@ -100,10 +100,14 @@ class Desk:
         assert not reply.is_error, reply.text
 
     async def outcome(self, said: str) -> None:
-        await self.learn.outcome(ADA, TaskReport(final_response=said, tools=("grep", "edit")))
+        await self.learn.record_outcome(
+            ADA, TaskReport(final_response=said, tools=("grep", "edit"))
+        )
 
     async def success(self, said: str) -> None:
-        await self.learn.success(ADA, SuccessReport(description=said, tools=("grep", "edit")))
+        await self.learn.record_success(
+            ADA, SuccessReport(description=said, tools=("grep", "edit"))
+        )
 
     async def add_client(self, name: str) -> None:
         await self.clients.add(ADA, name, scopes=frozenset({"read", "write"}))

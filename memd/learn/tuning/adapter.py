@@ -1,8 +1,7 @@
-"""A matrix for the question's vector, trained by contrast (SPEC 18.2.6, D17). Pure, numpy.
+"""Train a matrix for the vectors of questions by contrast (SPEC 18.2.6, D17). Pure, numpy.
 
-The memories' vectors stay what they are, so nothing is embedded anew: what is trained is where
-a question looks. It begins as the identity and is drawn back to it, so what the pairs do not
-speak of stays as it was.
+The memories' vectors do not change, so nothing is embedded anew. The matrix starts as the
+identity and is regularised towards it, so directions without pairs stay as they were.
 """
 
 from __future__ import annotations
@@ -14,30 +13,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 Matrix = NDArray[np.float32]
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 
 RATE = 1e-3
-"""Of Adam, over the matrix; the run's ``learning_rate`` is that of an encoder."""
+"""Of Adam for the matrix; the request's ``learning_rate`` is for an encoder."""
 PULL = 0.1
-"""How strongly the matrix is drawn to the identity."""
+"""The regularisation towards the identity."""
 EPOCHS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Contrast:
-    """Questions, what answers each, and what only looks as if: all unit vectors, row by row.
+class ContrastivePairs:
+    """Questions, their passages and hard negatives, as rows of unit vectors.
 
-    *negatives* are rows of *passages*, as many for each question; -1 is none.
+    *positives* and *negatives* are rows of *passages*; a missing negative is -1.
     """
 
     questions: Matrix
     passages: Matrix
-    positives: Places
-    negatives: Places
+    positives: Indices
+    negatives: Indices
 
 
-def trained(
-    pairs: Contrast,
+def train(
+    pairs: ContrastivePairs,
     *,
     temperature: float = 0.02,
     batch: int = 128,
@@ -45,10 +44,10 @@ def trained(
     seed: int = 0,
     progress: Callable[[float], None] = lambda _share: None,
 ) -> Matrix:
-    """Return the matrix that brings each question nearer to its passage than to the others'.
+    """Return the matrix that moves each question nearer to its passage than to others.
 
-    InfoNCE: against the passages of the batch and the hard negatives. *progress* hears which share
-    of the steps is done, and may raise to stop. The same pairs and *seed* give the same matrix.
+    The loss is InfoNCE over the batch's passages and the hard negatives. *progress* is called
+    with the share of steps done, and may raise to stop. Deterministic for a *seed*.
     """
     count, size = pairs.questions.shape
     chance = np.random.default_rng(seed)
@@ -70,20 +69,20 @@ def trained(
     return matrix
 
 
-def _slope(pairs: Contrast, some: Places, matrix: Matrix, temperature: float) -> Matrix:
-    """Return the slope of the mean loss of *some* pairs by the matrix."""
+def _slope(pairs: ContrastivePairs, some: Indices, matrix: Matrix, temperature: float) -> Matrix:
+    """Return the gradient of the mean loss of *some* pairs with respect to the matrix."""
     raw = pairs.questions[some] @ matrix.T
     norms = np.linalg.norm(raw, axis=1, keepdims=True)
-    turned = raw / norms
+    rotated = raw / norms
     positives = pairs.positives[some]
     near = pairs.passages[positives]
     hard_places = pairs.negatives[some]
     hard = pairs.passages[hard_places]
-    among = turned @ near.T / temperature
-    # Another question's answer that is this one's, too, is no negative.
+    among = rotated @ near.T / temperature
+    # Another question's passage that equals this one's is no negative.
     same = (positives[:, None] == positives[None, :]) & ~np.eye(len(some), dtype=bool)
     among[same] = -np.inf
-    beside = np.einsum("bd,bkd->bk", turned, hard) / temperature
+    beside = np.einsum("bd,bkd->bk", rotated, hard) / temperature
     beside[(hard_places < 0) | (hard_places == positives[:, None])] = -np.inf
     logits = np.hstack([among, beside])
     logits -= logits.max(axis=1, keepdims=True)
@@ -92,17 +91,17 @@ def _slope(pairs: Contrast, some: Places, matrix: Matrix, temperature: float) ->
     b = len(some)
     pull = share[:, :b] @ near + np.einsum("bk,bkd->bd", share[:, b:], hard) - near
     pull /= temperature * b
-    flat = (pull - (pull * turned).sum(axis=1, keepdims=True) * turned) / norms
+    flat = (pull - (pull * rotated).sum(axis=1, keepdims=True) * rotated) / norms
     return np.asarray(flat.T @ pairs.questions[some], dtype=np.float32)
 
 
-def mined(
-    questions: Matrix, passages: Matrix, positives: Places, *, top_k: int = 4, share: float = 0.95
-) -> Places:
+def mine(
+    questions: Matrix, passages: Matrix, positives: Indices, *, top_k: int = 4, share: float = 0.95
+) -> Indices:
     """Return for each question the *top_k* nearest passages that do not answer it (SPEC 18.2.5).
 
-    Nearer than *share* of its own passage's cosine would be an answer as well, as like as not.
-    Where there are fewer, the rest is -1.
+    A passage nearer than *share* of its own passage's cosine is excluded, since it probably
+    answers, too. Missing ones are -1.
     """
     nearest = np.full((len(questions), top_k), -1, dtype=np.int64)
     for start in range(0, len(questions), 256):
@@ -120,7 +119,7 @@ def mined(
     return nearest
 
 
-def turned(matrix: Matrix, questions: Matrix) -> Matrix:
-    """Return *questions* as the matrix turns them, of length 1."""
+def apply(matrix: Matrix, questions: Matrix) -> Matrix:
+    """Return *questions* multiplied by the matrix and normalised."""
     raw = questions @ matrix.T
     return np.asarray(raw / np.linalg.norm(raw, axis=1, keepdims=True), dtype=np.float32)

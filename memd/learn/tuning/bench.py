@@ -1,8 +1,7 @@
-"""How well embedding models find the owner's own memories (SPEC 18.1, 18.2.4).
+"""Compare embedding models on the owner's own memories (SPEC 18.1, 18.2.4).
 
-The questions are those that tuning learns from: what somebody asked, and the turn that answered
-it. Each model embeds questions and memories itself, and
-all are compared by the rank of the right memory, by meaning alone. Nothing is stored.
+The questions are those of tuning (``questions``). Each model embeds questions and memories, and
+models are compared by the rank of the right memory, by vectors alone. Nothing is stored.
 """
 
 from __future__ import annotations
@@ -12,19 +11,19 @@ from typing import Any, Protocol
 
 from memd.base.work import Work
 from memd.embedding.chosen import ChosenEmbedder
-from memd.learn.tuning.questions import questions
+from memd.learn.tuning.questions import label_questions
 from memd.learn.tuning.verdict import ndcg, recall
 from memd.store.file.database import Database
 from memd.store.learn import tunings
 
 BENCH_MEMORIES_MAX = 500
-"""Each model embeds as many anew, the latest."""
+"""The latest; each model embeds all of them anew."""
 BENCH_PAIRS_MAX = 200
-BENCH_TEXTS = 64  # embedded at once, after whatever a person asks
+BENCH_TEXTS = 64  # in one batch; interactive requests come between two batches
 
 
-class BenchGround(Protocol):
-    """What a measurement stands on."""
+class BenchRooms(Protocol):
+    """The rooms that a measurement needs."""
 
     @property
     def db(self) -> Database: ...
@@ -32,27 +31,27 @@ class BenchGround(Protocol):
     def work(self) -> Work: ...
 
 
-async def measured(
-    ground: BenchGround, embedder: ChosenEmbedder, names: Sequence[str]
+async def measure(
+    rooms: BenchRooms, embedder: ChosenEmbedder, names: Sequence[str]
 ) -> dict[str, Any]:
     """Return recall@10 and nDCG@10 of each model in *names*, over the same pairs.
 
-    Without pairs nothing is measured. Raises DegradedError or ModelError for a model that is
-    not there or does not run.
+    Without pairs no model is measured. Raises DegradedError or ModelError for a model that is
+    missing or does not run.
     """
-    texts = await ground.db.read(tunings.texts, BENCH_MEMORIES_MAX)
-    asked = await ground.work.run(questions, texts)
-    if len(asked) > BENCH_PAIRS_MAX:
-        step = len(asked) / BENCH_PAIRS_MAX
-        asked = [asked[int(at * step)] for at in range(BENCH_PAIRS_MAX)]
+    texts = await rooms.db.read(tunings.texts, BENCH_MEMORIES_MAX)
+    questions = await rooms.work.run(label_questions, texts)
+    if len(questions) > BENCH_PAIRS_MAX:
+        step = len(questions) / BENCH_PAIRS_MAX
+        questions = [questions[int(at * step)] for at in range(BENCH_PAIRS_MAX)]
     place = {each.memory_key: at for at, each in enumerate(texts)}
-    report: dict[str, Any] = {"pairs": len(asked), "memories": len(texts), "models": []}
-    for name in names if asked else ():
-        passages = await embedded(embedder, name, [each.content for each in texts])
-        vectors = await embedded(embedder, name, [each.text for each in asked])
-        right = [place[each.memory_key] for each in asked]
-        apart = [place.get(each.apart or 0) for each in asked]
-        ranks = await ground.work.run(ranks_of, vectors, passages, right, apart)
+    report: dict[str, Any] = {"pairs": len(questions), "memories": len(texts), "models": []}
+    for name in names if questions else ():
+        passages = await embed_with(embedder, name, [each.content for each in texts])
+        vectors = await embed_with(embedder, name, [each.text for each in questions])
+        right = [place[each.memory_key] for each in questions]
+        own = [place.get(each.question_key or 0) for each in questions]
+        ranks = await rooms.work.run(ranks_of, vectors, passages, right, own)
         ndcgs = [ndcg(rank) for rank in ranks]
         report["models"].append(
             {
@@ -64,34 +63,34 @@ async def measured(
     return report
 
 
-async def embedded(embedder: ChosenEmbedder, name: str, texts: Sequence[str]) -> list[bytes]:
+async def embed_with(embedder: ChosenEmbedder, name: str, texts: Sequence[str]) -> list[bytes]:
+    """Return the vectors of *texts* by the model *name*."""
     model = embedder.of(name)
-    made: list[bytes] = []
+    vectors: list[bytes] = []
     for at in range(0, len(texts), BENCH_TEXTS):
-        made += await model.embed(texts[at : at + BENCH_TEXTS], bulk=True)
-    return made
+        vectors += await model.embed(texts[at : at + BENCH_TEXTS], bulk=True)
+    return vectors
 
 
 def ranks_of(
-    asked: Sequence[bytes],
+    questions: Sequence[bytes],
     passages: Sequence[bytes],
     right: Sequence[int],
-    apart: Sequence[int | None],
+    own: Sequence[int | None],
 ) -> list[int]:
-    """Return at which place, from 1, each question has its right passage.
+    """Return the rank, from 1, of each question's right passage.
 
-    What is as near as the right one stands before it: a model to which all texts are the same
-    finds nothing.
-    *apart*: the passage that is the question itself and is passed over.
+    Ties rank before it, so that a model to which all texts are equal finds nothing. *own* is the
+    passage of the question itself, which is ignored.
     """
     import numpy as np
 
-    near = _matrix(asked) @ _matrix(passages).T
-    for row, itself in enumerate(apart):
+    cosines = _matrix(questions) @ _matrix(passages).T
+    for row, itself in enumerate(own):
         if itself is not None:
-            near[row, itself] = -2.0
-    own = near[np.arange(len(right)), list(right)]
-    return [int(rank) for rank in (near >= own[:, None]).sum(axis=1)]
+            cosines[row, itself] = -2.0
+    of_right = cosines[np.arange(len(right)), list(right)]
+    return [int(rank) for rank in (cosines >= of_right[:, None]).sum(axis=1)]
 
 
 def _matrix(vectors: Sequence[bytes]) -> Any:

@@ -1,8 +1,8 @@
-"""The documents' pipeline (S4) over a folder of texts: pairs, triples, a checkpoint.
+"""The defining documents' pipeline (S4) over a folder of texts: pairs, triples, a checkpoint.
 
-Without torch, which memd does not have, what is trained for the installed model is a matrix for
-the question's vector, and the checkpoint is that: ``adapter.npy``. Training another model, an
-encoder, is refused. The files hold what the folder's texts say, so only their owner reads them.
+It trains a matrix for the vectors of questions to the installed model, without torch, and the
+checkpoint is ``adapter.npy``. Training an encoder is refused. The files contain texts of the
+folder and are therefore readable by their owner only.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from memd.learn.tuning.questions import first_sentence
 SUFFIXES = frozenset({".txt", ".md", ".rst"})
 CHUNK_WORDS = 512
 PAIRS_MIN = 2
-"""The documents' least; what is to gain anything needs more."""
+"""The documents' minimum; a useful result needs more."""
 TRAINING, VALIDATION = "training.jsonl", "validation.jsonl"
 TRIPLES, METRICS = "training_triples.jsonl", "eval_metrics.json"
 CHECKPOINT = "adapter.npy"
@@ -34,7 +34,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class AdapterPipeline:
-    """A ``FineTuningPipeline``; what it makes goes into *output_dir*."""
+    """A ``FineTuningPipeline`` that writes its files into *output_dir*."""
 
     embedder: Embedder
     output_dir: Path
@@ -44,7 +44,7 @@ class AdapterPipeline:
     async def generate_training_data(self, source_dir: str) -> Path:
         """Make a pair of each chunk of the texts below *source_dir* (SPEC 18.2.4).
 
-        Texts that are no UTF-8 are passed over; the order is that of the files' paths. Raises
+        Texts that are not UTF-8 are skipped; the order is that of the files' paths. Raises
         InvalidError, a ValueError, for a folder without texts and for fewer than two pairs.
         """
         pairs = await self.work.run(_pairs_below, Path(source_dir))
@@ -54,13 +54,13 @@ class AdapterPipeline:
         return self._write(TRAINING, pairs[:cut])
 
     async def mine_hard_negatives(self, training_data: Path) -> Path:
-        """Add to each pair the passages that only look as if they answered (SPEC 18.2.5)."""
+        """Add to each pair its hard negatives, passages that only seem to answer (SPEC 18.2.5)."""
         from memd.learn.tuning import training
 
         rows = _read(training_data)
-        vectors = await self._embedded([row["positive"] for row in rows])
-        asked = await self._embedded([row["query"] for row in rows])
-        places = await self.work.run(training.mined_rows, asked, vectors, self.request.top_k)
+        vectors = await self._embed([row["positive"] for row in rows])
+        questions = await self._embed([row["query"] for row in rows])
+        places = await self.work.run(training.mine_rows, questions, vectors, self.request.top_k)
         texts = [row["positive"] for row in rows]
         triples = [
             {**row, "negatives": [texts[at] for at in places_of]}
@@ -71,7 +71,7 @@ class AdapterPipeline:
     async def fine_tune(self, training_data: Path, base_model: str) -> Path:
         """Train a matrix on the triples for the installed model; return the checkpoint.
 
-        Raises FineTuneDependencyError for another model, whose encoder would have to be trained.
+        Raises FineTuneDependencyError for another model, which would need a trained encoder.
         """
         from memd.learn.tuning import training
 
@@ -89,29 +89,31 @@ class AdapterPipeline:
                 [*(r["positive"] for r in rows), *(t for r in rows for t in r["negatives"])]
             )
         ]
-        vectors = await self._embedded(texts)
-        asked = await self._embedded([row["query"] for row in rows])
+        vectors = await self._embed(texts)
+        questions = await self._embed([row["query"] for row in rows])
         at = {text: place for place, text in enumerate(texts)}
         places = [(at[row["positive"]], [at[text] for text in row["negatives"]]) for row in rows]
-        made = await self.work.run(training.matrix_of, asked, vectors, places, self.request)
-        await self._judged(made)
-        return self._put(CHECKPOINT, made)
+        checkpoint = await self.work.run(
+            training.train_matrix, questions, vectors, places, self.request
+        )
+        await self._evaluate(checkpoint)
+        return self._put(CHECKPOINT, checkpoint)
 
-    async def _judged(self, made: bytes) -> None:
-        """Note how the matrix does on the validation pairs, beside none (SPEC 18.2.7)."""
+    async def _evaluate(self, checkpoint: bytes) -> None:
+        """Write the matrix's metrics on the validation pairs, compared to none (SPEC 18.2.7)."""
         from memd.learn.tuning import training, verdict
 
         validation = self.output_dir / VALIDATION
         if not validation.is_file():
             return
         rows = _read(validation)
-        asked = await self._embedded([row["query"] for row in rows])
-        vectors = await self._embedded([row["positive"] for row in rows])
-        ranks = await self.work.run(training.ranks, asked, vectors, made)
-        report = verdict.judged(*ranks).model_dump(mode="json")
+        questions = await self._embed([row["query"] for row in rows])
+        vectors = await self._embed([row["positive"] for row in rows])
+        ranks = await self.work.run(training.ranks, questions, vectors, checkpoint)
+        report = verdict.compare_ranks(*ranks).model_dump(mode="json")
         self._put(METRICS, json.dumps(report, indent=1).encode())
 
-    async def _embedded(self, texts: Sequence[str]) -> list[bytes]:
+    async def _embed(self, texts: Sequence[str]) -> list[bytes]:
         return await self.embedder.embed(texts, bulk=True)
 
     def _write(self, name: str, rows: Sequence[Mapping[str, Any]]) -> Path:
@@ -121,11 +123,11 @@ class AdapterPipeline:
     def _put(self, name: str, content: bytes) -> Path:
         self.output_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self.output_dir / name
-        made = path.with_suffix(".new")
-        descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        new = path.with_suffix(".new")
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with io.FileIO(descriptor, "w") as stream:
             stream.write(content)
-        made.replace(path)
+        new.replace(path)
         return path
 
 

@@ -1,8 +1,8 @@
-"""The encoder itself, trained with torch (SPEC 18.2.6, D17; ``pip install 'memd[torch]'``).
+"""Train the encoder itself with torch (SPEC 18.2.6, D17; ``pip install 'memd[torch]'``).
 
-The weights are read from the installed ONNX file and written to another one by the same code
-that wrote the first (``embedding/onnx_graph``), so torch is needed here alone. The result is a
-folder beside the model, like any model that an owner adds.
+The weights are read from the installed ONNX file and written to another one by the code that
+wrote the first (``embedding/onnx_graph``), so only this module needs torch. The result is a
+model folder like any that an owner adds.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
     Weights = dict[str, torch.Tensor]
 
 TOKENS_MAX = 128
-"""Of a text while training; the model reads WINDOW_TOKENS."""
+"""Per text in training; the model itself reads WINDOW_TOKENS."""
 BATCH_MAX = 16
-"""Questions at once, each with its passage and its hard negatives: what fits a laptop."""
+"""Questions in a batch, each with its passage and hard negatives; fits a laptop's memory."""
 WARM_UP_STEPS_MAX = 100
 _NOTICE = "memd trained these weights further on memories of one store: keep them to yourself.\n"
 
 
 class Triple(NamedTuple):
-    """A question, what answers it, and what only looks as if."""
+    """A question, the passage that answers it, and hard negatives."""
 
     question: str
     passage: str
@@ -52,7 +52,7 @@ class Triple(NamedTuple):
 
 
 def check_torch() -> None:
-    """Raise FineTuneDependencyError unless torch is installed; it is not loaded here."""
+    """Raise FineTuneDependencyError unless torch is installed; does not import it."""
     if find_spec("torch") is None:
         raise FineTuneDependencyError(
             "training the encoder needs torch", hint="pip install 'memd[torch]'"
@@ -68,7 +68,7 @@ def train(
 ) -> None:
     """Train the model of the folder *base* on *triples* and write it into the folder *target*.
 
-    *progress* hears after each step which share is done, and may raise to stop; nothing is
+    *progress* is called after each step with the share done, and may raise to stop; nothing is
     written then. Raises FineTuneDependencyError without torch or for another kind of model.
     """
     check_torch()
@@ -79,16 +79,16 @@ def train(
     tokens = _tokenizer(base)
     for each in weights.values():
         each.requires_grad_(True)
-    doing = torch.optim.AdamW(weights.values(), lr=request.learning_rate, weight_decay=0.01)
+    optimizer = torch.optim.AdamW(weights.values(), lr=request.learning_rate, weight_decay=0.01)
     size = min(request.batch_size, BATCH_MAX)
     steps = request.epochs * -(-len(triples) // size)
     warm_up = max(1, min(WARM_UP_STEPS_MAX, steps // 10))
     for step, batch in enumerate(_batches(triples, size, request.epochs), 1):
-        for group in doing.param_groups:
+        for group in optimizer.param_groups:
             group["lr"] = request.learning_rate * min(1.0, step / warm_up)
-        doing.zero_grad()
+        optimizer.zero_grad()
         _loss(weights, tokens, batch, request.temperature).backward()
-        doing.step()
+        optimizer.step()
         progress(step / steps)
     _write(base, target, {name: each.detach().numpy() for name, each in weights.items()})
 
@@ -104,16 +104,16 @@ def _batches(triples: Sequence[Triple], size: int, epochs: int) -> Iterator[list
 
 
 def _loss(weights: Weights, tokens: Any, batch: list[Triple], temperature: float) -> torch.Tensor:
-    """Return the contrast of a batch: against its other passages and all its hard negatives."""
+    """Return the contrastive loss against the batch's other passages and all hard negatives."""
     import torch
     from torch.nn import functional
 
     passages = [each.passage for each in batch]
     hard = [text for each in batch for text in each.negatives]
-    asked = vectors(weights, tokens, [each.question for each in batch])
+    encoded_questions = vectors(weights, tokens, [each.question for each in batch])
     encoded = vectors(weights, tokens, [*passages, *hard])
-    scores = asked @ encoded.T / temperature
-    # Another question's answer that is this one's, too, is no negative.
+    scores = encoded_questions @ encoded.T / temperature
+    # Another question's passage that equals this one's is no negative.
     same = torch.tensor(
         [
             [at != own and text == passage for at, text in enumerate((*passages, *hard))]
@@ -124,13 +124,13 @@ def _loss(weights: Weights, tokens: Any, batch: list[Triple], temperature: float
 
 
 def vectors(weights: Weights, tokens: Any, texts: Sequence[str]) -> torch.Tensor:
-    """Return the vectors of *texts*, cut at TOKENS_MAX, of length 1: the graph of the ONNX file."""
+    """Return the unit vectors of *texts*, cut at TOKENS_MAX, by the graph of the ONNX file."""
     import torch
     from torch.nn import functional
 
-    read = tokens.encode_batch(list(texts))
-    ids = torch.tensor([each.ids for each in read])
-    mask = torch.tensor([each.attention_mask for each in read], dtype=torch.float32)
+    encodings = tokens.encode_batch(list(texts))
+    ids = torch.tensor([each.ids for each in encodings])
+    mask = torch.tensor([each.attention_mask for each in encodings], dtype=torch.float32)
     hidden = (
         weights["embeddings.word_embeddings.weight"][ids]
         + weights["embeddings.token_type_embeddings.weight"][0]
@@ -173,7 +173,7 @@ def _norm(weights: Weights, name: str, value: torch.Tensor) -> torch.Tensor:
 
 
 def _read(base: Path) -> Weights:
-    """Return the weights of a model that memd wrote, by their published names."""
+    """Return the weights of a model that memd wrote, by published names."""
     import numpy as np
     import onnx
     import torch
@@ -185,20 +185,20 @@ def _read(base: Path) -> Weights:
             name: rows for name, rows in tensors.items() if name.endswith((".weight", ".bias"))
         }
         weights = {
-            name: torch.from_numpy(np.array(rows.T if _is_turned(name) else rows))
+            name: torch.from_numpy(np.array(rows.T if _is_transposed(name) else rows))
             for name, rows in named.items()
         }
         vectors(weights, _tokenizer(base), ["memd"])
     except (OSError, KeyError, RuntimeError, ValueError) as error:
         raise FineTuneDependencyError(
             f"memd cannot train the encoder of {base.name}",
-            hint="memd model use all-MiniLM-L6-v2 first: that one it can",
+            hint="use one that it can train: memd model use all-MiniLM-L6-v2",
         ) from error
     return weights
 
 
-def _is_turned(name: str) -> bool:
-    """Return whether the ONNX file has this tensor transposed, as a product takes it."""
+def _is_transposed(name: str) -> bool:
+    """Return whether the ONNX file has this tensor transposed, for its matrix product."""
     return name.endswith(".weight") and ".LayerNorm." not in name and name.startswith("encoder.")
 
 
@@ -212,7 +212,7 @@ def _tokenizer(base: Path) -> Any:
 
 
 def _write(base: Path, target: Path, weights: dict[str, NDArray[np.float32]]) -> None:
-    """Write the folder of a model, beside its place and then with one rename."""
+    """Write the folder of a model under another name, then rename it."""
     new = target.with_name(f".memd-model-{target.name}")
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True, mode=0o700)

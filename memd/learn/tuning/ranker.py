@@ -1,8 +1,8 @@
-"""The ranker's weights and the selection rule, fitted to the owner's pairs. Pure, numpy.
+"""Fit the ranker's weights and the bar of selection to the owner's pairs. Pure, numpy.
 
-A listwise softmax as the reviewed table's, but begun from that table and drawn back to it. The
-scores keep their spread and an answer its length, so that gate, calibration and bar mean what
-they meant.
+A listwise softmax like that of the reviewed table, but starting from that table and regularised
+towards it. Scores keep their spread and answers their length, so that gate, calibration and bar
+stay valid.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ Numbers = NDArray[np.float64]
 STEPS = 200
 RATE = 0.05
 PULL = 0.02
-"""How strongly each weight, in units of its feature's spread, is drawn to the reviewed one."""
+"""The regularisation of each weight, in units of its feature's spread, to the reviewed one."""
 SPREAD_MIN = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class Examined:
-    """A question with its candidates, best first, and which of them answers it."""
+class RankedQuestion:
+    """A question's candidates, best first, and which of them answers it."""
 
     items: Sequence[Ranked]
     right: Sequence[bool]
 
 
-def fitted(
-    samples: Sequence[Examined],
+def fit(
+    samples: Sequence[RankedQuestion],
     reviewed: Mapping[str, float],
     progress: Callable[[float], None] = lambda _share: None,
 ) -> dict[str, float]:
-    """Return weights that bring the right candidates up; *reviewed* where nothing says otherwise.
+    """Return weights that rank right candidates higher; *reviewed* without any evidence.
 
-    *progress* hears which share of the steps is done, and may raise to stop.
+    *progress* is called with the share of steps done, and may raise to stop.
     """
     used = [sample for sample in samples if any(sample.right)]
     if not used:
@@ -51,43 +51,41 @@ def fitted(
     rows = np.array([[i.measured.features[n] for n in names] for s in used for i in s.items])
     spread = np.maximum(rows.std(0), SPREAD_MIN)
     rows = rows / spread
-    begun = np.array([reviewed[name] for name in names]) * spread
+    start = np.array([reviewed[name] for name in names]) * spread
     good = np.array([float(right) for s in used for right in s.right])
     sizes = [len(sample.items) for sample in used]
-    weights = _descended(begun, _slope_of_loss(rows, good, sizes), progress)
-    scores = rows @ begun, rows @ weights
+    weights = _descend(start, _gradient(rows, good, sizes), progress)
+    scores = rows @ start, rows @ weights
     before, after = (_sd_of_best(each, sizes) for each in scores)
     weights = weights * (before / after if after else 1.0) / spread
     return dict(zip(names, weights.tolist(), strict=True))
 
 
-def _slope_of_loss(
-    rows: Numbers, good: Numbers, sizes: Sequence[int]
-) -> Callable[[Numbers], Numbers]:
-    """Return the slope, at any weights, of the loss of a softmax over each question's *rows*."""
+def _gradient(rows: Numbers, good: Numbers, sizes: Sequence[int]) -> Callable[[Numbers], Numbers]:
+    """Return the gradient function of the softmax loss over each question's *rows*."""
     starts, owner = np.cumsum([0, *sizes[:-1]]), np.repeat(np.arange(len(sizes)), sizes)
     total = np.add.reduceat(good, starts)[owner]
 
-    def slope_of_loss(weights: Numbers) -> Numbers:
+    def gradient(weights: Numbers) -> Numbers:
         score = rows @ weights
         share = np.exp(score - np.maximum.reduceat(score, starts)[owner])
         share /= np.add.reduceat(share, starts)[owner]
         slope: Numbers = rows.T @ (share - good / total) / len(sizes)
         return slope
 
-    return slope_of_loss
+    return gradient
 
 
-def _descended(
-    begun: Numbers,
-    slope_of_loss: Callable[[Numbers], Numbers],
+def _descend(
+    start: Numbers,
+    gradient: Callable[[Numbers], Numbers],
     progress: Callable[[float], None],
 ) -> Numbers:
-    """Return the weights that Adam finds from *begun* on, drawn back to it."""
-    weights = begun.copy()
+    """Return the weights that Adam finds from *start*, regularised towards it."""
+    weights = start.copy()
     first, second = np.zeros_like(weights), np.zeros_like(weights)
     for step in range(1, STEPS + 1):
-        slope = slope_of_loss(weights) + PULL * (weights - begun)
+        slope = gradient(weights) + PULL * (weights - start)
         first, second = 0.9 * first + 0.1 * slope, 0.999 * second + 0.001 * slope * slope
         move = (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
         weights = weights - RATE * move
@@ -96,13 +94,13 @@ def _descended(
 
 
 def _sd_of_best(scores: Numbers, sizes: Sequence[int]) -> float:
-    """Return how far the ten best of a question lie apart, on average."""
+    """Return the mean standard deviation of the ten best scores of each question."""
     parts = np.split(scores, np.cumsum(sizes)[:-1])
     return float(np.mean([np.sort(part)[-GATE_TOP:].std() for part in parts]))
 
 
-def bar_for(samples: Sequence[Examined], weights: Weights, entries: float) -> float:
-    """Return the bar with which an answer to *samples* has *entries* on average, as before."""
+def bar_for(samples: Sequence[RankedQuestion], weights: Weights, entries: float) -> float:
+    """Return the bar with which an answer to *samples* has *entries* on average."""
     worth = sorted(
         (
             item.relevance * weights.bar / item.bar
@@ -118,20 +116,20 @@ def bar_for(samples: Sequence[Examined], weights: Weights, entries: float) -> fl
     return worth[count - 1]
 
 
-def entries_told(samples: Sequence[Examined]) -> float:
-    """Return how many entries an answer to one of *samples* has, on average."""
-    number = sum(_is_told(item) for s in samples for item in s.items[:ENTRIES_MAX])
+def mean_entries(samples: Sequence[RankedQuestion]) -> float:
+    """Return the mean number of entries in the answers to *samples*."""
+    number = sum(_is_in_answer(item) for s in samples for item in s.items[:ENTRIES_MAX])
     return number / len(samples) if samples else 0.0
 
 
-def share_told(samples: Sequence[Examined]) -> float:
-    """Return for which share of *samples* the answer has what is right."""
+def share_answered(samples: Sequence[RankedQuestion]) -> float:
+    """Return the share of *samples* whose answer has the right memory."""
     held = sum(
-        any(right and _is_told(item) for item, right in zip(s.items, s.right, strict=True))
+        any(right and _is_in_answer(item) for item, right in zip(s.items, s.right, strict=True))
         for s in samples
     )
     return held / len(samples) if samples else 0.0
 
 
-def _is_told(item: Ranked) -> bool:
+def _is_in_answer(item: Ranked) -> bool:
     return item.passes and item.relevance >= item.bar

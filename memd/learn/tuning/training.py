@@ -1,4 +1,4 @@
-"""From a run's pairs to rows of numbers, and from those to an adapter. Pure, numpy."""
+"""Mine hard negatives and train the adapter from a run's pairs and vectors. Pure, numpy."""
 
 from __future__ import annotations
 
@@ -11,70 +11,76 @@ import numpy as np
 
 from memd.domain.learn import TuneRequest
 from memd.learn.tuning import adapter
-from memd.learn.tuning.adapter import Contrast, Matrix
-from memd.learn.tuning.questions import Asked
+from memd.learn.tuning.adapter import ContrastivePairs, Matrix
+from memd.learn.tuning.questions import LabelledQuestion
 from memd.recall.ranking.rankings import GATE_TOP
 from memd.recall.tuned import Tuned
 
 
 class TrainingPairs(NamedTuple):
-    """Questions with their vectors, the memories' vectors, and what only looks as if."""
+    """Questions with their vectors, the memories' vectors, and hard negatives."""
 
-    asked: Sequence[Asked]
-    questions: Sequence[bytes]
+    questions: Sequence[LabelledQuestion]
+    question_vectors: Sequence[bytes]
     vectors: Mapping[int, bytes]
     negatives: Mapping[int, Sequence[int]]
     unseen: Sequence[bytes]
-    """Questions that are not trained on."""
+    """Vectors of questions that are not trained on."""
 
 
-def negatives(
-    asked: Sequence[Asked], questions: Sequence[bytes], vectors: Mapping[int, bytes], top_k: int
+def mine_negatives(
+    questions: Sequence[LabelledQuestion],
+    question_vectors: Sequence[bytes],
+    vectors: Mapping[int, bytes],
+    top_k: int,
 ) -> dict[int, list[int]]:
-    """Return for each memory that is asked for which others look as if they answered."""
+    """Return the hard negatives of each answer: memories that only seem to answer, too."""
     rows = {key: at for at, key in enumerate(vectors)}
     keys = list(vectors)
-    used = [at for at, one in enumerate(asked) if one.memory_key in rows]
+    used = [at for at, one in enumerate(questions) if one.memory_key in rows]
     if not used:
         return {}
-    positives = np.array([rows[asked[at].memory_key] for at in used])
-    mined = adapter.mined(
-        _matrix([questions[at] for at in used]), _matrix(vectors.values()), positives, top_k=top_k
+    positives = np.array([rows[questions[at].memory_key] for at in used])
+    nearest = adapter.mine(
+        _matrix([question_vectors[at] for at in used]),
+        _matrix(vectors.values()),
+        positives,
+        top_k=top_k,
     )
     return {
-        asked[at].memory_key: [
-            keys[row] for row in places if row >= 0 and keys[row] != asked[at].apart
+        questions[at].memory_key: [
+            keys[row] for row in places if row >= 0 and keys[row] != questions[at].question_key
         ]
-        for at, places in zip(used, mined.tolist(), strict=True)
+        for at, places in zip(used, nearest.tolist(), strict=True)
     }
 
 
-def adapter_of(
+def train_adapter(
     pairs_of_run: TrainingPairs,
     shipped: Tuned,
     request: TuneRequest,
     progress: Callable[[float], None],
 ) -> Tuned:
-    """Return *shipped* with a matrix trained on *pairs_of_run*, its cosines on the old scale."""
+    """Return *shipped* with a matrix trained on *pairs_of_run*, its cosines scaled as before."""
     rows = {key: at for at, key in enumerate(pairs_of_run.vectors)}
-    used = [at for at, one in enumerate(pairs_of_run.asked) if one.memory_key in rows]
+    used = [at for at, one in enumerate(pairs_of_run.questions) if one.memory_key in rows]
     places = np.full((len(used), request.top_k), -1, dtype=np.int64)
     for row, at in enumerate(used):
-        hard = pairs_of_run.negatives.get(pairs_of_run.asked[at].memory_key, ())
-        known = [rows[key] for key in hard if key in rows][: request.top_k]
-        places[row, : len(known)] = known
-    pairs = Contrast(
-        questions=_matrix([pairs_of_run.questions[at] for at in used]),
+        hard = pairs_of_run.negatives.get(pairs_of_run.questions[at].memory_key, ())
+        hard_rows = [rows[key] for key in hard if key in rows][: request.top_k]
+        places[row, : len(hard_rows)] = hard_rows
+    pairs = ContrastivePairs(
+        questions=_matrix([pairs_of_run.question_vectors[at] for at in used]),
         passages=_matrix(pairs_of_run.vectors.values()),
-        positives=np.array([rows[pairs_of_run.asked[at].memory_key] for at in used]),
+        positives=np.array([rows[pairs_of_run.questions[at].memory_key] for at in used]),
         negatives=places,
     )
-    matrix = adapter.trained(
+    matrix = adapter.train(
         pairs, temperature=request.temperature, batch=request.batch_size, progress=progress
     )
     unseen = _matrix(pairs_of_run.unseen) if pairs_of_run.unseen else pairs.questions
     before = _best(unseen, pairs.passages)
-    after = _best(adapter.turned(matrix, unseen), pairs.passages)
+    after = _best(adapter.apply(matrix, unseen), pairs.passages)
     scale = float(before.std() / max(float(after.std()), 1e-6))
     return replace(
         shipped,
@@ -85,7 +91,7 @@ def adapter_of(
 
 
 def _best(questions: Matrix, passages: Matrix) -> Matrix:
-    """Return the best cosines of each question: those that the gate goes by."""
+    """Return the best cosines of each question, by which the gate decides."""
     top = min(GATE_TOP, len(passages))
     return np.asarray(np.partition(questions @ passages.T, -top, axis=1)[:, -top:])
 
@@ -94,43 +100,41 @@ def _matrix(vectors: Collection[bytes]) -> Matrix:
     return np.frombuffer(b"".join(vectors), "<f4").reshape(len(vectors), -1)
 
 
-def mined_rows(
-    questions: Sequence[bytes], passages: Sequence[bytes], top_k: int
-) -> list[list[int]]:
-    """Return for each question, whose passage stands in its own row, which rows mislead."""
+def mine_rows(questions: Sequence[bytes], passages: Sequence[bytes], top_k: int) -> list[list[int]]:
+    """Return the rows of each question's hard negatives; its passage has its own row."""
     own = np.arange(len(questions))
-    mined = adapter.mined(_matrix(questions), _matrix(passages), own, top_k=top_k)
-    return [[row for row in rows if row >= 0] for rows in mined.tolist()]
+    nearest = adapter.mine(_matrix(questions), _matrix(passages), own, top_k=top_k)
+    return [[row for row in rows if row >= 0] for rows in nearest.tolist()]
 
 
-def matrix_of(
+def train_matrix(
     questions: Sequence[bytes],
     passages: Sequence[bytes],
     places: Sequence[tuple[int, Sequence[int]]],
     request: TuneRequest,
 ) -> bytes:
-    """Return a matrix trained on *questions*, as numpy's own file holds it.
+    """Return a matrix trained on *questions*, in numpy's file format.
 
-    *places*: of each the row of its passage, and the rows of what misleads.
+    *places*: for each the row of its passage, and the rows of its hard negatives.
     """
     negatives = np.full((len(places), request.top_k), -1, dtype=np.int64)
     for row, (_, hard) in enumerate(places):
         negatives[row, : len(hard)] = list(hard)[: request.top_k]
     positives = np.array([own for own, _ in places])
-    pairs = Contrast(_matrix(questions), _matrix(passages), positives, negatives)
-    made = adapter.trained(pairs, temperature=request.temperature, batch=request.batch_size)
+    pairs = ContrastivePairs(_matrix(questions), _matrix(passages), positives, negatives)
+    matrix = adapter.train(pairs, temperature=request.temperature, batch=request.batch_size)
     stream = io.BytesIO()
-    np.save(stream, made)
+    np.save(stream, matrix)
     return stream.getvalue()
 
 
 def ranks(
-    questions: Sequence[bytes], passages: Sequence[bytes], made: bytes
+    questions: Sequence[bytes], passages: Sequence[bytes], file: bytes
 ) -> tuple[list[int], list[int]]:
-    """Return at which place each question's passage stands without and with the matrix *made*."""
-    asked, answers = _matrix(questions), _matrix(passages)
-    matrix: Matrix = np.load(io.BytesIO(made))
-    return _ranks(asked @ answers.T), _ranks(adapter.turned(matrix, asked) @ answers.T)
+    """Return the ranks of the questions' passages without and with the matrix in *file*."""
+    raw, answers = _matrix(questions), _matrix(passages)
+    matrix: Matrix = np.load(io.BytesIO(file))
+    return _ranks(raw @ answers.T), _ranks(adapter.apply(matrix, raw) @ answers.T)
 
 
 def _ranks(cosines: Matrix) -> list[int]:

@@ -1,8 +1,8 @@
-"""Runs of tuning: begun, looked at, cancelled, gone on with, put to use, taken back (SPEC 18.2.9).
+"""Tuning runs: start, cancel, resume, deploy, activate, roll back (SPEC 18.2.9).
 
-One at a time. Each stage is stored before the next begins, so what was killed or cancelled goes
-on where it was. Only what the verdict calls better is put to use, and whatever is in use can be
-taken back: what was in use before is used again.
+One run at a time. Each stage is stored before the next begins, so a killed or cancelled run can
+be resumed. Only a result that the verdict calls better is deployed, and a rollback activates
+what was in use before.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ CANCEL_S_MAX = 30.0
 
 @dataclass
 class Tuning:
-    """The room's needs, handed in by the daemon."""
+    """Executes tuning runs in the background, one at a time."""
 
     db: Database
     clock: Clock
@@ -59,7 +59,7 @@ class Tuning:
     embedder: Embedder
     emit: Emit
     models: ModelSwitch | None = None
-    """What puts an encoder to use that was trained."""
+    """Activates a trained encoder."""
     _work: Work = field(default_factory=lambda: Work("memd-tuning"))
     _job: asyncio.Task[None] | None = None
     _run: TuneRun | None = None
@@ -68,10 +68,10 @@ class Tuning:
     async def start(
         self, caller: Caller, request: TuneRequest | None = None, *, resume: bool = False
     ) -> TuneRun:
-        """Begin a run, or with *resume* go on with the last that failed; return it as it stands.
+        """Start a run, or with *resume* continue the last failed one, in the background.
 
-        It goes on in the background. Raises InvalidStateError while one is running, and where
-        there is none to go on with; DegradedError without an embedding model.
+        Raises InvalidStateError while one is running and when there is none to resume;
+        DegradedError without an embedding model.
         """
         if self._job is not None:
             raise InvalidStateError(
@@ -86,16 +86,16 @@ class Tuning:
             from memd.learn.tuning.encoder import check_torch
 
             check_torch()
-        body = await self._left() if resume else self._begun(request)
+        body = await self._resume_last() if resume else self._new_run(request)
         self._stop = False
         self._run = _run_of(body, active=False)
-        self._job = asyncio.create_task(self._done(caller, body))
+        self._job = asyncio.create_task(self._execute(caller, body))
         return self._run
 
     async def status(self) -> TuneStatus:
-        """Return the stage under way, and all runs that are remembered."""
+        """Return the current stage and all stored runs."""
         rows = await self.db.read(tunings.listed)
-        runs = [self._seen(row) for row in rows]
+        runs = [self._to_run(row) for row in rows]
         if self._run is not None:
             runs = [self._run, *(run for run in runs if run.run_id != self._run.run_id)]
         active = next((row.run_id for row in rows if row.active), None)
@@ -103,7 +103,7 @@ class Tuning:
         return TuneStatus(stage=stage, active=active, runs=tuple(runs))
 
     async def cancel(self) -> TuneStatus:
-        """Stop the run at its next step, and wait for that; InvalidStateError when none runs."""
+        """Stop the run at its next step and wait for it; InvalidStateError when none runs."""
         job = self._job
         if job is None:
             raise InvalidStateError("no tuning is running", hint="memd tune run begins one")
@@ -112,10 +112,10 @@ class Tuning:
         return await self.status()
 
     async def activate(self, caller: Caller, run_id: str) -> TuneStatus:
-        """Use what a run made that was better, once more.
+        """Activate the result of an earlier run.
 
-        Raises NotFoundError, and InvalidStateError for what was not better or is of a model
-        that is not installed.
+        Raises NotFoundError, and InvalidStateError for a run that was not better or belongs to
+        another embedding model.
         """
         row = next(
             (row for row in await self.db.read(tunings.listed) if row.run_id == run_id), None
@@ -136,7 +136,7 @@ class Tuning:
         return await self.status()
 
     async def rollback(self, caller: Caller) -> TuneStatus:
-        """Use again what was in use before the run in use: another run's, or what was shipped."""
+        """Activate what was in use before the active run: another run's result or the defaults."""
         rows = {row.run_id: row for row in await self.db.read(tunings.listed)}
         used = next((row for row in rows.values() if row.active), None)
         if used is None:
@@ -146,16 +146,16 @@ class Tuning:
             caller, lambda conn: tunings.use(conn, None if before is None else before.run_id)
         )
         self.recall.tuning.put(None if before is None else tuned_of(before.body["tuned"]))
-        self._tell("rolled_back", used.run_id)
+        self._emit_stage("rolled_back", used.run_id)
         return await self.status()
 
-    async def settled(self) -> None:
-        """Wait until no run is under way."""
+    async def wait_idle(self) -> None:
+        """Wait until no run is active."""
         if self._job is not None:
             await asyncio.wait([self._job])
 
     async def close(self) -> None:
-        """Give up the run under way, as a kill would: it is gone on with when that is asked for."""
+        """Interrupt the active run, which can be resumed later."""
         if self._job is not None:
             self._stop = True
             self._job.cancel()
@@ -164,7 +164,7 @@ class Tuning:
 
     # The run.
 
-    def _begun(self, request: TuneRequest) -> dict[str, Any]:
+    def _new_run(self, request: TuneRequest) -> dict[str, Any]:
         run = {
             "run_id": self.ids.new(),
             "stage": TuneStage.GENERATING_DATA,
@@ -175,8 +175,8 @@ class Tuning:
         work = {"model": f"tuned-{run['run_id'][-8:]}"} if request.encoder else {}
         return {"run": run, "asked": asked, "fingerprint": fingerprint, "work": work}
 
-    async def _left(self) -> dict[str, Any]:
-        """Return the last run, to go on with: it failed, was cancelled, or memd ended."""
+    async def _resume_last(self) -> dict[str, Any]:
+        """Return the last run, prepared to be resumed: it failed, was cancelled or interrupted."""
         row = next(iter(await self.db.read(tunings.listed)), None)
         if row is None or row.body["run"]["stage"] == TuneStage.COMPLETE:
             raise InvalidStateError("no run is left to go on with", hint="begin one: memd tune run")
@@ -188,17 +188,17 @@ class Tuning:
             run.pop(name, None)
         return row.body
 
-    async def _done(self, caller: Caller, body: dict[str, Any]) -> None:
-        """Do the stages from where *body* is; whatever ends them is stored."""
+    async def _execute(self, caller: Caller, body: dict[str, Any]) -> None:
+        """Execute the stages from where *body* is; store whatever ends them."""
         try:
             await self._stages(caller, body)
         except FineTuneCancelledError:
-            await self._failed(caller, body, CANCELLED)
+            await self._record_failure(caller, body, CANCELLED)
         except MemdError as error:
-            await self._failed(caller, body, error.message)
+            await self._record_failure(caller, body, error.message)
         except Exception as error:  # noqa: BLE001  # a background task: a bug is logged and kept
             log.error("bug", method=caller.method, trace=log.trace_of(error))
-            await self._failed(caller, body, "internal error: a bug in memd; see the log")
+            await self._record_failure(caller, body, "internal error: a bug in memd; see the log")
         finally:
             self._job = self._run = None
 
@@ -210,16 +210,16 @@ class Tuning:
         for at, stage in enumerate(ORDER[first:], first):
             body["run"]["stage"] = body["next"] = stage
             await self._store(caller, body)
-            self._tell(stage, body["run"]["run_id"])
+            self._emit_stage(stage, body["run"]["run_id"])
             if stage is TuneStage.DEPLOYING:
-                await self._deployed(caller, body)
+                await self._deploy(caller, body)
                 return
             body["work"] |= await stages.do(stage, body["work"], request, self._progress(body))
             _count(body)
             body["next"] = ORDER[at + 1]
 
     def _progress(self, body: dict[str, Any]) -> Callable[[float], None]:
-        """Return who hears how far a stage is, in any thread, and stops what was cancelled."""
+        """Return the progress callback for any thread, which raises after a cancellation."""
 
         def progress(share: float) -> None:
             if self._stop:
@@ -230,14 +230,14 @@ class Tuning:
         progress(0.0)
         return progress
 
-    async def _deployed(self, caller: Caller, body: dict[str, Any]) -> None:
-        """Put to use what is better, and nothing else; the run is over (SPEC 18.2.8)."""
+    async def _deploy(self, caller: Caller, body: dict[str, Any]) -> None:
+        """Complete the run, and activate its result if it is better (SPEC 18.2.8)."""
         work = body["work"]
         better = Verdict.model_validate(work["verdict"]).better
         run = body["run"]
         run |= {"stage": TuneStage.COMPLETE, "deployed": better, "completed_at": self._now()}
         if (model := work.get("model")) is not None:
-            await self._deployed_encoder(caller, body, model, better=better)
+            await self._deploy_encoder(caller, body, model, better=better)
             return
         body["tuned"] = work["made"][work["best"]] if better else None
         body["work"] = {}
@@ -248,12 +248,12 @@ class Tuning:
             await self._use(caller, body)
         else:
             await self._store(caller, body)
-        self._tell("deployed" if better else "refused", run["run_id"])
+        self._emit_stage("deployed" if better else "refused", run["run_id"])
 
-    async def _deployed_encoder(
+    async def _deploy_encoder(
         self, caller: Caller, body: dict[str, Any], model: str, *, better: bool
     ) -> None:
-        """Have memd change to a trained model that is better; one that is not is removed."""
+        """Switch to the trained model if it is better, else remove it."""
         from memd.learn.tuning import encoder_stages
 
         assert self.models is not None
@@ -261,11 +261,11 @@ class Tuning:
             await self.models.use(caller, model)
             body["run"]["model"] = model
         else:
-            await encoder_stages.dropped(self.models.embedder, self._work, model)
+            await encoder_stages.remove_model(self.models.embedder, self._work, model)
         body |= {"tuned": None, "work": {}}
         body.pop("next")
         await self._store(caller, body)
-        self._tell("deployed" if better else "refused", body["run"]["run_id"])
+        self._emit_stage("deployed" if better else "refused", body["run"]["run_id"])
 
     async def _use(self, caller: Caller, body: dict[str, Any]) -> None:
         now_us = self.clock.now_us()
@@ -277,22 +277,22 @@ class Tuning:
         await self.db.write(caller, work)
         self.recall.tuning.put(tuned_of(body["tuned"]))
 
-    async def _failed(self, caller: Caller, body: dict[str, Any], why: str) -> None:
+    async def _record_failure(self, caller: Caller, body: dict[str, Any], why: str) -> None:
         run = body["run"]
         run |= {"stage": TuneStage.FAILED, "error": why, "completed_at": self._now()}
         try:
             await self._store(caller, body)
-        except MemdError as error:  # the disk, say: it stands there as interrupted
+        except MemdError as error:  # such as a full disk; the run will be listed as interrupted
             log.error("a tuning could not be noted", kind=error.kind)
-        self._tell(TuneStage.FAILED, run["run_id"])
+        self._emit_stage(TuneStage.FAILED, run["run_id"])
 
     async def _store(self, caller: Caller, body: dict[str, Any]) -> None:
         now_us = self.clock.now_us()
         run_id = body["run"]["run_id"]
         await self.db.write(caller, lambda conn: tunings.put(conn, run_id, body, now_us))
 
-    def _seen(self, row: TuningRow) -> TuneRun:
-        """Return a stored run; one that says it is running, and is not, was interrupted."""
+    def _to_run(self, row: TuningRow) -> TuneRun:
+        """Return a stored run; one stored as running, which it is not, was interrupted."""
         body = row.body
         if body["run"]["stage"] not in TERMINAL:
             ended = {"stage": TuneStage.FAILED, "error": INTERRUPTED, "completed_at": self._now()}
@@ -302,7 +302,7 @@ class Tuning:
     def _now(self) -> str:
         return from_us(self.clock.now_us()).isoformat()
 
-    def _tell(self, what: str, run_id: str) -> None:
+    def _emit_stage(self, what: str, run_id: str) -> None:
         self.emit(EVERYBODY, EventName.TUNED, {"run_id": run_id, "stage": str(what)})
 
 
@@ -311,7 +311,7 @@ def _run_of(body: dict[str, Any], *, active: bool) -> TuneRun:
 
 
 def _count(body: dict[str, Any]) -> None:
-    """Note in the run what its work comes to, for whoever looks."""
+    """Copy counts and verdict of the work into the run."""
     work, run = body["work"], body["run"]
     parts = [part for _, part in work.get("pairs", ())]
     run["pairs"] = len(parts)

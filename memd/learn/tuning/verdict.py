@@ -1,7 +1,7 @@
-"""Whether what was trained is better (SPEC 18.2.7, 18.2.8). Pure.
+"""Decide whether a tuning is better (SPEC 18.2.7, 18.2.8). Pure.
 
-Two rankings of the same questions, which nothing was trained on, are compared question by
-question. Better is what is ahead by more than chance would put it.
+Two rankings of the same held-out questions are compared question by question. A tuning is better
+if its mean gain exceeds what chance would explain.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from memd.domain.learn import Verdict
 
 TOP = 10
 STANDARD_ERRORS = 2.0
-"""How many of them the gain must be above 0."""
-TOLD_LOST_MAX = 0.01
-"""Of the questions that a default answer held the right memory for."""
+"""By how many the mean gain must exceed 0."""
+ANSWERED_LOSS_MAX = 0.01
+"""The share of questions that may lose the right memory from a default answer."""
 
-NOWHERE = 0
-"""The rank of what was not found."""
+NOT_FOUND = 0
+"""The rank of a passage that is not among the candidates."""
 
 
-def judged(
+def compare_ranks(
     before: Sequence[int],
     after: Sequence[int],
     shares: tuple[float, float] = (0.0, 0.0),
     *,
     errors: float = STANDARD_ERRORS,
 ) -> Verdict:
-    """Return the verdict over the ranks of the right passage, from 1 on, NOWHERE without.
+    """Return the verdict over the ranks of the right passage, from 1 on, or NOT_FOUND.
 
-    *shares*: for which share of the questions a default answer held it, before and after.
+    *shares*: of questions whose default answer has it, before and after.
 
-    >>> judged([3, 2, 5], [3, 2, 5]).better
+    >>> compare_ranks([3, 2, 5], [3, 2, 5]).better
     False
     """
     base, tuned = [ndcg(rank) for rank in before], [ndcg(rank) for rank in after]
@@ -54,12 +54,12 @@ def judged(
         better=gain > 0
         and gain > errors * error
         and recalls[1] >= recalls[0]
-        and shares[1] >= shares[0] - TOLD_LOST_MAX,
+        and shares[1] >= shares[0] - ANSWERED_LOSS_MAX,
     )
 
 
 def ndcg(rank: int) -> float:
-    """Return what a passage at *rank* is worth: 1 at the top, 0 from the eleventh on.
+    """Return the gain of a passage at *rank*: 1 at the top, 0 from the eleventh on.
 
     >>> [ndcg(1), ndcg(3), ndcg(11), ndcg(0)]
     [1.0, 0.5, 0.0, 0.0]
@@ -68,7 +68,7 @@ def ndcg(rank: int) -> float:
 
 
 def recall(ranks: Sequence[int]) -> float:
-    """Return for which share of the questions the passage is among the ten best."""
+    """Return the share of questions whose passage is among the ten best."""
     return _mean([float(0 < rank <= TOP) for rank in ranks])
 
 
@@ -77,5 +77,5 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _relative(base: float, tuned: float) -> float:
-    """Return the gain as a share of *base*; 0 where that is 0 (SPEC 18.2.7)."""
+    """Return the gain as a share of *base*; 0 if *base* is 0 (SPEC 18.2.7)."""
     return (tuned - base) / base if base else 0.0

@@ -77,7 +77,7 @@ class Patterns(Value):
     "learn.outcome", OutcomeParams, Learning, "Report the outcome of a task.", scope="write"
 )
 async def outcome(context: Context, params: OutcomeParams) -> Learning:
-    return await context.rooms.learn.outcome(context.caller, params)
+    return await context.rooms.learn.record_outcome(context.caller, params)
 
 
 @router.method(
@@ -88,7 +88,7 @@ async def outcome(context: Context, params: OutcomeParams) -> Learning:
     scope="write",
 )
 async def success(context: Context, params: SuccessParams) -> PlaybookEntry:
-    return await context.rooms.learn.success(context.caller, params)
+    return await context.rooms.learn.record_success(context.caller, params)
 
 
 @router.method("learn.list", LessonsParams, Learnings, "List lessons, newest first.")
@@ -193,7 +193,7 @@ class SkillExportParams(WriteParams):
     scope="write",
 )
 async def failure(context: Context, params: FailureParams) -> LessonOutcome:
-    return await context.rooms.lessons.failure(context.caller, params)
+    return await context.rooms.lessons.learn_failure(context.caller, params)
 
 
 @router.method(
@@ -221,7 +221,7 @@ async def prune(context: Context, params: PruneParams) -> Pruned:
 
 @router.method("skill.list", AgentParams, SkillsListed, "List skills: the lessons of failures.")
 async def skills(context: Context, params: AgentParams) -> SkillsListed:
-    return SkillsListed(items=await context.rooms.skills.listed(context.caller))
+    return SkillsListed(items=await context.rooms.skills.list_skills(context.caller))
 
 
 @router.method(

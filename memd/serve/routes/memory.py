@@ -214,7 +214,7 @@ async def get(context: Context, params: IdParams) -> MemoryEntry | None:
     entry = await context.rooms.recall.get(context.caller, params.id)
     if entry is None or entry.category is not MemoryCategory.PROCEDURAL:
         return entry
-    return await context.rooms.lessons.whole(context.caller, entry)
+    return await context.rooms.lessons.with_tiers(context.caller, entry)
 
 
 @router.method(
@@ -338,5 +338,7 @@ async def forget(context: Context, params: ForgetParams) -> Forgotten:
     )
     if params.dry_run:
         return forgotten
-    left = [path for room in (rooms.wiki, rooms.skills) if (path := await room.forgotten(caller))]
+    left = [
+        path for room in (rooms.wiki, rooms.skills) if (path := await room.remove_forgotten(caller))
+    ]
     return forgotten.model_copy(update={"backups": (*forgotten.backups, *left)})

@@ -161,7 +161,7 @@ class BenchParams(Params):
     writes=False,
 )
 async def bench(context: Context, params: BenchParams) -> dict[str, Any]:
-    from memd.learn.tuning.bench import measured
+    from memd.learn.tuning.bench import measure
 
     models = context.rooms.models
-    return await measured(models.ground, models.embedder, params.names)
+    return await measure(models.ground, models.embedder, params.names)

@@ -62,7 +62,7 @@ class Wiki:
                 await self.db.write(caller, lambda conn: backup.record_copy(conn, folder))
         return await self._exported(caller.agent_id, root)
 
-    async def forgotten(self, caller: Caller) -> str | None:
+    async def remove_forgotten(self, caller: Caller) -> str | None:
         """Take what was forgotten out of the agent's export; return its path if that failed."""
         from memd.sleep.wiki import wiki_files
         from memd.sleep.wiki.wiki import folder_name

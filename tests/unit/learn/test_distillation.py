@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from memd.domain.learn import TaskDistillation, TerminationReason
-from memd.learn.lessons import distilled
+from memd.learn.lessons import render_distillation
 
 
 def lines(**task: Any) -> dict[str, str]:
-    told = distilled(TaskDistillation(task_id="T-1", **task)).split("\n")
+    told = render_distillation(TaskDistillation(task_id="T-1", **task)).split("\n")
     return dict(line.split(": ", 1) for line in told)
 
 

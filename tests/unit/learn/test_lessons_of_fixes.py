@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memd.learn.fixes import proposal_of
-from memd.learn.sanitise import sanitised_error
+from memd.learn.sanitise import sanitise_error
 from memd.learn.tiers import as_tiers, tiers_of
 from memd.sleep.distil.exchanges import AgentText, Exchange, Run
 from memd.sleep.distil.failures import ERROR_CHARS_MAX
@@ -89,4 +89,4 @@ def test_whatever_a_nap_tells_is_a_lesson_that_is_read_back(why: str, error: str
 
 
 def test_an_error_of_a_nap_is_never_cut_by_the_lesson() -> None:
-    assert len(sanitised_error("x" * (ERROR_CHARS_MAX + 1))) == ERROR_CHARS_MAX + 1
+    assert len(sanitise_error("x" * (ERROR_CHARS_MAX + 1))) == ERROR_CHARS_MAX + 1

@@ -13,9 +13,9 @@ from support.fakes import HashEmbedder
 
 from memd.domain.learn import TERMINAL, TuneRequest, TuneRun, TuneStage
 from memd.learn.tuning import adapter, tuning
-from memd.learn.tuning.adapter import Contrast, Matrix
+from memd.learn.tuning.adapter import ContrastivePairs, Matrix
 from memd.learn.tuning.documents import AdapterPipeline
-from memd.learn.tuning.stages import CHOOSE, FIT, HELD_OUT, WEIGH, parted
+from memd.learn.tuning.stages import CHOOSE, FIT, HELD_OUT, WEIGH, split_pairs
 from memd.learn.tuning.verdict import ndcg
 
 
@@ -83,17 +83,17 @@ def test_a_hard_negative_is_near_and_not_as_near_as_the_answer() -> None:
     cosines = (0.8, 0.79, 0.761, 0.759, 0.5, 0.4, 0.3, 0.2)
     passages = np.array([[c, np.sqrt(1 - c * c)] for c in cosines], dtype=np.float32)
 
-    found = adapter.mined(unit([[1.0, 0.0]]), passages, np.array([0]))
+    found = adapter.mine(unit([[1.0, 0.0]]), passages, np.array([0]))
 
     assert found.tolist() == [[3, 4, 5, 6]]
-    few = adapter.mined(unit([[1.0, 0.0]]), passages[:4], np.array([0]))
+    few = adapter.mine(unit([[1.0, 0.0]]), passages[:4], np.array([0]))
     assert few.tolist() == [[3, -1, -1, -1]]
 
 
 def test_what_is_trained_is_the_ranking_loss_of_the_batch_and_its_hard_negatives() -> None:
     """18.2.6: its slope is that of -log softmax(cosine / temperature), taken by differences."""
     drawn = np.random.default_rng(5)
-    pairs = Contrast(
+    pairs = ContrastivePairs(
         unit(drawn.normal(size=(4, 6))),
         unit(drawn.normal(size=(9, 6))),
         np.array([0, 1, 2, 0]),
@@ -129,13 +129,13 @@ def test_a_matrix_brings_questions_nearer_to_their_answers_and_is_the_same_each_
     mixed = drawn.normal(size=(16, 16)) * 0.3 + np.eye(16)
     questions = unit(passages @ mixed + 0.1 * drawn.normal(size=(60, 16)))
     none = np.full((60, 4), -1)
-    pairs = Contrast(questions, passages, np.arange(60), none)
+    pairs = ContrastivePairs(questions, passages, np.arange(60), none)
 
-    made = adapter.trained(pairs)
+    made = adapter.train(pairs)
 
-    near = (adapter.turned(made, questions) * passages).sum(1).mean()
+    near = (adapter.apply(made, questions) * passages).sum(1).mean()
     assert near > (questions * passages).sum(1).mean()
-    assert (adapter.trained(pairs) == made).all()
+    assert (adapter.train(pairs) == made).all()
 
 
 def test_the_worth_of_a_rank_is_the_documents() -> None:
@@ -145,7 +145,7 @@ def test_the_worth_of_a_rank_is_the_documents() -> None:
 
 def test_the_newest_are_held_out_and_each_part_has_some() -> None:
     for count in (50, 120, 5_000):
-        parts = parted(count, 0.1)
+        parts = split_pairs(count, 0.1)
         assert parts == sorted(parts, key=[FIT, WEIGH, CHOOSE, HELD_OUT].index)
         assert parts.count(HELD_OUT) == parts.count(CHOOSE) <= 100
         assert min(map(parts.count, (FIT, WEIGH, CHOOSE, HELD_OUT))) >= 8

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memd.learn.tuning.verdict import judged
+from memd.learn.tuning.verdict import compare_ranks
 
 
 def ranks(better: int, worse: int, same: int) -> tuple[list[int], list[int]]:
@@ -12,25 +12,25 @@ def ranks(better: int, worse: int, same: int) -> tuple[list[int], list[int]]:
 
 
 def test_a_gain_within_two_standard_errors_is_not_better() -> None:
-    some = judged(*ranks(better=10, worse=5, same=85))  # 1.3 standard errors
+    some = compare_ranks(*ranks(better=10, worse=5, same=85))  # 1.3 standard errors
 
     assert some.tuned_ndcg > some.base_ndcg
     assert some.tuned_recall == some.base_recall
     assert not some.better
-    assert judged(*ranks(better=15, worse=3, same=82)).better
+    assert compare_ranks(*ranks(better=15, worse=3, same=82)).better
 
 
 def test_what_loses_a_question_or_an_answer_is_not_better() -> None:
     before, after = ranks(better=15, worse=0, same=85)
 
-    assert judged(before, after).better
-    assert not judged([*before, 10], [*after, 0]).better
-    assert not judged(before, after, (0.5, 0.48)).better
+    assert compare_ranks(before, after).better
+    assert not compare_ranks([*before, 10], [*after, 0]).better
+    assert not compare_ranks(before, after, (0.5, 0.48)).better
 
 
 def test_gains_are_shares_of_the_base_and_nothing_of_nothing() -> None:
-    nothing = judged([0, 0], [1, 1])
+    nothing = compare_ranks([0, 0], [1, 1])
 
     assert (nothing.base_ndcg, nothing.improvement_ndcg, nothing.improvement_recall) == (0, 0, 0)
-    assert judged([2], [1]).improvement_recall == 0.0
-    assert round(judged([3, 3], [1, 1]).improvement_ndcg, 6) == 1.0
+    assert compare_ranks([2], [1]).improvement_recall == 0.0
+    assert round(compare_ranks([3, 3], [1, 1]).improvement_ndcg, 6) == 1.0
