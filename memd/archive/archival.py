@@ -186,7 +186,7 @@ def back_from_archive(conn: Writing, caller: Caller, entry_id: str, now_us: int)
         key = _passing(conn, caller, entry_id, now_us)
     elif not removal.restore(conn, key, now_us):
         raise _unknown()
-    passing.admit(conn, [key])
+    passing.promote(conn, [key])
     look_again(conn, key, now_us)
     return memories.by_key(conn, key).memory_id
 

@@ -179,9 +179,9 @@ class Archive:
     def _purge_step(self, conn: Writing) -> int:
         now_us = self.db.lasting.now_us()  # a clock that leaps erases nothing
         gone = removal.list_expired(conn, now_us, PURGE_ROWS)
-        staying = sessions.outliving(conn, gone)
+        staying = sessions.filter_outliving(conn, gone)
         for key in staying:
-            sessions.stay(conn, key, now_us)
+            sessions.make_episodic(conn, key, now_us)
         gone = [key for key in gone if key not in staying]
         removal.trash(conn, gone, TrashReason.EXPIRED, now_us, self.undo_days * DAY_US)
         due = removal.list_due(conn, now_us, PURGE_ROWS)

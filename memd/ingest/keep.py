@@ -94,7 +94,7 @@ def keep(
     for key in new.back:
         removal.restore(conn, key, now_us)
     memories.index_new(conn, new.keys)
-    passing.admit(conn, new.meant)
+    passing.promote(conn, new.meant)
     removal.archive(conn, new.turned, ArchiveReason.LOW_IMPORTANCE, now_us, new_id=ids.new)
     return receipts
 
@@ -194,7 +194,7 @@ class _Keeping:
         (key,) = memories.insert_bare(self.conn, [row], filing.now_us)
         self.new.keys.append(key)
         if (kind := self.arrival.passing(draft)) is not None:
-            passing.put(self.conn, key, kind)
+            passing.mark(self.conn, key, kind)
         if draft.flags:
             before = MemoryState.PENDING if draft.set_aside else None
             flagged.flag(self.conn, key, draft.flags, before, filing.now_us)

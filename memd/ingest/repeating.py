@@ -30,7 +30,7 @@ async def known_words(db: Database, caller: Caller, request: IngestRequest) -> K
     if origin is Origin.PERSON or not is_assistant(request.speaker):
         return KnownWords(())
     assert request.session_id is not None
-    given = await db.read(injections.texts_given, caller.agent_id, request.session_id)
+    given = await db.read(injections.injected_texts, caller.agent_id, request.session_id)
     return KnownWords([*given, *fenced_texts(request.text)])
 
 

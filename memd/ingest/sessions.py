@@ -26,7 +26,7 @@ from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
 from memd.store.memory import removal, versions
-from memd.store.session import session_texts, session_words, sessions
+from memd.store.session import message_index, session_texts, sessions
 from memd.store.session.sessions import MessageRow, SessionRow
 from memd.text.function_words import telling_words
 
@@ -70,7 +70,7 @@ class Sessions:
                 now_us=now_us,
             )
             assert key is not None
-            sessions.open_again(conn, key, now_us, project_key)
+            sessions.reopen(conn, key, now_us, project_key)
             return name
 
         begun = await self.db.write(caller, work, reply=str)
@@ -99,7 +99,9 @@ class Sessions:
 
         def work(conn: Reading) -> list[SessionRow]:
             agent_key = names.find_agent(conn, caller.agent_id)
-            return [] if agent_key is None else sessions.listed(conn, agent_key, after, limit + 1)
+            return (
+                [] if agent_key is None else sessions.list_page(conn, agent_key, after, limit + 1)
+            )
 
         rows = await self.db.read(work)
         items = tuple(map(_session, rows[:limit]))
@@ -116,7 +118,7 @@ class Sessions:
         if key is None:
             raise _unknown()
         start = -1 if after is None else after
-        rows = await self.db.read(sessions.messages, key, start, limit + 1)
+        rows = await self.db.read(sessions.list_messages, key, start, limit + 1)
         items = await self.work.run(_messages, rows[:limit])
         return items, items[-1].ordinal if len(rows) > limit else None
 
@@ -134,7 +136,7 @@ class Sessions:
 
         def work(conn: Reading) -> bool:
             agent_key = names.find_agent(conn, caller.agent_id)
-            return agent_key is not None and session_texts.any_kept(conn, agent_key)
+            return agent_key is not None and session_texts.has_messages(conn, agent_key)
 
         return await self.db.read(work)
 
@@ -147,14 +149,14 @@ class Sessions:
             key = _key(conn, caller.agent_id, session_id)
             if key is None:
                 return []
-            before = sessions.message_count(conn, key) - limit - 1
-            return sessions.messages(conn, key, before, limit)
+            before = sessions.count_ever_stored(conn, key) - limit - 1
+            return sessions.list_messages(conn, key, before, limit)
 
         return await self.work.run(_messages, await self.db.read(work))
 
     async def end_idle(self) -> int:
         """End the sessions that nobody has heard of for hours; returns how many."""
-        sessions_ = await self.db.read(sessions.idle, self.clock.now_us(), IDLE_SESSIONS)
+        sessions_ = await self.db.read(sessions.list_idle, self.clock.now_us(), IDLE_SESSIONS)
         for key, agent_id in sessions_:
             await self._end(_CALLER.acting_for(agent_id), key)
         return len(sessions_)
@@ -170,7 +172,7 @@ class Sessions:
             before_us = self.db.lasting.now_us() - self.text_days * DAY_US
 
             def step(conn: Writing, before_us: int = before_us) -> int:
-                return session_texts.drop_old(conn, before_us, DROP_STEP_MESSAGES)
+                return session_texts.delete_old(conn, before_us, DROP_STEP_MESSAGES)
 
             count = await self.db.write(_DROPS, step)
             if not count:
@@ -187,9 +189,9 @@ class Sessions:
     def _step(self, conn: Writing, key: int) -> bool:
         """Do the next step of an end; True when the session has ended."""
         now_us = self.clock.now_us()
-        ending = sessions.ending(conn, key, STEP_ROWS)
+        ending = sessions.list_ending(conn, key, STEP_ROWS)
         removal.trash(conn, ending, TrashReason.SESSION_END, now_us, self.undo_days * DAY_US)
-        staying = sessions.working(conn, key, STEP_ROWS - len(ending))
+        staying = sessions.list_working(conn, key, STEP_ROWS - len(ending))
         for memory_key in staying:
             versions.recategorise(conn, memory_key, MemoryCategory.EPISODIC, now_us)
         if len(ending) + len(staying) == STEP_ROWS:
@@ -230,15 +232,15 @@ def _search(
         None if query.until is None else to_us(query.until),
     )
     for each in (True, False):
-        match = session_words.match_text(terms, agent_key, each=each)
-        bound = session_words.MessageFilter(agent_key, match, *limits)
-        rows = session_words.search(conn, bound, query.limit)
+        match = message_index.match_query(terms, agent_key, all_terms=each)
+        bound = message_index.MessageFilter(agent_key, match, *limits)
+        rows = message_index.search(conn, bound, query.limit)
         if rows:
             return tuple(map(_hit, rows))
     return ()
 
 
-def _hit(row: session_words.HitRow) -> SessionHit:
+def _hit(row: message_index.MessageMatch) -> SessionHit:
     return SessionHit(
         session_id=row.session_id,
         project_id=row.project_id,

@@ -61,7 +61,7 @@ def change(
     update, content, tokens, seen, occurred_at_us = change_request
     expires_at_us = _expiry_us(row, update, now_us)
     if content is not None:
-        passing.admit(conn, [row.memory_key])  # whoever edits it, means it
+        passing.promote(conn, [row.memory_key])  # whoever edits it, means it
     if content is not None and not row.is_summary:
         # Summaries say what it no longer says. What they were made from comes back from
         # behind them, so nothing is lost with them.

@@ -35,7 +35,7 @@ from memd.store.access import agents
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
 from memd.store.session import briefs
-from memd.store.session.briefs import Asker, BriefRow, Material
+from memd.store.session.briefs import BriefMaterial, BriefRow, BriefScope
 from memd.text.tokens import DefaultTokenEstimator
 from memd.view.labels import body
 from memd.view.view import ENTRY_TAG, one_line
@@ -138,7 +138,7 @@ class _BriefBuilder:
                 "facts",
                 self.failed,
             ),
-            isolate(self._material(), Material(), "memories", self.failed),
+            isolate(self._material(), BriefMaterial(), "memories", self.failed),
         )
         self.prompt.add_policies(policies)
         shown = self.prompt.add_preferences(list(map(to_preference_line, preferences)))
@@ -177,14 +177,18 @@ class _BriefBuilder:
         policies = await self.room.org.list_policies(self.caller, limit=POLICIES_SHOWN_ITEMS_MAX)
         return tuple(outgoing(policy.content) for policy in policies)
 
-    async def _material(self) -> Material:
+    async def _material(self) -> BriefMaterial:
         caller, request, now_us = self.caller, self.request, self.room.clock.now_us()
         project_id = request.project_id or caller.project_id
-        asker = Asker(caller.agent_id, request.session_id, project_id)
+        asker = BriefScope(caller.agent_id, request.session_id, project_id)
 
-        def work(conn: Reading) -> Material:
+        def work(conn: Reading) -> BriefMaterial:
             level = agents.level(conn, caller.agent_id) or self.room.level
-            return Material() if level is MemoryLevel.NONE else briefs.material(conn, asker, now_us)
+            return (
+                BriefMaterial()
+                if level is MemoryLevel.NONE
+                else briefs.read_material(conn, asker, now_us)
+            )
 
         return await self.room.db.read(work)
 
@@ -226,7 +230,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text.casefold()))
 
 
-def _digest_lines(rows: Sequence[BriefRow], material: Material) -> list[BriefLine]:
+def _digest_lines(rows: Sequence[BriefRow], material: BriefMaterial) -> list[BriefLine]:
     """Return this session's digest, which it has if its window was emptied, else the last one."""
     digests = [row for row in rows if row.kind == DIGEST]
     if not digests:
@@ -241,7 +245,7 @@ def _facts_since(facts: FactCandidates, since_us: int) -> list[OrgFact]:
     return [fact for fact in facts.others if to_us(fact.created_at) >= since_us][:NEW_FACTS_MAX]
 
 
-def _superseded_lines(material: Material) -> list[BriefLine]:
+def _superseded_lines(material: BriefMaterial) -> list[BriefLine]:
     texts = [one_line(outgoing(text)) for text in material.superseded[:SUPERSEDED_MAX]]
     short = [shorten(text, SUPERSEDED_CHARS, placeholder=" …") for text in texts]
     return [BriefLine(None, "superseded", text) for text in short]

@@ -28,7 +28,7 @@ from memd.domain.settings.retrieval import ScoredMemory
 from memd.inject.knowledge import KnowledgeItem, RelevantKnowledge
 from memd.store.file.database import Database
 from memd.store.session import injections
-from memd.store.session.injections import InWindow, WindowKey
+from memd.store.session.injections import WindowContent, WindowKey
 
 REPEATED_US = 60_000_000  # an equal question within this time is a retry
 SESSIONS_MAX = 256  # how many sessions' last questions are kept
@@ -65,13 +65,15 @@ class SessionWindows:
         """
         return self._locks.setdefault(key, asyncio.Lock())
 
-    async def look(self, key: WindowKey, request: PromptRequest, ids: Sequence[str]) -> InWindow:
+    async def look(
+        self, key: WindowKey, request: PromptRequest, ids: Sequence[str]
+    ) -> WindowContent:
         """Return which of *ids* the window holds, except those given to the same question."""
         pending = [given for at, given in self._notes.values() if at == key]
-        window = await self.db.read(injections.in_window, key, ids)
-        given = window.given.union(*pending).intersection(ids)
+        window = await self.db.read(injections.find_in_window, key, ids)
+        given = window.injected.union(*pending).intersection(ids)
         last = self._find_repeat(key, _hash(request))
-        return InWindow(window.own, given if last is None else given - last.ids)
+        return WindowContent(window.own, given if last is None else given - last.ids)
 
     def note(
         self, caller: Caller, key: WindowKey, request: PromptRequest, ids: Iterable[str]
@@ -111,7 +113,7 @@ class SessionWindows:
             await asyncio.sleep(0)
         try:
             await self.db.write(
-                caller, lambda conn: injections.add(conn, key, caller.project_id, ids, at_us)
+                caller, lambda conn: injections.record(conn, key, caller.project_id, ids, at_us)
             )
         except MemdError as error:
             log.warning("what a prompt gave is not noted", kind=error.kind)
@@ -132,7 +134,7 @@ class PromptWindow:
     request: PromptRequest
     left_out: dict[str, None] = field(default_factory=dict)
     """The ids that were left out, in order, as a set."""
-    _in_window: InWindow = field(default_factory=InWindow)
+    _in_window: WindowContent = field(default_factory=WindowContent)
     _looked_up: set[str] = field(default_factory=set)
 
     @property
@@ -172,7 +174,7 @@ class PromptWindow:
         window = await self._look_up([*(memory.entry.id for memory in scored), *texts])
 
         def is_new(item_id: str) -> bool:
-            if item_id in window.own or item_id in window.given:
+            if item_id in window.own or item_id in window.injected:
                 self.left_out[item_id] = None
                 return False
             return True
@@ -186,7 +188,7 @@ class PromptWindow:
     async def unseen(self, ids: Sequence[str]) -> frozenset[str]:
         """Return the *ids* that the session does not have yet."""
         window = await self._look_up(ids)
-        seen = [each for each in ids if each in window.own or each in window.given]
+        seen = [each for each in ids if each in window.own or each in window.injected]
         self.left_out |= dict.fromkeys(seen)
         return frozenset(ids).difference(seen)
 
@@ -195,14 +197,14 @@ class PromptWindow:
         if self.windows is not None and (key := self._key) is not None:
             self.windows.note(self.caller, key, self.request, ids)
 
-    async def _look_up(self, ids: Sequence[str]) -> InWindow:
+    async def _look_up(self, ids: Sequence[str]) -> WindowContent:
         """Return what is in the window, of *ids* and of those before; each is looked up once."""
         key = self._key
         new = [each for each in ids if each not in self._looked_up]
         if self.windows is not None and key is not None and new:
             window = await self.windows.look(key, self.request, new)
-            self._in_window = InWindow(
-                self._in_window.own | window.own, self._in_window.given | window.given
+            self._in_window = WindowContent(
+                self._in_window.own | window.own, self._in_window.injected | window.injected
             )
             self._looked_up.update(new)
         return self._in_window

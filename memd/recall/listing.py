@@ -128,7 +128,7 @@ def made_of(
     row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
     if entry is None or row is None:
         return None
-    run = turns.made_by(conn, row.memory_key)
+    run = turns.find_run(conn, row.memory_key)
     keys = lineage.list_sources(conn, row.memory_key)
     rows = memories.by_keys(conn, keys[:SOURCES_MAX])
     return Provenance(

@@ -33,7 +33,7 @@ from memd.sleep.nap.messages import StoredMessage, to_stored
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import sources
-from memd.store.session import session_words, sessions
+from memd.store.session import message_index, sessions
 from memd.store.session.sessions import NewMessage
 from memd.text.function_words import telling_words
 
@@ -75,8 +75,8 @@ async def _measured(folder: Path, count: int) -> dict[str, float]:
             figures["kept_ms_per_mb"] = 1_000 * kept_s / size
             figures |= await _searched(house, texts)
             began = time.perf_counter()
-            await house.db.write(BY, session_words.start_build)
-            while await house.db.write(BY, lambda conn: session_words.step_build(conn, 100)):
+            await house.db.write(BY, message_index.start_build)
+            while await house.db.write(BY, lambda conn: message_index.step_build(conn, 100)):
                 pass
             figures["rebuild_ms_per_mb"] = 1_000 * (time.perf_counter() - began) / size
             clock.advance(days=366)

@@ -29,7 +29,7 @@ from memd.store.file.connect import Writing
 from memd.store.memory import memories
 from memd.store.memory.rows import MemoryRow
 from memd.store.run import runs
-from memd.store.run.runs import Changed
+from memd.store.run.runs import Change
 
 SETTINGS = settled(
     group_threshold=3,
@@ -341,15 +341,15 @@ def ledger_later(patch: pytest.MonkeyPatch) -> None:
 
 def struck_out_first(patch: pytest.MonkeyPatch) -> None:
     """An undo strikes changes out of the ledger, and takes them back later."""
-    changes, undone = runs.changes, runs.undone
+    changes, undone = runs.list_last_changes, runs.delete_changes
 
-    def in_two(conn: Writing, run_key: int, limit: int) -> list[Changed]:
+    def in_two(conn: Writing, run_key: int, limit: int) -> list[Change]:
         found = changes(conn, run_key, limit)
         undone(conn, run_key, found)
         next_transaction(conn)
         return found
 
-    patch.setattr(runs, "changes", in_two)
+    patch.setattr(runs, "list_last_changes", in_two)
 
 
 def next_transaction(conn: Writing) -> None:

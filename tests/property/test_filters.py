@@ -126,7 +126,7 @@ def filed(conn: Writing, rows: list[tuple[MemoryRow, str | None, str | None]]) -
     vectors.store(conn, model_key, list(zip(keys, packed, strict=True)))
     turns = frozenset(key for key in keys if key % 5 == 0)
     for key in turns:
-        passing.put(conn, key, Passing.QUESTION)
+        passing.mark(conn, key, Passing.QUESTION)
     fulltext.index(conn, keys)
     vectors.index(conn, keys)
     return [

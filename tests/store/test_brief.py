@@ -23,7 +23,7 @@ from memd.sleep.distil.exchanges import NapKind
 from memd.store.access import names
 from memd.store.file.connect import Writing
 from memd.store.session import injections, sessions
-from memd.store.session.injections import InWindow, WindowKey
+from memd.store.session.injections import WindowContent, WindowKey
 
 PROJECT = "/home/ada/hives"
 RULE = Said("Never push on Fridays.", "rule", NapKind.PREFERENCE)
@@ -128,7 +128,7 @@ async def test_after_a_compaction_a_session_is_told_of_itself_first(room: Room) 
         assert agent_key is not None
         key = sessions.find_key(conn, agent_key, "two")
         assert key is not None
-        injections.empty(conn, key, room.bed.clock.now_us(), announced=True)
+        injections.mark_emptied(conn, key, room.bed.clock.now_us(), announced=True)
 
     await room.bed.house.db.write(ADA, emptied)
     room.bed.clock.advance(microseconds=REPEATED_US + 1)
@@ -222,7 +222,7 @@ async def test_a_window_that_cannot_be_looked_at_empties_no_brief(room: Room) ->
     class Failing(SessionWindows):
         async def look(
             self, place: WindowKey, asked: PromptRequest, ids: Sequence[str]
-        ) -> InWindow:
+        ) -> WindowContent:
             raise MemoryRetrievalError("gone")
 
     await napped(room.bed, RULE, session_id="one", project_id=PROJECT)

@@ -26,7 +26,7 @@ from memd.inject.multi.hierarchical import retriever_for
 from memd.inject.own_memories import MemoryRooms
 from memd.store.file import connect
 from memd.store.session import injections
-from memd.store.session.injections import InWindow, WindowKey
+from memd.store.session.injections import WindowContent, WindowKey
 
 QUESTION = "Which port does nginx use?"
 OTHERWISE = "On which port does nginx listen?"
@@ -154,7 +154,7 @@ async def test_what_was_given_before_a_window_was_emptied_is_not_noted_after_it(
 async def given(bed: Bed, *memory_ids: str) -> frozenset[str]:
     """Return which of *memory_ids* the file says were given to session s."""
     place = WindowKey(ADA.agent_id, ADA.client, "s")
-    return (await bed.house.db.read(injections.in_window, place, memory_ids)).given
+    return (await bed.house.db.read(injections.find_in_window, place, memory_ids)).injected
 
 
 async def test_a_question_in_between_ends_the_first(bed: Bed) -> None:
@@ -212,7 +212,9 @@ async def test_who_asks_by_a_tool_gets_an_answer(bed: Bed) -> None:
 class SlowWindows(SessionWindows):
     """Lets whoever asks at the same time look before the first one notes."""
 
-    async def look(self, place: WindowKey, asked: PromptRequest, ids: Sequence[str]) -> InWindow:
+    async def look(
+        self, place: WindowKey, asked: PromptRequest, ids: Sequence[str]
+    ) -> WindowContent:
         found = await super().look(place, asked, ids)
         await asyncio.sleep(0.02)
         return found
@@ -260,7 +262,7 @@ async def test_a_window_that_cannot_be_looked_at_refuses_no_prompt(bed: Bed) -> 
     class Failing(SessionWindows):
         async def look(
             self, place: WindowKey, asked: PromptRequest, ids: Sequence[str]
-        ) -> InWindow:
+        ) -> WindowContent:
             raise MemoryRetrievalError("gone")
 
     [port] = await stored(bed.house, PORT)

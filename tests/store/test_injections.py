@@ -16,7 +16,7 @@ from memd.domain.memory import MemoryUpdate
 from memd.store.access import names
 from memd.store.file.connect import Writing
 from memd.store.session import injections, sessions
-from memd.store.session.injections import InWindow, WindowKey
+from memd.store.session.injections import WindowContent, WindowKey
 
 PLACE = WindowKey("ada", ADA.client, "s")
 MINUTE = 60_000_000
@@ -35,11 +35,11 @@ async def house(tmp_path: Path, clock: HeldClock) -> AsyncIterator[Assembly]:
 
 async def note(house: Assembly, *ids: str, place: WindowKey = PLACE, by: Caller = ADA) -> None:
     now = house.clock.now_us()
-    await house.db.write(by, lambda conn: injections.add(conn, place, None, ids, now))
+    await house.db.write(by, lambda conn: injections.record(conn, place, None, ids, now))
 
 
-async def in_window(house: Assembly, *ids: str, place: WindowKey = PLACE) -> InWindow:
-    return await house.db.read(injections.in_window, place, ids)
+async def in_window(house: Assembly, *ids: str, place: WindowKey = PLACE) -> WindowContent:
+    return await house.db.read(injections.find_in_window, place, ids)
 
 
 async def rows(house: Assembly) -> int:
@@ -51,21 +51,21 @@ async def rows(house: Assembly) -> int:
 async def test_what_a_session_was_given_is_in_its_window_and_in_no_other(house: Assembly) -> None:
     [bees, sails] = await stored(house, "Ann keeps bees.", "Bob sails.")
     await note(house, bees)
-    assert await in_window(house, bees, sails) == InWindow(given=frozenset({bees}))
+    assert await in_window(house, bees, sails) == WindowContent(injected=frozenset({bees}))
     other_session = PLACE._replace(session_id="t")
     other_client = PLACE._replace(client_id="editor")
     other_agent = PLACE._replace(agent_id="bob")
     for place in (other_session, other_client, other_agent):
-        assert await in_window(house, bees, place=place) == InWindow()
+        assert await in_window(house, bees, place=place) == WindowContent()
     await stored(house, "He has a boat.", caller=BOB, session_id="s")
-    assert await in_window(house, bees, place=other_agent) == InWindow()
+    assert await in_window(house, bees, place=other_agent) == WindowContent()
 
 
 async def test_what_a_session_said_is_its_own_and_another_client_s_is_not(house: Assembly) -> None:
     [own] = await stored(house, "Ann keeps bees.", session_id="s")
     [before] = await stored(house, "Bob sails.", session_id="r")
-    assert await in_window(house, own, before) == InWindow(own=frozenset({own}))
-    assert await in_window(house, own, place=PLACE._replace(client_id="editor")) == InWindow()
+    assert await in_window(house, own, before) == WindowContent(own=frozenset({own}))
+    assert await in_window(house, own, place=PLACE._replace(client_id="editor")) == WindowContent()
 
 
 async def test_the_same_text_of_another_session_is_in_the_window_as_well(house: Assembly) -> None:
@@ -77,7 +77,7 @@ async def test_the_same_text_of_another_session_is_in_the_window_as_well(house: 
     assert len({said, told, own, twin}) == 4
     await note(house, told)
     found = await in_window(house, said, told, own, twin, other)
-    assert found == InWindow(own=frozenset({said, own}), given=frozenset({told, twin}))
+    assert found == WindowContent(own=frozenset({said, own}), injected=frozenset({told, twin}))
 
 
 async def test_what_was_edited_since_is_news(house: Assembly, clock: HeldClock) -> None:
@@ -85,9 +85,9 @@ async def test_what_was_edited_since_is_news(house: Assembly, clock: HeldClock) 
     await note(house, bees)
     clock.advance(microseconds=MINUTE)
     await house.ingest.update(ADA, bees, MemoryUpdate(content="Ann keeps bees and hens."))
-    assert await in_window(house, bees) == InWindow()
+    assert await in_window(house, bees) == WindowContent()
     await note(house, bees)
-    assert (await in_window(house, bees)).given == {bees}
+    assert (await in_window(house, bees)).injected == {bees}
 
 
 async def test_an_emptied_window_holds_nothing_of_before(house: Assembly, clock: HeldClock) -> None:
@@ -98,7 +98,7 @@ async def test_an_emptied_window_holds_nothing_of_before(house: Assembly, clock:
     await house.sessions.start(ADA, "s")
     clock.advance(microseconds=MINUTE)
     [later] = await stored(house, "Cy paints.", session_id="s")
-    assert await in_window(house, bees, own, later) == InWindow(own=frozenset({later}))
+    assert await in_window(house, bees, own, later) == WindowContent(own=frozenset({later}))
 
 
 async def test_a_note_of_before_the_emptying_comes_too_late(
@@ -108,8 +108,8 @@ async def test_a_note_of_before_the_emptying_comes_too_late(
     before = clock.now_us()
     clock.advance(microseconds=MINUTE)
     await house.sessions.start(ADA, "s")
-    await house.db.write(ADA, lambda conn: injections.add(conn, PLACE, None, [bees], before))
-    assert await in_window(house, bees) == InWindow()
+    await house.db.write(ADA, lambda conn: injections.record(conn, PLACE, None, [bees], before))
+    assert await in_window(house, bees) == WindowContent()
 
 
 async def test_the_fall_that_was_announced_is_no_second_emptying(
@@ -119,19 +119,19 @@ async def test_the_fall_that_was_announced_is_no_second_emptying(
     await note(house, bees)
 
     def announced(conn: Writing) -> None:
-        injections.empty(conn, 1, clock.now_us(), announced=True)
+        injections.mark_emptied(conn, 1, clock.now_us(), announced=True)
 
     def fell(conn: Writing) -> None:
-        injections.fell(conn, 1, clock.now_us())
+        injections.mark_shrunk(conn, 1, clock.now_us())
 
     await house.db.write(ADA, announced)
-    assert await in_window(house, bees) == InWindow()
+    assert await in_window(house, bees) == WindowContent()
     await note(house, bees)
     clock.advance(microseconds=MINUTE)
     await house.db.write(ADA, fell)
-    assert (await in_window(house, bees)).given == {bees}
+    assert (await in_window(house, bees)).injected == {bees}
     await house.db.write(ADA, fell)
-    assert await in_window(house, bees) == InWindow()
+    assert await in_window(house, bees) == WindowContent()
 
 
 async def test_with_its_session_the_note_ends(house: Assembly) -> None:
@@ -160,7 +160,7 @@ async def test_what_is_forgotten_leaves_no_note(house: Assembly, tmp_path: Path)
     assert await rows(house) == 1
     await note(house, bees, sails)  # a note that was under way meanwhile
     assert await rows(house) == 1
-    assert await in_window(house, bees, sails) == InWindow(given=frozenset({sails}))
+    assert await in_window(house, bees, sails) == WindowContent(injected=frozenset({sails}))
     assert b"Ann keeps bees" not in bytes_of(tmp_path)
     assert (await house.upkeep.check(ADA)).ok
 
@@ -170,7 +170,7 @@ async def test_what_lies_in_the_trash_is_known_when_it_comes_back(house: Assembl
     await note(house, bees)
     await house.archive.delete(ADA, bees)
     await house.archive.trash_restore(ADA, bees)
-    assert (await in_window(house, bees)).given == {bees}
+    assert (await in_window(house, bees)).injected == {bees}
 
 
 async def test_of_more_than_a_session_holds_the_oldest_go(
@@ -181,7 +181,7 @@ async def test_of_more_than_a_session_holds_the_oldest_go(
     for name in ("a", "b", "c", "d", "e"):
         await note(house, name)
         clock.advance(microseconds=MINUTE)
-    assert (await in_window(house, *"abcde")).given == set("cde")
+    assert (await in_window(house, *"abcde")).injected == set("cde")
 
 
 async def test_a_note_under_another_id_is_a_finding(house: Assembly) -> None:

@@ -21,7 +21,7 @@ from memd.domain.ingest import IngestRequest
 from memd.store.file.connect import APPLICATION_ID, SCHEMA_VERSION, Writing
 from memd.store.file.database import open_database
 from memd.store.file.migrate import STEPS
-from memd.store.session import session_words, turns
+from memd.store.session import message_index, turns
 
 SEALED = ("client", "preference", "learning", "playbook")
 UNSEALED = "".join(
@@ -130,9 +130,9 @@ async def test_sessions_of_version_1_are_searched_and_their_facts_know_their_mes
     path = tmp_path / "memd.db"
     a_file_of_version_1(path)
     async with open_database(path, HeldClock()) as db:
-        match = session_words.match_text(["north", "barn"], 1, each=True)
-        wanted = session_words.MessageFilter(1, match)
-        (hit,) = await db.read(session_words.search, wanted, 10)
+        match = message_index.match_query(["north", "barn"], 1, all_terms=True)
+        wanted = message_index.MessageFilter(1, match)
+        (hit,) = await db.read(message_index.search, wanted, 10)
         assert (hit.session_id, hit.ordinal, hit.role, hit.at_us) == ("s", 1, "assistant", 5)
         (turn,) = await db.read(turns.turns_of, 1)
         assert (turn.place, turn.role, turn.at_us) == (1, "assistant", 5)

@@ -40,9 +40,9 @@ class Disk:
         self.error: BaseException | None = None
         self.notes = True
         self.tries = 0
-        self._step, self._put_off = runs.step, runs.put_off
+        self._step, self._put_off = runs.step, runs.postpone
         patch.setattr(runs, "step", self.step)
-        patch.setattr(runs, "put_off", self.postponed)
+        patch.setattr(runs, "postpone", self.postponed)
 
     def step(self, *given: Any) -> None:
         self.tries += 1
@@ -193,7 +193,7 @@ async def test_an_undoing_that_the_disk_ended_waits_as_well(
         def refused(*_given: object) -> None:
             raise DiskFullError("full")
 
-        monkeypatch.setattr(runs, "undone", refused)
+        monkeypatch.setattr(runs, "delete_changes", refused)
         with pytest.raises(DiskFullError):
             await bed.night.undo(ADA, run.run_id)
         waiting = await bed.night.report(run.run_id, ADA)

@@ -230,7 +230,7 @@ async def test_its_words_stand_beside_its_neighbours(tmp_path: Path) -> None:
 async def test_a_nap_without_a_transcript_reads_it(tmp_path: Path) -> None:
     async with a_house(tmp_path / "memd.db") as house:
         await told(house, QUESTION, "In the north barn.", session_id="s")
-        rows = await house.db.read(sessions.last_memories, 1, 10)
+        rows = await house.db.read(sessions.list_last_memories, 1, 10)
         assert [row.content for row in rows] == [QUESTION, "In the north barn."]
 
 

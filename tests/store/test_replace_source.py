@@ -231,7 +231,7 @@ async def test_what_a_nap_made_of_a_text_is_archived_with_it(house: Assembly) ->
         )
     )
     assert isinstance(key, int)
-    await house.db.write(ADA, lambda conn: sessions.derive(conn, key, [made]))
+    await house.db.write(ADA, lambda conn: sessions.record_derived(conn, key, [made]))
 
     await says(house, "The cat is grey.")
 

@@ -92,31 +92,31 @@ def test_steps_are_summed_by_name_in_the_order_in_which_they_began(conn: Writing
     key = begun(conn).run_key
     for name, rows in (("cap", 3), ("ageing", 1), ("cap", 4)):
         runs.step(conn, key, name, rows, {}, NOW)
-    assert runs.steps(conn, key) == [("cap", 7, 2), ("ageing", 1, 1)]
-    assert runs.steps(conn, key + 1) == []
+    assert runs.sum_steps(conn, key) == [("cap", 7, 2), ("ageing", 1, 1)]
+    assert runs.sum_steps(conn, key + 1) == []
 
 
 def test_runs_are_listed_newest_first_by_kind_and_from_one_on(conn: Writing) -> None:
     for number, kind in enumerate((RunKind.NIGHT, RunKind.NAP, RunKind.NIGHT, RunKind.COMPRESS)):
         begun(conn, f"r{number}", kind)
-    assert [row.run_id for row in runs.listed(conn, None, 9)] == ["r3", "r2", "r1", "r0"]
-    assert [row.run_id for row in runs.listed(conn, "r3", 2)] == ["r2", "r1"]
-    assert [row.run_id for row in runs.listed(conn, None, 9, (RunKind.NIGHT,))] == ["r2", "r0"]
+    assert [row.run_id for row in runs.list_page(conn, None, 9)] == ["r3", "r2", "r1", "r0"]
+    assert [row.run_id for row in runs.list_page(conn, "r3", 2)] == ["r2", "r1"]
+    assert [row.run_id for row in runs.list_page(conn, None, 9, (RunKind.NIGHT,))] == ["r2", "r0"]
 
 
 def test_what_was_cut_off_is_unfinished_oldest_first(conn: Writing) -> None:
     keys = [begun(conn, f"r{number}").run_key for number in range(5)]
     for key, state in zip(keys, list(RunState), strict=True):
         runs.set_state(conn, key, state)
-    unfinished = [row.state for row in runs.unfinished(conn)]
+    unfinished = [row.state for row in runs.list_unfinished(conn)]
     assert unfinished == [RunState.RUNNING, RunState.UNDOING]
 
 
 def test_the_pause_holds_until_it_ends(conn: Writing) -> None:
-    assert not runs.paused(conn)
+    assert not runs.is_paused(conn)
     for paused in (True, True, False):
         runs.set_paused(conn, paused=paused)
-        assert runs.paused(conn) is paused
+        assert runs.is_paused(conn) is paused
 
 
 def test_a_change_keeps_no_text(conn: Writing) -> None:
@@ -133,11 +133,11 @@ def test_the_last_later_run_that_touched_a_memory_is_named(conn: Writing) -> Non
     one, other = filed(conn, "a", "b")
     for number, keys in enumerate(([one, other], [one], [one])):
         step = begun(conn, f"r{number}")
-        runs.note(conn, step.run_key, keys, runs.MOVED, {})
+        runs.record(conn, step.run_key, keys, runs.MOVED, {})
         runs.step(conn, step.run_key, "cap", len(keys), {}, NOW)
-    assert runs.later(conn, 1, one) == "r2"
-    assert runs.later(conn, 1, other) is None
-    assert runs.later(conn, 3, one) is None
+    assert runs.find_later_run(conn, 1, one) == "r2"
+    assert runs.find_later_run(conn, 1, other) is None
+    assert runs.find_later_run(conn, 3, one) is None
     assert runs.images(conn, []) == {}
 
 
@@ -276,10 +276,10 @@ def test_an_undo_in_steps_of_a_run_that_touched_one_memory_twice_ends_where_it_b
     runs.step(conn, step.run_key, "consolidation", 3, {}, NOW)
     transitions.archive_compressed(conn, step, keys[1:])
     runs.step(conn, step.run_key, "ageing", 2, {}, NOW)
-    assert [removal.count_archived(conn, 1, NOW), runs.made_count(conn, step.run_key)] == [3, 0]
+    assert [removal.count_archived(conn, 1, NOW), runs.count_made(conn, step.run_key)] == [3, 0]
     undo.check(conn, step.run_key)
     counts = []
-    while count := undo.take_back(conn, step.run_key, 1):
+    while count := undo.undo_step(conn, step.run_key, 1):
         counts.append(count)
     assert counts == [2, 3]
     assert conn.execute("SELECT * FROM memory ORDER BY 1").fetchall() == before

@@ -68,7 +68,7 @@ async def cite(house: Assembly, memory_id: str) -> None:
 
     def work(conn: Writing) -> None:
         keys = [key for (key,) in conn.execute("SELECT source_key FROM source ORDER BY 1")]
-        turns.put_turns(conn, memory_id, keys)
+        turns.set_turns(conn, memory_id, keys)
 
     await house.db.write(ADA, work)
 
@@ -152,7 +152,9 @@ async def test_a_long_session_goes_in_steps_and_what_a_kill_left_goes_next_time(
 
         before_us = clock.now_us() - 30 * 86_400_000_000
         step = DROP_STEP_MESSAGES
-        done = await house.db.write(ADA, lambda conn: session_texts.drop_old(conn, before_us, step))
+        done = await house.db.write(
+            ADA, lambda conn: session_texts.delete_old(conn, before_us, step)
+        )
         assert done == step
         assert await said(house, "s") == many[step:]
         assert await house.sessions.drop_old() == len(many) - step

@@ -21,7 +21,7 @@ from memd.sleep.nap.naps import Naps
 from memd.sleep.nap.transaction import NapRequest
 from memd.store.file.connect import Reading
 from memd.store.file.restore import restore
-from memd.store.session import session_words
+from memd.store.session import message_index
 
 DAY = datetime(2026, 1, 7, tzinfo=UTC)
 
@@ -216,13 +216,13 @@ async def test_what_is_said_and_forgotten_while_the_cache_is_rebuilt_is_right_af
     house: Assembly,
 ) -> None:
     await nap(house)
-    await house.db.write(ADA, session_words.start_build)
+    await house.db.write(ADA, message_index.start_build)
     assert await search(house, "kiln") == ()
     await nap(house, [{"role": "user", "content": "The kiln of the south."}], "t")
-    await house.db.write(ADA, lambda conn: session_words.step_build(conn, 2))
+    await house.db.write(ADA, lambda conn: message_index.step_build(conn, 2))
     await nap(house, [{"role": "user", "content": "Where do the kilns stand?"}], "u")
     await house.archive.forget(ADA, condition=MemoryFilter(session_id="s"))
-    while await house.db.write(ADA, lambda conn: session_words.step_build(conn, 2)):
+    while await house.db.write(ADA, lambda conn: message_index.step_build(conn, 2)):
         pass
     assert [hit.session_id for hit in await search(house, "kiln")] == ["t"]
     assert (await house.upkeep.check(ADA)).ok
@@ -232,8 +232,8 @@ async def test_a_rebuild_that_a_kill_broke_off_is_ended_by_the_next_start(tmp_pa
     path = tmp_path / "memd.db"
     async with a_house(path) as house:
         await nap(house)
-        await house.db.write(ADA, session_words.start_build)
-        await house.db.write(ADA, lambda conn: session_words.step_build(conn, 2))
+        await house.db.write(ADA, message_index.start_build)
+        await house.db.write(ADA, lambda conn: message_index.step_build(conn, 2))
         report = await house.upkeep.check(ADA)
         assert [one for one in report.problems if "words cache of sessions" in one]
     async with a_house(path) as house:

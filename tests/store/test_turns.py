@@ -58,7 +58,7 @@ async def told(house: Assembly, memory_id: str) -> list[TurnRow]:
 async def note(house: Assembly, memory_id: str, places: list[int]) -> None:
     def work(conn: Writing) -> None:
         keys = sources_in_order(conn)
-        turns.put_turns(conn, memory_id, [keys[place] for place in places])
+        turns.set_turns(conn, memory_id, [keys[place] for place in places])
 
     await house.db.write(ADA, work)
 

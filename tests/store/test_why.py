@@ -41,7 +41,7 @@ async def a_nap(house: Assembly) -> str:
 
     def work(conn: Writing) -> None:
         keys = [key for (key,) in conn.execute("SELECT source_key FROM source ORDER BY 1")]
-        turns.put_turns(conn, fact, keys)
+        turns.set_turns(conn, fact, keys)
 
     await house.db.write(ADA, work)
     return fact
@@ -87,7 +87,7 @@ async def test_what_was_made_of_memories_tells_them_in_their_order(house: Assemb
     def work(conn: Writing) -> None:
         for memory_id in reversed(ids):
             key = conn.execute("SELECT memory_key FROM memory WHERE memory_id = ?", (memory_id,))
-            sessions.derive(conn, int(str(key.get)), made)
+            sessions.record_derived(conn, int(str(key.get)), made)
 
     await house.db.write(ADA, work)
     found = await why(house, made[0])

@@ -76,15 +76,15 @@ def test_two_sessions_and_two_assistants_do_not_disturb_each_other(conn: Writing
     ]
     for row in rows:
         keep(conn, row)
-    assert windows.listed(conn) == rows[::-1]
-    assert windows.listed(conn, "bob") == rows[2:]
-    assert windows.listed(conn, since_us=1_001, limit=1) == rows[2:]
+    assert windows.list_windows(conn) == rows[::-1]
+    assert windows.list_windows(conn, "bob") == rows[2:]
+    assert windows.list_windows(conn, since_us=1_001, limit=1) == rows[2:]
 
 
 def test_a_nap_is_noted_in_its_own_window_only(conn: Writing) -> None:
     keep(conn, CLAUDE)
     keep(conn, CLAUDE._replace(source="codex"))
-    windows.napped(conn, "codex", "7", 5_000)
+    windows.set_napped(conn, "codex", "7", 5_000)
     assert windows.get(conn, "claude-code", "7") == CLAUDE
     assert windows.get(conn, "codex", "7") == CLAUDE._replace(source="codex", napped_at_us=5_000)
 
@@ -92,14 +92,14 @@ def test_a_nap_is_noted_in_its_own_window_only(conn: Writing) -> None:
 def test_windows_of_long_ago_are_dropped(conn: Writing) -> None:
     keep(conn, CLAUDE)
     keep(conn, CLAUDE._replace(session_id="8", seen_at_us=1_001))
-    assert windows.forget_idle(conn, 1_001) == 1
-    assert [row.session_id for row in windows.listed(conn)] == ["8"]
+    assert windows.delete_idle(conn, 1_001) == 1
+    assert [row.session_id for row in windows.list_windows(conn)] == ["8"]
 
 
 def test_a_window_goes_with_its_agent(conn: Writing) -> None:
     keep(conn, CLAUDE)
     conn.execute("DELETE FROM agent")
-    assert windows.listed(conn) == []
+    assert windows.list_windows(conn) == []
 
 
 def test_the_store_itself_refuses_a_window_of_nobody(conn: Writing) -> None:

@@ -62,7 +62,7 @@ SELECT m.memory_key, r.reason, count(s.memory_key)
 
 def _ledgers(conn: Reading) -> Iterator[str]:
     """Yield runs whose ledger says something else than what was done."""
-    for row in runs.listed(conn, None, 1_000):
+    for row in runs.list_page(conn, None, 1_000):
         unnoted = conn.execute(_UNNOTED, {"run_id": row.run_id, "run_key": row.run_key}).get
         if row.kind != "nap" and unnoted:
             yield f"half: {unnoted} memories of a run that is {row.state} are not in its ledger"

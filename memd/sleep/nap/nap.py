@@ -248,7 +248,7 @@ class Nap:
         """Return the texts injected into the session: an answer that repeats them has no news."""
         if session_id is None:
             return ()
-        return tuple(await self.db.read(injections.texts_given, caller.agent_id, session_id))
+        return tuple(await self.db.read(injections.injected_texts, caller.agent_id, session_id))
 
     # Where the messages come from.
 
@@ -289,7 +289,7 @@ class Nap:
 
         def before(conn: Reading) -> list[EarlierRow]:
             key = _session_key(conn, caller.agent_id, source.session_id)
-            return [] if key is None else turns.before(conn, key, count, room)
+            return [] if key is None else turns.list_before(conn, key, count, room)
 
         rows = await self.db.read(before)
         return await self.work.run(rebuild_messages, rows)
@@ -346,14 +346,14 @@ def _history(conn: Reading, agent_id: str, session_id: str | None) -> SessionHis
     key = _session_key(conn, agent_id, session_id)
     if key is None:
         return NO_HISTORY
-    places = {mark: place for mark, (_, place) in sessions.known_messages(conn, key).items()}
-    return SessionHistory(places, sessions.message_count(conn, key))
+    places = {mark: place for mark, (_, place) in sessions.messages_by_hash(conn, key).items()}
+    return SessionHistory(places, sessions.count_ever_stored(conn, key))
 
 
 def _known_hashes(conn: Reading, agent_id: str, session_id: str | None) -> frozenset[bytes]:
     """Return the hashes of the session's texts; a fact among them needs no draft."""
     key = _session_key(conn, agent_id, session_id)
-    return frozenset() if key is None else sessions.known_texts(conn, key, NAP_MESSAGES_MAX)
+    return frozenset() if key is None else sessions.memory_hashes(conn, key, NAP_MESSAGES_MAX)
 
 
 def _hashes_elsewhere(
@@ -368,12 +368,12 @@ def _hashes_elsewhere(
         project_key = names.find_project(conn, caller.project_id)
         if project_key is None:
             return frozenset()
-    return slots.told_elsewhere(conn, agent_key, project_key, key, hashes)
+    return slots.find_stored_elsewhere(conn, agent_key, project_key, key, hashes)
 
 
 def _memory_rows(conn: Reading, agent_id: str, session_id: str) -> list[SessionMemoryRow] | None:
     key = _session_key(conn, agent_id, session_id)
-    return None if key is None else sessions.last_memories(conn, key, NAP_MESSAGES_MAX)
+    return None if key is None else sessions.list_last_memories(conn, key, NAP_MESSAGES_MAX)
 
 
 def _as_message(row: SessionMemoryRow) -> Message:

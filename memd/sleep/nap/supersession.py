@@ -75,8 +75,10 @@ def decide_outcomes(target: NapTarget, drafts: Sequence[NapDraft]) -> list[Draft
         each.sha256 for each in drafts if _is_shareable(each.slot) and each.slot not in own_slots
     }
     scope = (target.conn, target.agent_key, target.project_key, target.session_key)
-    known_elsewhere = slots.told_elsewhere(*scope, new_hashes)
-    cured = slots.filled_elsewhere(*scope, [slot for slot in slot_names if slot.startswith(CURED)])
+    known_elsewhere = slots.find_stored_elsewhere(*scope, new_hashes)
+    cured = slots.find_filled_elsewhere(
+        *scope, [slot for slot in slot_names if slot.startswith(CURED)]
+    )
     return [
         KNOWN
         if each.slot not in own_slots
@@ -144,8 +146,8 @@ def rewrite(target: NapTarget, draft: NapDraft, row: SlotRow) -> None:
         min(_occurred_us(draft, target.now_us), target.now_us),
     )
     update.change(conn, target.caller, row.memory_id, changed_digest, target.now_us)
-    slots.put(conn, target.session_key, DIGEST, row.memory_key)
-    runs.note(conn, target.run_key, [row.memory_key], runs.MOVED, previous)
+    slots.fill(conn, target.session_key, DIGEST, row.memory_key)
+    runs.record(conn, target.run_key, [row.memory_key], runs.MOVED, previous)
 
 
 def fill_slot(
@@ -165,16 +167,16 @@ def fill_slot(
     if not fills and _was_superseded(target.conn, row):
         previous = runs.images(target.conn, [row.memory_key])
         removal.restore(target.conn, row.memory_key, target.now_us)
-        runs.note(target.conn, target.run_key, [row.memory_key], runs.MOVED, previous)
+        runs.record(target.conn, target.run_key, [row.memory_key], runs.MOVED, previous)
         fills = True
     if fills:
-        slots.put(target.conn, target.session_key, draft.slot, row.memory_key)
+        slots.fill(target.conn, target.session_key, draft.slot, row.memory_key)
     elif row.state not in VISIBLE:
         return  # the owner deleted a memory of this text
     if outcome.supersedes:
         previous = runs.images(target.conn, outcome.supersedes)
         supersede(target.conn, outcome.supersedes, ids, target.now_us)
-        runs.note(target.conn, target.run_key, outcome.supersedes, runs.MOVED, previous)
+        runs.record(target.conn, target.run_key, outcome.supersedes, runs.MOVED, previous)
 
 
 def _stored_row(target: NapTarget, receipt: Receipt) -> StoredMemory | None:

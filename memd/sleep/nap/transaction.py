@@ -135,7 +135,7 @@ class NapTransaction:
             and session_key is not None
             and self.prepared.detail.messages_removed
         ):
-            injections.empty(conn, session_key, now_us, announced=True)
+            injections.mark_emptied(conn, session_key, now_us, announced=True)
         if self.request.on_write is not None:
             self.request.on_write(conn, now_us)
         return outcome
@@ -206,10 +206,10 @@ class NapTransaction:
         """Record the messages, or the memories, that these memories were made of."""
         if self.source.memory_keys:
             for at in draft.places:
-                sessions.derive(conn, self.source.memory_keys[at], memory_ids)
+                sessions.record_derived(conn, self.source.memory_keys[at], memory_ids)
         of = [source_by_place[at] for at in draft.places if at in source_by_place]
         for memory_id in memory_ids:
-            turns.put_turns(conn, memory_id, of)
+            turns.set_turns(conn, memory_id, of)
 
     def _store_messages(
         self, conn: Writing, agent_key: int, session_key: int | None, now_us: int
@@ -220,7 +220,7 @@ class NapTransaction:
         """
         if self.source.memory_keys:
             return {}
-        known = {} if session_key is None else sessions.known_messages(conn, session_key)
+        known = {} if session_key is None else sessions.messages_by_hash(conn, session_key)
         places = set(range(len(self.prepared.stored_messages)))
         if session_key is None:
             places = {at for draft in self.prepared.drafts for at in draft.places}
@@ -281,13 +281,13 @@ def archive_repeated_turns(target: NapTarget, ids: Ids, texts: Sequence[str]) ->
     """
     if target.session_key is None or not texts:
         return 0
-    rows = turns.of_assistants(target.conn, target.session_key, TURNS_MAX)
+    rows = turns.list_assistant_turns(target.conn, target.session_key, TURNS_MAX)
     keys = find_repeated(rows, texts)
     if keys:
         before = runs.images(target.conn, keys)
         # Unlike an owner's archiving, this keeps what was made of a turn, such as this memory.
         removal.archive(target.conn, keys, ArchiveReason.SUPERSEDED, target.now_us, new_id=ids.new)
-        runs.note(target.conn, target.run_key, keys, runs.MOVED, before)
+        runs.record(target.conn, target.run_key, keys, runs.MOVED, before)
     return len(keys)
 
 

@@ -103,7 +103,7 @@ class DiskRetries:
         at_us, not_before_us = self._clock.now_us(), self._clock.monotonic_us()
         self._last = PostponedRun(row.run_id, kind, tries, at_us + wait_us, not_before_us + wait_us)
         log.error("a run waits for the disk", kind=kind, tries=tries)
-        work = partial(runs.put_off, run_key=row.run_key, report=self._last.report)
+        work = partial(runs.postpone, run_key=row.run_key, report=self._last.report)
         with suppress(MemdError):  # a full disk cannot record it either
             await self._db.write(caller, work)
 

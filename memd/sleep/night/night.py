@@ -172,7 +172,9 @@ class Night:
         async with self._lock:
             self._checking = True
             try:
-                unfinished = await self.db.read(runs.unfinished) if await self._is_allowed() else []
+                unfinished = (
+                    await self.db.read(runs.list_unfinished) if await self._is_allowed() else []
+                )
             finally:
                 self._checking = False
             if unfinished:
@@ -183,7 +185,7 @@ class Night:
                         raise
 
     async def _finish_unfinished(self, caller: Caller) -> None:
-        for row in await self.db.read(runs.unfinished):
+        for row in await self.db.read(runs.list_unfinished):
             if row.state == RunState.UNDOING:
                 await self._undo(caller, row, None)
             else:
@@ -202,7 +204,7 @@ class Night:
             async with self._retries.postpone_on_error(run.caller, row):
                 for scope in await self._scopes(row):
                     if not await self._try_agent(run, scope):
-                        return build_report(row, await self.db.read(runs.steps, row.run_key))
+                        return build_report(row, await self.db.read(runs.sum_steps, row.run_key))
                 return await self._finish(run)
         finally:
             self._running = None
@@ -276,7 +278,7 @@ class Night:
         extra = ({"errors": run.errors} if run.errors else {}) | self.model_usage()
 
         def work(conn: Writing) -> None:
-            detail = {"summaries": runs.made_count(conn, row.run_key), **extra}
+            detail = {"summaries": runs.count_made(conn, row.run_key), **extra}
             runs.finish(conn, row.run_key, state, {"detail": detail}, now_us)
 
         while await self.db.write(run.caller, fulltext.merge):
@@ -372,7 +374,7 @@ class Night:
 
     async def is_paused(self) -> bool:
         """Return whether sleep is paused."""
-        return await self.db.read(runs.paused)
+        return await self.db.read(runs.is_paused)
 
     async def pause(self, caller: Caller) -> None:
         """Pause sleep until :meth:`resume`; a night in progress stops before its next step."""

@@ -40,7 +40,7 @@ async def load_report(
 
     def work(conn: Reading) -> RunReport:
         agents = [key for key, agent_id in groups.list_agents(conn, 0) if caller.may_be(agent_id)]
-        report = build_report(retries.with_retry(row), runs.steps(conn, row.run_key))
+        report = build_report(retries.with_retry(row), runs.sum_steps(conn, row.run_key))
         return report.model_copy(update=_touched_memories(conn, row.run_key, agents, after))
 
     return await db.read(work)
@@ -62,7 +62,7 @@ async def event_payload(db: Database, row: RunRow, agent_id: str) -> dict[str, A
 def _touched_memories(
     conn: Reading, run_key: int, agents: Sequence[int], after: int
 ) -> dict[str, Any]:
-    rows, left_out = run_memories.touched(conn, run_key, agents, after, RUN_MEMORIES_MAX)
+    rows, left_out = run_memories.list_changes(conn, run_key, agents, after, RUN_MEMORIES_MAX)
     removed = {row.memory_id: row for row in rows if not row.is_made}
     return {
         "removed_ids": tuple(removed),
@@ -92,8 +92,8 @@ async def load_page(
     """Return the reports of runs before *after*, newest first."""
 
     def work(conn: Reading) -> tuple[RunReport, ...]:
-        rows = map(retries.with_retry, runs.listed(conn, after, limit))
-        return tuple(build_report(row, runs.steps(conn, row.run_key)) for row in rows)
+        rows = map(retries.with_retry, runs.list_page(conn, after, limit))
+        return tuple(build_report(row, runs.sum_steps(conn, row.run_key)) for row in rows)
 
     return await db.read(work)
 
@@ -105,13 +105,13 @@ async def load_last(
 
     def work(conn: Reading) -> RunReport | None:
         if kind is RunKind.NIGHT:
-            row = runs.last_whole(conn, steps)
+            row = runs.find_last_full_night(conn, steps)
         else:
-            row = next(iter(runs.listed(conn, None, 1, (kind,))), None)
+            row = next(iter(runs.list_page(conn, None, 1, (kind,))), None)
         return (
             None
             if row is None
-            else build_report(retries.with_retry(row), runs.steps(conn, row.run_key))
+            else build_report(retries.with_retry(row), runs.sum_steps(conn, row.run_key))
         )
 
     return await db.read(work)

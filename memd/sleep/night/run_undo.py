@@ -19,5 +19,5 @@ def check_undo(conn: Reading, run: RunRow) -> None:
 def undo_step(conn: Writing, run: RunRow, now_us: int, undo_us: int, limit: int) -> int:
     """Undo about *limit* changes of *run*; return how many, 0 when none is left."""
     if run.kind == RunKind.NAP:
-        return nap_undo.take_back(conn, run, now_us, undo_us, limit)
-    return undo.take_back(conn, run.run_key, limit)
+        return nap_undo.undo_step(conn, run, now_us, undo_us, limit)
+    return undo.undo_step(conn, run.run_key, limit)

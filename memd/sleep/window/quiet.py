@@ -49,7 +49,7 @@ class Quiet:
     async def look(self) -> int:
         """Nap over sessions that fell quiet since their last nap; returns how many."""
         before_us = self.clock.now_us() - QUIET_US
-        rows = await self.db.read(windows.quiet, before_us, AT_ONCE)
+        rows = await self.db.read(windows.list_quiet, before_us, AT_ONCE)
         for row in rows:
             await self._over(row)
         return len(rows)
@@ -70,7 +70,7 @@ class Quiet:
             session_id=row.session_id,
             reason=Reason.QUIET.value,
             last=True,
-            on_write=lambda conn, now_us: windows.napped(conn, *place, now_us),
+            on_write=lambda conn, now_us: windows.set_napped(conn, *place, now_us),
         )
         try:
             try:
@@ -80,4 +80,4 @@ class Quiet:
         except CallerError as error:  # nothing was said, say
             log.debug("no nap over a quiet session", kind=error.kind)
             now_us = self.clock.now_us()
-            await self.db.write(caller, lambda conn: windows.napped(conn, *place, now_us))
+            await self.db.write(caller, lambda conn: windows.set_napped(conn, *place, now_us))

@@ -62,9 +62,9 @@ def store(conn: Writing, row: WindowRow, now_us: int, emptying: Emptying | None)
     if session_key is None or emptying is None:
         return
     if emptying is Emptying.ANNOUNCED:
-        injections.empty(conn, session_key, now_us, announced=True)
+        injections.mark_emptied(conn, session_key, now_us, announced=True)
     else:
-        injections.fell(conn, session_key, now_us)
+        injections.mark_shrunk(conn, session_key, now_us)
 
 
 def room(row: WindowRow, max_tokens: int) -> int:

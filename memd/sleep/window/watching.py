@@ -126,7 +126,7 @@ class Watching:
     async def list(self, caller: Caller) -> tuple[Window, ...]:
         """Return the windows of the caller's agent, the one last heard of first."""
         naps = self._napping_of(caller.agent_id)  # before: a nap that ends meanwhile leaves it
-        stored = await self.db.read(windows.listed, caller.agent_id)
+        stored = await self.db.read(windows.list_windows, caller.agent_id)
         naps |= {(row.source, row.session_id): row for row in stored}
         naps |= self._napping_of(caller.agent_id)
         newest = sorted(naps.values(), key=lambda row: row.seen_at_us, reverse=True)
@@ -320,7 +320,7 @@ class Watching:
     async def _drop_old(self) -> None:
         before_us = self.clock.now_us() - KEPT_US
         try:
-            await self.db.write(_CALLER, lambda conn: windows.forget_idle(conn, before_us))
+            await self.db.write(_CALLER, lambda conn: windows.delete_idle(conn, before_us))
         except MemdError as error:
             log.warning("old windows stay", kind=error.kind)
 

@@ -23,7 +23,7 @@ from memd.store.file.connect import Reading, Writing, hash_columns
 from memd.store.memory.rows import hash_row, read_hashed, tags_of
 from memd.store.org import org_words
 from memd.store.search import fulltext, vectors
-from memd.store.session import session_words
+from memd.store.session import message_index
 
 PROBLEMS_MAX = 100
 
@@ -52,7 +52,7 @@ def _caches(conn: Writing) -> Iterator[str]:
         yield "words cache: it does not agree with the memories; run: memd rebuild"
     if not org_words.is_sound(conn):
         yield "words cache of facts: it does not agree with them; run: memd rebuild"
-    if not session_words.is_sound(conn):
+    if not message_index.is_intact(conn):
         yield "words cache of sessions: it does not agree with their messages; run: memd rebuild"
     yield from _vector_cache(conn)
 
@@ -90,7 +90,7 @@ def page_finding(conn: Reading, page: int) -> str:
 def _pages(conn: Reading) -> Iterator[str]:
     fulltext.refresh(conn)
     org_words.look_again(conn)
-    session_words.look_again(conn)
+    message_index.refresh(conn)
     for (finding,) in conn.execute("PRAGMA integrity_check(20)"):
         if finding != "ok":
             yield f"file: {finding}"

@@ -30,7 +30,7 @@ from memd.store.file.database import Database
 from memd.store.memory import archive_rows
 from memd.store.org import org_facts, org_words
 from memd.store.search import fulltext, pending, vectors
-from memd.store.session import session_words
+from memd.store.session import message_index
 
 REBUILD_MESSAGES = 100  # of a step: texts, and some are long
 _TOLD_MAX = 5
@@ -79,9 +79,9 @@ class Upkeep:
         done = 0
         await self._renew(caller)
         await self.db.write(caller, org_words.rebuild)
-        await self.db.write(caller, session_words.start_build)
+        await self.db.write(caller, message_index.start_build)
         while await self.db.write(
-            caller, lambda conn: session_words.step_build(conn, REBUILD_MESSAGES)
+            caller, lambda conn: message_index.step_build(conn, REBUILD_MESSAGES)
         ):
             pass
         await self.db.write(caller, fulltext.start_build)

@@ -266,8 +266,8 @@ def erase(conn: Writing, keys: Sequence[int], now_us: int) -> None:
     quoting = contexts.find_quoting(conn, keys)
     source_keys = {
         *_sources_of(conn, keys),
-        *turns.sources_of(conn, slots.but_digests(conn, keys)),
-        *sessions.repeating(conn, keys),
+        *turns.sources_of(conn, slots.without_digests(conn, keys)),
+        *sessions.find_repeating(conn, keys),
     }
     preferences.erase_of(conn, keys)
     centroids.subtract(conn, keys)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.keys import keys_array
-from memd.store.session import session_words
+from memd.store.session import message_index
 
 
 def put(
@@ -60,7 +60,7 @@ def releasing(conn: Writing, keys: Sequence[int]) -> Iterator[None]:
 
     A memory distilled by a nap has its own text; one that was stored from this text needs it.
     """
-    session_words.unindex(conn, keys)
+    message_index.unindex(conn, keys)
     yield
     conn.executemany(
         """
@@ -81,7 +81,7 @@ def erase(conn: Writing, keys: Sequence[int]) -> None:
     """Destroy texts, whatever was made of them, and the sessions' messages that are these texts."""
     if not keys:
         return
-    session_words.unindex(conn, keys)
+    message_index.unindex(conn, keys)
     conn.execute(
         "DELETE FROM source WHERE source_key IN (SELECT value FROM carray(:keys))",
         {"keys": keys_array(keys)},

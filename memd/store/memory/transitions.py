@@ -88,7 +88,7 @@ def summarise(conn: Writing, step: RunStep, summaries: Sequence[PlannedSummary])
     contexts.write(conn, [*neighbours, *keys])
     fulltext.index(conn, sorted([*neighbours, *keys]))
     vectors.index(conn, keys)
-    runs.note(conn, step.run_key, keys, runs.MADE, {})
+    runs.record(conn, step.run_key, keys, runs.MADE, {})
 
 
 def _compress(conn: Writing, step: RunStep, keys: Sequence[int], reason: ArchiveReason) -> None:
@@ -118,7 +118,7 @@ def _compress(conn: Writing, step: RunStep, keys: Sequence[int], reason: Archive
         {"now_us": step.now_us, "keys": keys_array(keys)},
     )
     memories.touch(conn, keys)
-    runs.note(conn, step.run_key, keys, runs.MOVED, before)
+    runs.record(conn, step.run_key, keys, runs.MOVED, before)
 
 
 def hide(
@@ -141,7 +141,7 @@ def hide(
         """,
         {"run_id": step.run_id, "keys": keys_array(keys)},
     )
-    runs.note(conn, step.run_key, keys, runs.MOVED, before)
+    runs.record(conn, step.run_key, keys, runs.MOVED, before)
     return len(keys)
 
 
@@ -172,7 +172,7 @@ def archive_compressed(conn: Writing, step: RunStep, keys: Sequence[int]) -> int
         array,
     )
     memories.touch(conn, keys)
-    runs.note(conn, step.run_key, keys, runs.MOVED, before)
+    runs.record(conn, step.run_key, keys, runs.MOVED, before)
     return len(keys)
 
 
@@ -201,4 +201,4 @@ def trash_expired(conn: Writing, step: RunStep, keys: Sequence[int], undo_us: in
     touched = list(dict.fromkeys([*keys, *summaries, *sources]))
     before = runs.images(conn, touched)
     removal.trash(conn, keys, TrashReason.RETENTION, step.now_us, undo_us)
-    return runs.note(conn, step.run_key, touched, runs.MOVED, before)
+    return runs.record(conn, step.run_key, touched, runs.MOVED, before)

@@ -23,7 +23,7 @@ from memd.store.learn.learnings import NewLearning
 from memd.store.memory import preferences, sources
 from memd.store.memory.preferences import NewPreference
 from memd.store.moving.desk import Desk, Fate, client_key, find_session, find_source, memory_key
-from memd.store.session import session_words
+from memd.store.session import message_index
 
 
 def agent(desk: Desk, record: AgentRecord) -> Fate:
@@ -91,7 +91,7 @@ def message(desk: Desk, record: MessageRecord) -> Fate:
     source_key = find_source(desk.conn, agent_key, record.sha256)
     if session_key is None or source_key is None:
         raise NotFoundError("its session or its text is not there")
-    new = session_words.unheard(desk.conn, [source_key])
+    new = message_index.find_new(desk.conn, [source_key])
     desk.conn.execute(
         """
         INSERT OR IGNORE INTO session_message (session_key, ordinal, source_key, nth, role,
@@ -109,7 +109,7 @@ def message(desk: Desk, record: MessageRecord) -> Fate:
     )
     if not desk.conn.changes():
         return "known"
-    session_words.index(desk.conn, new)
+    message_index.index(desk.conn, new)
     return "stored"
 
 

@@ -40,7 +40,7 @@ from memd.store.repairing.pages import FilePages
 from memd.store.repairing.salvage import Salvage
 from memd.store.search import caches, contexts, fulltext, vectors
 from memd.store.search.vectors import VectorCache
-from memd.store.session import session_words
+from memd.store.session import message_index
 
 _STEP = 500
 _CALLER = Caller(client="memd", method="repair")
@@ -257,9 +257,9 @@ def _caches(conn: Writing) -> None:
     caches.ensure(conn)
     with conn:
         org_words.rebuild(conn)
-        session_words.start_build(conn)
+        message_index.start_build(conn)
         fulltext.start_build(conn)
-    for step in (session_words.step_build, fulltext.step_build):
+    for step in (message_index.step_build, fulltext.step_build):
         while _stepped(conn, step):
             pass
     model = conn.execute(_MODEL).fetchone()

@@ -1,8 +1,8 @@
-"""A nap is undone: what it learnt goes to the trash, the messages that it kept stay.
+"""Undoing a nap: its memories go to the trash, the messages that it stored stay.
 
-What it made is told by its batch, which is the run; what it superseded or rewrote stands in
-the ledger and comes back exactly, before the rest goes. What the session knew already was
-not made by it. What somebody worked on since is not taken away under their hands.
+A nap's memories are found by their batch, which is the run. What it superseded or rewrote is in the
+ledger and is restored exactly, before the rest goes. A memory that the session already had was not
+made by the nap. One that somebody worked on since prevents the undo.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from memd.store.run.runs import RunRow
 
 
 def check(conn: Reading, run: RunRow) -> None:
-    """Raise ConflictError when the state before the nap cannot be had back."""
+    """Raise ConflictError when the state before the nap cannot be restored."""
     undo.check(conn, run.run_key)
-    facts = _facts(conn, run, -1)
-    if not facts:
+    keys = _memories(conn, run, -1)
+    if not keys:
         return
-    later = _summarised_by(conn, facts)
-    for key in facts:
-        later = later or runs.later(conn, run.run_key, key)
+    later = _find_summarising_run(conn, keys)
+    for key in keys:
+        later = later or runs.find_later_run(conn, run.run_key, key)
     if later is not None:
         raise ConflictError(
             "a later run works on what this nap learnt", hint=f"undo that first: {later}"
         )
-    if _is_rewritten(conn, facts):
+    if _is_rewritten(conn, keys):
         raise ConflictError(
             "facts of this nap were rewritten since; undoing it would not be exact",
-            hint="take away single ones: memd delete ID",
+            hint="delete single ones: memd delete ID",
         )
-    name = _replaced_preference(conn, facts, run.started_at_us)
+    name = _replaced_preference(conn, keys, run.started_at_us)
     if name is not None:
         raise ConflictError(
             f"this nap replaced the preference {name}, whose earlier value is not kept",
@@ -42,21 +42,21 @@ def check(conn: Reading, run: RunRow) -> None:
         )
 
 
-def take_back(conn: Writing, run: RunRow, now_us: int, undo_us: int, limit: int) -> int:
-    """Bring back what the nap put away, then move up to *limit* of what it made to the trash.
+def undo_step(conn: Writing, run: RunRow, now_us: int, undo_us: int, limit: int) -> int:
+    """Restore what the nap hid, then move up to *limit* of its memories to the trash.
 
-    Returns how many rows were touched, 0 when none is left.
+    Returns how many rows were changed, 0 when none is left.
     """
-    back = undo.take_back(conn, run.run_key, limit)
-    if back:
-        return back
-    keys = _facts(conn, run, limit)
+    restored = undo.undo_step(conn, run.run_key, limit)
+    if restored:
+        return restored
+    keys = _memories(conn, run, limit)
     removal.trash(conn, keys, TrashReason.DELETED, now_us, undo_us)
     return len(keys)
 
 
-def _facts(conn: Reading, run: RunRow, limit: int) -> list[int]:
-    """Return what the nap made and nobody took away, in order; no *limit* below 0."""
+def _memories(conn: Reading, run: RunRow, limit: int) -> list[int]:
+    """Return the nap's memories outside the trash, in order; a negative *limit* sets none."""
     rows = conn.execute(
         """
         SELECT m.memory_key
@@ -77,8 +77,8 @@ def _facts(conn: Reading, run: RunRow, limit: int) -> list[int]:
     return [key for (key,) in rows]
 
 
-def _summarised_by(conn: Reading, facts: list[int]) -> str | None:
-    """Return a run that made a summary of *facts*, hidden behind it or beside it."""
+def _find_summarising_run(conn: Reading, keys: list[int]) -> str | None:
+    """Return a run that summarised some of these memories, whether it hid them or not."""
     run_id = conn.execute(
         """
         SELECT r.run_id
@@ -91,12 +91,12 @@ def _summarised_by(conn: Reading, facts: list[int]) -> str | None:
          ORDER BY r.run_key DESC
          LIMIT 1
         """,
-        {"keys": keys_array(facts)},
+        {"keys": keys_array(keys)},
     ).get
     return run_id if isinstance(run_id, str) else None
 
 
-def _is_rewritten(conn: Reading, facts: list[int]) -> bool:
+def _is_rewritten(conn: Reading, keys: list[int]) -> bool:
     return bool(
         conn.execute(
             """
@@ -104,19 +104,19 @@ def _is_rewritten(conn: Reading, facts: list[int]) -> bool:
                              FROM memory_version
                             WHERE memory_key IN (SELECT value FROM carray(:keys)))
             """,
-            {"keys": keys_array(facts)},
+            {"keys": keys_array(keys)},
         ).get
     )
 
 
-def _replaced_preference(conn: Reading, facts: list[int], began_us: int) -> str | None:
-    """Return a preference that one of *facts* said anew, if there is one."""
+def _replaced_preference(conn: Reading, keys: list[int], began_us: int) -> str | None:
+    """Return a preference that one of these memories replaced, if there is one."""
     name = conn.execute(
         """
         SELECT name
           FROM preference
          WHERE memory_key IN (SELECT value FROM carray(:keys)) AND created_at_us < :began_us
         """,
-        {"keys": keys_array(facts), "began_us": began_us},
+        {"keys": keys_array(keys), "began_us": began_us},
     ).get
     return name if isinstance(name, str) else None

@@ -1,4 +1,4 @@
-"""Which memories a run took out of sight and which it made, as its ledger holds them."""
+"""The memories that a run hid and made, from its ledger."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from memd.store.file.connect import Reading
 
-# Whatever was visible before and is not afterwards; what only aged was hidden before.
+# Visible before and not afterwards; a memory that was only archived later was hidden before.
 _TOUCHED = """
   FROM run_change AS c
        JOIN memory AS m ON m.memory_key = c.memory_key
@@ -21,8 +21,8 @@ _TOUCHED = """
 # ruff: noqa: S608
 
 
-class TouchedRow(NamedTuple):
-    """One memory that a run made or removed; *mode* is how it was shortened, if that is known."""
+class RunMemoryRow(NamedTuple):
+    """A memory that a run made or hid; *mode* is how it was shortened, if that is known."""
 
     change: int
     memory_id: str
@@ -31,14 +31,14 @@ class TouchedRow(NamedTuple):
     mode: str | None
 
 
-def touched(
+def list_changes(
     conn: Reading, run_key: int, agent_keys: Sequence[int], after: int, limit: int
-) -> tuple[list[TouchedRow], int]:
-    """Return up to *limit* of what was done after change *after*, and how much comes behind that.
+) -> tuple[list[RunMemoryRow], int]:
+    """Return up to *limit* changes after change *after*, and how many follow after those.
 
-    Only of these agents. What was undone, and what was forgotten since, is not among it.
+    Only of these agents, and without changes that were undone and memories that were forgotten.
     """
-    given: Mapping[str, Any] = {
+    params: Mapping[str, Any] = {
         "run_key": run_key, "after": after, "agents": json.dumps(list(agent_keys)),
     }  # fmt: skip
     rows = conn.execute(
@@ -54,11 +54,13 @@ def touched(
          ORDER BY c.change
          LIMIT :limit
         """,
-        {**given, "limit": limit},
+        {**params, "limit": limit},
     )
-    page = [TouchedRow._make(row)._replace(is_made=bool(row[2])) for row in rows]
+    page = [RunMemoryRow._make(row)._replace(is_made=bool(row[2])) for row in rows]
     if len(page) < limit:
         return page, 0
-    left = conn.execute(f"SELECT count(*) {_TOUCHED}", {**given, "after": page[-1].change}).get
-    assert isinstance(left, int)
-    return page, left
+    remaining = conn.execute(
+        f"SELECT count(*) {_TOUCHED}", {**params, "after": page[-1].change}
+    ).get
+    assert isinstance(remaining, int)
+    return page, remaining

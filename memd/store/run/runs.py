@@ -1,10 +1,9 @@
-"""The ledger of naps, nights, compressions and undoings: what was asked, done, and how to undo it.
+"""The ledger of naps, nights, compressions and undos: request, steps, and how to undo them.
 
-Each step of a run is recorded in the transaction that does it, together with
-where the next one begins, so a killed run goes on without doing anything twice.
-What it did to a memory is kept as an image of the row before and after: enough
-to bring the old state back exactly, or to see that somebody touched it since.
-Nothing here holds a memory's text.
+Each step of a run is recorded in the transaction that does it, together with where the next one
+begins, so a killed run continues without doing anything twice. Each changed memory is recorded as
+an image of its row before and after: enough to restore the old state exactly, or to detect that
+somebody changed it since. Nothing here contains a memory's text.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ MADE, MOVED = "made", "moved"
 
 
 class RunRow(NamedTuple):
-    """One run as it stands."""
+    """One run as it is now. *asked* is the request."""
 
     run_key: int
     run_id: str
@@ -40,14 +39,14 @@ class RunRow(NamedTuple):
 
 
 class StepSum(NamedTuple):
-    """All steps of one name of a run."""
+    """The sum over all steps of one name of a run."""
 
     name: str
     rows: int
     steps: int
 
 
-class Changed(NamedTuple):
+class Change(NamedTuple):
     """What a run did to one memory."""
 
     change: int
@@ -112,7 +111,7 @@ def step(
 def finish(
     conn: Writing, run_key: int, state: RunState, report: Mapping[str, Any], now_us: int
 ) -> None:
-    """End a run: what it did stays to be read, its cursor goes."""
+    """End a run: its report stays, its cursor goes."""
     conn.execute(
         """
         UPDATE run
@@ -123,8 +122,8 @@ def finish(
     )
 
 
-def put_off(conn: Writing, run_key: int, report: Mapping[str, Any]) -> None:
-    """Note why an unfinished run waits, and until when; its state and its cursor stay."""
+def postpone(conn: Writing, run_key: int, report: Mapping[str, Any]) -> None:
+    """Record why an unfinished run waits, and until when; state and cursor stay."""
     conn.execute(
         "UPDATE run SET report = :report WHERE run_key = :run_key",
         {"report": json.dumps(report), "run_key": run_key},
@@ -144,10 +143,10 @@ def find(conn: Reading, run_id: str) -> RunRow | None:
     return next(_runs(conn, "WHERE r.run_id = :run_id", {"run_id": run_id}), None)
 
 
-def listed(
+def list_page(
     conn: Reading, after: str | None, limit: int, kinds: Sequence[RunKind] = tuple(RunKind)
 ) -> list[RunRow]:
-    """Return up to *limit* runs, newest first, from the one before *after* on."""
+    """Return up to *limit* runs before run *after*, newest first."""
     where = """
     WHERE r.kind IN (SELECT value FROM json_each(:kinds))
       AND (:after IS NULL OR r.run_key < (SELECT run_key FROM run WHERE run_id = :after))
@@ -157,7 +156,7 @@ def listed(
     return list(_runs(conn, where, {"kinds": json.dumps(kinds), "after": after, "limit": limit}))
 
 
-def last_whole(conn: Reading, steps: Sequence[str]) -> RunRow | None:
+def find_last_full_night(conn: Reading, steps: Sequence[str]) -> RunRow | None:
     """Return the last night that was asked for all *steps* of every agent."""
     where = """
     WHERE r.kind = 'night' AND r.asked ->> '$.agent_id' IS NULL
@@ -169,7 +168,7 @@ def last_whole(conn: Reading, steps: Sequence[str]) -> RunRow | None:
     return next(_runs(conn, where, {"steps": json.dumps(steps)}), None)
 
 
-def unfinished(conn: Reading) -> list[RunRow]:
+def list_unfinished(conn: Reading) -> list[RunRow]:
     """Return the runs that a kill interrupted, oldest first."""
     return list(_runs(conn, "WHERE r.state IN ('running', 'undoing') ORDER BY r.run_key", {}))
 
@@ -184,8 +183,8 @@ def _runs(conn: Reading, where: str, params: Mapping[str, Any]) -> Iterator[RunR
         )
 
 
-def steps(conn: Reading, run_key: int) -> list[StepSum]:
-    """Return what a run did, by the names of its steps, in the order in which they began."""
+def sum_steps(conn: Reading, run_key: int) -> list[StepSum]:
+    """Return the sums of a run's steps by name, in the order in which they began."""
     rows = conn.execute(
         """
         SELECT name, sum(rows), count(*)
@@ -203,7 +202,7 @@ def steps(conn: Reading, run_key: int) -> list[StepSum]:
 
 
 def images(conn: Reading, keys: Sequence[int]) -> dict[int, Image]:
-    """Return what undo must bring back of each of *keys*, or find unchanged."""
+    """Return the image of each of *keys*, which an undo restores or compares."""
     if not keys:
         return {}
     rows = conn.execute(
@@ -233,12 +232,12 @@ def images(conn: Reading, keys: Sequence[int]) -> dict[int, Image]:
     return {key: json.loads(str(image)) for key, image in rows}
 
 
-def note(
+def record(
     conn: Writing, run_key: int, keys: Sequence[int], what: str, before: Mapping[int, Image]
 ) -> int:
-    """Record what was done to *keys*, after it was done; *before* is empty for what was made.
+    """Record changes of *keys* after they were made; *before* is empty for memories that were made.
 
-    What is gone or as it was is left out; returns how many the others are. :func:`step`
+    Memories that are gone or unchanged are left out; returns the number of the others. :func:`step`
     must follow in the same transaction.
     """
     after = images(conn, keys)
@@ -274,7 +273,7 @@ def note(
 
 
 def forget(conn: Writing, keys: Sequence[int]) -> None:
-    """Take what could prove what *keys* said out of the ledger; that they were there stays."""
+    """Remove the row hashes of *keys* from the ledger, which could prove what they said."""
     conn.execute(
         """
         UPDATE run_change
@@ -286,11 +285,11 @@ def forget(conn: Writing, keys: Sequence[int]) -> None:
     )
 
 
-def changes(conn: Reading, run_key: int, limit: int) -> list[Changed]:
-    """Return the last changes of a run that are not undone, last first: its last steps, whole.
+def list_last_changes(conn: Reading, run_key: int, limit: int) -> list[Change]:
+    """Return the last changes of a run that are not undone, last first, in whole steps.
 
-    They are the fewest steps with *limit* changes: what one transaction did, one must
-    undo, or between two a summary would be gone and its sources still hidden.
+    They are the fewest steps with *limit* changes: what one transaction did, one must undo, or in
+    between a summary would be gone and its sources still hidden.
     """
     rows = conn.execute(
         """
@@ -301,18 +300,18 @@ def changes(conn: Reading, run_key: int, limit: int) -> list[Changed]:
         """,
         {"run_key": run_key},
     )
-    latest: list[Changed] = []
+    latest: list[Change] = []
     last = 0
     for *row, number in rows:
         if len(latest) >= limit and number != last:
             break
-        latest.append(_changed(tuple(row)))
+        latest.append(_change(tuple(row)))
         last = number
     rows.close()
     return latest
 
 
-def made_count(conn: Reading, run_key: int) -> int:
+def count_made(conn: Reading, run_key: int) -> int:
     """Return how many memories a run made: its summaries."""
     count = conn.execute(
         "SELECT count(*) FROM run_change WHERE run_key = ? AND what = 'made'", (run_key,)
@@ -321,7 +320,7 @@ def made_count(conn: Reading, run_key: int) -> int:
     return count
 
 
-def every_change(conn: Reading, run_key: int) -> Iterator[Changed]:
+def iter_changes(conn: Reading, run_key: int) -> Iterator[Change]:
     """Yield every change of a run that is not undone, in order."""
     rows = conn.execute(
         """
@@ -332,26 +331,26 @@ def every_change(conn: Reading, run_key: int) -> Iterator[Changed]:
         """,
         {"run_key": run_key},
     )
-    return map(_changed, rows)
+    return map(_change, rows)
 
 
-def _changed(row: tuple[Any, ...]) -> Changed:
+def _change(row: tuple[Any, ...]) -> Change:
     change, key, what, before, after = row
-    return Changed(
+    return Change(
         change, key, what, None if before is None else json.loads(before), json.loads(after)
     )
 
 
-def undone(conn: Writing, run_key: int, done: Sequence[Changed]) -> None:
-    """Strike changes out: they are undone."""
+def delete_changes(conn: Writing, run_key: int, changes: Sequence[Change]) -> None:
+    """Delete changes that were undone."""
     conn.executemany(
         "DELETE FROM run_change WHERE run_key = ? AND change = ?",
-        ((run_key, each.change) for each in done),
+        ((run_key, change.change) for change in changes),
     )
 
 
-def later(conn: Reading, run_key: int, memory_key: int) -> str | None:
-    """Return the id of the last later run that touched the memory, None when none did."""
+def find_later_run(conn: Reading, run_key: int, memory_key: int) -> str | None:
+    """Return the id of the last later run that changed the memory, None when none did."""
     run_id = conn.execute(
         """
         SELECT r.run_id
@@ -369,13 +368,13 @@ def later(conn: Reading, run_key: int, memory_key: int) -> str | None:
 # The kill switch at run time.
 
 
-def paused(conn: Reading) -> bool:
-    """Return whether somebody told memd not to sleep."""
+def is_paused(conn: Reading) -> bool:
+    """Return whether sleep is paused."""
     return bool(conn.execute("SELECT value = 1 FROM meta WHERE key = 'sleep_paused'").get)
 
 
 def set_paused(conn: Writing, *, paused: bool) -> None:
-    """Tell memd not to sleep, or that it may again; holds over restarts."""
+    """Pause sleep, or resume it; holds over restarts."""
     conn.execute(
         "INSERT OR REPLACE INTO meta (key, value) VALUES ('sleep_paused', :paused)",
         {"paused": int(paused)},

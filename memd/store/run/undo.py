@@ -1,8 +1,8 @@
-"""A run is undone: every row it touched gets back, exactly, what it had before.
+"""Undoing a run: every row it changed gets back exactly what it had before.
 
-First it is made sure that nobody touched those rows since; then the changes are
-taken back, last first, in small steps, each struck out of the ledger in its own
-transaction. What arrived after the run stays as it is.
+First it is verified that nobody changed those rows since. Then the changes are undone, last first,
+in small steps, each removed from the ledger in its own transaction. What arrived after the run
+stays as it is.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from memd.store.file.connect import Reading, Writing
 from memd.store.file.keys import keys_array
 from memd.store.memory import memories, versions
 from memd.store.run import runs
-from memd.store.run.runs import Changed, Image
+from memd.store.run.runs import Change, Image
 from memd.store.search import caches, contexts
 
 CHECK_ROWS = 500
 
 
 def check(conn: Reading, run_key: int) -> None:
-    """Raise ConflictError when a row is not as the run left it: undoing could not be exact."""
-    latest: dict[int, Changed] = {}
-    for changed in runs.every_change(conn, run_key):
+    """Raise ConflictError when a row is not as the run left it: the undo could not be exact."""
+    latest: dict[int, Change] = {}
+    for changed in runs.iter_changes(conn, run_key):
         latest[changed.memory_key] = changed
         if len(latest) == CHECK_ROWS:
             _check(conn, run_key, latest)
@@ -33,14 +33,14 @@ def check(conn: Reading, run_key: int) -> None:
     _check(conn, run_key, latest)
 
 
-def _check(conn: Reading, run_key: int, latest: dict[int, Changed]) -> None:
+def _check(conn: Reading, run_key: int, latest: dict[int, Change]) -> None:
     now = runs.images(conn, list(latest))
     for key, changed in latest.items():
-        if key in now and _alike(now[key], changed.after):
+        if key in now and _is_same(now[key], changed.after):
             continue
-        if _newer(conn, run_key, changed.change, key):
-            continue  # the run itself touched it again, in a change still to be looked at
-        blamed = runs.later(conn, run_key, key)
+        if _has_newer_change(conn, run_key, changed.change, key):
+            continue  # the run itself changed it again, in a change that is still to be checked
+        blamed = runs.find_later_run(conn, run_key, key)
         if blamed is not None:
             raise ConflictError(
                 "a later run works on what this one left", hint=f"undo that first: {blamed}"
@@ -51,7 +51,7 @@ def _check(conn: Reading, run_key: int, latest: dict[int, Changed]) -> None:
         )
 
 
-def _newer(conn: Reading, run_key: int, change: int, key: int) -> bool:
+def _has_newer_change(conn: Reading, run_key: int, change: int, key: int) -> bool:
     row = conn.execute(
         """
         SELECT 1
@@ -63,67 +63,69 @@ def _newer(conn: Reading, run_key: int, change: int, key: int) -> bool:
     return row is not None
 
 
-def _alike(now: Image, then: Image) -> bool:
-    """Return whether nobody touched the row; that its vector has come since is no touching."""
-    return _settled(now) == _settled(then)
+def _is_same(current: Image, recorded: Image) -> bool:
+    """Return whether the row is unchanged; that its vector has come since does not count."""
+    return _comparable(current) == _comparable(recorded)
 
 
-def _settled(image: Image) -> Image:
+def _comparable(image: Image) -> Image:
     state = "active" if image["state"] == "pending" else image["state"]
     return image | {"state": state, "beside": None}
 
 
-def take_back(conn: Writing, run_key: int, limit: int) -> int:
+def undo_step(conn: Writing, run_key: int, limit: int) -> int:
     """Undo about *limit* of a run's changes, last first; returns how many, 0 when none are left.
 
-    What somebody did to one of the rows meanwhile stays done, as if it had been
-    done after all was undone.
+    What somebody did to one of the rows meanwhile stays done, as if it had been done after the
+    whole undo.
     """
-    done = runs.changes(conn, run_key, limit)
-    made = [each.memory_key for each in done if each.what == runs.MADE]
-    now = runs.images(conn, [each.memory_key for each in done])
+    changes = runs.list_last_changes(conn, run_key, limit)
+    made = [change.memory_key for change in changes if change.what == runs.MADE]
+    now = runs.images(conn, [change.memory_key for change in changes])
     before: dict[int, Image] = {}
-    for each in done:  # last first: the oldest image of a memory wins
-        key = each.memory_key
-        if each.before is None or key not in now:
+    for change in changes:  # last first: the oldest image of a memory wins
+        key = change.memory_key
+        if change.before is None or key not in now:
             continue
-        if key in before or _alike(now[key], each.after):
-            before[key] = each.before
+        if key in before or _is_same(now[key], change.after):
+            before[key] = change.before
         else:
-            _outlived(conn, key, each.before)
+            _update_trash_state(conn, key, change.before)
     keys = list(before)
-    beside = {*contexts.neighbours(conn, [*made, *keys]), *contexts.find_quoting(conn, made)}
-    behind = frozenset(_behind(conn, keys))
-    quoting = {key: image["beside"] for key, image in before.items() if _quotes(image, now[key])}
-    quiet = [key for key in behind if before[key]["state"] in HIDDEN and key not in quoting]
-    reworded = sorted(behind - {*quiet})
-    moved = [*made, *(key for key in keys if key not in behind)]
+    neighbours = {*contexts.neighbours(conn, [*made, *keys]), *contexts.find_quoting(conn, made)}
+    superseded = frozenset(_superseded(conn, keys))
+    quoting = {
+        key: image["beside"] for key, image in before.items() if _has_other_context(image, now[key])
+    }
+    quiet = [key for key in superseded if before[key]["state"] in HIDDEN and key not in quoting]
+    reworded = sorted(superseded - {*quiet})
+    moved = [*made, *(key for key in keys if key not in superseded)]
     with caches.reindexing_words(conn, reworded), caches.reindexing(conn, moved):
-        _unmake(conn, made)
+        _delete_summaries(conn, made)
         for key, image in before.items():
             _restore(conn, key, image, now[key])
         contexts.write(conn, _visible(conn, keys))
         for key, others in quoting.items():
             contexts.write_from(conn, key, *(others or (None, None)))
-    beside |= {*contexts.neighbours(conn, keys)}
-    _reword(conn, sorted(beside - {*made, *keys}))
+    neighbours |= {*contexts.neighbours(conn, keys)}
+    _rewrite_contexts(conn, sorted(neighbours - {*made, *keys}))
     for session_key in _sessions(conn, keys):
         names.set_compressed(conn, session_key)
     memories.touch(conn, keys)
-    runs.undone(conn, run_key, done)
-    return len(done)
+    runs.delete_changes(conn, run_key, changes)
+    return len(changes)
 
 
-def _quotes(before: Image, now: Image) -> bool:
-    """Return whether a memory goes back behind others than those whose words it quotes now.
+def _has_other_context(before: Image, now: Image) -> bool:
+    """Return whether the restored memory has another context than now.
 
-    What is hidden keeps the context of the time when it was hidden.
+    A hidden memory keeps the context of the time when it was hidden.
     """
     return before["state"] in HIDDEN and before.get("beside") != now["beside"]
 
 
-def _behind(conn: Reading, keys: Sequence[int]) -> list[int]:
-    """Return those of *keys* that are hidden behind a summary: the caches hold them as visible."""
+def _superseded(conn: Reading, keys: Sequence[int]) -> list[int]:
+    """Return those of *keys* that a summary supersedes: the caches have them as if visible."""
     if not keys:
         return []
     rows = conn.execute(
@@ -137,12 +139,12 @@ def _behind(conn: Reading, keys: Sequence[int]) -> list[int]:
     return [key for (key,) in rows]
 
 
-def _reword(conn: Writing, keys: Sequence[int]) -> None:
+def _rewrite_contexts(conn: Writing, keys: Sequence[int]) -> None:
     with caches.reindexing_words(conn, keys):
         contexts.write(conn, keys)
 
 
-def _unmake(conn: Writing, keys: Sequence[int]) -> None:
+def _delete_summaries(conn: Writing, keys: Sequence[int]) -> None:
     if not keys:
         return
     conn.execute(
@@ -151,8 +153,8 @@ def _unmake(conn: Writing, keys: Sequence[int]) -> None:
     )
 
 
-def _outlived(conn: Writing, key: int, before: Image) -> None:
-    """Let a row that was deleted meanwhile come back from the trash as what it was before."""
+def _update_trash_state(conn: Writing, key: int, before: Image) -> None:
+    """Update the state to which a row that was trashed meanwhile will be restored."""
     conn.execute(
         "UPDATE trash SET state_before = :state WHERE memory_key = :key",
         {"state": before["state"], "key": key},
@@ -192,7 +194,7 @@ def _restore(conn: Writing, key: int, image: Image, now: Image) -> None:
             (key, *image["trash"]),
         )
     if image["row_hash"] != now["row_hash"]:
-        versions.revert(conn, key)  # the run gave it other words
+        versions.revert(conn, key)  # the run rewrote its text
 
 
 def _visible(conn: Reading, keys: Sequence[int]) -> list[int]:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from memd.store.file.connect import Writing
 from memd.store.org import org_words
 from memd.store.search import fulltext, vectors
-from memd.store.session import session_words
+from memd.store.session import message_index
 
 
 def ensure(conn: Writing) -> None:
@@ -19,7 +19,7 @@ def ensure(conn: Writing) -> None:
             fulltext.activate(conn, 1)
             org_words.create(conn)
     with conn:
-        session_words.ensure(conn)
+        message_index.ensure(conn)
 
 
 def index(conn: Writing, keys: Sequence[int]) -> None:

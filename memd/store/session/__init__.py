@@ -1,1 +1,1 @@
-"""Sessions, their messages, windows, and what their prompts gave."""
+"""Sessions, their messages and context windows, and what their prompts were given."""

@@ -1,8 +1,8 @@
-"""What a new session may be told before it asks: what the last sessions of its project left.
+"""The material of a brief: what the last sessions of a project left for a new one.
 
-One read, and no search: the naps of the latest sessions, what was told since outside of any,
-and what was superseded meanwhile. However large the store is, it looks at so many sessions
-and at so many of the latest memories.
+One read and no search: the naps of the latest sessions, what was stored since outside of any
+session, and what was superseded meanwhile. The number of sessions and memories read is limited,
+however large the store is.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from memd.store.file.keys import keys_array
 
 
 class BriefRow(NamedTuple):
-    """One memory. *kind* is what a nap made it, None of what was told; *at_us* its own time."""
+    """A memory of a brief. *kind* is what a nap made it, None if stored; *at_us* its time."""
 
     memory_id: str
     kind: str | None
@@ -32,11 +32,11 @@ class BriefRow(NamedTuple):
     at_us: int
 
 
-class Material(NamedTuple):
-    """What there is for a brief.
+class BriefMaterial(NamedTuple):
+    """What a brief is made from.
 
-    *own_key* is the session that asks, *since_us* when the last other one began;
-    *superseded* are texts that no longer hold, the latest first.
+    *own_key* is the session that asks, *since_us* when the last other one began; *superseded* are
+    texts that no longer hold, the latest first.
     """
 
     rows: tuple[BriefRow, ...] = ()
@@ -45,32 +45,31 @@ class Material(NamedTuple):
     since_us: int = 0
 
 
-class Asker(NamedTuple):
-    """Whose brief it is."""
+class BriefScope(NamedTuple):
+    """The agent, session and project that a brief is for."""
 
     agent_id: str
     session_id: str | None
     project_id: str | None
 
 
-def material(conn: Reading, asker: Asker, now_us: int) -> Material:
-    """Return what there is to tell *asker*: of its project, else its session's, else of all.
+def read_material(conn: Reading, request: BriefScope, now_us: int) -> BriefMaterial:
+    """Return the material for *request*: of its project, else its session's, else of all.
 
-    Nothing for an agent that memd has not heard of; of a project that it has not, what was
-    told outside of any.
+    Empty for an unknown agent. For an unknown project it is what was stored outside of any project.
     """
-    agent_key = names.find_agent(conn, asker.agent_id)
+    agent_key = names.find_agent(conn, request.agent_id)
     if agent_key is None:
-        return Material()
-    own_key, project_key = _session(conn, agent_key, asker.session_id)
-    if asker.project_id is not None:
-        project_key = names.find_project(conn, asker.project_id) or 0  # 0 is nobody's
+        return BriefMaterial()
+    own_key, project_key = _session(conn, agent_key, request.session_id)
+    if request.project_id is not None:
+        project_key = names.find_project(conn, request.project_id) or 0  # 0 matches no project
     place = {"agent_key": agent_key, "project_key": project_key, "now_us": now_us}
     latest = _sessions(conn, place)
     keys = [key for key, _ in latest]
     since_us = max((at_us for key, at_us in latest if key != own_key), default=0)
-    return Material(
-        (*_composed(conn, place, keys), *_explicit(conn, place)),
+    return BriefMaterial(
+        (*_composed(conn, place, keys), *_stored(conn, place)),
         _superseded(conn, keys, since_us),
         own_key,
         since_us,
@@ -92,7 +91,7 @@ def _session(
 
 
 def _sessions(conn: Reading, place: dict[str, Any]) -> list[tuple[int, int]]:
-    """Return key and beginning of the latest sessions that a nap made something of."""
+    """Return key and start of the latest sessions that a nap made something of."""
     rows = conn.execute(
         """
         SELECT s.session_key, s.started_at_us
@@ -132,11 +131,11 @@ def _composed(conn: Reading, place: dict[str, Any], keys: Sequence[int]) -> list
         """,
         {**place, "keys": keys_array(keys), "kinds": json.dumps(sorted(COMPOSED_TAGS))},
     )
-    return _intact(conn, rows)
+    return _drop_damaged(conn, rows)
 
 
-def _explicit(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:
-    """Return what was told outside of any session, or stored on purpose, of the latest."""
+def _stored(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:
+    """Return the latest memories stored outside of any session, or on purpose."""
     rows = conn.execute(
         """
         SELECT m.memory_id, NULL, m.category, m.content, m.origin, m.trust, m.session_key,
@@ -159,11 +158,11 @@ def _explicit(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:
         """,
         {**place, "most": BRIEF_LATEST_ITEMS_MAX},
     )
-    return _intact(conn, rows)
+    return _drop_damaged(conn, rows)
 
 
 def _superseded(conn: Reading, keys: Sequence[int], since_us: int) -> tuple[str, ...]:
-    """Return what held for good until then; where things are is told by what is there now."""
+    """Return what was superseded since then, except of the environment: it is told as it is now."""
     if not keys:
         return ()
     rows = conn.execute(
@@ -180,12 +179,12 @@ def _superseded(conn: Reading, keys: Sequence[int], since_us: int) -> tuple[str,
         {"keys": keys_array(keys), "since_us": since_us},
     )
     contents = {str(one): str(text) for one, text in intact.readable(conn, rows, "memory")}
-    sound = intact.named(conn, list(contents))
-    return tuple(content for memory_id, content in contents.items() if memory_id in sound)
+    intact_ids = intact.named(conn, list(contents))
+    return tuple(content for memory_id, content in contents.items() if memory_id in intact_ids)
 
 
-def _intact(conn: Reading, rows: Iterator[intact.Columns]) -> list[BriefRow]:
-    """Leave out what is not as it was written."""
+def _drop_damaged(conn: Reading, rows: Iterator[intact.Columns]) -> list[BriefRow]:
+    """Return the rows without damaged ones."""
     entries = [BriefRow._make(row) for row in intact.readable(conn, rows, "memory")]
-    sound = intact.named(conn, [row.memory_id for row in entries])
-    return [row for row in entries if row.memory_id in sound]
+    intact_ids = intact.named(conn, [row.memory_id for row in entries])
+    return [row for row in entries if row.memory_id in intact_ids]

@@ -1,8 +1,8 @@
-"""What a session's prompts gave, and since when its context window holds it.
+"""What the prompts of a session were given, and since when its context window contains it.
 
-Who was told something still has it before its eyes until the window is emptied. A memory
-that was edited since is news; one that is erased takes its rows along. A prompt costs
-one lookup of each of its candidates here.
+A session that was given a memory still has it in its window until the window is emptied. A memory
+that was edited since counts as new; an erased one takes its rows along. A prompt costs one lookup
+of each of its candidates here.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ class WindowKey(NamedTuple):
     session_id: str
 
 
-class InWindow(NamedTuple):
-    """What a session has before its eyes: what it said itself, and what it was given."""
+class WindowContent(NamedTuple):
+    """The ids in a session's window: those of its own texts, and those it was given."""
 
     own: frozenset[str] = frozenset()
-    given: frozenset[str] = frozenset()
+    injected: frozenset[str] = frozenset()
 
 
-def in_window(conn: Reading, place: WindowKey, ids: Sequence[str]) -> InWindow:
-    """Return which of *ids* the session has before its eyes since its window was last emptied.
+def find_in_window(conn: Reading, place: WindowKey, ids: Sequence[str]) -> WindowContent:
+    """Return which of *ids* are in the session's window since it was last emptied.
 
-    Its own are what this client told in it and what naps made of it; the same text of
-    another session is as good.
+    Its own are what this client stored in it and what naps made of it; a memory of another session
+    with the same text counts, too.
     """
     rows = conn.execute(
         """
@@ -73,13 +73,13 @@ def in_window(conn: Reading, place: WindowKey, ids: Sequence[str]) -> InWindow:
         {**place._asdict(), "ids": json.dumps(ids)},
     ).fetchall()
     own = frozenset(str(item_id) for item_id, is_own in rows if is_own)
-    return InWindow(own, frozenset(str(item_id) for item_id, is_own in rows if not is_own))
+    return WindowContent(own, frozenset(str(item_id) for item_id, is_own in rows if not is_own))
 
 
-def texts_given(conn: Reading, agent_id: str, session_id: str) -> list[str]:
-    """Return the texts that the session was given, the newest first, and the agent's preferences.
+def injected_texts(conn: Reading, agent_id: str, session_id: str) -> list[str]:
+    """Return the texts that the session was given, newest first, and the agent's preferences.
 
-    Whichever client gave them: an assistant has one for its tools and one for its hooks.
+    Whichever client gave them: an assistant has one client for its tools and one for its hooks.
     """
     rows = conn.execute(
         """
@@ -110,13 +110,13 @@ def texts_given(conn: Reading, agent_id: str, session_id: str) -> list[str]:
     return [str(content) for (content,) in rows]
 
 
-def add(
+def record(
     conn: Writing, place: WindowKey, project_id: str | None, ids: Sequence[str], now: int
 ) -> None:
-    """Note that *ids* stood in a prompt of the session, which began if it had not.
+    """Record that *ids* were in a prompt of the session, which is created if it does not exist.
 
-    Nothing of before its window was last emptied. Of more than SESSION_INJECTIONS_MAX the
-    oldest go.
+    Ignored if its window was emptied after *now*. Of more than SESSION_INJECTIONS_MAX the oldest
+    are deleted.
     """
     agent_key = names.agent(conn, place.agent_id, now)
     client_key = names.client(conn, place.client_id, now)
@@ -129,7 +129,7 @@ def add(
         now_us=now,
     )
     assert session_key is not None
-    bound = {"session_key": session_key, "client_key": client_key, "now": now}
+    params = {"session_key": session_key, "client_key": client_key, "now": now}
     conn.execute(
         """
         INSERT OR REPLACE INTO injection (session_key, client_key, item_id, memory_key, at_us)
@@ -141,7 +141,7 @@ def add(
                              FROM session_window AS e
                             WHERE e.session_key = :session_key AND e.emptied_at_us > :now)
         """,
-        {**bound, "ids": json.dumps(ids)},
+        {**params, "ids": json.dumps(ids)},
     )
     conn.execute(
         """
@@ -158,8 +158,8 @@ def add(
     names.count_session(conn, session_key, 0, 0, now)
 
 
-def empty(conn: Writing, session_key: int, now_us: int, *, announced: bool = False) -> None:
-    """Note that the session's window holds nothing of before *now_us* any more."""
+def mark_emptied(conn: Writing, session_key: int, now_us: int, *, announced: bool = False) -> None:
+    """Record that the session's window contains nothing from before *now_us* any more."""
     conn.execute(
         """
         INSERT INTO session_window (session_key, emptied_at_us, announced)
@@ -173,8 +173,8 @@ def empty(conn: Writing, session_key: int, now_us: int, *, announced: bool = Fal
     clear(conn, session_key)
 
 
-def fell(conn: Writing, session_key: int, now_us: int) -> None:
-    """Note that less is in the window than before: it was emptied, unless that was announced."""
+def mark_shrunk(conn: Writing, session_key: int, now_us: int) -> None:
+    """Record that the window shrank: it was emptied, unless that was announced."""
     conn.execute(
         """
         UPDATE session_window SET announced = 0
@@ -183,11 +183,11 @@ def fell(conn: Writing, session_key: int, now_us: int) -> None:
         {"session_key": session_key},
     )
     if not conn.changes():
-        empty(conn, session_key, now_us)
+        mark_emptied(conn, session_key, now_us)
 
 
 def clear(conn: Writing, session_key: int) -> None:
-    """Drop what the session was given: its window is empty, or it has ended."""
+    """Delete the session's injections: its window is empty, or it has ended."""
     conn.execute(
         "DELETE FROM injection WHERE session_key = :session_key", {"session_key": session_key}
     )

@@ -1,4 +1,4 @@
-"""Turns that state nothing: noted as they arrive, made memories when somebody means them."""
+"""Turns in passing, which state nothing: marked on arrival, promoted when somebody means them."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from memd.store.file.keys import keys_array
 from memd.store.search import caches, centroids
 
 
-def put(conn: Writing, key: int, kind: Passing) -> None:
-    """Note what a new memory is, before it is in the caches."""
+def mark(conn: Writing, key: int, kind: Passing) -> None:
+    """Mark a new memory as a turn in passing, before it is indexed."""
     conn.execute(
         "INSERT INTO passing (memory_key, kind) VALUES (:key, :kind)", {"key": key, "kind": kind}
     )
 
 
-def admit(conn: Writing, keys: Sequence[int]) -> int:
-    """Make memories of those of *keys* that are turns in passing; returns how many they were.
+def promote(conn: Writing, keys: Sequence[int]) -> int:
+    """Turn those of *keys* that are turns in passing into memories; returns how many.
 
-    From then on every search reads them, and their vectors count as known.
+    From then on every search reads them, and their vectors count for novelty.
     """
     if not keys:
         return 0

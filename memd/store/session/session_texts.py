@@ -1,4 +1,4 @@
-"""How long the texts of sessions are kept: what is old goes, what was remembered of it stays."""
+"""Retention of the messages of sessions: old ones are deleted, the memories made of them stay."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from memd.store.file.connect import Reading, Writing
 from memd.store.memory import sources
 
 
-def any_kept(conn: Reading, agent_key: int) -> bool:
-    """Return whether a message of any of the agent's sessions is kept."""
+def has_messages(conn: Reading, agent_key: int) -> bool:
+    """Return whether any message of the agent's sessions is stored."""
     exists = conn.execute(
         """
         SELECT EXISTS (SELECT 1
@@ -23,13 +23,13 @@ def any_kept(conn: Reading, agent_key: int) -> bool:
     return bool(exists)
 
 
-def drop_old(conn: Writing, before_us: int, limit: int) -> int:
-    """Drop up to *limit* messages of a session last heard of before then; returns how many.
+def delete_old(conn: Writing, before_us: int, limit: int) -> int:
+    """Delete up to *limit* messages of a session inactive since *before_us*; returns how many.
 
-    A session goes from its first message to its last, one after the other, and its numbers
-    are not given again: what was napped over once is not learnt anew. The text goes with
-    its last message. It stays as long as a session that is younger has said it, too, and
-    where a memory was made of it that is no nap's: an original is never lost by age.
+    A session is deleted from its first message to its last, and its ordinals are not reused:
+    messages that a nap has read are not learnt again. A text goes with the last message that
+    contains it. It stays as long as a younger session has it, too, or a memory other than a nap's
+    was made of it: an original is never lost by age.
     """
     row = conn.execute(
         """
@@ -53,22 +53,22 @@ def drop_old(conn: Writing, before_us: int, limit: int) -> int:
     session_key, last, count = row
     if not isinstance(count, int) or not count:
         return 0
-    through = {"session_key": session_key, "last": last}
-    keys = [key for (key,) in conn.execute(_SAID_NOWHERE_ELSE, through)]
+    params = {"session_key": session_key, "last": last}
+    keys = [key for (key,) in conn.execute(_ONLY_IN_THESE, params)]
     with sources.releasing(conn, keys):
         conn.execute(
             """
             DELETE FROM session_message
              WHERE session_key = :session_key AND ordinal <= :last
             """,
-            through,
+            params,
         )
-    payload = f"old messages:{session_key}:{last}".encode()  # what was done, and no word of a text
+    payload = f"old messages:{session_key}:{last}".encode()  # what was done, without any text
     changes.touch(conn, b"", hashlib.sha256(payload).digest())
     return count
 
 
-_SAID_NOWHERE_ELSE = """
+_ONLY_IN_THESE = """
 SELECT DISTINCT g.source_key
   FROM session_message AS g
  WHERE g.session_key = :session_key AND g.ordinal <= :last

@@ -1,4 +1,4 @@
-"""Sessions: begun, ended, listed, and the messages that naps kept of them (SPEC 1.8, D2)."""
+"""Sessions: their start, end and listing, and the messages that naps stored (SPEC 1.8, D2)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from memd.store.access import changes
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.keys import keys_array
 from memd.store.memory import memories, sources, versions
-from memd.store.session import injections, session_words
+from memd.store.session import injections, message_index
 
-IDLE_US = 6 * 3_600_000_000  # a session that says nothing so long has ended (SPEC D2)
+IDLE_US = 6 * 3_600_000_000  # a session without activity for so long has ended (SPEC D2)
 
 
 class SessionRow(NamedTuple):
@@ -34,7 +34,7 @@ class SessionRow(NamedTuple):
 
 
 class MessageRow(NamedTuple):
-    """One message as it was kept; *zlib* holds its text."""
+    """A stored message; *zlib* is its compressed text."""
 
     ordinal: int
     role: str
@@ -43,7 +43,7 @@ class MessageRow(NamedTuple):
 
 
 class NewMessage(NamedTuple):
-    """One message to keep: the *nth* of its text; and when it was said, where that is known."""
+    """A message to store: the *nth* with its text, and when it was said if that is known."""
 
     source_key: int
     nth: int
@@ -52,7 +52,7 @@ class NewMessage(NamedTuple):
 
 
 class SessionMemoryRow(NamedTuple):
-    """One memory of the session as it was told, not as something made of it."""
+    """A memory of the session as it was stored, not one derived from it."""
 
     memory_key: int
     ordinal: int | None
@@ -71,8 +71,6 @@ SELECT s.session_key, s.session_id, a.agent_id, p.project_id, s.started_at_us, s
        JOIN agent AS a ON a.agent_key = s.agent_key
        LEFT JOIN project AS p ON p.project_key = s.project_key
 """
-
-# Reading.
 
 
 def find_key(conn: Reading, agent_key: int, session_id: str) -> int | None:
@@ -93,8 +91,8 @@ def find(conn: Reading, agent_key: int, session_id: str) -> SessionRow | None:
     return None if row is None else SessionRow._make(row)
 
 
-def listed(conn: Reading, agent_key: int, after: str | None, limit: int) -> list[SessionRow]:
-    """Return the agent's sessions, the one that began last first, from after *after* on."""
+def list_page(conn: Reading, agent_key: int, after: str | None, limit: int) -> list[SessionRow]:
+    """Return the agent's sessions after *after*, the latest to begin first."""
     before = None if after is None else find_key(conn, agent_key, after)
     rows = conn.execute(
         f"""
@@ -108,8 +106,8 @@ def listed(conn: Reading, agent_key: int, after: str | None, limit: int) -> list
     return [SessionRow._make(row) for row in rows]
 
 
-def messages(conn: Reading, session_key: int, after: int, limit: int) -> list[MessageRow]:
-    """Return the session's messages in order, from after the *after*-th on."""
+def list_messages(conn: Reading, session_key: int, after: int, limit: int) -> list[MessageRow]:
+    """Return the session's messages after the *after*-th, in order."""
     rows = conn.execute(
         """
         SELECT g.ordinal, g.role, o.created_at_us, o.zlib
@@ -124,11 +122,11 @@ def messages(conn: Reading, session_key: int, after: int, limit: int) -> list[Me
     return [MessageRow._make(row) for row in rows]
 
 
-def repeating(conn: Reading, keys: Sequence[int]) -> list[int]:
-    """Return the sources of messages in which the text of one of these memories stands too.
+def find_repeating(conn: Reading, keys: Sequence[int]) -> list[int]:
+    """Return the sources of messages that contain the text of one of these memories.
 
-    A session's memory and a message of the same session may say the same without one
-    being made from the other. How white space is laid out makes no difference.
+    A session's memory and a message of the same session may say the same without one being made
+    from the other. White space makes no difference.
     """
     rows = conn.execute(
         """
@@ -141,11 +139,15 @@ def repeating(conn: Reading, keys: Sequence[int]) -> list[int]:
     )
     by_session: dict[int, list[str]] = {}
     for session_key, content in rows:
-        by_session.setdefault(session_key, []).append(_flat(content))
-    return [key for each, texts in by_session.items() for key in _holding(conn, each, texts)]
+        by_session.setdefault(session_key, []).append(_collapse_space(content))
+    return [
+        source_key
+        for session_key, texts in by_session.items()
+        for source_key in _find_containing(conn, session_key, texts)
+    ]
 
 
-def _holding(conn: Reading, session_key: int, texts: Sequence[str]) -> Iterator[int]:
+def _find_containing(conn: Reading, session_key: int, texts: Sequence[str]) -> Iterator[int]:
     rows = conn.execute(
         """
         SELECT DISTINCT o.source_key, o.zlib
@@ -156,19 +158,19 @@ def _holding(conn: Reading, session_key: int, texts: Sequence[str]) -> Iterator[
         {"session_key": session_key},
     )
     for key, blob in rows:
-        message = _flat(zlib.decompress(blob).decode())
+        message = _collapse_space(zlib.decompress(blob).decode())
         if any(text in message for text in texts):
             yield key
 
 
-def _flat(text: str) -> str:
+def _collapse_space(text: str) -> str:
     return " ".join(text.split())
 
 
-def last_memories(conn: Reading, session_key: int, limit: int) -> list[SessionMemoryRow]:
-    """Return the last *limit* memories that the session was told, in order; no nap's, no summary.
+def list_last_memories(conn: Reading, session_key: int, limit: int) -> list[SessionMemoryRow]:
+    """Return the last *limit* memories stored in the session, in order; no nap's, no summary.
 
-    Hidden ones are among them, since they were said; what was thrown away is not.
+    Hidden ones are included, since they were said; trashed ones are not.
     """
     rows = conn.execute(
         """
@@ -186,8 +188,8 @@ def last_memories(conn: Reading, session_key: int, limit: int) -> list[SessionMe
     return [SessionMemoryRow._make(row) for row in reversed(rows)]
 
 
-def idle(conn: Reading, now_us: int, limit: int) -> list[tuple[int, str]]:
-    """Return key and agent of sessions last heard of long ago, and not ended since then."""
+def list_idle(conn: Reading, now_us: int, limit: int) -> list[tuple[int, str]]:
+    """Return key and agent of sessions that are idle since IDLE_US and have not ended since."""
     rows = conn.execute(
         """
         SELECT s.session_key, a.agent_id
@@ -203,10 +205,10 @@ def idle(conn: Reading, now_us: int, limit: int) -> list[tuple[int, str]]:
     return [(key, agent_id) for key, agent_id in rows]
 
 
-def ending(conn: Reading, session_key: int, limit: int) -> list[int]:
-    """Return up to *limit* memories that go when their session ends (SPEC D2, D21).
+def list_ending(conn: Reading, session_key: int, limit: int) -> list[int]:
+    """Return up to *limit* memories that are trashed when their session ends (SPEC D2, D21).
 
-    Those of level session, and working ones that were stored as they are.
+    These are memories of level session, and working ones stored as they are.
     """
     rows = conn.execute(
         """
@@ -222,7 +224,7 @@ def ending(conn: Reading, session_key: int, limit: int) -> list[int]:
     return [key for (key,) in rows]
 
 
-def working(conn: Reading, session_key: int, limit: int) -> list[int]:
+def list_working(conn: Reading, session_key: int, limit: int) -> list[int]:
     """Return up to *limit* working memories that arrived as text and outlive the session."""
     rows = conn.execute(
         """
@@ -238,10 +240,11 @@ def working(conn: Reading, session_key: int, limit: int) -> list[int]:
     return [key for (key,) in rows]
 
 
-def outliving(conn: Reading, keys: Sequence[int]) -> list[int]:
-    """Return those of *keys* that are working memories of no session, arrived as text.
+def filter_outliving(conn: Reading, keys: Sequence[int]) -> list[int]:
+    """Return those of *keys* that are working memories of no session and arrived as text.
 
-    Their time as such is over (:data:`IDLE_US`); what happened stays, as with a session's.
+    Their time as working memories is over (:data:`IDLE_US`); they stay as episodic ones, as those
+    of a session do.
     """
     if not keys:
         return []
@@ -259,19 +262,14 @@ def outliving(conn: Reading, keys: Sequence[int]) -> list[int]:
     return [key for (key,) in rows]
 
 
-# Writing.
-
-
-def stay(conn: Writing, key: int, now_us: int) -> None:
-    """File a working memory that outlives its task as a thing that happened, without an end."""
+def make_episodic(conn: Writing, key: int, now_us: int) -> None:
+    """Make a working memory that outlives its task an episodic one without expiry."""
     versions.recategorise(conn, key, MemoryCategory.EPISODIC, now_us)
     memories.bump(conn, key, now_us, None)
 
 
-def open_again(
-    conn: Writing, session_key: int, now_us: int, project_key: int | None = None
-) -> None:
-    """Say that the session goes on, ended or not, in this project, and with an empty window."""
+def reopen(conn: Writing, session_key: int, now_us: int, project_key: int | None = None) -> None:
+    """Record that the session goes on, ended or not, in this project and with an empty window."""
     conn.execute(
         """
         UPDATE session
@@ -281,11 +279,11 @@ def open_again(
         """,
         {"session_key": session_key, "now_us": now_us, "project_key": project_key},
     )
-    injections.empty(conn, session_key, now_us)
+    injections.mark_emptied(conn, session_key, now_us)
 
 
 def end(conn: Writing, session_key: int, now_us: int) -> None:
-    """Say that the session is over; the first end counts, unless it was heard of since."""
+    """Record that the session has ended; the first end counts, unless it was active since."""
     injections.clear(conn, session_key)
     conn.execute(
         """
@@ -298,8 +296,8 @@ def end(conn: Writing, session_key: int, now_us: int) -> None:
     )
 
 
-def known_messages(conn: Reading, session_key: int) -> dict[tuple[bytes, int], tuple[int, int]]:
-    """Return source and place of each message that is kept, by its text's hash and *nth*."""
+def messages_by_hash(conn: Reading, session_key: int) -> dict[tuple[bytes, int], tuple[int, int]]:
+    """Return source and ordinal of each stored message, by its text's hash and *nth*."""
     rows = conn.execute(
         """
         SELECT o.sha256, g.nth, g.source_key, g.ordinal
@@ -312,8 +310,8 @@ def known_messages(conn: Reading, session_key: int) -> dict[tuple[bytes, int], t
     return {(sha256, nth): (key, ordinal) for sha256, nth, key, ordinal in rows}
 
 
-def known_texts(conn: Reading, session_key: int, limit: int) -> frozenset[bytes]:
-    """Return the hashes of the session's memories, in whatever state, of its latest *limit*."""
+def memory_hashes(conn: Reading, session_key: int, limit: int) -> frozenset[bytes]:
+    """Return the content hashes of the session's latest *limit* memories, in any state."""
     rows = conn.execute(
         """
         SELECT content_hash
@@ -327,8 +325,8 @@ def known_texts(conn: Reading, session_key: int, limit: int) -> frozenset[bytes]
     return frozenset(content_hash for (content_hash,) in rows)
 
 
-def message_count(conn: Reading, session_key: int) -> int:
-    """Return how many messages of the session were ever kept, erased ones among them."""
+def count_ever_stored(conn: Reading, session_key: int) -> int:
+    """Return how many messages of the session were ever stored, erased ones included."""
     count = conn.execute(
         "SELECT heard FROM session WHERE session_key = :session_key", {"session_key": session_key}
     ).get
@@ -337,9 +335,9 @@ def message_count(conn: Reading, session_key: int) -> int:
 
 
 def add_messages(conn: Writing, session_key: int, rows: Sequence[NewMessage]) -> None:
-    """Append messages after the last one that there ever was; they can be searched from now on."""
-    start = message_count(conn, session_key)
-    new = session_words.unheard(conn, [row.source_key for row in rows])
+    """Append messages after the last ordinal ever used, and index them."""
+    start = count_ever_stored(conn, session_key)
+    new = message_index.find_new(conn, [row.source_key for row in rows])
     conn.executemany(
         """
         INSERT INTO session_message (session_key, ordinal, source_key, nth, role, said_at_us)
@@ -350,15 +348,15 @@ def add_messages(conn: Writing, session_key: int, rows: Sequence[NewMessage]) ->
             for ordinal, row in enumerate(rows, start)
         ),
     )
-    session_words.index(conn, new)
+    message_index.index(conn, new)
     conn.execute(
         "UPDATE session SET heard = heard + :new WHERE session_key = :session_key",
         {"new": len(rows), "session_key": session_key},
     )
 
 
-def derive(conn: Writing, from_key: int, memory_ids: Sequence[str]) -> None:
-    """Note that these memories were taken from another one: with it they become stale."""
+def record_derived(conn: Writing, from_key: int, memory_ids: Sequence[str]) -> None:
+    """Record that these memories were derived from another one: with it they become stale."""
     conn.executemany(
         """
         INSERT OR IGNORE INTO derived (from_key, to_key)
@@ -369,7 +367,7 @@ def derive(conn: Writing, from_key: int, memory_ids: Sequence[str]) -> None:
 
 
 def count_messages(conn: Reading, session_key: int | None) -> int:
-    """Return how many messages of the session are kept; 0 for no session."""
+    """Return how many messages of the session are stored; 0 for no session."""
     count = conn.execute(
         "SELECT count(*) FROM session_message WHERE session_key = :session_key",
         {"session_key": session_key},
@@ -379,13 +377,13 @@ def count_messages(conn: Reading, session_key: int | None) -> int:
 
 
 def erase_messages(conn: Writing, session_key: int | None) -> int:
-    """Erase every message of the session, text and all; returns how many there were."""
+    """Erase every message of the session with its text; returns how many there were."""
     rows = conn.execute(
         "SELECT source_key FROM session_message WHERE session_key = :session_key",
         {"session_key": session_key},
     ).fetchall()
     if rows:
         sources.erase(conn, list({key for (key,) in cast("list[tuple[int]]", rows)}))
-        payload = f"messages:{session_key}:{len(rows)}".encode()  # what was done, no word of a text
+        payload = f"messages:{session_key}:{len(rows)}".encode()  # what was done, without any text
         changes.touch(conn, b"", hashlib.sha256(payload).digest())
     return len(rows)

@@ -1,6 +1,6 @@
-"""What the memories of naps are about, so that a later nap replaces them and repeats nothing.
+"""Slots: what each memory of a nap is about, so that a later nap replaces it and repeats nothing.
 
-A slot is of a session; of several rows of one slot the last made is the one that stands.
+A slot belongs to a session; of several rows of one slot the last one counts.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ DIGEST = "digest"
 
 
 class SlotRow(NamedTuple):
-    """What a slot holds: the memory, and whether it is as the nap wrote it."""
+    """The memory in a slot, and whether it is as the nap wrote it."""
 
     memory_key: int
     memory_id: str
@@ -46,7 +46,7 @@ _COLUMNS = """
 
 
 def of_session(conn: Reading, session_key: int) -> dict[str, SlotRow | None]:
-    """Return what stands in each slot of a session; None where it was forgotten."""
+    """Return the memory in each slot of a session, None where it was forgotten."""
     rows = conn.execute(
         f"""
         SELECT {_COLUMNS}
@@ -77,16 +77,16 @@ def of_project(
     return {slot: _row(row) for slot, *row in rows}
 
 
-def told_elsewhere(
+def find_stored_elsewhere(
     conn: Reading,
     agent_key: int,
     project_key: int | None,
     session_key: int | None,
     hashes: Iterable[bytes],
 ) -> frozenset[bytes]:
-    """Return which texts, by their *hashes*, a nap remembers of another session of the project.
+    """Return those text *hashes* that a nap has stored in another session of the project.
 
-    Digests are of their sessions alone, and what is put away or was rewritten is not told.
+    Digests do not count, being of their sessions alone, nor do hidden or rewritten memories.
     """
     query = """
         SELECT 1
@@ -105,16 +105,16 @@ def told_elsewhere(
     )
 
 
-def filled_elsewhere(
+def find_filled_elsewhere(
     conn: Reading,
     agent_key: int,
     project_key: int | None,
     session_key: int | None,
     slots: Iterable[str],
 ) -> frozenset[str]:
-    """Return which of *slots* a nap has filled in another session of the project.
+    """Return those of *slots* that a nap has filled in another session of the project.
 
-    What is put away or was rewritten fills none.
+    Hidden and rewritten memories do not count.
     """
     rows = conn.execute(
         """
@@ -140,8 +140,8 @@ def _row(row: Sequence[Any]) -> SlotRow:
     return SlotRow._make((*row[:-1], bool(row[-1])))
 
 
-def put(conn: Writing, session_key: int, slot: str, memory_key: int) -> None:
-    """Note that a memory, as it is now, is what stands in a slot."""
+def fill(conn: Writing, session_key: int, slot: str, memory_key: int) -> None:
+    """Put a memory, as it is now, into a slot."""
     conn.execute(
         """
         INSERT OR REPLACE INTO nap_slot (session_key, slot, memory_key, row_hash)
@@ -153,7 +153,7 @@ def put(conn: Writing, session_key: int, slot: str, memory_key: int) -> None:
     )
 
 
-def but_digests(conn: Reading, keys: Sequence[int]) -> list[int]:
+def without_digests(conn: Reading, keys: Sequence[int]) -> list[int]:
     """Return *keys* without the digests: these are of whole sessions, whose messages stay."""
     rows = conn.execute(
         """
@@ -168,10 +168,10 @@ def but_digests(conn: Reading, keys: Sequence[int]) -> list[int]:
 
 
 def forget(conn: Writing, keys: Sequence[int]) -> None:
-    """Leave nothing of what these memories are about but that a digest was forgotten.
+    """Remove from the slots what these memories are about; a forgotten digest leaves an empty slot.
 
-    The messages of the others are erased with them, so that no nap learns them again;
-    a digest is of all of its session.
+    The messages of the others are erased with them, so that no nap learns them again; a digest is
+    of its whole session.
     """
     conn.execute(
         """

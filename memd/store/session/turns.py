@@ -1,7 +1,7 @@
-"""Of which messages a nap's memory was made: its turns, in order. Read by ``memory.why``.
+"""The turns of a nap's memory: the messages it was made of, in order. Read by ``memory.why``.
 
-And the turns that are memories themselves, for a nap that tells the same, and what of a
-session's messages stands before a place, which a nap is not given any more.
+Also the turns that are memories themselves, for a nap that finds the same, and the messages before
+a given one, which a nap is no longer given.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from memd.store.file.keys import keys_array
 
 
 class TurnRow(NamedTuple):
-    """One message behind a memory; *zlib* holds its text, None when it is no longer kept.
+    """A message of a memory; *zlib* is its compressed text, None when it is no longer stored.
 
-    *place* and *role* are those of its first occurrence in the memory's session, None
-    for a message of no session.
+    *place* and *role* are those of its first occurrence in the memory's session, None for a message
+    of no session.
     """
 
     place: int | None
@@ -26,15 +26,15 @@ class TurnRow(NamedTuple):
     zlib: bytes | None
 
 
-def put_turns(conn: Writing, memory_id: str, source_keys: Sequence[int]) -> None:
-    """Note the messages that a memory was made of, in their order, in the place of earlier ones."""
-    named = {"memory_id": memory_id}
+def set_turns(conn: Writing, memory_id: str, source_keys: Sequence[int]) -> None:
+    """Replace the messages that a memory was made of, in their order."""
+    params = {"memory_id": memory_id}
     conn.execute(
         """
         DELETE FROM memory_turn
          WHERE memory_key = (SELECT memory_key FROM memory WHERE memory_id = :memory_id)
         """,
-        named,
+        params,
     )
     conn.executemany(
         """
@@ -42,14 +42,14 @@ def put_turns(conn: Writing, memory_id: str, source_keys: Sequence[int]) -> None
         SELECT memory_key, :ordinal, :source_key FROM memory WHERE memory_id = :memory_id
         """,
         (
-            {**named, "ordinal": ordinal, "source_key": key}
+            {**params, "ordinal": ordinal, "source_key": key}
             for ordinal, key in enumerate(dict.fromkeys(source_keys))
         ),
     )
 
 
 def turns_of(conn: Reading, memory_key: int) -> list[TurnRow]:
-    """Return the messages that a memory was made of, in order; none for one that no nap made."""
+    """Return the messages that a memory was made of, in order; none unless a nap made it."""
     rows = conn.execute(
         """
         SELECT g.ordinal, g.role, coalesce(g.said_at_us, o.created_at_us), o.zlib
@@ -71,7 +71,7 @@ def turns_of(conn: Reading, memory_key: int) -> list[TurnRow]:
 
 
 def sources_of(conn: Reading, memory_keys: Sequence[int]) -> list[int]:
-    """Return the kept messages that these memories were made of, each once."""
+    """Return the stored messages that these memories were made of, each once."""
     if not memory_keys:
         return []
     rows = conn.execute(
@@ -85,8 +85,8 @@ def sources_of(conn: Reading, memory_keys: Sequence[int]) -> list[int]:
     return [key for (key,) in rows]
 
 
-def made_by(conn: Reading, memory_key: int) -> tuple[str, str, int] | None:
-    """Return id, kind and beginning of the run that made a memory, None for one told by call."""
+def find_run(conn: Reading, memory_key: int) -> tuple[str, str, int] | None:
+    """Return id, kind and start of the run that made a memory, None for a stored one."""
     row = conn.execute(
         """
         SELECT r.run_id, r.kind, r.started_at_us
@@ -101,11 +101,11 @@ def made_by(conn: Reading, memory_key: int) -> tuple[str, str, int] | None:
     return cast("tuple[str, str, int] | None", row)
 
 
-def of_assistants(conn: Reading, session_key: int, limit: int) -> list[tuple[int, str]]:
-    """Return key and text of the last *limit* visible turns that an assistant said in a session.
+def list_assistant_turns(conn: Reading, session_key: int, limit: int) -> list[tuple[int, str]]:
+    """Return key and text of the last *limit* visible turns of an assistant in a session.
 
-    Only those that arrived as text and were never changed: no nap's, no summary, nothing
-    that was stored as it is.
+    Only turns that arrived as text and were never changed: no nap's, no summary, nothing that was
+    stored as it is.
     """
     rows = conn.execute(
         """
@@ -125,7 +125,7 @@ def of_assistants(conn: Reading, session_key: int, limit: int) -> list[tuple[int
 
 
 class EarlierRow(NamedTuple):
-    """One kept message; *zlib* holds its text."""
+    """A stored message; *zlib* is its compressed text."""
 
     source_key: int
     role: str
@@ -133,8 +133,8 @@ class EarlierRow(NamedTuple):
     zlib: bytes
 
 
-def before(conn: Reading, session_key: int, ordinal: int, limit: int) -> list[EarlierRow]:
-    """Return the last *limit* kept messages before the *ordinal*-th, in order."""
+def list_before(conn: Reading, session_key: int, ordinal: int, limit: int) -> list[EarlierRow]:
+    """Return the last *limit* stored messages before the *ordinal*-th, in order."""
     rows = conn.execute(
         """
         SELECT g.source_key, g.role, g.said_at_us, o.zlib

@@ -1,4 +1,4 @@
-"""The assistants' context windows as they last said (SPEC 6): what the trigger remembers."""
+"""The assistants' context windows as last reported (SPEC 6), for the nap trigger."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from memd.store.file.connect import Reading, Writing
 
 
 class WindowRow(NamedTuple):
-    """One assistant's window; None is unknown. *armed*: the next crossing fires."""
+    """One assistant's window; None is unknown. *armed*: crossing the threshold fires."""
 
     source: str
     session_id: str
@@ -27,7 +27,7 @@ class WindowRow(NamedTuple):
 
 
 def get(conn: Reading, source: str, session_id: str) -> WindowRow | None:
-    """Return one window, None when nothing was ever said of it."""
+    """Return one window, None when none was ever reported."""
     row = conn.execute(
         """
         SELECT w.source, w.session_id, a.agent_id, w.used_tokens, w.window_tokens,
@@ -39,13 +39,13 @@ def get(conn: Reading, source: str, session_id: str) -> WindowRow | None:
         """,
         {"source": source, "session_id": session_id},
     ).fetchone()
-    return None if row is None else _made(row)
+    return None if row is None else _window(row)
 
 
-def listed(
+def list_windows(
     conn: Reading, agent_id: str | None = None, since_us: int = 0, limit: int = 1_000
 ) -> list[WindowRow]:
-    """Return the windows seen since *since_us*, newest first, of one agent or of all."""
+    """Return the windows reported since *since_us*, newest first, of one agent or of all."""
     rows = conn.execute(
         """
         SELECT w.source, w.session_id, a.agent_id, w.used_tokens, w.window_tokens,
@@ -60,13 +60,13 @@ def listed(
         """,
         {"agent_id": agent_id, "since_us": since_us, "limit": limit},
     )
-    return [_made(row) for row in rows]
+    return [_window(row) for row in rows]
 
 
-def quiet(conn: Reading, before_us: int, limit: int) -> list[WindowRow]:
-    """Return windows that nothing was said of since *before_us*, and no nap was over since then.
+def list_quiet(conn: Reading, before_us: int, limit: int) -> list[WindowRow]:
+    """Return windows not reported since *before_us* and without a nap since their last report.
 
-    Those that were heard of last come first.
+    The most recently reported come first.
     """
     rows = conn.execute(
         """
@@ -82,14 +82,14 @@ def quiet(conn: Reading, before_us: int, limit: int) -> list[WindowRow]:
         """,
         {"before_us": before_us, "limit": limit},
     )
-    return [_made(row) for row in rows]
+    return [_window(row) for row in rows]
 
 
 def put(conn: Writing, agent_key: int, new: WindowRow) -> None:
-    """Keep *new* as what is known of its window now; its agent_id is not read.
+    """Store *new* as the present state of its window; its agent_id is not read.
 
-    Numbers, event and *armed* are kept as given: the trigger has merged them. Model,
-    cwd, transcript and the time of the last nap stay where *new* does not say.
+    Numbers, event and *armed* are stored as given: the trigger has merged them. Model, cwd,
+    transcript and the time of the last nap stay where *new* has None.
     """
     conn.execute(
         """
@@ -117,8 +117,8 @@ def put(conn: Writing, agent_key: int, new: WindowRow) -> None:
     )
 
 
-def napped(conn: Writing, source: str, session_id: str, now_us: int) -> None:
-    """Note when the session was last napped."""
+def set_napped(conn: Writing, source: str, session_id: str, now_us: int) -> None:
+    """Record when the session last had a nap."""
     conn.execute(
         """
         UPDATE usage_window
@@ -129,12 +129,12 @@ def napped(conn: Writing, source: str, session_id: str, now_us: int) -> None:
     )
 
 
-def forget_idle(conn: Writing, before_us: int) -> int:
-    """Drop the windows that nothing was said of since *before_us*; returns how many."""
+def delete_idle(conn: Writing, before_us: int) -> int:
+    """Delete the windows not reported since *before_us*; returns how many."""
     conn.execute("DELETE FROM usage_window WHERE seen_at_us < :before_us", {"before_us": before_us})
     return conn.changes()
 
 
-def _made(row: tuple[object, ...]) -> WindowRow:
-    made = WindowRow._make(row)
-    return made._replace(armed=bool(made.armed))
+def _window(row: tuple[object, ...]) -> WindowRow:
+    window = WindowRow._make(row)
+    return window._replace(armed=bool(window.armed))

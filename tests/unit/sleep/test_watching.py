@@ -183,7 +183,7 @@ async def test_until_the_nap_is_done_the_window_may_still_fire(stage: Stage) -> 
     stage.nap.gate = asyncio.Event()
     await stage.say(15_000)
     await stage.say(25_000)
-    stored = await stage.nap.db.read(windows.listed)
+    stored = await stage.nap.db.read(windows.list_windows)
     assert [(row.used_tokens, row.armed) for row in stored] == [(15_000, True)]
     stage.nap.gate.set()
     assert (await stage.window()).armed is False

@@ -1,12 +1,12 @@
-"""The words cache of sessions: one FTS5 table over the texts of the messages that naps kept.
+"""The full-text index of sessions: one FTS5 table over the texts of the messages that naps stored.
 
-External content over the view ``session_words``, which unpacks the texts: its integrity
-check compares word for word, a snippet needs nothing else, and what is deleted is taken
-out of its postings at once. A contentless table would keep them until it is merged, and
-what was forgotten with them. The second column is whose text it is (``a12``).
+External content over the view ``session_words``, which decompresses the texts: its integrity check
+compares word for word, a snippet needs nothing else, and a deleted text leaves its postings at
+once. A contentless table would keep them until it is merged, and with them what was forgotten. The
+second column is the owner token (``a12``).
 
-A cache: rebuilt in steps, never repaired. While it is being filled, the texts up to a
-noted key are in it, and those beyond come in when their turn comes.
+It is a cache: rebuilt in steps, never repaired. While it is being filled, it contains the texts up
+to a key in ``meta``; later ones are added by the build.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from memd.store.file.connect import Reading, Writing
 from memd.store.file.keys import keys_array
 
 SNIPPET_WORDS = 32
-_FILLED = "session_words_filled"  # in meta while the cache is being filled: up to which key
+_FILLED = "session_words_filled"  # in meta while the index is being filled: the last key in it
 
 _CREATE = """
 CREATE VIRTUAL TABLE fts_session USING fts5(
@@ -32,8 +32,8 @@ INSERT INTO fts_session (fts_session, rank) VALUES ('rank', 'bm25(1.0, 0.0)');
 """
 
 
-class HitRow(NamedTuple):
-    """One kept message that holds the words, at the last place where it was said."""
+class MessageMatch(NamedTuple):
+    """A stored message that contains the words, at its last occurrence."""
 
     session_id: str
     project_id: str | None
@@ -44,7 +44,7 @@ class HitRow(NamedTuple):
 
 
 class MessageFilter(NamedTuple):
-    """Whose messages are searched for what; None leaves a limit out. *until_us* is exclusive."""
+    """The conditions of a message search; None sets no limit. *until_us* is exclusive."""
 
     agent_key: int
     match: str
@@ -55,10 +55,10 @@ class MessageFilter(NamedTuple):
 
 
 def ensure(conn: Writing) -> None:
-    """Make the cache of a file that has none; go on where a filling was broken off."""
+    """Create the index of a file that has none, or continue an interrupted build."""
     if not conn.execute("SELECT 1 FROM sqlite_schema WHERE name = 'fts_session'").get:
         conn.execute(_CREATE)
-        _note_filled(conn, 0)
+        _set_filled_to(conn, 0)
     while step_build(conn, _ENSURE_ROWS):
         pass
 
@@ -67,14 +67,14 @@ _ENSURE_ROWS = 1_000
 
 
 def start_build(conn: Writing) -> None:
-    """Empty the cache; :func:`step_build` fills it."""
+    """Empty the index; :func:`step_build` fills it."""
     conn.execute("INSERT INTO fts_session (fts_session) VALUES ('delete-all')")
-    _note_filled(conn, 0)
+    _set_filled_to(conn, 0)
 
 
 def step_build(conn: Writing, rows: int) -> bool:
     """Add the next *rows* texts; False once all are in."""
-    filled = _filled(conn)
+    filled = _filled_to(conn)
     if filled is None:
         return False
     last = conn.execute(
@@ -100,25 +100,25 @@ def step_build(conn: Writing, rows: int) -> bool:
         """,
         {"filled": filled, "last": last},
     )
-    _note_filled(conn, last)
+    _set_filled_to(conn, last)
     return True
 
 
-def _filled(conn: Reading) -> int | None:
-    """Return up to which key the cache is filled, None when it is whole."""
+def _filled_to(conn: Reading) -> int | None:
+    """Return the last key of the index while it is being filled, None when it is complete."""
     key = conn.execute("SELECT value FROM meta WHERE key = :key", {"key": _FILLED}).get
     return key if isinstance(key, int) else None
 
 
-def _note_filled(conn: Writing, key: int) -> None:
+def _set_filled_to(conn: Writing, key: int) -> None:
     conn.execute(
         "INSERT OR REPLACE INTO meta (key, value) VALUES (:name, :key)",
         {"name": _FILLED, "key": key},
     )
 
 
-def unheard(conn: Reading, keys: Sequence[int]) -> list[int]:
-    """Return which texts are no session's message yet, in order, each once."""
+def find_new(conn: Reading, keys: Sequence[int]) -> list[int]:
+    """Return the texts that are no session's message yet, in order, each once."""
     if not keys:
         return []
     rows = conn.execute(
@@ -135,8 +135,8 @@ def unheard(conn: Reading, keys: Sequence[int]) -> list[int]:
 
 
 def index(conn: Writing, keys: Sequence[int]) -> None:
-    """Add texts that have just become messages of a session (:func:`unheard` before)."""
-    keys = _within(conn, keys)
+    """Add texts that have just become messages of a session (:func:`find_new` before)."""
+    keys = _up_to_filled(conn, keys)
     if not keys:
         return
     conn.execute(
@@ -151,8 +151,8 @@ def index(conn: Writing, keys: Sequence[int]) -> None:
 
 
 def unindex(conn: Writing, keys: Sequence[int]) -> None:
-    """Take texts out, before their rows go: FTS5 needs the words it was given."""
-    keys = _within(conn, keys)
+    """Remove texts before their rows are deleted: FTS5 needs the words it was given."""
+    keys = _up_to_filled(conn, keys)
     if not keys:
         return
     conn.execute(
@@ -166,12 +166,12 @@ def unindex(conn: Writing, keys: Sequence[int]) -> None:
     )
 
 
-def _within(conn: Reading, keys: Sequence[int]) -> list[int]:
-    filled = _filled(conn)
+def _up_to_filled(conn: Reading, keys: Sequence[int]) -> list[int]:
+    filled = _filled_to(conn)
     return [key for key in keys if filled is None or key <= filled]
 
 
-def search(conn: Reading, filters: MessageFilter, limit: int) -> list[HitRow]:
+def search(conn: Reading, filters: MessageFilter, limit: int) -> list[MessageMatch]:
     """Return the best *limit* messages by BM25, of equals the newer, each text once."""
     rows = conn.execute(
         """
@@ -204,11 +204,11 @@ def search(conn: Reading, filters: MessageFilter, limit: int) -> list[HitRow]:
         {**filters._asdict(), "limit": limit},
     ).fetchall()
     messages = cast("list[tuple[int, str, str | None, int, str, int]]", rows)
-    return [HitRow(*row[1:], _snippet(conn, filters.match, row[0])) for row in messages]
+    return [MessageMatch(*row[1:], _snippet(conn, filters.match, row[0])) for row in messages]
 
 
 def _snippet(conn: Reading, match: str, key: int) -> str:
-    """Return the words around those that match in one text."""
+    """Return the words around the matching ones in one text."""
     snippet = conn.execute(
         """
         SELECT snippet(fts_session, 0, '', '', '…', :words)
@@ -221,28 +221,28 @@ def _snippet(conn: Reading, match: str, key: int) -> str:
     return snippet
 
 
-def match_text(terms: Sequence[str], agent_key: int, *, each: bool) -> str:
-    """Return the FTS5 query for an agent's texts that hold *each* of the terms, or any.
+def match_query(terms: Sequence[str], agent_key: int, *, all_terms: bool) -> str:
+    """Return the FTS5 query for an agent's texts that contain all of the terms, or any.
 
     Every term is quoted: FTS syntax in a query is words like any other (H26).
 
-    >>> match_text(["cat", 'a"b'], 1, each=True)
+    >>> match_query(["cat", 'a"b'], 1, all_terms=True)
     'owner:("a1") AND content:("cat" AND "a""b")'
     """
-    joined = (" AND " if each else " OR ").join(
+    joined = (" AND " if all_terms else " OR ").join(
         '"' + term.replace('"', '""') + '"' for term in terms
     )
     return f'owner:("a{agent_key}") AND content:({joined})'
 
 
-def look_again(conn: Reading) -> None:
-    """Let FTS5 see what other connections wrote, as ``words.look_again``."""
+def refresh(conn: Reading) -> None:
+    """Query the index, so that FTS5 notices other connections' writes (``fulltext.refresh``)."""
     conn.execute("SELECT rowid FROM fts_session WHERE rowid = 0").fetchall()
 
 
-def is_sound(conn: Writing) -> bool:
-    """Return whether the cache agrees with the messages, word for word."""
-    if _filled(conn) is not None:
+def is_intact(conn: Writing) -> bool:
+    """Return whether the index agrees with the messages, word for word."""
+    if _filled_to(conn) is not None:
         return False
     try:
         conn.execute("INSERT INTO fts_session (fts_session, rank) VALUES ('integrity-check', 1)")
