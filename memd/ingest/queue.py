@@ -289,7 +289,7 @@ class EmbeddingQueue:
             await self.db.write(_CALLER, partial(_renew, model_key=model_key, step=step))
             done, after = done + len(step), rows[-1].memory_key
 
-    async def settled(self) -> None:
+    async def settle(self) -> None:
         """Wait until nothing waits for a vector that could have one now."""
         await self._idle.wait()
 

@@ -91,7 +91,7 @@ class SessionWindows:
             self._notes[task] = key, given
             task.add_done_callback(self._notes.pop)
 
-    async def wait_idle(self) -> None:
+    async def settle(self) -> None:
         """Wait until all notes are written."""
         while self._notes:
             await asyncio.wait(list(self._notes))

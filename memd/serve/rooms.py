@@ -31,11 +31,11 @@ from memd.org.temporal import catch_up, note_rules
 from memd.serve.events import Events
 from memd.serve.short_ids import ShortIds
 from memd.serve.uploads import Uploads
-from memd.sleep.model.answering import answering
+from memd.sleep.model.language_model import build_language_model
 from memd.sleep.nap.naps import Naps
 from memd.sleep.night.switch import KillSwitch
 from memd.sleep.sleep import Sleep, build_sleep
-from memd.sleep.wiki.exports import exporting
+from memd.sleep.wiki.exports import build_wiki
 from memd.store.access.audit import Audit
 from memd.store.access.replies import Answers
 from memd.store.search.model_switch import model_in_use
@@ -121,10 +121,10 @@ class Rooms(Prompting):
         self.models = ModelSwitch(self, embedder, events.emit)
         self._uptake = UptakeCounter(db, clock, self.ids, self.work, self.notes.add)
         self.uptake = self._uptake if settings.daemon.count_use else None
-        self.llm = answering(self, paths, stack)
+        self.llm = build_language_model(self, paths, stack)
         self.naps = Naps(self, settings, paths.usage_dir, emit=events.emit, llm=self.llm)
         wiki_dir = paths.data_dir / ("wiki" + paths.database.stem.removeprefix("memd"))
-        self.wiki = exporting(self, settings.memory.consolidation.wiki_export, wiki_dir)
+        self.wiki = build_wiki(self, settings.memory.consolidation.wiki_export, wiki_dir)
         asleep = self._asleep()
         self.sleep: Night = asleep.night
         self.scheduler: NightScheduler = asleep.scheduler
@@ -143,7 +143,7 @@ class Rooms(Prompting):
     async def _settled(self) -> None:
         """Wait until what prompts gave is noted."""
         if "windows" in vars(self):
-            await self.windows.wait_idle()
+            await self.windows.settle()
 
     def _asleep(self) -> Sleep:
         """Build nights; what is read for the graph waits until nobody uses memd."""
@@ -159,7 +159,7 @@ class Rooms(Prompting):
         made = build_sleep(
             self,
             settings,
-            emit=self.wiki.hearing(self.events.emit),
+            emit=self.wiki.wrap_emit(self.events.emit),
             enabled=KillSwitch(settings, self.paths.config_file, os.environ),
             providers=providers,
         )

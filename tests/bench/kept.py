@@ -47,7 +47,7 @@ from memd.sleep.nap.consolidator import (
     SUMMARY_SHARE,
     MemoryConsolidator,
 )
-from memd.sleep.nap.messages import stored_text
+from memd.sleep.nap.messages import text_to_store
 from memd.sleep.nap.preparation import find_lessons
 
 REPEATS = 3
@@ -114,7 +114,7 @@ def before(messages: Sequence[Message]) -> list[Memory]:
     rule = MemoryConsolidator(mention_share=MENTION_SHARE)
     facts = (*rule.facts(messages), *find_lessons(messages))
     room = int(SUMMARY_SHARE * rule.max_tokens) * CHARS_PER_TOKEN
-    lines = excerpts([stored_text(message) for message in messages], facts, room)
+    lines = excerpts([text_to_store(message) for message in messages], facts, room)
     parts = [part for text in lines.values() for part in text.split("\n\n")]
     texts = dict.fromkeys((*(fact.text for fact in facts), *parts))
     return [Memory(text, "fact") for text in texts]

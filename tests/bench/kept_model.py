@@ -31,7 +31,7 @@ from memd.llm.build import language_model
 from memd.llm.llm import LanguageModel
 from memd.llm.purposes import Purpose
 from memd.sleep.distil.exchanges import Distilled, NapKind
-from memd.sleep.model.nap_writer import NapWriter, windows
+from memd.sleep.model.nap_writer import NapWriter, split_windows
 from memd.sleep.nap.consolidator import MemoryConsolidator
 from memd.sleep.nap.preparation import NapExtract, extract
 
@@ -81,7 +81,7 @@ async def measure(said: argparse.Namespace) -> dict[str, Any]:
         for name in names:
             messages = specstory("\n".join(lines[name]), sidechains=False)
             found = _extract(messages)
-            asked += len(windows(found.spoken))
+            asked += len(split_windows(found.spoken))
             wrote = await NapWriter(model).write(found, "bench")
             for way, kept in (("by rule", found), ("with the model", wrote)):
                 tokens = MemoryConsolidator.estimate_tokens(messages)

@@ -35,7 +35,7 @@ from memd.inject.synthesizer import BASE_RELEVANCE, MemoryFragment, line
 from memd.inject.tools import file_text, files, session_tool, tool_based
 from memd.inject.tools.arguments import list_line, render_entries, search_line
 from memd.inject.tools.file_text import FileSize
-from memd.sleep.wiki.wiki import raw_page
+from memd.sleep.wiki.wiki import render_raw
 from memd.text.tokens import DefaultTokenEstimator
 from memd.view.labels import memory_block
 
@@ -117,7 +117,7 @@ def _remembered(text: str) -> str:
 
 
 def _page(text: str) -> str:
-    return raw_page(an_entry(content=text, origin=Origin.WEB, trust=Trust.UNTRUSTED))
+    return render_raw(an_entry(content=text, origin=Origin.WEB, trust=Trust.UNTRUSTED))
 
 
 def _folder(text: str) -> str:

@@ -44,7 +44,7 @@ class Room:
     ) -> Brief:
         request = BriefRequest(session_id=session, project_id=project, **more)
         made = await self.briefs.brief(more.pop("by", ADA), request)
-        await self.windows.wait_idle()
+        await self.windows.settle()
         return made
 
 

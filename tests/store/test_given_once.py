@@ -45,7 +45,7 @@ class Bed:
     ) -> PreparedPrompt:
         request = PrepareRequest(query=query, session_id=session, **more)
         prompt = await self.room.prepare(by, request)
-        await self.windows.wait_idle()
+        await self.windows.settle()
         return prompt
 
 
@@ -123,7 +123,7 @@ async def test_what_was_given_is_written_when_the_answer_has_left(bed: Bed) -> N
     assert bed.house.db.waiting_writes == 0
     await asyncio.sleep(0)
     assert bed.house.db.waiting_writes == 1
-    await bed.windows.wait_idle()
+    await bed.windows.settle()
     assert await given(bed, port) == {port}
 
 
@@ -147,7 +147,7 @@ async def test_what_was_given_before_a_window_was_emptied_is_not_noted_after_it(
     assert ids(await bed.room.prepare(ADA, request)) == [port]
     bed.clock.advance(microseconds=1)
     await bed.house.sessions.start(ADA, "s")
-    await bed.windows.wait_idle()
+    await bed.windows.settle()
     assert ids(await bed.asked(OTHERWISE)) == [port]
 
 

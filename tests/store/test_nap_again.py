@@ -53,7 +53,7 @@ async def ended(
         at=clock.advance(hours=1),
     )
     await naps.report(ADA, usage)
-    await naps.watching.settled()
+    await naps.watcher.settle()
     await house.queue.drain()
     rows, _ = await house.recall.list(ADA, EVERYTHING, None, 100)
     return list(rows)

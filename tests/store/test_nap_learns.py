@@ -43,19 +43,19 @@ async def test_a_nap_that_learns_nothing_loads_no_model(tmp_path: Path) -> None:
     embedder = Cold()
     async with a_house(tmp_path / "memd.db", embedder=embedder) as house:
         working = asyncio.create_task(house.queue.run())
-        await house.queue.settled()
+        await house.queue.settle()
 
         assert await napped(house, tmp_path) == (0, 0)
-        await house.queue.settled()
+        await house.queue.settle()
         assert embedder.texts == []
 
         assert await napped(house, tmp_path, FACT) == (1, 0)
-        await house.queue.settled()
+        await house.queue.settle()
         assert embedder.loaded
         embedder.texts.clear()
 
         assert await napped(house, tmp_path, FACT) == (0, 1)
-        await house.queue.settled()
+        await house.queue.settle()
         assert embedder.texts == []
         working.cancel()
 

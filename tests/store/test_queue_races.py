@@ -324,11 +324,11 @@ async def test_a_model_is_loaded_while_what_it_will_embed_is_still_being_made(
     embedder = _Cold()
     async with a_house(tmp_path / "memd.db", embedder=embedder) as house:
         working = asyncio.create_task(house.queue.run())
-        await house.queue.settled()
+        await house.queue.settle()
         assert embedder.texts == []
 
         house.queue.expect()
-        await house.queue.settled()
+        await house.queue.settle()
 
         assert len(embedder.texts) == 1
         working.cancel()

@@ -14,7 +14,7 @@ from support.store import ADA, a_house
 from memd.domain.settings.settings import Settings
 from memd.signals.usage import Usage
 from memd.sleep.nap.naps import Naps
-from memd.sleep.window.quiet import Quiet
+from memd.sleep.window.quiet import QuietSessions
 
 RULE = "From now on always run the linter before each commit of the heron service."
 
@@ -23,7 +23,7 @@ RULE = "From now on always run the linter before each commit of the heron servic
 class Stage:
     clock: HeldClock
     naps: Naps
-    quiet: Quiet
+    quiet: QuietSessions
     home: Path
 
     async def say(self, path: str | None = None) -> None:
@@ -49,7 +49,7 @@ async def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
     clock = HeldClock()
     async with a_house(tmp_path / "memd.db", clock) as house:
         naps = Naps(house, Settings(), tmp_path / "usage", environ={})
-        yield Stage(clock, naps, Quiet(house.db, clock, naps.nap), tmp_path)
+        yield Stage(clock, naps, QuietSessions(house.db, clock, naps.nap), tmp_path)
 
 
 async def contents(stage: Stage) -> list[str]:
@@ -62,7 +62,7 @@ async def contents(stage: Stage) -> list[str]:
 async def test_nothing_happens_before_an_hour_is_over(stage: Stage) -> None:
     await stage.say(stage.transcript())
     stage.clock.advance(minutes=59)
-    assert await stage.quiet.look() == 0
+    assert await stage.quiet.nap_over_quiet() == 0
     assert await contents(stage) == []
 
 
@@ -71,19 +71,19 @@ async def test_it_is_napped_over_once_by_its_transcript_and_again_when_it_went_o
 ) -> None:
     await stage.say(stage.transcript())
     stage.clock.advance(hours=1)
-    assert await stage.quiet.look() == 1
+    assert await stage.quiet.nap_over_quiet() == 1
     made = await contents(stage)
     assert any(RULE in text for text in made)
-    assert await stage.quiet.look() == 0
+    assert await stage.quiet.nap_over_quiet() == 0
     stage.clock.advance(minutes=1)
     await stage.say()
     stage.clock.advance(hours=2)
-    assert await stage.quiet.look() == 1
+    assert await stage.quiet.nap_over_quiet() == 1
     assert await contents(stage) == made
 
 
 async def test_one_without_a_transcript_or_a_word_is_looked_at_once(stage: Stage) -> None:
     await stage.say(str(stage.home / "elsewhere.jsonl"))
     stage.clock.advance(hours=1)
-    assert [await stage.quiet.look(), await stage.quiet.look()] == [1, 0]
+    assert [await stage.quiet.nap_over_quiet(), await stage.quiet.nap_over_quiet()] == [1, 0]
     assert await contents(stage) == []

@@ -16,7 +16,7 @@ from memd.base.errors import InvalidError
 from memd.domain.enums import ArchiveReason
 from memd.domain.settings.consolidation import WikiExportConfig
 from memd.domain.values import EventName
-from memd.sleep.wiki.exports import Wiki, exporting
+from memd.sleep.wiki.exports import Wiki, build_wiki
 
 WORD = "quincunx"
 
@@ -28,7 +28,7 @@ async def house(tmp_path: Path) -> AsyncIterator[Assembly]:
 
 
 def a_wiki(house: Assembly, tmp_path: Path, **settings: object) -> Wiki:
-    return exporting(house, WikiExportConfig.model_validate(settings), tmp_path / "wiki")
+    return build_wiki(house, WikiExportConfig.model_validate(settings), tmp_path / "wiki")
 
 
 async def test_an_export_shows_what_is_visible_to_its_agent_only(
@@ -129,7 +129,7 @@ async def test_a_consolidation_is_followed_by_an_export_if_the_settings_say_so(
 ) -> None:
     told: list[str] = []
     wiki = a_wiki(house, tmp_path, **settings)
-    emit = wiki.hearing(lambda agent_id, name, body: told.append(f"{agent_id} {name} {body}"))
+    emit = wiki.wrap_emit(lambda agent_id, name, body: told.append(f"{agent_id} {name} {body}"))
     await stored(house, "Bob sails.")
     task = asyncio.create_task(wiki.run())
 
@@ -142,7 +142,7 @@ async def test_a_consolidation_is_followed_by_an_export_if_the_settings_say_so(
             while not (tmp_path / "wiki" / "ada" / "index.md").exists():  # noqa: ASYNC110  # a file tells nobody
                 await asyncio.sleep(0.01)
     else:
-        assert not wiki.waiting
+        assert not wiki.pending_agents
     task.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await task

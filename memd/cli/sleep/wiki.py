@@ -67,10 +67,10 @@ def _written(client: Client, profile: str | None, agent: str | None, root: Path)
     config = settings.memory.consolidation.wiki_export
     exporter = WikiExporter(backend=RemotePages(client), config=config, root=root)
     copy = {"target": str(root / folder_name(agent_id))}
-    if not exporter.is_off:
+    if not exporter.is_disabled:
         client.call("store.note_copy", copy)
     done = asyncio.run(exporter.export(agent_id))
-    if not exporter.is_off:
+    if not exporter.is_disabled:
         client.call("store.note_copy", {**copy, "made": True})
     return done.model_dump(mode="json")
 

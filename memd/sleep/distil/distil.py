@@ -32,7 +32,7 @@ from memd.sleep.distil.language.moment import spoken as as_spoken
 from memd.sleep.distil.reports import reports
 from memd.sleep.nap.cleaning import Message
 from memd.sleep.nap.consolidator import CHARS_PER_TOKEN
-from memd.sleep.nap.messages import stored_text
+from memd.sleep.nap.messages import text_to_store
 from memd.text.languages import FUNCTION_WORDS
 from memd.text.sentences import sentences
 
@@ -158,7 +158,7 @@ def chosen(
     What an earlier stretch has not used is room for the later ones; a session that has
     just begun has most of a stretch's.
     """
-    chars = list(accumulate(len(stored_text(message)) for message in messages))
+    chars = list(accumulate(len(text_to_store(message)) for message in messages))
     by_stretch: dict[int, list[NapCandidate]] = {}
     for candidate in _settled(sorted(candidates, key=lambda each: each.memory.places[0])):
         stretch = chars[candidate.memory.places[0]] // _STRETCH_CHARS

@@ -1,1 +1,1 @@
-"""What a language model writes in naps and nights, and how it is checked; loaded with one only."""
+"""What a language model writes in naps and nights, and its checks; imported only with a model."""

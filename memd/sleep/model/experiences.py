@@ -1,9 +1,9 @@
-"""What detailed experiences teach, written down in nights by a language model (SPEC 16.15).
+"""Lessons of detailed experiences, written in nights by a language model (SPEC 16.15).
 
-Two tiers. The raw one is append-only: an experience stays as it was told, is read by id, and
-never stands in a prompt. The other says what was decided and where that applies; it names the
-experience it is from, which is not compressed again. Without an answer, or with one of another
-shape, an experience stays as it is, and the next night asks again.
+Two tiers. The raw one is append-only: an experience is stored unchanged, read by id, and
+never injected. The other states what was decided and where that applies, and names the
+experience that it comes from, which is not compressed again. Without an answer, or with
+an invalid one, an experience stays as it is, and the next night asks again.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from memd.view.view import untrusted_content_directive, wrapped
 
 VERSION = "llm-v1"
 _RATIO_MIN, _RATIO_MAX = 0.01, 1.0
-_SENT_CHARS_MAX = 20_000
+_PROMPT_CHARS_MAX = 20_000
 _TAG = "task-data"
 
 _SYSTEM = (
@@ -47,8 +47,8 @@ _SYSTEM = (
 )
 
 
-class Taught(Value):
-    """What a model is to answer with."""
+class ExperienceLessons(Value):
+    """The answer expected of the model."""
 
     strategic_decisions: Annotated[tuple[NotBlankStr, ...], Field(min_length=1, max_length=20)]
     applicable_contexts: Annotated[tuple[NotBlankStr, ...], Field(max_length=20)] = ()
@@ -73,31 +73,31 @@ class Experiences:
             row := await self.db.read(by_tag.next_experience, scope.agent_key, after)
         ) is not None:
             after = row.memory_key
-            text = await self._compressed(row)
+            text = await self._compress(row)
             if text is not None:
-                return self._planned(scope, row, text)
+                return self._plan_step(scope, row, text)
         return None
 
-    async def _compressed(self, row: MemberRow) -> str | None:
+    async def _compress(self, row: MemberRow) -> str | None:
         """Return the second tier of *row* as it is stored: JSON with its five fields."""
-        parts = parts_of(row.own)
+        parts = split_parts(row.own)
         config = self.config
         model = Model(self.provider, self.model, config.temperature, config.max_tokens)
-        prompt = wrapped(_TAG, "\n\n".join(parts)[:_SENT_CHARS_MAX])
+        prompt = wrapped(_TAG, "\n\n".join(parts)[:_PROMPT_CHARS_MAX])
         reply = await ask(model, prompt, system=_SYSTEM)
         if reply is None:
             return None
-        ratio = ratio_of(reply, parts)
+        ratio = compression_ratio(reply, parts)
         try:
-            taught = Taught.model_validate_json(unfenced(reply), strict=False)
+            lessons = ExperienceLessons.model_validate_json(unfenced(reply), strict=False)
         except (ValidationError, ValueError, RecursionError):
             return None
         if ratio < config.min_compression_ratio:
             return None
         return json.dumps(
             {
-                "strategic_decisions": taught.strategic_decisions,
-                "applicable_contexts": taught.applicable_contexts,
+                "strategic_decisions": lessons.strategic_decisions,
+                "applicable_contexts": lessons.applicable_contexts,
                 "compression_ratio": ratio,
                 "compressor_version": VERSION,
                 "source_artifact_ids": [row.memory_id],
@@ -105,29 +105,31 @@ class Experiences:
             ensure_ascii=False,
         )
 
-    def _planned(self, scope: NightScope, row: MemberRow, text: str) -> PlannedStep:
+    def _plan_step(self, scope: NightScope, row: MemberRow, text: str) -> PlannedStep:
         def apply(conn: Writing, step: RunStep) -> int:
             if not transitions.is_unchanged(
                 conn, [transitions.PlannedRow(row.memory_key, row.row_hash)]
             ):
                 return 0
             count = self.counter.count(text)
-            made = new_summary(conn, scope, self.ids, None, count)
+            new = new_summary(conn, scope, self.ids, None, count)
             tags = (COMPRESSED_EXPERIENCE_TAG,)
-            new = summary_row(made, [row], text, MemoryCategory.EPISODIC, tags)
-            kept = PlannedSummary(new, [row.memory_key], [], ArchiveReason.CONSOLIDATED)
-            transitions.summarise(conn, step, [kept])
+            row_of_summary = summary_row(new, [row], text, MemoryCategory.EPISODIC, tags)
+            summary = PlannedSummary(
+                row_of_summary, [row.memory_key], [], ArchiveReason.CONSOLIDATED
+            )
+            transitions.summarise(conn, step, [summary])
             return 1
 
         return PlannedStep(1, {"after": row.memory_key}, apply)
 
 
-def parts_of(content: str) -> list[str]:
-    """Return prompt, output, feedback and trace of an experience; of another text, all of it.
+def split_parts(content: str) -> list[str]:
+    """Return prompt, output, feedback and trace of an experience; another text is one part.
 
-    >>> parts_of('{"prompt": "p", "output": "o", "reasoning_trace": ["a", "b"]}')
+    >>> split_parts('{"prompt": "p", "output": "o", "reasoning_trace": ["a", "b"]}')
     ['p', 'o', 'a', 'b']
-    >>> parts_of("just a text")
+    >>> split_parts("just a text")
     ['just a text']
     """
     try:
@@ -142,10 +144,10 @@ def parts_of(content: str) -> list[str]:
     return [part for part in parts if isinstance(part, str) and part.strip()] or [content]
 
 
-def ratio_of(reply: str, parts: list[str]) -> float:
-    """Return the length of the *reply* by that of *parts*, from 0.01 to 1.
+def compression_ratio(reply: str, parts: list[str]) -> float:
+    """Return the length of *reply* as a share of *parts*, from 0.01 to 1.
 
-    >>> ratio_of("x" * 10, ["y" * 30, "z" * 10]), ratio_of("x" * 10, ["y"])
+    >>> compression_ratio("x" * 10, ["y" * 30, "z" * 10]), compression_ratio("x" * 10, ["y"])
     (0.25, 1.0)
     """
     share = len(reply) / max(1, sum(map(len, parts)))

@@ -1,4 +1,4 @@
-"""Who writes the summaries of nights where the settings give them to a language model."""
+"""The providers of nights' summaries, where the settings assign them to a language model."""
 
 from __future__ import annotations
 
@@ -15,50 +15,50 @@ if TYPE_CHECKING:
     from memd.backends.assembly import Assembly
     from memd.sleep.night.task import NightTask
 
-OF_NIGHTS = (Purpose.SUMMARY, Purpose.COMPRESSION, Purpose.EXPERIENCE)
+NIGHT_PURPOSES = (Purpose.SUMMARY, Purpose.COMPRESSION, Purpose.EXPERIENCE)
 
 
-def purposes_of(settings: Settings) -> frozenset[Purpose]:
-    """Return the purposes that the settings of nights give to a language model."""
-    learns = settings.memory.consolidation.experience_compressor.enabled
+def night_purposes(settings: Settings) -> frozenset[Purpose]:
+    """Return the purposes for which nights use a language model, by the settings."""
+    compresses_experiences = settings.memory.consolidation.experience_compressor.enabled
     return frozenset(
-        ({Purpose.SUMMARY} if _sums_up(settings) else set())
-        | ({Purpose.EXPERIENCE} if learns else set())
+        ({Purpose.SUMMARY} if _model_summarises(settings) else set())
+        | ({Purpose.EXPERIENCE} if compresses_experiences else set())
     )
 
 
 def night_providers(settings: Settings, model: LanguageModel) -> NightProviders | None:
-    """Return who writes summaries in nights, None where it is done by rule."""
+    """Return the providers that write summaries in nights, None where rules do."""
     if settings.llm.night_tokens == 0:
         return None
     return NightProviders(
-        PurposeProvider(model, Purpose.SUMMARY) if _sums_up(settings) else None,
+        PurposeProvider(model, Purpose.SUMMARY) if _model_summarises(settings) else None,
         PurposeProvider(model, Purpose.COMPRESSION) if settings.llm.uses.compression else None,
         settings.llm.model or settings.llm.provider,
-        lambda: model.asked(OF_NIGHTS),
-        _experiences(settings, model),
+        lambda: model.asked(NIGHT_PURPOSES),
+        _experience_task(settings, model),
     )
 
 
-def _experiences(
+def _experience_task(
     settings: Settings, model: LanguageModel
 ) -> Callable[[Assembly], NightTask] | None:
     config = settings.memory.consolidation.experience_compressor
     if not config.enabled:
         return None
 
-    def made(house: Assembly) -> NightTask:
+    def build(assembly: Assembly) -> NightTask:
         from memd.sleep.model.experiences import Experiences
 
         provider = PurposeProvider(model, Purpose.EXPERIENCE)
         name = config.model or provider.name
-        return Experiences(house.db, house.ids, house.counter, provider, name, config)
+        return Experiences(assembly.db, assembly.ids, assembly.counter, provider, name, config)
 
-    return made
+    return build
 
 
-def _sums_up(settings: Settings) -> bool:
-    """Return whether summaries of memories are a language model's: strategy llm, or named."""
+def _model_summarises(settings: Settings) -> bool:
+    """Return whether a model summarises memories: by strategy llm, or a named one of dual_mode."""
     config = settings.memory.consolidation
     named = config.archival.dual_mode.summarization_model is not None
     return config.strategy == "llm" or (config.strategy == "dual_mode" and named)

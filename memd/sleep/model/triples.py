@@ -1,8 +1,8 @@
-"""What memories say about things as a language model reads it, for the graph, beside the rules.
+"""Statements that a language model reads in memories, for the graph, beside those of the rules.
 
-One question for several memories. What it answers is kept only where the memory itself has
-the subject and the object, letter by letter but for their case; the statement is then as old
-and as trusted as the memory. Without an answer the graph has what the rules read.
+One request for several memories. A statement is kept only where the memory itself has
+the subject and the object, verbatim but for case; it is then as old
+and as trusted as the memory. Without an answer the graph has the rules' statements.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from memd.llm.provider import CompletionRequest
 from memd.llm.purposes import Purpose
 from memd.view.view import untrusted_content_directive, wrapped
 
-SENT_CHARS_MAX = 12_000
+PROMPT_CHARS_MAX = 12_000
 TEXT_CHARS_MAX = 2_000
 TRIPLES_MAX = 200
 REPLY_TOKENS = 2_000
@@ -51,30 +51,31 @@ class ReadTriple(Value):
 
 
 class ReadTriples(Value):
-    """What a model is to answer with."""
+    """The answer expected of the model."""
 
     statements: Annotated[tuple[ReadTriple, ...], Field(max_length=TRIPLES_MAX)] = ()
 
 
 class ModelRelations:
-    """Reads by *model* (``org.learning.RelationReader``)."""
+    """Reads relations with *model* (``org.learning.ReadsRelations``)."""
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = model
 
     async def read(self, texts: Mapping[int, str]) -> Mapping[int, tuple[ExtractedStatement, ...]]:
-        """Return what the model reads in *texts*, nothing where it does not answer."""
-        shown: dict[int, str] = {}
-        room = SENT_CHARS_MAX
+        """Return the statements that the model reads in *texts*, none without an answer."""
+        sent_texts: dict[int, str] = {}
+        room = PROMPT_CHARS_MAX
         for key, text in texts.items():
             room -= len(text)
             if len(text) <= TEXT_CHARS_MAX and room >= 0:
-                shown[key] = text
-        if not shown:
+                sent_texts[key] = text
+        if not sent_texts:
             return {}
-        numbers = list(shown)
+        numbers = list(sent_texts)
         prompt = "\n".join(
-            f"Text {number}:\n{wrapped(_TAG, shown[key])}" for number, key in enumerate(numbers)
+            f"Text {number}:\n{wrapped(_TAG, sent_texts[key])}"
+            for number, key in enumerate(numbers)
         )
         request = CompletionRequest(
             prompt, Purpose.TRIPLES, system=_SYSTEM, temperature=0.0, max_tokens=REPLY_TOKENS
@@ -88,36 +89,36 @@ class ModelRelations:
         for triple in answer.statements:
             if 0 <= triple.text < len(numbers):
                 key = numbers[triple.text]
-                statement = checked(triple, shown[key])
+                statement = check_triple(triple, sent_texts[key])
                 if statement is not None:
                     statements.setdefault(key, []).append(statement)
         return {key: tuple(each) for key, each in statements.items()}
 
 
-def checked(triple: ReadTriple, text: str) -> ExtractedStatement | None:
+def check_triple(triple: ReadTriple, text: str) -> ExtractedStatement | None:
     """Return *triple* as a statement of *text*; None where the text does not have its things.
 
-    >>> said = checked(
+    >>> triple = check_triple(
     ...     ReadTriple(text=0, subject="billing", relation="Depends on", object="Redis"),
     ...     "Billing depends on redis.",
     ... )
-    >>> said.subject, said.relation, said.object
+    >>> triple.subject, triple.relation, triple.object
     ('Billing', 'depends_on', 'redis')
     """
     relation = _NOT_A_WORD.sub("_", triple.relation.casefold()).strip("_")
-    subject, thing = _place(triple.subject, text), _place(triple.object, text)
+    subject, thing = _find_span(triple.subject, text), _find_span(triple.object, text)
     if subject is None or thing is None or not _RELATION.fullmatch(relation):
         return None
     names = text[slice(*subject)], text[slice(*thing)]
-    sound = all(folded(name) and len(name) <= CHARS_MAX for name in names)
-    if not sound or folded(names[0]) == folded(names[1]):
+    is_valid = all(folded(name) and len(name) <= CHARS_MAX for name in names)
+    if not is_valid or folded(names[0]) == folded(names[1]):
         return None
     start, end = min(subject[0], thing[0]), max(subject[1], thing[1])
     return ExtractedStatement(names[0], relation, names[1], start, end, negated=triple.negated)
 
 
-def _place(name: str, text: str) -> tuple[int, int] | None:
-    """Return where *name* stands in *text* as whole words."""
+def _find_span(name: str, text: str) -> tuple[int, int] | None:
+    """Return the span of *name* as whole words in *text*."""
     name = name.strip()
     if not name:
         return None

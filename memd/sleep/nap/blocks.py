@@ -113,7 +113,7 @@ def all_text(message: object) -> str:
 
 def call_texts(message: object) -> str:
     """Return the texts among the arguments of the calls of *message*, one or more lines each."""
-    return "\n".join(_nested_texts([_decoded(each) for each in _arguments(message)]))
+    return "\n".join(_iter_texts([_decode_json(each) for each in _arguments(message)]))
 
 
 def call_arguments(message: object) -> list[object]:
@@ -128,7 +128,7 @@ def call_arguments(message: object) -> list[object]:
         return []
     blocks = _blocks(message.get("content")) or ()
     inputs = [block.get("input") for block in _blocks_of_kind(blocks, _CALL_KIND)]
-    return [_decoded(each) for each in (*_openai_arguments(message), *inputs)]
+    return [_decode_json(each) for each in (*_openai_arguments(message), *inputs)]
 
 
 def argument_chars(message: object) -> int:
@@ -137,7 +137,7 @@ def argument_chars(message: object) -> int:
     >>> argument_chars({"content": [{"type": "tool_use", "input": {"path": "."}}]})
     13
     """
-    return sum(len(_serialized(each)) for each in _arguments(message))
+    return sum(len(_serialize(each)) for each in _arguments(message))
 
 
 def pair_results(turns: Sequence[TranscriptTurn]) -> ResultPairs:
@@ -243,7 +243,7 @@ def _openai_arguments(message: Mapping[str, Any]) -> Iterator[object]:
             yield (function if isinstance(function, Mapping) else call).get("arguments")
 
 
-def _serialized(arguments: object) -> str:
+def _serialize(arguments: object) -> str:
     if arguments is None or isinstance(arguments, str):
         return arguments or ""
     try:
@@ -252,7 +252,7 @@ def _serialized(arguments: object) -> str:
         return _to_text(arguments)
 
 
-def _decoded(arguments: object) -> object:
+def _decode_json(arguments: object) -> object:
     """Parse a text that is a JSON object; return anything else, and invalid JSON, unchanged."""
     if not isinstance(arguments, str) or not arguments.startswith("{"):
         return arguments
@@ -262,7 +262,7 @@ def _decoded(arguments: object) -> object:
         return arguments
 
 
-def _nested_texts(value: object) -> Iterator[str]:
+def _iter_texts(value: object) -> Iterator[str]:
     """Yield the texts within lists and mappings at any depth, each container once."""
     seen: set[int] = set()
     rest = [value]

@@ -103,7 +103,7 @@ def draft_distilled(
     return NapDraft(request, replace(result, items=items), memory.places, memory.slot)
 
 
-def stored_hash(text: str) -> bytes:
+def content_hash(text: str) -> bytes:
     """Return the hash under which *text* is stored, if it is one memory."""
     return hashlib.sha256(clean_text(text[:TEXT_CHARS_MAX]).encode()).digest()
 

@@ -17,7 +17,7 @@ from memd.base.clock import from_us
 from memd.sleep.nap.cleaning import Message, clean
 from memd.sleep.nap.erasures import SessionHistory
 from memd.sleep.nap.facts import HEADER
-from memd.sleep.nap.messages import stored_text
+from memd.sleep.nap.messages import text_to_store
 from memd.store.session.turns import EarlierRow
 
 _CALL_MARK = re.compile(r"^\[calls ([^\]\n]+)\] ?", re.MULTILINE)
@@ -47,7 +47,7 @@ def count_earlier(given: Sequence[Message], history: SessionHistory) -> int:
     """
     offset = 0
     for message in given:
-        text = stored_text(clean(message))
+        text = text_to_store(clean(message))
         if not text.strip() or text.startswith(HEADER):
             continue
         sha256 = hashlib.sha256(text.encode()).digest()

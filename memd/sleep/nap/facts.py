@@ -108,12 +108,12 @@ def _turn_facts(turn: TranscriptTurn, index: int, pairs: ResultPairs) -> Iterato
     if earlier is not None:
         yield from (Fact(text, SUMMARY_ROLE, None, index) for text in earlier)
     else:
-        yield from (Fact(text, turn.role, None, index) for text in _stated_lines(turn))
+        yield from (Fact(text, turn.role, None, index) for text in _iter_statements(turn))
     for name in pairs.unanswered.get(index, ()):
         yield Fact(f"called {name}", turn.role, name, index)
 
 
-def _stated_lines(turn: TranscriptTurn) -> Iterator[str]:
+def _iter_statements(turn: TranscriptTurn) -> Iterator[str]:
     """Yield the lines with a keyword, stripped, and a short message of the user as it is."""
     text = turn.text
     if turn.role == "user" and text.startswith(HEADER):

@@ -32,7 +32,7 @@ def to_stored(messages: Sequence[Message]) -> tuple[StoredMessage | None, ...]:
     seen: Counter[bytes] = Counter()
     result: list[StoredMessage | None] = []
     for message in messages:
-        text = stored_text(message)
+        text = text_to_store(message)
         if not text.strip():
             result.append(None)
             continue
@@ -45,10 +45,10 @@ def to_stored(messages: Sequence[Message]) -> tuple[StoredMessage | None, ...]:
     return tuple(result)
 
 
-def stored_text(message: Message) -> str:
+def text_to_store(message: Message) -> str:
     """Return the stored text of a message: its own text and its tool calls with their arguments.
 
-    >>> stored_text({"content": [{"type": "tool_use", "name": "ls", "input": {"path": "."}}]})
+    >>> text_to_store({"content": [{"type": "tool_use", "name": "ls", "input": {"path": "."}}]})
     '[calls ls] {"path": "."}'
     """
     lines = [

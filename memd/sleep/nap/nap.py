@@ -40,7 +40,7 @@ from memd.signals import files, transcripts
 from memd.signals.usage import CONSOLIDATED_SUFFIX, UnreadableSignal
 from memd.sleep.nap.cleaning import Message
 from memd.sleep.nap.consolidator import MENTION_SHARE, MemoryConsolidator
-from memd.sleep.nap.drafting import stored_hash
+from memd.sleep.nap.drafting import content_hash
 from memd.sleep.nap.earlier_messages import (
     NO_MESSAGES,
     EarlierMessages,
@@ -190,7 +190,7 @@ class Nap:
         _, known_hashes, extracted = await self._extract(caller, request)
         plain = [each.text for each in (*extracted.facts, *extracted.lessons)]
         hashes = [
-            stored_hash(text) for text in (*plain, *(each.text for each in extracted.distilled))
+            content_hash(text) for text in (*plain, *(each.text for each in extracted.distilled))
         ]
         known_elsewhere = await self.db.read(
             _hashes_elsewhere, caller, request.session_id, frozenset(hashes)
@@ -232,8 +232,8 @@ class Nap:
         distils = request.reason != ASKED
         if distils and not source.memory_keys:
             source = replace(source, earlier=await self._load_earlier(caller, source))
-        known_hashes = await self.db.read(_known_hashes, caller.agent_id, source.session_id)
-        injected = await self._injected_texts(caller, source.session_id) if distils else ()
+        known_hashes = await self.db.read(_text_hashes, caller.agent_id, source.session_id)
+        injected = await self._load_injected(caller, source.session_id) if distils else ()
         extracted = await self.work.run(
             extract,
             source.messages,
@@ -244,7 +244,7 @@ class Nap:
         )
         return source, known_hashes, extracted
 
-    async def _injected_texts(self, caller: Caller, session_id: str | None) -> tuple[str, ...]:
+    async def _load_injected(self, caller: Caller, session_id: str | None) -> tuple[str, ...]:
         """Return the texts injected into the session: an answer that repeats them has no news."""
         if session_id is None:
             return ()
@@ -350,7 +350,7 @@ def _history(conn: Reading, agent_id: str, session_id: str | None) -> SessionHis
     return SessionHistory(places, sessions.count_ever_stored(conn, key))
 
 
-def _known_hashes(conn: Reading, agent_id: str, session_id: str | None) -> frozenset[bytes]:
+def _text_hashes(conn: Reading, agent_id: str, session_id: str | None) -> frozenset[bytes]:
     """Return the hashes of the session's texts; a fact among them needs no draft."""
     key = _session_key(conn, agent_id, session_id)
     return frozenset() if key is None else sessions.memory_hashes(conn, key, NAP_MESSAGES_MAX)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from memd.sleep.model.nap_writer import NapWriter
     from memd.sleep.nap.consolidator import MemoryConsolidator
     from memd.sleep.nap.nap import Nap
-    from memd.sleep.window.watching import Watching
+    from memd.sleep.window.window_watcher import WindowWatcher
 
 START_S = 0.3
 
@@ -94,18 +94,18 @@ class Naps:
         return NapWriter(self._llm)
 
     @cached_property
-    def watching(self) -> Watching:
+    def watcher(self) -> WindowWatcher:
         """The watched windows and the naps that they trigger."""
-        from memd.sleep.window.watching import Watching
+        from memd.sleep.window.window_watcher import WindowWatcher
 
         assembly, usage = self._assembly, self._settings.usage
-        return Watching(
+        return WindowWatcher(
             db=assembly.db,
             clock=assembly.clock,
             nap=lazy(lambda: self.nap),
             sessions=assembly.sessions,
             rule=usage,
-            place=self._default_dir if usage.path is None else Path(usage.path).expanduser(),
+            usage_path=self._default_dir if usage.path is None else Path(usage.path).expanduser(),
             default_dir=self._default_dir if usage.path is None else None,
             emit=self._emit,
         )
@@ -116,7 +116,7 @@ class Naps:
         Reads no file.
         """
         db, notes = self._assembly.db, self._assembly.notes
-        waiting = self.watching.waiting if "watching" in vars(self) else 0
+        waiting = self.watcher.waiting if "watcher" in vars(self) else 0
         return {
             "queues": {"writes": db.waiting_writes, "naps": waiting, "notes": notes.waiting},
             "works": notes.works,
@@ -127,13 +127,13 @@ class Naps:
         """Watch the usage files and the sessions that fall quiet, for ever."""
         await asyncio.sleep(START_S)
         async with asyncio.TaskGroup() as both:
-            both.create_task(self.watching.run())
+            both.create_task(self.watcher.run())
             both.create_task(self._quiet())
 
     async def _quiet(self) -> None:
-        from memd.sleep.window.quiet import Quiet
+        from memd.sleep.window.quiet import QuietSessions
 
-        await Quiet(self._assembly.db, self._assembly.clock, lazy(lambda: self.nap)).run()
+        await QuietSessions(self._assembly.db, self._assembly.clock, lazy(lambda: self.nap)).run()
 
     async def consolidate(
         self,
@@ -164,10 +164,12 @@ class Naps:
         dry_run: bool = False,
     ) -> ImportedSession:
         """Nap over a recorded session as over one that has ended (``recorded.Recorded``)."""
-        from memd.sleep.window.recorded import Recorded
+        from memd.sleep.window.session_import import SessionImporter
 
-        taking = Recorded(self.nap, self._assembly.sessions)
-        return await taking.take(caller, raw, session_id=session_id, cwd=cwd, dry_run=dry_run)
+        importer = SessionImporter(self.nap, self._assembly.sessions)
+        return await importer.import_session(
+            caller, raw, session_id=session_id, cwd=cwd, dry_run=dry_run
+        )
 
     async def report(
         self,
@@ -178,12 +180,12 @@ class Naps:
         returns: bool = False,
     ) -> Window:
         """Take an assistant's report of its window (``Watching.report``)."""
-        return await self.watching.report(caller, usage, messages, returns=returns)
+        return await self.watcher.report(caller, usage, messages, returns=returns)
 
     def unreadable(self) -> tuple[int, str | None]:
         """Return how many usage files cannot be read, and the reason for the last one."""
-        return self.watching.unreadable()
+        return self.watcher.unreadable()
 
     async def list(self, caller: Caller) -> tuple[Window, ...]:
         """Return the windows of the caller's agent."""
-        return await self.watching.list(caller)
+        return await self.watcher.list(caller)

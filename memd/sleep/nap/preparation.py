@@ -22,7 +22,13 @@ from memd.sleep.distil.exchanges import Distilled
 from memd.sleep.nap.blocks import parse_turn
 from memd.sleep.nap.cleaning import Message, clean
 from memd.sleep.nap.consolidator import MemoryConsolidator
-from memd.sleep.nap.drafting import NapDraft, draft_distilled, draft_fact, draft_lesson, stored_hash
+from memd.sleep.nap.drafting import (
+    NapDraft,
+    content_hash,
+    draft_distilled,
+    draft_fact,
+    draft_lesson,
+)
 from memd.sleep.nap.echoes import remove_echoes
 from memd.sleep.nap.erasures import SessionHistory, find_erased
 from memd.sleep.nap.facts import HEADER, Fact
@@ -127,7 +133,7 @@ def extract(
     )
     memories = _distil(remove_echoes(earlier, injected), spoken) if distils else ()
     new_facts, new_lessons = (
-        tuple(each for each in some if stored_hash(each.text) not in known_hashes)
+        tuple(each for each in some if content_hash(each.text) not in known_hashes)
         for some in (plain_facts, lessons)
     )
     return NapExtract(
@@ -139,7 +145,7 @@ def extract(
         distilled=memories,
         known_count=len(plain_facts) + len(lessons) - len(new_facts) - len(new_lessons),
         has_news=bool(new_facts or new_lessons)
-        or any(stored_hash(each.text) not in known_hashes for each in memories),
+        or any(content_hash(each.text) not in known_hashes for each in memories),
         shorter=tuple(shorter),
         answer=(shorter[0], *given[len(given) - tail :]) if summary else tuple(given),
         summary=summary,

@@ -118,7 +118,7 @@ def _decide(
     project_row = project_slots.get(draft.slot)
     if project_row is None or project_row == previous:
         return NEW if previous is None else DraftOutcome(supersedes=(previous.memory_key,))
-    if _has_same_text(project_row, draft) or project_row.at_us > _occurred_us(draft, now_us):
+    if _has_same_text(project_row, draft) or project_row.at_us > _time_us(draft, now_us):
         return KNOWN
     old = [row for row in (previous, project_row) if row is not None and row.as_written]
     return DraftOutcome(supersedes=tuple(row.memory_key for row in old))
@@ -128,7 +128,7 @@ def _has_same_text(row: SlotRow, draft: NapDraft) -> bool:
     return row.content_hash == draft.sha256
 
 
-def _occurred_us(draft: NapDraft, now_us: int) -> int:
+def _time_us(draft: NapDraft, now_us: int) -> int:
     at = draft.request.occurred_at
     return now_us if at is None else to_us(at)
 
@@ -143,7 +143,7 @@ def rewrite(target: NapTarget, draft: NapDraft, row: SlotRow) -> None:
         new.content,
         new.token_count,
         suspicion(new.content),
-        min(_occurred_us(draft, target.now_us), target.now_us),
+        min(_time_us(draft, target.now_us), target.now_us),
     )
     update.change(conn, target.caller, row.memory_id, changed_digest, target.now_us)
     slots.fill(conn, target.session_key, DIGEST, row.memory_key)
@@ -160,7 +160,7 @@ def fill_slot(
     """
     if draft.slot is None or target.session_key is None:
         return
-    row = _stored_row(target, receipt)
+    row = _find_row(target, receipt)
     if row is None:
         return
     fills = not receipt.merged
@@ -179,7 +179,7 @@ def fill_slot(
         runs.record(target.conn, target.run_key, outcome.supersedes, runs.MOVED, previous)
 
 
-def _stored_row(target: NapTarget, receipt: Receipt) -> StoredMemory | None:
+def _find_row(target: NapTarget, receipt: Receipt) -> StoredMemory | None:
     """Return the memory with the draft's text, None when it is out of sight."""
     ids = (*receipt.stored, *receipt.pending, *receipt.merged)
     return memories.by_id(target.conn, target.agent_key, ids[0].id) if ids else None

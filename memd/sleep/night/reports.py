@@ -41,7 +41,7 @@ async def load_report(
     def work(conn: Reading) -> RunReport:
         agents = [key for key, agent_id in groups.list_agents(conn, 0) if caller.may_be(agent_id)]
         report = build_report(retries.with_retry(row), runs.sum_steps(conn, row.run_key))
-        return report.model_copy(update=_touched_memories(conn, row.run_key, agents, after))
+        return report.model_copy(update=_memory_fields(conn, row.run_key, agents, after))
 
     return await db.read(work)
 
@@ -52,14 +52,14 @@ async def event_payload(db: Database, row: RunRow, agent_id: str) -> dict[str, A
     def work(conn: Reading) -> dict[str, Any]:
         agent_key = names.find_agent(conn, agent_id)
         agents = [] if agent_key is None else [agent_key]
-        memories = _touched_memories(conn, row.run_key, agents, 0)
+        memories = _memory_fields(conn, row.run_key, agents, 0)
         report = build_report(row, []).model_copy(update=memories)
         return report.model_dump(mode="json", include={"run_id", "kind", *memories})
 
     return await db.read(work)
 
 
-def _touched_memories(
+def _memory_fields(
     conn: Reading, run_key: int, agents: Sequence[int], after: int
 ) -> dict[str, Any]:
     rows, left_out = run_memories.list_changes(conn, run_key, agents, after, RUN_MEMORIES_MAX)

@@ -108,7 +108,7 @@ class Consolidation:
                 sources = [each for each in batch.members if each in hidden or each is batch.kept]
                 new = new_summary(conn, scope, self.ids, group.session_key, count)
                 row = summary_row(new, sources, condensed.text, batch.category, condensed.tags)
-                summaries.append(_planned_summary(row, sources, hidden, ArchiveReason.CONSOLIDATED))
+                summaries.append(_plan_summary(row, sources, hidden, ArchiveReason.CONSOLIDATED))
             return _write_summaries(conn, step, summaries)
 
         is_reduced = any(condensed.removable_ids for _, condensed in condensations)
@@ -148,7 +148,7 @@ def new_summary(
     )
 
 
-def _planned_summary(
+def _plan_summary(
     row: MemoryRow,
     sources: Sequence[MemberRow],
     hidden: Sequence[MemberRow],
@@ -255,7 +255,7 @@ class Compression:
                 new = new_summary(conn, scope, self.ids, session_key, self.counter.count(text))
                 row = summary_row(new, members, text, MemoryCategory.SEMANTIC, (compression.TAG,))
                 hidden = summary.active_members
-                summaries.append(_planned_summary(row, members, hidden, ArchiveReason.COMPRESSED))
+                summaries.append(_plan_summary(row, members, hidden, ArchiveReason.COMPRESSED))
             hidden_count = _write_summaries(conn, step, summaries)
             names.set_compressed(conn, session_key)
             return hidden_count

@@ -68,7 +68,7 @@ def split_by_time(
     few members: then it spans as long as it takes.
     """
     ordered = sorted(
-        members, key=lambda each: (_occurred_us(each), each.created_at_us, each.memory_key)
+        members, key=lambda each: (_time_us(each), each.created_at_us, each.memory_key)
     )
     return [
         Batch(tuple(batch), newest_member(batch))
@@ -76,7 +76,7 @@ def split_by_time(
     ]
 
 
-def _occurred_us(member: MemberRow) -> int:
+def _time_us(member: MemberRow) -> int:
     known = member.occurred_at_us
     return member.created_at_us if known is None else known
 
@@ -115,7 +115,7 @@ def _split(
 
 
 def _is_far(first: MemberRow, member: MemberRow, span_us: int | None) -> bool:
-    return span_us is not None and _occurred_us(member) - _occurred_us(first) > span_us
+    return span_us is not None and _time_us(member) - _time_us(first) > span_us
 
 
 def newest_member(members: Sequence[MemberRow]) -> MemberRow:

@@ -1,8 +1,8 @@
-"""The wiki as the daemon keeps it: by hand, after a consolidation, and after forgetting.
+"""The daemon's wiki: exported on request, after a consolidation, and after forgetting.
 
-The export below memd's own root follows the store: what was forgotten goes from
-it before the answer. An export to another folder is a copy like a backup's, so it
-is noted before it is made, and forgetting names it.
+The export below memd's own root follows the store: a forgotten memory is removed from
+it before the answer. An export to another folder is a copy like a backup, so it
+is recorded before it is made, and forgetting names it.
 """
 
 from __future__ import annotations
@@ -33,106 +33,106 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Wiki:
-    """Owns the folder at *root*, in which each agent has its own."""
+    """Exports to the folder at *root*, in which each agent has its own."""
 
     db: Database
     exporter: WikiExporter
     root: Path
-    follows: bool
-    """Whether a consolidation is followed by an export."""
-    one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
-    waiting: dict[str, None] = field(default_factory=dict)
-    due: asyncio.Event = field(default_factory=asyncio.Event)
+    is_automatic: bool
+    """Whether each consolidation is followed by an export."""
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    pending_agents: dict[str, None] = field(default_factory=dict)
+    wakeup: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def export(self, caller: Caller, target: str | None = None) -> WikiExport:
         """Write the memories of the caller's agent below *target*, by default below the root.
 
-        Raises InvalidError for a *target* that is not absolute, and what an export raises.
+        Raises InvalidError for a *target* that is not absolute, and errors of the export.
         """
         if target is None:
-            return await self._exported(caller.agent_id)
+            return await self._export(caller.agent_id)
         root = Path(target)
         if not root.is_absolute():
             raise InvalidError("target must be an absolute path", field="target")
-        if root != self.root and not self.exporter.is_off:
-            with suppress(MemdError):  # a store that cannot be written is exported all the same
+        if root != self.root and not self.exporter.is_disabled:
+            with suppress(MemdError):  # a read-only store is exported as well
                 from memd.sleep.wiki.wiki import folder_name
 
                 folder = root / folder_name(caller.agent_id)
                 await self.db.write(caller, lambda conn: backup.record_copy(conn, folder))
-        return await self._exported(caller.agent_id, root)
+        return await self._export(caller.agent_id, root)
 
     async def remove_forgotten(self, caller: Caller) -> str | None:
-        """Take what was forgotten out of the agent's export; return its path if that failed."""
+        """Remove forgotten memories from the agent's export; return its path if that failed."""
         from memd.sleep.wiki import wiki_files
         from memd.sleep.wiki.wiki import folder_name
 
         folder = folder_name(caller.agent_id)
-        if not wiki_files.is_there(self.root, folder):
+        if not wiki_files.has_folder(self.root, folder):
             return None
         try:
-            done = await self._exported(caller.agent_id)
+            export = await self._export(caller.agent_id)
         except MemdError as error:
             log.warning("wiki not brought up to date", kind=error.kind)
             return str(self.root / folder)
-        return str(self.root / folder) if done.path is None or done.failed else None
+        return str(self.root / folder) if export.path is None or export.failed else None
 
-    def hearing(self, emit: Emit) -> Emit:
-        """Return *emit*, and hear of consolidations on the way."""
+    def wrap_emit(self, emit: Emit) -> Emit:
+        """Return *emit* extended to schedule an export after each consolidation."""
 
         def on_event(agent_id: str, name: EventName, body: Mapping[str, Any]) -> None:
             emit(agent_id, name, body)
-            if self.follows and name is EventName.CONSOLIDATED:
-                self.waiting[agent_id] = None
-                self.due.set()
+            if self.is_automatic and name is EventName.CONSOLIDATED:
+                self.pending_agents[agent_id] = None
+                self.wakeup.set()
 
         return on_event
 
     async def run(self) -> None:
         """Export after each consolidation, if the settings say so. Never ends."""
         while True:
-            await self.due.wait()
-            self.due.clear()
-            while self.waiting:
-                agent_id = next(iter(self.waiting))
-                del self.waiting[agent_id]
+            await self.wakeup.wait()
+            self.wakeup.clear()
+            while self.pending_agents:
+                agent_id = next(iter(self.pending_agents))
+                del self.pending_agents[agent_id]
                 try:
-                    await self._exported(agent_id)
+                    await self._export(agent_id)
                 except MemdError as error:
                     log.error("wiki not exported", kind=error.kind)
 
-    async def _exported(self, agent_id: str, root: Path | None = None) -> WikiExport:
-        async with self.one_at_a_time:
+    async def _export(self, agent_id: str, root: Path | None = None) -> WikiExport:
+        async with self.lock:
             return await self.exporter.export(agent_id, root)
 
 
-def exporting(house: Assembly, config: WikiExportConfig, own_root: Path) -> Wiki:
-    """Build the room over *house*; a root in the settings stands for *own_root*.
+def build_wiki(assembly: Assembly, config: WikiExportConfig, default_root: Path) -> Wiki:
+    """Build the wiki over *assembly*; a root in the settings replaces *default_root*.
 
-    One that begins with ``~`` is the owner's, one that is not absolute lies beside
-    *own_root*.
+    "~" is the owner's home; a relative root is a sibling of
+    *default_root*.
     """
     folder = config.export_root
-    root = own_root if folder is None else own_root.parent / Path(folder).expanduser()
+    root = default_root if folder is None else default_root.parent / Path(folder).expanduser()
 
     def exporter() -> WikiExporter:
         from memd.sleep.wiki.wiki import WikiExporter
 
         return WikiExporter(
-            backend=_Listed(house.recall),
+            backend=_RecallBackend(assembly.recall),
             config=config,
             root=root,
-            clock=house.clock,
-            run=house.work.run,
+            clock=assembly.clock,
+            run=assembly.work.run,
         )
 
-    follows = config.enabled and config.trigger == "on_consolidation"
-    return Wiki(db=house.db, exporter=lazy(exporter), root=root, follows=follows)
+    is_automatic = config.enabled and config.trigger == "on_consolidation"
+    return Wiki(db=assembly.db, exporter=lazy(exporter), root=root, is_automatic=is_automatic)
 
 
 @dataclass(frozen=True)
-class _Listed:
-    """The memories of this file, as a backend lists them."""
+class _RecallBackend:
+    """The memories of this file, listed as by a backend."""
 
     recall: Recall
 

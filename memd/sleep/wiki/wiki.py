@@ -1,10 +1,10 @@
-"""Memories as a folder of Markdown files, for people and for tools that read files (SPEC 16.16).
+"""Memories as a folder of Markdown files, for people and tools that read files (SPEC 16.16).
 
-Each agent has a folder of its own: ``raw/`` with its memories as they were told,
-``wiki/`` with what was made of them, and ``index.md``. An export makes the folder
-what the memories are now: files of memories that are no longer there are
-removed. All text passes ``view``, and the head of a file is quoted, so that no
-memory can pretend to be another one's head (docs/decisions/0040).
+Each agent has a folder: ``raw/`` with its original memories,
+``wiki/`` with their summaries, and ``index.md``. An export synchronises the folder with
+the current memories: files of memories that no longer exist are
+removed. All text passes ``view``, and the values in a file's head are quoted, so that no
+memory can imitate the head of another (docs/decisions/0040).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _HASHED = re.compile(r"-[0-9a-f]{8}\Z")
 _SHAPE_CHARS_MAX = 200
 _HEAD = ("id", "agent_id", "category", "created_at", "whose")
 _TITLES = ("Strategic Decisions", "Applicable Contexts")
-_OURS = re.compile(
+_OWN_LINES = re.compile(
     rf"(?:{'|'.join(map(fold, _HEAD))}):\s*[\"']"
     rf"|.{{0,6}}{fold(MARK)}|##\s*(?:{'|'.join(map(fold, _TITLES))})|#\s*{fold('Memories of')}\b"
 )
@@ -60,12 +60,12 @@ Run = Callable[..., Awaitable[Any]]
 
 @runtime_checkable
 class KeepsOriginals(Protocol):
-    """A backend that knows what was told from what was made of it."""
+    """A backend that tells original memories from summaries."""
 
     async def originals(
         self, agent_id: str, after: str | None, limit: int
     ) -> tuple[tuple[MemoryEntry, ...], str | None]:
-        """Return a page of what was told, newest first, and where the next one begins."""
+        """Return a page of original memories, newest first, and the cursor of the next page."""
         ...
 
 
@@ -74,11 +74,11 @@ class _View(NamedTuple):
 
     name: str
     files: Files | None
-    cut: bool = False
+    truncated: bool = False
 
 
 class WikiExporter:
-    """Writes an agent's memories below *root*. *run* takes what may wait for the disk."""
+    """Writes an agent's memories below *root*. *run* executes calls that may wait for the disk."""
 
     def __init__(
         self,
@@ -93,30 +93,32 @@ class WikiExporter:
         self._config = config
         self._root = root
         self._clock = clock or SystemClock()
-        self._run = run or _at_once
+        self._run = run or _call_directly
 
     async def export(self, agent_id: str, root: Path | None = None) -> WikiExport:
-        """Make the agent's folder below *root* what its memories are now, and say what is there.
+        """Synchronise the agent's folder below *root* with its memories, and report its contents.
 
         Nothing is written when the settings say ``enabled = false``. A view whose
-        memories cannot be read is left as it was. The index comes last, so whoever
-        reads it finds what it names. Raises what :func:`wiki_files.update` raises.
+        memories cannot be read is left unchanged. The index is written last, so that
+        everything it names exists. Raises what :func:`wiki_files.update` raises.
         """
-        if self.is_off:
+        if self.is_disabled:
             return WikiExport(agent_id=agent_id)
         root = root or self._root
         folder = folder_name(agent_id)
         views = [
-            await self._view(RAW, agent_id, self._config.include_raw_tier, self._raw_pages),
-            await self._view(WIKI, agent_id, self._config.include_compressed_tier, self._made),
+            await self._read_view(RAW, agent_id, self._config.include_raw_tier, self._raw_pages),
+            await self._read_view(
+                WIKI, agent_id, self._config.include_compressed_tier, self._summary_pages
+            ),
         ]
         removed = 0
         for each in views:
             if each.files is not None:
-                removed += await self._written(root, (folder, each.name), each.files)
+                removed += await self._write(root, (folder, each.name), each.files)
         counts = {each.name: len(each.files or ()) for each in views}
-        cut = tuple(each.name for each in views if each.cut)
-        text = index(agent_id, counts, cut, from_us(self._clock.now_us()))
+        truncated = tuple(each.name for each in views if each.truncated)
+        text = render_index(agent_id, counts, truncated, from_us(self._clock.now_us()))
         await self._run(wiki_files.update, root, (folder,), {"index.md": text})
         return WikiExport(
             agent_id=agent_id,
@@ -124,40 +126,42 @@ class WikiExporter:
             raw=counts[RAW],
             wiki=counts[WIKI],
             removed=removed,
-            cut=cut,
+            cut=truncated,
             failed=tuple(each.name for each in views if each.files is None),
         )
 
     @property
-    def is_off(self) -> bool:
-        """Return whether the settings forbid any export, by name."""
+    def is_disabled(self) -> bool:
+        """Whether the settings explicitly forbid every export."""
         return not self._config.enabled and "enabled" in self._config.model_fields_set
 
-    async def _view(
+    async def _read_view(
         self,
         name: str,
         agent_id: str,
-        is_enabled: bool,  # noqa: FBT001  # a setting, handed on
+        is_enabled: bool,  # noqa: FBT001  # a setting, passed on
         read: Callable[[str, int], Awaitable[tuple[Files, bool]]],
     ) -> _View:
         if not is_enabled:
             return _View(name, {})
         try:
-            files, cut = await read(agent_id, self._config.max_entries_per_view or PAGE_ITEMS_MAX)
+            files, truncated = await read(
+                agent_id, self._config.max_entries_per_view or PAGE_ITEMS_MAX
+            )
         except (MemoryError, RecursionError):
             raise
-        except Exception as error:  # noqa: BLE001  # whatever a backend raises concerns one view
+        except Exception as error:  # noqa: BLE001  # an error concerns one view only
             log.warning("wiki view not read", view=name, error=type(error).__name__)
             return _View(name, None)
-        return _View(name, files, cut)
+        return _View(name, files, truncated)
 
     async def _raw_pages(self, agent_id: str, limit: int) -> tuple[Files, bool]:
         entries: list[MemoryEntry] = []
         async for page in self._originals(agent_id):
-            entries += [entry for entry in page if entry.passing is None and not _is_made(entry)]
+            entries += [entry for entry in page if entry.passing is None and not _is_summary(entry)]
             if len(entries) > limit:
                 break
-        return named(entries[:limit], raw_page), len(entries) > limit
+        return name_files(entries[:limit], render_raw), len(entries) > limit
 
     async def _originals(self, agent_id: str) -> AsyncIterator[tuple[MemoryEntry, ...]]:
         if not isinstance(self._backend, KeepsOriginals):
@@ -173,71 +177,71 @@ class WikiExporter:
             if after is None:
                 return
 
-    async def _made(self, agent_id: str, limit: int) -> tuple[Files, bool]:
+    async def _summary_pages(self, agent_id: str, limit: int) -> tuple[Files, bool]:
         by_name: dict[str, MemoryEntry] = {}
         for tag in (COMPRESSED_EXPERIENCE_TAG, CONSOLIDATED_TAG, COMPRESSED_TAG):
             query = MemoryQuery(tags=(tag,), limit=PAGE_ITEMS_MAX)
             of_tag: dict[str, MemoryEntry] = {}
             async for page in iter_pages(self._backend, agent_id, query):
-                of_tag |= {entry.id: entry for entry in page if _is_made(entry)}
+                of_tag |= {entry.id: entry for entry in page if _is_summary(entry)}
                 if len(of_tag) > limit:
                     break
             by_name |= of_tag
         newest = sorted(by_name.values(), key=lambda entry: entry.created_at, reverse=True)
-        return named(newest[:limit], wiki_page), len(newest) > limit
+        return name_files(newest[:limit], render_summary), len(newest) > limit
 
-    async def _written(self, root: Path, folders: tuple[str, ...], files: Files) -> int:
-        """Write *files* a few at a time, remove what is stale, and say how much that was."""
-        every = list(files.items())
-        for start in range(0, len(every), _FILES_AT_ONCE):
-            some = dict(every[start : start + _FILES_AT_ONCE])
-            await self._run(wiki_files.update, root, folders, some)
+    async def _write(self, root: Path, folders: tuple[str, ...], files: Files) -> int:
+        """Write *files* in portions, remove stale ones, and return the number removed."""
+        items = list(files.items())
+        for start in range(0, len(items), _FILES_AT_ONCE):
+            part = dict(items[start : start + _FILES_AT_ONCE])
+            await self._run(wiki_files.update, root, folders, part)
         removed: int = await self._run(wiki_files.prune, root, folders, frozenset(files))
         return removed
 
 
-async def _at_once(call: Callable[..., Any], *args: Any) -> Any:
+async def _call_directly(call: Callable[..., Any], *args: Any) -> Any:
     return call(*args)
 
 
-def _is_made(entry: MemoryEntry) -> bool:
-    """Return whether *entry* was made from others: such are shown in the wiki."""
+def _is_summary(entry: MemoryEntry) -> bool:
+    """Return whether *entry* was made from other memories; such entries are in the wiki view."""
     tags = _SUMMARIES.intersection(entry.metadata.tags)
-    learned = COMPRESSED_EXPERIENCE_TAG in entry.metadata.tags
-    return learned or (bool(tags) and entry.metadata.source == SUMMARY_SOURCE)
+    is_lesson = COMPRESSED_EXPERIENCE_TAG in entry.metadata.tags
+    return is_lesson or (bool(tags) and entry.metadata.source == SUMMARY_SOURCE)
 
 
-# What stands in the files.
+# Contents of the files.
 
 
-def raw_page(entry: MemoryEntry) -> str:
-    """Return a memory as a file: its head, then its text."""
-    return f"{_head(entry)}\n{_text(entry.content)}\n"
+def render_raw(entry: MemoryEntry) -> str:
+    """Return the file of a memory: its head, then its text."""
+    return f"{_head(entry)}\n{_escape_text(entry.content)}\n"
 
 
-def _text(content: str) -> str:
-    """Return a memory's text as it may stand in a file: no line of it looks like memd's.
+def _escape_text(content: str) -> str:
+    """Return a memory's text for a file, in which no line imitates memd's own.
 
-    Whoever reads several files as one tells by the heads where a memory begins and whose it is.
+    A reader of several concatenated files finds where each memory begins by the heads.
     """
-    return "\n".join(map(_line, view(outgoing(content)).split("\n")))
+    return "\n".join(map(_escape_line, view(outgoing(content)).split("\n")))
 
 
-def _line(line: str) -> str:
+def _escape_line(line: str) -> str:
     place = seen_from(line, 0)
-    if _OURS.match(fold(line[place : place + _SHAPE_CHARS_MAX])):
+    if _OWN_LINES.match(fold(line[place : place + _SHAPE_CHARS_MAX])):
         return f"{line[:place]}\\{line[place:]}"
     return guarded(line)
 
 
-def wiki_page(entry: MemoryEntry) -> str:
-    """Return what was made of memories as a file: a summary's text, or what was learned."""
+def render_summary(entry: MemoryEntry) -> str:
+    """Return the file of a summary's text, or of an experience's lessons."""
     if COMPRESSED_EXPERIENCE_TAG not in entry.metadata.tags:
-        return raw_page(entry)
-    learned = _parsed(entry.content)
+        return render_raw(entry)
+    lesson = _parse_object(entry.content)
     parts = (
-        learned.get("strategic_decisions"),
-        learned.get("applicable_contexts"),
+        lesson.get("strategic_decisions"),
+        lesson.get("applicable_contexts"),
     )
     sections = [
         f"## {title}\n\n{_bullets(lines)}\n" for title, lines in zip(_TITLES, parts, strict=True)
@@ -245,23 +249,23 @@ def wiki_page(entry: MemoryEntry) -> str:
     return "\n".join((_head(entry), *sections))
 
 
-def index(
-    agent_id: str, counts: Mapping[str, int], cut: Sequence[str], exported_at: datetime
+def render_index(
+    agent_id: str, counts: Mapping[str, int], truncated: Sequence[str], exported_at: datetime
 ) -> str:
-    """Return the page that leads to the two views."""
-    raw, made = (_counted(counts[name], name, cut) for name in (RAW, WIKI))
+    """Return the page that links the two views."""
+    raw_text, summaries_text = (_count_text(counts[name], name, truncated) for name in (RAW, WIKI))
     return (
         f"# Memories of {one_line(agent_id)}\n\n<!-- {MARK} -->\n\n"
         f"Exported {exported_at.isoformat()}.\n\n"
-        f"- [{RAW}]({RAW}/): {raw}, as they were told\n"
-        f"- [{WIKI}]({WIKI}/): {made}, made of them\n"
+        f"- [{RAW}]({RAW}/): {raw_text}, as they were told\n"
+        f"- [{WIKI}]({WIKI}/): {summaries_text}, made of them\n"
     )
 
 
-def _counted(count: int, name: str, cut: Sequence[str]) -> str:
+def _count_text(count: int, name: str, truncated: Sequence[str]) -> str:
     what = {RAW: ("memory", "memories"), WIKI: ("summary", "summaries")}[name]
     text = f"{count} {what[count != 1]}"
-    return f"the newest {text}" if name in cut else text
+    return f"the newest {text}" if name in truncated else text
 
 
 def _head(entry: MemoryEntry) -> str:
@@ -272,10 +276,10 @@ def _head(entry: MemoryEntry) -> str:
         "created_at": entry.created_at.isoformat(),
     }
     if {"origin", "trust"} & entry.model_fields_set and (
-        said_by := mark(entry.origin, entry.trust)
+        owner_mark := mark(entry.origin, entry.trust)
     ):
-        fields["whose"] = said_by.strip(" []")
-    # JSON's strings are YAML's, once what YAML cannot show is gone.
+        fields["whose"] = owner_mark.strip(" []")
+    # JSON strings are valid YAML once one_line has removed control characters.
     lines = [
         f"{name}: {json.dumps(one_line(outgoing(v)), ensure_ascii=False)}"
         for name, v in fields.items()
@@ -288,7 +292,7 @@ def _bullets(lines: object) -> str:
     return "\n".join(f"- {one_line(outgoing(line))}" for line in bullets) or _NOTHING
 
 
-def _parsed(content: str) -> dict[str, Any]:
+def _parse_object(content: str) -> dict[str, Any]:
     try:
         value = json.loads(content)
     except (ValueError, RecursionError):
@@ -296,35 +300,35 @@ def _parsed(content: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-# How the files are called.
+# File names.
 
 
-def named(entries: Iterable[MemoryEntry], page: Callable[[MemoryEntry], str]) -> Files:
-    """Return the file of each entry by its name; no two names differ in letter case only."""
+def name_files(entries: Iterable[MemoryEntry], page: Callable[[MemoryEntry], str]) -> Files:
+    """Return the page of each entry by its file name; no two names differ in case only."""
     files: Files = {}
-    taken: set[str] = set()
+    names_taken: set[str] = set()
     for entry in entries:
-        name = _plain(entry.id)
-        if name.casefold() in taken:
+        name = _safe_name(entry.id)
+        if name.casefold() in names_taken:
             name = f"{name}-{_short_hash(entry.id)}"
-        taken.add(name.casefold())
+        names_taken.add(name.casefold())
         files[f"{name}.md"] = page(entry)
     return files
 
 
 def folder_name(agent_id: str) -> str:
-    """Return the name of an agent's folder; no two agents have one.
+    """Return the unique name of an agent's folder.
 
     >>> folder_name("ada"), folder_name("a/b"), folder_name("..")
     ('ada', 'a_b-c14cddc0', '_.-5ec1f7e7')
     """
-    name = _plain(agent_id)
+    name = _safe_name(agent_id)
     plain = name == agent_id and not _HASHED.search(name)
     return name if plain else f"{name}-{_short_hash(agent_id)}"
 
 
-def _plain(name: str) -> str:
-    """Return *name* as it may be called in any folder: no slash, not hidden, not too long."""
+def _safe_name(name: str) -> str:
+    """Return *name* as a valid file name: without slashes, not hidden, not too long."""
     plain = _UNSAFE.sub("_", one_line(name)) or "_"
     plain = f"_{plain[1:]}" if plain.startswith(".") else plain
     return plain.encode()[:NAME_BYTES_MAX].decode(errors="ignore")

@@ -1,9 +1,9 @@
-"""A folder of Markdown files that memd keeps up to date, among files that are not memd's.
+"""Markdown files that memd maintains in a folder, among files of others.
 
-Everything happens inside a folder that is held open, by names without a slash,
+All access goes through an open folder handle and names without a slash,
 and no symlink is followed below it: what a link points at is never written. A
-file is there whole or not at all. Only what memd has made is replaced or
-removed, and it is known by the mark in its head. Folders are 0700, files 0600.
+file is written whole or not at all. Only files made by memd are replaced or
+removed, recognised by the mark in their head. Folders are 0700, files 0600.
 """
 
 from __future__ import annotations
@@ -26,54 +26,54 @@ _NO_FOLDER = frozenset({errno.ELOOP, errno.ENOTDIR})
 
 
 def update(root: Path, folders: tuple[str, ...], files: Mapping[str, str]) -> int:
-    """Make a folder of *root* hold *files*, text by name; return how many changed.
+    """Write *files*, text by name, into a folder of *root*; return how many changed.
 
-    *folders* leads there from *root*; what is missing is made. Raises UnsafePathError
-    for a symlink on that way, InvalidStateError for a file that is not memd's,
+    *folders* leads there from *root*; missing ones are created. Raises UnsafePathError
+    for a symlink on that path, InvalidStateError for a file that is not memd's,
     DiskFullError and ReadOnlyError.
     """
-    with _saying(root), _inside(root, folders) as folder:
-        return sum(_put(folder, name, text.encode()) for name, text in files.items())
+    with _translate_errors(root), _open_path(root, folders) as folder:
+        return sum(_write_file(folder, name, text.encode()) for name, text in files.items())
 
 
 def prune(root: Path, folders: tuple[str, ...], keep: frozenset[str]) -> int:
-    """Remove memd's files from a folder of *root*, but those named in *keep*; say how many."""
+    """Remove memd's files from a folder of *root*, except those in *keep*; return their number."""
     removed = 0
-    with _saying(root), _inside(root, folders) as folder:
-        for name in os.listdir(folder):  # noqa: PTH208  # what is held open has no path
-            stale = name.endswith(".md") and name not in keep and _is_ours(folder, name)
+    with _translate_errors(root), _open_path(root, folders) as folder:
+        for name in os.listdir(folder):  # noqa: PTH208  # a handle has no path
+            stale = name.endswith(".md") and name not in keep and _is_own(folder, name)
             if stale or name.endswith(_PART):
                 os.unlink(name, dir_fd=folder)
                 removed += stale
     return removed
 
 
-def is_there(root: Path, name: str) -> bool:
-    """Return whether *root* has a folder *name*, not a link to one."""
+def has_folder(root: Path, name: str) -> bool:
+    """Return whether *root* has a folder *name* that is no link."""
     with suppress(OSError):
         return stat.S_ISDIR((root / name).lstat().st_mode)
     return False
 
 
 @contextmanager
-def _inside(root: Path, folders: tuple[str, ...]) -> Iterator[int]:
-    """Yield the folder at the end of *folders*, open."""
+def _open_path(root: Path, folders: tuple[str, ...]) -> Iterator[int]:
+    """Yield a handle of the folder at the end of *folders*, which are created."""
     root.mkdir(parents=True, exist_ok=True, mode=0o700)
-    held = os.open(root, _FOLDER)
+    handle = os.open(root, _FOLDER)
     try:
         for name in folders:
             with suppress(FileExistsError):
-                os.mkdir(name, 0o700, dir_fd=held)
-            inner = _opened(held, name)
-            os.close(held)
-            held = inner
-            os.fchmod(held, 0o700)
-        yield held
+                os.mkdir(name, 0o700, dir_fd=handle)
+            next_handle = _open_folder(handle, name)
+            os.close(handle)
+            handle = next_handle
+            os.fchmod(handle, 0o700)
+        yield handle
     finally:
-        os.close(held)
+        os.close(handle)
 
 
-def _opened(folder: int, name: str) -> int:
+def _open_folder(folder: int, name: str) -> int:
     try:
         return os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=folder)
     except OSError as error:
@@ -84,15 +84,15 @@ def _opened(folder: int, name: str) -> int:
         raise
 
 
-def _put(folder: int, name: str, body: bytes) -> bool:
+def _write_file(folder: int, name: str, body: bytes) -> bool:
     """Write a file unless it holds *body* already."""
     content = _read(folder, name, len(body) + 1)
     if content == body:
         return False
-    if content is not None and not _is_ours(folder, name):
+    if content is not None and not _is_own(folder, name):
         raise InvalidStateError(f"{name} is there and was not {MARK}", hint="use another folder")
     part = f".{name}{_PART}"
-    with suppress(FileNotFoundError):  # of an export that was killed
+    with suppress(FileNotFoundError):  # left by an export that was killed
         os.unlink(part, dir_fd=folder)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
@@ -106,7 +106,7 @@ def _put(folder: int, name: str, body: bytes) -> bool:
     return True
 
 
-def _is_ours(folder: int, name: str) -> bool:
+def _is_own(folder: int, name: str) -> bool:
     return MARK.encode() in (_read(folder, name, _HEAD_BYTES) or b"")
 
 
@@ -119,7 +119,7 @@ def _read(folder: int, name: str, bytes_max: int) -> bytes | None:
         return None
     except OSError as error:
         if error.errno == errno.ELOOP:
-            return b""  # a link: there, and not memd's
+            return b""  # a link exists and is not memd's
         raise
     with os.fdopen(handle, "rb") as file:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
@@ -128,8 +128,8 @@ def _read(folder: int, name: str, bytes_max: int) -> bytes | None:
 
 
 @contextmanager
-def _saying(root: Path) -> Iterator[None]:
-    """Turn what the system refuses into memd's errors."""
+def _translate_errors(root: Path) -> Iterator[None]:
+    """Raise the system's errors as memd's."""
     try:
         yield
     except OSError as error:

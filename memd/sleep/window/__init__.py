@@ -1,1 +1,1 @@
-"""Assistants' context windows: what is said of them, and when one calls for a nap."""
+"""Assistants' context windows: what is known of them, and when one triggers a nap."""

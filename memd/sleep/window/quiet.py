@@ -1,7 +1,7 @@
-"""A nap over what nobody will say the end of: a terminal that was closed, an assistant without it.
+"""Naps over sessions that end without an event, such as that of a closed terminal.
 
-Most sessions end with an event. One that has been quiet for an hour is napped over by
-itself, from its transcript where there is one, and stays open: whoever comes back goes on,
+Most sessions end with an event. One that has been quiet for an hour gets a nap, from its
+transcript if there is one, and stays open: it may go on,
 and the next nap replaces what this one made.
 """
 
@@ -24,37 +24,37 @@ if TYPE_CHECKING:  # loaded when the first session has fallen quiet
     from memd.sleep.nap.nap import Nap
 
 QUIET_US = 3_600_000_000
-LOOK_S = 60.0
-AT_ONCE = 4
-"""How many are napped over in a minute: after a month without them there are many."""
+CHECK_INTERVAL_S = 60.0
+NAPS_PER_CHECK = 4
+"""At most so many naps a minute; after a month without memd there are many quiet sessions."""
 
 
 @dataclass(frozen=True)
-class Quiet:
-    """Looks for sessions that have fallen quiet."""
+class QuietSessions:
+    """Naps over sessions that have fallen quiet."""
 
     db: Database
     clock: Clock
     nap: Nap
 
     async def run(self) -> None:
-        """Look once a minute, for ever."""
+        """Check once a minute, for ever."""
         while True:
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(CHECK_INTERVAL_S)
             try:
-                await self.look()
+                await self.nap_over_quiet()
             except MemdError as error:
                 log.warning("a quiet session waits", kind=error.kind)
 
-    async def look(self) -> int:
-        """Nap over sessions that fell quiet since their last nap; returns how many."""
+    async def nap_over_quiet(self) -> int:
+        """Nap over the sessions that fell quiet since their last nap; return their number."""
         before_us = self.clock.now_us() - QUIET_US
-        rows = await self.db.read(windows.list_quiet, before_us, AT_ONCE)
+        rows = await self.db.read(windows.list_quiet, before_us, NAPS_PER_CHECK)
         for row in rows:
-            await self._over(row)
+            await self._nap_over(row)
         return len(rows)
 
-    async def _over(self, row: WindowRow) -> None:
+    async def _nap_over(self, row: WindowRow) -> None:
         from memd.sleep.nap.transaction import NapRequest
 
         caller = Caller(
@@ -64,20 +64,20 @@ class Quiet:
             project_id=project_of(row.cwd),
             method=METHOD,
         )
-        place = row.source, row.session_id
+        window_id = row.source, row.session_id
         request = NapRequest(
             transcript_path=row.transcript_path,
             session_id=row.session_id,
             reason=Reason.QUIET.value,
             last=True,
-            on_write=lambda conn, now_us: windows.set_napped(conn, *place, now_us),
+            on_write=lambda conn, now_us: windows.set_napped(conn, *window_id, now_us),
         )
         try:
             try:
                 await self.nap.nap(caller, request)
-            except InvalidError:  # no transcript that is read: what it told memd, then
+            except InvalidError:  # no readable transcript: use the session's memories
                 await self.nap.nap(caller, replace(request, transcript_path=None))
-        except CallerError as error:  # nothing was said, say
+        except CallerError as error:  # for example an empty session
             log.debug("no nap over a quiet session", kind=error.kind)
             now_us = self.clock.now_us()
-            await self.db.write(caller, lambda conn: windows.set_napped(conn, *place, now_us))
+            await self.db.write(caller, lambda conn: windows.set_napped(conn, *window_id, now_us))

@@ -1,4 +1,4 @@
-"""A window between what is said of it, its row, and what a caller sees."""
+"""Conversions of a window between a usage report, its row, and the value for callers."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from memd.store.session import injections, sessions, windows
 from memd.store.session.windows import WindowRow
 
 
-def state(row: WindowRow | None) -> WindowState:
-    """Return what the trigger decides by; that of a window nobody spoke of for None."""
+def to_state(row: WindowRow | None) -> WindowState:
+    """Return the state that the trigger decides by; None is a window without a report."""
     if row is None:
         return WindowState()
     return WindowState(
@@ -30,10 +30,10 @@ def state(row: WindowRow | None) -> WindowState:
     )
 
 
-def updated(
+def update_row(
     agent_id: str, usage: Usage, before: WindowRow | None, after: WindowState, now_us: int
 ) -> WindowRow:
-    """Return the row of a window after *usage*, which names its source and session."""
+    """Return a window's row after *usage*, which names its source and session."""
     assert usage.source is not None
     assert usage.session_id is not None
     return WindowRow(
@@ -54,8 +54,8 @@ def updated(
     )
 
 
-def store(conn: Writing, row: WindowRow, now_us: int, emptying: Emptying | None) -> None:
-    """Store *row*, and note that what its session was given has left the window."""
+def store_row(conn: Writing, row: WindowRow, now_us: int, emptying: Emptying | None) -> None:
+    """Store *row*, and record when the texts injected into its session have left the window."""
     agent_key = names.agent(conn, row.agent_id, now_us)
     windows.put(conn, agent_key, row)
     session_key = sessions.find_key(conn, agent_key, row.session_id)
@@ -67,28 +67,28 @@ def store(conn: Writing, row: WindowRow, now_us: int, emptying: Emptying | None)
         injections.mark_shrunk(conn, session_key, now_us)
 
 
-def room(row: WindowRow, max_tokens: int) -> int:
-    """Return the window that a summary is measured by: a small one's own, else the usual one."""
+def summary_window(row: WindowRow, max_tokens: int) -> int:
+    """Return the window size for a summary: the smallest of the window's own and *max_tokens*."""
     ends = (row.window_tokens, row.compact_at_tokens, max_tokens)
     return min(end for end in ends if end)
 
 
-def event(window: Window, reason: Reason | None) -> dict[str, Any]:
-    """Return what subscribers are told of a window; never a path or a folder."""
-    payload = window.model_dump(
+def event_payload(to_window: Window, reason: Reason | None) -> dict[str, Any]:
+    """Return the event of a window for subscribers, without paths."""
+    payload = to_window.model_dump(
         mode="json", include={"source", "session_id", "used_tokens", "window_tokens", "fill"}
     )
     return payload if reason is None else {**payload, "nap": reason.value}
 
 
-def window(row: WindowRow, max_tokens: int) -> Window:
-    """Return *row* as callers see it; *max_tokens* is the window where none is known."""
+def to_window(row: WindowRow, max_tokens: int) -> Window:
+    """Return *row* for callers; *max_tokens* is the size of a window of unknown size."""
     columns: dict[str, Any] = row._asdict()
     napped_us = columns.pop("napped_at_us")
     columns.pop("used_percent")
     return Window(
         **{name: value for name, value in columns.items() if name != "seen_at_us"},
-        fill=trigger.fill(state(row), max_tokens),
+        fill=trigger.fill(to_state(row), max_tokens),
         seen_at=from_us(row.seen_at_us),
         napped_at=None if napped_us is None else from_us(napped_us),
     )

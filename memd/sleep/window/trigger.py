@@ -1,17 +1,17 @@
-"""When a context window calls for a nap: a rule over what was last known and what is said now.
+"""When a context window triggers a nap: a rule over its last state and a new report.
 
-"80 % of the window" alone is no trigger: assistants compact by themselves, some of
-them much earlier. So the window ends where the assistant compacts, its event before
-a compaction counts as much as the filling, and a drop means that memd came too late
-and only the transcript is left. A crossing fires once; a window must have emptied
-below the rearm share, or the session be new, before the next one counts. A
-compaction and a session's end are losses of their own and fire whenever they are
+"80 % of the window" alone does not work: assistants compact by themselves, some of
+them much earlier. So a window ends where its assistant compacts, the event before
+a compaction triggers as well, and a drop means that the assistant compacted first
+and only the transcript is left. A crossing triggers once; the window must fall
+below the rearm share, or the session be new, before the next one does. A
+compaction and a session's end trigger whenever they are
 announced: what came after the crossing would otherwise be lost.
 
-Pure: the state is a value that is stored after each sample, so a restart fires
-nothing twice and two assistants never disturb each other.
+Pure: the state is stored after each report, so a restart triggers
+nothing twice and two assistants never affect each other.
 
-Which project an assistant works on is the root of the git working tree that it stands in (D1).
+An assistant's project is the root of the git working tree of its folder (D1).
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from memd.base.limits import PROJECT_CHARS_MAX
 from memd.signals.usage import Usage
 
 MAX_TOKENS = 30_000
-"""The window of an assistant that does not say how large it is (SPEC 6.1)."""
+"""The window of an assistant that does not report its size (SPEC 6.1)."""
 
 METHOD = "memory.consolidate"
-"""What a nap calls itself in the audit, whoever called for it."""
+"""The method name of every nap in the audit, whatever triggered it."""
 
 THRESHOLD = 0.8
 REARM = 0.6
 DROP = 0.25
 
-# What the assistants call it, in lower-case letters alone.
+# The assistants' event names, reduced to lower-case letters.
 _BEFORE_COMPACTION = frozenset({"precompact", "sessioncompacting", "experimentalsessioncompacting"})
 _PERHAPS_BEFORE_COMPACTION = frozenset({"precompress"})
 _AFTER_COMPACTION = frozenset({"postcompact", "postcompress", "sessioncompacted"})
@@ -49,16 +49,16 @@ class Reason(StrEnum):
     ENDED = "ended"
     DROPPED = "dropped"
     QUIET = "quiet"
-    """Nothing was heard of it for an hour; no sample says so (``quiet.py``)."""
+    """The session was quiet for an hour; triggered without a report (``quiet.py``)."""
 
 
 @dataclass(frozen=True, slots=True)
 class WindowState:
-    """One assistant's window as it is known; None is unknown.
+    """The known state of one assistant's window; None is unknown.
 
-    *used* and *percent* say the same thing, so that a new one replaces both.
-    *armed*: the next crossing fires. *event* and *at* are the last that were said;
-    stored with the rest, they tell a new event from one that is read again.
+    *used* and *percent* are alternatives, so a report replaces both.
+    *armed*: the next crossing triggers. *event* and *at* are those of the last report, by
+    which a new event is told from one that is read again.
     """
 
     used: int | None = None
@@ -71,7 +71,7 @@ class WindowState:
 
 
 def merge(state: WindowState, usage: Usage) -> WindowState:
-    """Return *state* with what *usage* says; what it does not say stays."""
+    """Return *state* updated by *usage*; what it does not report stays."""
     says_fill = usage.used_tokens is not None or usage.used_percent is not None
     return WindowState(
         used=usage.used_tokens if says_fill else state.used,
@@ -85,7 +85,7 @@ def merge(state: WindowState, usage: Usage) -> WindowState:
 
 
 def fill(state: WindowState, max_tokens: int = MAX_TOKENS) -> float | None:
-    """Return how full the window is, as a share of where it ends; None when nobody said.
+    """Return how full the window is, as a share of where it ends; None when unknown.
 
     It ends where the assistant compacts, at its size, or after *max_tokens* when
     neither is known. A *max_tokens* of 0 never fills.
@@ -94,14 +94,14 @@ def fill(state: WindowState, max_tokens: int = MAX_TOKENS) -> float | None:
     >>> fill(WindowState(used=24_000)), fill(compacting)
     (0.8, 0.405)
     """
-    ends = [size for size in (state.window, state.compact_at) if size]
-    if state.used is not None and (ends or state.percent is None):
-        end = min(ends) if ends else max_tokens
+    sizes = [size for size in (state.window, state.compact_at) if size]
+    if state.used is not None and (sizes or state.percent is None):
+        end = min(sizes) if sizes else max_tokens
         return state.used / end if end > 0 else 0.0
     if state.percent is None:
         return None
     share = state.percent / 100
-    return share * state.window / min(ends) if state.window else share
+    return share * state.window / min(sizes) if state.window else share
 
 
 def step(
@@ -113,62 +113,62 @@ def step(
     rearm: float = REARM,
     drop: float = DROP,
 ) -> tuple[WindowState, Reason | None]:
-    """Return the state after *usage* and why a nap is due, None when it is not.
+    """Return the state after *usage*, and why a nap is due or None.
 
-    Equality fires. A *rearm* that is not below *threshold* becomes three quarters of
-    it, so that no window hovers between the two and fires at every sample.
+    Reaching the threshold exactly triggers. A *rearm* that is not below *threshold* becomes
+    three quarters of it, so that a window that hovers there does not trigger at every report.
     """
-    now = merge(state, usage)
-    share = fill(now, max_tokens)
+    new_state = merge(state, usage)
+    share = fill(new_state, max_tokens)
     if rearm >= threshold:
         rearm = threshold * REARM / THRESHOLD
     crossed = state.armed and share is not None and share >= threshold
-    reason = _announced(state, usage, share, rearm)
+    reason = _reason_of_event(state, usage, share, rearm)
     if reason is None and crossed:
         reason = Reason.FULL
-    if reason is None and state.armed and _fell(state, now, drop):
+    if reason is None and state.armed and _has_dropped(state, new_state, drop):
         reason = Reason.DROPPED
     if crossed or reason is Reason.EVENT:
         armed = False
     else:
         armed = state.armed or (share is not None and share < rearm)
-    return replace(now, armed=armed), reason
+    return replace(new_state, armed=armed), reason
 
 
 class Emptying(StrEnum):
-    """How it is known that a window holds no more what it held."""
+    """How memd knows that a window has lost its contents."""
 
     ANNOUNCED = "announced"
     FELL = "fell"
 
 
-def emptying(
+def detect_emptying(
     before: WindowState, usage: Usage, reason: Reason | None, drop: float = DROP
 ) -> Emptying | None:
-    """Return whether *usage* says that the window is emptied: by an event, or by its fill.
+    """Return whether *usage* shows that the window is emptied: by an event, or by its fill.
 
-    The event before a compaction is as good as the one after it: between the two nobody asks.
+    The event before a compaction counts like the one after it: nothing is asked in between.
     """
-    is_after = usage.event is not None and _letters(usage.event) in _AFTER_COMPACTION
-    if reason is Reason.EVENT or (is_after and not _is_same(before, usage)):
+    is_after = usage.event is not None and _normalise(usage.event) in _AFTER_COMPACTION
+    if reason is Reason.EVENT or (is_after and not _is_repeated(before, usage)):
         return Emptying.ANNOUNCED
-    return Emptying.FELL if _fell(before, merge(before, usage), drop) else None
+    return Emptying.FELL if _has_dropped(before, merge(before, usage), drop) else None
 
 
-def _letters(event: str) -> str:
+def _normalise(event: str) -> str:
     return "".join(letter for letter in event.lower() if letter.isalpha())
 
 
-def _announced(
+def _reason_of_event(
     state: WindowState, usage: Usage, share: float | None, rearm: float
 ) -> Reason | None:
-    """Return what the event of *usage* calls for, if it is news.
+    """Return the reason of a new event of *usage*, if it triggers.
 
-    Gemini announces a compression on every attempt, also on those that do nothing.
+    Gemini announces every attempt to compress, including those that do nothing.
     """
-    if usage.event is None or _is_same(state, usage):
+    if usage.event is None or _is_repeated(state, usage):
         return None
-    name = _letters(usage.event)
+    name = _normalise(usage.event)
     if name in _AT_THE_END:
         return Reason.ENDED
     if name in _BEFORE_COMPACTION:
@@ -177,8 +177,8 @@ def _announced(
     return Reason.EVENT if name in _PERHAPS_BEFORE_COMPACTION and likely else None
 
 
-def _is_same(state: WindowState, usage: Usage) -> bool:
-    """Return whether *usage* is what was read last, as after a restart."""
+def _is_repeated(state: WindowState, usage: Usage) -> bool:
+    """Return whether *usage* is the last report read again, as after a restart."""
     if usage.event != state.event:
         return False
     if usage.at is not None:
@@ -186,12 +186,12 @@ def _is_same(state: WindowState, usage: Usage) -> bool:
     return merge(state, usage) == state
 
 
-def _fell(before: WindowState, now: WindowState, drop: float) -> bool:
-    """Return whether less is used than before, by more than *drop* of it."""
-    used, left = _tokens(before), _tokens(now)
-    if used is None or left is None:
-        used, left = before.percent, now.percent
-    return used is not None and left is not None and left < used * (1 - drop)
+def _has_dropped(before: WindowState, new_state: WindowState, drop: float) -> bool:
+    """Return whether usage fell by more than the share *drop*."""
+    used, used_now = _tokens(before), _tokens(new_state)
+    if used is None or used_now is None:
+        used, used_now = before.percent, new_state.percent
+    return used is not None and used_now is not None and used_now < used * (1 - drop)
 
 
 def _tokens(state: WindowState) -> float | None:
@@ -210,8 +210,8 @@ def project_of(cwd: str | None) -> str | None:
     """
     if cwd is None or not cwd.startswith("/") or "\0" in cwd:
         return None
-    here = Path(cwd)
-    for folder in (here, *list(here.parents)[:_STEPS_MAX]):
+    start_dir = Path(cwd)
+    for folder in (start_dir, *list(start_dir.parents)[:_STEPS_MAX]):
         try:
             has_git = (folder / ".git").exists()
         except OSError:

@@ -17,7 +17,7 @@ from memd.sleep.window.trigger import (
     Emptying,
     Reason,
     WindowState,
-    emptying,
+    detect_emptying,
     fill,
     merge,
     step,
@@ -233,7 +233,7 @@ def emptyings(*samples: Usage) -> list[Emptying | None]:
     state, said = WindowState(), []
     for usage in samples:
         after, reason = step(state, usage)
-        said.append(emptying(state, usage, reason))
+        said.append(detect_emptying(state, usage, reason))
         state = after
     return said
 
@@ -258,4 +258,4 @@ def test_an_event_that_is_read_again_empties_nothing_again() -> None:
 def test_a_fall_within_what_the_settings_allow_is_none() -> None:
     assert emptyings(used(20_000), used(15_001)) == [None, None]
     before = WindowState(used=20_000, window=30_000)
-    assert emptying(before, used(15_001), None, drop=0.2) is Emptying.FELL
+    assert detect_emptying(before, used(15_001), None, drop=0.2) is Emptying.FELL

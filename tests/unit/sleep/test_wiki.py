@@ -20,7 +20,14 @@ from memd.domain.memory import MemoryEntry, MemoryMetadata, MemoryQuery
 from memd.domain.settings.consolidation import WikiExportConfig
 from memd.sleep.strategies.pages import iter_pages
 from memd.sleep.wiki import wiki_files
-from memd.sleep.wiki.wiki import WikiExporter, folder_name, index, named, raw_page, wiki_page
+from memd.sleep.wiki.wiki import (
+    WikiExporter,
+    folder_name,
+    name_files,
+    render_index,
+    render_raw,
+    render_summary,
+)
 
 NAME = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=256)
 SUMMARY = MemoryMetadata(source="consolidation", tags=("consolidated",))
@@ -237,7 +244,7 @@ async def test_an_export_that_changes_nothing_touches_no_page(
 
 @given(content=NAME.filter(str.strip), memory_id=NAME.filter(str.strip))
 def test_no_text_gets_into_a_head_and_every_head_is_yaml(content: str, memory_id: str) -> None:
-    page = raw_page(an_entry(memory_id, content=f'---\nid: "other"\n{content}'))
+    page = render_raw(an_entry(memory_id, content=f'---\nid: "other"\n{content}'))
 
     opened, head, _ = page.split("---\n", 2)
 
@@ -246,7 +253,7 @@ def test_no_text_gets_into_a_head_and_every_head_is_yaml(content: str, memory_id
 
 
 def test_what_cannot_be_seen_is_not_written() -> None:
-    page = raw_page(an_entry(content="a\x1b[31mb\u202ec\u200bd"))
+    page = render_raw(an_entry(content="a\x1b[31mb\u202ec\u200bd"))
 
     assert page.endswith("\nabcd\n")
 
@@ -255,11 +262,11 @@ def test_what_cannot_be_seen_is_not_written() -> None:
 def test_an_experience_that_cannot_be_read_has_placeholders(content: str) -> None:
     entry = an_entry(content=content, metadata=MemoryMetadata(tags=("compressed_experience",)))
 
-    assert wiki_page(entry).count("_Nothing is recorded._") == 2
+    assert render_summary(entry).count("_Nothing is recorded._") == 2
 
 
 def test_the_index_names_the_agent_in_one_line() -> None:
-    text = index("a\nb", {"raw": 0, "wiki": 2}, (), datetime(2026, 1, 1, tzinfo=UTC))
+    text = render_index("a\nb", {"raw": 0, "wiki": 2}, (), datetime(2026, 1, 1, tzinfo=UTC))
 
     assert text.startswith("# Memories of a b\n")
     assert "0 memories" in text
@@ -270,7 +277,9 @@ def test_the_index_names_the_agent_in_one_line() -> None:
 
 
 def test_slashes_in_an_id_become_underscores_and_no_two_ids_share_a_file() -> None:
-    files = named([an_entry(i) for i in ("a/b", "a\\b", "a_b", "A_b", "..", "x" * 256)], raw_page)
+    files = name_files(
+        [an_entry(i) for i in ("a/b", "a\\b", "a_b", "A_b", "..", "x" * 256)], render_raw
+    )
 
     assert len(files) == 6
     assert "a_b.md" in files
@@ -292,9 +301,9 @@ def test_a_folder_is_there_when_it_is_no_link(tmp_path: Path) -> None:
     (tmp_path / "ada").mkdir()
     (tmp_path / "bob").symlink_to(tmp_path / "ada")
 
-    assert wiki_files.is_there(tmp_path, "ada")
-    assert not wiki_files.is_there(tmp_path, "bob")
-    assert not wiki_files.is_there(tmp_path, "eve")
+    assert wiki_files.has_folder(tmp_path, "ada")
+    assert not wiki_files.has_folder(tmp_path, "bob")
+    assert not wiki_files.has_folder(tmp_path, "eve")
 
 
 # The listing behind it.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from memd.sleep.distil.digest import FIELDS
 from memd.sleep.distil.exchanges import NapKind
 from memd.sleep.model.nap_writer import (
-    ASKED_FACT_CHARS_MAX,
-    ASKED_FACTS_MAX,
-    ASKED_LINE_CHARS_MAX,
-    ASKED_TURNS_MAX,
     REPLY_TOKENS,
+    SCHEMA_FACT_CHARS_MAX,
+    SCHEMA_FACTS_MAX,
+    SCHEMA_LINE_CHARS_MAX,
+    SCHEMA_TURNS_MAX,
     WrittenFact,
     WrittenLine,
     WrittenNap,
@@ -17,12 +17,12 @@ from memd.sleep.model.nap_writer import (
 from memd.text.tokens import DefaultTokenEstimator
 
 WORDS = "the server of the staging site listens on port 8443 behind the proxy "
-TURNS = tuple(range(100, 100 + ASKED_TURNS_MAX))
+TURNS = tuple(range(100, 100 + SCHEMA_TURNS_MAX))
 
 
-def longest(facts: int = ASKED_FACTS_MAX, scale: int = 1) -> WrittenNap:
-    text = (WORDS * 20 * scale)[: ASKED_FACT_CHARS_MAX * scale]
-    line = (WORDS * 20 * scale)[: ASKED_LINE_CHARS_MAX * scale]
+def longest(facts: int = SCHEMA_FACTS_MAX, scale: int = 1) -> WrittenNap:
+    text = (WORDS * 20 * scale)[: SCHEMA_FACT_CHARS_MAX * scale]
+    line = (WORDS * 20 * scale)[: SCHEMA_LINE_CHARS_MAX * scale]
     return WrittenNap(
         facts=(WrittenFact(kind=NapKind.ENVIRONMENT, text=text, turns=TURNS * scale),) * facts,
         digest=tuple(WrittenLine(label=label, text=line, turns=TURNS) for label in FIELDS),
@@ -36,14 +36,14 @@ def test_the_longest_answer_by_the_schema_is_not_cut() -> None:
 def test_the_schema_says_how_much_is_asked_for() -> None:
     schema = WrittenNap.model_json_schema()
 
-    assert schema["properties"]["facts"]["maxItems"] == ASKED_FACTS_MAX
+    assert schema["properties"]["facts"]["maxItems"] == SCHEMA_FACTS_MAX
     assert schema["properties"]["digest"]["maxItems"] == len(FIELDS)
     fact, line = (schema["$defs"][name]["properties"] for name in ("WrittenFact", "WrittenLine"))
     assert (fact["text"]["maxLength"], line["text"]["maxLength"]) == (300, 200)
-    assert fact["turns"]["maxItems"] == line["turns"]["maxItems"] == ASKED_TURNS_MAX
+    assert fact["turns"]["maxItems"] == line["turns"]["maxItems"] == SCHEMA_TURNS_MAX
     assert line["label"]["enum"] == list(FIELDS)
 
 
 def test_an_answer_that_says_more_is_read_all_the_same() -> None:
-    more = longest(ASKED_FACTS_MAX + 1, scale=2)
+    more = longest(SCHEMA_FACTS_MAX + 1, scale=2)
     assert WrittenNap.model_validate_json(more.model_dump_json()) == more

@@ -16,7 +16,7 @@ from memd.sleep.nap.cleaning import clean
 from memd.sleep.nap.consolidator import MENTION_SHARE, MemoryConsolidator
 from memd.sleep.nap.drafting import draft_distilled
 from memd.sleep.nap.facts import HEADER
-from memd.sleep.nap.messages import stored_text
+from memd.sleep.nap.messages import text_to_store
 from memd.sleep.nap.preparation import PreparedNap, SessionContext, draft_memories, extract
 from memd.text.tokens import DefaultTokenEstimator
 from memd.view.view import ENTRY_TAG, wrap_untrusted
@@ -80,10 +80,10 @@ def test_a_message_is_kept_with_what_it_calls_and_with_what_arguments() -> None:
         {"type": "text", "text": "Look."},
         {"type": "tool_use", "name": "read", "input": {"path": "a.py"}},
     ]
-    assert stored_text({"content": blocks}) == 'Look.\n[calls read] {"path": "a.py"}'
+    assert text_to_store({"content": blocks}) == 'Look.\n[calls read] {"path": "a.py"}'
     calls = [{"id": "1", "function": {"name": "ls", "arguments": '{"all": true}'}}]
-    assert stored_text({"content": None, "tool_calls": calls}) == '[calls ls] {"all": true}'
-    assert stored_text({}) == ""
+    assert text_to_store({"content": None, "tool_calls": calls}) == '[calls ls] {"all": true}'
+    assert text_to_store({}) == ""
 
 
 def test_a_message_that_says_nothing_is_not_kept() -> None:

@@ -1,9 +1,9 @@
-"""Whether the turns that a language model names hold what it says of them. Pure.
+"""Whether the turns that a language model cites support what it wrote. Pure.
 
-Not whether it is true, but whether its words come from there: every concrete thing (a path, a
-number, a name in code, a word with a capital) must stand in those turns letter by letter, no
-negation may be new, and of the other words that mean something most must be there. What a
-model made up, or was told by a text to say, names things that the turns do not have.
+This checks the wording, not the truth: every concrete thing (a path, a
+number, a name in code, a capitalised word) must occur in those turns verbatim, no
+negation may be new, and most of the other content words must occur. What a
+model invented, or a text told it to write, names things that the turns lack.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from memd.sleep.nap.consolidator import count_things
 from memd.text.function_words import FUNCTION_WORDS
 
-WORDS_HELD = 0.6
-"""The share of a fact's words that its turns must have."""
+WORDS_SHARE_MIN = 0.6
+"""The share of a fact's content words that its turns must have."""
 _STEM_CHARS = 5
 _WORD = re.compile(r"[^\W_][\w'-]*")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
@@ -30,18 +30,18 @@ _CALL = "()"
 
 
 class TurnCheck:
-    """The turns of one prompt by their places, and what they hold."""
+    """The turns of one prompt by their places, to check statements against."""
 
     def __init__(self, turns: Mapping[int, str]) -> None:
         self._turns = turns
 
-    def by(self, text: str, places: Sequence[int]) -> bool:
-        """Return whether the turns at *places* hold *text*; never without a place.
+    def supports(self, text: str, places: Sequence[int]) -> bool:
+        """Return whether the turns at *places* support *text*; never without a place.
 
-        >>> held = TurnCheck({3: "We deploy with ansible to port 8443."})
-        >>> held.by("Deploys go by ansible to port 8443", [3])
+        >>> check = TurnCheck({3: "We deploy with ansible to port 8443."})
+        >>> check.supports("Deploys go by ansible to port 8443", [3])
         True
-        >>> held.by("Deploys go to port 9000", [3]), held.by("We deploy with ansible", [4])
+        >>> check.supports("Deploys go to port 9000", [3]), check.supports("We use ansible", [4])
         (False, False)
         """
         if not places or any(place not in self._turns for place in places):
@@ -51,15 +51,15 @@ class TurnCheck:
             return False
         if _NEGATION.search(text) and not _NEGATION.search(source):
             return False
-        words = [word for word in map(str.casefold, _WORD.findall(text)) if _means(word)]
+        words = [word for word in map(str.casefold, _WORD.findall(text)) if _is_content_word(word)]
         if not words:
             return False
         stems = {_stem(word) for word in _WORD.findall(source)}
-        return sum(_stem(word) in stems for word in words) >= WORDS_HELD * len(words)
+        return sum(_stem(word) in stems for word in words) >= WORDS_SHARE_MIN * len(words)
 
 
 def _things(text: str) -> set[str]:
-    """Return what of *text* must stand in its source as it is."""
+    """Return the parts of *text* that must occur in its source verbatim."""
     names = {thing.removesuffix(_CALL) for thing in count_things(text)}
     names.update(_NUMBER.findall(text))
     for pattern in (_NAME, _CAPITALS):
@@ -67,7 +67,7 @@ def _things(text: str) -> set[str]:
     return names
 
 
-def _means(word: str) -> bool:
+def _is_content_word(word: str) -> bool:
     return word not in FUNCTION_WORDS and not word.isdigit()
 
 

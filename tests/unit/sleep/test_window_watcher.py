@@ -29,9 +29,9 @@ from memd.domain.values import EventName
 from memd.signals.usage import Usage
 from memd.sleep.nap.nap import Nap
 from memd.sleep.nap.transaction import NapRequest
-from memd.sleep.window import watching as room
+from memd.sleep.window import window_watcher as room
 from memd.sleep.window.trigger import project_of
-from memd.sleep.window.watching import Watching
+from memd.sleep.window.window_watcher import WindowWatcher
 from memd.store.file.database import Database
 from memd.store.session import windows
 
@@ -80,7 +80,7 @@ class FakeSessions:
 
 @dataclass
 class Stage:
-    watching: Watching
+    watching: WindowWatcher
     nap: FakeNap
     sessions: FakeSessions
     told: list[dict[str, Any]]
@@ -90,7 +90,7 @@ class Stage:
         return await self.watching.report(caller, Usage(**said))
 
     async def window(self) -> Window:
-        await self.watching.settled()
+        await self.watching.settle()
         (found,) = await self.watching.list(ADA)
         return found
 
@@ -104,13 +104,13 @@ async def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
         def emit(agent_id: str, name: EventName, body: Any) -> None:
             told.append({"agent_id": agent_id, "name": name, **body})
 
-        watching = Watching(
+        watching = WindowWatcher(
             db=house.db,
             clock=house.clock,
             nap=cast("Nap", nap),
             sessions=cast("Any", sessions),
             rule=UsageSettings(),
-            place=tmp_path / "usage",
+            usage_path=tmp_path / "usage",
             emit=emit,
         )
         yield Stage(watching, nap, sessions, told)
@@ -136,20 +136,20 @@ async def test_a_window_is_known_before_it_is_full(stage: Stage) -> None:
 
 async def test_a_half_full_window_has_the_first_nap_made_ready_for_once(stage: Stage) -> None:
     await stage.say(14_999)
-    await stage.watching.settled()
+    await stage.watching.settle()
     assert stage.nap.rehearsed == 0
     for used in (15_000, 16_000):
         await stage.say(used)
-    await stage.watching.settled()
+    await stage.watching.settle()
     assert stage.nap.rehearsed == 1
 
 
 async def test_what_cannot_be_made_ready_for_ends_nothing(stage: Stage) -> None:
     stage.nap.damaged = True
     await stage.say(15_000)
-    await stage.watching.settled()
+    await stage.watching.settle()
     await stage.say(25_000)
-    await stage.watching.settled()
+    await stage.watching.settle()
     assert len(stage.nap.wanted) == 1
 
 
@@ -167,7 +167,7 @@ async def test_what_is_not_said_stays_as_it_was(stage: Stage) -> None:
 
 async def test_a_crossing_naps_once_and_says_why(stage: Stage) -> None:
     said = await stage.say(25_000)
-    await stage.watching.settled()
+    await stage.watching.settle()
     await stage.say(26_000)
     window = await stage.window()
 
@@ -209,7 +209,7 @@ async def test_a_window_whose_nap_ends_while_the_list_is_read_is_listed(
     async def read_then_end_the_nap(*asked: Any) -> Any:
         found = await read(*asked)
         gate.set()
-        await stage.watching.settled()
+        await stage.watching.settle()
         return found
 
     with monkeypatch.context() as patch:
@@ -235,7 +235,7 @@ async def test_what_is_said_meanwhile_is_looked_at_afterwards(stage: Stage) -> N
 
 async def test_the_end_of_a_session_takes_everything_and_ends_it(stage: Stage) -> None:
     await stage.say(3_000, event="SessionEnd", transcript_path="/there")
-    await stage.watching.settled()
+    await stage.watching.settle()
     (wanted,) = stage.nap.wanted
     assert (wanted.reason, wanted.last, wanted.transcript_path) == ("ended", True, "/there")
     assert stage.sessions.ended == ["s"]
@@ -271,7 +271,7 @@ async def test_a_nap_that_failed_is_called_for_again_by_the_next_report(
 ) -> None:
     stage.nap.fails = [error] * (3 if isinstance(error, MemdError) else 1)
     await stage.say(25_000)
-    await stage.watching.settled()
+    await stage.watching.settle()
     assert await stage.watching.list(ADA) == ()
 
     await stage.say(25_100)
@@ -286,9 +286,9 @@ async def test_too_many_naps_are_refused_and_nothing_is_noted(stage: Stage) -> N
         await stage.say(25_000, session_id="one too many")
     assert len(stage.nap.wanted) <= room.NAPS_AT_ONCE
     stage.nap.gate.set()
-    await stage.watching.settled()
+    await stage.watching.settle()
     await stage.say(25_000, session_id="one too many")
-    await stage.watching.settled()
+    await stage.watching.settle()
     assert len(stage.nap.wanted) == NAPS_WAITING_MAX + 1
 
 
@@ -303,7 +303,7 @@ async def test_an_event_that_is_read_again_is_no_news(stage: Stage) -> None:
     at = datetime(2026, 3, 1, tzinfo=UTC)
     for _ in range(2):
         await stage.say(9_000, event="PreCompact", at=at)
-        await stage.watching.settled()
+        await stage.watching.settle()
     assert [wanted.reason for wanted in stage.nap.wanted] == ["event"]
     assert (await stage.window()).seen_at == at
 
@@ -311,14 +311,14 @@ async def test_an_event_that_is_read_again_is_no_news(stage: Stage) -> None:
 async def test_a_small_window_has_a_small_summary(stage: Stage) -> None:
     await stage.say(7_000, window_tokens=8_000)
     await stage.say(190_000, window_tokens=200_000, session_id="large")
-    await stage.watching.settled()
+    await stage.watching.settle()
     assert [wanted.max_tokens for wanted in stage.nap.wanted] == [8_000, 30_000]
 
 
 async def test_a_file_is_what_the_list_is_laid_beside(stage: Stage, tmp_path: Path) -> None:
     path = tmp_path / "codex-s.json"
     await stage.watching.on_usage(path, Usage(source="codex", session_id="s", used_tokens=25_000))
-    await stage.watching.settled()
+    await stage.watching.settle()
     assert [wanted.usage_file for wanted in stage.nap.wanted] == [path]
 
 
@@ -329,7 +329,7 @@ async def test_the_project_is_the_working_tree_that_the_assistant_stands_in(
     deep.mkdir(parents=True)
     (tmp_path / "tree" / ".git").mkdir()
     await stage.say(25_000, cwd=str(deep))
-    await stage.watching.settled()
+    await stage.watching.settle()
     assert [caller.project_id for caller in stage.nap.callers] == [str(tmp_path / "tree")]
 
 

@@ -1,0 +1,125 @@
+"""Import of a recorded session, by a nap over it as over a session that has ended.
+
+It is filed under its own id, project and times. Importing the same transcript again adds
+nothing, a longer one adds what is new in it, and what was forgotten since is not learnt
+again. Within REPLY_KEPT_DAYS the same one is not even distilled again, so an interrupted
+import of thousands is simply repeated.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memd.base.errors import InvalidError
+from memd.base.limits import NAME_CHARS_MAX, PROJECT_CHARS_MAX
+from memd.domain.caller import Caller
+from memd.domain.sleep.sleep import ImportedSession
+from memd.guard.outgoing import outgoing
+from memd.signals import transcripts
+from memd.signals.usage import UnreadableSignal
+from memd.sleep.nap.nap import Nap
+from memd.sleep.nap.transaction import NapOutcome, NapRequest
+from memd.sleep.window.trigger import METHOD, Reason, project_of
+from memd.store.access import names, replies
+from memd.store.file.connect import Reading
+from memd.store.session import sessions
+
+if TYPE_CHECKING:
+    from memd.ingest.sessions import Sessions
+
+
+@dataclass(frozen=True, slots=True)
+class SessionImporter:
+    """Imports recorded sessions."""
+
+    nap: Nap
+    sessions: Sessions
+
+    async def import_session(
+        self,
+        caller: Caller,
+        raw: bytes,
+        *,
+        session_id: str | None = None,
+        cwd: str | None = None,
+        dry_run: bool = False,
+    ) -> ImportedSession:
+        """Nap over the transcript *raw*; with *dry_run* only count what that would make.
+
+        *session_id* and *cwd* are used where the transcript lacks them. A session that memd did not
+        know is ended too. Raises InvalidError if *raw* is no transcript, and what
+        ``Nap.nap`` raises.
+        """
+        try:
+            transcript = await self.nap.work.run(transcripts.read, raw)
+        except UnreadableSignal:
+            raise InvalidError(
+                "not a transcript that memd knows", hint=transcripts.KNOWN, field="text"
+            ) from None
+        session_id = _storable_name(transcript.session_id) or session_id
+        if session_id is None:
+            raise InvalidError("the transcript does not name its session", field="session_id")
+        project_id = caller.project_id or _project_id(_screen_dir(transcript.cwd or cwd))
+        session = ImportedSession(
+            taken=len(raw),
+            format=transcript.format,
+            session_id=session_id,
+            project_id=project_id,
+            messages=len(transcript.messages),
+        )
+        if not transcript.messages:
+            return session
+        owner = replace(caller, session_id=session_id, project_id=project_id, method=METHOD)
+        request = NapRequest(
+            transcript=transcript, session_id=session_id, reason=Reason.ENDED.value, last=True
+        )
+        if dry_run:
+            new, known = await self.nap.preview(owner, request)
+            return session.model_copy(update={"new": new, "kept": known})
+        keyed_caller = _with_idempotency_key(owner, raw)
+        reply = await self.nap.db.read(replies.find, keyed_caller)
+        if reply is not None:
+            outcome = NapOutcome.model_validate_json(reply)
+            return session.model_copy(update={"kept": outcome.stored + outcome.merged})
+        is_known = await self.nap.db.read(_is_known, caller.agent_id, session_id)
+        result = await self.nap.nap(keyed_caller, request)
+        if not is_known:
+            await self.sessions.end(owner, session_id)
+        return session.model_copy(
+            update={"new": result.stored, "kept": result.merged, "quarantined": result.quarantined}
+        )
+
+
+def _with_idempotency_key(owner: Caller, raw: bytes) -> Caller:
+    """Return the caller with a key that makes importing the same transcript the same request."""
+    digest = hashlib.sha256(raw).digest()
+    key = f"session.import:{owner.agent_id}:{owner.session_id}:{owner.project_id}:{digest.hex()}"
+    return replace(owner, idempotency_key=key, request_hash=digest)
+
+
+def _storable_name(name: str | None) -> str | None:
+    """Return the session's name if it can be stored, else None."""
+    if name is None or len(name) > NAME_CHARS_MAX or not name.isprintable():
+        return None
+    return outgoing(name)
+
+
+def _screen_dir(cwd: str | None) -> str | None:
+    return None if cwd is None else outgoing(cwd)
+
+
+def _project_id(cwd: str | None) -> str | None:
+    """Return the project's id; a folder that no longer exists may have been one, by its path."""
+    if cwd is None or not cwd.startswith("/") or "\0" in cwd:
+        return None
+    if (project_id := project_of(cwd)) is not None:
+        return project_id
+    return cwd if len(cwd) <= PROJECT_CHARS_MAX and not Path(cwd).exists() else None
+
+
+def _is_known(conn: Reading, agent_id: str, session_id: str) -> bool:
+    agent_key = names.find_agent(conn, agent_id)
+    return agent_key is not None and sessions.find_key(conn, agent_key, session_id) is not None

@@ -1,0 +1,364 @@
+"""From usage reports to naps: the state of each window, and the naps that it triggers.
+
+A window's new state is stored with the nap that it triggers, in one transaction:
+killed before, memd reads the same file again and naps; killed after, it does not.
+Reports that arrive while their session naps are handled after the nap. A session
+has one nap at a time, few naps run at once, and no error of a file, transcript or nap
+ends the watching.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Coroutine, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from memd.base import log
+from memd.base.clock import Clock
+from memd.base.errors import (
+    BusyError,
+    CallerError,
+    InvalidError,
+    MemdError,
+    NotFoundError,
+)
+from memd.base.limits import NAPS_WAITING_MAX
+from memd.domain.caller import LOCAL, Caller
+from memd.domain.settings.settings import UsageSettings
+from memd.domain.sleep.sleep import NapResult, Window
+from memd.domain.values import Emit, EventName, unheard
+from memd.guard.outgoing import outgoing
+from memd.signals.usage import Usage
+from memd.signals.watch import UsageWatcher
+from memd.sleep.window import rows, trigger
+from memd.sleep.window.trigger import METHOD, Emptying, Reason, project_of
+from memd.store.file.connect import Writing
+from memd.store.file.database import Database
+from memd.store.session import windows
+from memd.store.session.windows import WindowRow
+
+if TYPE_CHECKING:  # loaded when the first nap is called for, or a window is half full
+    from memd.ingest.sessions import Sessions
+    from memd.sleep.nap.cleaning import Message
+    from memd.sleep.nap.nap import Nap
+
+Key = tuple[str, str]
+"""Source and session of a window."""
+
+NAPS_AT_ONCE = 2
+WARM_UP_FILL = 0.5  # of a window; from here on the modules for naps are loaded
+QUEUED_REPORTS_MAX = 8
+RETRY_SECONDS = (1.0, 5.0, 25.0)
+IDLE_US_MAX = 30 * 86_400_000_000  # a window without a report for so long is dropped
+
+
+class _UsageReport(NamedTuple):
+    """One usage report: its caller, and the file if it came from one."""
+
+    caller: Caller
+    usage: Usage
+    file: Path | None
+    messages: Sequence[Message] | None = None
+    """The session's list of messages, if the caller sent it."""
+    reply: asyncio.Future[NapResult | None] | None = None
+    """Resolved with the result of the nap that this triggers, None when it triggers none."""
+    emptying: Emptying | None = None
+
+
+class _ActiveNap(NamedTuple):
+    """A window whose nap is running or waiting."""
+
+    row: WindowRow
+    """Stored with the nap; until then it is only in memory."""
+    queued: deque[_UsageReport]
+    """Reports that arrived meanwhile."""
+
+
+@dataclass
+class WindowWatcher:
+    """Owns the windows, the naps that they trigger, and the task that watches usage files."""
+
+    db: Database
+    clock: Clock
+    nap: Nap
+    sessions: Sessions
+    rule: UsageSettings
+    usage_path: Path
+    """The usage file, or the folder of them, that is watched."""
+    default_dir: Path | None = None
+    """The same folder where it is memd's own, which is created."""
+    emit: Emit = field(default=unheard)
+    _active_naps: dict[Key, _ActiveNap] = field(default_factory=dict)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _is_warm: bool = False
+    _gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(NAPS_AT_ONCE))
+
+    async def report(
+        self,
+        caller: Caller,
+        usage: Usage,
+        messages: Sequence[Message] | None = None,
+        *,
+        returns: bool = False,
+    ) -> Window:
+        """Handle an assistant's report of its window (``usage.report``); it may trigger a nap.
+
+        With *messages* the nap is over these, not over the transcript. With *returns* it waits
+        for the nap and the window has its result, unless none was triggered or the
+        session has a nap already; raises what ``Nap.nap`` raises. Raises BusyError when too many
+        naps wait: then nothing is stored, so that the report can be repeated.
+        """
+        answer = asyncio.get_running_loop().create_future() if returns else None
+        window = await self._handle(_UsageReport(caller, _screen(usage), None, messages, answer))
+        result = None if answer is None else await answer
+        if result is None:
+            return window
+        row = await self.db.read(windows.get, *_key(usage))
+        napped = window if row is None else self._window(row)
+        return napped.model_copy(update={"consolidated": result})
+
+    async def list(self, caller: Caller) -> tuple[Window, ...]:
+        """Return the windows of the caller's agent, latest report first."""
+        # Before the read as well: a nap may end meanwhile.
+        rows_by_key = self._active_windows(caller.agent_id)
+        stored = await self.db.read(windows.list_windows, caller.agent_id)
+        rows_by_key |= {(row.source, row.session_id): row for row in stored}
+        rows_by_key |= self._active_windows(caller.agent_id)
+        newest = sorted(rows_by_key.values(), key=lambda row: row.seen_at_us, reverse=True)
+        return tuple(self._window(row) for row in newest)
+
+    def _active_windows(self, agent_id: str) -> dict[Key, WindowRow]:
+        napping = {key: each.row for key, each in self._active_naps.items()}
+        return {key: row for key, row in napping.items() if row.agent_id == agent_id}
+
+    def unreadable(self) -> tuple[int, str | None]:
+        """Return how many usage files cannot be read, and the reason for the last one.
+
+        The reason has nothing of the file's contents.
+        """
+        reasons = tuple(self.watcher.unreadable.values())
+        return len(reasons), reasons[-1] if reasons else None
+
+    @property
+    def waiting(self) -> int:
+        """The number of naps that run or wait."""
+        return len(self._active_naps)
+
+    @cached_property
+    def watcher(self) -> UsageWatcher:
+        """The watcher of the usage files."""
+        return UsageWatcher([self.usage_path], self.on_usage, own=self.default_dir)
+
+    async def run(self) -> None:
+        """Watch for ever; naps in progress are cancelled when the daemon stops."""
+        try:
+            await self._drop_old()
+            await self.watcher.run()
+        finally:
+            for task in list(self._tasks):
+                task.cancel()
+
+    async def settle(self) -> None:
+        """Wait until every triggered nap is over."""
+        while self._tasks:
+            await asyncio.gather(*self._tasks)
+
+    async def on_usage(self, path: Path, usage: Usage) -> None:
+        """Handle a report from a usage file (``UsageWatcher``)."""
+        usage = _screen(usage)
+        caller = Caller(client=LOCAL, session_id=usage.session_id, method=METHOD)
+        await self._handle(_UsageReport(caller, usage, path))
+
+    # Reports and naps.
+
+    async def _handle(self, report: _UsageReport) -> Window:
+        key = _key(report.usage)
+        async with self._lock:
+            before = await self.db.read(windows.get, *key)
+            if before is not None and before.agent_id != report.caller.agent_id:
+                before = None  # another agent's session of the same name is another window
+            after, reason = trigger.step(
+                rows.to_state(before),
+                report.usage,
+                max_tokens=self.rule.max_tokens,
+                threshold=self.rule.threshold_pct,
+                rearm=self.rule.rearm_pct,
+                drop=self.rule.drop_pct,
+            )
+            row = rows.update_row(
+                report.caller.agent_id,
+                report.usage,
+                before,
+                after,
+                self.clock.now_us(),
+            )
+            if key in self._active_naps:
+                self._active_naps[key].queued.append(report._replace(reply=None))
+                _resolve(report, None)
+                return self._window(row)
+            report = report._replace(
+                emptying=trigger.detect_emptying(
+                    rows.to_state(before), report.usage, reason, self.rule.drop_pct
+                )
+            )
+            if reason is None:
+                await self._store(row, report.emptying)
+                _resolve(report, None)
+            else:
+                self._start_nap(report, row, reason)
+        window = self._window(row)
+        self.emit(report.caller.agent_id, EventName.USAGE, rows.event_payload(window, reason))
+        if reason is None and (window.fill or 0.0) >= WARM_UP_FILL:
+            self._warm_up_once()
+        return window
+
+    def _warm_up_once(self) -> None:
+        """Load what the process's first nap needs, while the window still fills."""
+        if not self._is_warm:
+            self._is_warm = True
+            self._start_task(self._warm_up())
+
+    async def _warm_up(self) -> None:
+        try:
+            await self.nap.warm_up()
+        except MemdError as error:  # the nap itself will report it
+            log.warning("no nap could be made ready for", kind=error.kind)
+
+    def _start_task(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _start_nap(self, report: _UsageReport, row: WindowRow, reason: Reason) -> None:
+        if len(self._active_naps) >= NAPS_WAITING_MAX:
+            raise BusyError(f"{NAPS_WAITING_MAX} naps are waiting")
+        self._active_naps[_key(report.usage)] = _ActiveNap(row, deque(maxlen=QUEUED_REPORTS_MAX))
+        self._start_task(self._nap(report, row, reason))
+
+    async def _nap(self, report: _UsageReport, row: WindowRow, reason: Reason) -> None:
+        key = _key(report.usage)
+        try:
+            async with self._gate:
+                result = await self._nap_with_retries(report, row, reason)
+            if reason is Reason.ENDED:
+                with suppress(NotFoundError):
+                    await self.sessions.end(report.caller, key[1])
+            _resolve(report, result)  # last, so that the next report does not meet this nap
+        except MemdError as error:
+            _resolve(report, error)
+            log.error("a nap failed", kind=error.kind)
+        except Exception as error:  # noqa: BLE001  # a bug in one nap must not end the watching
+            _resolve(report, error)
+            log.error("a nap failed", trace=log.trace_of(error))
+        finally:
+            waiting = self._active_naps.pop(key).queued
+        for later in waiting:
+            with suppress(MemdError):
+                await self._handle(later)
+
+    async def _nap_with_retries(
+        self, report: _UsageReport, row: WindowRow, reason: Reason
+    ) -> NapResult | None:
+        """Nap; retry when the disk or the load prevents it, give up on other errors.
+
+        Either way the window has triggered. A caller that waits for the list gets an error at
+        once.
+        """
+        for seconds in (*RETRY_SECONDS, None):
+            try:
+                return await self._nap_once(report, row, reason)
+            except CallerError as error:
+                _resolve(report, error)
+                log.warning("no nap", kind=error.kind, why=error.message)
+                await self._store(row, report.emptying)
+                return None
+            except MemdError as error:
+                _resolve(report, error)
+                if seconds is None:
+                    raise
+                log.warning("a nap waits", kind=error.kind)
+                await asyncio.sleep(seconds)
+        return None
+
+    async def _nap_once(self, report: _UsageReport, row: WindowRow, reason: Reason) -> NapResult:
+        """Nap over the reported messages, else the transcript, else the session's memories."""
+        from memd.sleep.nap.transaction import NapRequest
+
+        def store_napped(conn: Writing, now_us: int) -> None:
+            rows.store_row(conn, row._replace(napped_at_us=now_us), now_us, report.emptying)
+
+        request = NapRequest(
+            transcript_path=row.transcript_path,
+            session_id=row.session_id,
+            reason=reason.value,
+            max_tokens=rows.summary_window(row, self.rule.max_tokens),
+            last=reason is not Reason.FULL,
+            on_write=store_napped,
+            usage_file=report.file,
+        )
+        project_id = report.caller.project_id or project_of(row.cwd)
+        caller = replace(report.caller, session_id=row.session_id, project_id=project_id)
+        if report.messages is not None:
+            replaces_window = report.reply is not None
+            return await self.nap.nap(
+                caller,
+                replace(request, messages=report.messages, replaces_window=replaces_window),
+            )
+        if row.transcript_path is not None:
+            try:
+                return await self.nap.nap(caller, request)
+            except InvalidError as error:
+                log.warning("a nap without transcript", why=error.message)
+        return await self.nap.nap(caller, replace(request, transcript_path=None))
+
+    async def _store(self, row: WindowRow, emptying: Emptying | None) -> None:
+        now_us = self.clock.now_us()
+        await self.db.write(
+            _CALLER.acting_for(row.agent_id),
+            lambda conn: rows.store_row(conn, row, now_us, emptying),
+        )
+
+    async def _drop_old(self) -> None:
+        before_us = self.clock.now_us() - IDLE_US_MAX
+        try:
+            await self.db.write(_CALLER, lambda conn: windows.delete_idle(conn, before_us))
+        except MemdError as error:
+            log.warning("old windows stay", kind=error.kind)
+
+    def _window(self, row: WindowRow) -> Window:
+        return rows.to_window(row, self.rule.max_tokens)
+
+
+_CALLER = Caller(client="memd", method="usage")
+
+
+def _resolve(report: _UsageReport, result: NapResult | Exception | None) -> None:
+    """Resolve the reply once; a caller that has gone cancelled it."""
+    if report.reply is None or report.reply.done():
+        return
+    if isinstance(result, Exception):
+        report.reply.set_exception(result)
+    else:
+        report.reply.set_result(result)
+
+
+def _screen(usage: Usage) -> Usage:
+    """Return *usage* without secrets; a path that contained one no longer resolves."""
+    fields: dict[str, Any] = {
+        name: outgoing(value)
+        for name in ("source", "session_id", "model", "cwd", "transcript_path", "event")
+        if (value := getattr(usage, name)) is not None
+    }
+    return replace(usage, **fields)
+
+
+def _key(usage: Usage) -> Key:
+    assert usage.source is not None
+    assert usage.session_id is not None
+    return usage.source, usage.session_id
