@@ -7,6 +7,7 @@ import re
 import struct
 from array import array
 from collections.abc import Sequence
+from functools import lru_cache
 
 from memd.base.errors import DegradedError
 from memd.domain.encoding import ModelFingerprint
@@ -24,15 +25,20 @@ def hash_vector(text: str, dimension: int = DIMENSION, salt: str = "hash") -> by
 
     Each word has its own direction, of signs; a text is the sum of its words.
     """
-    total = [0] * dimension
-    for word in re.findall(r"\w+", text.lower()) or [text]:
-        bits = int.from_bytes(hashlib.sha256(f"{salt} {word}".encode()).digest(), "big")
-        for place in range(dimension):
-            total[place] += 1 if bits >> place & 1 else -1
+    words = re.findall(r"\w+", text.lower()) or [text]
+    total = list(
+        map(sum, zip(*(_signs(f"{salt} {word}", dimension) for word in words), strict=True))
+    )
     length = sum(number * number for number in total) ** 0.5
     if length == 0.0:
         total[0], length = 1, 1.0
     return struct.pack(f"<{dimension}f", *(number / length for number in total))
+
+
+@lru_cache(maxsize=100_000)
+def _signs(word: str, dimension: int) -> tuple[int, ...]:
+    bits = int.from_bytes(hashlib.sha256(word.encode()).digest(), "big")
+    return tuple(1 if bits >> place & 1 else -1 for place in range(dimension))
 
 
 def numbers(vector: bytes) -> array[float]:

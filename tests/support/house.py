@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import math
 import struct
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Protocol, TypeVar
 
-from support.clocks import HeldClock
+from support import store
 
-from memd.backends.assembly import Assembly, ground
+from memd.backends.assembly import Assembly
 from memd.base.clock import Clock
 from memd.base.errors import EmbeddingError
 from memd.domain.encoding import Embedder, ModelFingerprint
 from memd.domain.settings.settings import Settings
 from memd.domain.values import Emit, unheard
-from memd.store.file.database import Database
-
-
-class _OfAStore(Protocol):
-    @property
-    def db(self) -> Database: ...
-
-
-Room = TypeVar("Room", bound=_OfAStore)
 
 DIMENSION = 256
 
@@ -81,27 +71,14 @@ def vector(text: str) -> bytes:
     return struct.pack(f"<{DIMENSION}f", *(number / length for number in numbers))
 
 
-@contextlib.asynccontextmanager
-async def a_house(
+def a_house(
     folder: Path,
     *,
     embedder: Embedder | None = None,
     clock: Clock | None = None,
     settings: Settings | None = None,
     hear: Emit = unheard,
-) -> AsyncIterator[Assembly]:
-    """Open the rooms over a file in *folder*. Nothing runs beside them: drain the queue by hand.
-
-    Tokens are counted by the rule of four characters. *hear* is told of events.
-    """
-    async with contextlib.AsyncExitStack() as stack:
-        below = await ground(
-            settings or Settings(),
-            folder / "memd.db",
-            embedder or WordsEmbedder(),
-            folder / "no model",
-            clock or HeldClock(),
-            stack,
-            emit=hear,
-        )
-        yield await Assembly(below).begin()
+) -> AbstractAsyncContextManager[Assembly]:
+    """Open the rooms over a file in *folder*. Nothing runs beside them: drain the queue by hand."""
+    path, embedder = folder / "memd.db", embedder or WordsEmbedder()
+    return store.a_house(path, clock, embedder, settings, hear)
