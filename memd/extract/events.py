@@ -1,7 +1,7 @@
 """Which events a text dates itself by: "before the release", "since we moved to Berlin".
 
 Pure, in seven languages. It says what words name as an event and on which side of it a time
-lies; when that was is in a memory, or nowhere (``recall/query.py``). Careful before complete:
+lies; when that was is in a memory, or nowhere (``recall/event_time.py``). Careful before complete:
 an event is what is named as known ("the", "our", "we ..."); "after a walk" and "after
 lunch" name none.
 """

@@ -25,7 +25,7 @@ from memd.guard.outgoing import outgoing
 from memd.inject.isolation import Failed, isolate
 from memd.learn.playbook import as_text
 from memd.org.org import FactCandidates
-from memd.recall.apart import Apart, Fitting, Ranker, Ranking
+from memd.recall.text_ranker import RankableText, RankedText, TextRanker, TextRanking
 
 if TYPE_CHECKING:
     from memd.learn.learn import Learn
@@ -57,8 +57,8 @@ class KnowledgeCandidates(NamedTuple):
     """What may fit one question, not ranked yet."""
 
     facts: FactCandidates = FactCandidates()
-    lessons: tuple[Apart, ...] = ()
-    patterns: tuple[Apart, ...] = ()
+    lessons: tuple[RankableText, ...] = ()
+    patterns: tuple[RankableText, ...] = ()
 
 
 class RelevantKnowledge(NamedTuple):
@@ -73,7 +73,7 @@ class RelevantKnowledge(NamedTuple):
 class Knowledge:
     """Finds and ranks facts, lessons and patterns; at most *facts_max* facts a question."""
 
-    ranker: Ranker
+    ranker: TextRanker
     org: Org
     learn: Learn
     facts_max: int
@@ -96,9 +96,10 @@ class Knowledge:
         )
         return KnowledgeCandidates(
             facts,
-            tuple(Apart(each.id, each.lesson, to_us(each.timestamp)) for each in lessons),
+            tuple(RankableText(each.id, each.lesson, to_us(each.timestamp)) for each in lessons),
             tuple(
-                Apart(each.pattern_id, as_text(each), to_us(each.updated_at)) for each in patterns
+                RankableText(each.pattern_id, as_text(each), to_us(each.updated_at))
+                for each in patterns
             ),
         )
 
@@ -138,7 +139,7 @@ class Knowledge:
         candidates = await self.org.find_candidates(caller, query)
         facts = {fact.id: fact for fact in (*candidates.by_words, *candidates.others)}
         ranking = await self._rank_facts(query, facts)
-        fitting, by_words = set(ranking.fitting), {fact.id for fact in candidates.by_words}
+        fitting, by_words = set(ranking.relevant), {fact.id for fact in candidates.by_words}
         chosen = [each for each in ranking.items if each in fitting or each.key in by_words]
         return (await self._render_facts(facts, chosen))[:limit]
 
@@ -147,29 +148,33 @@ class Knowledge:
     ) -> tuple[KnowledgeItem, ...]:
         facts = {fact.id: fact for fact in (*candidates.by_words, *candidates.others)}
         ranking = await self._rank_facts(query, facts)
-        return (await self._render_facts(facts, ranking.fitting))[: self.facts_max]
+        return (await self._render_facts(facts, ranking.relevant))[: self.facts_max]
 
-    async def _rank_facts(self, query: str, facts: dict[str, OrgFact]) -> Ranking:
-        texts = [Apart(fact.id, fact.content, to_us(fact.created_at)) for fact in facts.values()]
-        return await self.ranker.ranked(query, texts)
+    async def _rank_facts(self, query: str, facts: dict[str, OrgFact]) -> TextRanking:
+        texts = [
+            RankableText(fact.id, fact.content, to_us(fact.created_at)) for fact in facts.values()
+        ]
+        return await self.ranker.rank(query, texts)
 
     async def _render_facts(
-        self, facts: dict[str, OrgFact], chosen: Sequence[Fitting]
+        self, facts: dict[str, OrgFact], chosen: Sequence[RankedText]
     ) -> tuple[KnowledgeItem, ...]:
         chars = sum(len(facts[each.key].content) for each in chosen)
         return await self.work.run_sized(chars, _fact_items, facts, chosen)
 
     async def _select_lessons(
-        self, query: str, label: str, candidates: Sequence[Apart]
+        self, query: str, label: str, candidates: Sequence[RankableText]
     ) -> tuple[KnowledgeItem, ...]:
         texts = {each.key: each for each in candidates}
-        ranking = await self.ranker.ranked(query, candidates)
+        ranking = await self.ranker.rank(query, candidates)
         chars = sum(len(each.text) for each in candidates)
-        items = map(partial(_lesson_item, label, texts=texts), ranking.fitting)
+        items = map(partial(_lesson_item, label, texts=texts), ranking.relevant)
         return await self.work.run_sized(chars, tuple, items)
 
 
-def _fact_items(facts: dict[str, OrgFact], chosen: Sequence[Fitting]) -> tuple[KnowledgeItem, ...]:
+def _fact_items(
+    facts: dict[str, OrgFact], chosen: Sequence[RankedText]
+) -> tuple[KnowledgeItem, ...]:
     return tuple(_fact_item(facts[each.key], each.relevance) for each in chosen)
 
 
@@ -179,7 +184,7 @@ def _fact_item(fact: OrgFact, relevance: float) -> KnowledgeItem:
     return KnowledgeItem(fact.id, label, text, relevance, mark)
 
 
-def _lesson_item(label: str, fitting: Fitting, texts: dict[str, Apart]) -> KnowledgeItem:
+def _lesson_item(label: str, fitting: RankedText, texts: dict[str, RankableText]) -> KnowledgeItem:
     text = texts[fitting.key].text
     mark = mark_of_assisted(text)
     return KnowledgeItem(fitting.key, label, outgoing(text), fitting.relevance, mark)

@@ -126,12 +126,12 @@ async def recall_for_prompt(
     request: PrepareRequest,
     config: MemoryRetrievalConfig,
     mode: SearchMode = SearchMode.HYBRID,
-    begun: Callable[[], object] = bool,
+    on_retrieving: Callable[[], object] = bool,
 ) -> RecallResult:
     """Recall the preferences and the memories that are worth a place in a prompt.
 
     With the documented threshold set, or with rank fusion, it is the whole pool, of which the
-    pipeline selects later. *begun* is passed to ``Recall.recall``.
+    pipeline selects later. *on_retrieving* is passed to ``Recall.recall``.
     """
     shared = request.include_shared
     recall_request = RecallRequest(
@@ -147,7 +147,7 @@ async def recall_for_prompt(
     if documented or config.fusion_strategy is FusionStrategy.RRF:
         # The pool may be larger than what one answer to a client may hold.
         recall_request = recall_request.model_copy(update={"top_k": config.pool_size})
-    return await rooms.recall.recall(caller, recall_request, begun)
+    return await rooms.recall.recall(caller, recall_request, on_retrieving)
 
 
 async def fetch_pools(

@@ -195,12 +195,16 @@ class PromptBuilder:
         return tuple(outgoing(policy.content) for policy in policies)
 
     async def _gather_memories(
-        self, begun: Callable[[], object]
+        self, on_retrieving: Callable[[], object]
     ) -> tuple[list[tuple[str, PreferenceLine]], RecallResult]:
         """Return the preferences, each with its memory's id, and the result of the recall."""
         if self.strategy is InjectionStrategy.CONTEXT:
             result = await recall_for_prompt(
-                self.room.rooms, self.caller, self.request, self.room.config, begun=begun
+                self.room.rooms,
+                self.caller,
+                self.request,
+                self.room.config,
+                on_retrieving=on_retrieving,
             )
             lines = [(chunk.id, _preference_line(chunk)) for chunk in only_preferences(result)]
             return lines, result

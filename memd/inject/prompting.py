@@ -38,10 +38,10 @@ class Prompting(Assembly):
     def knowledge(self) -> Knowledge:
         """Facts, lessons and patterns for prompts."""
         from memd.inject.knowledge import Knowledge
-        from memd.recall.apart import Ranker
+        from memd.recall.text_ranker import TextRanker
 
         most = self.settings.org_memory.extended_store.max_retrieved_per_query
-        ranker = Ranker(self.db, self.embedder)
+        ranker = TextRanker(self.db, self.embedder)
         return Knowledge(ranker, self.org, self.learn, most, self.work)
 
     @cached_property

@@ -21,7 +21,7 @@ from memd.domain.backend import CompletionProvider
 from memd.domain.encoding import PairScorer
 from memd.domain.settings.retrieval import ScoredMemory
 from memd.inject.isolation import json_reply
-from memd.recall.rerank import CANDIDATES, reranked_scores
+from memd.recall.rerank import CANDIDATES, blend_scores
 from memd.sleep.strategies.ask import Model
 from memd.view.view import untrusted_content_directive, wrapped
 
@@ -88,7 +88,7 @@ class CrossEncoderReranker:
         if kept is not None:
             return kept
         first = candidates[:CANDIDATES]
-        scores = await reranked_scores(
+        scores = await blend_scores(
             self._scorer,
             query,
             [text_with_speaker(memory) for memory in first],

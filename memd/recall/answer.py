@@ -1,23 +1,30 @@
-"""From ranked candidates to the answer: preferences, diversity, budget, block. Pure.
+"""From ranked candidates to the answer: select, fit to the budget, read the rows, render the block.
 
-The budget is that of SPEC 2.9-2.13 and D5.
+Preferences come first (SPEC 2.9-2.13, D5). Reads happen in the snapshot that ranked the candidates.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from memd.base.clock import from_us
+from memd.base.limits import QUERY_CHARS_MAX
 from memd.domain.enums import HIDDEN, MemoryCategory, MemoryState, Origin, Passing, Trust
-from memd.domain.recall import Cut, MemoryChunk, RecallRequest, RecallResult, Why
+from memd.domain.recall import MemoryChunk, RecallRequest, RecallResult, Why
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.domain.trust import TRUST, mark, mark_of_preference, mark_of_shared
-from memd.guard.outgoing import outgoing
+from memd.guard.outgoing import look_at, outgoing
+from memd.recall.candidates import RankedCandidates
+from memd.recall.question import name_candidates
 from memd.recall.ranking.crowding import spread
 from memd.recall.ranking.diversify import diverse_order
 from memd.recall.ranking.rankings import Ranked
+from memd.recall.scope import SearchScope
+from memd.recall.select import Selection, select
+from memd.store.file.connect import Reading
+from memd.store.memory import memories, preferences, shared
 from memd.store.memory.preferences import PreferenceRow
 from memd.store.memory.rows import StoredMemory
 from memd.view.labels import memory_block
@@ -26,31 +33,103 @@ PREFERENCES_SHARE = 2  # preferences take at most one part in two of the budget 
 
 
 @dataclass(frozen=True, slots=True)
-class RankedCandidates:
-    """Ranked candidates, what the gate thinks of them, and why meaning was not searched, if so.
-
-    *cut* is what is not told, and why.
-    """
-
-    items: list[Ranked]
-    gate: float
-    degraded: str | None
-    cut: Sequence[Cut] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """What fits: preferences, then memories; and the least budget in which something would."""
+class AnswerEntries:
+    """What fits: preferences, then memories."""
 
     preferences: list[PreferenceRow]
     items: list[Ranked]
-    left_out: int
+    preferences_left_out: int
     minimum: int | None
+    """The least budget in which something would fit; None where something does."""
 
 
-def nothing() -> RecallResult:
-    """Return the answer of an agent that has no memories."""
-    return RecallResult()
+class AnswerContent(NamedTuple):
+    """The entries of an answer, their rows by key, and the candidates that they are from."""
+
+    entries: AnswerEntries
+    rows: Mapping[int, StoredMemory]
+    candidates: RankedCandidates
+
+
+# Read, in the transaction that ranked.
+
+
+def select_content(
+    request: RecallRequest,
+    config: MemoryRetrievalConfig,
+    conn: Reading,
+    scopes: Sequence[SearchScope],
+    candidates: RankedCandidates,
+) -> AnswerContent:
+    """Return the content by rule alone: every preference, then the best memories."""
+    selection = select(candidates.items, request, reordered=config.diversity_penalty_enabled)
+    rows = applicable_preferences(conn, scopes[0], request)
+    entries = choose_selected(request, config, selection, selection.items, rows)
+    return read_content(conn, selection, entries, candidates)
+
+
+def choose_selected(
+    request: RecallRequest,
+    config: MemoryRetrievalConfig,
+    selection: Selection,
+    items: Sequence[Ranked],
+    prefers: Sequence[PreferenceRow],
+) -> AnswerEntries:
+    """Return what fits of *items*, which are those of *selection* in any order."""
+    limited = request.model_copy(update={"top_k": selection.most})
+    return choose(items, prefers, limited, config)
+
+
+def read_content(
+    conn: Reading, selection: Selection, entries: AnswerEntries, candidates: RankedCandidates
+) -> AnswerContent:
+    """Return *entries* with their rows, and what was left out of the answer and why."""
+    keys = [item.measured.candidate.memory_key for item in entries.items]
+    candidates = replace(candidates, cut=selection.all_cut(entries.items))
+    return AnswerContent(entries, read_rows(conn, keys), candidates)
+
+
+def read_rows(conn: Reading, keys: Sequence[int]) -> dict[int, StoredMemory]:
+    """Return the rows of *keys*, screened together for what may not leave."""
+    by_key = shared.with_publishers(conn, memories.by_keys(conn, keys))
+    look_at(row.content for row in by_key.values())
+    return by_key
+
+
+def with_preferences(
+    request: RecallRequest,
+    conn: Reading,
+    scopes: Sequence[SearchScope],
+    candidates: RankedCandidates,
+) -> tuple[RankedCandidates, list[PreferenceRow]]:
+    """Return the candidates and the preferences, for a caller that orders them by a model."""
+    return candidates, applicable_preferences(conn, scopes[0], request)
+
+
+def applicable_preferences(
+    conn: Reading, scope: SearchScope, request: RecallRequest
+) -> list[PreferenceRow]:
+    """Return the preferences that every recall has, whatever its filter; the related ones first.
+
+    Those of another project or session are not among them.
+    """
+    if request.categories and MemoryCategory.PROCEDURAL not in request.categories:
+        return []
+    rows = preferences.list_preferences(conn, scope.agent_key, scope.shown.now_us)
+    look_at(row.value for row in rows)
+    keys = [row.memory_key for row in rows if row.memory_key is not None]
+    visible = memories.filter_keys(conn, scope.unfiltered, keys)
+    rows = [row for row in rows if row.memory_key is None or row.memory_key in visible]
+    asked = preference_terms(request.query[:QUERY_CHARS_MAX])
+    return sorted(rows, key=lambda row: -len(asked & preference_terms(row.value)))
+
+
+def preference_terms(text: str) -> frozenset[str]:
+    """Return the word sequences of *text* by which preferences are ordered."""
+    return frozenset(name_candidates(text))
+
+
+# Pure.
 
 
 def choose(
@@ -58,66 +137,89 @@ def choose(
     prefers: Sequence[PreferenceRow],
     request: RecallRequest,
     config: MemoryRetrievalConfig,
-) -> Chosen:
-    """Cut to budget and ``top_k``: preferences use no slot and at most half of the budget.
+) -> AnswerEntries:
+    """Fit to budget and ``top_k``: preferences use no slot and at most half of the budget.
 
-    What is shown as a preference, be it the same memory or another one that says
-    the same, is not shown again.
+    What is in as a preference, be it the same memory or another one that says the same, is not
+    in again as a memory.
     """
     first = pack(
         [row.token_count for row in prefers],
         request.token_budget // PREFERENCES_SHARE,
         len(prefers),
     )
-    shown = [prefers[place] for place in first.places]
-    keys = {row.memory_key for row in shown}
-    values = {row.value for row in shown}
-    candidates = [(item, item.measured.candidate) for item in items]
-    rest = [
-        item for item, its in candidates if its.memory_key not in keys and its.own not in values
-    ]
-    rest = spread(rest)
-    most = len(rest) if request.top_k is None else request.top_k
+    chosen = [prefers[place] for place in first.places]
+    keys = {row.memory_key for row in chosen}
+    values = {row.value for row in chosen}
+    pairs = [(item, item.measured.candidate) for item in items]
+    others = spread(
+        [
+            item
+            for item, candidate in pairs
+            if candidate.memory_key not in keys and candidate.own not in values
+        ]
+    )
+    most = len(others) if request.top_k is None else request.top_k
     if config.diversity_penalty_enabled:
-        pool = rest[: most * config.candidate_pool_multiplier]
+        pool = others[: most * config.candidate_pool_multiplier]
         texts = [item.measured.candidate.own for item in pool]
         scores = [item.relevance for item in pool]
-        rest = [pool[place] for place in diverse_order(texts, scores, config.diversity_lambda)]
-    costs = [item.measured.candidate.token_count for item in rest]
+        others = [pool[place] for place in diverse_order(texts, scores, config.diversity_lambda)]
+    costs = [item.measured.candidate.token_count for item in others]
     packed = pack(costs, request.token_budget - first.tokens, most)
     # A preference that takes half of the budget needs one twice its size.
     needs = [packed.minimum, first.minimum and first.minimum * PREFERENCES_SHARE]
-    nothing_fits = not packed.places and not shown
-    return Chosen(
-        preferences=shown,
-        items=[rest[place] for place in packed.places],
-        left_out=len(prefers) - len(shown),
+    nothing_fits = not packed.places and not chosen
+    return AnswerEntries(
+        preferences=chosen,
+        items=[others[place] for place in packed.places],
+        preferences_left_out=len(prefers) - len(chosen),
         minimum=min((need for need in needs if need is not None), default=None)
         if nothing_fits
         else None,
     )
 
 
-def render(
-    chosen: Chosen,
-    rows: Mapping[int, StoredMemory],
-    request: RecallRequest,
-    agent_id: str,
-    candidates: RankedCandidates,
-) -> RecallResult:
+class PackedItems(NamedTuple):
+    """Which items fit, by place, what they cost, and what the smallest would have cost."""
+
+    places: list[int]
+    tokens: int
+    minimum: int | None
+
+
+def pack(costs: Sequence[int], budget: int, most: int) -> PackedItems:
+    """Take items in order while they fit; one that does not is skipped, smaller ones still tried.
+
+    >>> pack([900, 1500, 1000, 100, 50], 2000, 5)
+    PackedItems(places=[0, 2, 3], tokens=2000, minimum=50)
+    """
+    places: list[int] = []
+    tokens = 0
+    for place, cost in enumerate(costs):
+        if len(places) == most:
+            break
+        if tokens + cost <= budget:
+            places.append(place)
+            tokens += cost
+    return PackedItems(places, tokens, min(costs, default=None))
+
+
+def render(content: AnswerContent, request: RecallRequest, agent_id: str) -> RecallResult:
     """Return the answer with its prompt block (SPEC 4)."""
-    chunks = [_preference(row, agent_id) for row in chosen.preferences]
-    for item in chosen.items:
+    entries, rows, candidates = content
+    chunks = [_preference_chunk(row, agent_id) for row in entries.preferences]
+    for item in entries.items:
         row = rows.get(item.measured.candidate.memory_key)
-        if row is not None:  # erased since it was found
-            chunks.append(_chunk(item, row, agent_id, why=request.why))
+        if row is not None:  # a forget may have erased it since the ranking
+            chunks.append(_memory_chunk(item, row, agent_id, why=request.why))
     tokens = sum(chunk.token_count for chunk in chunks)
     return RecallResult(
         memories=tuple(chunks),
-        preferences_left_out=chosen.left_out,
+        preferences_left_out=entries.preferences_left_out,
         total_tokens=tokens,
         budget_used=tokens / request.token_budget,
-        minimum_required_tokens=chosen.minimum,
+        minimum_required_tokens=entries.minimum,
         prompt_block=memory_block(
             (chunk.memory_type, chunk.content, mark_of_chunk(chunk)) for chunk in chunks
         ),
@@ -127,7 +229,7 @@ def render(
     )
 
 
-def _preference(row: PreferenceRow, agent_id: str) -> MemoryChunk:
+def _preference_chunk(row: PreferenceRow, agent_id: str) -> MemoryChunk:
     origin, confirmed = Origin(row.origin), row.confirmed_at_us is not None
     return MemoryChunk(
         id=row.memory_id or f"proc_{row.name}",
@@ -146,7 +248,7 @@ def _preference(row: PreferenceRow, agent_id: str) -> MemoryChunk:
     )
 
 
-def _chunk(item: Ranked, row: StoredMemory, agent_id: str, *, why: bool) -> MemoryChunk:
+def _memory_chunk(item: Ranked, row: StoredMemory, agent_id: str, *, why: bool) -> MemoryChunk:
     state = MemoryState(row.state)
     return MemoryChunk(
         id=row.memory_id,
@@ -175,38 +277,13 @@ def _chunk(item: Ranked, row: StoredMemory, agent_id: str, *, why: bool) -> Memo
 
 
 def mark_of_chunk(chunk: MemoryChunk) -> str:
-    """Return what stands before a line that is not the owner's own word."""
+    """Return the mark before a line that is not the owner's own word."""
     if chunk.preference:
         return mark_of_preference(chunk.origin, confirmed=chunk.trust is Trust.OWNER)
-    of = mark_of_shared if chunk.is_shared else mark
-    return of(chunk.origin, chunk.trust)
+    mark_of = mark_of_shared if chunk.is_shared else mark
+    return mark_of(chunk.origin, chunk.trust)
 
 
 def _why(item: Ranked) -> Why:
     features = {name: round(value, 4) for name, value in item.measured.features.items()}
     return Why(features={**features, "score": round(item.score, 4)}, matched=item.measured.matched)
-
-
-class PackedItems(NamedTuple):
-    """Which items fit, by place, what they cost, and what the smallest would have cost."""
-
-    places: list[int]
-    tokens: int
-    minimum: int | None
-
-
-def pack(costs: Sequence[int], budget: int, most: int) -> PackedItems:
-    """Take items in order while they fit; what does not is skipped, smaller ones still tried.
-
-    >>> pack([900, 1500, 1000, 100, 50], 2000, 5)
-    PackedItems(places=[0, 2, 3], tokens=2000, minimum=50)
-    """
-    places: list[int] = []
-    tokens = 0
-    for place, cost in enumerate(costs):
-        if len(places) == most:
-            break
-        if tokens + cost <= budget:
-            places.append(place)
-            tokens += cost
-    return PackedItems(places, tokens, min(costs, default=None))

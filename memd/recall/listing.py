@@ -1,7 +1,4 @@
-"""Reading without searching: one memory, pages, preferences.
-
-And why a memory is there: who made it, of which messages, of which other memories.
-"""
+"""Read without searching: one memory, pages of memories, preferences, provenance."""
 
 from __future__ import annotations
 
@@ -31,7 +28,7 @@ _CURSOR = re.compile(r"(-?[0-9]{1,18})/([^/]+)")  # 18 digits fit into SQLite's 
 READABLE = frozenset({"active", "pending", "compressed", "archived"})
 
 
-def one(conn: Reading, caller: Caller, memory_id: str, now_us: int) -> MemoryEntry | None:
+def find_entry(conn: Reading, caller: Caller, memory_id: str, now_us: int) -> MemoryEntry | None:
     """Return a memory by id, also a hidden one; None when unknown, foreign, expired or trashed."""
     agent_key = names.find_agent(conn, caller.agent_id)
     row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
@@ -43,20 +40,20 @@ def one(conn: Reading, caller: Caller, memory_id: str, now_us: int) -> MemoryEnt
 
 
 @dataclass(frozen=True, slots=True)
-class Paging:
-    """Which page is wanted. With *sources*, what stands behind a summary comes in its stead."""
+class PageRequest:
+    """Which page to list; with *sources*, the sources of a summary in place of the summary."""
 
     after: str | None
     limit: int
     sources: bool = False
 
 
-def page(
-    conn: Reading, caller: Caller, where: MemoryFilter, paging: Paging, now_us: int
+def list_page(
+    conn: Reading, caller: Caller, where: MemoryFilter, paging: PageRequest, now_us: int
 ) -> tuple[tuple[MemoryEntry, ...], str | None]:
-    """Return a page of matching memories, newest first, and the cursor of the next one.
+    """Return a page of matching memories, newest first, and the cursor of the next page.
 
-    It ends early, with a cursor, where its texts would be more than one answer holds.
+    The page ends early, with a cursor, where its texts would exceed one answer.
     """
     agent_key = names.find_agent(conn, caller.agent_id)
     if agent_key is None:
@@ -65,14 +62,16 @@ def page(
     params = filters.bind(agent_key, where, now_us, active=caller)
     if paging.sources:
         params = filters.bind_search(params, hidden=False)
-    rows = memories.list_page(conn, params, limit + 1, None if after is None else _place(after))
-    count = min(limit, _fitting(rows))
+    rows = memories.list_page(
+        conn, params, limit + 1, None if after is None else _parse_cursor(after)
+    )
+    count = min(limit, _count_fitting(rows))
     entries = tuple(outgoing_entry(row.entry()) for row in rows[:count])
     return entries, _cursor(rows[count - 1]) if len(rows) > count else None
 
 
-def _fitting(rows: Sequence[StoredMemory]) -> int:
-    """Return how many of *rows* one answer holds; at least one, which it always does."""
+def _count_fitting(rows: Sequence[StoredMemory]) -> int:
+    """Return how many of *rows* fit one answer; one always does."""
     left = PAGE_BYTES_MAX
     for count, row in enumerate(rows):
         left -= len(to_json(row.content))
@@ -85,14 +84,14 @@ def _cursor(row: StoredMemory) -> str:
     return f"{row.created_at_us}/{row.memory_id}"
 
 
-def _place(cursor: str) -> tuple[int, str]:
-    place = _CURSOR.fullmatch(cursor)
-    if place is None:
+def _parse_cursor(cursor: str) -> tuple[int, str]:
+    match = _CURSOR.fullmatch(cursor)
+    if match is None:
         raise InvalidError("not a place in a list", field="after", hint="pass the last page's next")
-    return int(place[1]), place[2]
+    return int(match[1]), match[2]
 
 
-def preferences_of(conn: Reading, caller: Caller, now_us: int) -> tuple[Preference, ...]:
+def list_preferences(conn: Reading, caller: Caller, now_us: int) -> tuple[Preference, ...]:
     """Return the agent's preferences, newest first."""
     agent_key = names.find_agent(conn, caller.agent_id)
     if agent_key is None:
@@ -116,14 +115,14 @@ TURN_CHARS_MAX = 400
 SOURCES_MAX = 50
 
 
-def made_of(
+def find_provenance(
     conn: Reading, caller: Caller, memory_id: str, now_us: int, *, full: bool
 ) -> Provenance | None:
-    """Return what a memory was made of; None where ``memory.get`` has none.
+    """Return the run, messages and memories that made a memory; None where ``memory.get`` has none.
 
-    With *full* the messages are whole, else each is cut to its first characters.
+    Each message is cut to TURN_CHARS_MAX unless *full*.
     """
-    entry = one(conn, caller, memory_id, now_us)
+    entry = find_entry(conn, caller, memory_id, now_us)
     agent_key = names.find_agent(conn, caller.agent_id)
     row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
     if entry is None or row is None:

@@ -1,10 +1,9 @@
 """Re-ranking by a model that reads question and text together (SPEC 2.7).
 
-The model alone orders worse than memd's ranker, which also knows who spoke and when;
-together they order better than either (docs/benchmarks.md). So the new score is a
-weighted mean of the two logits, back on the scale from 0 to 1. Only the first
-CANDIDATES get one: what was further behind stays there. Where the opinion is missing,
-likeness and importance are blended as the documents say.
+The model alone orders worse than memd's ranker, which also knows who spoke and when; together they
+order better than either (docs/benchmarks.md). So the new score is a weighted mean of the two
+logits, mapped back to 0..1. Only the first CANDIDATES are scored; the rest stay behind them.
+Without a model, similarity and importance are blended as SPEC 2.7 says.
 """
 
 from __future__ import annotations
@@ -21,16 +20,16 @@ from memd.domain.recall import RecallRequest
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
 
 if TYPE_CHECKING:  # the scores alone need no store
-    from memd.recall.answer import RankedCandidates
+    from memd.recall.candidates import RankedCandidates
     from memd.recall.ranking.rankings import Ranked
 
 CANDIDATES = 20
 WEIGHT = 0.16
-"""Of the second opinion; chosen on LoCoMo with each dialogue left out in turn: 0.16 in five of
+"""Of the model's logit; chosen on LoCoMo with each dialogue left out in turn: 0.16 in five of
 six, 0.12 in one (``python -m tests.bench.topologies``)."""
 
 SIMILARITY_AND_IMPORTANCE = (0.8, 0.2)
-NEW_AND_PLAIN = 0.6  # the importance of what has no vector yet: all of novelty, no salience (D4)
+NEW_AND_PLAIN = 0.6  # importance of a memory that has no vector yet: all novelty, no salience (D4)
 _SURE = 1e-6
 DAMAGED = "the re-ranker is damaged: ordered without; run: memd model install --reranker"
 NO_RERANKER = "no re-ranker: ordered without; run: memd model install --reranker"
@@ -54,8 +53,8 @@ def blend(
     return max(0.0, min(1.0, score))
 
 
-def blended(items: Sequence[Ranked]) -> list[Ranked]:
-    """Return the order where a re-ranker is asked for and none is there (SPEC 2.7)."""
+def rank_blended(items: Sequence[Ranked]) -> list[Ranked]:
+    """Return *items* ordered by blended scores, for want of a re-ranker (SPEC 2.7)."""
     scored = [
         replace(
             item,
@@ -71,8 +70,8 @@ def blended(items: Sequence[Ranked]) -> list[Ranked]:
     return sorted(scored, key=lambda item: -item.relevance)
 
 
-def squash(logit: float) -> float:
-    """Return a re-ranker's raw *logit* on the scale from 0 to 1, however large it is.
+def sigmoid(logit: float) -> float:
+    """Return *logit* on the scale from 0 to 1, without overflow.
 
     >>> squash(0.0)
     0.5
@@ -84,7 +83,7 @@ def squash(logit: float) -> float:
 
 
 def logit(score: float) -> float:
-    """Return the log of the odds of *score*; of certainty a large number, not infinity.
+    """Return the log odds of *score*, bounded for 0 and 1.
 
     >>> logit(0.5)
     0.0
@@ -93,40 +92,40 @@ def logit(score: float) -> float:
     return math.log(within / (1 - within))
 
 
-async def reranked_scores(
+async def blend_scores(
     scorer: PairScorer, query: str, texts: Sequence[str], scores: Sequence[float]
 ) -> list[float]:
-    """Return the scores of *texts* after a second look, from 0 to 1; *scores* are the first's.
+    """Return new scores of *texts*, from 0 to 1: *scores* blended with the model's logits.
 
     Raises what *scorer* raises.
     """
     logits = await scorer.score(query, texts)
     return [
-        squash((1 - WEIGHT) * logit(score) + WEIGHT * model_logit)
+        sigmoid((1 - WEIGHT) * logit(score) + WEIGHT * model_logit)
         for score, model_logit in zip(scores, logits, strict=True)
     ]
 
 
 def wants_reranking(request: RecallRequest, config: MemoryRetrievalConfig) -> bool:
-    """Return whether *request* wants a second look; the settings decide where it does not say."""
-    again = request.reranker_enabled
-    return config.query_specific_rerank_enabled if again is None else again
+    """Return whether *request* asks for re-ranking; the settings decide where it does not say."""
+    enabled = request.reranker_enabled
+    return config.query_specific_rerank_enabled if enabled is None else enabled
 
 
 async def rerank(
     scorer: PairScorer | None, query: str, items: Sequence[Ranked], candidates: RankedCandidates
 ) -> tuple[list[Ranked], RankedCandidates]:
-    """Return *items* in the order of a second look, and what there is to say about it.
+    """Return *items* re-ranked, and *candidates* with ``degraded`` set if that failed.
 
-    Without a model, and when it fails or is too slow, they are in the order of their
-    blended scores (SPEC 2.7), and ``degraded`` says why.
+    Without a model, and when it fails or is too slow, the order is that of the blended scores
+    (SPEC 2.7).
     """
     if not items:
         return list(items), candidates
     why = NO_RERANKER
     if scorer is not None:
         try:
-            return await _reranked(scorer, query, items), candidates
+            return await _rerank_first(scorer, query, items), candidates
         except (UnavailableError, ModelError) as error:
             log.warning("ordered without the re-ranker", kind=error.kind)
             if isinstance(error, ModelError):
@@ -134,14 +133,14 @@ async def rerank(
             elif error.hint is None:
                 why = f"the re-ranker is not available ({error.kind}): ordered without"
     degraded = why if candidates.degraded is None else f"{candidates.degraded}; {why}"
-    return blended(items), replace(candidates, degraded=degraded)
+    return rank_blended(items), replace(candidates, degraded=degraded)
 
 
-async def _reranked(scorer: PairScorer, query: str, items: Sequence[Ranked]) -> list[Ranked]:
+async def _rerank_first(scorer: PairScorer, query: str, items: Sequence[Ranked]) -> list[Ranked]:
     first, rest = items[:CANDIDATES], items[CANDIDATES:]
     texts = [item.measured.candidate.own for item in first]
-    scores = await reranked_scores(scorer, query, texts, [item.relevance for item in first])
-    again = [replace(item, relevance=score) for item, score in zip(first, scores, strict=True)]
-    again.sort(key=lambda item: -item.relevance)  # ties stay as they were
-    lowest = again[-1].relevance
-    return [*again, *(replace(item, relevance=min(lowest, item.relevance)) for item in rest)]
+    scores = await blend_scores(scorer, query, texts, [item.relevance for item in first])
+    reranked = [replace(item, relevance=score) for item, score in zip(first, scores, strict=True)]
+    reranked.sort(key=lambda item: -item.relevance)  # stable: ties keep their order
+    lowest = reranked[-1].relevance
+    return [*reranked, *(replace(item, relevance=min(lowest, item.relevance)) for item in rest)]

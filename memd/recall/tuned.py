@@ -1,7 +1,7 @@
-"""What tuning put to use: a matrix for the question's vector, weights, a rule (SPEC 18, D17).
+"""The active tuning: a matrix for the question's vector, weights and a bar (SPEC 18, D17).
 
-Recall asks for it once and then has it in memory. Without one everything is as shipped, and
-costs what it cost; with one a question's vector is multiplied by one small matrix.
+Recall loads it once. Without one, recall uses the shipped weights at no extra cost; with one, a
+question's vector is multiplied by one small matrix.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from memd.recall.ranking.weights import HYBRID, Weights
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """One tuning, for the model *fingerprint* alone.
+    """A tuning, valid for the model *fingerprint* alone.
 
-    *matrix* is None, or a square of little-endian float32, row by row. Its cosines are brought
-    back to the scale of the shipped ones, *shift* + *scale* x cosine: the gate knows no other.
+    *matrix* is None, or a square of little-endian float32, row by row. Its cosines are mapped
+    back to the scale of the shipped ones, *shift* + *scale* x cosine, which the gate was fitted on.
     """
 
     fingerprint: str
@@ -31,14 +31,14 @@ class Tuned:
     scale: float = 1.0
 
     def vector(self, question: bytes) -> bytes:
-        """Return where *question*, a unit vector, is to look; one, too."""
+        """Return the unit vector to search with for the unit vector *question*."""
         if self.matrix is None:
             return question
         import numpy as np  # the model that made the vector has loaded it
 
-        asked = np.frombuffer(question, "<f4")
-        turned = np.frombuffer(self.matrix, "<f4").reshape(len(asked), len(asked)) @ asked
-        return bytes((turned / np.linalg.norm(turned)).astype("<f4").tobytes())
+        vector = np.frombuffer(question, "<f4")
+        mapped = np.frombuffer(self.matrix, "<f4").reshape(len(vector), len(vector)) @ vector
+        return bytes((mapped / np.linalg.norm(mapped)).astype("<f4").tobytes())
 
     def cosines(self, cosines: dict[int, float]) -> dict[int, float]:
         """Return *cosines* on the scale of the shipped ones."""
@@ -47,7 +47,7 @@ class Tuned:
         return {key: self.shift + self.scale * cosine for key, cosine in cosines.items()}
 
     def body(self) -> dict[str, Any]:
-        """Return it as JSON holds it."""
+        """Return the tuning as JSON values; :func:`parse_tuning` reads them."""
         matrix = None if self.matrix is None else base64.b64encode(self.matrix).decode("ascii")
         return {
             "fingerprint": self.fingerprint,
@@ -59,8 +59,8 @@ class Tuned:
         }
 
 
-def tuned_of(body: Mapping[str, Any]) -> Tuned:
-    """Return what :meth:`Tuned.body` holds; a feature that it does not know weighs as shipped."""
+def parse_tuning(body: Mapping[str, Any]) -> Tuned:
+    """Return the tuning of :meth:`Tuned.body`; a feature missing there keeps its shipped weight."""
     features = {**HYBRID.features, **body["features"]}
     known = {name: features[name] for name in HYBRID.features}
     return Tuned(
@@ -73,35 +73,35 @@ def tuned_of(body: Mapping[str, Any]) -> Tuned:
 
 
 class TuningTrial(NamedTuple):
-    """What one recall uses in place of what is in use: a tuning, or what was shipped."""
+    """What one search uses in place of the active tuning; *tuned* None is the shipped weights."""
 
     tuned: Tuned | None
-    apart: int | None = None
-    """The memory that is the question itself: nothing is found by it, nor by standing beside it."""
+    excluded_key: int | None = None
+    """The memory that is the question itself: neither it nor its words beside others count."""
 
 
 class ActiveTuning:
-    """What is in use; read from the file when recall first asks, and told of every change."""
+    """The tuning in use; loaded from the file by the first recall, then changed by ``activate``."""
 
     def __init__(self) -> None:
         self._tuned: Tuned | None = None
-        self._read = False
+        self._loaded = False
 
     @property
-    def unread(self) -> bool:
-        """Whether the file is still to be asked what is in use."""
-        return not self._read
+    def needs_loading(self) -> bool:
+        """Whether the stored tuning is still to be loaded."""
+        return not self._loaded
 
-    def note(self, body: Mapping[str, Any] | None) -> None:
-        """Take what the file says, unless a change came before it."""
-        if not self._read:
-            self.put(None if body is None else tuned_of(body))
+    def load(self, body: Mapping[str, Any] | None) -> None:
+        """Use the stored tuning *body*, unless one was loaded or activated before."""
+        if not self._loaded:
+            self.activate(None if body is None else parse_tuning(body))
 
-    def of(self, fingerprint: ModelFingerprint | None) -> Tuned | None:
-        """Return what is in use for the model *fingerprint*, if anything is."""
-        fits = self._tuned is not None and self._tuned.fingerprint == str(fingerprint)
-        return self._tuned if fits else None
+    def for_model(self, fingerprint: ModelFingerprint | None) -> Tuned | None:
+        """Return the tuning in use for the model *fingerprint*, if there is one."""
+        matches = self._tuned is not None and self._tuned.fingerprint == str(fingerprint)
+        return self._tuned if matches else None
 
-    def put(self, tuned: Tuned | None) -> None:
-        """Use *tuned* from the next question on; None is what was shipped."""
-        self._tuned, self._read = tuned, True
+    def activate(self, tuned: Tuned | None) -> None:
+        """Use *tuned* from the next question on; None is the shipped weights."""
+        self._tuned, self._loaded = tuned, True

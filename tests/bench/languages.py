@@ -119,7 +119,7 @@ async def measured(folder: Path) -> dict[str, Any]:
 async def asked(house: Assembly, put: Put) -> dict[str, bool]:
     """Return what came of one question."""
     caller = Caller(agent_id=put.store, method="bench")
-    seen = await house.recall.examined(caller, put.text, TuningTrial(None))
+    seen = await house.recall.evaluate(caller, put.text, TuningTrial(None))
     best = [each.measured.candidate.own for each in seen.items if each.passes]
     worth = [
         each.measured.candidate.own

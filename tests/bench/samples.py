@@ -27,10 +27,10 @@ from memd.domain.memory import MemoryFilter
 from memd.domain.settings.settings import Settings
 from memd.embedding.embed import EmbedderThread
 from memd.inject.prompting import Prompting
-from memd.recall.query import Search, as_ranked
+from memd.recall.pipeline import Search, return_candidates
 from memd.recall.ranking.features import Measured
 from memd.recall.recall import Recall
-from memd.recall.search import RecallFilter, of_caller
+from memd.recall.scope import RecallFilter, caller_scopes
 from memd.store.memory import memories
 
 EVERYBODY = "everybody"
@@ -162,9 +162,9 @@ async def candidates_of(
 ) -> tuple[list[Measured], list[str | None]]:
     """Return the candidates of a question, unranked by the gate, and where they came from."""
     caller = Caller(agent_id=agent, method="fit")
-    wanted = RecallFilter(MemoryFilter(), recall.clock.now_us(), hidden=False, passing=False)
-    begin = partial(of_caller, caller=caller, where=wanted, also_shared=False)
-    found = await recall._search(begin, Search(text), as_ranked)
+    where = RecallFilter(MemoryFilter(), recall.clock.now_us())
+    scopes = partial(caller_scopes, caller=caller, where=where, also_shared=False)
+    found = await recall.pipeline.run(scopes, Search(text), return_candidates)
     if found is None:
         return [], []
     measured = [item.measured for item in found.items]

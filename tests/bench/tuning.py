@@ -32,7 +32,7 @@ from memd.learn.tuning.questions import LabelledQuestion
 from memd.learn.tuning.ranker import mean_entries
 from memd.learn.tuning.stages import FIT_PAIRS_MAX, Stages
 from memd.recall.recall import Recall
-from memd.recall.tuned import Tuned, TuningTrial, tuned_of
+from memd.recall.tuned import Tuned, TuningTrial, parse_tuning
 from memd.store.file.connect import Reading
 
 TOP = 10
@@ -152,7 +152,7 @@ async def own(stages: Stages, put: Sequence[Put]) -> dict[str, Any]:
     ):
         work |= await stages.do(stage, work, TuneRequest(weights=True), _unheard)
     gains.seconds.append(time.perf_counter() - began)
-    made = {name: tuned_of(body) for name, body in work["made"].items()}
+    made = {name: parse_tuning(body) for name, body in work["made"].items()}
     await _test(stages, put, made, gains)
     decided = {"best": work["best"], "verdict": work["verdict"], "pairs": len(work["pairs"])}
     return {**gains.rows(), **decided}
@@ -193,7 +193,7 @@ async def latency(house: Assembly, stages: Stages, put: Sequence[Put]) -> dict[s
 
 async def _timed(recall: Recall, one: Put, tuned: Tuned | None) -> float:
     began = time.perf_counter()
-    await recall.examined(
+    await recall.evaluate(
         Caller(agent_id=one.dialogue, method="bench"), one.text, TuningTrial(tuned)
     )
     return 1_000 * (time.perf_counter() - began)

@@ -149,7 +149,7 @@ def test_x9_no_budget_is_ever_exceeded(
     assert first <= budget // 2
     assert first + rest <= budget
     assert len(chosen.items) <= top_k
-    assert len(chosen.preferences) + chosen.left_out == len(preferred)
+    assert len(chosen.preferences) + chosen.preferences_left_out == len(preferred)
     fits_nothing = not chosen.items and not chosen.preferences
     assert (chosen.minimum is not None) == (fits_nothing and bool(costs or preferred))
 

@@ -25,8 +25,8 @@ from memd.base.clock import to_us
 from memd.domain.caller import Caller
 from memd.domain.enums import HIDDEN, MemoryCategory, MemoryLevel, MemoryState, Passing
 from memd.domain.memory import MemoryFilter, MemoryQuery
-from memd.recall import search
-from memd.recall.search import SearchScope
+from memd.recall import retrievers
+from memd.recall.scope import SearchScope, SearchTarget, narrow_keys
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import filters, memories
@@ -273,10 +273,10 @@ def test_the_nearest_of_a_filter_are_the_nearest_of_brute_force(
 
     async def near() -> list[int]:
         db = world.house.db
-        listed = await db.read(search.few, scope)
-        every = await search.by_meaning(db, scope, packed, rows, listed)
-        first = await search.nearest(db, scope, packed, rows, listed)
-        fit = await db.read(search.fitting, [(scope, listed)], [first], rows)
+        target = SearchTarget(scope, await db.read(narrow_keys, scope))
+        every = await retrievers.dense_keys(db, target, packed, rows)
+        first = await retrievers.dense_first(db, target, packed, rows)
+        fit = await db.read(retrievers.matching_dense, [target], [first], rows)
         assert fit is None or fit == [every]
         return every
 
@@ -301,10 +301,10 @@ def test_the_best_by_words_of_a_filter_are_the_best_of_brute_force(
 
     def both(conn: Reading) -> tuple[list[int], dict[int, float]]:
         written = {stem: word for word in terms for stem in fulltext.stemmer(conn)(word)}
-        looked_up = [written[stem] for stem in search.rare(conn, scope, list(written))]
+        looked_up = [written[stem] for stem in retrievers.rare_terms(conn, scope, list(written))]
         match = fulltext.match_query(looked_up, scope.owners)
         every = {hit.memory_key: hit.bm25 for hit in fulltext.search(conn, match, -1)}
-        return search.by_words(conn, scope, written, 100, search.few(conn, scope)), every
+        return retrievers.sparse_keys(conn, scope, written, 100, narrow_keys(conn, scope)), every
 
     found, score = world.run(world.house.db.read(both))
     may = {known.key for known in expected(world, MemoryQuery(**wanted, text="any"), caller)}

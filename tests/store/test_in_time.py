@@ -16,7 +16,7 @@ from memd.domain.ingest import IngestManyRequest, IngestRequest
 from memd.domain.memory import MemoryFilter
 from memd.domain.recall import RecallRequest
 from memd.recall.ranking.rankings import IN_TIME_ENTRIES
-from memd.recall.search import LISTED_ROWS_MAX, RecallFilter, of_caller
+from memd.recall.scope import LISTED_ROWS_MAX, RecallFilter, caller_scopes
 from memd.store.file.connect import Reading
 from memd.store.memory import memories
 
@@ -57,8 +57,10 @@ async def test_what_happened_is_found_by_when_it_did_or_else_by_when_it_was_told
 
             def keys(conn: Reading) -> list[int]:
                 wanted = RecallFilter(MemoryFilter(), to_us(NOW))
-                (scope,) = of_caller(conn, Caller(agent_id=ADA.agent_id), wanted, also_shared=False)
-                return memories.find_in_period(conn, scope.reach, low, low + 1, LISTED_ROWS_MAX)
+                (scope,) = caller_scopes(
+                    conn, Caller(agent_id=ADA.agent_id), wanted, also_shared=False
+                )
+                return memories.find_in_period(conn, scope.searched, low, low + 1, LISTED_ROWS_MAX)
 
             return len(await house.db.read(keys))
 

@@ -30,7 +30,7 @@ from memd.inject.knowledge import Knowledge
 from memd.inject.own_memories import MemoryRooms
 from memd.learn.learn import Learn
 from memd.org.org import FactCandidates
-from memd.recall.apart import Ranker
+from memd.recall.text_ranker import TextRanker
 
 NGINX = "We decided that nginx listens on port 8080 everywhere."
 ASKED = "Which port does nginx listen on?"
@@ -56,7 +56,7 @@ def a_learn(house: Assembly) -> Learn:
 
 def a_room(house: Assembly, org: Any = None) -> Inject:
     knowledge = Knowledge(
-        Ranker(house.db, house.recall.embedder), org or house.org, a_learn(house), 5
+        TextRanker(house.db, house.recall.embedder), org or house.org, a_learn(house), 5
     )
     rooms = MemoryRooms(house.recall, house.ingest, house.archive)
     return Inject(rooms, MemoryRetrievalConfig(), HeldClock(), org=house.org, knowledge=knowledge)

@@ -18,7 +18,7 @@ from memd.inject.inject import Inject
 from memd.inject.knowledge import Knowledge
 from memd.inject.own_memories import MemoryRooms
 from memd.learn.learn import Learn
-from memd.recall.apart import Ranker
+from memd.recall.text_ranker import TextRanker
 from memd.sleep.nap.naps import Naps
 from memd.sleep.nap.transaction import NapRequest
 
@@ -53,7 +53,7 @@ async def lessons(bed: Bed) -> list[str]:
 
 async def prepared(bed: Bed, query: str = ASKED, **more: Any) -> PreparedPrompt:
     house = bed.house
-    ranker = Ranker(house.db, house.recall.embedder)
+    ranker = TextRanker(house.db, house.recall.embedder)
     knowledge = Knowledge(ranker, house.org, a_learn(bed), 5)
     rooms = MemoryRooms(house.recall, house.ingest, house.archive)
     room = Inject(rooms, MemoryRetrievalConfig(), bed.clock, org=house.org, knowledge=knowledge)

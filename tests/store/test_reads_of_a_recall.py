@@ -17,7 +17,7 @@ from memd.domain.memory import MemoryQuery
 from memd.domain.recall import RecallRequest
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.inject.own_memories import MemoryRooms, recall_for_prompt
-from memd.recall import recall, search
+from memd.recall import recall, scope
 
 CACHE_GONE = "DELETE FROM meta WHERE key = 'vector_cache'"
 TEXTS = ("The spare key hangs under the blue lantern.", "I prefer tea.", "Ulla keeps bees in Faro.")
@@ -91,14 +91,12 @@ async def asked(house: Assembly, query: str) -> list[tuple[str, float | None]]:
     return [(chunk.content, chunk.relevance_score) for chunk in found.memories]
 
 
-async def test_a_question_is_embedded_while_it_is_understood(
-    house: Assembly, steps: list[str]
-) -> None:
+async def test_a_question_is_embedded_while_it_is_parsed(house: Assembly, steps: list[str]) -> None:
     await asked(house, "Where is the key?")
     steps.clear()
     await asked(house, "Where does the lantern hang?")
     assert steps.count("embed Where does the lantern hang?") == 1
-    assert steps.index("embed Where does the lantern hang?") < steps.index("understood over")
+    assert steps.index("embed Where does the lantern hang?") < steps.index("parse_search over")
 
 
 async def test_a_question_that_names_who_spoke_is_embedded_without_the_name(
@@ -128,7 +126,7 @@ async def test_a_store_without_vectors_has_no_question_embedded(
     assert not [step for step in steps if step.startswith("embed")]
 
 
-async def test_a_prompt_reads_what_stands_beside_memories_while_the_arms_are_at_work(
+async def test_a_prompt_reads_what_stands_beside_memories_while_the_retrievers_run(
     house: Assembly, steps: list[str]
 ) -> None:
     rooms = MemoryRooms(house.recall, house.ingest, house.archive)
@@ -138,17 +136,19 @@ async def test_a_prompt_reads_what_stands_beside_memories_while_the_arms_are_at_
         beside.extend(steps)
 
     request = PrepareRequest(query="Where is the key?")
-    found = await recall_for_prompt(rooms, ADA, request, MemoryRetrievalConfig(), begun=free)
+    found = await recall_for_prompt(
+        rooms, ADA, request, MemoryRetrievalConfig(), on_retrieving=free
+    )
     assert found.memories
-    assert beside == ["understood", "understood over"]
+    assert beside == ["parse_search", "parse_search over"]
 
 
 async def test_a_filter_that_few_of_the_nearest_pass_finds_what_passes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first attempt fetches too few, where a filter keeps too many to be listed."""
-    monkeypatch.setattr(search, "LISTED_ROWS_MAX", 0)
-    monkeypatch.setattr(recall, "ARM_ROWS", 2)
+    monkeypatch.setattr(scope, "LISTED_ROWS_MAX", 0)
+    monkeypatch.setattr(recall, "RETRIEVED_ROWS", 2)
     async with a_house(tmp_path) as house:
         await told(house, *(f"Note {number} tells of the harbour." for number in range(16)))
         mine = [f"Page {number} tells of a lantern." for number in range(3)]

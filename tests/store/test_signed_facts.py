@@ -26,7 +26,7 @@ from memd.learn.learn import Learn
 from memd.org.owner import Owner
 from memd.org.review import Review, of_proposal
 from memd.org.signature import of_request, statement
-from memd.recall.apart import Ranker
+from memd.recall.text_ranker import TextRanker
 from memd.store.check.intact import OPERATION_COLUMNS
 from memd.store.org.org import hash_of
 
@@ -72,7 +72,7 @@ def rehashed(conn: apsw.Connection) -> None:
 
 async def prompt(house: Assembly) -> str:
     knowledge = Knowledge(
-        Ranker(house.db, house.recall.embedder),
+        TextRanker(house.db, house.recall.embedder),
         house.org,
         Learn(house.db, house.clock, house.ids),
         5,

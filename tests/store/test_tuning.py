@@ -109,8 +109,8 @@ async def test_a_question_is_not_answered_by_itself_nor_by_what_it_lends_to_its_
         query = "Which harbour do the herring boats leave from?"
         keys = await house.db.read(_keys, [first, answer])
 
-        found = await house.recall.examined(ADA, query, TuningTrial(None))
-        alone = await house.recall.examined(ADA, query, TuningTrial(None, keys[0]))
+        found = await house.recall.evaluate(ADA, query, TuningTrial(None))
+        alone = await house.recall.evaluate(ADA, query, TuningTrial(None, keys[0]))
 
         assert len(found.items) == 2
         (item,) = alone.items
@@ -193,7 +193,7 @@ async def test_a_better_result_is_used_at_once_after_a_start_and_can_be_taken_ba
         room = a_tuning(house)
         fingerprint = house.embedder.fingerprint
         shipped = await house.recall.recall(ADA, ASKED)
-        house.recall.tuning.put(worse(fingerprint))  # beside it what was shipped is better
+        house.recall.tuning.activate(worse(fingerprint))  # beside it what was shipped is better
         monkeypatch.setattr(Stages, "_train", made_by(Tuned(str(fingerprint), bare())))
 
         run = await run_of(room)
@@ -223,7 +223,7 @@ async def test_under_another_model_recall_is_as_shipped(tmp_path: Path) -> None:
     async with a_house(tmp_path / "memd.db") as house:
         await talked(house, PAIRS)
         shipped = await house.recall.recall(ADA, ASKED)
-        house.recall.tuning.put(worse("another model"))
+        house.recall.tuning.activate(worse("another model"))
 
         assert await house.recall.recall(ADA, ASKED) == shipped
 

@@ -24,7 +24,7 @@ from memd.learn.tuning.ranker import RankedQuestion
 from memd.recall.question import name_candidates, without_names
 from memd.recall.ranking.weights import HYBRID
 from memd.recall.recall import Recall
-from memd.recall.tuned import Tuned, TuningTrial, tuned_of
+from memd.recall.tuned import Tuned, TuningTrial, parse_tuning
 from memd.store.access import names
 from memd.store.file.connect import Reading
 from memd.store.learn import tunings
@@ -201,7 +201,7 @@ class Stages:
         pairs = await self._pairs(done)
         if request.encoder:
             return await self._evaluate_encoder(done, pairs)
-        results = {name: tuned_of(body) for name, body in done["made"].items()}
+        results = {name: parse_tuning(body) for name, body in done["made"].items()}
         chosen = [pair.question for pair in pairs if pair.part == CHOOSE]
         best, most = "", -1.0
         for at, (name, tuned) in enumerate(results.items()):
@@ -211,7 +211,7 @@ class Stages:
                 best, most = name, verdict.tuned_ndcg
         held = [pair.question for pair in pairs if pair.part == HELD_OUT]
         progress(0.6)
-        now = await self.recall.tuned()
+        now = await self.recall.active_tuning()
         verdict = await self.verdict(held, now, results[best])
         return {"best": best, "verdict": verdict.model_dump(mode="json")}
 
@@ -244,7 +244,7 @@ class Stages:
         ranked = []
         for at, one in enumerate(questions):
             progress(at / len(questions))
-            ranks = await self.recall.examined(
+            ranks = await self.recall.evaluate(
                 Caller(agent_id=one.agent_id, method="tune.start"),
                 one.text,
                 TuningTrial(tuned, one.question_key),

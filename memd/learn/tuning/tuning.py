@@ -30,7 +30,7 @@ from memd.domain.values import EVERYBODY, Emit, EventName
 from memd.ingest.switch import ModelSwitch
 from memd.learn.tuning.stages import FIT, HELD_OUT, Stages
 from memd.recall.recall import Recall
-from memd.recall.tuned import tuned_of
+from memd.recall.tuned import parse_tuning
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database
 from memd.store.learn import tunings
@@ -145,7 +145,7 @@ class Tuning:
         await self.db.write(
             caller, lambda conn: tunings.use(conn, None if before is None else before.run_id)
         )
-        self.recall.tuning.put(None if before is None else tuned_of(before.body["tuned"]))
+        self.recall.tuning.activate(None if before is None else parse_tuning(before.body["tuned"]))
         self._emit_stage("rolled_back", used.run_id)
         return await self.status()
 
@@ -275,7 +275,7 @@ class Tuning:
             tunings.use(conn, body["run"]["run_id"])
 
         await self.db.write(caller, work)
-        self.recall.tuning.put(tuned_of(body["tuned"]))
+        self.recall.tuning.activate(parse_tuning(body["tuned"]))
 
     async def _record_failure(self, caller: Caller, body: dict[str, Any], why: str) -> None:
         run = body["run"]

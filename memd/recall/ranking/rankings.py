@@ -11,11 +11,11 @@ from memd.base.clock import DAY_US
 from memd.domain.enums import SearchMode
 from memd.recall.ranking.features import Measured
 from memd.recall.ranking.weights import COMPOSED, HYBRID, WITHOUT_VECTORS, Weights, logistic
-from memd.recall.search import ARM_ROWS
+from memd.recall.retrievers import RETRIEVED_ROWS
 from memd.store.search.candidate_rows import SearchCandidate
 
 GATE_TOP = 10
-MANY = ARM_ROWS  # candidates: one arm alone finds as many in any store that is not small
+MANY = RETRIEVED_ROWS  # candidates: one arm alone finds as many in any store that is not small
 
 
 @dataclass(frozen=True, slots=True)

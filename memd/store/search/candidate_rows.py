@@ -42,6 +42,11 @@ class SearchCandidate(NamedTuple):
     is_composed: int = 0
     """Composed by a nap from an exchange (``COMPOSED_TAGS``)."""
 
+    @property
+    def moment_us(self) -> int:
+        """When the memory's event was, where that is known, else when it was stored."""
+        return self.created_at_us if self.occurred_at_us is None else self.occurred_at_us
+
 
 _COLUMNS = f"""
        m.memory_key, m.session_key, p.project_id, m.speaker, m.caption IS NOT NULL,

@@ -8,9 +8,10 @@ import pytest
 from support.found import a_found, a_preference
 
 from memd.domain.enums import MemoryState
-from memd.domain.recall import RecallRequest
+from memd.domain.recall import RecallRequest, RecallResult
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
-from memd.recall.answer import Chosen, RankedCandidates, choose, nothing, render
+from memd.recall.answer import AnswerContent, AnswerEntries, choose, render
+from memd.recall.candidates import RankedCandidates
 from memd.recall.ranking.rankings import Ranked
 from memd.store.memory.rows import StoredMemory
 
@@ -50,8 +51,8 @@ def a_row(item: Ranked, **more: Any) -> StoredMemory:
 def told(items: list[Ranked], rows: list[StoredMemory], **more: Any) -> Any:
     found = RankedCandidates(items, 0.9, degraded=None)
     by_key = {row.memory_key: row for row in rows}
-    chosen = Chosen(preferences=[], items=items, left_out=0, minimum=None)
-    return render(chosen, by_key, a_request(**more), "ada", found)
+    entries = AnswerEntries(preferences=[], items=items, preferences_left_out=0, minimum=None)
+    return render(AnswerContent(entries, by_key, found), a_request(**more), "ada")
 
 
 def test_preferences_use_no_slot() -> None:
@@ -70,7 +71,7 @@ def test_preferences_take_at_most_half_of_the_budget(budget: int, shown: int) ->
     chosen = choose([], rows, a_request(token_budget=budget), PLAIN)
 
     assert chosen.preferences == rows[:shown]
-    assert chosen.left_out == 6 - shown
+    assert chosen.preferences_left_out == 6 - shown
 
 
 def test_what_preferences_leave_is_for_memories() -> None:
@@ -93,7 +94,7 @@ def test_a_preference_that_does_not_fit_leaves_its_memory_in_the_list() -> None:
     chosen = choose([same], [row], a_request(), PLAIN)
 
     assert chosen.items == [same]
-    assert chosen.left_out == 1
+    assert chosen.preferences_left_out == 1
 
 
 def test_another_memory_that_says_what_a_shown_preference_says_is_not_shown() -> None:
@@ -188,5 +189,5 @@ def test_why_is_added_when_asked_for() -> None:
 
 
 def test_nothing_is_an_empty_block() -> None:
-    assert nothing().prompt_block == "<memory>\n</memory>"
+    assert RecallResult().prompt_block == "<memory>\n</memory>"
     assert told([], []).prompt_block == "<memory>\n</memory>"

@@ -8,7 +8,7 @@ import pytest
 from support.measured import a_candidate, words_of
 
 from memd.base.clock import DAY_US, to_us
-from memd.recall.query import tells_of, when
+from memd.recall.event_time import event_time, tells_of
 
 TOLD = to_us(datetime(2026, 11, 18, 14, 30, tzinfo=UTC))
 RELEASE = frozenset({"release"})
@@ -31,11 +31,11 @@ def test_an_event_was_when_its_memory_is_of_or_when_its_text_says() -> None:
     plain = a_candidate(1, "The release went out.", occurred_at_us=TOLD)
     dated = a_candidate(2, "The release went out yesterday.", occurred_at_us=TOLD)
 
-    assert when(plain)[:2] == (TOLD, TOLD)
-    assert when(dated).begin_us < TOLD - DAY_US // 2
-    assert when(dated).end_us - when(dated).begin_us == DAY_US
+    assert event_time(plain)[:2] == (TOLD, TOLD)
+    assert event_time(dated).begin_us < TOLD - DAY_US // 2
+    assert event_time(dated).end_us - event_time(dated).begin_us == DAY_US
 
 
 def test_a_text_with_several_times_says_none_for_its_event() -> None:
     both = "The release of 1 May 2025 came after that of 3 April 2024."
-    assert when(a_candidate(1, both, occurred_at_us=TOLD))[:2] == (TOLD, TOLD)
+    assert event_time(a_candidate(1, both, occurred_at_us=TOLD))[:2] == (TOLD, TOLD)

@@ -15,7 +15,7 @@ from memd.base.errors import (
     ModelError,
     StoppingError,
 )
-from memd.recall.answer import RankedCandidates
+from memd.recall.candidates import RankedCandidates
 from memd.recall.ranking.rankings import Ranked
 from memd.recall.rerank import (
     CANDIDATES,
@@ -23,18 +23,18 @@ from memd.recall.rerank import (
     NO_RERANKER,
     WEIGHT,
     blend,
-    blended,
+    blend_scores,
     logit,
+    rank_blended,
     rerank,
-    reranked_scores,
-    squash,
+    sigmoid,
 )
 
 FOUND = RankedCandidates([], 0.9, degraded=None)
 
 
 async def test_the_score_is_a_weighted_mean_of_two_logits_from_0_to_1() -> None:
-    (score,) = await reranked_scores(FakePairs(lambda _q, _t: 3.0), "q", ["t"], [0.25])
+    (score,) = await blend_scores(FakePairs(lambda _q, _t: 3.0), "q", ["t"], [0.25])
 
     assert math.log(score / (1 - score)) == pytest.approx(
         (1 - WEIGHT) * math.log(0.25 / 0.75) + WEIGHT * 3.0
@@ -44,7 +44,7 @@ async def test_the_score_is_a_weighted_mean_of_two_logits_from_0_to_1() -> None:
 @pytest.mark.parametrize("said", [-1e6, -11.2, 0.0, 9.3, 1e6])
 @pytest.mark.parametrize("score", [0.0, 0.5, 1.0])
 async def test_however_large_a_logit_is_the_score_is_a_share(score: float, said: float) -> None:
-    (again,) = await reranked_scores(FakePairs(lambda _q, _t: said), "q", ["t"], [score])
+    (again,) = await blend_scores(FakePairs(lambda _q, _t: said), "q", ["t"], [score])
 
     assert 0.0 <= again <= 1.0
     assert math.isfinite(logit(score))
@@ -83,7 +83,7 @@ async def test_x12_without_it_the_blended_score_counts_and_the_answer_says_so(
 
     again, found = await rerank(scorer, "q", items, FOUND)
 
-    assert again == blended(items)
+    assert again == rank_blended(items)
     assert found.degraded is not None
     assert said in found.degraded
 
@@ -113,7 +113,7 @@ def test_the_blend_counts_importance_for_a_fifth() -> None:
     candidate = high.measured.candidate._replace(importance=1.0)
     high = Ranked(type(high.measured)(candidate, {}, 0.0, ()), 0.5, 0.5)
 
-    first, second = blended([low, high])
+    first, second = rank_blended([low, high])
 
     assert first.measured.candidate.memory_id == high.measured.candidate.memory_id
     assert first.relevance == pytest.approx(0.8 * 0.5 + 0.2 * 1.0)
@@ -123,7 +123,7 @@ def test_the_blend_counts_importance_for_a_fifth() -> None:
 def test_the_blend_of_equals_keeps_their_order() -> None:
     items = [a_found(relevance=0.5) for _ in range(3)]
 
-    keys = [item.measured.candidate.memory_key for item in blended(items)]
+    keys = [item.measured.candidate.memory_key for item in rank_blended(items)]
 
     assert keys == [item.measured.candidate.memory_key for item in items]
 
@@ -153,8 +153,8 @@ def test_negative_or_empty_weights_are_refused(weights: tuple[float, float]) -> 
 
 
 def test_a_logit_of_any_size_lands_between_zero_and_one() -> None:
-    assert squash(0.0) == 0.5
-    assert squash(2.0) == pytest.approx(0.8808, abs=5e-5)
-    assert squash(-2.0) == pytest.approx(1 - squash(2.0))
-    assert squash(1e6) == 1.0
-    assert squash(-1e6) == 0.0
+    assert sigmoid(0.0) == 0.5
+    assert sigmoid(2.0) == pytest.approx(0.8808, abs=5e-5)
+    assert sigmoid(-2.0) == pytest.approx(1 - sigmoid(2.0))
+    assert sigmoid(1e6) == 1.0
+    assert sigmoid(-1e6) == 0.0

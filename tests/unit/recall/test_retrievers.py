@@ -10,9 +10,10 @@ from support.builders import a_row, an_id_source
 from support.store import a_writer
 
 from memd.domain.memory import MemoryFilter
-from memd.recall import search
+from memd.recall import retrievers
 from memd.recall.question import question
-from memd.recall.search import SearchScope, by_words, rare
+from memd.recall.retrievers import rare_terms, sparse_keys
+from memd.recall.scope import SearchScope
 from memd.store.access import names
 from memd.store.file.connect import Writing
 from memd.store.memory import memories
@@ -34,32 +35,35 @@ def conn(tmp_path: Path) -> Iterator[Writing]:
 
 def _scope() -> SearchScope:
     everything = bind(1, MemoryFilter(), 1)
-    return SearchScope(everything, everything, everything, hidden=False)
+    return SearchScope(everything, everything, everything, include_hidden=False)
 
 
 def test_in_a_small_store_every_term_is_looked_up(conn: Writing) -> None:
-    assert list(rare(conn, _scope(), ["common", "rare"])) == ["common", "rare"]
+    assert list(rare_terms(conn, _scope(), ["common", "rare"])) == ["common", "rare"]
 
 
 def test_in_a_large_store_the_rarest_are_as_long_as_they_hold_few_memories(
     conn: Writing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "WORDS_ROWS", 2)
+    monkeypatch.setattr(retrievers, "POSTINGS_MAX", 2)
 
-    assert list(rare(conn, _scope(), ["common", "kite", "rare", "seldom"])) == ["kite", "rare"]
+    assert list(rare_terms(conn, _scope(), ["common", "kite", "rare", "seldom"])) == [
+        "kite",
+        "rare",
+    ]
 
 
 def test_a_question_of_common_terms_only_looks_up_the_rarest(
     conn: Writing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "WORDS_ROWS", 2)
+    monkeypatch.setattr(retrievers, "POSTINGS_MAX", 2)
 
-    assert list(rare(conn, _scope(), ["unknown", "common"])) == ["common"]
+    assert list(rare_terms(conn, _scope(), ["unknown", "common"])) == ["common"]
 
 
 def test_terms_that_nobody_used_find_nothing(conn: Writing) -> None:
-    assert by_words(conn, _scope(), {"unknown": "unknown"}, 10, None) == []
-    assert by_words(conn, _scope(), {}, 10, None) == []
+    assert sparse_keys(conn, _scope(), {"unknown": "unknown"}, 10, None) == []
+    assert sparse_keys(conn, _scope(), {}, 10, None) == []
 
 
 @pytest.mark.parametrize(
@@ -77,4 +81,4 @@ def test_a_word_finds_itself_whatever_its_stem_is_stemmed_to(
     (key,) = memories.insert(conn, [a_row(an_id_source(7), content=text, agent_key=1)], 1)
     asked = question(query, frozenset(), fulltext.stemmer(conn))
 
-    assert by_words(conn, _scope(), asked.written, 10, None) == [key]
+    assert sparse_keys(conn, _scope(), asked.written, 10, None) == [key]

@@ -1,0 +1,125 @@
+"""Candidates become one ranked list: read, measured, scored, and summaries put in place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from memd.domain.enums import SearchMode
+from memd.domain.recall import Cut
+from memd.recall.question import Question
+from memd.recall.ranking.features import Statistics, measure
+from memd.recall.ranking.rankings import Ranked, in_time, judged
+from memd.recall.ranking.weights import HYBRID, WITHOUT_VECTORS
+from memd.recall.scope import SearchScope
+from memd.recall.tuned import Tuned
+from memd.store.file.connect import Reading
+from memd.store.search import candidate_rows, contexts, fulltext, vectors
+from memd.store.search.candidate_rows import SearchCandidate
+
+
+@dataclass(frozen=True, slots=True)
+class RankedCandidates:
+    """Candidates best first, the gate's probability that one answers, and what was left out."""
+
+    items: list[Ranked]
+    gate: float
+    degraded: str | None
+    """Why only words were searched, if so."""
+    cut: Sequence[Cut] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchQuery:
+    """A question with its vector, or with the reason why it has none."""
+
+    question: Question
+    mode: SearchMode
+    vector: bytes | None = None
+    degraded: str | None = None
+    tuned: Tuned | None = None
+    """The tuning that replaces the shipped weights, where the question has a vector."""
+    excluded_key: int | None = None
+    """A memory that is the question itself (``TuningTrial``)."""
+    frequencies: Mapping[str, int] = field(default_factory=dict)
+    """How many memories hold each of the question's terms."""
+
+
+def rank_candidates(
+    conn: Reading, scopes: Sequence[SearchScope], query: SearchQuery, keys: Sequence[Sequence[int]]
+) -> RankedCandidates:
+    """Measure and order the candidates of all *scopes* together, and ask the gate.
+
+    The first scope is the caller's own: its summaries and its project count.
+    """
+    asked, vector, mode = query.question, query.vector, query.mode
+    by_scope = [
+        _exclude(
+            conn, query.excluded_key, candidate_rows.read_candidates(conn, scope.indexed, its_keys)
+        )
+        for scope, its_keys in zip(scopes, keys, strict=True)
+    ]
+    candidates = [candidate for scoped in by_scope for candidate in scoped]
+    with_neighbours = {
+        key
+        for candidate in candidates
+        for key in (candidate.memory_key, candidate.before_key, candidate.after_key)
+        if key is not None
+    }
+    cosines = {} if vector is None else vectors.cosines_of(conn, vector, sorted(with_neighbours))
+    weights = WITHOUT_VECTORS if vector is None else HYBRID
+    if query.tuned is not None and vector is not None:
+        cosines, weights = query.tuned.cosines(cosines), query.tuned.weights
+    owners = [owner for scope in scopes for owner in scope.owners]
+    statistics = Statistics(fulltext.corpus(conn, owners), query.frequencies)
+    stem = fulltext.stemmer(conn)
+    measured = measure(asked, candidates, cosines, statistics, stem, len(by_scope[0]))
+    project_id = scopes[0].shown.active_project_id
+    request_us = scopes[0].shown.now_us if asked.is_request else None
+    items, chance = judged(measured, weights, mode, project_id, request_us)
+    if asked.only_time and mode is SearchMode.HYBRID:
+        items, chance = in_time(items), 1.0
+    return RankedCandidates(_show_summaries(conn, scopes[0], items), chance, query.degraded)
+
+
+def _exclude(
+    conn: Reading, excluded_key: int | None, candidates: list[SearchCandidate]
+) -> list[SearchCandidate]:
+    """Return *candidates* without one memory, and without its words in its neighbours' contexts."""
+    if excluded_key is None:
+        return candidates
+    to_next, to_last = contexts.quoted_parts(conn, excluded_key)
+    remaining = []
+    for candidate in candidates:
+        if candidate.memory_key == excluded_key:
+            continue
+        if excluded_key == candidate.before_key:
+            context = candidate.context.replace(to_next, " ", 1)
+            remaining.append(candidate._replace(before_key=None, context=context))
+        elif excluded_key == candidate.after_key:
+            context = candidate.context.replace(to_last, " ", 1)
+            remaining.append(candidate._replace(after_key=None, context=context))
+        else:
+            remaining.append(candidate)
+    return remaining
+
+
+def _show_summaries(conn: Reading, scope: SearchScope, items: Sequence[Ranked]) -> list[Ranked]:
+    """Return *items* with each summary, once, in place of the sources that it supersedes."""
+    if scope.include_hidden:
+        return list(items)
+    hidden = [
+        item.measured.candidate.memory_key for item in items if item.measured.candidate.is_hidden
+    ]
+    summaries = candidate_rows.find_summaries(conn, scope.shown, hidden)
+    shown: dict[int, Ranked] = {}
+    for item in items:
+        candidate = item.measured.candidate
+        if not candidate.is_hidden:
+            shown.setdefault(candidate.memory_key, item)
+            continue
+        summary = summaries.get(candidate.memory_key)
+        if summary is not None and summary.memory_key not in shown:
+            measured = replace(item.measured, candidate=summary)
+            shown[summary.memory_key] = replace(item, measured=measured)
+    return list(shown.values())

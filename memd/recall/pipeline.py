@@ -1,0 +1,298 @@
+"""The retrieval pipeline: parse a question, retrieve candidates, rank them.
+
+One search is three short reads and no write: the question is parsed against what the store knows;
+sparse retrieval runs while the model embeds the question; then what both retrievers returned is
+filtered, ranked, and handed to the caller in the same snapshot.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, TypeVar
+
+from memd.base.errors import ModelError, UnavailableError
+from memd.base.limits import QUERY_CHARS_MAX
+from memd.base.turns import Turns, in_turn
+from memd.domain.encoding import Embedder, ModelFingerprint
+from memd.domain.enums import SearchMode
+from memd.extract.periods import periods
+from memd.recall.candidates import RankedCandidates, SearchQuery, rank_candidates
+from memd.recall.event_time import event_periods
+from memd.recall.question import Question, name_candidates, question
+from memd.recall.retrievers import (
+    RETRIEVED_ROWS,
+    DenseKeys,
+    dense_first,
+    dense_keys,
+    matching_dense,
+    sparse_search,
+)
+from memd.recall.scope import SearchScope, SearchTarget, search_targets
+from memd.recall.tuned import ActiveTuning, TuningTrial
+from memd.store.access import names
+from memd.store.file.connect import Reading
+from memd.store.file.database import Database
+from memd.store.learn import tunings
+from memd.store.memory import memories
+from memd.store.search import fulltext, vectors
+
+T = TypeVar("T")
+
+OTHER_MODEL = "the memories are being embedded with a new model: only words are searched"
+NO_MODEL = "no embedding model: only words are searched; run: memd model install"
+
+
+ScopeResolver = Callable[[Reading], Sequence[SearchScope]]
+"""Says where to search; empty where there is nothing to search."""
+Finish = Callable[[Reading, Sequence[SearchScope], RankedCandidates], T]
+"""Makes an answer of the candidates, in the read that ranked them."""
+
+
+class Search(NamedTuple):
+    """A question, and how to search for it."""
+
+    text: str
+    mode: SearchMode = SearchMode.HYBRID
+    rows: int = RETRIEVED_ROWS
+    """How many each retriever returns."""
+    minimum: int = 0
+    """Other rows of the scope fill up to this many candidates."""
+    trial: TuningTrial | None = None
+    """A tuning to use in place of the active one."""
+    on_retrieving: Callable[[], object] = bool
+    """Called once both retrievers run: there is time to read something else."""
+
+
+class ParsedSearch(NamedTuple):
+    """A question as this store knows its words, and where to search for it."""
+
+    question: Question
+    scopes: Sequence[SearchScope]
+    targets: Sequence[SearchTarget]
+    vectors_match: bool | None
+    """Whether stored vectors are of the current model; None where there are none."""
+    tuning: dict[str, Any] | None
+    """The stored tuning, if it had not been loaded yet."""
+
+
+class RetrievedKeys(NamedTuple):
+    """What each retriever returned, per target."""
+
+    targets: Sequence[SearchTarget]
+    dense: Sequence[DenseKeys]
+    sparse: Sequence[Sequence[int]]
+
+
+EmbeddingTask = asyncio.Task[list[bytes]]
+
+
+class QueryPrefetch:
+    """Embeds a question before it is parsed, where the last question showed that this pays off.
+
+    The text to embed is known only after speakers' names are taken out, but few questions name any.
+    So if the last question was embedded unchanged, the next one is sent to the model at once, while
+    the store is read. A wrong guess costs the model's thread one short text.
+    """
+
+    def __init__(self) -> None:
+        self._likely = False
+
+    def start(self, embedder: Embedder, text: str) -> EmbeddingTask | None:
+        """Start to embed *text* if that is likely what is needed; the caller cancels the task."""
+        if not self._likely:
+            return None
+        task = asyncio.create_task(_embed_one(embedder, text))
+        task.add_done_callback(_retrieve_error)
+        return task
+
+    def learn(self, *, unchanged: bool) -> None:
+        """Remember whether a question was embedded unchanged."""
+        self._likely = unchanged
+
+
+async def _embed_one(embedder: Embedder, text: str) -> list[bytes]:
+    return await embedder.embed([text])
+
+
+def _retrieve_error(task: EmbeddingTask) -> None:
+    """Retrieve the exception of a task that nobody awaited, so asyncio does not warn about it."""
+    if not task.cancelled():
+        task.exception()
+
+
+@dataclass(frozen=True)
+class RetrievalPipeline:
+    """Runs searches over one file with one model."""
+
+    db: Database
+    embedder: Embedder
+    tuning: ActiveTuning
+    turns: Turns
+    """A question is embedded and searched with one model; a change of model waits for its end."""
+    prefetch: QueryPrefetch = field(default_factory=QueryPrefetch)
+
+    @in_turn
+    async def run(self, scopes: ScopeResolver, search: Search, finish: Finish[T]) -> T | None:
+        """Return what *finish* makes of the candidates; None where there is nothing to search."""
+        text = search.text[:QUERY_CHARS_MAX]
+        by_words = search.mode is SearchMode.WORDS
+        fingerprint = None if by_words else self.embedder.fingerprint
+        embedding = None if fingerprint is None else self.prefetch.start(self.embedder, text)
+        try:
+            parsed = await self.db.read(
+                parse_search, scopes, text, fingerprint, load_tuning=self.tuning.needs_loading
+            )
+            if parsed is None:
+                return None
+            query, keys = await self._retrieve(parsed, search, fingerprint, embedding)
+        finally:
+            if embedding is not None:
+                embedding.cancel()
+        answer = await self.db.read(rank_and_finish, parsed.scopes, query, keys, search, finish)
+        if answer is None and (vector := query.vector) is not None:
+            # Too few of the nearest match the filter: search on, until enough do.
+            each = (dense_keys(self.db, target, vector, search.rows) for target in keys.targets)
+            keys = keys._replace(dense=list(map(DenseKeys, await asyncio.gather(*each))))
+            answer = await self.db.read(rank_and_finish, parsed.scopes, query, keys, search, finish)
+        return answer
+
+    async def _retrieve(
+        self,
+        parsed: ParsedSearch,
+        search: Search,
+        fingerprint: ModelFingerprint | None,
+        embedding: EmbeddingTask | None,
+    ) -> tuple[SearchQuery, RetrievedKeys]:
+        """Run both retrievers, the sparse one while the question is being embedded."""
+        asked, targets, mode, trial = parsed.question, parsed.targets, search.mode, search.trial
+        self.tuning.load(parsed.tuning)
+        query = SearchQuery(
+            asked,
+            mode,
+            tuned=self.tuning.for_model(fingerprint) if trial is None else trial.tuned,
+            excluded_key=None if trial is None else trial.excluded_key,
+        )
+        terms = {} if mode is SearchMode.DENSE else asked.written
+        counted = tuple(dict.fromkeys([*asked.terms, *asked.content]))
+        sparse_task = asyncio.ensure_future(
+            self.db.read(sparse_search, targets, terms, search.rows, counted)
+        )
+        search.on_retrieving()
+        try:
+            if mode is not SearchMode.WORDS:
+                query = await self._embed(
+                    query, fingerprint, embedding, vectors_match=parsed.vectors_match
+                )
+            dense: Sequence[DenseKeys] = [DenseKeys([]) for _ in targets]
+            if (vector := query.vector) is not None:
+                dense = await asyncio.gather(
+                    *(dense_first(self.db, target, vector, search.rows) for target in targets)
+                )
+            sparse, frequencies = await sparse_task
+        finally:
+            sparse_task.cancel()
+        return replace(query, frequencies=frequencies), RetrievedKeys(targets, dense, sparse)
+
+    async def _embed(
+        self,
+        query: SearchQuery,
+        fingerprint: ModelFingerprint | None,
+        embedding: EmbeddingTask | None,
+        *,
+        vectors_match: bool | None,
+    ) -> SearchQuery:
+        """Return *query* with its vector, or with the reason why it has none."""
+        text = query.question.dense
+        unchanged = text == query.question.text
+        self.prefetch.learn(unchanged=bool(vectors_match) and unchanged)
+        if fingerprint is None:
+            return replace(query, degraded=NO_MODEL)
+        if vectors_match is None:
+            return query  # no memory has a vector yet
+        if not vectors_match:
+            return replace(query, degraded=OTHER_MODEL)
+        if embedding is not None and not unchanged:
+            embedding.cancel()  # the model's thread would finish it first
+            embedding = None
+        try:
+            (vector,) = await (self.embedder.embed([text]) if embedding is None else embedding)
+        except (UnavailableError, ModelError) as error:
+            why = f"the embedding model is not available ({error.kind}): only words are searched"
+            return replace(query, degraded=why)
+        return replace(query, vector=vector if query.tuned is None else query.tuned.vector(vector))
+
+
+# The reads, in order.
+
+
+def parse_search(
+    conn: Reading,
+    scopes: ScopeResolver,
+    text: str,
+    fingerprint: ModelFingerprint | None,
+    *,
+    load_tuning: bool = False,
+) -> ParsedSearch | None:
+    """Parse *text* with this store's speakers, stemmer and events; None with no scope to search."""
+    resolved = scopes(conn)
+    if not resolved:
+        return None
+    agent_keys = [scope.agent_key for scope in resolved]
+    speakers = names.known_speakers(conn, agent_keys, name_candidates(text))
+    vectors_match = (
+        None if fingerprint is None else vectors.is_current_model(conn, str(fingerprint))
+    )
+    stem = fulltext.stemmer(conn)
+    times = periods(text, resolved[0].shown.now_us) or event_periods(conn, resolved, text, stem)
+    asked = question(text, speakers, stem, times)
+    tuning = tunings.active(conn) if load_tuning else None
+    targets = search_targets(conn, resolved, asked)
+    return ParsedSearch(asked, resolved, targets, vectors_match, tuning)
+
+
+def rank_and_finish(
+    conn: Reading,
+    scopes: Sequence[SearchScope],
+    query: SearchQuery,
+    retrieved: RetrievedKeys,
+    search: Search,
+    finish: Finish[T],
+) -> T | None:
+    """Rank what was retrieved and return what *finish* makes of it; None if more must be fetched.
+
+    All in one read: a round trip to a connection takes longer than most of the steps.
+    """
+    dense = matching_dense(conn, retrieved.targets, retrieved.dense, search.rows)
+    if dense is None:
+        return None
+    keys = [merge_keys(scope, retrieved.targets, dense, retrieved.sparse) for scope in scopes]
+    candidates = rank_candidates(conn, scopes, query, keys)
+    if len(candidates.items) < search.minimum:  # counted as shown: a summary may stand for many
+        fill = [memories.find_keys(conn, scope.visible, search.minimum) for scope in scopes]
+        more = [list(dict.fromkeys([*k, *r])) for k, r in zip(keys, fill, strict=True)]
+        if more != keys:
+            candidates = rank_candidates(conn, scopes, query, more)
+    return finish(conn, scopes, candidates)
+
+
+def merge_keys(
+    scope: SearchScope, targets: Sequence[SearchTarget], *retrieved: Sequence[Sequence[int]]
+) -> list[int]:
+    """Return the keys retrieved for *scope*, each once; results are in the order of *targets*."""
+    matching = (
+        keys
+        for results in retrieved
+        for target, keys in zip(targets, results, strict=True)
+        if target.scope is scope
+    )
+    return list(dict.fromkeys(itertools.chain.from_iterable(matching)))
+
+
+def return_candidates(
+    _conn: Reading, _scopes: Sequence[SearchScope], candidates: RankedCandidates
+) -> RankedCandidates:
+    """Finish a search with its candidates as they are."""
+    return candidates

@@ -1,0 +1,193 @@
+"""What a recall searches: the rows of one agent, or what others share, under one filter.
+
+Shared memories are rows of the reserved agent, so they are a scope of their own beside the caller's
+(SPEC 10.1): the same filter, the same retrievers, one ranking. Where nothing is shared there is no
+second scope, and no search for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from memd.domain.caller import Caller
+from memd.domain.enums import MemoryLevel
+from memd.domain.memory import MemoryFilter
+from memd.extract.time_words import Grain
+from memd.recall.question import Question
+from memd.store.access import agents, names
+from memd.store.file.connect import Reading
+from memd.store.memory import memories, shared
+from memd.store.memory.filters import (
+    BoundFilter,
+    bind,
+    bind_cached_search,
+    bind_search,
+    by_other_publishers,
+    without_passing,
+)
+from memd.store.search import vectors
+from memd.store.search.cache_parts import CachePart, owner_token
+
+LISTED_ROWS_MAX = 2_000  # a filter that keeps no more is listed and scored row by row
+
+
+@dataclass(frozen=True, slots=True)
+class RecallFilter:
+    """A request's filter at one moment."""
+
+    filter: MemoryFilter
+    now_us: int
+    include_hidden: bool = False
+    """Whether compressed and archived memories are searched and shown."""
+    include_passing: bool = False
+    """Whether turns that state nothing are searched."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchScope:
+    """The rows of one agent that a search reads, and those that it may show."""
+
+    shown: BoundFilter
+    """The filter over what may be shown."""
+    searched: BoundFilter
+    """The filter over what is read: a summary is shown for its sources, which are searched."""
+    unfiltered: BoundFilter
+    """Without the request's filter: what the caller's session and project let it see."""
+    include_hidden: bool
+    include_passing: bool = False
+
+    @property
+    def agent_key(self) -> int:
+        return self.shown.agent_key
+
+    @property
+    def parts(self) -> list[CachePart]:
+        """The parts of the full-text and vector indexes that hold all of *searched*."""
+        passing = [CachePart.PASSING] if self.include_passing else []
+        if self.include_hidden:
+            return [CachePart.SEARCHED, CachePart.HIDDEN, *passing]
+        summaries = [CachePart.SUMMARY] if self.searched.splits_summaries else []
+        return [CachePart.SEARCHED, *summaries, *passing]
+
+    @property
+    def visible(self) -> BoundFilter:
+        """The filter over what may stand in an answer."""
+        return self.searched if self.include_hidden else self.shown
+
+    @property
+    def indexed(self) -> BoundFilter:
+        """*searched* for rows that come from *parts*, which leaves less to check."""
+        return bind_cached_search(self.shown, hidden=self.include_hidden)
+
+    @property
+    def owners(self) -> list[str]:
+        """Names of *parts* in the full-text index."""
+        return [owner_token(self.agent_key, part) for part in self.parts]
+
+    def partitions(self, shard: int) -> list[int]:
+        """Return the partitions of *parts* in one shard of the vector index."""
+        return [vectors.partition(self.agent_key, part, shard) for part in self.parts]
+
+
+class SearchTarget(NamedTuple):
+    """A scope to search; *keys* are its rows where a filter or a time keeps few."""
+
+    scope: SearchScope
+    keys: Sequence[int] | None
+
+
+def permitted_scopes(
+    conn: Reading, caller: Caller, where: RecallFilter, level: MemoryLevel, *, also_shared: bool
+) -> list[SearchScope]:
+    """Return the scopes of *caller*; none for an agent of level none (SPEC 7.13).
+
+    *level* is the level of agents that have none of their own.
+    """
+    if (agents.level(conn, caller.agent_id) or level) is MemoryLevel.NONE:
+        return []
+    return caller_scopes(conn, caller, where, also_shared=also_shared)
+
+
+def caller_scopes(
+    conn: Reading, caller: Caller, where: RecallFilter, *, also_shared: bool
+) -> list[SearchScope]:
+    """Return the caller's own scope, then that of shared memories if there are any.
+
+    Empty for an unknown agent when nothing is shared.
+    """
+    agent_key = names.find_agent(conn, caller.agent_id)
+    shown = _shown(agent_key or 0, where, caller)
+    unfiltered = bind(agent_key or 0, MemoryFilter(), where.now_us, active=caller)
+    others = shared_scope(conn, caller, where) if also_shared else None
+    if others is not None:
+        return [_scope(shown, unfiltered, where), others]
+    return [] if agent_key is None else [_scope(shown, unfiltered, where)]
+
+
+def shared_scope(conn: Reading, reader: Caller | None, where: RecallFilter) -> SearchScope | None:
+    """Return the scope of what agents other than *reader* published; None when there is nothing.
+
+    The active project hides what was shared for another one alone.
+    """
+    reader_key = None if reader is None else names.find_agent(conn, reader.agent_id)
+    agent_key = shared.shared_agent_key(conn, reader_key)
+    if agent_key is None:
+        return None
+    active = None if reader is None else replace(reader, session_id=None)
+    shown = _shown(agent_key, where, active)
+    unfiltered = bind(agent_key, MemoryFilter(), where.now_us, active=active)
+    if reader_key is not None and shared.has_published(conn, reader_key):
+        shown, unfiltered = (
+            by_other_publishers(shown, reader_key),
+            by_other_publishers(unfiltered, reader_key),
+        )
+    return _scope(shown, unfiltered, where)
+
+
+def _shown(agent_key: int, where: RecallFilter, active: Caller | None) -> BoundFilter:
+    shown = bind(agent_key, where.filter, where.now_us, hidden=where.include_hidden, active=active)
+    return shown if where.include_passing else without_passing(shown)
+
+
+def _scope(shown: BoundFilter, unfiltered: BoundFilter, where: RecallFilter) -> SearchScope:
+    searched = bind_search(shown, hidden=where.include_hidden)
+    return SearchScope(shown, searched, unfiltered, where.include_hidden, where.include_passing)
+
+
+def search_targets(
+    conn: Reading, scopes: Sequence[SearchScope], question: Question
+) -> list[SearchTarget]:
+    """Return each scope, and each a second time for its rows in the times of *question*."""
+    targets = [SearchTarget(scope, narrow_keys(conn, scope)) for scope in scopes]
+    timed = [SearchTarget(scope, _keys_in_times(conn, scope, question)) for scope in scopes]
+    return targets + [target for target in timed if target.keys]
+
+
+def narrow_keys(conn: Reading, scope: SearchScope) -> list[int] | None:
+    """Return the rows of a filter that keeps few; None without a filter, or if it keeps many."""
+    if not scope.searched.is_selective:
+        return None
+    keys = memories.find_keys(conn, scope.searched, LISTED_ROWS_MAX + 1)
+    return keys if len(keys) <= LISTED_ROWS_MAX else None
+
+
+def _keys_in_times(conn: Reading, scope: SearchScope, question: Question) -> list[int]:
+    """Return the rows within a period such as last week; none when there are very many.
+
+    "What did I do yesterday" has hardly a word to search by. For a calendar date the retrievers
+    find as much with less noise, unless a time is all that the question names (decision 0107).
+    """
+    keys: dict[int, None] = {}
+    for period in question.times:
+        if (period.dates or period.grain is Grain.YEAR) and not question.only_time:
+            continue
+        spans = [(period.from_us, period.to_us), *([period.other] if period.other else [])]
+        for low_us, high_us in spans:
+            if low_us is not None and high_us is not None:
+                rows = memories.find_in_period(
+                    conn, scope.searched, low_us, high_us, LISTED_ROWS_MAX + 1
+                )
+                keys.update(dict.fromkeys(rows))
+    return list(keys) if len(keys) <= LISTED_ROWS_MAX else []
