@@ -65,7 +65,7 @@ class Graph:
         def work(conn: Reading) -> Neighbours:
             seen = self._sight(conn, caller, at)
             key, known_name = _find_thing(conn, seen, name, "name")
-            edges, looked_at = graph.around(conn, seen, [key])
+            edges, looked_at = graph.list_edges(conn, seen, [key])
             edges.sort(key=lambda edge: (-edge.trust, -edge.statement_key))
             cut = looked_at == WALK_EDGES_MAX or len(edges) > limit
             return Neighbours(
@@ -93,7 +93,7 @@ class Graph:
             seen = self._sight(conn, caller, at)
             start, _ = _find_thing(conn, seen, source, "source")
             goal, _ = _find_thing(conn, seen, target, "target")
-            walked = graph.between(conn, seen, start, goal, hops)
+            walked = graph.walk_between(conn, seen, start, goal, hops)
             paths = shortest_paths(walked.edges.values(), start, goal, hops=hops, limit=limit)
             things = [ReachedThing(goal, start, way) for way in paths]
             return GraphPaths(
@@ -161,7 +161,7 @@ class Graph:
         may = category_access(conn, self.read_access, caller).at(
             now_us if known_us is None else known_us
         )
-        return graph.sight(
+        return graph.visible_to(
             conn,
             caller,
             now_us,
@@ -174,7 +174,7 @@ class Graph:
 def _find_thing(
     conn: Reading, seen: StatementFilter, name: str, field_name: str
 ) -> tuple[int, str]:
-    things = graph.things(conn, seen, [folded(name)])
+    things = graph.find_things(conn, seen, [folded(name)])
     if not things:
         raise OrgMemoryQueryError(
             "nothing is known of a thing with this name",
@@ -199,7 +199,7 @@ class _EdgeCache:
         for key in new:
             self.edges[key, hop.relation, hop.forward] = []
         end = graph.SUBJECT if hop.forward else graph.OBJECT
-        rows, looked_at = graph.around(
+        rows, looked_at = graph.list_edges(
             self.conn,
             self.seen,
             new,
@@ -217,7 +217,7 @@ class _EdgeCache:
 def _answer(conn: Reading, seen: StatementFilter, question: str, limit: int) -> GraphAnswers:
     words = graph_question.split_words(question)
     places = graph_question.name_candidates(words)
-    known = graph.things(conn, seen, list(places))
+    known = graph.find_things(conn, seen, list(places))
     named = graph_question.find_mentions(words, places, known)
     asked = graph_question.find_cues(words, named)
     edges = _EdgeCache(conn, seen)

@@ -13,8 +13,8 @@ from memd.domain.org.graph import Evidence, GraphPath, Statement, folded
 from memd.org.graph_search import least_trust, things_along
 from memd.store.file.connect import Reading
 from memd.store.org import graph
+from memd.store.org.as_of import StatementSpanRow
 from memd.store.org.graph import Edge, StatementRow
-from memd.store.org.past import StretchRow
 from memd.text.function_words import FUNCTION_WORDS
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ NAME_CHARS_MAX = 80
 def to_statements(conn: Reading, edges: Iterable[Edge]) -> tuple[Statement, ...]:
     """Return edges as statements, in order."""
     edges = list(edges)
-    rows = graph.with_texts(conn, [edge.statement_key for edge in edges])
+    rows = graph.read_statements(conn, [edge.statement_key for edge in edges])
     return tuple(
         to_statement(rows[edge.statement_key]) for edge in edges if edge.statement_key in rows
     )
@@ -48,7 +48,7 @@ def to_statement(row: StatementRow) -> Statement:
     return build_statement(row, evidence)
 
 
-def build_statement(row: StatementRow | StretchRow, evidence: Evidence) -> Statement:
+def build_statement(row: StatementRow | StatementSpanRow, evidence: Evidence) -> Statement:
     """Return a row as a statement with its evidence."""
     return Statement(
         id=row.statement_id,
@@ -68,9 +68,9 @@ def build_statement(row: StatementRow | StretchRow, evidence: Evidence) -> State
 def to_paths(conn: Reading, things: Iterable[ReachedThing]) -> dict[ReachedThing, GraphPath]:
     """Return the paths to *things*, in order, without any that has a step without evidence."""
     things = list(things)
-    rows = graph.with_texts(conn, [edge.statement_key for one in things for edge in one.path])
+    rows = graph.read_statements(conn, [edge.statement_key for one in things for edge in one.path])
     on = {one: things_along(one.path, one.start) for one in things}
-    names = graph.named(conn, {key for keys in on.values() for key in keys})
+    names = graph.names_of(conn, {key for keys in on.values() for key in keys})
     return {
         one: GraphPath(
             steps=tuple(to_statement(rows[edge.statement_key]) for edge in one.path),
@@ -98,7 +98,7 @@ def rank_by_words(
         for place, word in enumerate(words)
         if place not in taken and word.text not in FUNCTION_WORDS
     }
-    rows = graph.with_texts(conn, [edge.statement_key for one in things for edge in one.path])
+    rows = graph.read_statements(conn, [edge.statement_key for one in things for edge in one.path])
 
     def evidence(one: ReachedThing) -> set[str]:
         quotes = " ".join(rows[edge.statement_key].quote for edge in one.path)

@@ -27,9 +27,9 @@ from memd.domain.org.graph import STATEMENTS_VERSION, ExtractedStatement
 from memd.domain.values import Emit, EventName
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database
-from memd.store.org import graph, unread
+from memd.store.org import extraction_backlog, graph
 from memd.store.org import statements as store
-from memd.store.org.unread import Mark, Unread
+from memd.store.org.extraction_backlog import BacklogMark, BacklogRow
 
 REST = 3  # times as long as the last step
 WAITS_MAX = 8  # in a row for quiet; then a step is made alongside other work
@@ -73,7 +73,7 @@ class RelationExtractor:
         """Extract for ever. A fault of the file is logged and the step retried."""
         while True:
             try:
-                if not self.db.read_only and await self.db.read(unread.is_any):
+                if not self.db.read_only and await self.db.read(extraction_backlog.has_backlog):
                     await asyncio.sleep(LEARN_QUIET_MS / 1_000)
                     await self.drain(gently=True)
             except MemdError as error:
@@ -105,13 +105,15 @@ class RelationExtractor:
 
     async def read(self, caller: Caller, memory_id: str) -> tuple[str, ...]:
         """Extract from one memory now; return the ids of its statements."""
-        row = await self.db.read(unread.by_id, caller.agent_id, memory_id, STATEMENTS_CHARS_MAX)
+        row = await self.db.read(
+            extraction_backlog.by_id, caller.agent_id, memory_id, STATEMENTS_CHARS_MAX
+        )
         if row is None:
             return ()
         extracted = await self._statements([row])
 
         def work(conn: Writing) -> tuple[str, ...]:
-            rows = graph.with_texts(conn, _write(conn, [row], extracted))
+            rows = graph.read_statements(conn, _write(conn, [row], extracted))
             return tuple(row.statement_id for row in rows.values())
 
         return await self.db.write(_CALLER, work)
@@ -119,11 +121,15 @@ class RelationExtractor:
     async def _step(self) -> int | None:
         """Extract from a few memories and commit; return how many, None when none is left."""
         ERASURES_SEEN.set(self.db.files.erasure_count)
-        mark = await self.db.read(unread.mark)
+        mark = await self.db.read(extraction_backlog.get_mark)
         if mark is None or mark.version != STATEMENTS_VERSION:
-            mark = Mark(STATEMENTS_VERSION, 0)
-        fresh = await self.db.read(unread.after, mark.memory_key, LEARN_ROWS, STATEMENTS_CHARS_MAX)
-        rewritten = await self.db.read(unread.rewritten, LEARN_ROWS, STATEMENTS_CHARS_MAX)
+            mark = BacklogMark(STATEMENTS_VERSION, 0)
+        fresh = await self.db.read(
+            extraction_backlog.list_after, mark.memory_key, LEARN_ROWS, STATEMENTS_CHARS_MAX
+        )
+        rewritten = await self.db.read(
+            extraction_backlog.list_rewritten, LEARN_ROWS, STATEMENTS_CHARS_MAX
+        )
         rows = {row.memory_key: row for row in (*rewritten, *fresh)}
         if not rows:
             return None
@@ -132,14 +138,14 @@ class RelationExtractor:
 
         def work(conn: Writing) -> None:
             _write(conn, list(rows.values()), extracted)
-            unread.read(conn, [row.memory_key for row in rewritten])
-            unread.set_mark(conn, Mark(STATEMENTS_VERSION, upto))
+            extraction_backlog.mark_read(conn, [row.memory_key for row in rewritten])
+            extraction_backlog.set_mark(conn, BacklogMark(STATEMENTS_VERSION, upto))
 
         await self.db.write(_CALLER, work)
         return len(rows)
 
     async def _statements(
-        self, rows: Sequence[Unread]
+        self, rows: Sequence[BacklogRow]
     ) -> dict[int, tuple[ExtractedStatement, ...]]:
         results = await self.work.run(_read, rows)
         if self.reader is None:
@@ -152,7 +158,7 @@ class RelationExtractor:
         return {key: (*triples, *from_model.get(key, ())) for key, triples in results.items()}
 
 
-def _read(rows: Sequence[Unread]) -> dict[int, tuple[ExtractedStatement, ...]]:
+def _read(rows: Sequence[BacklogRow]) -> dict[int, tuple[ExtractedStatement, ...]]:
     from memd.extract.statements import statements
 
     return {
@@ -161,13 +167,15 @@ def _read(rows: Sequence[Unread]) -> dict[int, tuple[ExtractedStatement, ...]]:
 
 
 def _write(
-    conn: Writing, rows: Sequence[Unread], extracted: Mapping[int, tuple[ExtractedStatement, ...]]
+    conn: Writing,
+    rows: Sequence[BacklogRow],
+    extracted: Mapping[int, tuple[ExtractedStatement, ...]],
 ) -> list[int]:
     """Write the statements of memories that have not changed since; return the keys."""
     return [
         key
-        for row in unread.unchanged(conn, rows)
-        for key in store.say(
+        for row in extraction_backlog.filter_unchanged(conn, rows)
+        for key in store.replace_statements(
             conn, row.memory_key, row.memory_id, extracted[row.memory_key], row.known_us
         )
     ]

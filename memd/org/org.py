@@ -48,7 +48,7 @@ from memd.org.temporal import learn
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
 from memd.store.org import org, org_facts, proofs
-from memd.store.org.org import Operation, Stamp, Wording
+from memd.store.org.org import FactContent, Operation, Stamp
 from memd.store.org.org_facts import OperationRow, SnapshotRow
 
 Learn = Callable[[Writing, Operation], None]
@@ -113,7 +113,7 @@ class Org:
         rules = self.config.write_access
 
         def work(conn: Writing) -> str:
-            before = org.state(conn, fact_id)
+            before = org.get_state(conn, fact_id)
             if request.fact_id is not None and before is None:
                 raise OrgMemoryWriteError(
                     "no fact has this id", field="fact_id", hint="leave it out for a new fact"
@@ -138,7 +138,7 @@ class Org:
         """Log when all policies together exceed a prompt of default size, where all should be."""
         newest = [OrgFactCategory.CORE_POLICY]
         at_us = self.clock.now_us()
-        rows = await self.db.read(lambda conn: org_facts.newest(conn, newest, -1, at_us=at_us))
+        rows = await self.db.read(lambda conn: org_facts.list_newest(conn, newest, -1, at_us=at_us))
         texts = [*self.config.core_policies, *(row.content for row in rows)]
         tokens = policies_tokens(texts)
         if tokens > PREPARE_TOKENS:
@@ -159,7 +159,7 @@ class Org:
         stamp = self.stamp(caller, author, signature)
 
         def work(conn: Writing) -> bool:
-            before = org.state(conn, fact_id)
+            before = org.get_state(conn, fact_id)
             if before is None:
                 return False
             require_write_access(self.config.write_access, before.category, stamp.author)
@@ -183,14 +183,14 @@ class Org:
             signature=signature,
         )
 
-    async def screen_wording(self, request: OrgFactWriteRequest) -> Wording:
+    async def screen_wording(self, request: OrgFactWriteRequest) -> FactContent:
         """Return the screened wording of *request*; a long text is screened in the work thread.
 
         Raises SecretRefusedError.
         """
         return await self.work.run_sized(len(request.content), self._wording, request)
 
-    def _wording(self, request: OrgFactWriteRequest) -> Wording:
+    def _wording(self, request: OrgFactWriteRequest) -> FactContent:
         screening = admitted(request.content, self.secrets)
         if self.secrets == "refuse" and screening.kinds:
             raise SecretRefusedError(
@@ -198,7 +198,7 @@ class Org:
                 field="content",
                 hint="take it out, or set daemon.secrets to redact",
             )
-        return Wording(
+        return FactContent(
             category=request.category,
             content=screening.text,
             tags=tuple(sorted(screened_name(tag) for tag in request.tags)),
@@ -237,7 +237,7 @@ class Org:
         temporal = self.config.backend == "temporal_kg"
         most = FACTS_LOOKED_AT_MAX if temporal else limit
         if query.context is None:
-            rows = await self.db.read(org_facts.newest, categories, most)
+            rows = await self.db.read(org_facts.list_newest, categories, most)
         else:
             rows = await self.db.read(reading.find_matching, query.context, categories, most)
         facts = tuple(map(reading.fact, rows))
@@ -306,7 +306,7 @@ class Org:
         now_us = None if every else self.clock.now_us()
         after = max(0, first - len(core))
         rows = await self.db.read(
-            lambda conn: org_facts.newest(
+            lambda conn: org_facts.list_newest(
                 conn, [OrgFactCategory.CORE_POLICY], remaining, after, at_us=now_us
             )
         )
@@ -394,7 +394,7 @@ class Org:
 
 
 def _require_last_word(conn: Writing, fact_id: str, author: OrgFactAuthor) -> None:
-    if not author.is_human and proofs.spoke_last(conn, fact_id):
+    if not author.is_human and proofs.is_by_human(conn, fact_id):
         raise HumanFactError(
             "a human wrote this fact", field="fact_id", hint="propose it: memd org propose"
         )

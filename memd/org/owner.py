@@ -64,10 +64,10 @@ class Owner:
             await self.verify(caller, signature, "owner.set", {"public_key": public_key})
 
         def work(conn: Writing) -> None:
-            if proofs.current(conn) != current:
+            if proofs.current_key(conn) != current:
                 raise DeniedError("the owner's key was changed meanwhile", field="public_key")
             if current != new:
-                proofs.put(conn, new, now_us)
+                proofs.set_key(conn, new, now_us)
 
         await self.db.write(caller, work)
         return await self.state(caller)
@@ -120,4 +120,4 @@ class Owner:
 
 
 def _read_keys(conn: Reading) -> tuple[bytes | None, bytes | None]:
-    return proofs.current(conn), proofs.store_id(conn)
+    return proofs.current_key(conn), proofs.store_id(conn)

@@ -23,8 +23,8 @@ from memd.org.graph_view import build_statement
 from memd.org.reading import CategoryAccess, category_access
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
-from memd.store.org import org, past, statements
-from memd.store.org.past import FactFilter, StretchRow, ThenRow
+from memd.store.org import as_of, org, statements
+from memd.store.org.as_of import FactFilter, FactVersionRow, StatementSpanRow
 
 
 @dataclass(frozen=True)
@@ -80,9 +80,9 @@ class Past:
             may = access.at(now_us)
             key = statements.find_thing(conn, name)
             if key is not None:
-                rows = past.life_of_thing(conn, key, may, since_us, limit + 1)
+                rows = as_of.thing_history(conn, key, may, since_us, limit + 1)
             else:
-                rows = past.life_of_fact(conn, name, may, since_us, limit + 1)
+                rows = as_of.fact_history(conn, name, may, since_us, limit + 1)
             visible = [row for row in rows if row.category in access.at(_last_us(row, now_us))]
             if not visible:
                 raise _unknown_error(name)
@@ -132,13 +132,13 @@ def _thing(conn: Reading, name: str | None, may: frozenset[OrgFactCategory]) -> 
     if name is None:
         return None
     key = statements.find_thing(conn, name)
-    if key is None or not past.is_told(conn, key, may):
+    if key is None or not as_of.is_mentioned(conn, key, may):
         raise _unknown_error(name)
     return key
 
 
 def _page_end(conn: Reading, operation_id: str | None) -> int | None:
-    key = None if operation_id is None else past.key_of(conn, operation_id)
+    key = None if operation_id is None else as_of.key_of(conn, operation_id)
     if operation_id is not None and key is None:
         raise InvalidError("after is not the end of a page", field="after")
     return key
@@ -151,9 +151,9 @@ def _page(conn: Reading, filters: FactFilter, valid_us: int) -> tuple[list[FactT
     """
     limit = filters.limit - 1
     items: list[FactThen] = []
-    last: ThenRow | None = None
+    last: FactVersionRow | None = None
     for _ in range(0, THEN_OPERATIONS_MAX, limit):
-        rows = past.standing(conn, filters)
+        rows = as_of.list_versions(conn, filters)
         held = _find_holding(conn, rows, filters, valid_us)
         for place, row in enumerate(rows):
             last = row
@@ -169,12 +169,12 @@ def _page(conn: Reading, filters: FactFilter, valid_us: int) -> tuple[list[FactT
 
 
 def _find_holding(
-    conn: Reading, rows: list[ThenRow], filters: FactFilter, valid_us: int
+    conn: Reading, rows: list[FactVersionRow], filters: FactFilter, valid_us: int
 ) -> dict[int, FactThen]:
     keys = [row.operation_key for row in rows]
-    spans = past.spans_of(conn, keys)
-    stretches_by: dict[int, list[StretchRow]] = {}
-    for one in past.known_of(conn, keys, filters.known_us):
+    spans = as_of.spans_of(conn, keys)
+    stretches_by: dict[int, list[StatementSpanRow]] = {}
+    for one in as_of.list_statements(conn, keys, filters.known_us):
         if is_valid_at(one, valid_us):
             stretches_by.setdefault(one.operation_key, []).append(one)
     facts: dict[int, FactThen] = {}
@@ -186,14 +186,14 @@ def _find_holding(
     return facts
 
 
-def _has_other_text(row: ThenRow, spans: list[tuple[int, int]]) -> bool:
+def _has_other_text(row: FactVersionRow, spans: list[tuple[int, int]]) -> bool:
     """Return whether a fact has text besides its statements, so that it outlasts them."""
     from memd.extract.statements import covers
 
     return not (spans and covers(row.content, spans))
 
 
-def is_valid_at(row: StretchRow | ThenRow, valid_us: int) -> bool:
+def is_valid_at(row: StatementSpanRow | FactVersionRow, valid_us: int) -> bool:
     """Return whether *row* claims to hold at *valid_us* (from inclusive, to exclusive)."""
     if row.valid_from_us is not None and valid_us < row.valid_from_us:
         return False
@@ -201,13 +201,13 @@ def is_valid_at(row: StretchRow | ThenRow, valid_us: int) -> bool:
 
 
 def _filter_current(conn: Reading, facts: tuple[OrgFact, ...], now_us: int) -> tuple[OrgFact, ...]:
-    rows = list(past.of_facts(conn, [fact.id for fact in facts]).values())
+    rows = list(as_of.current_facts(conn, [fact.id for fact in facts]).values())
     held = _find_holding(conn, rows, FactFilter(now_us, (), len(rows)), now_us)
     left = {row.fact_id for row in rows if row.operation_key not in held}
     return tuple(fact for fact in facts if fact.id not in left)
 
 
-def _last_us(row: StretchRow, now_us: int) -> int:
+def _last_us(row: StatementSpanRow, now_us: int) -> int:
     """Return the last moment at which a stretch was believed; the access rules of then apply."""
     return now_us if row.known_to_us is None else row.known_to_us - 1
 
@@ -221,7 +221,7 @@ _NAME_CHARS_SHOWN = 60
 _HOW_TO_FIND = "memd org as-of prints all that holds, by name; memd org query finds by words"
 
 
-def fact_then(row: ThenRow, stretches: list[StretchRow]) -> FactThen:
+def fact_then(row: FactVersionRow, stretches: list[StatementSpanRow]) -> FactThen:
     """Return a fact as of then, with the statements that held."""
     return FactThen(
         fact=OrgFact(
@@ -241,12 +241,12 @@ def fact_then(row: ThenRow, stretches: list[StretchRow]) -> FactThen:
     )
 
 
-def statement(row: StretchRow) -> Statement:
+def statement(row: StatementSpanRow) -> Statement:
     """Return a row as a statement, with the fact's words as evidence."""
     return build_statement(row, Evidence(fact_id=row.fact_id, version=row.version, quote=row.quote))
 
 
-def to_lasted(row: StretchRow) -> Lasted:
+def to_lasted(row: StatementSpanRow) -> Lasted:
     """Return a stretch of time of a statement, with the authors of its beginning and end."""
     ended = row.ended_at_us is not None
     return Lasted(

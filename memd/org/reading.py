@@ -17,7 +17,7 @@ from memd.domain.org.org import OperationLogEntry, OperationLogSnapshot, OrgFact
 from memd.domain.settings.org import OrgRules
 from memd.org.access import readable_categories
 from memd.store.file.connect import Reading
-from memd.store.org import org_facts, org_words, rules
+from memd.store.org import fact_index, org_facts, rules
 from memd.store.org.org_facts import FactRow, OperationRow, SnapshotRow
 from memd.text.function_words import telling_words
 
@@ -34,10 +34,12 @@ def find_matching(
     conn: Reading, context: str, categories: Collection[OrgFactCategory], limit: int
 ) -> list[FactRow]:
     """Return facts that contain *context* literally, then those that share words with it."""
-    keys = dict.fromkeys(org_words.literal(conn, context, categories, limit))
+    keys = dict.fromkeys(fact_index.find_literal(conn, context, categories, limit))
     if len(keys) < limit:
         keys.update(
-            dict.fromkeys(org_words.sharing(conn, terms(context), categories, limit + len(keys)))
+            dict.fromkeys(
+                fact_index.find_sharing(conn, terms(context), categories, limit + len(keys))
+            )
         )
     return org_facts.of_keys(conn, list(keys)[:limit])
 
@@ -53,10 +55,10 @@ def find_candidates(
     conn: Reading, context: str, categories: Collection[OrgFactCategory], limit: int
 ) -> CandidateRows:
     """Return at most *limit* facts that may fit *context*, each once."""
-    newest = org_facts.newest(conn, categories, limit)
+    newest = org_facts.list_newest(conn, categories, limit)
     if not newest:
         return CandidateRows([], [])
-    keys = org_words.sharing(conn, terms(context), sorted(categories), limit)
+    keys = fact_index.find_sharing(conn, terms(context), sorted(categories), limit)
     by_words = org_facts.of_keys(conn, keys)
     others = [row for row in newest if row.fact_key not in set(keys)]
     return CandidateRows(by_words, others[: limit - len(by_words)])
@@ -99,7 +101,7 @@ def fact(row: FactRow) -> OrgFact:
         content=row.content,
         category=OrgFactCategory(row.category),
         tags=json.loads(row.tags),
-        author=org_facts.author(row),
+        author=org_facts.author_of(row),
         created_at=from_us(row.created_at_us),
         version=row.version,
         valid_from=None if row.valid_from_us is None else from_us(row.valid_from_us),
@@ -110,7 +112,7 @@ def fact(row: FactRow) -> OrgFact:
 @_convert_errors
 def entry(row: OperationRow) -> OperationLogEntry:
     """Return a row as an entry of the operation log."""
-    author = org_facts.author(row)
+    author = org_facts.author_of(row)
     return OperationLogEntry(
         operation_id=row.operation_id,
         fact_id=row.fact_id,
@@ -167,7 +169,7 @@ class CategoryAccess:
 
 def category_access(conn: Reading, today: ReadRules, caller: Caller) -> CategoryAccess:
     """Return the read access of *caller*, now and by all earlier rules."""
-    logged = rules.logged(conn)
+    logged = rules.list_rules(conn)
     return CategoryAccess(
         since_us=[at_us for at_us, _ in logged],
         logged=[OrgRules.model_validate_json(text).read for _, text in logged],

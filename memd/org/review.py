@@ -25,8 +25,8 @@ from memd.org.signature import of_fact
 from memd.store.file.connect import Reading, Writing
 from memd.store.org import org as log
 from memd.store.org import proposals
-from memd.store.org.org import Operation, Wording
-from memd.store.org.proposals import New, ProposalRow
+from memd.store.org.org import FactContent, Operation
+from memd.store.org.proposals import NewProposal, ProposalRow
 
 _HUMAN = OrgFactAuthor(is_human=True)
 
@@ -52,14 +52,14 @@ class Review:
         return await self._propose(caller, OperationType.RETRACT, fact_id, None)
 
     async def _propose(
-        self, caller: Caller, kind: OperationType, fact_id: str | None, wording: Wording | None
+        self, caller: Caller, kind: OperationType, fact_id: str | None, wording: FactContent | None
     ) -> str:
         proposal_id, salt = self.org.ids.new(), self.org.ids.salt()
         now_us = self.org.clock.now_us()
 
         def work(conn: Writing) -> str:
             category = _category(conn, kind, fact_id, wording)
-            new = New(
+            new = NewProposal(
                 proposal_id=proposal_id,
                 fact_id=fact_id,
                 kind=kind.value,
@@ -72,7 +72,7 @@ class Review:
                 client=caller.client,
                 salt=salt,
             )
-            existing_id = proposals.same(conn, new)
+            existing_id = proposals.find_same(conn, new)
             if existing_id is not None:
                 return existing_id
             if proposals.count_open(conn, caller.client) >= PROPOSALS_OPEN_MAX:
@@ -92,7 +92,7 @@ class Review:
 
         Left out are others' proposals in categories that *caller* may not read.
         """
-        rows = await self.org.db.read(proposals.waiting, after, limit)
+        rows = await self.org.db.read(proposals.list_open, after, limit)
         may = readable_categories([self.org.config.read_access], caller)
         own = None if caller.client == LOCAL else caller.client
         items = tuple(_to_proposal(row) for row in rows if row.category in may or row.client == own)
@@ -112,7 +112,7 @@ class Review:
             row = _require_open(conn, proposal_id)
             category = OrgFactCategory(row.category)
             require_write_access(self.org.config.write_access, category, _HUMAN)
-            before = None if row.fact_id is None else log.state(conn, row.fact_id)
+            before = None if row.fact_id is None else log.get_state(conn, row.fact_id)
             if before is not None:  # a move needs access to both categories, as in every write
                 require_write_access(self.org.config.write_access, before.category, _HUMAN)
             fact_id = row.fact_id or self.org.ids.new()
@@ -122,7 +122,7 @@ class Review:
                 if done is None:
                     raise InvalidStateError("the fact is retracted already", field="id")
             else:
-                wording = Wording(
+                wording = FactContent(
                     category,
                     Screened(str(row.content)),
                     tuple(json.loads(row.tags)),
@@ -183,9 +183,9 @@ def of_proposal(proposal: Proposal) -> dict[str, object]:
 
 
 def _category(
-    conn: Reading, kind: OperationType, fact_id: str | None, wording: Wording | None
+    conn: Reading, kind: OperationType, fact_id: str | None, wording: FactContent | None
 ) -> OrgFactCategory:
-    before = None if fact_id is None else log.state(conn, fact_id)
+    before = None if fact_id is None else log.get_state(conn, fact_id)
     if fact_id is not None and (
         before is None or (kind is OperationType.RETRACT and before.is_retracted)
     ):

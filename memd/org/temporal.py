@@ -44,10 +44,10 @@ from memd.domain.settings.org import OrgMemoryConfig, OrgRules
 from memd.org.access import check_write_access
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
-from memd.store.org import learnt, rules
+from memd.store.org import extraction_progress, rules
 from memd.store.org import statements as store
 from memd.store.org.org import Operation
-from memd.store.org.statements import Claim, Held, StatementGroup
+from memd.store.org.statements import BelievedClaim, Claim, StatementGroup
 
 RELEARN_OPERATIONS = 50  # a step, so that another write waits some 50 ms at most
 UNLEARN_ROWS = 500
@@ -59,9 +59,9 @@ async def note_rules(db: Database, clock: Clock, config: OrgMemoryConfig) -> Non
     rules_now = OrgRules(write=config.write_access, read=config.read_access)
     text = json.dumps(rules_now.model_dump(mode="json"), sort_keys=True)
     try:
-        if not db.read_only and await db.read(rules.latest) != text:
+        if not db.read_only and await db.read(rules.current_rules) != text:
             now_us = clock.now_us()
-            await db.write(_LEARNER, lambda conn: rules.log(conn, text, now_us))
+            await db.write(_LEARNER, lambda conn: rules.record_rules(conn, text, now_us))
     except MemdError as error:
         log.warning("the rules in force are not noted", kind=error.kind)
 
@@ -81,37 +81,39 @@ def learn(conn: Writing, operation: Operation) -> None:
 
     While everything is being learnt again, :func:`relearn` does it in its turn.
     """
-    progress = learnt.progress(conn)
-    if progress is None and not learnt.is_any(conn, before=operation.operation_key):
-        progress = learnt.ExtractionProgress(STATEMENTS_VERSION, None)
-        learnt.note(conn, progress)
-    if progress != learnt.ExtractionProgress(STATEMENTS_VERSION, None):
+    progress = extraction_progress.progress(conn)
+    if progress is None and not extraction_progress.has_operations(
+        conn, before=operation.operation_key
+    ):
+        progress = extraction_progress.ExtractionProgress(STATEMENTS_VERSION, None)
+        extraction_progress.set_progress(conn, progress)
+    if progress != extraction_progress.ExtractionProgress(STATEMENTS_VERSION, None):
         return
     _learn(conn, operation, _may_end(conn))
 
 
 def _learn(conn: Writing, operation: Operation, may_end: MayEnd) -> None:
     new = _claims(conn, operation)
-    before = learnt.previous(conn, operation.fact_id, operation.version)
-    old = [] if before is None else store.said_by(conn, before)
+    before = extraction_progress.previous_operation(conn, operation.fact_id, operation.version)
+    old = [] if before is None else store.claims_of(conn, before)
     groups = dict.fromkeys(map(group_of, (*old, *new)))
-    opened: list[store.Held] = []
+    opened: list[store.BelievedClaim] = []
     for one in groups:
         mine = [claim for claim in new if group_of(claim) == one]
         beliefs = resolve_claims(
-            [*store.claims(conn, one, operation.operation_key), *mine], may_end
+            [*store.list_claims(conn, one, operation.operation_key), *mine], may_end
         )
         opened += _update_rows(conn, one, beliefs, operation.at_us)
     store.believe(conn, opened, operation.operation_id, operation.at_us)
 
 
 def _update_rows(
-    conn: Writing, one: StatementGroup, beliefs: Sequence[store.Held], at_us: int
-) -> list[store.Held]:
+    conn: Writing, one: StatementGroup, beliefs: Sequence[store.BelievedClaim], at_us: int
+) -> list[store.BelievedClaim]:
     """Close the rows of a group that are not among *beliefs*; return those without a row."""
     missing = dict.fromkeys(beliefs)
     closing: list[int] = []
-    for row in store.open_rows(conn, one):
+    for row in store.list_open(conn, one):
         if row.held in missing:
             del missing[row.held]
         else:
@@ -131,9 +133,9 @@ def _claims(conn: Writing, operation: Operation) -> list[Claim]:
         claims[
             Claim(
                 operation_key=operation.operation_key,
-                subject_key=store.thing(conn, one.subject),
+                subject_key=store.ensure_thing(conn, one.subject),
                 relation=one.relation,
-                object_key=store.thing(conn, one.object),
+                object_key=store.ensure_thing(conn, one.object),
                 negated=int(one.negated),
                 qualifier=one.qualifier,
                 claimed_from_us=start,
@@ -164,7 +166,7 @@ def _may_end(conn: Reading) -> MayEnd:
 
     Only humans end a human's claims, as only humans change a human's fact.
     """
-    logged = [(at_us, OrgRules.model_validate_json(text)) for at_us, text in rules.logged(conn)]
+    logged = [(at_us, OrgRules.model_validate_json(text)) for at_us, text in rules.list_rules(conn)]
     times = [at_us for at_us, _ in logged]
 
     def may_end(newer: Claim, older: Claim) -> bool:
@@ -186,9 +188,9 @@ def _may_end(conn: Reading) -> MayEnd:
 
 def is_stale(conn: Reading) -> bool:
     """Return whether statements come from an older extractor, or not from the whole log."""
-    progress = learnt.progress(conn)
+    progress = extraction_progress.progress(conn)
     if progress is None:
-        return learnt.is_any(conn)
+        return extraction_progress.has_operations(conn)
     return progress.version != STATEMENTS_VERSION or progress.upto is not None
 
 
@@ -198,22 +200,28 @@ def relearn(conn: Writing) -> bool:
     First all statements are erased, then the log is read from its first operation on. After a
     kill it continues where it was. Until it is done, facts are treated as having no statements.
     """
-    progress = learnt.progress(conn)
+    progress = extraction_progress.progress(conn)
     if progress is None or progress.version != STATEMENTS_VERSION or progress.upto is None:
         if not is_stale(conn):
             return False
-        learnt.note(conn, learnt.ExtractionProgress(STATEMENTS_VERSION, -1))
+        extraction_progress.set_progress(
+            conn, extraction_progress.ExtractionProgress(STATEMENTS_VERSION, -1)
+        )
         return True
     if progress.upto < 0:
         if not store.unlearn(conn, UNLEARN_ROWS):
-            learnt.note(conn, learnt.ExtractionProgress(STATEMENTS_VERSION, 0))
+            extraction_progress.set_progress(
+                conn, extraction_progress.ExtractionProgress(STATEMENTS_VERSION, 0)
+            )
         return True
     may_end = _may_end(conn)
-    steps = learnt.operations(conn, progress.upto, RELEARN_OPERATIONS)
+    steps = extraction_progress.list_operations(conn, progress.upto, RELEARN_OPERATIONS)
     for operation in steps:
         _learn(conn, operation, may_end)
     upto = steps[-1].operation_key if steps else None
-    learnt.note(conn, learnt.ExtractionProgress(STATEMENTS_VERSION, upto))
+    extraction_progress.set_progress(
+        conn, extraction_progress.ExtractionProgress(STATEMENTS_VERSION, upto)
+    )
     return bool(steps)
 
 
@@ -241,7 +249,7 @@ def group_of(claim: Claim) -> StatementGroup:
     return StatementGroup(claim.relation, claim.subject_key, claim.object_key)
 
 
-def resolve_claims(claims: Sequence[Claim], may_end: MayEnd) -> list[Held]:
+def resolve_claims(claims: Sequence[Claim], may_end: MayEnd) -> list[BelievedClaim]:
     """Return when each of *claims*, the oldest first, holds; one may hold twice or never.
 
     A claim without a beginning holds since ever, or since the end of an older one that it
@@ -260,7 +268,7 @@ def resolve_claims(claims: Sequence[Claim], may_end: MayEnd) -> list[Held]:
                 start = max([start, *(one.stop for one in remaining if one.stop <= period.start)])
         periods.append([_Period(start, stop)] if start < stop else [])
     return [
-        Held(claim, _bound(one.start), _bound(one.stop), one.ended_by)
+        BelievedClaim(claim, _bound(one.start), _bound(one.stop), one.ended_by)
         for claim, remaining in zip(claims, periods, strict=True)
         for one in remaining
     ]

@@ -34,7 +34,7 @@ from memd.org.org import Org
 from memd.store.file.connect import Writing
 from memd.store.file.database import open_database
 from memd.store.org import org
-from memd.store.org.org import Stamp, Wording
+from memd.store.org.org import FactContent, Stamp
 
 SEED = 7
 FACTS, VERSIONS = 10_000, 10
@@ -280,7 +280,7 @@ def _put(  # noqa: PLR0917  # what a partial binds
 ) -> None:
     kinds = list(OrgFactCategory)
     for fact in some:
-        wording = Wording(kinds[fact % len(kinds)], Screened(content(fact, version)))
+        wording = FactContent(kinds[fact % len(kinds)], Screened(content(fact, version)))
         stamp = Stamp(ids.new(), HUMAN, "bench", now_us + fact, ids.salt())
         operation = org.publish(conn, fact_ids[fact], wording, stamp)
         if room is not None:

@@ -20,7 +20,7 @@ from memd.domain.org.graph import STATEMENTS_VERSION as VERSION
 from memd.domain.org.history import AsOf
 from memd.domain.org.org import OrgFactAuthor, OrgFactWriteRequest
 from memd.org import temporal
-from memd.store.org import learnt
+from memd.store.org import extraction_progress
 
 ANN = Caller(agent_id="ann")
 HUMAN = OrgFactAuthor(is_human=True)
@@ -116,7 +116,9 @@ async def test_learning_the_whole_log_again_gives_the_same_rows(tmp_path: Path, 
     with a_writer(path) as conn:
         before = conn.execute(ROWS).fetchall()
         assert before
-        learnt.note(conn, learnt.ExtractionProgress(VERSION - 1, None))
+        extraction_progress.set_progress(
+            conn, extraction_progress.ExtractionProgress(VERSION - 1, None)
+        )
         steps = 0
         while temporal.relearn(conn):
             steps += 1
@@ -135,7 +137,10 @@ async def test_what_is_written_while_the_log_is_learnt_again_is_learnt_in_its_tu
     async with a_house(path, clock) as house:
         ids = await written(house, clock, log[:30])
         await house.db.write(
-            ANN, lambda conn: learnt.note(conn, learnt.ExtractionProgress(VERSION - 1, None))
+            ANN,
+            lambda conn: extraction_progress.set_progress(
+                conn, extraction_progress.ExtractionProgress(VERSION - 1, None)
+            ),
         )
         assert await house.db.write(ANN, temporal.relearn)
         for entry in log[30:]:
@@ -151,7 +156,9 @@ async def test_what_is_written_while_the_log_is_learnt_again_is_learnt_in_its_tu
         await temporal.catch_up(house.db)
     with a_writer(path) as conn:
         before = conn.execute(ROWS).fetchall()
-        learnt.note(conn, learnt.ExtractionProgress(VERSION - 1, None))
+        extraction_progress.set_progress(
+            conn, extraction_progress.ExtractionProgress(VERSION - 1, None)
+        )
         while temporal.relearn(conn):
             pass
         assert conn.execute(ROWS).fetchall() == before

@@ -33,11 +33,11 @@ def test_the_shortest_ways_are_those_of_brute_force(
     keys = draw(path, picture)
     ends = [(k, int(e.subject[1:]), int(e.object[1:])) for k, e in zip(keys, picture, strict=True)]
     with a_writer(path) as conn:
-        seen = graph.sight(conn, ADA, NOW_US)
-        known = graph.things(conn, seen, [f"t{n}" for n in range(8)])
+        seen = graph.visible_to(conn, ADA, NOW_US)
+        known = graph.find_things(conn, seen, [f"t{n}" for n in range(8)])
         for start, (start_key, _) in known.items():
             for goal, (goal_key, _) in known.items():
-                walked = graph.between(conn, seen, start_key, goal_key, hops)
+                walked = graph.walk_between(conn, seen, start_key, goal_key, hops)
                 edges = walked.edges.values()
                 ways = shortest_paths(edges, start_key, goal_key, hops=hops, limit=10_000)
                 expected = brute_force(ends, int(start[1:]), int(goal[1:]), hops)
@@ -59,7 +59,7 @@ def test_a_walk_from_several_things_reaches_each_with_the_fewest_hops(
     keys = draw(path, picture)
     ends = [(k, int(e.subject[1:]), int(e.object[1:])) for k, e in zip(keys, picture, strict=True)]
     with a_writer(path) as conn:
-        seen = graph.sight(conn, ADA, NOW_US)
+        seen = graph.visible_to(conn, ADA, NOW_US)
         known = {int(n[1:]): key for n, (key, _) in _things(conn, seen).items()}
         begun = [known[n] for n in sorted(starts) if n in known]
         walked = graph.walk(conn, seen, begun, hops)
@@ -73,4 +73,4 @@ def test_a_walk_from_several_things_reaches_each_with_the_fewest_hops(
 
 
 def _things(conn: Reading, seen: graph.StatementFilter) -> dict[str, tuple[int, str]]:
-    return graph.things(conn, seen, [f"t{n}" for n in range(8)])
+    return graph.find_things(conn, seen, [f"t{n}" for n in range(8)])

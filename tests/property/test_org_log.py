@@ -17,8 +17,8 @@ from memd.domain.enums import OperationType, OrgFactCategory
 from memd.domain.trust import Screened
 from memd.store.check import org_check
 from memd.store.file.connect import Writing
-from memd.store.org import org, org_facts, org_words
-from memd.store.org.org import Operation, Stamp, Wording
+from memd.store.org import fact_index, org, org_facts
+from memd.store.org.org import FactContent, Operation, Stamp
 from memd.store.org.org_facts import SnapshotRow
 
 FACTS = ("a", "b", "c")
@@ -60,7 +60,7 @@ def a_log(steps: Sequence[Step]) -> Iterator[tuple[Writing, list[Operation]]]:
             if step.word is None:
                 operation = org.retract(conn, step.fact_id, stamp)
             else:
-                wording = Wording(step.category, Screened(step.word))
+                wording = FactContent(step.category, Screened(step.word))
                 operation = org.publish(conn, step.fact_id, wording, stamp)
             if operation is not None:
                 done.append(operation)
@@ -95,7 +95,7 @@ def test_the_facts_are_what_replaying_the_log_gives(steps: list[Step]) -> None:
             (row.fact_id, row.content, row.version) for row in standing
         ]
         assert list(org_check.rows(conn)) == []
-        assert org_words.is_sound(conn)
+        assert fact_index.is_intact(conn)
 
 
 @given(STEPS, st.lists(st.integers(900, 1_500), min_size=1, max_size=10))
@@ -126,7 +126,7 @@ def test_versions_count_up_by_one_and_times_never_go_back(steps: list[Step]) -> 
 @given(STEPS, st.sampled_from(("litestar", "use", "rest", "%", "_", "e f")))
 def test_a_literal_search_finds_exactly_what_holds_the_text(steps: list[Step], text: str) -> None:
     with a_log(steps) as (conn, log):
-        found = org_words.literal(conn, text, list(OrgFactCategory), 100)
+        found = fact_index.find_literal(conn, text, list(OrgFactCategory), 100)
         held = [row for row in replayed(log) if row.retracted_at_us is None and text in row.content]
         expected = sorted(held, key=lambda row: (row.content.index(text), len(row.content)))
         rows = org_facts.of_keys(conn, found)

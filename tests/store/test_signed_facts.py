@@ -28,7 +28,7 @@ from memd.org.review import Review, of_proposal
 from memd.org.signature import of_request, statement
 from memd.recall.text_ranker import TextRanker
 from memd.store.check.intact import OPERATION_COLUMNS
-from memd.store.org.org import hash_of
+from memd.store.org.org import hash_row
 
 KEY = Ed25519PrivateKey.generate()
 POLICY, FACT = "Never push on a Friday.", "We decided that nginx listens on port 8080 everywhere."
@@ -66,7 +66,7 @@ def rehashed(conn: apsw.Connection) -> None:
     for key, *columns, _ in found.fetchall():
         conn.execute(
             "UPDATE org_operation SET row_hash = ? WHERE operation_key = ?",
-            (hash_of(tuple(columns)), key),
+            (hash_row(tuple(columns)), key),
         )
 
 

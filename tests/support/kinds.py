@@ -69,7 +69,9 @@ class Desk:
     async def in_force(self) -> None:
         """Note who may write and read what, as a start does."""
         now_us = self.house.clock.now_us()
-        await self.house.db.write(ADA, lambda conn: rules.log(conn, '{"read": {}}', now_us))
+        await self.house.db.write(
+            ADA, lambda conn: rules.record_rules(conn, '{"read": {}}', now_us)
+        )
 
     async def own(self) -> None:
         await self.owner.set(ADA, self.key.public_key().public_bytes_raw().hex(), None)

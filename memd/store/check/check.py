@@ -21,7 +21,7 @@ from memd.store.check import kept_check, org_check
 from memd.store.file import page_sums
 from memd.store.file.connect import Reading, Writing, hash_columns
 from memd.store.memory.rows import hash_row, read_hashed, tags_of
-from memd.store.org import org_words
+from memd.store.org import fact_index
 from memd.store.search import fulltext, vectors
 from memd.store.session import message_index
 
@@ -50,7 +50,7 @@ def caches(conn: Writing) -> Iterator[str]:
 def _caches(conn: Writing) -> Iterator[str]:
     if not fulltext.is_intact(conn):
         yield "words cache: it does not agree with the memories; run: memd rebuild"
-    if not org_words.is_sound(conn):
+    if not fact_index.is_intact(conn):
         yield "words cache of facts: it does not agree with them; run: memd rebuild"
     if not message_index.is_intact(conn):
         yield "words cache of sessions: it does not agree with their messages; run: memd rebuild"
@@ -89,7 +89,7 @@ def page_finding(conn: Reading, page: int) -> str:
 
 def _pages(conn: Reading) -> Iterator[str]:
     fulltext.refresh(conn)
-    org_words.look_again(conn)
+    fact_index.refresh(conn)
     message_index.refresh(conn)
     for (finding,) in conn.execute("PRAGMA integrity_check(20)"):
         if finding != "ok":

@@ -226,17 +226,17 @@ def _signed(conn: Reading, rows: Iterator[Columns], width: int) -> Iterator[Colu
             note(conn, f"fact {covered[_FACT_ID]}: the row does not match its hash")
             continue
         if covered[_SIGNATURE] is not None:
-            keys = proofs.keys(conn) if keys is None else keys
-            if not proofs.holds(keys, covered[_SIGNATURE], signed_of(covered)):
+            keys = proofs.owner_keys(conn) if keys is None else keys
+            if not proofs.is_valid(keys, covered[_SIGNATURE], signed_of(covered)):
                 note(conn, unproved(covered))
                 continue
         yield row[:width]
 
 
-def signed_of(covered: Sequence[apsw.SQLiteValue]) -> proofs.Signed:
+def signed_of(covered: Sequence[apsw.SQLiteValue]) -> proofs.SignedColumns:
     """Return what the signature of an operation with these columns must be over."""
     fact_id, _, kind, category, content, tags = covered[_FACT_ID : _FACT_ID + 6]
-    return proofs.Signed(
+    return proofs.SignedColumns(
         cast("str", fact_id),
         cast("str", kind),
         cast("str", category),

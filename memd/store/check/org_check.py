@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from memd.store.check import intact
 from memd.store.file.connect import Reading
 from memd.store.org import proofs
-from memd.store.org.org import hash_of
+from memd.store.org.org import hash_row
 
 _SIGNATURE = 12
 
@@ -26,11 +26,11 @@ def rows(conn: Reading) -> Iterator[str]:
          ORDER BY operation_key
         """
     )
-    keys = proofs.keys(conn)
+    keys = proofs.owner_keys(conn)
     for *columns, row_hash in operations:
-        if hash_of(tuple(columns)) != row_hash:
+        if hash_row(tuple(columns)) != row_hash:
             yield f"fact {columns[1]}: its version {columns[2]} does not match its hash"
-        elif not proofs.holds(keys, columns[_SIGNATURE], intact.signed_of(columns)):
+        elif not proofs.is_valid(keys, columns[_SIGNATURE], intact.signed_of(columns)):
             yield intact.unproved(columns)
     yield from _unlike_the_log(conn)
 

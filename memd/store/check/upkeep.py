@@ -28,7 +28,7 @@ from memd.store.file import backup, page_sums
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
 from memd.store.memory import archive_rows
-from memd.store.org import org_facts, org_words
+from memd.store.org import fact_index, org_facts
 from memd.store.search import fulltext, pending, vectors
 from memd.store.session import message_index
 
@@ -78,7 +78,7 @@ class Upkeep:
         total = 2 * (await self.db.read(check.counts))["memories"]
         done = 0
         await self._renew(caller)
-        await self.db.write(caller, org_words.rebuild)
+        await self.db.write(caller, fact_index.rebuild)
         await self.db.write(caller, message_index.start_build)
         while await self.db.write(
             caller, lambda conn: message_index.step_build(conn, REBUILD_MESSAGES)

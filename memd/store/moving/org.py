@@ -11,7 +11,7 @@ from memd.domain.org.org import OrgFactAuthor
 from memd.store.access import changes
 from memd.store.moving.desk import Desk, Fate
 from memd.store.org import org, proofs, rules
-from memd.store.org.org import Operation, Stamp, Wording
+from memd.store.org.org import FactContent, Operation, Stamp
 
 
 def operation(desk: Desk, record: OperationRecord) -> Operation | None:
@@ -22,7 +22,7 @@ def operation(desk: Desk, record: OperationRecord) -> Operation | None:
     conn = desk.conn
     if conn.execute("SELECT 1 FROM org_operation WHERE operation_id = ?", (record.id,)).get:
         return None
-    before = org.state(conn, record.fact_id)
+    before = org.get_state(conn, record.fact_id)
     if record.version != (before.version if before else 0) + 1:
         raise ConflictError(f"fact {record.fact_id} has another history here")
     if record.operation == "RETRACT" and (before is None or before.is_retracted):
@@ -43,7 +43,7 @@ def operation(desk: Desk, record: OperationRecord) -> Operation | None:
     )
     if record.content is None:
         return org.retract(conn, record.fact_id, stamp)
-    wording = Wording(
+    wording = FactContent(
         record.category,
         desk.screen(record.content),
         tuple(sorted(record.tags)),
@@ -59,7 +59,7 @@ def rule(desk: Desk, record: RulesRecord) -> Fate:
     Rules that say what those before them said are not said again.
     """
     text, at_us = json.dumps(record.rules, sort_keys=True), to_us(record.at)
-    logged = rules.logged(desk.conn)
+    logged = rules.list_rules(desk.conn)
     merged = sorted({*logged, (at_us, text)})
     entries = [each for n, each in enumerate(merged) if n == 0 or merged[n - 1][1] != each[1]]
     if entries == logged:
@@ -77,7 +77,7 @@ def owner_key(desk: Desk, record: OwnerKeyRecord) -> Fate:
     conn, public = desk.conn, bytes.fromhex(record.public_key)
     if conn.execute("SELECT 1 FROM owner_key WHERE public_key = ?", (public,)).get:
         return "known"
-    if record.revoked_at is None and proofs.current(conn) is not None:
+    if record.revoked_at is None and proofs.current_key(conn) is not None:
         raise ConflictError("this store knows another owner's key")
     conn.execute(
         "INSERT INTO owner_key (public_key, created_at_us, revoked_at_us) VALUES (?, ?, ?)",

@@ -1,13 +1,12 @@
-"""Walks over statements: the edges around things, hop by hop, each under one bound.
+"""Graph walks over statements: the edges around things, hop by hop, within one limit.
 
-One SQL statement a hop, over an array of the things it starts from. A recursive
-query has no list of what it has been to, so that in a thick graph it makes the same
-rows again and again before its LIMIT sees them; here every edge that is looked at is
-counted, seen or not, and a thing is entered once (docs/decisions/0051).
+One SQL statement a hop, over an array of the things it starts from. A recursive query does not know
+what it has visited, so in a dense graph it produces the same rows again and again before its LIMIT
+applies; here every edge that is looked at is counted, visible or not, and a thing is visited once
+(docs/decisions/0051).
 
-What a walk sees is said once, by :func:`sight`: statements that hold, from texts
-that the caller could read. Whatever is not in sight does not exist for it: neither
-its edges nor the names of what they lead to.
+:func:`visible_to` defines what a walk sees: statements that hold, from texts that the caller may
+read. Anything else does not exist for it: neither the edges nor the names of what they lead to.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ from memd.store.file.connect import Reading
 from memd.store.file.keys import keys_array
 from memd.store.memory.filters import Parameters, bind, bind_search, without_passing
 
-# The statements below are put together from constants of the store only.
+# The statements below are built from constants of the store only.
 # ruff: noqa: S608
 
-_NOBODY = -1  # the agent of a caller that has never written: no memory is its own
+_NOBODY = -1  # the agent of a caller that has never written: it has no memories
 
 
 class Edge(NamedTuple):
-    """One statement as a walk meets it, in the table's own terms."""
+    """A statement as an edge of a walk, in the table's own terms."""
 
     statement_key: int
     subject_key: int
@@ -44,7 +43,7 @@ class Edge(NamedTuple):
 
 
 class StatementRow(NamedTuple):
-    """One statement with its evidence."""
+    """A statement with its evidence."""
 
     statement_key: int
     statement_id: str
@@ -66,31 +65,31 @@ class StatementRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StatementFilter:
-    """Which statements a walk sees: *nearly* is asked of the index, *where* of the row."""
+    """The statements that a walk sees: *prefilter* is checked in the index, *where* on the row."""
 
-    nearly: str
+    prefilter: str
     where: str
     params: Parameters
 
 
 @dataclass(slots=True)
-class Walked:
-    """Edges that a walk saw, what it reached with how many hops, how many it may still look at."""
+class Walk:
+    """The edges that a walk saw, the hops to each thing, and how many more edges it may look at."""
 
     hops: dict[int, int]
-    left: int
+    edges_left: int
     edges: dict[int, Edge] = field(default_factory=dict)
     truncated: bool = False
 
 
 _TRUST = "CASE WHEN s.memory_key IS NOT NULL THEN m.trust WHEN o.is_human THEN 2 ELSE 1 END"
 
-_BEHIND = """
+_EVIDENCE = """
        LEFT JOIN memory AS m ON m.memory_key = s.memory_key
        LEFT JOIN org_operation AS o ON o.operation_key = s.operation_key
 """
 
-# Of one direction. Inside, rows are counted; outside, each is asked whether it is in sight.
+# Of one direction. The inner query counts rows, the outer one checks whether each is visible.
 _HOP = """
 SELECT s.statement_key, s.subject_key, s.relation, s.object_key, s.negated, s.qualifier,
        {trust} AS trust,
@@ -100,13 +99,13 @@ SELECT s.statement_key, s.subject_key, s.relation, s.object_key, s.negated, s.qu
                CROSS JOIN statement AS t ON t.{end} = k.value
          WHERE {nearly} AND {asked}
          LIMIT :edges) AS s
-       {behind}
+       {evidence}
 """
 SUBJECT, OBJECT = "subject_key", "object_key"
 _ASKED = "t.relation IN (SELECT value FROM json_each(:relations))"
 
 
-def sight(
+def visible_to(
     conn: Reading,
     caller: Caller,
     now_us: int,
@@ -115,12 +114,12 @@ def sight(
     valid_us: int | None = None,
     known_us: int | None = None,
 ) -> StatementFilter:
-    """Return what *caller* sees: what holds now, or at *valid_us*, as it is known or was.
+    """Return the statements that *caller* sees: what holds now or at *valid_us*, as known then.
 
-    *categories* are the facts that the caller may read, None for all. Of memories
-    those count that a search of the caller's would find (SPEC 7.13), summaries left
-    out: what stands behind one is read itself. A text that went since cannot be seen
-    at an earlier time either, whereas a retracted fact can: its log is kept.
+    *categories* are the facts that the caller may read, None for all. Of memories those count that
+    a search of the caller's would find (SPEC 7.13), except summaries, whose sources count
+    themselves. A text that was erased since cannot be seen at an earlier time either, but a
+    retracted fact can: its log is kept.
     """
     agent_key = names.find_agent(conn, caller.agent_id)
     own = bind(_NOBODY if agent_key is None else agent_key, MemoryFilter(), now_us, active=caller)
@@ -137,7 +136,7 @@ def sight(
         s.known_from_us <= :known_us AND (s.known_to_us IS NULL OR s.known_to_us > :known_us)
         """
     return StatementFilter(
-        nearly="t.known_to_us IS NULL" if known_us is None else "TRUE",
+        prefilter="t.known_to_us IS NULL" if known_us is None else "TRUE",
         where=f"""
         ({holds} AND {known}
          AND CASE WHEN s.memory_key IS NOT NULL THEN ({memory}) ELSE ({fact}) END)
@@ -152,7 +151,7 @@ def _facts(categories: Iterable[str] | None, known_us: int | None) -> tuple[str,
     if categories is not None:
         conditions.append("o.category IN (SELECT value FROM json_each(:readable))")
         params["readable"] = json.dumps(sorted(categories))
-    if known_us is None:  # what is known no longer was closed with it; a fact that went stays out
+    if known_us is None:  # statements no longer known are closed; this excludes retracted facts
         conditions.append(
             """
             EXISTS (SELECT 1
@@ -165,7 +164,7 @@ def _facts(categories: Iterable[str] | None, known_us: int | None) -> tuple[str,
     return " AND ".join(conditions), params
 
 
-def around(
+def list_edges(
     conn: Reading,
     seen: StatementFilter,
     keys: Sequence[int],
@@ -174,10 +173,10 @@ def around(
     ends: Sequence[str] = (SUBJECT, OBJECT),
     edges_max: int = WALK_EDGES_MAX,
 ) -> tuple[list[Edge], int]:
-    """Return the edges of *keys* that are in sight, and how many were looked at, *edges_max* most.
+    """Return the visible edges of *keys*, and how many edges were looked at, at most *edges_max*.
 
-    With *relations* only those; *ends* say which of an edge's ends is among *keys*. An
-    edge between two of *keys* is there once.
+    With *relations* only those; *ends* say which of an edge's ends is among *keys*. An edge between
+    two of *keys* is returned once.
     """
     by_key: dict[int, Edge] = {}
     looked_at = 0
@@ -204,9 +203,9 @@ def _hop(seen: StatementFilter, end: str, relations: Sequence[str] | None) -> st
         trust=_TRUST,
         where=seen.where,
         end=end,
-        nearly=seen.nearly,
+        nearly=seen.prefilter,
         asked="TRUE" if relations is None else _ASKED,
-        behind=_BEHIND,
+        evidence=_EVIDENCE,
     )
 
 
@@ -218,9 +217,9 @@ def walk(
     *,
     relations: Sequence[str] | None = None,
     edges_max: int = WALK_EDGES_MAX,
-) -> Walked:
-    """Walk from *starts* in every direction; each thing is entered once, with the fewest hops."""
-    walked = Walked(dict.fromkeys(starts, 0), edges_max)
+) -> Walk:
+    """Walk from *starts* in every direction; each thing is visited once, with the fewest hops."""
+    walked = Walk(dict.fromkeys(starts, 0), edges_max)
     frontier = list(dict.fromkeys(starts))
     for _ in range(hops):
         if not frontier or walked.truncated:
@@ -229,7 +228,7 @@ def walk(
     return walked
 
 
-def between(
+def walk_between(
     conn: Reading,
     seen: StatementFilter,
     start: int,
@@ -237,28 +236,28 @@ def between(
     hops: int,
     *,
     edges_max: int = WALK_EDGES_MAX,
-) -> Walked:
-    """Walk from both ends until they meet; every shortest way is among the edges.
+) -> Walk:
+    """Walk from both ends until they meet; every shortest path is among the edges.
 
-    The side with less in front of it goes on, so that one thing which everything is
-    linked to is looked at only where the way leads through it.
+    The side with the smaller frontier goes on, so that a hub, which everything is linked to, is
+    expanded only where the path leads through it.
     """
-    sides = [Walked({start: 0}, edges_max), Walked({goal: 0}, edges_max)]
+    sides = [Walk({start: 0}, edges_max), Walk({goal: 0}, edges_max)]
     frontiers = [[start], [goal]]
-    left = edges_max
+    edges_left = edges_max
     for _ in range(hops):
         if sides[0].hops.keys() & sides[1].hops.keys() or not all(frontiers):
             break
-        near = min((0, 1), key=lambda n: (len(frontiers[n]), len(sides[n].edges)))
-        side = sides[near]
-        side.left = left
-        frontiers[near] = _step(conn, seen, side, frontiers[near], None)
-        left = side.left
+        smaller = min((0, 1), key=lambda n: (len(frontiers[n]), len(sides[n].edges)))
+        side = sides[smaller]
+        side.edges_left = edges_left
+        frontiers[smaller] = _step(conn, seen, side, frontiers[smaller], None)
+        edges_left = side.edges_left
         if side.truncated:
             break
-    return Walked(
+    return Walk(
         sides[0].hops,
-        left,
+        edges_left,
         sides[0].edges | sides[1].edges,
         truncated=any(side.truncated for side in sides),
     )
@@ -267,14 +266,16 @@ def between(
 def _step(
     conn: Reading,
     seen: StatementFilter,
-    walked: Walked,
+    walked: Walk,
     frontier: Sequence[int],
     relations: Sequence[str] | None,
 ) -> list[int]:
     """Add one hop to *walked*; returns the things that it reached first."""
-    edges, looked_at = around(conn, seen, frontier, relations=relations, edges_max=walked.left)
-    walked.left -= looked_at
-    walked.truncated = walked.left <= 0
+    edges, looked_at = list_edges(
+        conn, seen, frontier, relations=relations, edges_max=walked.edges_left
+    )
+    walked.edges_left -= looked_at
+    walked.truncated = walked.edges_left <= 0
     depth = 1 + walked.hops[frontier[0]]
     reached: list[int] = []
     for edge in edges:
@@ -286,10 +287,10 @@ def _step(
     return reached
 
 
-def things(
+def find_things(
     conn: Reading, seen: StatementFilter, folded: Sequence[str]
 ) -> dict[str, tuple[int, str]]:
-    """Return key and name of those of *folded* about which something is in sight."""
+    """Return key and name of those of *folded* that have a visible statement."""
     rows = conn.execute(
         """
         SELECT e.folded, e.entity_key, e.name
@@ -298,12 +299,14 @@ def things(
         """,
         {"folded": json.dumps(folded)},
     ).fetchall()
-    known = cast("list[tuple[str, int, str]]", rows)
-    return {name: (key, shown) for name, key, shown in known if _met(conn, seen, key)}
+    rows_of_names = cast("list[tuple[str, int, str]]", rows)
+    return {
+        name: (key, shown) for name, key, shown in rows_of_names if _is_visible(conn, seen, key)
+    }
 
 
-def _met(conn: Reading, seen: StatementFilter, key: int) -> bool:
-    """Return whether any edge of the thing is in sight: a name that nobody may know is none."""
+def _is_visible(conn: Reading, seen: StatementFilter, key: int) -> bool:
+    """Return whether any edge of the thing is visible: a name with none must not be revealed."""
     return any(
         conn.execute(
             f"SELECT 1 FROM ({_hop(seen, end, None)}) WHERE in_sight LIMIT 1",
@@ -313,8 +316,8 @@ def _met(conn: Reading, seen: StatementFilter, key: int) -> bool:
     )
 
 
-def named(conn: Reading, keys: Iterable[int]) -> dict[int, str]:
-    """Return the names of things."""
+def names_of(conn: Reading, keys: Iterable[int]) -> dict[int, str]:
+    """Return the names of things by key."""
     keys = list(keys)
     if not keys:
         return {}
@@ -325,8 +328,8 @@ def named(conn: Reading, keys: Iterable[int]) -> dict[int, str]:
     return dict(cast("list[tuple[int, str]]", rows.fetchall()))
 
 
-def with_texts(conn: Reading, keys: Iterable[int]) -> dict[int, StatementRow]:
-    """Return statements with the words of their texts that say them."""
+def read_statements(conn: Reading, keys: Iterable[int]) -> dict[int, StatementRow]:
+    """Return statements with the passages of their texts, by key."""
     keys = list(dict.fromkeys(keys))
     if not keys:
         return {}
@@ -342,7 +345,7 @@ def with_texts(conn: Reading, keys: Iterable[int]) -> dict[int, StatementRow]:
                CROSS JOIN statement AS s ON s.statement_key = k.value
                JOIN entity AS a ON a.entity_key = s.subject_key
                JOIN entity AS b ON b.entity_key = s.object_key
-               {_BEHIND}
+               {_EVIDENCE}
         """,
         {"keys": keys_array(keys)},
     )

@@ -1,9 +1,8 @@
-"""The organisation's log and the facts as they are now: two tables, written together.
+"""Writing organisational memory: the log and the current facts, two tables written together.
 
-The log is the truth: one row an operation, appended and never changed. The table
-of facts is what replaying the log gives, so that a question reads one row a fact.
-``at_us`` never goes back, whatever the clock does, so that the order of versions
-is the order of times.
+The log is the truth: one row an operation, appended and never changed. The table of facts is the
+result of replaying the log, so that a query reads one row a fact. ``at_us`` never goes back,
+whatever the clock does, so that the order of versions is the order of times.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ from memd.domain.org.org import OrgFactAuthor
 from memd.domain.trust import Screened
 from memd.store.access import changes
 from memd.store.file.connect import Reading, Writing
-from memd.store.org import org_words, proofs
+from memd.store.org import fact_index, proofs
 
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Who wrote an operation and when. *signature* is the owner's, where a human wrote."""
+    """The author and time of an operation. *signature* is the owner's, where a human wrote it."""
 
     operation_id: str
     author: OrgFactAuthor
@@ -35,8 +34,8 @@ class Stamp:
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
-    """What a publish says, screened; *tags* sorted. ``valid_*_us`` as the author claims."""
+class FactContent:
+    """The content of a publish, screened; *tags* sorted. ``valid_*_us`` are the author's claim."""
 
     category: OrgFactCategory
     content: Screened
@@ -47,7 +46,7 @@ class Wording:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation as it was written: what is learnt from, in the same transaction."""
+    """An operation as it was written; relations are extracted from it in the same transaction."""
 
     operation_key: int
     operation_id: str
@@ -63,7 +62,7 @@ class Operation:
 
 
 class FactState(NamedTuple):
-    """What a write to a fact has to know of it."""
+    """The columns of a fact that a write to it needs."""
 
     fact_key: int
     version: int
@@ -73,11 +72,8 @@ class FactState(NamedTuple):
     is_retracted: bool
 
 
-# Writing.
-
-
-def state(conn: Reading, fact_id: str) -> FactState | None:
-    """Return how a fact stands, retracted ones included; None when there never was one."""
+def get_state(conn: Reading, fact_id: str) -> FactState | None:
+    """Return the state of a fact, retracted or not; None when there never was one."""
     row = conn.execute(
         """
         SELECT fact_key, version, category, content, tags, retracted_at_us IS NOT NULL
@@ -101,12 +97,12 @@ def state(conn: Reading, fact_id: str) -> FactState | None:
     )
 
 
-def publish(conn: Writing, fact_id: str, wording: Wording, stamp: Stamp) -> Operation:
-    """Append a PUBLISH and make it the fact's state; a retracted fact is there again.
+def publish(conn: Writing, fact_id: str, wording: FactContent, stamp: Stamp) -> Operation:
+    """Append a PUBLISH and make it the fact's state; a retracted fact is current again.
 
-    Everything of the fact is replaced but when it was first published (SPEC 15.5.2).
+    Everything of the fact is replaced except when it was first published (SPEC 15.5.2).
     """
-    before = state(conn, fact_id)
+    before = get_state(conn, fact_id)
     operation = _append(
         conn, OperationType.PUBLISH, fact_id, before.version + 1 if before else 1, wording, stamp
     )
@@ -121,11 +117,11 @@ def publish(conn: Writing, fact_id: str, wording: Wording, stamp: Stamp) -> Oper
     }
     if before is None:
         conn.execute(_INSERT_FACT, params)
-        org_words.index(conn, conn.last_insert_rowid())
+        fact_index.index(conn, conn.last_insert_rowid())
     else:
-        org_words.unindex(conn, before.fact_key)
+        fact_index.unindex(conn, before.fact_key)
         conn.execute(_UPDATE_FACT, params)
-        org_words.index(conn, before.fact_key)
+        fact_index.index(conn, before.fact_key)
     return operation
 
 
@@ -142,16 +138,16 @@ UPDATE org_fact
 
 
 def retract(conn: Writing, fact_id: str, stamp: Stamp) -> Operation | None:
-    """Append a RETRACT; None, and nothing is written, where no fact stands (SPEC 15.5.3).
+    """Append a RETRACT; None, and nothing is written, when no fact is current (SPEC 15.5.3).
 
-    What the fact said last stays in its row, and everything in the log.
+    The fact's last content stays in its row, and everything in the log.
     """
-    before = state(conn, fact_id)
+    before = get_state(conn, fact_id)
     if before is None or before.is_retracted:
         return None
-    copied = Wording(before.category, Screened(before.content), tuple(json.loads(before.tags)))
+    copied = FactContent(before.category, Screened(before.content), tuple(json.loads(before.tags)))
     operation = _append(conn, OperationType.RETRACT, fact_id, before.version + 1, copied, stamp)
-    org_words.unindex(conn, before.fact_key)
+    fact_index.unindex(conn, before.fact_key)
     conn.execute(
         """
         UPDATE org_fact
@@ -169,7 +165,7 @@ def retract(conn: Writing, fact_id: str, stamp: Stamp) -> Operation | None:
 
 
 def last_at_us(conn: Reading) -> int | None:
-    """Return when the last operation was; the present is never before it."""
+    """Return when the last operation was written, None before the first."""
     at_us = conn.execute("SELECT max(at_us) FROM org_operation").get
     return at_us if isinstance(at_us, int) else None
 
@@ -179,7 +175,7 @@ def _append(
     kind: OperationType,
     fact_id: str,
     version: int,
-    wording: Wording,
+    wording: FactContent,
     stamp: Stamp,
 ) -> Operation:
     last_us = last_at_us(conn)
@@ -200,14 +196,16 @@ def _append(
         "seniority": author.seniority,
         "autonomy_level": author.autonomy_level,
         "client": stamp.client,
-        "signature": None,  # below: it is over the others
+        "signature": None,  # set below: it signs the other columns
         "at_us": at_us,
         "valid_from_us": wording.valid_from_us,
         "valid_to_us": wording.valid_to_us,
     }
-    signed = proofs.Signed(**{name: columns[name] for name in proofs.Signed._fields})
-    columns["signature"] = proofs.fitting(stamp.signature, signed)
-    row_hash = hash_of(tuple(columns.values()))
+    columns_to_sign = proofs.SignedColumns(
+        **{name: columns[name] for name in proofs.SignedColumns._fields}
+    )
+    columns["signature"] = proofs.trim_proof(stamp.signature, columns_to_sign)
+    row_hash = hash_row(tuple(columns.values()))
     conn.execute(_INSERT, {**columns, "row_hash": row_hash, "salt": stamp.salt})
     changes.touch(conn, stamp.salt, row_hash)
     return Operation(
@@ -239,7 +237,7 @@ def _tags(tags: Collection[str]) -> str:
     return json.dumps(sorted(tags), ensure_ascii=False)
 
 
-def hash_of(columns: tuple[object, ...]) -> bytes:
+def hash_row(columns: tuple[object, ...]) -> bytes:
     """Return SHA-256 over an operation's columns, in the order in which they are inserted."""
     values = [value.hex() if isinstance(value, bytes) else value for value in columns]
     text = json.dumps(values, ensure_ascii=False, separators=(",", ":"))

@@ -1,7 +1,7 @@
-"""Facts as they stand, their log, and all facts as they stood at a moment: the reading side.
+"""Reading facts: the current ones, their log, and all facts as they were at a moment.
 
-What ``org.py`` writes. Facts that are retracted are found by none of these but by
-``history`` and ``snapshot_at``.
+The counterpart of ``org.py``, which writes. Only ``history`` and ``snapshot_at`` return retracted
+facts.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from memd.store.file.connect import Reading
 
 
 class FactRow(NamedTuple):
-    """A fact as it stands, with who wrote it so."""
+    """A current fact with its author."""
 
     fact_key: int
     fact_id: str
@@ -56,7 +56,7 @@ class OperationRow(NamedTuple):
 
 
 class SnapshotRow(NamedTuple):
-    """A fact as it stood; *content* is the last one published, retracted or not."""
+    """A fact as it was; *content* is the last one published, retracted or not."""
 
     fact_id: str
     content: str
@@ -68,9 +68,9 @@ class SnapshotRow(NamedTuple):
 
 
 def get(conn: Reading, fact_id: str) -> FactRow | None:
-    """Return a fact; None when there is none, or it is retracted (SPEC 15.5.4).
+    """Return a fact, None when there is none or it is retracted (SPEC 15.5.4).
 
-    Raises OrgMemoryQueryError for one that is not as it was written (SPEC 15.5.11).
+    Raises OrgMemoryQueryError for one that does not match its hash (SPEC 15.5.11).
     """
     columns = conn.execute(
         """
@@ -91,7 +91,7 @@ def get(conn: Reading, fact_id: str) -> FactRow | None:
     return row
 
 
-def newest(
+def list_newest(
     conn: Reading,
     categories: Collection[OrgFactCategory],
     limit: int,
@@ -101,7 +101,7 @@ def newest(
 ) -> list[FactRow]:
     """Return facts of *categories*, newest first; a negative *limit* returns all.
 
-    With *at_us* only those that by their own times hold then.
+    With *at_us* only those whose own times include it.
     """
     rows = conn.execute(
         """
@@ -124,7 +124,7 @@ def newest(
             "at_us": at_us,
         },
     )
-    return _intact(conn, rows)
+    return _drop_damaged(conn, rows)
 
 
 def of_keys(conn: Reading, keys: Collection[int]) -> list[FactRow]:
@@ -141,20 +141,20 @@ def of_keys(conn: Reading, keys: Collection[int]) -> list[FactRow]:
         """,
         {"keys": json.dumps(list(keys))},
     )
-    return _intact(conn, rows)
+    return _drop_damaged(conn, rows)
 
 
-def _intact(conn: Reading, rows: Iterator[intact.Columns]) -> list[FactRow]:
-    """Leave out what is not as it was written."""
+def _drop_damaged(conn: Reading, rows: Iterator[intact.Columns]) -> list[FactRow]:
+    """Return the facts without damaged ones."""
     facts = [FactRow._make(row) for row in intact.readable(conn, rows, "fact")]
-    sound = intact.facts(conn, [row.fact_key for row in facts])
-    return [row for row in facts if row.fact_key in sound]
+    intact_keys = intact.facts(conn, [row.fact_key for row in facts])
+    return [row for row in facts if row.fact_key in intact_keys]
 
 
 def count(
     conn: Reading, category: OrgFactCategory | None = None, *, at_us: int | None = None
 ) -> int:
-    """Return how many facts there are, retracted ones not counted; as ``newest`` lists them."""
+    """Return how many facts ``newest`` would list, without retracted ones."""
     number = conn.execute(
         """
         SELECT count(*)
@@ -184,16 +184,16 @@ def history(conn: Reading, fact_id: str) -> list[OperationRow]:
         {"fact_id": fact_id},
     )
     operations = list(intact.readable(conn, rows, f"fact {fact_id}"))
-    sound = intact.operations(conn, [cast("int", row[0]) for row in operations])
-    return [OperationRow._make(row[1:]) for row in operations if row[0] in sound]
+    intact_keys = intact.operations(conn, [cast("int", row[0]) for row in operations])
+    return [OperationRow._make(row[1:]) for row in operations if row[0] in intact_keys]
 
 
 def snapshot_at(
     conn: Reading, at_us: int, after: str | None = None, limit: int = -1
 ) -> Iterator[SnapshotRow]:
-    """Yield every fact as it stood at *at_us*, retracted ones included, by fact id (SPEC 15.5.7).
+    """Yield every fact as it was at *at_us*, retracted ones included, by fact id (SPEC 15.5.7).
 
-    *after* and *limit* take a page of it.
+    *after* and *limit* select a page.
     """
     rows = conn.execute(
         """
@@ -216,12 +216,12 @@ def snapshot_at(
         {"at_us": at_us, "after": after, "limit": limit},
     )
     facts = [SnapshotRow._make(row) for row in intact.readable(conn, rows, "fact")]
-    sound = intact.logs(conn, [row.fact_id for row in facts])
-    return (row for row in facts if row.fact_id in sound)
+    intact_ids = intact.logs(conn, [row.fact_id for row in facts])
+    return (row for row in facts if row.fact_id in intact_ids)
 
 
-def author(row: FactRow | OperationRow) -> OrgFactAuthor:
-    """Return who wrote a row; raises ValueError for one that cannot be."""
+def author_of(row: FactRow | OperationRow) -> OrgFactAuthor:
+    """Return the author of a row; raises ValueError for an impossible one."""
     return OrgFactAuthor(
         is_human=bool(row.is_human),
         agent_id=row.author_id,

@@ -1,13 +1,13 @@
-"""The owner's signature over a fact, kept with what was signed, so that it is verified again.
+"""The owner's signature over a fact, stored with what was signed, so that it can be verified.
 
-Kept is the signature and, behind it, the statement it is over (``org/signature.py``), which
-holds the nonce and the text's hash. A fact whose statement no key of the owner's signed, or
-says something else than the row, is withheld (intact.py). A signature without a statement
-proves nothing any more: of a fact that was signed before statements were kept, and of one
-whose text was changed before it was written (a secret in it).
+A proof is the signature followed by the statement that it signs (``org/signature.py``), which
+contains the nonce and the text's hash. A fact whose statement was signed by none of the owner's
+keys, or disagrees with the row, is withheld (intact.py). A signature without its statement proves
+nothing: such are facts signed before statements were stored, and facts whose text was changed
+before it was written (a secret in it).
 
-The owner's public keys are here, too, with the name of this store and where the owner had
-the last word.
+The owner's public keys are here, too, with the id of this store and whether a human wrote a fact
+last.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ HEAD = b"memd owner's word 1\n"
 SIGNATURE_BYTES = 64  # of Ed25519
 
 
-class Signed(NamedTuple):
-    """What a row says of what its signature is over."""
+class SignedColumns(NamedTuple):
+    """The columns of a row that its signature covers."""
 
     fact_id: str
     kind: str
@@ -39,27 +39,27 @@ class Signed(NamedTuple):
     valid_to_us: int | None
 
 
-def fitting(proof: bytes | None, row: Signed) -> bytes | None:
-    """Return what is kept of *proof* with *row*: its statement only where it says the same."""
-    if proof is None or len(proof) <= SIGNATURE_BYTES or _says(proof[SIGNATURE_BYTES:], row):
+def trim_proof(proof: bytes | None, row: SignedColumns) -> bytes | None:
+    """Return the part of *proof* to store with *row*: with its statement only if they agree."""
+    if proof is None or len(proof) <= SIGNATURE_BYTES or _agrees(proof[SIGNATURE_BYTES:], row):
         return proof
     return proof[:SIGNATURE_BYTES]
 
 
-def keys(conn: Reading) -> tuple[bytes, ...]:
+def owner_keys(conn: Reading) -> tuple[bytes, ...]:
     """Return every public key that is or was the owner's."""
     rows = conn.execute("SELECT public_key FROM owner_key ORDER BY owner_key DESC")
     return tuple(cast("bytes", key) for (key,) in rows)
 
 
-def holds(keys: Sequence[bytes], proof: apsw.SQLiteValue, row: Signed) -> bool:
+def is_valid(public_keys: Sequence[bytes], proof: apsw.SQLiteValue, row: SignedColumns) -> bool:
     """Return whether the owner signed *row*; True where there is nothing to verify."""
     if not isinstance(proof, bytes) or len(proof) <= SIGNATURE_BYTES:
         return True
-    return _says(proof[SIGNATURE_BYTES:], row) and any(_verified(key, proof) for key in keys)
+    return _agrees(proof[SIGNATURE_BYTES:], row) and any(_verify(key, proof) for key in public_keys)
 
 
-def _says(statement: bytes, row: Signed) -> bool:
+def _agrees(statement: bytes, row: SignedColumns) -> bool:
     if not statement.startswith(HEAD):
         return False
     try:
@@ -81,8 +81,8 @@ def _says(statement: bytes, row: Signed) -> bool:
 
 
 @functools.lru_cache(maxsize=4_096)
-def _verified(key: bytes, proof: bytes) -> bool:
-    # 14 ms and 11 MB that nobody pays who never signs.
+def _verify(key: bytes, proof: bytes) -> bool:
+    # Imported here: 14 ms and 11 MB that only an owner who signs should pay for.
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -94,16 +94,16 @@ def _verified(key: bytes, proof: bytes) -> bool:
     return True
 
 
-def current(conn: Reading) -> bytes | None:
-    """Return the public key whose signature is the owner's word, None before there is one."""
+def current_key(conn: Reading) -> bytes | None:
+    """Return the owner's present public key, None before there is one."""
     public_key = conn.execute(
         "SELECT public_key FROM owner_key WHERE revoked_at_us IS NULL ORDER BY owner_key DESC"
     ).get
     return public_key if isinstance(public_key, bytes) else None
 
 
-def put(conn: Writing, public_key: bytes, now_us: int) -> None:
-    """Make *public_key* the owner's; the one before is the owner's no longer."""
+def set_key(conn: Writing, public_key: bytes, now_us: int) -> None:
+    """Make *public_key* the owner's and revoke the previous one."""
     conn.execute(
         "UPDATE owner_key SET revoked_at_us = :now_us WHERE revoked_at_us IS NULL",
         {"now_us": now_us},
@@ -120,13 +120,13 @@ def put(conn: Writing, public_key: bytes, now_us: int) -> None:
 
 
 def store_id(conn: Reading) -> bytes | None:
-    """Return the name of this store, None before anybody asked for it."""
+    """Return the id of this store, None before it was first needed."""
     value = conn.execute("SELECT value FROM meta WHERE key = 'store_id'").get
     return value if isinstance(value, bytes) else None
 
 
 def make_store_id(conn: Writing) -> bytes:
-    """Return the name of this store; made when it is asked for first."""
+    """Return the id of this store, creating it on first use."""
     conn.execute(
         """
         INSERT INTO meta (key, value)
@@ -134,13 +134,13 @@ def make_store_id(conn: Writing) -> bytes:
             ON CONFLICT (key) DO NOTHING
         """
     )
-    made = store_id(conn)
-    assert made is not None
-    return made
+    new_id = store_id(conn)
+    assert new_id is not None
+    return new_id
 
 
-def spoke_last(conn: Reading, fact_id: str) -> bool:
-    """Return whether a human wrote, or retracted, the fact as it is now."""
+def is_by_human(conn: Reading, fact_id: str) -> bool:
+    """Return whether a human wrote or retracted the fact as it is now."""
     is_human = conn.execute(
         """
         SELECT o.is_human

@@ -1,7 +1,7 @@
-"""Facts that somebody asks for without the right to write them; the owner decides.
+"""Proposals: facts asked for without the right to write them; the owner decides.
 
-What one client asks for twice is one proposal, whoever it says the author is: an
-assistant can name as many agents as it likes, and they count once (PROMISES H60).
+What one client asks for twice is one proposal, whoever it names as the author: an assistant can
+name as many agents as it likes, and they count once (PROMISES H60).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from memd.store.access import changes
 from memd.store.file.connect import Reading, Writing
 
 
-class New(NamedTuple):
-    """What is asked for. *tags* sorted; *content* None to retract."""
+class NewProposal(NamedTuple):
+    """A new proposal. *tags* sorted; *content* None to retract."""
 
     proposal_id: str
     fact_id: str | None
@@ -33,7 +33,7 @@ class New(NamedTuple):
 
 
 class ProposalRow(NamedTuple):
-    """A proposal, and how many clients have one that says the same."""
+    """A proposal, and how many clients have one with the same content."""
 
     proposal_id: str
     fact_id: str | None
@@ -52,8 +52,8 @@ class ProposalRow(NamedTuple):
     clients: int
 
 
-def same(conn: Reading, new: New) -> str | None:
-    """Return the id of the open proposal of the same client that says the same."""
+def find_same(conn: Reading, new: NewProposal) -> str | None:
+    """Return the id of the client's open proposal with the same content."""
     proposal_id = conn.execute(
         """
         SELECT proposal_id
@@ -74,7 +74,7 @@ def same(conn: Reading, new: New) -> str | None:
 
 
 def count_open(conn: Reading, client: str) -> int:
-    """Return how many proposals of *client* wait."""
+    """Return how many proposals of *client* are open."""
     count = conn.execute(
         "SELECT count(*) FROM org_proposal WHERE state = 'open' AND client = :client",
         {"client": client},
@@ -83,8 +83,8 @@ def count_open(conn: Reading, client: str) -> int:
     return count
 
 
-def insert(conn: Writing, new: New, now_us: int) -> None:
-    """Note what is asked for."""
+def insert(conn: Writing, new: NewProposal, now_us: int) -> None:
+    """Store a proposal."""
     params = {**_columns(new), "at_us": now_us}
     conn.execute(
         """
@@ -98,20 +98,20 @@ def insert(conn: Writing, new: New, now_us: int) -> None:
     changes.touch(conn, new.salt, hashlib.sha256(json.dumps(params).encode()).digest())
 
 
-def _columns(new: New) -> dict[str, str | int | None]:
+def _columns(new: NewProposal) -> dict[str, str | int | None]:
     fields = new._asdict()
     del fields["salt"]
     return {**fields, "tags": json.dumps(new.tags)}
 
 
 def get(conn: Reading, proposal_id: str) -> ProposalRow | None:
-    """Return one proposal, whatever became of it."""
+    """Return a proposal in any state."""
     rows = _rows(conn, proposal_id=proposal_id)
     return rows[0] if rows else None
 
 
-def waiting(conn: Reading, after: str | None, limit: int) -> list[ProposalRow]:
-    """Return open proposals, the oldest first, those after *after*."""
+def list_open(conn: Reading, after: str | None, limit: int) -> list[ProposalRow]:
+    """Return open proposals after *after*, oldest first."""
     return _rows(conn, state=ProposalState.OPEN.value, after=after, limit=limit)
 
 
@@ -154,7 +154,7 @@ def decide(
     salt: bytes,
     now_us: int,
 ) -> int:
-    """Close *row* and every open proposal that says the same; returns how many."""
+    """Close *row* and every open proposal with the same content; returns how many."""
     conn.execute(
         """
         UPDATE org_proposal

@@ -1,7 +1,7 @@
-"""Which rules were in force when: who could write and read which category (table org_rules).
+"""The history of access rules: who could write and read which category (table org_rules).
 
-Written when a daemon starts with other rules than the last. A row's time never lies
-before an operation that was judged by the rules before it, whatever the clock does.
+Written when a daemon starts with other rules than the last. A row's time is never before an
+operation that was judged by the previous rules, whatever the clock does.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from memd.store.file.connect import Reading, Writing
 from memd.store.org import org
 
 
-def logged(conn: Reading) -> list[tuple[int, str]]:
+def list_rules(conn: Reading) -> list[tuple[int, str]]:
     """Return every set of rules as (since when, JSON), the first one first."""
     rows = conn.execute("SELECT at_us, rules FROM org_rules ORDER BY rules_key")
     return cast("list[tuple[int, str]]", rows.fetchall())
 
 
-def latest(conn: Reading) -> str | None:
+def current_rules(conn: Reading) -> str | None:
     """Return the rules in force now, None before the first."""
     text = conn.execute("SELECT rules FROM org_rules ORDER BY rules_key DESC LIMIT 1").get
     return text if isinstance(text, str) else None
 
 
-def log(conn: Writing, rules: str, now_us: int) -> bool:
-    """Note *rules* as in force from now on; False when they are already."""
-    if latest(conn) == rules:
+def record_rules(conn: Writing, rules: str, now_us: int) -> bool:
+    """Record *rules* as in force from now on; False when they already are."""
+    if current_rules(conn) == rules:
         return False
     before = conn.execute("SELECT max(at_us) FROM org_rules").get
     last_us = org.last_at_us(conn)

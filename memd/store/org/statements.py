@@ -1,12 +1,12 @@
 """Statements and the things they are about: the edges of the graph, with both times.
 
-A row is written once; closing it (``known_to_us``) is the only change. What is
-believed since a moment is the rows opened then and not yet closed. *Claims* are
-what the texts say, before other texts leave less of it: they are read back from the
-rows, so that a retracted text can give back what it had taken.
+A row is written once; closing it (``known_to_us``) is the only change. What is believed since a
+moment is the rows opened then and not yet closed. *Claims* are what the texts say, before other
+texts limit them: they are read back from the rows, so that a retracted text can give back what it
+had taken.
 
-A thing exists as long as a statement is about it: :func:`drop_unused` erases the
-others, so that no forgotten name lives on (SPEC D21).
+A thing exists as long as a statement is about it: :func:`drop_unused` erases the others, so that no
+forgotten name remains (SPEC D21).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from memd.store.file.keys import keys_array
 
 
 class Claim(NamedTuple):
-    """What an operation's text says about two things, with who said it under which category."""
+    """What an operation's text says about two things, with its author and category."""
 
     operation_key: int
     subject_key: int
@@ -41,8 +41,8 @@ class Claim(NamedTuple):
     at_us: int
 
 
-class Held(NamedTuple):
-    """What is left of a claim: from when to when it holds, and which operation ended it."""
+class BelievedClaim(NamedTuple):
+    """A claim as it is believed: when it is valid, and which operation ended it."""
 
     claim: Claim
     valid_from_us: int | None
@@ -50,11 +50,11 @@ class Held(NamedTuple):
     ended_by: int | None = None
 
 
-class Open(NamedTuple):
+class OpenRow(NamedTuple):
     """A row that is not closed."""
 
     statement_key: int
-    held: Held
+    held: BelievedClaim
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,19 +66,16 @@ class StatementGroup:
     object_key: int | None
 
 
-# Things.
-
-
 def find_thing(conn: Reading, name: str) -> int | None:
-    """Return the key of the thing called *name*, None when nothing is said of it."""
+    """Return the key of the thing called *name*, None when there is no statement about it."""
     entity_key = conn.execute(
         "SELECT entity_key FROM entity WHERE folded = :folded", {"folded": folded(name)}
     ).get
     return entity_key if isinstance(entity_key, int) else None
 
 
-def thing(conn: Writing, name: str) -> int:
-    """Return the key of the thing called *name*; makes it."""
+def ensure_thing(conn: Writing, name: str) -> int:
+    """Return the key of the thing called *name*, creating it if needed."""
     key = find_thing(conn, name)
     if key is not None:
         return key
@@ -90,7 +87,7 @@ def thing(conn: Writing, name: str) -> int:
 
 
 def things_of(conn: Reading, memory_keys: Sequence[int]) -> list[int]:
-    """Return the things that the statements of memories are about; asked before these go."""
+    """Return the things that the statements of memories are about, before these are deleted."""
     if not memory_keys:
         return []
     rows = conn.execute(
@@ -105,7 +102,7 @@ def things_of(conn: Reading, memory_keys: Sequence[int]) -> list[int]:
 
 
 def drop_unused(conn: Writing, keys: Iterable[int]) -> None:
-    """Erase those of *keys*, things, about which nothing is said any more."""
+    """Erase those of *keys*, things, that no statement is about any more."""
     conn.executemany(
         """
         DELETE FROM entity
@@ -117,47 +114,44 @@ def drop_unused(conn: Writing, keys: Iterable[int]) -> None:
     )
 
 
-# What memories say.
-
-
-def say(
+def replace_statements(
     conn: Writing,
     memory_key: int,
     memory_id: str,
     statements: Sequence[ExtractedStatement],
     now_us: int,
 ) -> list[int]:
-    """Write what a memory's text says, known since *now_us*; returns the statements' keys.
+    """Replace the statements of a memory, known since *now_us*; returns their keys.
 
-    What it said before is replaced. Nothing in it ends what another text says.
+    Nothing in it ends another text's statements.
     """
-    before = things_of(conn, [memory_key])
+    old_things = things_of(conn, [memory_key])
     conn.execute("DELETE FROM statement WHERE memory_key = :key", {"key": memory_key})
     keys: list[int] = []
-    for ordinal, one in enumerate(statements):
+    for ordinal, statement in enumerate(statements):
         conn.execute(
             _INSERT,
             {
                 "statement_id": _id(memory_id, now_us, ordinal),
-                "subject_key": thing(conn, one.subject),
-                "relation": one.relation,
-                "object_key": thing(conn, one.object),
-                "negated": int(one.negated),
-                "qualifier": one.qualifier,
-                "valid_from_us": one.valid_from_us,
-                "valid_to_us": one.valid_to_us,
+                "subject_key": ensure_thing(conn, statement.subject),
+                "relation": statement.relation,
+                "object_key": ensure_thing(conn, statement.object),
+                "negated": int(statement.negated),
+                "qualifier": statement.qualifier,
+                "valid_from_us": statement.valid_from_us,
+                "valid_to_us": statement.valid_to_us,
                 "known_from_us": now_us,
                 "operation_key": None,
                 "memory_key": memory_key,
-                "span_from": one.start,
-                "span_to": one.end,
-                "claimed_from_us": one.valid_from_us,
-                "claimed_to_us": one.valid_to_us,
+                "span_from": statement.start,
+                "span_to": statement.end,
+                "claimed_from_us": statement.valid_from_us,
+                "claimed_to_us": statement.valid_to_us,
                 "ended_by": None,
             },
         )
         keys.append(conn.last_insert_rowid())
-    drop_unused(conn, before)
+    drop_unused(conn, old_things)
     return keys
 
 
@@ -172,16 +166,13 @@ VALUES (:statement_id, :subject_key, :relation, :object_key, :negated, :qualifie
 
 
 def _id(*parts: object) -> str:
-    """Return an id that is the same whenever the same is learnt from the same text."""
+    """Return an id that is the same whenever the same is extracted from the same text."""
     digest = hashlib.sha256("\n".join(map(str, parts)).encode()).digest()
     return str(uuid.UUID(bytes=digest[:16], version=5))
 
 
-# What operations say.
-
-
-def claims(conn: Reading, group: StatementGroup, until_key: int) -> list[Claim]:
-    """Return what texts that stood after the operation *until_key* claim, the oldest first."""
+def list_claims(conn: Reading, group: StatementGroup, until_key: int) -> list[Claim]:
+    """Return the claims of texts that were current after operation *until_key*, oldest first."""
     rows = conn.execute(
         _CLAIMS_BY_OBJECT if group.subject_key is None else _CLAIMS_BY_SUBJECT,
         {
@@ -194,8 +185,8 @@ def claims(conn: Reading, group: StatementGroup, until_key: int) -> list[Claim]:
     return [Claim._make(row) for row in rows]
 
 
-# One text for both: only the columns that the index is asked for differ.
-_STANDING = """
+# Shared by both queries: only the columns that use the index differ.
+_CURRENT = """
    AND o.operation_key <= :until_key
    AND NOT EXISTS (SELECT 1
                      FROM org_operation AS n
@@ -212,15 +203,15 @@ SELECT DISTINCT s.operation_key, s.subject_key, s.relation, s.object_key, s.nega
 """
 _CLAIMS_BY_SUBJECT = f"""{_CLAIMED}
  WHERE s.subject_key = :subject_key AND s.relation = :relation
-   AND (:object_key IS NULL OR s.object_key = :object_key) {_STANDING}
+   AND (:object_key IS NULL OR s.object_key = :object_key) {_CURRENT}
 """
 _CLAIMS_BY_OBJECT = f"""{_CLAIMED}
- WHERE s.object_key = :object_key AND s.relation = :relation {_STANDING}
+ WHERE s.object_key = :object_key AND s.relation = :relation {_CURRENT}
 """
 
 
-def said_by(conn: Reading, operation_key: int) -> list[Claim]:
-    """Return what one operation's text claims."""
+def claims_of(conn: Reading, operation_key: int) -> list[Claim]:
+    """Return the claims of one operation's text."""
     rows = conn.execute(
         f"{_CLAIMED} WHERE s.operation_key = :operation_key",
         {"operation_key": operation_key},
@@ -228,8 +219,8 @@ def said_by(conn: Reading, operation_key: int) -> list[Claim]:
     return [Claim._make(row) for row in rows]
 
 
-def open_rows(conn: Reading, group: StatementGroup) -> list[Open]:
-    """Return the rows of *group* that are believed, of operations only."""
+def list_open(conn: Reading, group: StatementGroup) -> list[OpenRow]:
+    """Return the believed rows of *group*, of operations only."""
     rows = conn.execute(
         _OPEN_BY_OBJECT if group.subject_key is None else _OPEN_BY_SUBJECT,
         {
@@ -239,7 +230,7 @@ def open_rows(conn: Reading, group: StatementGroup) -> list[Open]:
         },
     )
     return [
-        Open(int(key), Held(Claim._make(claim), start, stop, ended_by))
+        OpenRow(int(key), BelievedClaim(Claim._make(claim), start, stop, ended_by))
         for key, start, stop, ended_by, *claim in rows
     ]
 
@@ -260,7 +251,7 @@ _OPEN_BY_OBJECT = f"{_OPEN} AND s.object_key = :object_key"
 
 
 def close(conn: Writing, keys: Iterable[int], now_us: int) -> None:
-    """Say that rows are believed no longer since *now_us*; closed ones stay as they are."""
+    """Close rows: they are no longer believed since *now_us*. Closed ones stay as they are."""
     conn.executemany(
         """
         UPDATE statement
@@ -271,7 +262,7 @@ def close(conn: Writing, keys: Iterable[int], now_us: int) -> None:
     )
 
 
-def believe(conn: Writing, held: Iterable[Held], operation_id: str, now_us: int) -> None:
+def believe(conn: Writing, held: Iterable[BelievedClaim], operation_id: str, now_us: int) -> None:
     """Open a row for each of *held*, believed since *now_us* because of *operation_id*."""
     for ordinal, (claim, start, stop, ended_by) in enumerate(held):
         conn.execute(
@@ -298,7 +289,7 @@ def believe(conn: Writing, held: Iterable[Held], operation_id: str, now_us: int)
 
 
 def unlearn(conn: Writing, limit: int) -> int:
-    """Erase up to *limit* statements of operations, to learn them again; returns how many."""
+    """Erase up to *limit* statements of operations, to extract them again; returns how many."""
     rows = conn.execute(
         """
         DELETE FROM statement

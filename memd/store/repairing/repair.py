@@ -34,7 +34,7 @@ from memd.store.file.connect import (
 )
 from memd.store.file.faults import translate
 from memd.store.memory.rows import hash_row, read_hashed, tags_of
-from memd.store.org import org_words
+from memd.store.org import fact_index
 from memd.store.records.table import RecordTable
 from memd.store.repairing.pages import FilePages
 from memd.store.repairing.salvage import Salvage
@@ -256,7 +256,7 @@ def _caches(conn: Writing) -> None:
     """Make the caches of words and vectors anew."""
     caches.ensure(conn)
     with conn:
-        org_words.rebuild(conn)
+        fact_index.rebuild(conn)
         message_index.start_build(conn)
         fulltext.start_build(conn)
     for step in (message_index.step_build, fulltext.step_build):

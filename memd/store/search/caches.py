@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from memd.store.file.connect import Writing
-from memd.store.org import org_words
+from memd.store.org import fact_index
 from memd.store.search import fulltext, vectors
 from memd.store.session import message_index
 
@@ -17,7 +17,7 @@ def ensure(conn: Writing) -> None:
         with conn:
             fulltext.create(conn, 1)
             fulltext.activate(conn, 1)
-            org_words.create(conn)
+            fact_index.create(conn)
     with conn:
         message_index.ensure(conn)
 

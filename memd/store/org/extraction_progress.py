@@ -1,4 +1,4 @@
-"""How far the organisation's log has been learnt from, and the log as it is learnt from."""
+"""How far relations were extracted from the organisation's log, and the log to extract from."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from memd.store.org.org import Operation
 
 
 class ExtractionProgress(NamedTuple):
-    """Which way of reading was used, and up to which operation; None: all, and those to come.
+    """The version of the extraction rules, and the operation reached; None: all, and those to come.
 
-    -1: what was learnt before is being erased.
+    -1: the earlier statements are being erased.
     """
 
     version: int
@@ -25,13 +25,13 @@ _KEY = "statements"
 
 
 def progress(conn: Reading) -> ExtractionProgress | None:
-    """Return how far it is; None where nothing was ever learnt."""
+    """Return how far extraction is, None before the first."""
     value = conn.execute("SELECT value FROM meta WHERE key = :key", {"key": _KEY}).get
     return ExtractionProgress(*json.loads(str(value))) if value is not None else None
 
 
-def note(conn: Writing, position: ExtractionProgress) -> None:
-    """Note how far it is."""
+def set_progress(conn: Writing, position: ExtractionProgress) -> None:
+    """Set how far extraction is."""
     conn.execute(
         """
         INSERT INTO meta (key, value)
@@ -42,8 +42,8 @@ def note(conn: Writing, position: ExtractionProgress) -> None:
     )
 
 
-def is_any(conn: Reading, *, before: int | None = None) -> bool:
-    """Return whether there is anything to learn from, *before* one operation if it is given."""
+def has_operations(conn: Reading, *, before: int | None = None) -> bool:
+    """Return whether there is an operation to extract from, *before* one if it is given."""
     return bool(
         conn.execute(
             """
@@ -56,7 +56,7 @@ def is_any(conn: Reading, *, before: int | None = None) -> bool:
     )
 
 
-def previous(conn: Reading, fact_id: str, version: int) -> int | None:
+def previous_operation(conn: Reading, fact_id: str, version: int) -> int | None:
     """Return the operation before *version* of a fact, None for the first."""
     operation_key = conn.execute(
         """
@@ -69,7 +69,7 @@ def previous(conn: Reading, fact_id: str, version: int) -> int | None:
     return operation_key if isinstance(operation_key, int) else None
 
 
-def operations(conn: Reading, after_key: int, limit: int) -> list[Operation]:
+def list_operations(conn: Reading, after_key: int, limit: int) -> list[Operation]:
     """Return the operations after *after_key* in the order in which they were written."""
     rows = conn.execute(
         """
@@ -83,25 +83,14 @@ def operations(conn: Reading, after_key: int, limit: int) -> list[Operation]:
         {"after_key": after_key, "limit": limit},
     )
     page: list[Operation] = []
-    for (
-        key,
-        name,
-        fact_id,
-        version,
-        kind,
-        category,
-        content,
-        human,
-        who,
-        rank,
-        free,
-        *times,
-    ) in rows:
+    for row in rows:
+        key, name, fact_id, version, kind, category, content, human, author_id, *more = row
+        seniority, autonomy, *times = more
         author = OrgFactAuthor(
             is_human=bool(human),
-            agent_id=who,
-            seniority=SeniorityLevel(rank) if rank else None,
-            autonomy_level=AutonomyLevel(free) if free else None,
+            agent_id=author_id,
+            seniority=SeniorityLevel(seniority) if seniority else None,
+            autonomy_level=AutonomyLevel(autonomy) if autonomy else None,
         )
         page.append(
             Operation(

@@ -1,13 +1,12 @@
-"""The words cache of facts: one FTS5 table over those that stand, and the search in it.
+"""The full-text index of facts: one FTS5 table over the current ones, and searches in it.
 
-A cache like that of memories (``words.py``), but small: an organisation knows
-thousands of things, not millions, so it is rebuilt in one step. A search brings
-first the facts that hold the context literally, as documented, then those that
-share words with it.
+A cache like that of memories (``fulltext.py``), but small: an organisation has thousands of facts,
+not millions, so it is rebuilt in one step. A search returns first the facts that contain the
+context literally, as documented, then those that share words with it.
 
-Its postings are deleted securely, as those of memories are. What a fact said before
-stands in the log anyhow, and a version would cost a third less without; but what is
-only marked as deleted is read by every search, which then costs half as much again.
+Its postings are deleted securely, as those of memories are. The log keeps what a fact said before
+anyway, and a version would cost a third less without secure deletion; but postings that are only
+marked as deleted are read by every search, which then costs half as much again.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from memd.store.search.fulltext import stemmer
 
 
 def create(conn: Writing) -> None:
-    """Create the empty cache of a new file."""
+    """Create the empty index of a new file."""
     conn.execute(_CREATE)
 
 
@@ -41,7 +40,7 @@ INSERT INTO fts_org (fts_org, rank) VALUES ('rank', 'bm25(1.0, 0.0)');
 
 
 def rebuild(conn: Writing) -> None:
-    """Build the cache anew from the facts."""
+    """Rebuild the index from the facts."""
     conn.execute("INSERT INTO fts_org (fts_org) VALUES ('rebuild')")
 
 
@@ -57,7 +56,7 @@ def index(conn: Writing, fact_key: int) -> None:
 
 
 def unindex(conn: Writing, fact_key: int) -> None:
-    """Take a fact out, before its row changes; nothing for one that is retracted."""
+    """Remove a fact before its row changes; does nothing for a retracted one."""
     conn.execute(
         """
         INSERT INTO fts_org (fts_org, rowid, content, category)
@@ -69,13 +68,13 @@ def unindex(conn: Writing, fact_key: int) -> None:
     )
 
 
-def look_again(conn: Reading) -> None:
-    """Let FTS5 see what other connections wrote, as ``words.look_again``."""
+def refresh(conn: Reading) -> None:
+    """Query the index, so that FTS5 notices other connections' writes (``fulltext.refresh``)."""
     conn.execute("SELECT rowid FROM fts_org WHERE rowid = 0").fetchall()
 
 
-def is_sound(conn: Writing) -> bool:
-    """Return whether the cache agrees with the facts, word for word."""
+def is_intact(conn: Writing) -> bool:
+    """Return whether the index agrees with the facts, word for word."""
     try:
         conn.execute("INSERT INTO fts_org (fts_org, rank) VALUES ('integrity-check', 1)")
     except apsw.CorruptError:
@@ -83,13 +82,13 @@ def is_sound(conn: Writing) -> bool:
     return True
 
 
-def literal(conn: Reading, text: str, categories: Collection[str], limit: int) -> list[int]:
-    """Return the facts that hold *text* as it stands, ASCII letters of either case (SPEC 15.5.5).
+def find_literal(conn: Reading, text: str, categories: Collection[str], limit: int) -> list[int]:
+    """Return the facts that contain *text* literally, ASCII letters in either case (SPEC 15.5.5).
 
-    First those where it stands nearest to the beginning, then shorter facts, then newer ones.
+    Ordered by the position of *text*, then shorter facts, then newer ones.
     """
     params = {"text": text, "categories": json.dumps(sorted(categories)), "limit": limit}
-    rarest = _rarest(conn, text)
+    rarest = _rarest_word(conn, text)
     if rarest is None:
         like = f"%{_LIKE.sub(_ESCAPED, text)}%" if len(text) <= _LIKE_CHARS_MAX else "%"
         rows = conn.execute(_LITERAL_ANYWHERE, {**params, "like": like})
@@ -124,17 +123,17 @@ SELECT fact_key
 """
 
 
-def _rarest(conn: Reading, text: str) -> str | None:
-    """Return a search for the rarest word that every fact with *text* in it must hold, or None.
+def _rarest_word(conn: Reading, text: str) -> str | None:
+    """Return a match for the rarest word that every fact containing *text* must contain, or None.
 
-    That is a word with a boundary on both sides within *text*: the first and the
-    last may go on in the fact. ASCII only, where the index cuts words as this does.
+    Such a word has a boundary on both sides within *text*: the first and the last may continue in
+    the fact. ASCII only, where the index splits words as this does.
     """
-    whole = _WHOLE_WORD.findall(text[:_WORDS_FROM_CHARS]) if text.isascii() else []
-    if not whole:
+    words = _WHOLE_WORD.findall(text[:_WORDS_FROM_CHARS]) if text.isascii() else []
+    if not words:
         return None
-    held = holding(conn, whole)
-    return _quoted(min(whole, key=lambda word: held[word]))
+    facts_with = count_facts(conn, words)
+    return _quote(min(words, key=lambda word: facts_with[word]))
 
 
 _LIKE, _ESCAPED = re.compile(r"[\\%_]"), r"\\\g<0>"
@@ -143,11 +142,11 @@ _WHOLE_WORD = re.compile(r"(?<=[^A-Za-z0-9])[A-Za-z0-9]+(?=[^A-Za-z0-9])")
 _WORDS_FROM_CHARS = 1_000
 
 
-def holding(conn: Reading, words: Collection[str]) -> dict[str, int]:
-    """Return for each word how many facts hold it, in whatever form."""
+def count_facts(conn: Reading, words: Collection[str]) -> dict[str, int]:
+    """Return for each word how many facts contain it, in any inflection."""
     stem = stemmer(conn)
-    held = dict.fromkeys(words, 0)
-    for word in held:
+    counts = dict.fromkeys(words, 0)
+    for word in counts:
         numbers = [
             conn.execute(
                 "SELECT doc FROM fts_org_terms WHERE term = :term AND col = 'content'",
@@ -155,28 +154,30 @@ def holding(conn: Reading, words: Collection[str]) -> dict[str, int]:
             ).get
             for term in stem(word)
         ]
-        held[word] = min((n if isinstance(n, int) else 0 for n in numbers), default=0)
-    return held
+        counts[word] = min((n if isinstance(n, int) else 0 for n in numbers), default=0)
+    return counts
 
 
-def sharing(
+def find_sharing(
     conn: Reading, words: Sequence[str], categories: Collection[OrgFactCategory], limit: int
 ) -> list[int]:
     """Return the facts that share any of *words*, by BM25, best first; of equals the newer.
 
-    Words that more than half of the facts hold say nothing and are left out, unless
-    all are such. Every word is quoted: FTS syntax in it is words like any other (H26).
+    Words that more than half of the facts contain carry no information and are left out, unless all
+    are such. Every word is quoted: FTS syntax in it is words like any other (H26).
     """
     if not words or not categories:
         return []
-    held = {word: facts for word, facts in holding(conn, words).items() if facts}
-    if not held:
+    facts_with = {word: facts for word, facts in count_facts(conn, words).items() if facts}
+    if not facts_with:
         return []
     most = max(1, count(conn) // 2)
-    telling = [word for word in held if held[word] <= most] or [min(held, key=held.__getitem__)]
-    match = f"content:({' OR '.join(map(_quoted, telling))})"
+    informative = [word for word in facts_with if facts_with[word] <= most] or [
+        min(facts_with, key=facts_with.__getitem__)
+    ]
+    match = f"content:({' OR '.join(map(_quote, informative))})"
     if len(categories) < len(OrgFactCategory):
-        kinds = " OR ".join(map(_quoted, sorted(categories)))
+        kinds = " OR ".join(map(_quote, sorted(categories)))
         match = f"category:({kinds}) AND {match}"
     rows = conn.execute(
         """
@@ -191,5 +192,5 @@ def sharing(
     return [key for (key,) in rows]
 
 
-def _quoted(word: str) -> str:
+def _quote(word: str) -> str:
     return '"' + word.replace('"', '""') + '"'

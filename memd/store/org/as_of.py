@@ -1,4 +1,4 @@
-"""Facts and statements as they were known at one time and held at another: reads only."""
+"""Facts and statements as known at one time and valid at another: reads only."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from memd.store.check import intact
 from memd.store.file.connect import Reading
 from memd.store.file.keys import keys_array
 
-# The statements below are put together from constants of this module only.
+# The statements below are built from constants of this module.
 # ruff: noqa: S608
 
 
-class ThenRow(NamedTuple):
-    """A version of a fact that stood at a moment, with who wrote it."""
+class FactVersionRow(NamedTuple):
+    """A version of a fact that was current at a moment, with its author."""
 
     operation_key: int
     operation_id: str
@@ -38,9 +38,9 @@ class ThenRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FactFilter:
-    """Which facts: known at a moment, of categories, about a thing, with *text* literally in them.
+    """Conditions on facts: known at a moment, in categories, about a thing, containing *text*.
 
-    *before_key* goes on after a page.
+    *before_key* continues after a page.
     """
 
     known_us: int
@@ -51,7 +51,7 @@ class FactFilter:
     before_key: int | None = None
 
 
-class StretchRow(NamedTuple):
+class StatementSpanRow(NamedTuple):
     """A statement of an operation, with who said it and who ended it."""
 
     operation_key: int
@@ -82,25 +82,25 @@ class StretchRow(NamedTuple):
     ended_autonomy: str | None
 
 
-def standing(conn: Reading, filters: FactFilter) -> list[ThenRow]:
-    """Return versions of facts that stood at a moment, those written last first."""
+def list_versions(conn: Reading, filters: FactFilter) -> list[FactVersionRow]:
+    """Return the versions of facts that were current at a moment, last written first."""
     rows = conn.execute(
-        _STANDING if filters.thing_key is None else _STANDING_ABOUT,
+        _VERSIONS if filters.thing_key is None else _VERSIONS_ABOUT,
         {
             "known_us": filters.known_us,
             "categories": json.dumps(sorted(filters.categories)),
-            "text": None if filters.text is None else _literal(filters.text),
+            "text": None if filters.text is None else _like_pattern(filters.text),
             "thing_key": filters.thing_key,
             "before_key": filters.before_key,
             "limit": filters.limit,
         },
     )
-    versions = [ThenRow._make(row) for row in intact.readable(conn, rows, "fact")]
-    sound = intact.operations(conn, [row.operation_key for row in versions])
-    return [row for row in versions if row.operation_key in sound]
+    versions = [FactVersionRow._make(row) for row in intact.readable(conn, rows, "fact")]
+    intact_keys = intact.operations(conn, [row.operation_key for row in versions])
+    return [row for row in versions if row.operation_key in intact_keys]
 
 
-_THEN = """
+_VERSION = """
         SELECT o.operation_key, o.operation_id, o.fact_id, o.version, o.category, o.content,
                o.tags, o.at_us,
                (SELECT b.at_us
@@ -109,7 +109,7 @@ _THEN = """
                o.valid_from_us, o.valid_to_us, o.is_human, o.author_id, o.seniority,
                o.autonomy_level
 """
-_STOOD = """
+_WAS_CURRENT = """
                o.kind = 'PUBLISH'
            AND o.category IN (SELECT value FROM json_each(:categories))
            AND NOT EXISTS (SELECT 1
@@ -119,8 +119,8 @@ _STOOD = """
 """
 
 
-_STANDING = f"""
-        {_THEN}
+_VERSIONS = f"""
+        {_VERSION}
           FROM org_operation AS o
          WHERE o.operation_key <= (SELECT max(operation_key)
                                      FROM org_operation
@@ -129,12 +129,12 @@ _STANDING = f"""
                                                     WHERE at_us <= :known_us))
            AND (:before_key IS NULL OR o.operation_key < :before_key)
            AND (:text IS NULL OR o.content LIKE :text ESCAPE '\\')
-           AND {_STOOD}
+           AND {_WAS_CURRENT}
          ORDER BY o.operation_key DESC
          LIMIT :limit
 """
-_STANDING_ABOUT = f"""
-        {_THEN}
+_VERSIONS_ABOUT = f"""
+        {_VERSION}
           FROM (SELECT s.operation_key AS about
                   FROM statement AS s
                  WHERE s.subject_key = :thing_key AND s.known_to_us IS NULL
@@ -157,19 +157,19 @@ _STANDING_ABOUT = f"""
                CROSS JOIN org_operation AS o ON o.operation_key = about
          WHERE (:before_key IS NULL OR o.operation_key < :before_key)
            AND (:text IS NULL OR o.content LIKE :text ESCAPE '\\')
-           AND {_STOOD}
+           AND {_WAS_CURRENT}
          ORDER BY o.operation_key DESC
          LIMIT :limit
 """
 
 
-def _literal(text: str) -> str:
+def _like_pattern(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     return f"%{escaped}%"
 
 
-def is_told(conn: Reading, thing_key: int, categories: Collection[str]) -> bool:
-    """Return whether a fact of *categories* ever spoke of a thing."""
+def is_mentioned(conn: Reading, thing_key: int, categories: Collection[str]) -> bool:
+    """Return whether a fact of *categories* ever mentioned a thing."""
     return bool(
         conn.execute(
             """
@@ -190,34 +190,36 @@ def is_told(conn: Reading, thing_key: int, categories: Collection[str]) -> bool:
 
 
 def key_of(conn: Reading, operation_id: str) -> int | None:
-    """Return an operation's key, from which a page goes on; None for an unknown one."""
+    """Return an operation's key, from which a page continues; None for an unknown one."""
     key = conn.execute(
         "SELECT operation_key FROM org_operation WHERE operation_id = :id", {"id": operation_id}
     ).get
     return key if isinstance(key, int) else None
 
 
-def known_of(conn: Reading, operation_keys: Sequence[int], known_us: int) -> list[StretchRow]:
-    """Return what was known at *known_us* of what operations say, whenever it held."""
+def list_statements(
+    conn: Reading, operation_keys: Sequence[int], known_us: int
+) -> list[StatementSpanRow]:
+    """Return the statements of operations known at *known_us*, whenever they were valid."""
     if not operation_keys:
         return []
     rows = conn.execute(
         f"""
-        {_STRETCH}
+        {_STATEMENT}
           FROM carray(:keys) AS k
                CROSS JOIN statement AS s ON s.operation_key = k.value
-               {_BEHIND}
+               {_JOINS}
          WHERE s.known_from_us <= :known_us
            AND (s.known_to_us IS NULL OR s.known_to_us > :known_us)
          ORDER BY s.operation_key, s.span_from, s.valid_from_us, s.statement_key
         """,  # constants of this module
         {"keys": keys_array(operation_keys), "known_us": known_us},
     )
-    return [StretchRow._make(row) for row in rows]
+    return [StatementSpanRow._make(row) for row in rows]
 
 
 def spans_of(conn: Reading, operation_keys: Sequence[int]) -> dict[int, list[tuple[int, int]]]:
-    """Return which parts of operations' texts were read into statements, believed or not."""
+    """Return the parts of operations' texts that statements come from, believed or not."""
     spans: dict[int, list[tuple[int, int]]] = {}
     if not operation_keys:
         return spans
@@ -234,37 +236,37 @@ def spans_of(conn: Reading, operation_keys: Sequence[int]) -> dict[int, list[tup
     return spans
 
 
-def of_facts(conn: Reading, fact_ids: Sequence[str]) -> dict[str, ThenRow]:
-    """Return facts as they stand now, by id."""
+def current_facts(conn: Reading, fact_ids: Sequence[str]) -> dict[str, FactVersionRow]:
+    """Return current facts by id."""
     rows = conn.execute(
         f"""
-        {_THEN}
+        {_VERSION}
           FROM org_fact AS f
                JOIN org_operation AS o ON o.operation_key = f.operation_key
          WHERE f.fact_id IN (SELECT value FROM json_each(:ids)) AND o.kind = 'PUBLISH'
         """,
         {"ids": json.dumps(list(fact_ids))},
     )
-    facts = [ThenRow._make(row) for row in rows]
+    facts = [FactVersionRow._make(row) for row in rows]
     return {row.fact_id: row for row in facts}
 
 
-def life_of_thing(
+def thing_history(
     conn: Reading, thing_key: int, categories: Collection[str], since_us: int | None, limit: int
-) -> list[StretchRow]:
-    """Return every stretch of what was ever said about a thing, the earliest first.
+) -> list[StatementSpanRow]:
+    """Return every statement ever made about a thing, the earliest first.
 
-    What was over, or believed no longer, before *since_us* is left out.
+    Without those that ended, or were no longer believed, before *since_us*.
     """
     rows = conn.execute(
         f"""
-        {_STRETCH}
+        {_STATEMENT}
           FROM (SELECT statement_key FROM statement WHERE subject_key = :thing_key
                  UNION
                 SELECT statement_key FROM statement WHERE object_key = :thing_key) AS k
                CROSS JOIN statement AS s ON s.statement_key = k.statement_key
-               {_BEHIND}
-         WHERE {_TOLD}
+               {_JOINS}
+         WHERE {_WAS_BELIEVED}
          ORDER BY s.valid_from_us, s.known_from_us, s.statement_key
          LIMIT :limit
         """,
@@ -275,20 +277,20 @@ def life_of_thing(
             "limit": limit,
         },
     )
-    return [StretchRow._make(row) for row in rows]
+    return [StatementSpanRow._make(row) for row in rows]
 
 
-def life_of_fact(
+def fact_history(
     conn: Reading, fact_id: str, categories: Collection[str], since_us: int | None, limit: int
-) -> list[StretchRow]:
-    """Return every stretch of what the versions of a fact said; see :func:`life_of_thing`."""
+) -> list[StatementSpanRow]:
+    """Return every statement of the versions of a fact; see :func:`thing_history`."""
     rows = conn.execute(
         f"""
-        {_STRETCH}
+        {_STATEMENT}
           FROM org_operation AS f
                CROSS JOIN statement AS s ON s.operation_key = f.operation_key
-               {_BEHIND}
-         WHERE f.fact_id = :fact_id AND {_TOLD}
+               {_JOINS}
+         WHERE f.fact_id = :fact_id AND {_WAS_BELIEVED}
          ORDER BY s.valid_from_us, s.known_from_us, s.statement_key
          LIMIT :limit
         """,  # constants of this module
@@ -299,10 +301,10 @@ def life_of_fact(
             "limit": limit,
         },
     )
-    return [StretchRow._make(row) for row in rows]
+    return [StatementSpanRow._make(row) for row in rows]
 
 
-_STRETCH = f"""
+_STATEMENT = f"""
         SELECT s.operation_key, s.statement_id, a.name, s.relation, b.name, s.negated,
                s.qualifier, s.valid_from_us, s.valid_to_us, s.known_from_us, s.known_to_us,
                o.fact_id, o.version, s.span_from,
@@ -311,14 +313,14 @@ _STRETCH = f"""
                o.category, o.at_us, o.is_human, o.author_id, o.seniority, o.autonomy_level,
                e.at_us, e.is_human, e.author_id, e.seniority, e.autonomy_level
 """
-_BEHIND = """
+_JOINS = """
                JOIN entity AS a ON a.entity_key = s.subject_key
                JOIN entity AS b ON b.entity_key = s.object_key
                JOIN org_operation AS o ON o.operation_key = s.operation_key
                LEFT JOIN org_operation AS e ON e.operation_key = s.ended_by
 """
-# What was opened and closed by one moment was never believed.
-_TOLD = """
+# What was opened and closed at the same moment was never believed.
+_WAS_BELIEVED = """
                o.category IN (SELECT value FROM json_each(:categories))
            AND (s.known_to_us IS NULL OR s.known_to_us > s.known_from_us)
            AND (:since_us IS NULL

@@ -1,8 +1,7 @@
-"""Which memories' statements are still to be read, and how far that is.
+"""The extraction backlog: the memories whose statements are still to be extracted.
 
-Keys of memories only grow, so a mark says how far reading is; what was rewritten
-since lies behind the mark and is noted by itself. Summaries are never read: what
-they were made from is.
+Keys of memories only grow, so a mark records how far extraction is. Memories rewritten since then
+are before the mark and recorded one by one. Summaries are never read: their sources are.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ from memd.store.file.connect import Reading, Writing
 from memd.store.file.keys import keys_array
 from memd.store.org import statements
 
-# The statements below are put together from constants of the store only.
+# The statements below are built from constants of the store only.
 
 
-class Unread(NamedTuple):
-    """A memory to be read. *said_at_us*: relative times count from it."""
+class BacklogRow(NamedTuple):
+    """A memory to extract from. Relative times count from *said_at_us*."""
 
     memory_key: int
     memory_id: str
@@ -31,8 +30,8 @@ class Unread(NamedTuple):
     agent_id: str
 
 
-class Mark(NamedTuple):
-    """How far memories were read, by which way of reading."""
+class BacklogMark(NamedTuple):
+    """The version of the extraction rules, and the last memory read."""
 
     version: int
     memory_key: int
@@ -44,7 +43,7 @@ _AGAIN_END = "statements again!"
 
 _COLUMNS = """
 SELECT m.memory_key, m.memory_id,
-       iif(m.state = 'quarantined', '', substr(m.content, 1, :chars)), -- says nothing there
+       iif(m.state = 'quarantined', '', substr(m.content, 1, :chars)), -- not read in quarantine
        m.content_hash, m.speaker,
        coalesce(m.occurred_at_us, m.created_at_us),
        coalesce((SELECT max(v.replaced_at_us)
@@ -56,14 +55,14 @@ SELECT m.memory_key, m.memory_id,
 """
 
 
-def mark(conn: Reading) -> Mark | None:
+def get_mark(conn: Reading) -> BacklogMark | None:
     """Return how far memories were read, None when none ever was."""
     value = conn.execute("SELECT value FROM meta WHERE key = :key", {"key": _MARK}).get
-    return None if value is None else Mark(*json.loads(str(value)))
+    return None if value is None else BacklogMark(*json.loads(str(value)))
 
 
-def set_mark(conn: Writing, position: Mark) -> None:
-    """Note how far memories were read."""
+def set_mark(conn: Writing, position: BacklogMark) -> None:
+    """Record how far memories were read."""
     conn.execute(
         """
         INSERT INTO meta (key, value)
@@ -74,7 +73,7 @@ def set_mark(conn: Writing, position: Mark) -> None:
     )
 
 
-def after(conn: Reading, key: int, limit: int, chars: int) -> list[Unread]:
+def list_after(conn: Reading, key: int, limit: int, chars: int) -> list[BacklogRow]:
     """Return the first *chars* characters of memories after *key*, in order of arrival."""
     rows = conn.execute(
         f"""
@@ -86,11 +85,11 @@ def after(conn: Reading, key: int, limit: int, chars: int) -> list[Unread]:
         """,
         {"key": key, "limit": limit, "chars": chars},
     )
-    return [Unread._make(row) for row in rows]
+    return [BacklogRow._make(row) for row in rows]
 
 
-def rewritten(conn: Reading, limit: int, chars: int) -> list[Unread]:
-    """Return memories that were read and rewritten since."""
+def list_rewritten(conn: Reading, limit: int, chars: int) -> list[BacklogRow]:
+    """Return memories that were rewritten after they were read."""
     rows = conn.execute(
         f"""
         {_COLUMNS}
@@ -101,11 +100,11 @@ def rewritten(conn: Reading, limit: int, chars: int) -> list[Unread]:
         """,
         {"first": _AGAIN, "last": _AGAIN_END, "limit": limit, "chars": chars},
     )
-    return [Unread._make(row) for row in rows]
+    return [BacklogRow._make(row) for row in rows]
 
 
-def by_id(conn: Reading, agent_id: str, memory_id: str, chars: int) -> Unread | None:
-    """Return the agent's memory as it is to be read, None when there is none."""
+def by_id(conn: Reading, agent_id: str, memory_id: str, chars: int) -> BacklogRow | None:
+    """Return the agent's memory for extraction, None when there is none."""
     row = conn.execute(
         f"""
         {_COLUMNS}
@@ -115,13 +114,13 @@ def by_id(conn: Reading, agent_id: str, memory_id: str, chars: int) -> Unread | 
         """,
         {"memory_id": memory_id, "agent_id": agent_id, "chars": chars},
     ).fetchone()
-    return None if row is None else Unread._make(row)
+    return None if row is None else BacklogRow._make(row)
 
 
-def is_any(conn: Reading) -> bool:
+def has_backlog(conn: Reading) -> bool:
     """Return whether any memory is still to be read."""
     newest = conn.execute("SELECT max(memory_key) FROM memory").get or 0
-    done = mark(conn)
+    done = get_mark(conn)
     if done is None or int(str(newest)) > done.memory_key:
         return bool(newest)
     again = conn.execute(
@@ -131,12 +130,12 @@ def is_any(conn: Reading) -> bool:
     return again is not None
 
 
-def unchanged(conn: Reading, rows: Iterable[Unread]) -> list[Unread]:
-    """Return those of *rows* that still are as they were read."""
+def filter_unchanged(conn: Reading, rows: Iterable[BacklogRow]) -> list[BacklogRow]:
+    """Return those of *rows* whose text has not changed since."""
     rows = list(rows)
     if not rows:
         return []
-    now = conn.execute(
+    current = conn.execute(
         """
         SELECT m.memory_key, m.content_hash
           FROM carray(:keys) AS k
@@ -144,23 +143,23 @@ def unchanged(conn: Reading, rows: Iterable[Unread]) -> list[Unread]:
         """,
         {"keys": keys_array([row.memory_key for row in rows])},
     )
-    there = dict(cast("list[tuple[int, bytes]]", now.fetchall()))
-    return [row for row in rows if there.get(row.memory_key) == row.content_hash]
+    hashes = dict(cast("list[tuple[int, bytes]]", current.fetchall()))
+    return [row for row in rows if hashes.get(row.memory_key) == row.content_hash]
 
 
-def read_again(conn: Writing, key: int) -> None:
-    """Erase what a memory said and have it read again: its text was rewritten."""
-    before = statements.things_of(conn, [key])
+def requeue(conn: Writing, key: int) -> None:
+    """Erase a memory's statements and queue it for extraction: its text was rewritten."""
+    old_things = statements.things_of(conn, [key])
     conn.execute("DELETE FROM statement WHERE memory_key = :key", {"key": key})
-    statements.drop_unused(conn, before)
+    statements.drop_unused(conn, old_things)
     conn.execute(
         "INSERT OR REPLACE INTO meta (key, value) VALUES (:again || :key, :key)",
         {"again": _AGAIN, "key": key},
     )
 
 
-def read(conn: Writing, keys: Iterable[int]) -> None:
-    """Say of rewritten memories that they were read; of those that went, that none waits."""
+def mark_read(conn: Writing, keys: Iterable[int]) -> None:
+    """Mark rewritten memories as read, and drop the marks of erased ones."""
     conn.executemany(
         "DELETE FROM meta WHERE key = :again || :key",
         ({"again": _AGAIN, "key": key} for key in keys),
