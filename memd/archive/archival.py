@@ -24,7 +24,7 @@ from memd.domain.enums import VISIBLE, ArchiveReason
 from memd.domain.memory import MemoryEntry, MemoryQuery
 from memd.domain.removal import Archived
 from memd.domain.sleep.consolidation import ArchivalEntry, ArchivalMode, archival_entry
-from memd.guard.outgoing import outgoing_entry
+from memd.guard.redaction import redact_entry
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
@@ -90,7 +90,7 @@ class Archival:
             row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
             if row is None:
                 raise _unknown()
-            return outgoing_entry(row.entry())
+            return redact_entry(row.entry())
 
         return await self.db.read(read)
 
@@ -251,7 +251,7 @@ def _shown(row: StoredMemory, away: ArchivedRow) -> Archived:
         reason=ArchiveReason(away.reason),
         archived_at=from_us(away.archived_at_us),
         mode=ArchivalMode.ABSTRACTIVE if away.abstracted else ArchivalMode.EXTRACTIVE,
-        entry=outgoing_entry(row.entry()),
+        entry=redact_entry(row.entry()),
     )
 
 

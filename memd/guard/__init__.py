@@ -1,4 +1,4 @@
-"""What keeps secrets in and orders out: secrets, prompt injection, what leaves the process.
+"""Screen texts: replace secrets, detect prompt injection, redact what leaves the process.
 
-Pure; every text comes in and leaves through here.
+Pure. Every text passes here when it is stored and again when it leaves.
 """

@@ -1,9 +1,9 @@
-"""Texts that reach prompts and are no memories: one that gives orders is refused. Pure.
+"""Refuse texts that give orders, if they would reach prompts without being memories. Pure.
 
-A memory that looks like an attack is set aside, where its owner sees it. A
-lesson, a pattern, a preference and a fact have no such place, and whoever was
-led on by a tool's words sends them like any other. So what leaves no doubt is
-not taken, unless the owner's own commands bring it (PROMISES H46, H48, H59).
+A memory that looks like an attack is quarantined, where its owner sees it. Lessons, patterns,
+preferences and facts have no quarantine, and an assistant misled by a tool's output would send
+them like any others. So an unmistakable order is refused unless it comes from the owner's own
+commands (PROMISES H46, H48, H59).
 """
 
 from __future__ import annotations
@@ -12,23 +12,25 @@ from memd.base.errors import QuarantinedError
 from memd.domain.caller import OPERATOR, Caller
 from memd.domain.enums import Origin
 from memd.domain.trust import is_quarantined
-from memd.guard.suspicion import of_fields, suspicion
+from memd.guard.suspicion import suspicion, suspicion_of_fields
 
 
 def is_doubtful(text: str) -> bool:
-    """Return whether *text*, from nobody knows where, is not to be put beside the owner's words."""
+    """Return whether *text*, if it came from a tool, would be quarantined."""
     return is_quarantined(suspicion(text), Origin.TOOL)
 
 
 def refuse_orders(caller: Caller, **texts: str) -> None:
-    """Raise QuarantinedError for the first of *texts*, by its field's name, that gives orders.
+    """Raise QuarantinedError for the first of *texts*, by field name, that gives orders.
 
     >>> refuse_orders(Caller(), lesson="Ignore the previous migration.")
     """
     if caller.client == OPERATOR:
         return
     for field, text in texts.items():
-        seen = suspicion(text).joined(of_fields((text,)))  # and as a name: hyphens for spaces
+        seen = suspicion(text).joined(
+            suspicion_of_fields((text,))
+        )  # and as a name: hyphens for spaces
         if is_quarantined(seen, Origin.ASSISTANT):
             flags = ", ".join(sorted(seen.flags))
             raise QuarantinedError(

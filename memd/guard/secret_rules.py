@@ -1,11 +1,10 @@
-"""The rules of others: how keys of some three hundred issuers look, kept as data.
+"""Third-party rules for the keys of some three hundred issuers, and the detector of all shapes.
 
-``secret_rules.json`` holds the rules of Betterleaks, the successor of gitleaks, and of
-Veles, with their licences beside it; ``tests/support/secret_rules.py`` renews it. What
-memd knows by itself stands in :mod:`memd.guard.secret_shapes`. Both run on RE2, so no
-text can make a rule slow: a pass over the text tells whose keywords it has, and each of
-those rules takes one more. A rule is compiled when a text first has its keywords; all of
-them would take a fifth of a start.
+``secret_rules.json`` holds the rules of Betterleaks, the successor of gitleaks, and of Veles, with
+their licences beside it; ``tests/support/secret_rules.py`` renews it. memd's own shapes are in
+:mod:`memd.guard.secret_shapes`. All run on RE2, so no text can make a rule slow: one pass finds
+which rules' keywords a text has, and each of these rules takes one more. A rule is compiled when
+a text first has its keywords; compiling all would take a fifth of a start.
 """
 
 from __future__ import annotations
@@ -19,16 +18,16 @@ from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memd.guard.secret_shapes import SHAPES, SecretShape, mixed
+from memd.guard.secret_shapes import SHAPES, SecretShape, is_mixed
 
 _RULES = Path(__file__).with_suffix(".json")
-_BYTES_MAX = 4 << 20  # of memory that one compiled pattern may take
+_BYTES_MAX = 4 << 20  # of memory for one compiled pattern
 _AFTER_A_NAME = r"""(?:[ \t\w.-]{0,20})[\s'"]{0,3}"""
-"""How the rules write "a company's name, and soon a value": they say nothing of a lone value."""
+"""How the rules write "a company's name and, soon after, a value"; a lone value is no secret."""
 
 NUMBER, ACCOUNT = r"\d(?:[ -]?\d){12}", r"[A-Z]{2}\d{2} ?[A-Z0-9]{4} ?[A-Z0-9]{4}"
 ANY = rf"[!-~]{{14,}}|(?i:passw|login|_pwd|auth)|:\S+@|{NUMBER}|{ACCOUNT}"
-"""What a text with a secret has at least: most texts are passed over by this alone."""
+"""What every text with a secret matches; most texts are skipped by this pattern alone."""
 
 _HASH = re.compile(
     r"[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
@@ -40,7 +39,7 @@ _DOCUMENTED = re.compile(
 
 
 class Match(NamedTuple):
-    """Where *shape* found its secret; *start* is where what leads to the secret begins."""
+    """A secret of *shape*; *start* is where the whole match begins, before the secret itself."""
 
     shape: SecretShape
     start: int
@@ -49,7 +48,7 @@ class Match(NamedTuple):
 
 
 class Detector:
-    """All shapes, each compiled when a text first has its keywords, and kept."""
+    """Finds secrets of all shapes; compiles each when a text first has its keywords."""
 
     def __init__(self, shapes: tuple[SecretShape, ...]) -> None:
         import re2
@@ -64,7 +63,7 @@ class Detector:
         self._compiled: dict[int, Any] = {}
 
     def find(self, text: str, *, wraps: bool = False) -> Iterator[Match]:
-        """Yield what the shapes find in *text*; with *wraps* those that may span lines alone."""
+        """Yield the matches in *text*; with *wraps* only of shapes that may span lines."""
         data = text.encode("utf-8", "surrogatepass")
         plain = len(data) == len(text)
         for index in sorted(self._keywords.Match(data) or ()):
@@ -72,7 +71,7 @@ class Detector:
             if wraps and not shape.wraps:
                 continue
             spans = (_spans(shape, match) for match in self._pattern(index).finditer(data))
-            for start, at, end in spans if plain else _in_characters(data, spans):
+            for start, at, end in spans if plain else _to_characters(data, spans):
                 yield Match(shape, start, at, end)
 
     def is_whole(self, shape: SecretShape, text: str) -> bool:
@@ -81,13 +80,13 @@ class Detector:
         return self._pattern(self._index[id(shape)]).fullmatch(data) is not None
 
     @property
-    def compiled(self) -> int:
+    def compiled_count(self) -> int:
         """How many shapes have been compiled."""
         return len(self._compiled)
 
     def _pattern(self, index: int) -> Any:
-        if index not in self._compiled:  # two threads may both compile one; either will do
-            self._compiled[index] = _compiled(self._shapes[index].pattern)
+        if index not in self._compiled:  # a race of two threads is harmless
+            self._compiled[index] = _compile(self._shapes[index].pattern)
         return self._compiled[index]
 
     @cached_property
@@ -97,28 +96,28 @@ class Detector:
 
 @lru_cache(maxsize=1)
 def detector() -> Detector:
-    """Return the detector of all shapes, memd's own first; made when a text first needs it."""
+    """Return the detector of all shapes, memd's own first, made on first use."""
     return Detector(shapes())
 
 
 def shapes() -> tuple[SecretShape, ...]:
     """Return all shapes, memd's own first."""
-    return (*SHAPES, *_rules())
+    return (*SHAPES, *_rule_shapes())
 
 
-def shows(sign: str, text: str) -> bool:
+def has_sign(sign: str, text: str) -> bool:
     """Return whether *text* has *sign*: ANY, NUMBER or ACCOUNT."""
-    return _sign(sign).search(text.encode("utf-8", "surrogatepass")) is not None
+    return _compile_sign(sign).search(text.encode("utf-8", "surrogatepass")) is not None
 
 
 @cache
-def _sign(pattern: str) -> Any:
+def _compile_sign(pattern: str) -> Any:
     import re2
 
     return re2.compile(pattern)
 
 
-def _compiled(pattern: str) -> Any:
+def _compile(pattern: str) -> Any:
     import re2
 
     options = re2.Options()
@@ -127,15 +126,15 @@ def _compiled(pattern: str) -> Any:
     return re2.compile(pattern, options)
 
 
-def rules() -> dict[str, Any]:
-    """Return the rules as they are kept."""
+def read_rules() -> dict[str, Any]:
+    """Return the content of the rules' file."""
     return dict(json.loads(_RULES.read_text("utf-8")))
 
 
-def _rules() -> Iterator[SecretShape]:
-    held = rules()
-    spared, without = _any_of(held["spared"]), held["without"]
-    for rule in held["rules"]:
+def _rule_shapes() -> Iterator[SecretShape]:
+    content = read_rules()
+    spared, without = _any_of(content["spared"]), content["without"]
+    for rule in content["rules"]:
         named = _AFTER_A_NAME in rule["pattern"]
         yield SecretShape(
             rule["kind"],
@@ -149,7 +148,7 @@ def _rules() -> Iterator[SecretShape]:
 
 
 class _Check:
-    """What a rule asks of a value that has the form: disorder, and no known placeholder."""
+    """A rule's check of a value of its form: enough entropy, and no known placeholder."""
 
     def __init__(self, rule: dict[str, Any], spared: str, without: tuple[str, ...]) -> None:
         self._entropy = rule.get("entropy", 0.0)
@@ -158,10 +157,10 @@ class _Check:
         self._without = without
 
     def __call__(self, secret: str) -> bool:
-        if _entropy(secret) < self._entropy or (self._mixed and not mixed(secret)):
+        if _entropy(secret) < self._entropy or (self._mixed and not is_mixed(secret)):
             return False
         if _DOCUMENTED.search(secret) or any(
-            _sign(spared).search(secret) for spared in self._spared
+            _compile_sign(spared).search(secret) for spared in self._spared
         ):
             return False
         low = secret.lower()
@@ -173,7 +172,7 @@ def _any_of(patterns: list[str]) -> str:
 
 
 def is_named_hash(match: Match, text: str) -> bool:
-    """Return whether a rule met a hash or an id after a company's name, and no word of secrets."""
+    """Return whether a match is a hash or an id after a company's name, not called a secret."""
     if not match.shape.named or not _HASH.fullmatch(text[match.secret_start : match.end].lower()):
         return False
     return not _CALLED_SECRET.search(text[match.start : match.secret_start])
@@ -193,21 +192,21 @@ def _entropy(secret: str) -> float:
 def _spans(shape: SecretShape, match: Any) -> tuple[int, int, int]:
     group = shape.group
     if group is None:
-        # As gitleaks has it: the first group that took part, else all of it.
+        # As in gitleaks: the first group that matched, else the whole match.
         group = next((one for one in range(1, match.re.groups + 1) if match.start(one) >= 0), 0)
     start, end = match.span(group)
     return match.start(), start, end
 
 
-def _in_characters(
+def _to_characters(
     data: bytes, spans: Iterator[tuple[int, int, int]]
 ) -> Iterator[tuple[int, int, int]]:
-    """Translate places in UTF-8 to places in the text, in one pass."""
+    """Convert byte offsets in UTF-8 to character offsets, in one pass."""
     byte = character = 0
     for span in spans:
-        placed = []
-        for place in span:
-            character += len(data[byte:place].decode("utf-8", "surrogatepass"))
-            byte = place
-            placed.append(character)
-        yield placed[0], placed[1], placed[2]
+        offsets = []
+        for offset in span:
+            character += len(data[byte:offset].decode("utf-8", "surrogatepass"))
+            byte = offset
+            offsets.append(character)
+        yield offsets[0], offsets[1], offsets[2]

@@ -1,9 +1,9 @@
-"""What a secret looks like, as far as memd knows by itself, and the checks behind the forms.
+"""memd's own shapes of secrets, and their checks.
 
-Only values with a form of their own are listed: a prefix that an issuer has
-reserved, a place that holds nothing but a password, or a checksum. The word
-"password" says nothing; entropy says nothing about a commit's hash. Most issuers
-stand in the rules of others (:mod:`memd.guard.secret_rules`).
+Only values with a distinctive form are listed: a prefix reserved by an issuer, a position that
+holds nothing but a password, or a checksum. The word "password" proves nothing, nor does
+entropy, which a commit's hash has, too. Most issuers are in the third-party rules
+(:mod:`memd.guard.secret_rules`).
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ from typing import NamedTuple
 class SecretShape(NamedTuple):
     """One form of secret, in the syntax of RE2.
 
-    A text that has one has a match of *keywords* too, in letters of any case; without it
-    the *pattern* is not even compiled.
-    The first *group* that took part is replaced, or all of it where there is none. A
-    *wraps* secret is also found when its lines were broken. *check* has the last word, on
-    the secret without white space. *named* says that the form begins with a company's name.
+    A text with such a secret also matches *keywords*, ignoring case; without them *pattern* is
+    not even compiled. The first matching *group* is replaced, or the whole match without one.
+    A *wraps* secret is also found across line breaks. *check* finally decides, on the secret
+    without white space. *named*: the form begins with a company's name.
     """
 
     kind: str
@@ -33,26 +32,26 @@ class SecretShape(NamedTuple):
     keywords: str = ""
 
 
-def mixed(secret: str) -> bool:
-    """Return whether *secret* has letters and digits, as random keys do and names rarely."""
+def is_mixed(secret: str) -> bool:
+    """Return whether *secret* has letters and digits, like random keys and unlike most names."""
     return any(map(str.isdigit, secret)) and any(map(str.isalpha, secret))
 
 
-def dense(secret: str) -> bool:
-    """Return whether *secret* has a long mixed run; words and versions with hyphens have none."""
-    return any(mixed(run) for run in _RUN.findall(secret))
+def is_dense(secret: str) -> bool:
+    """Return whether *secret* has a long run of letters and digits, unlike words and versions."""
+    return any(is_mixed(run) for run in _RUN.findall(secret))
 
 
 def is_password(secret: str) -> bool:
-    """Return whether *secret* is none of the words that documentation writes for a password.
+    """Return whether *secret* is no placeholder of documentation for a password.
 
-    Nor a port with the path behind it, where an address has no password at all.
+    Nor a port followed by a path, which an address without a password has there.
     """
     return not _PLACEHOLDERS.fullmatch(secret) and not _PORT_AND_PATH.match(secret)
 
 
 def is_credentials(encoded: str) -> bool:
-    """Return whether *encoded* is base64 of a name and a password that is none of those words."""
+    """Return whether *encoded* is base64 of a name and a password that is no placeholder."""
     try:
         plain = base64.b64decode(encoded + "=" * (-len(encoded) % 4)).decode()
     except ValueError:
@@ -61,10 +60,10 @@ def is_credentials(encoded: str) -> bool:
     return bool(colon) and is_password(password)
 
 
-def luhn(number: str) -> bool:
+def passes_luhn(number: str) -> bool:
     """Return whether the digits of *number* pass the checksum of payment cards.
 
-    >>> luhn("4111 1111 1111 1111"), luhn("4111 1111 1111 1112")
+    >>> passes_luhn("4111 1111 1111 1111"), passes_luhn("4111 1111 1111 1112")
     (True, False)
     """
     digits = [int(digit) for digit in reversed(number) if digit.isdigit()]
@@ -73,20 +72,19 @@ def luhn(number: str) -> bool:
 
 
 def is_card(number: str) -> bool:
-    """Return whether *number* is one of the forms that issuers use, and passes the checksum."""
+    """Return whether *number* has an issuer's form and passes the checksum."""
     digits = re.sub(r"[ -]", "", number)
-    return bool(_ISSUED.fullmatch(digits)) and luhn(digits)
+    return bool(_ISSUED.fullmatch(digits)) and passes_luhn(digits)
 
 
-def is_said_to_be_a_card(text: str, start: int, end: int) -> bool:
-    """Return whether the number there is written as on a card, or its neighbours speak of one.
+def has_card_context(text: str, start: int, end: int) -> bool:
+    """Return whether the number is grouped as on a card, or the text around it mentions one.
 
-    Every tenth number passes the checksum, so it alone takes the ids of parcels and
-    orders for cards.
+    Every tenth number passes the checksum, which alone would match ids of parcels and orders.
 
-    >>> is_said_to_be_a_card("pay by Visa 4111111111111111", 12, 28)
+    >>> has_card_context("pay by Visa 4111111111111111", 12, 28)
     True
-    >>> is_said_to_be_a_card("parcel 4111111111111111", 7, 23)
+    >>> has_card_context("parcel 4111111111111111", 7, 23)
     False
     """
     before, after = text[max(0, start - _NEAR_CHARS) : start], text[end : end + _NEAR_CHARS]
@@ -96,7 +94,7 @@ def is_said_to_be_a_card(text: str, start: int, end: int) -> bool:
 
 
 def is_iban(number: str) -> bool:
-    """Return whether *number* has its country's length and passes the checksum of ISO 13616.
+    """Return whether *number* has its country's length and the checksum of ISO 13616.
 
     >>> is_iban("DE89 3704 0044 0532 0130 00")
     True
@@ -171,16 +169,18 @@ SHAPES = (
     SecretShape(
         "slack-token",
         r"xox[abcdeoprs]-[A-Za-z0-9-]{10,250}",
-        check=mixed,
+        check=is_mixed,
         keywords="xox[abcdeoprs]-",
     ),
-    SecretShape("anthropic-key", r"sk-ant-[A-Za-z0-9_-]{16,200}", check=mixed, keywords="sk-ant-"),
-    SecretShape("openai-key", r"sk-[A-Za-z0-9_-]{20,250}", check=dense, keywords="sk-"),
+    SecretShape(
+        "anthropic-key", r"sk-ant-[A-Za-z0-9_-]{16,200}", check=is_mixed, keywords="sk-ant-"
+    ),
+    SecretShape("openai-key", r"sk-[A-Za-z0-9_-]{20,250}", check=is_dense, keywords="sk-"),
     SecretShape("stripe-key", r"[sr]k_live_[A-Za-z0-9]{16,250}", keywords="[sr]k_live_"),
-    SecretShape("google-key", r"AIza[A-Za-z0-9_-]{30,60}", check=mixed, keywords="AIza"),
+    SecretShape("google-key", r"AIza[A-Za-z0-9_-]{30,60}", check=is_mixed, keywords="AIza"),
     SecretShape("gitlab-token", r"glpat-[A-Za-z0-9_.-]{20,250}", keywords="glpat-"),
     SecretShape("npm-token", r"(npm_[A-Za-z0-9]{36})(?:[^A-Za-z0-9]|$)", keywords="npm_"),
-    SecretShape("pypi-token", r"pypi-[A-Za-z0-9_-]{32,500}", check=dense, keywords="pypi-"),
+    SecretShape("pypi-token", r"pypi-[A-Za-z0-9_-]{32,500}", check=is_dense, keywords="pypi-"),
     SecretShape("huggingface-token", r"hf_[A-Za-z0-9]{30,100}", keywords="hf_"),
     SecretShape(
         "sendgrid-key",
@@ -211,7 +211,7 @@ SHAPES = (
         "bearer-token",
         r"(?i)\bbearer {1,4}([A-Za-z0-9._~+/-]{20,}=*)",
         wraps=False,
-        check=mixed,
+        check=is_mixed,
         keywords="bearer",
     ),
     SecretShape(
@@ -249,15 +249,19 @@ SHAPES = (
         r"discord(?:app)?\.com/api/webhooks/\d{15,21}/([\w-]{60,80})",
         keywords=r"\.com/api/webhooks/",
     ),
-    SecretShape("google-token", r"ya29\.[\w-]{20,}", check=mixed, keywords=r"ya29\."),
-    SecretShape("google-secret", r"GOCSPX-[\w-]{20,60}", check=mixed, keywords="GOCSPX-"),
-    SecretShape("vault-token", r"\bhv[sbr]\.[\w-]{24,400}", check=mixed, keywords=r"hv[sbr]\."),
-    SecretShape("stripe-secret", r"whsec_[A-Za-z0-9+/=]{24,100}", check=mixed, keywords="whsec_"),
-    SecretShape("tailscale-key", r"tskey-[a-z]{3,12}-[\w-]{20,80}", check=mixed, keywords="tskey-"),
+    SecretShape("google-token", r"ya29\.[\w-]{20,}", check=is_mixed, keywords=r"ya29\."),
+    SecretShape("google-secret", r"GOCSPX-[\w-]{20,60}", check=is_mixed, keywords="GOCSPX-"),
+    SecretShape("vault-token", r"\bhv[sbr]\.[\w-]{24,400}", check=is_mixed, keywords=r"hv[sbr]\."),
+    SecretShape(
+        "stripe-secret", r"whsec_[A-Za-z0-9+/=]{24,100}", check=is_mixed, keywords="whsec_"
+    ),
+    SecretShape(
+        "tailscale-key", r"tskey-[a-z]{3,12}-[\w-]{20,80}", check=is_mixed, keywords="tskey-"
+    ),
     SecretShape(
         "newrelic-key",
         r"NR(?:AK|JS|II)-[A-Za-z0-9_-]{19,64}",
-        check=mixed,
+        check=is_mixed,
         keywords="NR(?:AK|JS|II)-",
     ),
     SecretShape(
@@ -266,18 +270,18 @@ SHAPES = (
         keywords="pat-",
     ),
     SecretShape("mapbox-token", r"\bsk\.eyJ[\w-]{20,500}\.[\w-]{20,60}", keywords=r"sk\.eyJ"),
-    SecretShape("dropbox-token", r"\bsl\.[\w-]{100,1000}", check=mixed, keywords=r"sl\."),
-    SecretShape("fly-token", r"\bfo1_[\w-]{40,60}", check=mixed, keywords="fo1_"),
-    SecretShape("crates-token", r"\bcio[A-Za-z0-9]{32}\b", check=mixed, keywords="cio"),
+    SecretShape("dropbox-token", r"\bsl\.[\w-]{100,1000}", check=is_mixed, keywords=r"sl\."),
+    SecretShape("fly-token", r"\bfo1_[\w-]{40,60}", check=is_mixed, keywords="fo1_"),
+    SecretShape("crates-token", r"\bcio[A-Za-z0-9]{32}\b", check=is_mixed, keywords="cio"),
     SecretShape(
         "aliyun-secret",
         r"(?i:aliyun|alibaba)\w{0,30}(?i:secret)[\"']?\s{0,4}[=:]\s{0,4}[\"']?([A-Za-z0-9]{30})\b",
         wraps=False,
-        check=mixed,
+        check=is_mixed,
         keywords="secret",
     ),
 )
-"""What memd knows by itself: wider than the rules of others, or not among them."""
+"""memd's own shapes: wider than third-party rules, or missing there."""
 
 CARD = SecretShape("card-number", "", wraps=False, check=is_card)
 CARDS = re.compile(r"(?<![\w.-])(?=[2-6])\d(?:[ -]?\d){12,18}(?![\w-])(?!\.\d)")
@@ -292,4 +296,4 @@ EXAMPLES = frozenset(
         "QWxhZGRpbjpvcGVuIHNlc2FtZQ==",  # RFC 7617
     )
 )
-"""Keys that documentation uses, and that open nothing."""
+"""Example keys of documentation."""

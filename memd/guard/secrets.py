@@ -1,13 +1,12 @@
-"""Secrets are replaced before anything else happens to a text (PROMISES 5, H61-H68).
+"""Replace secrets in texts before anything else is done with them (PROMISES 5, H61-H68).
 
-What leaves here has a placeholder such as ``[secret:aws-key#1]`` where a key
-stood, so neither the file nor its indexes, the model, the log or the audit ever
-see the key. Only this module, and readers of rows, make ``Screened`` texts.
+A key is replaced by a placeholder such as ``[secret:aws-key#1]``, so neither the file and its
+indexes nor the model, the log or the audit ever see it. Only this module, and readers of rows,
+make ``Screened`` texts.
 
-A secret is looked for in the text as it would be seen: characters that nobody
-sees cannot hide one, nor can a line break in its middle. What is replaced is
-then the whole original stretch. Every text that is stored passes here, so a
-benign line costs a few plain substring searches.
+Secrets are searched in the visible text: neither invisible characters nor a line break in the
+middle can hide one, and the whole original span is replaced. Every stored text passes here, so
+a benign line costs only a few substring searches.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from typing import NamedTuple
 
 from memd.base.limits import NAME_CHARS_MAX
 from memd.domain.trust import Screened, SecretsPolicy
-from memd.guard.secret_rules import ACCOUNT, ANY, NUMBER, Match, detector, is_named_hash, shows
+from memd.guard.secret_rules import ACCOUNT, ANY, NUMBER, Match, detector, has_sign, is_named_hash
 from memd.guard.secret_shapes import (
     CARD,
     CARDS,
@@ -34,7 +33,7 @@ from memd.guard.secret_shapes import (
     IBAN,
     IBANS,
     SecretShape,
-    is_said_to_be_a_card,
+    has_card_context,
 )
 from memd.view.view import hidden
 
@@ -50,8 +49,8 @@ class Screening(NamedTuple):
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """Remarks on what was not replaced; looked for when they are asked for."""
-        return _flags(self.text)
+        """Flags of suspicious parts that were not replaced; computed on access."""
+        return _find_flags(self.text)
 
 
 class _Finding(NamedTuple):
@@ -61,8 +60,8 @@ class _Finding(NamedTuple):
     secret: str
 
 
-class _Bare(NamedTuple):
-    """A text with gaps taken out; *starts* and *shifts* lead back to the original."""
+class _GaplessText(NamedTuple):
+    """A text without invisible gaps; *starts* and *shifts* map offsets to the original."""
 
     text: str
     starts: list[int]
@@ -74,16 +73,16 @@ class _Bare(NamedTuple):
 
 _PLACEHOLDER = re.compile(r"\[secret:([a-z0-9-]+)#(\d{1,6})\]")
 _WHOLE = tuple(map(re.compile, (r"\s", r"\n", r"\n[ \t\r]*\n")))
-"""Where a stretch ends that goes as a whole: a word, a line, a paragraph; then all goes."""
-_FREED_MAX = 16  # so many keys, freed by those before them, and stretches go at once
+"""Ends of larger spans to replace as a whole: a word, a line, a paragraph; finally all text."""
+_FREED_MAX = 16  # if a replacement uncovers more keys than this, larger spans are replaced
 
 # How base64 of a listed prefix begins: AKIA, ghp_, sk-, xox, AIza, glpa, -----BEGIN, github_pat.
 _ENCODED = re.compile(
     r"(?<![A-Za-z0-9+/])(?:QUtJQ|QVNJQ|Z2h[wvd]X|c2st|eG94|QUl6Y|Z2xwYX|LS0tLS1CRUdJTi|Z2l0aHViX3Bhd)"
     r"[A-Za-z0-9+/]{12,4096}"
 )
-ROUNDS_MAX = 8  # keys written together without a gap; one round and a look for all others
-_LETTERS_MIN = 20  # of a secret that has nothing but letters: AKIA and sixteen more
+ROUNDS_MAX = 8  # for keys written together without a gap; other texts need one and a check
+_LETTERS_MIN = 20  # of a secret with letters only: AKIA and sixteen more
 _TAIL_CHARS_MIN = 8
 _WORD = re.compile(r"[A-Za-z][a-z_-]{0,30}|[A-Z]{1,16}")
 _PLAIN = b"\t\n" + bytes(range(ord(" "), 0x7F))
@@ -92,148 +91,151 @@ _PLAIN = b"\t\n" + bytes(range(ord(" "), 0x7F))
 def screen(text: str) -> Screening:
     """Return *text* with every secret replaced by a numbered placeholder.
 
-    The same secret has the same number throughout the text; numbers that the
-    text brings along from an earlier screening are not given twice. Screening
-    twice changes nothing more: what still has a secret after some rounds, of keys in a
-    row without a gap, loses whole stretches. So the passes are counted, whatever the text.
+    The same secret has the same number throughout the text; numbers from an earlier screening
+    are not reused. Screening is idempotent: a text with secrets left after ROUNDS_MAX rounds,
+    from keys in a row without a gap, loses larger spans, so the number of passes is bounded.
 
     >>> screen("use ghp_0123456789abcdefghijABCDEFGHIJ012345 now").text
     'use [secret:github-token#1] now'
     """
-    if _is_known(text):
+    if _is_screened(text):
         return Screening(Screened(text))
     kinds: list[str] = []
     whole = iter(_WHOLE)
     for number in range(ROUNDS_MAX + len(_WHOLE) + 1):
-        matches = _all(text)
+        matches = _find_secrets(text)
         if not matches:
             _note(text)
             break
         kinds += [one.kind for one in matches]
-        # What ran on behind a key is a word of its own now, and may be the next key.
+        # The text after a replaced key now begins a word, and may be the next key.
         if number >= ROUNDS_MAX or (number and len(matches) > _FREED_MAX):
             ends = next(whole, None)
             if ends is None:
-                return Screening(Screened(_replaced(text, [_all_of(text, matches)])), _once(kinds))
-            matches = _apart([_until(one, text, ends) for one in matches])
-        text = _replaced(text, matches)
-    return Screening(Screened(text), _once(kinds))
+                return Screening(
+                    Screened(_replace(text, [_whole_text(text, matches)])), _distinct(kinds)
+                )
+            matches = _merge_overlaps([_extend_to(one, text, ends) for one in matches])
+        text = _replace(text, matches)
+    return Screening(Screened(text), _distinct(kinds))
 
 
-def _once(kinds: list[str]) -> tuple[str, ...]:
+def _distinct(kinds: list[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(kinds))
 
 
-def _until(one: _Finding, text: str, ends: re.Pattern[str]) -> _Finding:
+def _extend_to(one: _Finding, text: str, ends: re.Pattern[str]) -> _Finding:
     end = ends.search(text, one.end)
     return one._replace(end=end.start() if end else len(text))
 
 
-def _all_of(text: str, matches: list[_Finding]) -> _Finding:
-    """Return the text as one stretch: nobody writes what comes this far."""
+def _whole_text(text: str, matches: list[_Finding]) -> _Finding:
+    """Return the text as one finding; no real text needs it."""
     return matches[0]._replace(start=0, end=len(text), secret=text)
 
 
-# A long text is screened as it comes in, and again whenever it leaves, then often where
-# others wait: what came out of here is known by its hash.
-_LONG_CHARS, _KNOWN_MAX = 2_000, 4_096
-KNOWN: OrderedDict[bytes, None] = OrderedDict()
+# A long text is screened on arrival and again whenever it leaves, often in the event loop; so
+# the hashes of screened texts are kept.
+_LONG_CHARS, _SCREENED_MAX = 2_000, 4_096
+SCREENED: OrderedDict[bytes, None] = OrderedDict()
 
 
-def _is_known(text: str) -> bool:
-    return len(text) > _LONG_CHARS and _digest(text) in KNOWN
+def _is_screened(text: str) -> bool:
+    return len(text) > _LONG_CHARS and _digest(text) in SCREENED
 
 
 def _note(text: str) -> None:
     if len(text) > _LONG_CHARS:
-        KNOWN[_digest(text)] = None
-        if len(KNOWN) > _KNOWN_MAX:
-            with suppress(KeyError):  # another thread was faster
-                KNOWN.popitem(last=False)
+        SCREENED[_digest(text)] = None
+        if len(SCREENED) > _SCREENED_MAX:
+            with suppress(KeyError):  # another thread emptied it meanwhile
+                SCREENED.popitem(last=False)
 
 
 def _digest(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
-def admitted(text: str, policy: SecretsPolicy) -> Screening:
-    """Return *text* as *policy* lets it in: screened, or with ``keep`` as it is.
+def admit(text: str, policy: SecretsPolicy) -> Screening:
+    """Return *text* for storing by *policy*: screened, or unchanged with ``keep``.
 
-    What is kept is screened whenever it leaves (:mod:`memd.guard.outgoing`).
+    A text that is kept is redacted whenever it leaves (:mod:`memd.guard.redaction`).
     """
     return Screening(Screened(text)) if policy == "keep" else screen(text)
 
 
-def screened_name(text: str) -> str:
-    """Return *text*, a tag, a source or a namespace, screened and at most a name's length."""
+def screen_name(text: str) -> str:
+    """Return a tag, a source or a namespace, screened and cut to a name's length."""
     if len(text) < _LETTERS_MIN and text.isalpha() and text.isascii():
-        return Screened(text)  # most names; a draft has several
+        return Screened(text)  # the fast path for most names
     return screen(text).text[:NAME_CHARS_MAX]
 
 
 # Where secrets are.
 
 
-def _all(text: str) -> list[_Finding]:
+def _find_secrets(text: str) -> list[_Finding]:
     """Return the secrets of *text* in order, without overlaps."""
-    # A table of bytes tells in a tenth of the time that a pattern takes; what is left are
-    # whole characters, as the bytes of all others are above those of the table.
+    # Deleting plain ASCII by a table takes a tenth of a pattern's time; the rest decodes, as
+    # the bytes of other characters are all outside of the table.
     rest = text.encode("utf-8", "surrogatepass").translate(None, _PLAIN)
     unseen = hidden(rest.decode("utf-8", "surrogatepass")) if rest else frozenset()
     if not unseen:
-        return _apart(list(_in_lines(text)) + list(_wrapped(text)))
+        return _merge_overlaps(list(_find_in_lines(text)) + list(_find_wrapped(text)))
     gaps = re.compile(f"[{re.escape(''.join(sorted(unseen)))}]+")
-    bare = _without(text, gaps)
-    return _apart(list(_mapped(bare, chain(_in_lines(bare.text), _wrapped(bare.text)))))
+    bare = _remove_gaps(text, gaps)
+    return _merge_overlaps(
+        list(_to_original(bare, chain(_find_in_lines(bare.text), _find_wrapped(bare.text))))
+    )
 
 
-def _apart(matches: list[_Finding]) -> list[_Finding]:
-    """Join what overlaps: the longer stretch wins, and takes in what it meets."""
-    kept: list[_Finding] = []
+def _merge_overlaps(matches: list[_Finding]) -> list[_Finding]:
+    """Return *matches* in order, overlapping ones merged; the longer one's secret counts."""
+    merged: list[_Finding] = []
     for one in sorted(matches, key=lambda one: (one.start, -one.end)):
-        if kept and one.start < kept[-1].end:
-            last = kept[-1]
-            kept[-1] = last._replace(
+        if merged and one.start < merged[-1].end:
+            last = merged[-1]
+            merged[-1] = last._replace(
                 end=max(last.end, one.end),
                 secret=one.secret if one.end > last.end else last.secret,
             )
         else:
-            kept.append(one)
-    return kept
+            merged.append(one)
+    return merged
 
 
-def _in_lines(text: str) -> Iterator[_Finding]:
-    if not shows(ANY, text):
+def _find_in_lines(text: str) -> Iterator[_Finding]:
+    if not has_sign(ANY, text):
         return
     for match in detector().find(text):
-        yield from _of(match, text)
-    for number in CARDS.finditer(text) if shows(NUMBER, text) else ():
-        for finding in _judged(CARD, text, *number.span()):
-            if is_said_to_be_a_card(text, *number.span()):
+        yield from _check_match(match, text)
+    for number in CARDS.finditer(text) if has_sign(NUMBER, text) else ():
+        for finding in _validate(CARD, text, *number.span()):
+            if has_card_context(text, *number.span()):
                 yield finding
-    if shows(ACCOUNT, text):
-        yield from _accounts(text)
+    if has_sign(ACCOUNT, text):
+        yield from _find_accounts(text)
 
 
-def _of(match: Match, text: str) -> Iterator[_Finding]:
+def _check_match(match: Match, text: str) -> Iterator[_Finding]:
     start = match.secret_start
-    # A key that continues a word is part of a longer name.
+    # A match in the middle of a word is part of a longer name.
     if start == match.start and start and text[start].isalnum() and text[start - 1].isalnum():
         return
     if not is_named_hash(match, text):
-        yield from _judged(match.shape, text, start, match.end)
+        yield from _validate(match.shape, text, start, match.end)
 
 
-def _judged(shape: SecretShape, text: str, start: int, end: int) -> Iterator[_Finding]:
+def _validate(shape: SecretShape, text: str, start: int, end: int) -> Iterator[_Finding]:
     secret = "".join(text[start:end].split())
     if secret.startswith("[secret:") and _PLACEHOLDER.fullmatch(secret):
-        return  # a rule takes whatever stands behind its word for the secret
+        return  # some rules match any value after their keyword, a placeholder, too
     if secret not in EXAMPLES and shape.check(secret):
         yield _Finding(start, end, shape.kind, secret)
 
 
-def _accounts(text: str) -> Iterator[_Finding]:
-    """Yield account numbers; a capital word after one is not a part of it."""
+def _find_accounts(text: str) -> Iterator[_Finding]:
+    """Yield account numbers, without a capital word that follows one."""
     for match in IBANS.finditer(text):
         start, end = match.span()
         while end > start and not IBAN.check(text[start:end]):
@@ -242,57 +244,60 @@ def _accounts(text: str) -> Iterator[_Finding]:
             yield _Finding(start, end, IBAN.kind, text[start:end].replace(" ", ""))
 
 
-def _wrapped(text: str) -> Iterator[_Finding]:
-    """Yield the keys whose lines were broken in the middle."""
+def _find_wrapped(text: str) -> Iterator[_Finding]:
+    """Yield the keys that span a line break."""
     if "\n" not in text:
         return
     lines = _Lines(text)
-    if not shows(ANY, lines.joined):
+    if not has_sign(ANY, lines.joined):
         return
     lengths: dict[tuple[str, str], int] = {}
     for match in list(detector().find(lines.joined, wraps=True)):
         start, end = lines.original(match.secret_start), lines.original(match.end - 1) + 1
         if start and text[start - 1].isalnum():
             continue
-        asked = match.shape.pattern, text[start:end]
-        if asked not in lengths:  # a text may be one line again and again
-            lengths[asked] = _without_words(match.shape, text[start:end])
-        end = start + lengths[asked]
+        key = match.shape.pattern, text[start:end]
+        if key not in lengths:  # a text may repeat one line again and again
+            lengths[key] = _key_length(match.shape, text[start:end])
+        end = start + lengths[key]
         if "\n" in text[start:end]:
-            yield from _judged(match.shape, text, start, end)
+            yield from _validate(match.shape, text, start, end)
 
 
 class _Lines:
-    """A text of several lines, *joined* without their ends and the blanks they begin with."""
+    """A text of several lines, *joined* without line ends and indentation."""
 
     def __init__(self, text: str) -> None:
         self._lines = text.split("\n")
-        self._kept = [line.lstrip(" \t") for line in self._lines]  # a tenth of a pattern's cost
-        self._kept[0] = self._lines[0]
+        # lstrip takes a tenth of a pattern's time.
+        self._stripped = [line.lstrip(" \t") for line in self._lines]
+        self._stripped[0] = self._lines[0]
         if "\r" in text:
-            self._kept[:-1] = [line.removesuffix("\r") for line in self._kept[:-1]]
-        self.joined = "".join(self._kept)
+            self._stripped[:-1] = [line.removesuffix("\r") for line in self._stripped[:-1]]
+        self.joined = "".join(self._stripped)
 
     def original(self, index: int) -> int:
-        """Return where *index* of the joined text is in the original."""
-        kept, begun = self._starts
-        number = bisect_right(kept, index) - 1
+        """Return the offset in the original of *index* in the joined text."""
+        joined, original = self._starts
+        number = bisect_right(joined, index) - 1
         line = self._lines[number]
         blanks = len(line) - len(line.lstrip(" \t")) if number else 0
-        return begun[number] + number + blanks + index - kept[number]
+        return original[number] + number + blanks + index - joined[number]
 
     @cached_property
     def _starts(self) -> tuple[list[int], list[int]]:
-        """Where each line begins, joined and in the original without the ends before it."""
-        kept, lines = (accumulate(map(len, each), initial=0) for each in (self._kept, self._lines))
-        return list(kept), list(lines)
+        """The start of each line, joined and in the original, there not counting line ends."""
+        joined, original = (
+            accumulate(map(len, lines), initial=0) for lines in (self._stripped, self._lines)
+        )
+        return list(joined), list(original)
 
 
-def _without_words(shape: SecretShape, stretch: str) -> int:
-    """Return the length of *stretch* without the lines at its end that are not the key's.
+def _key_length(shape: SecretShape, stretch: str) -> int:
+    """Return the length of *stretch* without lines at its end that do not belong to the key.
 
-    A key that is complete at its line's end is followed by an ordinary word or
-    a short one; the rest of a broken key is longer, with digits or odd capitals.
+    A key that is complete at a line's end is followed by an ordinary or a short word; the rest
+    of a broken key is longer, with digits or irregular capitals.
     """
     key, end = "".join(stretch.split()), len(stretch)
     while (line := stretch.rfind("\n", 0, end)) >= 0:
@@ -306,7 +311,7 @@ def _without_words(shape: SecretShape, stretch: str) -> int:
     return end
 
 
-def _without(text: str, gaps: re.Pattern[str]) -> _Bare:
+def _remove_gaps(text: str, gaps: re.Pattern[str]) -> _GaplessText:
     pieces, starts, shifts = [], [0], [0]
     at = length = 0
     for gap in gaps.finditer(text):
@@ -316,18 +321,18 @@ def _without(text: str, gaps: re.Pattern[str]) -> _Bare:
         starts.append(length)
         shifts.append(at - length)
     pieces.append(text[at:])
-    return _Bare("".join(pieces), starts, shifts)
+    return _GaplessText("".join(pieces), starts, shifts)
 
 
-def _mapped(bare: _Bare, matches: Iterator[_Finding]) -> Iterator[_Finding]:
+def _to_original(bare: _GaplessText, matches: Iterator[_Finding]) -> Iterator[_Finding]:
     for one in matches:
         yield one._replace(start=bare.original(one.start), end=bare.original(one.end - 1) + 1)
 
 
-# What stands there afterwards, and what is only remarked on.
+# Replacing, and flags for what is not replaced.
 
 
-def _replaced(text: str, matches: list[_Finding]) -> str:
+def _replace(text: str, matches: list[_Finding]) -> str:
     used: dict[str, int] = {}
     for kind, number in _PLACEHOLDER.findall(text):
         used[kind] = max(used.get(kind, 0), int(number))
@@ -343,7 +348,7 @@ def _replaced(text: str, matches: list[_Finding]) -> str:
     return "".join((*pieces, text[at:]))
 
 
-def _flags(text: str) -> tuple[str, ...]:
+def _find_flags(text: str) -> tuple[str, ...]:
     flags: list[str] = []
     if any(map(_decodes_to_secret, _ENCODED.findall(text))):
         flags.append(ENCODED)
@@ -352,7 +357,7 @@ def _flags(text: str) -> tuple[str, ...]:
     return tuple(flags)
 
 
-# Tag letters, bidirectional overrides, and selectors in a row: none has a place in prose.
+# Tag letters, bidirectional overrides, and selectors in a row: prose has none of them.
 _SMUGGLED = re.compile(
     "[\U000e0001-\U000e007f\u202a-\u202e\u2066-\u2069]|[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2}"
 )
@@ -363,4 +368,4 @@ def _decodes_to_secret(blob: str) -> bool:
         plain = base64.b64decode(blob + "=" * (-len(blob) % 4)).decode("ascii", "replace")
     except binascii.Error:
         return False
-    return plain.startswith("-----BEGIN ") or any(_in_lines(plain))
+    return plain.startswith("-----BEGIN ") or any(_find_in_lines(plain))

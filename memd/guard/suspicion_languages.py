@@ -1,8 +1,8 @@
-"""Orders to whoever reads them in other languages: patterns over the letters as they were written.
+"""Patterns of orders in other languages, over letters that are not folded.
 
-The commonest forms of *ignore the instructions before* and *from now on, when
-asked*, in German, French, Spanish, Portuguese, Italian, Chinese, Japanese, Korean
-and Russian. Who writes in another language is still fenced and marked.
+They cover the commonest forms of *ignore the previous instructions* and *from now on, when
+asked*, in German, French, Spanish, Portuguese, Italian, Chinese, Japanese, Korean and Russian.
+A text in another language is still fenced and marked.
 """
 
 from __future__ import annotations
@@ -104,4 +104,4 @@ LANGUAGES: tuple[SuspicionShape, ...] = (
         strong=True,
     ),
 )
-"""What is looked for in the letters as they were written: other languages."""
+"""Patterns for text that is not folded: other languages."""

@@ -1,8 +1,7 @@
-"""How texts look that give orders to whoever reads them: patterns over folded lower-case text.
+"""Patterns of texts that give orders to their reader, over folded lower-case text.
 
-Each pattern costs nothing where none of its hints stands in the text. *strong*
-ones have no honest reading; the others may stand in a manual, and count against
-a text only when it came from outside (``model/trust.py``).
+A pattern runs only if the text has one of its hints. *strong* patterns have no benign reading;
+others may occur in a manual, and count only for a text from outside (``domain/trust.py``).
 """
 
 from __future__ import annotations
@@ -15,33 +14,33 @@ from memd.domain.trust import Flag
 
 
 @cache
-def _compiled(words: str) -> re.Pattern[str]:
+def _compile(words: str) -> re.Pattern[str]:
     return re.compile(words, re.MULTILINE)
 
 
 class SuspicionShape(NamedTuple):
-    """One way of looking suspicious."""
+    """One pattern with its flag and hints."""
 
     flag: Flag
     hints: tuple[str, ...]
     words: str
     strong: bool = False
     needs: tuple[str, ...] = ()
-    """Of these one stands there, too; for a shape whose hints are in many a text."""
+    """One of these must occur, too; for a shape whose hints are common."""
 
-    def may_stand_in(self, seen: str) -> bool:
-        """Return whether the pattern is worth a look; a few substring searches."""
-        if not any(hint in seen for hint in self.hints):
+    def may_match(self, visible: str) -> bool:
+        """Return whether the pattern may match, by a few substring searches."""
+        if not any(hint in visible for hint in self.hints):
             return False
-        return not self.needs or any(word in seen for word in self.needs)
+        return not self.needs or any(word in visible for word in self.needs)
 
     @property
     def pattern(self) -> re.Pattern[str]:
-        """Return the compiled words; done once, and only when a text has one of the hints."""
-        return _compiled(self.words)
+        """The pattern, compiled once, when a text first has one of the hints."""
+        return _compile(self.words)
 
 
-# Tag letters, bidirectional overrides, and selectors in a row: none has a place in prose.
+# Tag letters, bidirectional overrides, and selectors in a row: prose has none of them.
 SMUGGLED = re.compile(
     "[\U000e0001-\U000e007f\u202a-\u202e\u2066-\u2069]|[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2}"
     "|[^\\W\\d_][\u200b\u200c\u2060\ufeff\u00ad]+[^\\W\\d_]"
@@ -335,4 +334,4 @@ SHAPES: tuple[SuspicionShape, ...] = (
         ),
     ),
 )
-"""What is looked for in folded text: English, and the marks of any language."""
+"""Patterns for folded text: English, and markup of any language."""

@@ -17,8 +17,8 @@ from memd.domain.ingest import IngestRequest
 from memd.domain.memory import distinct
 from memd.domain.trust import TRUST, Flag, Screened, SecretsPolicy, Suspicion, is_quarantined
 from memd.extract.passing import passing
-from memd.guard.secrets import Screening, admitted, screened_name
-from memd.guard.suspicion import of_fields, of_pieces
+from memd.guard.secrets import Screening, admit, screen_name
+from memd.guard.suspicion import suspicion_of_fields, suspicion_of_pieces
 from memd.text.chunk import chunk
 from memd.text.clean import clean
 from memd.text.importance import salience
@@ -84,18 +84,18 @@ def drafts(
     (``memory.store``, SPEC 7.3). With *secrets* ``keep`` a secret stays in the text
     and the caption; names never have one.
     """
-    screening = admitted(request.text, secrets)
-    caption = admitted(request.caption, secrets) if request.caption is not None else None
-    speaker = None if request.speaker is None else screened_name(request.speaker)
+    screening = admit(request.text, secrets)
+    caption = admit(request.caption, secrets) if request.caption is not None else None
+    speaker = None if request.speaker is None else screen_name(request.speaker)
     by_owner = is_owner(request.speaker, request.origin)
     origin = request.origin or (Origin.PERSON if by_owner else Origin.ASSISTANT)
     shown = None if caption is None else caption.text
-    heading = None if request.heading is None else admitted(request.heading, secrets)
+    heading = None if request.heading is None else admit(request.heading, secrets)
     pieces = [screening.text] if whole else _pieces(screening.text, heading, counter, chunking)
     texts = [_headed(heading, piece) for piece in pieces]
     categories = [route(piece, request.category, by_owner=by_owner) for piece in pieces]
     hinted = _is_hinted(request, pieces, counter, chunking)
-    around = of_fields((shown, speaker, request.namespace, request.source, *request.tags))
+    around = suspicion_of_fields((shown, speaker, request.namespace, request.source, *request.tags))
     items = tuple(
         _suspected(
             Draft(
@@ -111,7 +111,7 @@ def drafts(
             origin,
         )
         for part, (piece, text, category, seen) in enumerate(
-            zip(pieces, texts, categories, of_pieces(texts), strict=True)
+            zip(pieces, texts, categories, suspicion_of_pieces(texts), strict=True)
         )
     )
     by_assistant = origin is Origin.ASSISTANT and is_assistant(request.speaker)
@@ -120,11 +120,11 @@ def drafts(
     kinds = [kind for each in (screening, caption, heading) if each for kind in each.kinds]
     return Drafts(
         items=items,
-        namespace=screened_name(request.namespace),
+        namespace=screen_name(request.namespace),
         speaker=speaker,
         caption=shown,
-        reference=None if request.source is None else screened_name(request.source),
-        tags=distinct(tuple(screened_name(tag) for tag in request.tags)),
+        reference=None if request.source is None else screen_name(request.source),
+        tags=distinct(tuple(screen_name(tag) for tag in request.tags)),
         origin=origin,
         trust=TRUST[origin],
         redacted=tuple(dict.fromkeys(kinds)),

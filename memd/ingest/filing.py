@@ -11,7 +11,7 @@ from memd.domain.encoding import ModelFingerprint
 from memd.domain.enums import MemoryLevel, Passing
 from memd.domain.ingest import IngestRequest
 from memd.domain.trust import STREAMS, TALKS, Screened
-from memd.guard.secrets import screened_name
+from memd.guard.secrets import screen_name
 from memd.ingest.draft import Draft, Drafts
 from memd.store.access import names
 from memd.store.file.connect import Writing
@@ -144,4 +144,4 @@ def _model(conn: Writing, arrival: Arrival) -> int | None:
 
 
 def _name(text: str | None) -> str | None:
-    return None if text is None else screened_name(text)
+    return None if text is None else screen_name(text)

@@ -42,8 +42,8 @@ from memd.domain.memory import MemoryEntry, MemoryStoreRequest, MemoryUpdate
 from memd.domain.trust import Screened, SecretsPolicy
 from memd.domain.values import RESERVED_AGENT, Emit, EventName, unheard
 from memd.guard.orders import refuse_orders
-from memd.guard.outgoing import outgoing_entry
-from memd.guard.secrets import admitted, screen, screened_name
+from memd.guard.redaction import redact_entry
+from memd.guard.secrets import admit, screen, screen_name
 from memd.ingest import preferring
 from memd.ingest.draft import Drafts, drafts
 from memd.ingest.filing import Arrival
@@ -231,7 +231,7 @@ class Ingest:
 
         def read(conn: Reading) -> MemoryEntry | None:
             row = memories.by_id(conn, agent_key, memory_id)
-            return None if row is None else outgoing_entry(row.entry())
+            return None if row is None else redact_entry(row.entry())
 
         entry = await self.db.read(read)
         if entry is None:
@@ -248,11 +248,11 @@ class Ingest:
         await self.work.run_sized(len(value), refuse_orders, caller, name=name, value=value)
         if await self._level(caller) is MemoryLevel.NONE:
             raise MemoryStoreError(NOTHING_KEPT, field="agent_id")
-        screening = await self.work.run_sized(len(value), admitted, value, self.secrets)
+        screening = await self.work.run_sized(len(value), admit, value, self.secrets)
         self._refuse(screening.kinds, "value")
         tokens = max(1, await self.work.run_sized(len(value), self.counter.count, screening.text))
         new = preferences.NewPreference(
-            screened_name(name), screening.text, 1.0, tokens, None, self.ids.salt()
+            screen_name(name), screening.text, 1.0, tokens, None, self.ids.salt()
         )
         now_us = self.clock.now_us
         await self.db.write(

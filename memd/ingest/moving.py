@@ -21,7 +21,7 @@ from memd.domain.caller import Caller
 from memd.domain.moving import AnyRecord, EntityRecord, record_type
 from memd.domain.sleep.upkeep import DumpPage, Loaded, Problem
 from memd.domain.trust import Screened, SecretsPolicy
-from memd.guard.secrets import admitted
+from memd.guard.secrets import admit
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
 from memd.store.moving import dump
@@ -105,7 +105,7 @@ class Moving:
         return take(desk, record, self.learn)
 
     def _screened(self, text: str) -> Screened:
-        return admitted(text, self.secrets).text
+        return admit(text, self.secrets).text
 
 
 def _read(item: dict[str, Any]) -> AnyRecord | InvalidError:

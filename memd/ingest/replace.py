@@ -18,7 +18,7 @@ from memd.base.ids import Ids
 from memd.domain.caller import Caller
 from memd.domain.enums import VISIBLE, ArchiveReason, MemoryState
 from memd.domain.ingest import Receipt, Replaced, ReplaceSourceRequest
-from memd.guard.secrets import screened_name
+from memd.guard.secrets import screen_name
 from memd.ingest.draft import Draft
 from memd.ingest.filing import Arrival
 from memd.ingest.keep import keep
@@ -99,7 +99,7 @@ def _compared(
     now_us: int,
 ) -> _Compared:
     agent_key = names.find_agent(conn, caller.agent_id)
-    source = screened_name(request.source)
+    source = screen_name(request.source)
     rows = [] if agent_key is None else sources.list_imported(conn, agent_key, source, now_us)
     compared = _Compared()
     _sort(compared, rows, arrivals)

@@ -11,7 +11,7 @@ from memd.domain.encoding import TokenCounter
 from memd.domain.enums import Origin, Trust
 from memd.domain.memory import MemoryUpdate, distinct
 from memd.domain.trust import NOTHING, TRUST, Screened, SecretsPolicy, Suspicion, is_quarantined
-from memd.guard.secrets import admitted, screened_name
+from memd.guard.secrets import admit, screen_name
 from memd.guard.suspicion import suspicion
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
@@ -38,7 +38,7 @@ def admitted_update(
     """Return what *update* comes to; its text as it is but for secrets, like memory.store."""
     if update.content is None:
         return AdmittedUpdate(update, None, 0)
-    content = admitted(update.content, secrets).text
+    content = admit(update.content, secrets).text
     return AdmittedUpdate(update, content, max(1, counter.count(content)), suspicion(content))
 
 
@@ -139,10 +139,10 @@ def _metadata(row: StoredMemory, update: MemoryUpdate) -> tuple[tuple[str, ...],
     metadata = update.metadata
     if metadata is None:
         return row.tag_names, row.reference, row.confidence
-    tags = distinct(tuple(screened_name(tag) for tag in metadata.tags))
+    tags = distinct(tuple(screen_name(tag) for tag in metadata.tags))
     return (
         tags,
-        None if metadata.source is None else screened_name(metadata.source),
+        None if metadata.source is None else screen_name(metadata.source),
         metadata.confidence,
     )
 

@@ -23,7 +23,7 @@ from memd.domain.enums import MemoryLevel, Origin, Trust
 from memd.domain.inject import Brief, BriefItem, BriefRequest
 from memd.domain.org.org import OrgFact
 from memd.domain.trust import mark as mark_of
-from memd.guard.outgoing import outgoing
+from memd.guard.redaction import redact
 from memd.inject.format import PromptPart, pack
 from memd.inject.in_window import PromptWindow, SessionWindows
 from memd.inject.isolation import Failed, describe_failures, isolate
@@ -175,19 +175,19 @@ class _BriefBuilder:
 
     async def _policies(self) -> tuple[str, ...]:
         policies = await self.room.org.list_policies(self.caller, limit=POLICIES_SHOWN_ITEMS_MAX)
-        return tuple(outgoing(policy.content) for policy in policies)
+        return tuple(redact(policy.content) for policy in policies)
 
     async def _material(self) -> BriefMaterial:
         caller, request, now_us = self.caller, self.request, self.room.clock.now_us()
         project_id = request.project_id or caller.project_id
-        asker = BriefScope(caller.agent_id, request.session_id, project_id)
+        scope = BriefScope(caller.agent_id, request.session_id, project_id)
 
         def work(conn: Reading) -> BriefMaterial:
             level = agents.level(conn, caller.agent_id) or self.room.level
             return (
                 BriefMaterial()
                 if level is MemoryLevel.NONE
-                else briefs.read_material(conn, asker, now_us)
+                else briefs.read_material(conn, scope, now_us)
             )
 
         return await self.room.db.read(work)
@@ -246,20 +246,20 @@ def _facts_since(facts: FactCandidates, since_us: int) -> list[OrgFact]:
 
 
 def _superseded_lines(material: BriefMaterial) -> list[BriefLine]:
-    texts = [one_line(outgoing(text)) for text in material.superseded[:SUPERSEDED_MAX]]
+    texts = [one_line(redact(text)) for text in material.superseded[:SUPERSEDED_MAX]]
     short = [shorten(text, SUPERSEDED_CHARS, placeholder=" …") for text in texts]
     return [BriefLine(None, "superseded", text) for text in short]
 
 
 def _fact_line(fact: OrgFact) -> BriefLine:
-    text = outgoing(fact.content)
+    text = redact(fact.content)
     doubt = "" if fact.author.is_human else mark_of_text(text)
     return BriefLine(fact.id, FACT_LABELS[fact.category], text, mark=doubt)
 
 
 def _memory_line(row: BriefRow) -> BriefLine:
     mark = mark_of(Origin(row.origin), Trust(row.trust))
-    return BriefLine(row.memory_id, row.kind or row.category, outgoing(row.content), mark=mark)
+    return BriefLine(row.memory_id, row.kind or row.category, redact(row.content), mark=mark)
 
 
 def render_line(line: BriefLine) -> str:

@@ -21,7 +21,7 @@ from memd.domain.enums import OrgFactCategory
 from memd.domain.org.org import OrgFact
 from memd.domain.trust import ASSISTED_MARK
 from memd.guard.orders import is_doubtful
-from memd.guard.outgoing import outgoing
+from memd.guard.redaction import redact
 from memd.inject.isolation import Failed, isolate
 from memd.learn.playbook import as_text
 from memd.org.org import FactCandidates
@@ -179,7 +179,7 @@ def _fact_items(
 
 
 def _fact_item(fact: OrgFact, relevance: float) -> KnowledgeItem:
-    label, text = FACT_LABELS[fact.category], outgoing(fact.content)
+    label, text = FACT_LABELS[fact.category], redact(fact.content)
     mark = "" if fact.author.is_human else mark_of_assisted(text)
     return KnowledgeItem(fact.id, label, text, relevance, mark)
 
@@ -187,7 +187,7 @@ def _fact_item(fact: OrgFact, relevance: float) -> KnowledgeItem:
 def _lesson_item(label: str, fitting: RankedText, texts: dict[str, RankableText]) -> KnowledgeItem:
     text = texts[fitting.key].text
     mark = mark_of_assisted(text)
-    return KnowledgeItem(fitting.key, label, outgoing(text), fitting.relevance, mark)
+    return KnowledgeItem(fitting.key, label, redact(text), fitting.relevance, mark)
 
 
 def mark_of_assisted(text: str) -> str:

@@ -20,7 +20,7 @@ from memd.domain.recall import MemoryChunk, RecallResult
 from memd.domain.settings.retrieval import NON_INFERABLE_TAG, ScoredMemory
 from memd.domain.trust import mark_of_preference
 from memd.extract.passing import passing
-from memd.guard.outgoing import outgoing
+from memd.guard.redaction import redact
 from memd.inject.context import ContextInjectionStrategy
 from memd.inject.format import directive, format_memories
 from memd.inject.in_window import PromptWindow
@@ -192,7 +192,7 @@ class PromptBuilder:
         if self.room.org is None:
             return ()
         policies = await self.room.org.list_policies(self.caller, limit=POLICIES_SHOWN_ITEMS_MAX)
-        return tuple(outgoing(policy.content) for policy in policies)
+        return tuple(redact(policy.content) for policy in policies)
 
     async def _gather_memories(
         self, on_retrieving: Callable[[], object]

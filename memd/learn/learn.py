@@ -24,7 +24,7 @@ from memd.domain.sleep.consolidation import LESSON_TAG
 from memd.domain.trust import Screened, SecretsPolicy
 from memd.domain.values import RESERVED_AGENT
 from memd.guard.orders import refuse_orders
-from memd.guard.secrets import admitted, screened_name
+from memd.guard.secrets import admit, screen_name
 from memd.learn.learnings import approach_of, lesson_of, outcome_of, task_type_of
 from memd.learn.playbook import FIX_TYPE, PROMOTABLE_SUCCESSES, as_instruction, nearest, pattern_id
 from memd.store.access import agents, names
@@ -59,8 +59,8 @@ class Learn:
         QuarantinedError for a lesson that gives orders (PROMISES H46).
         """
         await self._check(caller)
-        tools = tuple(map(screened_name, task.tools))
-        task_type = screened_name(task.task_type) if task.task_type else task_type_of(tools)
+        tools = tuple(map(screen_name, task.tools))
+        task_type = screen_name(task.task_type) if task.task_type else task_type_of(tools)
         outcome = task.outcome or outcome_of(task.final_response or "")
         approach = approach_of(tools)
         text = task.lesson or lesson_of(task_type, approach, outcome)
@@ -93,8 +93,8 @@ class Learn:
         The newest description and template are kept. Raises what :meth:`record_outcome` does.
         """
         await self._check(caller)
-        tools = tuple(map(screened_name, report.tools))
-        task_type = screened_name(report.task_type) if report.task_type else task_type_of(tools)
+        tools = tuple(map(screen_name, report.tools))
+        task_type = screen_name(report.task_type) if report.task_type else task_type_of(tools)
         size = len(report.description) + len(report.prompt_template)
         await self.work.run_sized(
             size,
@@ -203,7 +203,7 @@ class Learn:
         return await self.work.run_sized(len(text), self._screen, text, field)
 
     def _screen(self, text: str, field: str) -> Screened:
-        admission = admitted(text, self.secrets)
+        admission = admit(text, self.secrets)
         if self.secrets == "refuse" and admission.kinds:
             kinds = ", ".join(admission.kinds)
             raise SecretRefusedError(f"the text holds a secret ({kinds})", field=field)

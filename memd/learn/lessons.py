@@ -37,8 +37,8 @@ from memd.domain.settings.procedural import ProceduralMemoryConfig
 from memd.domain.sleep.consolidation import DISTILLATION_TAG
 from memd.domain.trust import Screened, SecretsPolicy
 from memd.guard.orders import is_doubtful, refuse_orders
-from memd.guard.outgoing import outgoing
-from memd.guard.secrets import admitted
+from memd.guard.redaction import redact
+from memd.guard.secrets import admit
 from memd.learn.fixes import as_lesson
 from memd.learn.propose import propose
 from memd.learn.sanitise import sanitise_error
@@ -171,7 +171,7 @@ class Lessons:
     def _screen(self, caller: Caller, text: str) -> Screened:
         if caller.client != OPERATOR and is_doubtful(text):
             refuse_orders(caller, lesson=text)
-        admission = admitted(text, self.secrets)
+        admission = admit(text, self.secrets)
         if self.secrets == "refuse" and admission.kinds:
             raise SecretRefusedError(f"the lesson holds a secret ({', '.join(admission.kinds)})")
         return admission.text
@@ -228,7 +228,7 @@ class Lessons:
         if not is_lesson(entry):
             return entry
         row = await self.db.read(find_lesson, caller, entry.id, self.clock.now_us())
-        return entry if row is None else entry.model_copy(update={"content": outgoing(row.text)})
+        return entry if row is None else entry.model_copy(update={"content": redact(row.text)})
 
 
 def is_lesson(entry: MemoryEntry) -> bool:

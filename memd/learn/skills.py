@@ -21,7 +21,7 @@ from memd.base.work import Work
 from memd.domain.caller import Caller
 from memd.domain.learn import ProceduralMemoryProposal, Skill, SkillExport, SkillPage
 from memd.domain.settings.procedural import ProceduralMemoryConfig
-from memd.guard.outgoing import outgoing
+from memd.guard.redaction import redact
 from memd.learn import skill_files
 from memd.learn.lessons import list_visible
 from memd.learn.skill_files import skill_md, skill_name
@@ -154,7 +154,7 @@ class Skills:
 
 
 def _skill(row: LessonRow, tags: tuple[str, ...]) -> _SkillSource | None:
-    tiers = tiers_of(outgoing(row.text))
+    tiers = tiers_of(redact(row.text))
     if tiers is None:
         return None
     proposal = ProceduralMemoryProposal(

@@ -23,7 +23,7 @@ import psutil
 
 from memd.base import log
 from memd.base.errors import ProviderBusyError, ProviderRefusedError
-from memd.guard.outgoing import outgoing
+from memd.guard.redaction import redact
 from memd.llm.job_files import IN_A_JOB, Ending, Job, JobFiles
 from memd.llm.provider import (
     CHARS_PER_TOKEN,
@@ -121,7 +121,7 @@ class JobCommand:
         return child
 
     def _finish(self, job: Job, ending: Ending) -> None:
-        screened = ending._replace(answer=outgoing(ending.answer), errors=outgoing(ending.errors))
+        screened = ending._replace(answer=redact(ending.answer), errors=redact(ending.errors))
         try:
             self._files.finish(job, screened)
         except OSError as error:

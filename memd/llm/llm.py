@@ -20,7 +20,7 @@ from memd.base.clock import Clock, from_us
 from memd.base.errors import ProviderBusyError, ProviderError, ProviderRefusedError
 from memd.base.limits import PROVIDER_REQUESTS_MAX
 from memd.domain.values import Value
-from memd.guard.outgoing import outgoing
+from memd.guard.redaction import redact
 from memd.llm.meter import Breaker, Budget, Spent
 from memd.llm.provider import (
     Completion,
@@ -239,9 +239,7 @@ class LanguageModel:
         return most
 
     async def _asked(self, request: CompletionRequest) -> Completion:
-        screened = replace(
-            request, prompt=outgoing(request.prompt), system=outgoing(request.system)
-        )
+        screened = replace(request, prompt=redact(request.prompt), system=redact(request.system))
         if request.purpose in WAITED_FOR and request.timeout_ms is None:
             screened = replace(screened, timeout_ms=self._wait_ms)
         try:

@@ -39,7 +39,7 @@ from memd.domain.org.org import (
 from memd.domain.settings.org import OrgMemoryConfig
 from memd.domain.trust import SecretsPolicy
 from memd.guard.orders import refuse_orders
-from memd.guard.secrets import admitted, screened_name
+from memd.guard.secrets import admit, screen_name
 from memd.org import reading
 from memd.org.access import author_of, readable_categories, require_write_access
 from memd.org.past import Past
@@ -191,7 +191,7 @@ class Org:
         return await self.work.run_sized(len(request.content), self._wording, request)
 
     def _wording(self, request: OrgFactWriteRequest) -> FactContent:
-        screening = admitted(request.content, self.secrets)
+        screening = admit(request.content, self.secrets)
         if self.secrets == "refuse" and screening.kinds:
             raise SecretRefusedError(
                 f"the text holds a secret ({', '.join(screening.kinds)})",
@@ -201,7 +201,7 @@ class Org:
         return FactContent(
             category=request.category,
             content=screening.text,
-            tags=tuple(sorted(screened_name(tag) for tag in request.tags)),
+            tags=tuple(sorted(screen_name(tag) for tag in request.tags)),
             valid_from_us=None if request.valid_from is None else to_us(request.valid_from),
             valid_to_us=None if request.valid_to is None else to_us(request.valid_to),
         )

@@ -15,7 +15,7 @@ from memd.domain.enums import HIDDEN, MemoryCategory, MemoryState, Origin, Passi
 from memd.domain.recall import MemoryChunk, RecallRequest, RecallResult, Why
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.domain.trust import TRUST, mark, mark_of_preference, mark_of_shared
-from memd.guard.outgoing import look_at, outgoing
+from memd.guard.redaction import redact, screen_ahead
 from memd.recall.candidates import RankedCandidates
 from memd.recall.question import name_candidates
 from memd.recall.ranking.crowding import spread
@@ -92,7 +92,7 @@ def read_content(
 def read_rows(conn: Reading, keys: Sequence[int]) -> dict[int, StoredMemory]:
     """Return the rows of *keys*, screened together for what may not leave."""
     by_key = shared.with_publishers(conn, memories.by_keys(conn, keys))
-    look_at(row.content for row in by_key.values())
+    screen_ahead(row.content for row in by_key.values())
     return by_key
 
 
@@ -116,7 +116,7 @@ def applicable_preferences(
     if request.categories and MemoryCategory.PROCEDURAL not in request.categories:
         return []
     rows = preferences.list_preferences(conn, scope.agent_key, scope.shown.now_us)
-    look_at(row.value for row in rows)
+    screen_ahead(row.value for row in rows)
     keys = [row.memory_key for row in rows if row.memory_key is not None]
     visible = memories.filter_keys(conn, scope.unfiltered, keys)
     rows = [row for row in rows if row.memory_key is None or row.memory_key in visible]
@@ -235,7 +235,7 @@ def _preference_chunk(row: PreferenceRow, agent_id: str) -> MemoryChunk:
         id=row.memory_id or f"proc_{row.name}",
         user_id=agent_id,
         memory_type=MemoryCategory.PROCEDURAL,
-        content=outgoing(row.value),
+        content=redact(row.value),
         importance=row.confidence,
         token_count=row.token_count,
         preference=True,
@@ -255,7 +255,7 @@ def _memory_chunk(item: Ranked, row: StoredMemory, agent_id: str, *, why: bool) 
         user_id=row.agent_id,
         session_id=row.session_id,
         memory_type=MemoryCategory(row.category),
-        content=outgoing(row.content),
+        content=redact(row.content),
         importance=row.importance,
         token_count=row.token_count,
         relevance_score=item.relevance,

@@ -16,7 +16,7 @@ from memd.domain.caller import Caller
 from memd.domain.enums import Origin, RunKind
 from memd.domain.memory import MemoryEntry, MemoryFilter, Preference
 from memd.domain.recall import MadeBy, Provenance, Turn
-from memd.guard.outgoing import outgoing, outgoing_entry
+from memd.guard.redaction import redact, redact_entry
 from memd.store.access import names
 from memd.store.file.connect import Reading
 from memd.store.memory import filters, lineage, memories, preferences
@@ -36,7 +36,7 @@ def find_entry(conn: Reading, caller: Caller, memory_id: str, now_us: int) -> Me
         return None
     if row.expires_at_us is not None and row.expires_at_us <= now_us:
         return None
-    return outgoing_entry(row.entry())
+    return redact_entry(row.entry())
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def list_page(
         conn, params, limit + 1, None if after is None else _parse_cursor(after)
     )
     count = min(limit, _count_fitting(rows))
-    entries = tuple(outgoing_entry(row.entry()) for row in rows[:count])
+    entries = tuple(redact_entry(row.entry()) for row in rows[:count])
     return entries, _cursor(rows[count - 1]) if len(rows) > count else None
 
 
@@ -99,7 +99,7 @@ def list_preferences(conn: Reading, caller: Caller, now_us: int) -> tuple[Prefer
     return tuple(
         Preference(
             name=row.name,
-            value=outgoing(row.value),
+            value=redact(row.value),
             confidence=row.confidence,
             memory_id=row.memory_id,
             updated_at=from_us(row.updated_at_us),
@@ -136,9 +136,7 @@ def find_provenance(
         if run is None
         else MadeBy(run_id=run[0], kind=RunKind(run[1]), at=from_us(run[2])),
         turns=tuple(_turn(turn, full=full) for turn in turns.turns_of(conn, row.memory_key)),
-        sources=tuple(
-            outgoing_entry(rows[key].entry()) for key in keys[:SOURCES_MAX] if key in rows
-        ),
+        sources=tuple(redact_entry(rows[key].entry()) for key in keys[:SOURCES_MAX] if key in rows),
         sources_left=max(0, len(keys) - SOURCES_MAX),
     )
 
@@ -146,7 +144,7 @@ def find_provenance(
 def _turn(row: TurnRow, *, full: bool) -> Turn:
     if row.zlib is None:
         return Turn()
-    text = outgoing(zlib.decompress(row.zlib).decode())
+    text = redact(zlib.decompress(row.zlib).decode())
     whole = full or len(text) <= TURN_CHARS_MAX
     return Turn(
         ordinal=row.place,

@@ -21,7 +21,7 @@ from memd.domain.memory import MemoryEntry, MemoryFilter, MemoryQuery, Preferenc
 from memd.domain.recall import Provenance, RecallRequest, RecallResult
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.domain.values import RESERVED_AGENT
-from memd.guard.outgoing import look_at, outgoing_entry
+from memd.guard.redaction import redact_entry, screen_ahead
 from memd.recall import answer, listing
 from memd.recall.answer import AnswerContent
 from memd.recall.candidates import RankedCandidates
@@ -225,7 +225,7 @@ class Recall:
     ) -> tuple[MemoryEntry, ...]:
         if query.text is None:
             rows = await self.db.read(_list_newest, scopes, query.limit)
-            return tuple(outgoing_entry(row.entry()) for row in rows)
+            return tuple(redact_entry(row.entry()) for row in rows)
         minimum = 0 if mode is SearchMode.WORDS else query.limit
         search = Search(query.text, mode, max(RETRIEVED_ROWS, query.limit), minimum)
         candidates = await self.pipeline.run(scopes, search, return_candidates)
@@ -239,7 +239,7 @@ class Recall:
         }
         by_key = await self.db.read(answer.read_rows, list(relevance))
         return tuple(
-            outgoing_entry(by_key[key].entry(relevance=value))
+            redact_entry(by_key[key].entry(relevance=value))
             for key, value in relevance.items()
             if key in by_key
         )
@@ -291,5 +291,5 @@ def _list_newest(conn: Reading, scopes: ScopeResolver, limit: int) -> list[Store
     matching.sort(key=lambda row: (-row.created_at_us, row.memory_id))
     rows = {row.memory_key: row for row in matching[:limit]}
     signed = list(shared.with_publishers(conn, rows).values())
-    look_at(row.content for row in signed)
+    screen_ahead(row.content for row in signed)
     return signed

@@ -18,7 +18,7 @@ from pydantic import AwareDatetime, ValidationError
 from memd.base.clock import from_us, to_us
 from memd.base.record_errors import MalformedRowError
 from memd.domain.values import Value
-from memd.guard.outgoing import outgoing, outgoing_all
+from memd.guard.redaction import redact, redact_all
 from memd.store.records.table import RecordColumn
 
 M = TypeVar("M", bound=Value)
@@ -165,7 +165,7 @@ def _way(kind: Any) -> Callable[[Any], Any] | None:
         return partial(_json, list)
     if kind in (int, float) or origin is Literal or issubclass(kind, StrEnum):
         return None  # STRICT tables and their checks hold nothing else
-    return outgoing
+    return redact
 
 
 def _time(value: Any) -> str:
@@ -178,7 +178,7 @@ def _json(shape: type, value: Any) -> Any:
     content = json.loads(value)
     if type(content) is not shape:
         raise TypeError
-    return outgoing_all(content)
+    return redact_all(content)
 
 
 def _malformed(model: type[Value]) -> MalformedRowError:

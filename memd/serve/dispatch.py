@@ -24,7 +24,7 @@ from memd.base.limits import METHOD_CHARS_MAX, REPLY_BYTES_MAX
 from memd.domain.caller import ERASURES_SEEN, WORKING_FOR, Caller, Identity
 from memd.domain.trust import SecretsPolicy
 from memd.domain.values import DEFAULT_AGENT, RESERVED_AGENT, alike
-from memd.guard.outgoing import check_refused, incoming, outgoing_all
+from memd.guard.redaction import redact_all, redact_params, refuse_secrets
 from memd.rpc import envelope, faults
 from memd.serve.authority import Authority, Credentials, refuse_claims
 from memd.serve.events import Peer
@@ -288,8 +288,8 @@ def _validate_params(
 ) -> tuple[Params, bytes]:
     """Return the screened params as the method's model, and the hash that identifies a write."""
     if route.writes:
-        check_refused(raw, secrets)
-    raw = incoming(raw)
+        refuse_secrets(raw, secrets)
+    raw = redact_params(raw)
     refuse_claims(route, raw)
     params = validate(route.params, raw)
     return params, _hash_request(route, raw) if route.writes else b""
@@ -306,7 +306,7 @@ def _encode_answer(answer: dict[str, Any], request_id: envelope.Id) -> tuple[byt
         around = to_json({"jsonrpc": "2.0", "id": request_id})[:-1]
         frame = around + b',"result":' + result.json() + b"}\n"
     elif not is_large(answer, LARGE_WEIGHT_A_BYTE * REPLY_BYTES_MAX):
-        answer = outgoing_all(to_jsonable_python(answer, inf_nan_mode="null"))
+        answer = redact_all(to_jsonable_python(answer, inf_nan_mode="null"))
         frame = to_json({"jsonrpc": "2.0", "id": request_id, **answer}) + b"\n"
     if not frame or len(frame) > REPLY_BYTES_MAX:
         error = TooLargeError(

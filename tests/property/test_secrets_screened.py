@@ -27,9 +27,9 @@ PIECES = st.one_of(
 
 
 def screened_twice(text: str) -> None:
-    secrets.KNOWN.clear()
+    secrets.SCREENED.clear()
     once = screen(text).text
-    secrets.KNOWN.clear()
+    secrets.SCREENED.clear()
     again = screen(once)
     assert (again.text, again.kinds) == (once, ())
 
@@ -53,7 +53,7 @@ def test_so_it_is_however_few_rounds_there_are(text: str, rounds: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(secrets, "ROUNDS_MAX", rounds)
         once = screen(text).text
-    secrets.KNOWN.clear()
+    secrets.SCREENED.clear()
     assert screen(once).kinds == ()
 
 

@@ -23,7 +23,7 @@ from memd.base.record_errors import (
     QueryError,
 )
 from memd.domain.caller import Caller
-from memd.guard.outgoing import outgoing_all
+from memd.guard.redaction import redact_all
 from memd.records.columns import from_row, to_json, to_row
 from memd.records.entities import ENTITIES
 from memd.records.records import Range, Records, RowPage, entity_of
@@ -204,7 +204,7 @@ async def test_a_page_for_the_wire_is_half_the_calls_of_one_made_of_models(
         page = await records.page(ME, ENTITIES[name], {})
 
     def by_models() -> bytes:
-        return to_bytes(outgoing_all([each.model_dump(mode="json") for each in items(page)]))
+        return to_bytes(redact_all([each.model_dump(mode="json") for each in items(page)]))
 
     assert calls_of(lambda: as_json(page)) < 0.6 * calls_of(by_models)
 

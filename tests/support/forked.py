@@ -288,7 +288,7 @@ def import_memd() -> None:
     from pydantic import BaseModel
 
     from memd.embedding.model_thread import keep_libraries_quiet
-    from memd.guard.outgoing import outgoing
+    from memd.guard.redaction import redact
 
     keep_libraries_quiet()
     for name in (*modules(), *LIBRARIES):
@@ -298,7 +298,7 @@ def import_memd() -> None:
         models += model.__subclasses__()
     for model in {model for model in models if model.__module__.startswith("memd.")}:
         model.model_rebuild()
-    outgoing("a text with every sign, of which a pattern looks at each: ghp_0, sk-a1")
+    redact("a text with every sign, of which a pattern looks at each: ghp_0, sk-a1")
 
 
 def keep() -> None:

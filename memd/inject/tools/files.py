@@ -32,7 +32,7 @@ from memd.domain.memory import (
 from memd.domain.sleep.consolidation import FILE_TAG
 from memd.domain.trust import is_quarantined
 from memd.guard.orders import is_doubtful
-from memd.guard.secrets import screen, screened_name
+from memd.guard.secrets import screen, screen_name
 from memd.guard.suspicion import suspicion
 from memd.ingest.ingest import Ingest
 from memd.inject.format import mark_of_entry
@@ -293,7 +293,7 @@ class Files:
 
 def _stored_path(raw: str | None) -> str:
     """Return a path as it is stored: in its shortest form, with secrets replaced."""
-    return screened_name(normalize_path(raw or ""))
+    return screen_name(normalize_path(raw or ""))
 
 
 def _writable_path(raw: str | None, root: str | None = None) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from memd.domain.backend import CompletionProvider
 from memd.domain.inject import QueryReformulator, SufficiencyChecker
 from memd.domain.memory import MemoryEntry
-from memd.guard.outgoing import outgoing
+from memd.guard.redaction import redact
 from memd.inject.format import directive, fence
 from memd.inject.isolation import isolate
 from memd.inject.pipeline import Entries
@@ -94,7 +94,7 @@ class LLMQueryReformulator:
         """Return the model's query on one line; None for a blank one, or without any answer."""
         reply = await isolate(
             self._provider.complete(
-                outgoing(_render_search(original_query, results)),
+                redact(_render_search(original_query, results)),
                 model=self._model,
                 system=_system(_REFORMULATE),
                 temperature=0.0,
@@ -131,7 +131,7 @@ class LLMSufficiencyChecker:
         """Return whether the model's last line begins with the word SUFFICIENT."""
         reply = await isolate(
             self._provider.complete(
-                outgoing(_render_search(query, results)),
+                redact(_render_search(query, results)),
                 model=self._model,
                 system=_system(_CHECK),
                 temperature=0.0,

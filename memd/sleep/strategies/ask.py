@@ -20,7 +20,7 @@ from memd.base.errors import ProviderError
 from memd.base.limits import PROVIDER_ANSWER_MS_MAX, PROVIDER_REQUESTS_MAX
 from memd.domain.backend import CompletionProvider
 from memd.domain.values import Text
-from memd.guard.outgoing import outgoing
+from memd.guard.redaction import redact
 
 _log = logging.getLogger(__name__)
 _I = TypeVar("_I")
@@ -78,7 +78,7 @@ async def request_answer(model: Model, prompt: str, *, system: str = "") -> str 
     try:
         async with asyncio.timeout(PROVIDER_ANSWER_MS_MAX / 1000):
             answer = await model.provider.complete(
-                outgoing(prompt),
+                redact(prompt),
                 model=model.name,
                 system=system,
                 temperature=model.temperature,

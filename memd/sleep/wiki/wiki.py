@@ -30,7 +30,7 @@ from memd.domain.sleep.consolidation import (
     SUMMARY_SOURCE,
 )
 from memd.domain.trust import mark
-from memd.guard.outgoing import outgoing
+from memd.guard.redaction import redact
 from memd.sleep.strategies.pages import ListableBackend, iter_pages
 from memd.sleep.wiki import wiki_files
 from memd.sleep.wiki.wiki_files import MARK
@@ -224,7 +224,7 @@ def _escape_text(content: str) -> str:
 
     A reader of several concatenated files finds where each memory begins by the heads.
     """
-    return "\n".join(map(_escape_line, view(outgoing(content)).split("\n")))
+    return "\n".join(map(_escape_line, view(redact(content)).split("\n")))
 
 
 def _escape_line(line: str) -> str:
@@ -281,7 +281,7 @@ def _head(entry: MemoryEntry) -> str:
         fields["whose"] = owner_mark.strip(" []")
     # JSON strings are valid YAML once one_line has removed control characters.
     lines = [
-        f"{name}: {json.dumps(one_line(outgoing(v)), ensure_ascii=False)}"
+        f"{name}: {json.dumps(one_line(redact(v)), ensure_ascii=False)}"
         for name, v in fields.items()
     ]
     return "\n".join(("---", f"# {MARK}", *lines, "---", ""))
@@ -289,7 +289,7 @@ def _head(entry: MemoryEntry) -> str:
 
 def _bullets(lines: object) -> str:
     bullets = [line for line in lines if isinstance(line, str)] if isinstance(lines, list) else []
-    return "\n".join(f"- {one_line(outgoing(line))}" for line in bullets) or _NOTHING
+    return "\n".join(f"- {one_line(redact(line))}" for line in bullets) or _NOTHING
 
 
 def _parse_object(content: str) -> dict[str, Any]:

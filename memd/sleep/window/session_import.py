@@ -17,7 +17,7 @@ from memd.base.errors import InvalidError
 from memd.base.limits import NAME_CHARS_MAX, PROJECT_CHARS_MAX
 from memd.domain.caller import Caller
 from memd.domain.sleep.sleep import ImportedSession
-from memd.guard.outgoing import outgoing
+from memd.guard.redaction import redact
 from memd.signals import transcripts
 from memd.signals.usage import UnreadableSignal
 from memd.sleep.nap.nap import Nap
@@ -104,11 +104,11 @@ def _storable_name(name: str | None) -> str | None:
     """Return the session's name if it can be stored, else None."""
     if name is None or len(name) > NAME_CHARS_MAX or not name.isprintable():
         return None
-    return outgoing(name)
+    return redact(name)
 
 
 def _screen_dir(cwd: str | None) -> str | None:
-    return None if cwd is None else outgoing(cwd)
+    return None if cwd is None else redact(cwd)
 
 
 def _project_id(cwd: str | None) -> str | None:

@@ -32,7 +32,7 @@ from memd.domain.caller import LOCAL, Caller
 from memd.domain.settings.settings import UsageSettings
 from memd.domain.sleep.sleep import NapResult, Window
 from memd.domain.values import Emit, EventName, unheard
-from memd.guard.outgoing import outgoing
+from memd.guard.redaction import redact
 from memd.signals.usage import Usage
 from memd.signals.watch import UsageWatcher
 from memd.sleep.window import rows, trigger
@@ -351,7 +351,7 @@ def _resolve(report: _UsageReport, result: NapResult | Exception | None) -> None
 def _screen(usage: Usage) -> Usage:
     """Return *usage* without secrets; a path that contained one no longer resolves."""
     fields: dict[str, Any] = {
-        name: outgoing(value)
+        name: redact(value)
         for name in ("source", "session_id", "model", "cwd", "transcript_path", "event")
         if (value := getattr(usage, name)) is not None
     }

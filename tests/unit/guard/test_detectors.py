@@ -148,7 +148,7 @@ def hostile(module: ModuleType) -> Iterator[str]:
 
 
 def cost_s(call: Callable[[str], object], text: str) -> float:
-    secrets.KNOWN.clear()  # as if seen for the first time
+    secrets.SCREENED.clear()  # as if seen for the first time
     before = time.thread_time()
     call(text)
     return time.thread_time() - before

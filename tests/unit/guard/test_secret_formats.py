@@ -18,10 +18,10 @@ from support.effort import effort
 from support.secret_keywords import words
 from support.token_formats import formats, token
 
-from memd.guard.outgoing import incoming, outgoing
-from memd.guard.secret_rules import Detector, rules, shapes
+from memd.guard.redaction import redact, redact_params
+from memd.guard.secret_rules import Detector, read_rules, shapes
 from memd.guard.secret_shapes import SecretShape
-from memd.guard.secrets import KNOWN, screen, screened_name
+from memd.guard.secrets import SCREENED, screen, screen_name
 
 FORMATS = formats()
 SEEDS = 25
@@ -52,10 +52,10 @@ def test_a_token_of_each_format_is_replaced_in_every_way_in(name: str) -> None:
         ways = (
             screened(name, seed),
             screen(f"We talked.\n{text}\nAnd on.").text,
-            str(incoming({"query": text})["query"]),
-            str(incoming({"items": [{"tags": [text]}]})["items"][0]["tags"][0]),
-            outgoing(text),
-            screened_name(text),
+            str(redact_params({"query": text})["query"]),
+            str(redact_params({"items": [{"tags": [text]}]})["items"][0]["tags"][0]),
+            redact(text),
+            screen_name(text),
         )
         replaced += not any(secret in way for way in ways)
     assert replaced >= SEEDS - 3
@@ -68,7 +68,7 @@ def test_what_leads_to_a_secret_stays() -> None:
 
 
 def test_the_rules_say_where_they_are_from_and_keep_their_licences() -> None:
-    held = rules()
+    held = read_rules()
     licence = importlib.resources.files("memd.guard").joinpath("secret_rules.LICENSE")
     assert held["source"].startswith("kingfisher-secret-scanner ")
     assert len(held["rules"]) > 400
@@ -88,9 +88,9 @@ def _has_its_keywords(shape: SecretShape) -> bool:
 def test_rules_are_compiled_as_far_as_texts_need_them() -> None:
     detector = Detector(shapes())
     assert not list(detector.find("/home/somebody/.local/share/memd/memd.db"))
-    assert not detector.compiled
+    assert not detector.compiled_count
     assert [match.shape.kind for match in detector.find(token("gitlab personal", 1)[0])]
-    assert 0 < detector.compiled < 20
+    assert 0 < detector.compiled_count < 20
 
 
 def test_no_text_is_too_much_for_the_look_at_keywords() -> None:
@@ -124,7 +124,7 @@ def test_no_text_makes_the_rules_slow(hint: str) -> None:
     screen(short)
     with effort() as little:
         for _ in range(10):
-            KNOWN.clear()  # as if seen for the first time
+            SCREENED.clear()  # as if seen for the first time
             screen(short)
     with effort() as much:
         screen(long)

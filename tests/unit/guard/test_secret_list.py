@@ -16,15 +16,15 @@ from support.benign import benign_lines
 from support.gate import drawn
 
 from memd.base.errors import SecretRefusedError
-from memd.guard.outgoing import (
-    AS_THEY_ARE,
-    TEXTS,
-    check_refused,
-    incoming,
-    outgoing,
-    outgoing_all,
+from memd.guard.redaction import (
+    SCREENED_BY_ROOMS,
+    VERBATIM,
+    redact,
+    redact_all,
+    redact_params,
+    refuse_secrets,
 )
-from memd.guard.secrets import ENCODED, admitted, screen, screened_name
+from memd.guard.secrets import ENCODED, admit, screen, screen_name
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 DIGITS = "0123456789"
@@ -113,9 +113,11 @@ def test_h67_the_keys_of_documentation_are_untouched() -> None:
 @pytest.mark.parametrize("field", ["tags", "source", "namespace", "session_id", "speaker", "query",
                                    "name", "id", "agent_id", "project_id"])  # fmt: skip
 def test_h68_a_name_or_a_query_is_screened_like_a_text(field: str) -> None:
-    assert incoming({field: AWS}) == {field: "[secret:aws-key#1]"}
-    assert incoming({"items": [{field: [AWS]}]}) == {"items": [{field: ["[secret:aws-key#1]"]}]}
-    assert screened_name(AWS) == "[secret:aws-key#1]"
+    assert redact_params({field: AWS}) == {field: "[secret:aws-key#1]"}
+    assert redact_params({"items": [{field: [AWS]}]}) == {
+        "items": [{field: ["[secret:aws-key#1]"]}]
+    }
+    assert screen_name(AWS) == "[secret:aws-key#1]"
 
 
 def test_a_checksum_tells_a_card_or_an_account_from_any_other_number() -> None:
@@ -130,23 +132,23 @@ def test_a_checksum_tells_a_card_or_an_account_from_any_other_number() -> None:
 
 
 def test_what_is_kept_goes_in_as_it_is_and_never_out() -> None:
-    assert admitted(AWS, "keep") == (AWS, ())
-    assert admitted(AWS, "redact").kinds == admitted(AWS, "refuse").kinds == ("aws-key",)
+    assert admit(AWS, "keep") == (AWS, ())
+    assert admit(AWS, "redact").kinds == admit(AWS, "refuse").kinds == ("aws-key",)
     answer = {AWS: [AWS, 1, None, {"a": f"x {AWS}"}], "b": True}
     told = "[secret:aws-key#1]"
-    assert outgoing_all(answer) == {told: [told, 1, None, {"a": f"x {told}"}], "b": True}
-    assert outgoing(f"{'x ' * 2_000}{AWS}").endswith(told)
+    assert redact_all(answer) == {told: [told, 1, None, {"a": f"x {told}"}], "b": True}
+    assert redact(f"{'x ' * 2_000}{AWS}").endswith(told)
 
 
-@pytest.mark.parametrize("field", sorted(TEXTS))
+@pytest.mark.parametrize("field", sorted(SCREENED_BY_ROOMS))
 def test_a_text_is_left_to_its_room(field: str) -> None:
-    assert incoming({field: AWS}) == {field: AWS}
+    assert redact_params({field: AWS}) == {field: AWS}
 
 
-@pytest.mark.parametrize("field", sorted(AS_THEY_ARE))
+@pytest.mark.parametrize("field", sorted(VERBATIM))
 def test_what_proves_who_calls_and_places_of_the_disk_arrive_as_they_are(field: str) -> None:
-    assert incoming({field: AWS}) == {field: AWS}
-    check_refused({field: AWS}, "refuse")
+    assert redact_params({field: AWS}) == {field: AWS}
+    refuse_secrets({field: AWS}, "refuse")
 
 
 @pytest.mark.parametrize("place", ["content", "metadata.tags.0", "items.1.text"])
@@ -157,11 +159,11 @@ def test_a_refusal_names_the_field(place: str) -> None:
         "items.1.text": {"items": [{"text": "x"}, {"text": AWS}]},
     }[place]  # type: ignore[assignment]  # of several shapes
     with pytest.raises(SecretRefusedError) as caught:
-        check_refused(params, "refuse")
+        refuse_secrets(params, "refuse")
     assert caught.value.field == place
     assert AWS not in f"{caught.value.message} {caught.value.hint}"
-    check_refused(params, "redact")
-    check_refused(params, "keep")
+    refuse_secrets(params, "redact")
+    refuse_secrets(params, "keep")
 
 
 # What stays.
@@ -217,7 +219,7 @@ _ANY = st.lists(st.one_of(_BITS, st.text(max_size=6)), max_size=12).map("".join)
 def _holds(text: str) -> None:
     once = screen(text).text
     assert screen(once).text == once
-    assert outgoing(once) == once
+    assert redact(once) == once
     assert screen(f"{text} {AWS} {text}").text.count(AWS) == 0
 
 

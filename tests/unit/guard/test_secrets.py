@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from support.effort import effort
 
 from memd.base.limits import NAME_CHARS_MAX
-from memd.guard.secret_rules import rules
-from memd.guard.secrets import ENCODED, HIDDEN, KNOWN, screen, screened_name
+from memd.guard.secret_rules import read_rules
+from memd.guard.secrets import ENCODED, HIDDEN, SCREENED, screen, screen_name
 
 DATA = Path(__file__).parents[4] / "shared/data"
 
@@ -179,16 +179,16 @@ _WORDS = re.compile(r"(?<![\\\[(?])\b[A-Za-z]{3,12}\b")
 
 def test_no_secret_is_a_short_name_of_letters_alone() -> None:
     """Which names rely on: none of the forms can be less than twenty letters and nothing else."""
-    prefixes = {word for rule in rules()["rules"] for word in _WORDS.findall(rule["pattern"])}
+    prefixes = {word for rule in read_rules()["rules"] for word in _WORDS.findall(rule["pattern"])}
     for prefix in {*prefixes, "AKIA", "sk", "hf"}:
         for text in (prefix.ljust(19, "A"), prefix.rjust(19, "A")):
             assert not screen(text[:19]).kinds
 
 
 def test_names_are_screened_and_stay_names() -> None:
-    assert screened_name(f"repo/{GITHUB}") == "repo/[secret:github-token#1]"
-    assert screened_name("docs/notes.md") == "docs/notes.md"
-    assert len(screened_name("a" * (NAME_CHARS_MAX - 9) + "://u:p@h.")) == NAME_CHARS_MAX
+    assert screen_name(f"repo/{GITHUB}") == "repo/[secret:github-token#1]"
+    assert screen_name("docs/notes.md") == "docs/notes.md"
+    assert len(screen_name("a" * (NAME_CHARS_MAX - 9) + "://u:p@h.")) == NAME_CHARS_MAX
 
 
 @given(st.lists(st.one_of(st.sampled_from([secret for _, secret in SECRETS]), st.text())))
@@ -233,7 +233,7 @@ def test_at_most_one_benign_line_in_a_hundred_is_touched() -> None:
 def test_a_long_text_that_was_screened_is_not_looked_at_again() -> None:
     """It leaves memd many times, and others would wait for each."""
     text = "a sentence of a long text, with xoxb-1a\n in it. " * 4_000
-    KNOWN.clear()
+    SCREENED.clear()
     with effort() as first:
         seen = screen(text)
     with effort() as again:
@@ -244,13 +244,13 @@ def test_a_long_text_that_was_screened_is_not_looked_at_again() -> None:
 
 def test_what_has_more_keys_in_a_row_than_there_are_rounds_loses_the_whole_stretch() -> None:
     key, line = "AGE-SECRET-KEY-1" + "Q2" * 29, "a line of honest words here\n" * 200
-    KNOWN.clear()
+    SCREENED.clear()
     text = screen(f"{line}{key * 20} stays\n{line}").text
     assert key not in text
     assert text.startswith(line)
     assert text.endswith(f" stays\n{line}")
-    assert KNOWN, "a last look found nothing"
-    KNOWN.clear()
+    assert SCREENED, "a last look found nothing"
+    SCREENED.clear()
     assert screen(text).text == text
 
 

@@ -1,0 +1,164 @@
+"""Redact secrets in texts that leave memd, and in the params of requests (PROMISES 5).
+
+A store may hold secrets, because its policy is ``keep`` or because older rules did not find them;
+no answer contains them. The same texts leave again and again, so short results are cached, and
+long texts are remembered as screened (secrets.py).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from memd.base.errors import SecretRefusedError
+from memd.domain.memory import MemoryEntry, distinct
+from memd.domain.trust import Screened, SecretsPolicy
+from memd.guard.secrets import screen
+
+T = TypeVar("T")
+
+_HARMLESS = re.compile(
+    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:\d\d)"
+    r"|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+)
+"""Times and ids: no rule finds a secret in one, and as no two are equal the cache cannot help."""
+
+SECRET_CHARS_MIN = 8  # the shortest is "://u:p@h"
+CACHED_CHARS_MAX = 2_000
+
+SCREENED_BY_ROOMS = frozenset(
+    (
+        "text",
+        "content",
+        "value",
+        "caption",
+        "messages",
+        "arguments",
+        "file_text",
+        "old_str",
+        "new_str",
+        "insert_text",
+        "lesson",
+        "final_response",
+        "description",
+        "prompt_template",
+        "system_prompt",
+    )
+)
+"""Params that a room screens itself: its receipt reports it, or its policy may keep secrets."""
+
+VERBATIM = frozenset(
+    ("client_key", "signature", "public_key", "anchors", "cwd", "transcript_path", "target")
+)
+"""Params that must arrive unchanged: proofs of identity, and paths."""
+
+
+def redact(text: str) -> Screened:
+    """Return *text* with placeholders in place of secrets.
+
+    >>> redact("ghp_0123456789abcdefghijABCDEFGHIJ012345")
+    '[secret:github-token#1]'
+    """
+    if len(text) < SECRET_CHARS_MIN:
+        return Screened(text)
+    return _redact_short(text) if len(text) <= CACHED_CHARS_MAX else screen(text).text
+
+
+@lru_cache(maxsize=4096)
+def _redact_short(text: str) -> Screened:
+    return Screened(text) if _HARMLESS.fullmatch(text) else screen(text).text
+
+
+def screen_ahead(texts: Iterable[str]) -> None:
+    """Screen the long ones of *texts* in the background, so that they are known later."""
+    for text in texts:
+        if len(text) > CACHED_CHARS_MAX:
+            screen(text)
+
+
+def redact_entry(entry: MemoryEntry) -> MemoryEntry:
+    """Return *entry* redacted; the same object if there is nothing to replace."""
+    metadata = entry.metadata
+    redacted: dict[str, Any] = {"content": redact(entry.content)}
+    if entry.speaker is not None:
+        redacted["speaker"] = redact(entry.speaker)
+    if metadata.source is not None or metadata.tags:
+        source = None if metadata.source is None else redact(metadata.source)
+        fields = {"source": source, "tags": distinct(tuple(map(redact, metadata.tags)))}
+        redacted["metadata"] = metadata.model_copy(update=fields)
+    changed = {name: value for name, value in redacted.items() if value != getattr(entry, name)}
+    return entry.model_copy(update=changed) if changed else entry
+
+
+def redact_all(answer: T) -> T:
+    """Return a JSON value with all texts and keys redacted."""
+    return _redact_value(answer)  # type: ignore[no-any-return]  # the shape stays the same
+
+
+def _redact_value(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if len(value) < SECRET_CHARS_MIN else redact(value)
+    if isinstance(value, dict):
+        return {
+            redact(key) if len(key) >= SECRET_CHARS_MIN else key: each
+            if each.__class__ in _NO_TEXTS
+            else _redact_value(each)
+            for key, each in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [_redact_value(each) for each in value]
+    return value
+
+
+_NO_TEXTS = frozenset((int, float, bool, type(None)))
+
+
+def redact_params(params: dict[str, Any]) -> dict[str, Any]:
+    """Return *params* with names redacted: ids, tags, sources, sessions, queries.
+
+    A name gets the same placeholder in a write and in a question, so what is stored under it is
+    found again. Params in SCREENED_BY_ROOMS stay as they are.
+    """
+    return {
+        key: each if key in SCREENED_BY_ROOMS else _redact_param(key, each)
+        for key, each in params.items()
+    }
+
+
+def _redact_param(key: str, value: Any) -> Any:
+    if key in VERBATIM:
+        return value
+    if isinstance(value, str):
+        # Not cut to a name's length, which could give another name; validation checks the length.
+        return value if len(value) < SECRET_CHARS_MIN else redact(value)
+    if isinstance(value, dict):
+        return redact_params(value)
+    if isinstance(value, list | tuple):
+        return [_redact_param(key, each) for each in value]
+    return value
+
+
+def refuse_secrets(params: dict[str, Any], policy: SecretsPolicy) -> None:
+    """Raise SecretRefusedError, naming the field, for a secret in *params* if *policy* refuses."""
+    if policy == "refuse":
+        _check("", params)
+
+
+def _check(place: str, value: Any) -> None:
+    if isinstance(value, str):
+        kinds = screen(value).kinds
+        if kinds:
+            raise SecretRefusedError(
+                f"the text holds a secret ({', '.join(kinds)})",
+                field=place or None,
+                hint="take it out, or set daemon.secrets to redact",
+            )
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            if key not in VERBATIM:
+                _check(f"{place}.{redact(key)}" if place else redact(key), each)
+    elif isinstance(value, list | tuple):
+        for number, each in enumerate(value):
+            _check(f"{place}.{number}", each)
