@@ -16,7 +16,7 @@ from memd.base import log
 from memd.base.clock import Clock, from_us
 from memd.base.errors import DamagedError, MemdError, OrgMemoryWriteError
 from memd.base.ids import Ids
-from memd.base.turns import Turns
+from memd.base.shared_lock import SharedLock
 from memd.base.work import Work
 from memd.domain.caller import Caller
 from memd.domain.encoding import Embedder, PairScorer, TokenCounter
@@ -96,12 +96,12 @@ class Assembly:
         self.embedder, self.counter, self.work = ground.embedder, ground.counter, ground.work
         self.scorer = ground.scorer
         self.ids = Ids(clock)
-        self.turns = Turns()  # between questions, the model changes
+        self.model_lock = SharedLock()  # a change of model waits for searches under way
         self.upkeep = Upkeep(db=db, clock=clock)
         self.notes = Notes(db, clock, self.work)
         self.learning = RelationExtractor(db, clock, self.work)
         self.queue = EmbeddingQueue(
-            db, self.embedder, self.counter, clock, self.ids, ground.emit, self.turns
+            db, self.embedder, self.counter, clock, self.ids, ground.emit, self.model_lock
         )
         memory = settings.memory
         default = MemoryConfig(type=memory.level)
@@ -158,7 +158,7 @@ class Assembly:
             level=memory.level,
             shares=memory.options.shared_knowledge_base,
             scorer=self.scorer,
-            turns=self.turns,
+            model_lock=self.model_lock,
         )
 
     @cached_property

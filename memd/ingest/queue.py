@@ -20,7 +20,7 @@ from memd.base.clock import Clock
 from memd.base.errors import DegradedError, EmbeddingError, MemdError, UnavailableError
 from memd.base.ids import Ids
 from memd.base.limits import EVENT_IDS_MAX
-from memd.base.turns import Turns
+from memd.base.shared_lock import SharedLock
 from memd.domain.caller import Caller
 from memd.domain.encoding import Embedder, ModelFingerprint, TokenCounter
 from memd.domain.enums import ArchiveReason
@@ -57,7 +57,7 @@ class EmbeddingQueue:
     clock: Clock
     ids: Ids
     emit: Emit = unheard
-    turns: Turns = field(default_factory=Turns)
+    model_lock: SharedLock = field(default_factory=SharedLock)
     """The model does not change while its cache is looked for."""
     _before: tuple[object, bytes | None] | None = None
     """What was known before the call whose rows were scored last."""
@@ -110,7 +110,7 @@ class EmbeddingQueue:
 
         Raises DegradedError when the model changes meanwhile: what was embedded last is dropped.
         """
-        async with self.turns.shared():
+        async with self.model_lock.shared():
             fingerprint = self.embedder.fingerprint
             if fingerprint is None or self.db.read_only:
                 return 0

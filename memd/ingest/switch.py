@@ -19,7 +19,7 @@ from memd.base import log
 from memd.base.clock import Clock, from_us
 from memd.base.errors import AlreadyRunningError, InvalidStateError, MemdError, ModelError
 from memd.base.ids import Ids
-from memd.base.turns import Turns
+from memd.base.shared_lock import SharedLock
 from memd.base.work import Work
 from memd.domain.caller import Caller
 from memd.domain.encoding import ModelFingerprint, TokenCounter
@@ -52,7 +52,7 @@ class SwitchGround(Protocol):
     @property
     def ids(self) -> Ids: ...
     @property
-    def turns(self) -> Turns: ...
+    def model_lock(self) -> SharedLock: ...
     @property
     def work(self) -> Work: ...
 
@@ -212,7 +212,7 @@ class ModelSwitch:
 
     async def _changed_over(self, change: ModelChange) -> bool:
         """Change over between two questions, each of which has one model for all its steps."""
-        async with self.ground.turns.exclusive():
+        async with self.ground.model_lock.exclusive():
             leaving = ModelNote(self.embedder.name, str(self.embedder.fingerprint))
             work = partial(
                 model_switch.complete, change=change, leaving=leaving, unable=self._unable

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from memd.base.errors import ModelError, UnavailableError
 from memd.base.limits import QUERY_CHARS_MAX
-from memd.base.turns import Turns, in_turn
+from memd.base.shared_lock import SharedLock
 from memd.domain.encoding import Embedder, ModelFingerprint
 from memd.domain.enums import SearchMode
 from memd.extract.periods import periods
@@ -130,13 +130,16 @@ class RetrievalPipeline:
     db: Database
     embedder: Embedder
     tuning: ActiveTuning
-    turns: Turns
-    """A question is embedded and searched with one model; a change of model waits for its end."""
+    model_lock: SharedLock
+    """Held while a question is embedded and searched; a change of model waits for its end."""
     prefetch: QueryPrefetch = field(default_factory=QueryPrefetch)
 
-    @in_turn
     async def run(self, scopes: ScopeResolver, search: Search, finish: Finish[T]) -> T | None:
         """Return what *finish* makes of the candidates; None where there is nothing to search."""
+        async with self.model_lock.shared():
+            return await self._run(scopes, search, finish)
+
+    async def _run(self, scopes: ScopeResolver, search: Search, finish: Finish[T]) -> T | None:
         text = search.text[:QUERY_CHARS_MAX]
         by_words = search.mode is SearchMode.WORDS
         fingerprint = None if by_words else self.embedder.fingerprint

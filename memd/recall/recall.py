@@ -13,7 +13,7 @@ from functools import cached_property, partial
 from memd.base.clock import Clock
 from memd.base.errors import MemoryRetrievalError
 from memd.base.limits import QUERY_CHARS_MAX
-from memd.base.turns import Turns
+from memd.base.shared_lock import SharedLock
 from memd.domain.caller import Caller
 from memd.domain.encoding import Embedder, PairScorer
 from memd.domain.enums import MemoryCategory, MemoryLevel, SearchMode
@@ -63,11 +63,11 @@ class Recall:
     scorer: PairScorer | None = None
     """The optional re-ranker; without one, re-ranking orders by blended scores."""
     tuning: ActiveTuning = field(default_factory=ActiveTuning)
-    turns: Turns = field(default_factory=Turns)
+    model_lock: SharedLock = field(default_factory=SharedLock)
 
     @cached_property
     def pipeline(self) -> RetrievalPipeline:
-        return RetrievalPipeline(self.db, self.embedder, self.tuning, self.turns)
+        return RetrievalPipeline(self.db, self.embedder, self.tuning, self.model_lock)
 
     async def recall(
         self, caller: Caller, request: RecallRequest, on_retrieving: Callable[[], object] = bool
