@@ -113,7 +113,7 @@ async def run(
         reload = partial(_reload, settings, paths, clock)
         metrics = Metrics()
         system = System(rooms, metrics, clock, stop.set, reload)
-        denials = Denials(rooms.audit.refused)
+        denials = Denials(rooms.audit.record_refused)
         stack.push_async_callback(denials.flush)
         authority = Authority(rooms.clients, ensure_operator_key(paths.operator_key), denials.note)
         dispatch = Dispatch(rooms, system, clock, metrics, authority, settings.daemon.secrets)

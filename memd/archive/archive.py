@@ -327,8 +327,8 @@ def doomed_learnings(
         return Learnt(0, [], [])
     return Learnt(
         agent_key,
-        learnings.proofs(conn, agent_key, *meant),
-        playbook.proofs(conn, agent_key, *meant),
+        learnings.list_proofs(conn, agent_key, *meant),
+        playbook.list_proofs(conn, agent_key, *meant),
     )
 
 

@@ -48,17 +48,17 @@ class Agents:
         the file says what it said at the last start.
         """
         columns = {name: _columns(config) for name, config in self.file.items()}
-        if columns == await self.db.read(agents.from_file):
+        if columns == await self.db.read(agents.read_file_settings):
             return
 
         def work(conn: Writing) -> None:
-            before = agents.from_file(conn)
+            before = agents.read_file_settings(conn)
             for name in sorted(before.keys() | columns.keys()):
                 row = agents.find(conn, name) or AgentRow(name, None, None, {})
                 new = _merged(row, before.get(name, {}), columns.get(name, {}))
                 if new != row:
-                    agents.configure(conn, names.agent(conn, name, self.clock.now_us()), new)
-            agents.note_file(conn, columns)
+                    agents.configure(conn, names.ensure_agent(conn, name, self.clock.now_us()), new)
+            agents.record_file_settings(conn, columns)
 
         await self.db.write(_CALLER, work)
 
@@ -92,7 +92,7 @@ class Agents:
         """
 
         def work(conn: Writing) -> MemoryConfig:
-            agent_key = names.agent(conn, caller.agent_id, self.clock.now_us())
+            agent_key = names.ensure_agent(conn, caller.agent_id, self.clock.now_us())
             before = agents.find(conn, caller.agent_id)
             assert before is not None
             row = _changed(before, settings)
@@ -111,7 +111,7 @@ class Agents:
         del caller
 
         def work(conn: Reading) -> list[AgentRow]:
-            return agents.listed(conn, None, PAGE_ITEMS_MAX)
+            return agents.list_agents(conn, None, PAGE_ITEMS_MAX)
 
         rows = await self.db.read(work)
         return tuple((row.agent_id, self._config(row)) for row in rows)

@@ -110,10 +110,10 @@ class Filings:
 
     def _place(self, session_id: str | None, project_id: str | None) -> Filing:
         conn, now_us = self.conn, self.now_us
-        agent_key = names.agent(conn, self.caller.agent_id, now_us)
-        client_key = names.client(conn, self.caller.client, now_us)
-        project_key = names.project(conn, project_id, now_us)
-        session_key = names.session(
+        agent_key = names.ensure_agent(conn, self.caller.agent_id, now_us)
+        client_key = names.ensure_client(conn, self.caller.client, now_us)
+        project_key = names.ensure_project(conn, project_id, now_us)
+        session_key = names.ensure_session(
             conn,
             session_id,
             agent_key=agent_key,

@@ -16,10 +16,10 @@ def put(conn: Writing, caller: Caller, new: NewPreference, now_us: int) -> None:
 
     Raises DeniedError where the owner's would be replaced by somebody else's.
     """
-    agent_key = names.agent(conn, caller.agent_id, now_us)
+    agent_key = names.ensure_agent(conn, caller.agent_id, now_us)
     new = new._replace(
         origin=Origin.PERSON if caller.is_owner else Origin.ASSISTANT,
-        client_key=names.client(conn, caller.client, now_us),
+        client_key=names.ensure_client(conn, caller.client, now_us),
         confirmed_at_us=now_us if caller.is_owner else None,
     )
     if not preferences.put(conn, agent_key, new, now_us):

@@ -57,15 +57,15 @@ class Sessions:
 
         def work(conn: Writing) -> str:
             now_us = self.clock.now_us()
-            agent_key = names.agent(conn, caller.agent_id, now_us)
-            project_key = names.project(conn, caller.project_id, now_us)
+            agent_key = names.ensure_agent(conn, caller.agent_id, now_us)
+            project_key = names.ensure_project(conn, caller.project_id, now_us)
             known = sessions.find_key(conn, agent_key, name) is not None
             events.append("session_resumed" if known else "session_started")
-            key = names.session(
+            key = names.ensure_session(
                 conn,
                 name,
                 agent_key=agent_key,
-                client_key=names.client(conn, caller.client, now_us),
+                client_key=names.ensure_client(conn, caller.client, now_us),
                 project_key=project_key,
                 now_us=now_us,
             )

@@ -73,7 +73,7 @@ class Sharing:
             row = _shared(conn, memory_id)
             assert row is not None
             shared.record_publisher(
-                conn, row.memory_key, names.agent(conn, caller.agent_id, now_us)
+                conn, row.memory_key, names.ensure_agent(conn, caller.agent_id, now_us)
             )
             return memory_id
 

@@ -84,7 +84,7 @@ def change(
     if trust < row.trust:
         preferences.erase_of(conn, [row.memory_key])  # nobody but the owner says what he prefers
     if words is not None:
-        by = names.client(conn, caller.client, now_us)
+        by = names.ensure_client(conn, caller.client, now_us)
         confirmed_us = now_us if caller.is_known else None
         preferences.set_origin(conn, row.memory_key, origin, by, confirmed_us)
         if is_quarantined(seen, origin):

@@ -79,7 +79,7 @@ class Learn:
 
         def work(conn: Writing) -> str:
             now_us = self.clock.now_us()
-            learnings.put(conn, names.agent(conn, caller.agent_id, now_us), new, now_us)
+            learnings.put(conn, names.ensure_agent(conn, caller.agent_id, now_us), new, now_us)
             return new.learning_id
 
         # The reply kept for retries has the id only, so that a forgotten text is not in it.
@@ -115,7 +115,7 @@ class Learn:
 
         def work(conn: Writing) -> str:
             now_us = self.clock.now_us()
-            playbook.put(conn, names.agent(conn, caller.agent_id, now_us), new, now_us)
+            playbook.put(conn, names.ensure_agent(conn, caller.agent_id, now_us), new, now_us)
             return new.pattern_id
 
         pattern = await self.db.write(caller, work, reply=str)
@@ -134,14 +134,15 @@ class Learn:
                 return []
             most = PATTERNS_READ_ITEMS_MAX
             if query.promotable:
-                ready = playbook.promotable(conn, agent_key, PROMOTABLE_SUCCESSES, most)
+                ready = playbook.list_promotable(conn, agent_key, PROMOTABLE_SUCCESSES, most)
                 return list(map(_entry, ready))
             patterns = [
-                _entry(row) for row in playbook.listed(conn, agent_key, query.task_type, most)
+                _entry(row)
+                for row in playbook.list_patterns(conn, agent_key, query.task_type, most)
             ]
             if query.task_type in {None, FIX_TYPE}:
                 seen = bind(agent_key, MemoryFilter(), self.clock.now_us(), active=caller)
-                patterns += map(_entry_of_fix, playbook.fixes(conn, seen, most))
+                patterns += map(_entry_of_fix, playbook.list_fixes(conn, seen, most))
             return patterns
 
         entries = await self.db.read(work)
@@ -174,10 +175,13 @@ class Learn:
             if agent_key is None:
                 return []
             seen = bind(agent_key, MemoryFilter(), self.clock.now_us(), active=caller)
-            reported = map(_learning, learnings.latest(conn, agent_key, limit))
+            reported = map(_learning, learnings.list_latest(conn, agent_key, limit))
             return [
                 *reported,
-                *map(_learning_of_memory, learnings.trusted_lessons(conn, seen, LESSON_TAG, limit)),
+                *map(
+                    _learning_of_memory,
+                    learnings.list_trusted_lessons(conn, seen, LESSON_TAG, limit),
+                ),
             ]
 
         rows = await self.db.read(work)
@@ -195,7 +199,7 @@ class Learn:
 
         def work(conn: Reading) -> list[PatternRow]:
             agent_key = names.find_agent(conn, caller.agent_id)
-            return [] if agent_key is None else playbook.listed(conn, agent_key, None, limit)
+            return [] if agent_key is None else playbook.list_patterns(conn, agent_key, None, limit)
 
         return tuple(map(_entry, await self.db.read(work)))
 

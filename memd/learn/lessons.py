@@ -265,11 +265,11 @@ def list_memories(
     if agent_key is None:
         return []
     seen, most = bind(agent_key, MemoryFilter(), now_us, active=caller), LESSONS_READ_ITEMS_MAX
-    seen_by_naps = playbook.fixes(conn, seen, most) if config.enabled else []
+    seen_by_naps = playbook.list_fixes(conn, seen, most) if config.enabled else []
     cured = [row for row in map(as_lesson, seen_by_naps)
              if row is not None and row.confidence >= config.min_confidence
              and not is_doubtful(row.text)]  # fmt: skip
-    rows = [*lessons.listed(conn, seen, most), *cured]
+    rows = [*lessons.list_lessons(conn, seen, most), *cured]
     return sorted(rows, key=lambda row: (row.created_at_us, row.memory_key), reverse=True)[:most]
 
 
@@ -285,7 +285,7 @@ def find_lesson(conn: Reading, caller: Caller, memory_id: str, now_us: int) -> L
     if agent_key is None:
         return None
     seen = bind(agent_key, MemoryFilter(), now_us, active=caller)
-    return next(iter(lessons.listed(conn, seen, 1, memory_id)), None)
+    return next(iter(lessons.list_lessons(conn, seen, 1, memory_id)), None)
 
 
 def _refusal(

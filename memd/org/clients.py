@@ -53,7 +53,7 @@ class Clients:
 
         def work(conn: Reading) -> None:
             self._secret = clients.secret(conn)
-            self._clients = {row.key_hash: row.client for row in clients.listed(conn)}
+            self._clients = {row.key_hash: row.client for row in clients.list_clients(conn)}
             named = {alike(row.agent_id) for row in self._clients.values() if row.agent_id}
             self._agents = frozenset(named - {DEFAULT_AGENT})
 
@@ -67,7 +67,7 @@ class Clients:
         """Return the owner of *key*, without scopes if it was revoked; None for an unknown key."""
         if self._secret is None:
             return None
-        credentials = self._clients.get(clients.hashed(self._secret, key))
+        credentials = self._clients.get(clients.hash_key(self._secret, key))
         if credentials is None:
             return None
         return Identity(
@@ -118,7 +118,7 @@ class Clients:
             # Written before the commit: without it in the database the key opens nothing.
             client_key.write(place, key)
             secret = clients.make_secret(conn)
-            clients.put(conn, client, clients.hashed(secret, key), now_us)
+            clients.put(conn, client, clients.hash_key(secret, key), now_us)
             return AddedClient(client=client, key_file=str(place))
 
         added = await self.db.write(caller, work, reply=AddedClient)
@@ -127,7 +127,7 @@ class Clients:
 
     async def list(self) -> tuple[KeyedClient, ...]:
         """Return every client that has or had a key, by name."""
-        return tuple(row.client for row in await self.db.read(clients.listed))
+        return tuple(row.client for row in await self.db.read(clients.list_clients))
 
     async def revoke(self, caller: Caller, name: str) -> KeyedClient:
         """Revoke the key of client *name*, for its open connections too, and remove its file.
@@ -139,7 +139,7 @@ class Clients:
         def work(conn: Writing) -> KeyedClient:
             if not clients.revoke(conn, name, now_us):
                 raise NotFoundError(f"no client {name} has a key", field="name")
-            return next(row.client for row in clients.listed(conn) if row.client.name == name)
+            return next(row.client for row in clients.list_clients(conn) if row.client.name == name)
 
         revoked = await self.db.write(caller, work, reply=KeyedClient)
         await self.load()
@@ -150,7 +150,7 @@ class Clients:
 
 
 def _check_room(conn: Writing, name: str) -> None:
-    existing = [row.client for row in clients.listed(conn)]
+    existing = [row.client for row in clients.list_clients(conn)]
     if any(one.name == name and one.revoked_at is None for one in existing):
         raise InvalidStateError(
             f"client {name} has a key already", hint=f"memd client revoke {name}"

@@ -244,14 +244,14 @@ def parse_search(
     if not resolved:
         return None
     agent_keys = [scope.agent_key for scope in resolved]
-    speakers = names.known_speakers(conn, agent_keys, name_candidates(text))
+    speakers = names.find_speakers(conn, agent_keys, name_candidates(text))
     vectors_match = (
         None if fingerprint is None else vectors.is_current_model(conn, str(fingerprint))
     )
     stem = fulltext.stemmer(conn)
     times = periods(text, resolved[0].shown.now_us) or event_periods(conn, resolved, text, stem)
     asked = question(text, speakers, stem, times)
-    tuning = tunings.active(conn) if load_tuning else None
+    tuning = tunings.read_active(conn) if load_tuning else None
     targets = search_targets(conn, resolved, asked)
     return ParsedSearch(asked, resolved, targets, vectors_match, tuning)
 

@@ -152,7 +152,7 @@ class Recall:
     async def active_tuning(self) -> Tuned | None:
         """Return the tuning in use for the installed model, if there is one."""
         if self.tuning.needs_loading:
-            self.tuning.load(await self.db.read(tunings.active))
+            self.tuning.load(await self.db.read(tunings.read_active))
         return self.tuning.for_model(self.embedder.fingerprint)
 
     async def evaluate(self, caller: Caller, text: str, trial: TuningTrial) -> RankedCandidates:

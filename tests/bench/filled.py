@@ -85,7 +85,7 @@ def _put(
 ) -> None:
     now_us = SystemClock().now_us()
     model_key = vectors.ensure_cache(conn, fingerprint, now_us)
-    agent_key = names.agent(conn, AGENT, now_us)
+    agent_key = names.ensure_agent(conn, AGENT, now_us)
     rows = [
         _row(conn, agent_key, start + at, each.text, ids.new(), now_us)
         for at, each in enumerate(step)
@@ -98,7 +98,7 @@ def _put(
 def _row(
     conn: Writing, agent_key: int, place: int, text: str, memory_id: str, now_us: int
 ) -> MemoryRow:
-    session_key = names.session(
+    session_key = names.ensure_session(
         conn,
         f"session-{place // SESSION_ROWS}",
         agent_key=agent_key,

@@ -91,11 +91,11 @@ def _batch(
     chance: random.Random,
 ) -> None:
     now_us = SystemClock().now_us()
-    agent_key = names.agent(conn, agent_id, now_us)
+    agent_key = names.ensure_agent(conn, agent_id, now_us)
     model_key = vectors.ensure_cache(conn, FINGERPRINT, now_us)
     rows = []
     for place in places:
-        session_key = names.session(
+        session_key = names.ensure_session(
             conn,
             f"session-{place // SESSION_TURNS}",
             agent_key=agent_key,

@@ -51,7 +51,7 @@ def away_and_back(conn: Writing, done: Pass, *, trashed: bool) -> None:
 
 
 def fill(conn: Writing) -> None:
-    agent_key = names.agent(conn, "ada", 1)
+    agent_key = names.ensure_agent(conn, "ada", 1)
     model_key = vectors.ensure_cache(conn, fingerprint(), 1)
     rows = [a_row(SOURCE, text, agent_key=agent_key) for text in ("Ann keeps bees.", "Bob sails.")]
     keys = memories.insert_bare(conn, rows, 1)

@@ -46,9 +46,9 @@ def insert(conn: Writing, number: int, ids: list[str], word: str = "lamps") -> N
     """Commit one memory with its vector and its place in a session, as an arrival does."""
     conn.execute("BEGIN IMMEDIATE")
     conn.touched.clear()
-    agent_key = names.agent(conn, "ada", 1)
+    agent_key = names.ensure_agent(conn, "ada", 1)
     model_key = vectors.ensure_cache(conn, fingerprint(), 1)
-    session_key = names.session(
+    session_key = names.ensure_session(
         conn, "s", agent_key=agent_key, client_key=None, project_key=None, now_us=1
     )
     text = f"Crate {number} holds {word}."

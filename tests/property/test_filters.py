@@ -101,10 +101,13 @@ def made(chance: random.Random) -> list[tuple[MemoryRow, str | None, str | None]
 def filed(conn: Writing, rows: list[tuple[MemoryRow, str | None, str | None]]) -> list[Known]:
     """Write everything, past the rooms but through the store's own functions."""
     chance = random.Random(2)
-    agent_key, model_key = names.agent(conn, "ada", 1), vectors.ensure_cache(conn, fingerprint(), 1)
-    projects = {name: names.project(conn, name, 1) for name in PROJECTS}
+    agent_key, model_key = (
+        names.ensure_agent(conn, "ada", 1),
+        vectors.ensure_cache(conn, fingerprint(), 1),
+    )
+    projects = {name: names.ensure_project(conn, name, 1) for name in PROJECTS}
     sessions = {
-        name: names.session(
+        name: names.ensure_session(
             conn, name, agent_key=agent_key, client_key=None, project_key=None, now_us=1
         )
         for name in SESSIONS

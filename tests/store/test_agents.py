@@ -93,14 +93,14 @@ async def test_an_agent_that_keeps_nothing_takes_no_retention(house: Assembly) -
 async def test_pages_of_agents_end_and_have_each_agent_once(house: Assembly) -> None:
     def make(conn: Writing) -> None:
         for number in range(5):
-            names.agent(conn, f"agent {number}", house.clock.now_us())
+            names.ensure_agent(conn, f"agent {number}", house.clock.now_us())
 
     await house.db.write(ADA, make)
 
     def pages(conn: Reading) -> list[str]:
         met: list[str] = []
         after = None
-        while page := agents.listed(conn, after, 2):
+        while page := agents.list_agents(conn, after, 2):
             met.extend(row.agent_id for row in page)
             after = page[-1].agent_id
             assert len(met) <= 5

@@ -67,4 +67,4 @@ def test_no_two_links_are_hashed_as_the_same_bytes() -> None:
         (11, "ab", "c", "done", 1, None, 1),
         (1, "ab", "c", "done", 1, "b", 1),
     ]
-    assert len({changes.link(changes.GENESIS, one, digest) for one in said}) == len(said)
+    assert len({changes.hash_link(changes.GENESIS, one, digest) for one in said}) == len(said)

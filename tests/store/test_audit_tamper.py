@@ -29,7 +29,7 @@ async def filled(path: Path, *, noted_at: tuple[int, ...] = ()) -> list[bytes]:
         audit = Audit(house.db, house.clock, notes_of(path))
         for number in range(1, LINKS + 1):
             if number == 4:
-                await audit.refused([RefusedAttempt("mallory", "org.write", 3)])
+                await audit.record_refused([RefusedAttempt("mallory", "org.write", 3)])
             else:
                 await stored(house, f"Fact number {number}.")
             heads.append(await house.db.read(changes.head))
@@ -81,7 +81,7 @@ def relinked(conn: apsw.Connection, first: int) -> None:
     ).fetchall()
     for row in rows:
         link = changes.AuditLink._make(row)
-        fresh = changes.link(prev, link.content, link.digest)
+        fresh = changes.hash_link(prev, link.content, link.digest)
         conn.execute("UPDATE change SET prev = ?, hash = ? WHERE seq = ?", (prev, fresh, link.seq))
         prev = fresh
 
@@ -258,7 +258,7 @@ async def test_a_judge_that_trusts_the_hashes_misses_the_edit(tmp_path: Path) ->
     with tampering(path) as conn:
         IN_THE_CHAIN["edited client"](conn)
     async with a_house(path) as house:
-        rows = await house.db.read(changes.page, changes.AuditFilter(), None, LINKS)
+        rows = await house.db.read(changes.list_page, changes.AuditFilter(), None, LINKS)
     linked = all(new.prev == old.hash for new, old in itertools.pairwise(rows))
     assert linked, "only recomputing a link shows that it was edited"
 
@@ -267,11 +267,13 @@ async def test_a_link_that_leaves_the_outcome_out_would_hide_a_denial(tmp_path: 
     path = tmp_path / "memd.db"
     await filled(path)
     async with a_house(path) as house:
-        rows = await house.db.read(changes.page, changes.AuditFilter(outcome="denied"), None, 1)
+        rows = await house.db.read(
+            changes.list_page, changes.AuditFilter(outcome="denied"), None, 1
+        )
     (denied,) = rows
     said = list(denied.content)
     said[3] = "done"
-    assert changes.link(denied.prev, tuple(said), denied.digest) != denied.hash
+    assert changes.hash_link(denied.prev, tuple(said), denied.digest) != denied.hash
     said = list(denied.content)
     said[4] = 1
-    assert changes.link(denied.prev, tuple(said), denied.digest) != denied.hash
+    assert changes.hash_link(denied.prev, tuple(said), denied.digest) != denied.hash

@@ -92,9 +92,9 @@ KEPT = {
 }
 TOLD = {
     "preference": lambda conn: preferences.list_preferences(conn, 1, 0),
-    "learning": lambda conn: learnings.latest(conn, 1, 10),
-    "playbook": lambda conn: playbook.listed(conn, 1, None, 10),
-    "client": keyed.listed,
+    "learning": lambda conn: learnings.list_latest(conn, 1, 10),
+    "playbook": lambda conn: playbook.list_patterns(conn, 1, None, 10),
+    "client": keyed.list_clients,
 }
 
 

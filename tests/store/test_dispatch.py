@@ -188,7 +188,7 @@ async def a_tuned_run(desk: Desk) -> dict[str, Any]:
     """Return a run of tuning that made something better, by what its row says."""
     run_id = (await done(desk, "tune.start"))["run_id"]
     await desk.house.rooms.tuning.wait_idle()
-    (body,) = [row.body for row in await desk.db.read(tunings.listed) if row.run_id == run_id]
+    (body,) = [row.body for row in await desk.db.read(tunings.list_runs) if row.run_id == run_id]
     body["run"]["deployed"] = True
     body["tuned"] = worse(desk.house.rooms.embedder.fingerprint).body()
     await desk.db.write(OWNER, lambda conn: tunings.put(conn, run_id, body, 1))

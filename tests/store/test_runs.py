@@ -39,7 +39,7 @@ def conn(tmp_path: Path) -> Iterator[Writing]:
     with a_writer(tmp_path / "memd.db") as conn:
         conn.execute("BEGIN")
         for agent_id in ("ada", "bob"):
-            names.agent(conn, agent_id, 1)
+            names.ensure_agent(conn, agent_id, 1)
         yield conn
 
 
@@ -48,7 +48,9 @@ def filed(conn: Writing, *contents: str, **fields: Any) -> list[int]:
 
 
 def in_session(conn: Writing, name: str = "s", at_us: int = T) -> int:
-    key = names.session(conn, name, agent_key=1, client_key=None, project_key=None, now_us=at_us)
+    key = names.ensure_session(
+        conn, name, agent_key=1, client_key=None, project_key=None, now_us=at_us
+    )
     assert key is not None
     return key
 

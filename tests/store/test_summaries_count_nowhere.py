@@ -14,8 +14,8 @@ from memd.store.memory import memories, removal
 def test_a_summary_is_counted_neither_when_it_comes_nor_when_it_goes(tmp_path: Path) -> None:
     ids = an_id_source()
     with a_writer(tmp_path / "memd.db") as conn:
-        agent_key = names.agent(conn, "ada", 1)
-        session_key = names.session(
+        agent_key = names.ensure_agent(conn, "ada", 1)
+        session_key = names.ensure_session(
             conn, "s", agent_key=agent_key, client_key=None, project_key=None, now_us=1
         )
         turn = a_row(ids, session_key=session_key, ordinal=0, speaker="Eve")

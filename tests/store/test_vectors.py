@@ -25,7 +25,7 @@ GOOD = hash_vector("a cat")
 @pytest.fixture
 def conn(tmp_path: Path) -> Iterator[Writing]:
     with a_writer(tmp_path / "memd.db") as conn:
-        assert names.agent(conn, "ada", 1) == 1
+        assert names.ensure_agent(conn, "ada", 1) == 1
         assert vectors.ensure_cache(conn, fingerprint(), 1) == 1
         memories.insert(conn, [a_row(an_id_source())], 1)
         yield conn

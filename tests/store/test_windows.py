@@ -39,7 +39,7 @@ def conn(tmp_path: Path) -> Iterator[Writing]:
 
 
 def keep(conn: Writing, row: WindowRow) -> None:
-    windows.put(conn, names.agent(conn, row.agent_id, 1), row)
+    windows.put(conn, names.ensure_agent(conn, row.agent_id, 1), row)
 
 
 def test_what_was_kept_is_what_is_found(conn: Writing) -> None:

@@ -43,7 +43,9 @@ def of_access(house: Assembly) -> dict[str, Callable[[], Coroutine[Any, Any, Any
     return {
         "client.add": lambda: clients.add(caller, "no", scopes=frozenset({"read"})),
         "client.revoke": lambda: clients.revoke(caller, "no"),
-        "audit": lambda: Audit(house.db, house.clock).refused([RefusedAttempt("no", "x", 1)]),
+        "audit": lambda: Audit(house.db, house.clock).record_refused(
+            [RefusedAttempt("no", "x", 1)]
+        ),
         "owner.state": lambda: owner.state(caller),
         "owner.set": lambda: owner.set(caller, "00" * 32, None),
         "org.propose": lambda: review.propose(caller, fact),

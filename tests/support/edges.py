@@ -42,7 +42,7 @@ def draw(
 
 def _put(conn: Writing, edge: Drawn, agent: str, origin: str, state: str) -> int:
     content = f"{edge.subject} | {edge.relation} | {edge.object}"
-    memory_key = _memory(conn, content, names.agent(conn, agent, AT_US), origin, state)
+    memory_key = _memory(conn, content, names.ensure_agent(conn, agent, AT_US), origin, state)
     conn.execute(
         """
         INSERT INTO statement (statement_id, subject_key, relation, object_key, negated,

@@ -154,7 +154,7 @@ async def a_desk(
     async with AsyncExitStack() as stack:
         rooms = await gated.build(settings or Settings(), paths, clock, stack)
         system = System(rooms, metrics, clock, lambda: None, _reload)
-        authority = Authority(rooms.clients, None, Denials(rooms.audit.refused).note)
+        authority = Authority(rooms.clients, None, Denials(rooms.audit.record_refused).note)
         dispatch = Dispatch(rooms, system, clock, metrics, authority)
         stack.callback(dispatch.offload.close)
         desk = Desk(gated, dispatch)

@@ -219,7 +219,7 @@ class Files:
 
         def blank(conn: Writing) -> bool:
             now_us = self.clock.now_us()
-            agent_key = names.agent(conn, caller.agent_id, now_us)
+            agent_key = names.ensure_agent(conn, caller.agent_id, now_us)
             files.put(conn, agent_key, path, memory_key=None, blank=text)
             if row is not None and row.memory_key is not None:
                 undo_us = self.archive.undo_days * DAY_US
@@ -259,7 +259,7 @@ class Files:
         if agent_key is None:
             return None, []
         row = files.find(conn, agent_key, path, now_us)
-        below = [] if row else files.below(conn, agent_key, path, now_us, FILES_LISTED_MAX)
+        below = [] if row else files.list_below(conn, agent_key, path, now_us, FILES_LISTED_MAX)
         return row, [FileSize(*each) for each in below]
 
     def _check_free(self, conn: Reading, caller: Caller, path: str, taken: str) -> None:

@@ -39,7 +39,7 @@ async def measure(
     Without pairs no model is measured. Raises DegradedError or ModelError for a model that is
     missing or does not run.
     """
-    texts = await rooms.db.read(tunings.texts, BENCH_MEMORIES_MAX)
+    texts = await rooms.db.read(tunings.list_texts, BENCH_MEMORIES_MAX)
     questions = await rooms.work.run(label_questions, texts)
     if len(questions) > BENCH_PAIRS_MAX:
         step = len(questions) / BENCH_PAIRS_MAX

@@ -80,7 +80,7 @@ class Stages:
     async def _generate(
         self, _done: RunWork, request: TuneRequest, _progress: Progress
     ) -> dict[str, Any]:
-        texts = await self.recall.db.read(tunings.texts, MEMORIES_MAX)
+        texts = await self.recall.db.read(tunings.list_texts, MEMORIES_MAX)
         questions = await self.work.run(label_questions, texts)
         count = len(questions)
         if count > request.pairs:
@@ -110,7 +110,7 @@ class Stages:
         from memd.learn.tuning import training
 
         asked = await self._embed(fit, progress)
-        texts = await self.recall.db.read(tunings.texts, MEMORIES_MAX)
+        texts = await self.recall.db.read(tunings.list_texts, MEMORIES_MAX)
         vectors = await self.recall.db.read(tunings.vectors_of, [each.memory_key for each in texts])
         return await self.work.run(training.mine_negatives, fit, asked, vectors, request.top_k)
 
@@ -143,7 +143,7 @@ class Stages:
         from memd.learn.tuning import encoder_stages
 
         assert self.chosen is not None
-        texts = await self.recall.db.read(tunings.texts, MEMORIES_MAX)
+        texts = await self.recall.db.read(tunings.list_texts, MEMORIES_MAX)
         negatives = {int(key): keys for key, keys in done["negatives"].items()}
         fit = [pair.question for pair in pairs if pair.part in {FIT, WEIGH}]
         triples = encoder_stages.triples_of(fit, negatives, texts)
@@ -219,7 +219,7 @@ class Stages:
         from memd.learn.tuning import encoder_stages
 
         assert self.chosen is not None
-        texts = await self.recall.db.read(tunings.texts, MEMORIES_MAX)
+        texts = await self.recall.db.read(tunings.list_texts, MEMORIES_MAX)
         held = [pair.question for pair in pairs if pair.part in {CHOOSE, HELD_OUT}]
         report = await encoder_stages.evaluate_model(
             self.chosen, self.work, done["model"], held, texts
@@ -257,7 +257,7 @@ class Stages:
     async def _pairs(self, done: RunWork) -> list[Pair]:
         """Return the run's pairs, read again from the memories that still exist."""
         parts = dict(done["pairs"])
-        texts = await self.recall.db.read(tunings.texts, MEMORIES_MAX)
+        texts = await self.recall.db.read(tunings.list_texts, MEMORIES_MAX)
         some = [each for each in texts if each.memory_key in parts]
         pairs = await self.work.run(label_questions, some)
         return [Pair(one, parts[one.memory_key]) for one in pairs]
@@ -296,7 +296,7 @@ def _texts_without_names(conn: Reading, questions: Sequence[LabelledQuestion]) -
     for one in questions:
         agent_key = names.find_agent(conn, one.agent_id)
         keys = [] if agent_key is None else [agent_key]
-        known = names.known_speakers(conn, keys, name_candidates(one.text))
+        known = names.find_speakers(conn, keys, name_candidates(one.text))
         texts.append(without_names(one.text, known))
     return texts
 

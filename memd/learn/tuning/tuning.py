@@ -94,7 +94,7 @@ class Tuning:
 
     async def status(self) -> TuneStatus:
         """Return the current stage and all stored runs."""
-        rows = await self.db.read(tunings.listed)
+        rows = await self.db.read(tunings.list_runs)
         runs = [self._to_run(row) for row in rows]
         if self._run is not None:
             runs = [self._run, *(run for run in runs if run.run_id != self._run.run_id)]
@@ -118,7 +118,7 @@ class Tuning:
         another embedding model.
         """
         row = next(
-            (row for row in await self.db.read(tunings.listed) if row.run_id == run_id), None
+            (row for row in await self.db.read(tunings.list_runs) if row.run_id == run_id), None
         )
         if row is None:
             raise NotFoundError("there is no such run", field="run_id", hint="memd tune status")
@@ -130,20 +130,20 @@ class Tuning:
             raise InvalidStateError("this run trained a model", hint=f"memd model use {model}")
         if row.body["tuned"]["fingerprint"] != str(self.embedder.fingerprint):
             raise InvalidStateError("this run is of another embedding model", hint="memd tune run")
-        before = next((r.run_id for r in await self.db.read(tunings.listed) if r.active), None)
+        before = next((r.run_id for r in await self.db.read(tunings.list_runs) if r.active), None)
         row.body["before"] = before if before != run_id else row.body.get("before")
         await self._use(caller, row.body)
         return await self.status()
 
     async def rollback(self, caller: Caller) -> TuneStatus:
         """Activate what was in use before the active run: another run's result or the defaults."""
-        rows = {row.run_id: row for row in await self.db.read(tunings.listed)}
+        rows = {row.run_id: row for row in await self.db.read(tunings.list_runs)}
         used = next((row for row in rows.values() if row.active), None)
         if used is None:
             raise InvalidStateError("nothing is tuned: memd uses what was shipped")
         before = rows.get(used.body.get("before") or "")
         await self.db.write(
-            caller, lambda conn: tunings.use(conn, None if before is None else before.run_id)
+            caller, lambda conn: tunings.activate(conn, None if before is None else before.run_id)
         )
         self.recall.tuning.activate(None if before is None else parse_tuning(before.body["tuned"]))
         self._emit_stage("rolled_back", used.run_id)
@@ -177,7 +177,7 @@ class Tuning:
 
     async def _resume_last(self) -> dict[str, Any]:
         """Return the last run, prepared to be resumed: it failed, was cancelled or interrupted."""
-        row = next(iter(await self.db.read(tunings.listed)), None)
+        row = next(iter(await self.db.read(tunings.list_runs)), None)
         if row is None or row.body["run"]["stage"] == TuneStage.COMPLETE:
             raise InvalidStateError("no run is left to go on with", hint="begin one: memd tune run")
         if row.body["fingerprint"] != str(self.embedder.fingerprint):
@@ -243,7 +243,7 @@ class Tuning:
         body["work"] = {}
         body.pop("next")
         if better:
-            rows = await self.db.read(tunings.listed)
+            rows = await self.db.read(tunings.list_runs)
             body["before"] = next((row.run_id for row in rows if row.active), None)
             await self._use(caller, body)
         else:
@@ -272,7 +272,7 @@ class Tuning:
 
         def work(conn: Writing) -> None:
             tunings.put(conn, body["run"]["run_id"], body, now_us)
-            tunings.use(conn, body["run"]["run_id"])
+            tunings.activate(conn, body["run"]["run_id"])
 
         await self.db.write(caller, work)
         self.recall.tuning.activate(parse_tuning(body["tuned"]))

@@ -105,19 +105,19 @@ class NapTransaction:
     request: NapRequest
 
     def run(self, conn: Writing, caller: Caller, now_us: int) -> NapOutcome:
-        agent_key = names.agent(conn, caller.agent_id, now_us)
+        agent_key = names.ensure_agent(conn, caller.agent_id, now_us)
         request = {
             "reason": self.request.reason,
             "session_id": self.source.session_id,
             "messages": len(self.source.messages),
         }
         run_key = runs.start(conn, self.run_id, RunKind.NAP, agent_key, request, now_us)
-        project_key = names.project(conn, caller.project_id, now_us)
-        session_key = names.session(
+        project_key = names.ensure_project(conn, caller.project_id, now_us)
+        session_key = names.ensure_session(
             conn,
             self.source.session_id,
             agent_key=agent_key,
-            client_key=names.client(conn, caller.client, now_us),
+            client_key=names.ensure_client(conn, caller.client, now_us),
             project_key=project_key,
             now_us=now_us,
         )

@@ -142,7 +142,7 @@ def new_summary(
         salt=ids.salt(),
         agent_key=scope.agent_key,
         session_key=session_key,
-        client_key=names.client(conn, CLIENT, scope.now_us),
+        client_key=names.ensure_client(conn, CLIENT, scope.now_us),
         token_count=max(1, tokens),
         now_us=scope.now_us,
     )

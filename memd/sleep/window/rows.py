@@ -56,7 +56,7 @@ def update_row(
 
 def store_row(conn: Writing, row: WindowRow, now_us: int, emptying: Emptying | None) -> None:
     """Store *row*, and record when the texts injected into its session have left the window."""
-    agent_key = names.agent(conn, row.agent_id, now_us)
+    agent_key = names.ensure_agent(conn, row.agent_id, now_us)
     windows.put(conn, agent_key, row)
     session_key = sessions.find_key(conn, agent_key, row.session_id)
     if session_key is None or emptying is None:

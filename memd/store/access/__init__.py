@@ -1,1 +1,1 @@
-"""Agents and clients, the audit, and writes that happen once."""
+"""Agents and clients, the audit, file paths, and idempotent writes."""

@@ -19,7 +19,7 @@ class AgentRow(NamedTuple):
     retention_overrides: dict[str, int]
 
 
-def _made(row: tuple[str, str | None, int | None, str]) -> AgentRow:
+def _row(row: tuple[str, str | None, int | None, str]) -> AgentRow:
     agent_id, level, days, overrides = row
     return AgentRow(
         agent_id, None if level is None else MemoryLevel(level), days, json.loads(overrides)
@@ -33,7 +33,7 @@ def level(conn: Reading, agent_id: str) -> MemoryLevel | None:
 
 
 def find(conn: Reading, agent_id: str) -> AgentRow | None:
-    """Return an agent's configuration, None for an agent never heard of."""
+    """Return an agent's configuration, None for an unknown agent."""
     row = conn.execute(
         """
         SELECT agent_id, level, retention_days, retention_overrides
@@ -42,11 +42,11 @@ def find(conn: Reading, agent_id: str) -> AgentRow | None:
         """,
         {"agent_id": agent_id},
     ).fetchone()
-    return None if row is None else _made(row)
+    return None if row is None else _row(row)
 
 
-def listed(conn: Reading, after: str | None, limit: int) -> list[AgentRow]:
-    """Return agents by name, from after *after* on; the reserved one is nobody's."""
+def list_agents(conn: Reading, after: str | None, limit: int) -> list[AgentRow]:
+    """Return agents by name after *after*, without the reserved one."""
     rows = conn.execute(
         """
         SELECT agent_id, level, retention_days, retention_overrides
@@ -57,7 +57,7 @@ def listed(conn: Reading, after: str | None, limit: int) -> list[AgentRow]:
         """,
         {"after": after, "limit": limit, "reserved": RESERVED_AGENT},
     )
-    return [_made(row) for row in rows]
+    return [_row(row) for row in rows]
 
 
 def configure(conn: Writing, agent_key: int, new: AgentRow) -> None:
@@ -79,18 +79,18 @@ def configure(conn: Writing, agent_key: int, new: AgentRow) -> None:
     )
 
 
-def from_file(conn: Reading) -> dict[str, dict[str, Any]]:
-    """Return what was taken from the settings file last: agent -> column -> value."""
+def read_file_settings(conn: Reading) -> dict[str, dict[str, Any]]:
+    """Return the agents' values last taken from the settings file: agent -> column -> value."""
     value = conn.execute("SELECT value FROM meta WHERE key = 'agents_of_file'").get
     try:
         rules = json.loads(value) if isinstance(value, str) else {}
-    except ValueError:  # damaged: what is in the file now is taken as new
+    except ValueError:  # damaged: the settings file's present values count as new
         return {}
     return rules if isinstance(rules, dict) else {}
 
 
-def note_file(conn: Writing, settings: dict[str, dict[str, Any]]) -> None:
-    """Note what was taken from the settings file, so that it can be taken back."""
+def record_file_settings(conn: Writing, settings: dict[str, dict[str, Any]]) -> None:
+    """Record the values taken from the settings file, so that they can be reverted."""
     conn.execute(
         "INSERT OR REPLACE INTO meta (key, value) VALUES ('agents_of_file', :value)",
         {"value": json.dumps(settings, sort_keys=True)},

@@ -1,8 +1,8 @@
 """The audit: one row for each transaction that changed something, each hash over the one before.
 
-The digest covers, for each touched row, SHA-256 of the row's salt and its hash:
-it proves what a row was, and stops proving anything once ``forget`` has erased
-the salt. What was refused is a row too: of no rows, with how often.
+The digest covers, for each touched row, SHA-256 of the row's salt and its hash: it proves what a
+row was, until ``forget`` has erased the salt. Refused attempts are rows too, with their number and
+without touched rows.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ GENESIS = bytes(32)
 _NOTHING = hashlib.sha256(b"").digest()
 
 LinkContent = tuple[int | str | None, ...]
-"""What a link says: at_us, client, method, outcome, attempts, batch, rows."""
+"""The content of a link: at_us, client, method, outcome, attempts, batch, rows."""
 
 
 class AuditLink(NamedTuple):
@@ -43,14 +43,14 @@ class AuditLink(NamedTuple):
 
 
 class Head(NamedTuple):
-    """The last link: the thing to note outside the file."""
+    """The last link, to be recorded outside the file."""
 
     seq: int
     hash: bytes
 
 
 class RefusedAttempt(NamedTuple):
-    """What a client tried in vain, and how often."""
+    """A refused call of a client, and how often."""
 
     client: str
     method: str
@@ -58,7 +58,7 @@ class RefusedAttempt(NamedTuple):
 
 
 class AuditFilter(NamedTuple):
-    """Which links to show: all of *client*, *method*, *outcome* that are given."""
+    """The links to return: those with all of *client*, *method*, *outcome* that are given."""
 
     client: str | None = None
     method: str | None = None
@@ -66,12 +66,12 @@ class AuditFilter(NamedTuple):
 
 
 def touch(conn: Writing, salt: bytes, row_hash: bytes) -> None:
-    """Say that this transaction wrote the row with *row_hash*."""
+    """Record that this transaction wrote the row with *row_hash*."""
     conn.touched.append(hashlib.sha256(salt + row_hash).digest())
 
 
 def record(conn: Writing, caller: Caller, now_us: int, batch: str | None) -> None:
-    """Add the link of this transaction; nothing when it touched no row."""
+    """Append the link of this transaction; nothing when it touched no row."""
     if not conn.touched:
         return
     digest = hashlib.sha256(b"".join(conn.touched)).digest()
@@ -80,8 +80,8 @@ def record(conn: Writing, caller: Caller, now_us: int, batch: str | None) -> Non
     _append(conn, content, digest)
 
 
-def refused(conn: Writing, attempts: Iterable[RefusedAttempt], now_us: int) -> None:
-    """Add a link for each kind of attempt that was refused."""
+def record_refused(conn: Writing, attempts: Iterable[RefusedAttempt], now_us: int) -> None:
+    """Append a link for each kind of refused attempt."""
     for client, method, times in attempts:
         _append(conn, (now_us, client, method, Outcome.DENIED.value, times, None, 0), _NOTHING)
 
@@ -94,15 +94,14 @@ def _append(conn: Writing, content: LinkContent, digest: bytes) -> None:
                             digest, prev, hash)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
-        (*content, digest, prev, link(prev, content, digest)),
+        (*content, digest, prev, hash_link(prev, content, digest)),
     )
 
 
-def link(prev: bytes, content: LinkContent, digest: bytes) -> bytes:
-    """Return the hash of a link: over the one before it and everything it says.
+def hash_link(prev: bytes, content: LinkContent, digest: bytes) -> bytes:
+    """Return the hash of a link, over the previous hash and all its content.
 
-    Each field goes in behind its length, so that no two links are hashed as the
-    same bytes.
+    Each field is preceded by its length, so that no two links are hashed as the same bytes.
     """
     hashing = hashlib.sha256()
     for field in (prev, *map(_field, content), digest):
@@ -111,17 +110,17 @@ def link(prev: bytes, content: LinkContent, digest: bytes) -> bytes:
 
 
 def _field(value: int | str | None) -> bytes:
-    # The sign tells a missing batch from an empty one.
+    # The sign distinguishes a missing batch from an empty one.
     return b"-" if value is None else f"+{value}".encode()
 
 
 def head(conn: Reading) -> bytes:
-    """Return the last link's hash, of an empty chain the genesis."""
-    return last(conn).hash
+    """Return the last link's hash, the genesis for an empty chain."""
+    return last_link(conn).hash
 
 
-def last(conn: Reading) -> Head:
-    """Return the last link, of an empty chain number 0."""
+def last_link(conn: Reading) -> Head:
+    """Return the last link, number 0 for an empty chain."""
     row = conn.execute("SELECT seq, hash FROM change ORDER BY seq DESC LIMIT 1").fetchone()
     return Head(0, GENESIS) if row is None else Head._make(cast("tuple[int, bytes]", row))
 
@@ -134,14 +133,16 @@ def hash_at(conn: Reading, seq: int) -> bytes | None:
     return value if isinstance(value, bytes) else None
 
 
-def ever(conn: Reading) -> int:
-    """Return how many links SQLite has ever numbered, whoever removed some since."""
+def count_ever(conn: Reading) -> int:
+    """Return how many links SQLite has ever numbered, including removed ones."""
     value = conn.execute("SELECT seq FROM sqlite_sequence WHERE name = 'change'").get
     return value if isinstance(value, int) else 0
 
 
-def page(conn: Reading, filters: AuditFilter, after: int | None, limit: int) -> Sequence[AuditLink]:
-    """Return links, newest first, those before *after*."""
+def list_page(
+    conn: Reading, filters: AuditFilter, after: int | None, limit: int
+) -> Sequence[AuditLink]:
+    """Return links before *after*, newest first."""
     rows = conn.execute(
         """
         SELECT seq, at_us, client, method, outcome, attempts, batch, rows, digest, prev, hash
@@ -159,10 +160,10 @@ def page(conn: Reading, filters: AuditFilter, after: int | None, limit: int) -> 
 
 
 def verify(conn: Reading) -> int | None:
-    """Return the first link that does not fit the one before it, None when all do.
+    """Return the first link that does not follow from the one before it, None when all do.
 
-    A link that is missing is named by the next one. A cut tail is not found here:
-    that needs the head as it was noted elsewhere.
+    A missing link is reported as the next one. A cut tail is not found here: that needs the head as
+    it was recorded elsewhere.
     """
     prev, seq = GENESIS, 0
     links: Iterable[tuple[object, ...]] = conn.execute(
@@ -173,7 +174,7 @@ def verify(conn: Reading) -> int | None:
         """
     )
     for one in map(AuditLink._make, links):
-        expected = link(prev, one.content, one.digest)
+        expected = hash_link(prev, one.content, one.digest)
         if one.seq != seq + 1 or one.prev != prev or one.hash != expected:
             return one.seq
         prev, seq = one.hash, one.seq

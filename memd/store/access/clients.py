@@ -1,7 +1,7 @@
-"""Clients with keys: the file knows a hash of each key, never the key (SPEC D14).
+"""Clients with keys: the file has a hash of each key, never the key (SPEC D14).
 
-A key is 32 random bytes, which nobody can try out, so one keyed hash is enough:
-the file's own secret keeps the same key in two files from being recognised.
+A key is 32 random bytes, which cannot be guessed, so one keyed hash is enough: the file's own
+secret keeps the same key in two files from being recognised.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class ClientRow(NamedTuple):
     client: KeyedClient
 
 
-def listed(conn: Reading) -> list[ClientRow]:
+def list_clients(conn: Reading) -> list[ClientRow]:
     """Return every client that was ever given a key, by name.
 
-    One whose row is not as it was written has no rights: it is left out.
+    A client whose row is damaged has no rights: it is left out.
     """
     rows = conn.execute(
         """
@@ -44,8 +44,8 @@ def listed(conn: Reading) -> list[ClientRow]:
          ORDER BY c.client_id
         """
     )
-    sound = intact.unsealed(conn, rows, "client", 8, 0)
-    return [_row(cast("_Columns", row)) for row in sound]
+    intact_rows = intact.unsealed(conn, rows, "client", 8, 0)
+    return [_row(cast("_Columns", row)) for row in intact_rows]
 
 
 _Columns = tuple[bytes, str, str | None, str | None, str | None, str, int, int | None]
@@ -66,8 +66,10 @@ def _row(columns: _Columns) -> ClientRow:
 
 
 def put(conn: Writing, client: KeyedClient, key_hash: bytes, now_us: int) -> None:
-    """Give *client* a key; an earlier key of the same name is one no longer."""
-    agent_key = None if client.agent_id is None else names.agent(conn, client.agent_id, now_us)
+    """Give *client* a key, which replaces an earlier key of the same name."""
+    agent_key = (
+        None if client.agent_id is None else names.ensure_agent(conn, client.agent_id, now_us)
+    )
     row_fields = {
         "name": client.name,
         "agent_key": agent_key,
@@ -99,7 +101,7 @@ def put(conn: Writing, client: KeyedClient, key_hash: bytes, now_us: int) -> Non
 
 
 def revoke(conn: Writing, name: str, now_us: int) -> bool:
-    """Take the key of client *name* away; returns whether it had one."""
+    """Revoke the key of client *name*; returns whether it had one."""
     value = conn.execute(
         """
         UPDATE client
@@ -124,7 +126,7 @@ def secret(conn: Reading) -> bytes | None:
 
 
 def make_secret(conn: Writing) -> bytes:
-    """Return the secret; made with the first key."""
+    """Return the secret, creating it with the first key."""
     conn.execute(
         """
         INSERT INTO meta (key, value)
@@ -132,11 +134,11 @@ def make_secret(conn: Writing) -> bytes:
             ON CONFLICT (key) DO NOTHING
         """
     )
-    made = secret(conn)
-    assert made is not None
-    return made
+    new_secret = secret(conn)
+    assert new_secret is not None
+    return new_secret
 
 
-def hashed(made: bytes, key: str) -> bytes:
-    """Return what the file keeps of *key*, under the secret *made*."""
-    return hmac.digest(made, key.encode("utf-8", "surrogatepass"), hashlib.sha256)
+def hash_key(secret_key: bytes, key: str) -> bytes:
+    """Return the hash of *key* that the file stores, under *secret_key*."""
+    return hmac.digest(secret_key, key.encode("utf-8", "surrogatepass"), hashlib.sha256)

@@ -1,7 +1,7 @@
-"""The files of the file view: which path stands for which memory.
+"""The files of the file view: which path is which memory.
 
-A file is there as long as its memory is visible: what lies in the trash, in the
-archive or in quarantine leaves a path that nobody sees and that a new file may take.
+A file exists as long as its memory is visible: one whose memory is in the trash, the archive or
+quarantine leaves an invisible path, which a new file may take.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from typing import NamedTuple
 from memd.store.check import intact
 from memd.store.file.connect import Reading, Writing
 
-_SEEN = """
+_VISIBLE = """
        (f.memory_key IS NULL
            OR m.state IN ('active', 'pending')
               AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us))
 """
 
-# Put together from constants of this module only.
+# All SQL below is built from constants of this module.
 # ruff: noqa: S608
 
 
 class FileRow(NamedTuple):
-    """One file with its text; *memory_id* is None for a blank one."""
+    """A file with its text; *memory_id* is None for a blank one."""
 
     path: str
     memory_key: int | None
@@ -31,23 +31,23 @@ class FileRow(NamedTuple):
 
 
 class SizeRow(NamedTuple):
-    """One file in a listing."""
+    """A file in a listing."""
 
     path: str
     bytes: int
 
 
 def find(conn: Reading, agent_key: int, path: str, now_us: int) -> FileRow | None:
-    """Return the file at *path*, None when none is seen there.
+    """Return the file at *path*, None when none is visible there.
 
-    Raises DamagedError where its text is not as it was written.
+    Raises DamagedError when its text does not match its hash.
     """
     rows = conn.execute(
         f"""
         SELECT f.path, f.memory_key, m.memory_id, coalesce(m.content, f.blank)
           FROM memory_file AS f
                LEFT JOIN memory AS m ON m.memory_key = f.memory_key
-         WHERE f.agent_key = :agent_key AND f.path = :path AND {_SEEN}
+         WHERE f.agent_key = :agent_key AND f.path = :path AND {_VISIBLE}
         """,
         {"agent_key": agent_key, "path": path, "now_us": now_us},
     )
@@ -63,18 +63,18 @@ def find(conn: Reading, agent_key: int, path: str, now_us: int) -> FileRow | Non
     return file
 
 
-def below(
+def list_below(
     conn: Reading, agent_key: int, folder: str, now_us: int, limit: int = -1
 ) -> list[SizeRow]:
-    """Return the files in *folder* and all folders in it, by path."""
+    """Return the files in *folder* and in all folders below it, by path."""
     rows = conn.execute(
         f"""
         SELECT f.path, octet_length(coalesce(m.content, f.blank))
           FROM memory_file AS f
                LEFT JOIN memory AS m ON m.memory_key = f.memory_key
          WHERE f.agent_key = :agent_key
-           AND f.path > :folder || '/' AND f.path < :folder || '0' -- what comes after the slash
-           AND {_SEEN}
+           AND f.path > :folder || '/' AND f.path < :folder || '0' -- '0' is the character after '/'
+           AND {_VISIBLE}
          ORDER BY f.path
          LIMIT :limit
         """,
@@ -84,9 +84,9 @@ def below(
 
 
 def keys_at(conn: Reading, agent_key: int, path: str, now_us: int) -> list[int | None]:
-    """Return the memory of the file seen at *path*, or of each in the folder of that name.
+    """Return the memory of the file at *path*, or of each file in the folder of that name.
 
-    None stands for a blank file; nothing at all is there for an empty answer.
+    None stands for a blank file; the list is empty when nothing is there.
     """
     rows = conn.execute(
         f"""
@@ -95,7 +95,7 @@ def keys_at(conn: Reading, agent_key: int, path: str, now_us: int) -> list[int |
                LEFT JOIN memory AS m ON m.memory_key = f.memory_key
          WHERE f.agent_key = :agent_key
            AND (f.path = :path OR (f.path > :path || '/' AND f.path < :path || '0'))
-           AND {_SEEN}
+           AND {_VISIBLE}
         """,
         {"agent_key": agent_key, "path": path, "now_us": now_us},
     )
@@ -105,7 +105,7 @@ def keys_at(conn: Reading, agent_key: int, path: str, now_us: int) -> list[int |
 def put(
     conn: Writing, agent_key: int, path: str, *, memory_key: int | None, blank: str | None
 ) -> None:
-    """Let *path* stand for a memory, or for white space; whatever it stood for stays as it is."""
+    """Bind *path* to a memory, or to white space; a memory bound to it before does not change."""
     conn.execute(
         """
         INSERT INTO memory_file (agent_key, path, memory_key, blank)
@@ -118,7 +118,7 @@ def put(
 
 
 def drop_blank(conn: Writing, agent_key: int, path: str) -> None:
-    """Remove the blank files at *path* and below it; they have no memory to hide."""
+    """Remove the blank files at *path* and below it; they have no memory."""
     conn.execute(
         """
         DELETE FROM memory_file
@@ -130,8 +130,8 @@ def drop_blank(conn: Writing, agent_key: int, path: str) -> None:
 
 
 def move(conn: Writing, agent_key: int, old: str, new: str) -> None:
-    """Give the file, or each file of the folder, at *old* its place at *new*."""
-    conn.execute(  # nothing is seen there: what stands there lies in the trash
+    """Move the file, or each file of the folder, from *old* to *new*."""
+    conn.execute(  # nothing is visible there, but a trashed memory may have the path
         """
         DELETE FROM memory_file
          WHERE agent_key = :agent_key

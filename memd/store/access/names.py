@@ -1,7 +1,7 @@
-"""Agents, clients, sessions, projects and speakers: from public names to keys.
+"""The keys of agents, clients, sessions, projects and speakers by their public names.
 
-Public ids are text and live outside; keys are integers and never leave the
-store. Asking for a key while writing makes the row when it is not there.
+Public ids are text; keys are integers and never leave the store. While writing, asking for a key
+creates the row if there is none.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from memd.store.file.connect import Reading, Writing
 
 
 def find_agent(conn: Reading, agent_id: str) -> int | None:
-    """Return the agent's key, None when it has never been heard of."""
+    """Return the agent's key, None for an unknown agent."""
     key = conn.execute(
         "SELECT agent_key FROM agent WHERE agent_id = :agent_id", {"agent_id": agent_id}
     ).get
     return key if isinstance(key, int) else None
 
 
-def agent(conn: Writing, agent_id: str, now_us: int) -> int:
-    """Return the agent's key; makes the agent."""
+def ensure_agent(conn: Writing, agent_id: str, now_us: int) -> int:
+    """Return the agent's key, creating the agent if needed."""
     key = find_agent(conn, agent_id)
     if key is not None:
         return key
@@ -31,8 +31,8 @@ def agent(conn: Writing, agent_id: str, now_us: int) -> int:
     return conn.last_insert_rowid()
 
 
-def client(conn: Writing, client_id: str, now_us: int) -> int:
-    """Return the client's key; makes the client."""
+def ensure_client(conn: Writing, client_id: str, now_us: int) -> int:
+    """Return the client's key, creating the client if needed."""
     key = conn.execute(
         "SELECT client_key FROM client WHERE client_id = :client_id", {"client_id": client_id}
     ).get
@@ -46,15 +46,15 @@ def client(conn: Writing, client_id: str, now_us: int) -> int:
 
 
 def find_project(conn: Reading, project_id: str) -> int | None:
-    """Return the project's key, None when it has never been heard of."""
+    """Return the project's key, None for an unknown project."""
     key = conn.execute(
         "SELECT project_key FROM project WHERE project_id = :project_id", {"project_id": project_id}
     ).get
     return key if isinstance(key, int) else None
 
 
-def project(conn: Writing, project_id: str | None, now_us: int) -> int | None:
-    """Return the project's key; makes the project. None for None."""
+def ensure_project(conn: Writing, project_id: str | None, now_us: int) -> int | None:
+    """Return the project's key, creating the project if needed; None for None."""
     if project_id is None:
         return None
     key = find_project(conn, project_id)
@@ -67,7 +67,7 @@ def project(conn: Writing, project_id: str | None, now_us: int) -> int | None:
     return conn.last_insert_rowid()
 
 
-def session(
+def ensure_session(
     conn: Writing,
     session_id: str | None,
     *,
@@ -76,10 +76,10 @@ def session(
     project_key: int | None,
     now_us: int,
 ) -> int | None:
-    """Return the session's key; makes the session. None for None.
+    """Return the session's key, creating the session if needed; None for None.
 
-    A session id belongs to one agent: the same id of another agent is another
-    session, so nobody's counters can be moved by somebody else (SPEC 1.8).
+    A session id belongs to one agent: the same id of another agent is another session, so nobody
+    can change another agent's counters (SPEC 1.8).
     """
     if session_id is None:
         return None
@@ -121,7 +121,7 @@ def count_session(conn: Writing, session_key: int, memories: int, tokens: int, n
 
 
 def set_compressed(conn: Writing, session_key: int) -> None:
-    """Say of a session whether a compression stands in it (SPEC 3.7)."""
+    """Set whether the session has a compressed memory (SPEC 3.7)."""
     conn.execute(
         """
         UPDATE session
@@ -137,7 +137,7 @@ def set_compressed(conn: Writing, session_key: int) -> None:
 
 
 def next_ordinal(conn: Reading, session_key: int) -> int:
-    """Return the place after the session's last memory."""
+    """Return the ordinal after the session's last memory."""
     last = conn.execute(
         "SELECT max(ordinal) FROM memory WHERE session_key = :session_key",
         {"session_key": session_key},
@@ -146,7 +146,7 @@ def next_ordinal(conn: Reading, session_key: int) -> int:
 
 
 def count_speaker(conn: Writing, agent_key: int, name: str, turns: int) -> None:
-    """Note that *name* speaks (with a negative number: no longer speaks) in *turns* memories."""
+    """Add *turns* (negative to subtract) to the number of memories in which *name* speaks."""
     conn.execute(
         """
         INSERT INTO speaker (agent_key, name, turns)
@@ -155,16 +155,14 @@ def count_speaker(conn: Writing, agent_key: int, name: str, turns: int) -> None:
         """,
         {"agent_key": agent_key, "name": name.casefold(), "turns": turns},
     )
-    if turns < 0:  # who no longer speaks is not remembered as a speaker
+    if turns < 0:  # a name without memories must not remain
         conn.execute(
             "DELETE FROM speaker WHERE agent_key = :agent_key AND name = :name AND turns = 0",
             {"agent_key": agent_key, "name": name.casefold()},
         )
 
 
-def known_speakers(
-    conn: Reading, agent_keys: Sequence[int], names: Iterable[str]
-) -> frozenset[str]:
+def find_speakers(conn: Reading, agent_keys: Sequence[int], names: Iterable[str]) -> frozenset[str]:
     """Return those of *names* (casefolded) who speak in the agents' memories."""
     known: set[str] = set()
     for agent_key in agent_keys:

@@ -1,11 +1,10 @@
-"""A write that is sent twice happens once (SPEC D7).
+"""Idempotent writes: a write that is sent twice happens once (SPEC D7).
 
-The reply to a write with an idempotency key is kept in the write's own
-transaction. The same key with the same request gets that reply again, the same
-key with another request is a conflict. Replies hold ids, never a memory's text, and of
-the key and the request only HMACs under a secret of the file: a client may make
-its keys of words, and a bare hash would let anyone who has seen it try out what
-a short text was, long after it was forgotten.
+The reply to a write with an idempotency key is stored in the write's own transaction. The same key
+with the same request gets that reply again, the same key with another request is a conflict.
+Replies contain ids, never a memory's text, and of key and request only HMACs under a secret of the
+file: a client may build its keys from words, and with a bare hash anyone who has seen it could
+guess a short text long after it was forgotten.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ T = TypeVar("T")
 
 
 def find(conn: Reading, caller: Caller) -> str | None:
-    """Return the kept reply as JSON; raises ConflictError when it was another request's."""
+    """Return the stored reply as JSON; raises ConflictError when it was another request's."""
     secret = _secret(conn)
     if caller.idempotency_key is None or secret is None:
         return None
@@ -52,7 +51,7 @@ def find(conn: Reading, caller: Caller) -> str | None:
         return None
     request_hash, reply = row
     assert isinstance(request_hash, bytes)
-    if not hmac.compare_digest(request_hash, _sealed(secret, caller.request_hash)):
+    if not hmac.compare_digest(request_hash, _hmac(secret, caller.request_hash)):
         raise ConflictError(
             "this idempotency key was used for another request",
             field="idempotency_key",
@@ -64,13 +63,13 @@ def find(conn: Reading, caller: Caller) -> str | None:
 def once(
     conn: Writing, caller: Caller, now_us: int, reply: type[T] | None, work: Callable[[Writing], T]
 ) -> T:
-    """Return the kept reply, or do *work* and keep what it returns."""
+    """Return the stored reply, or run *work* and store its result."""
     if reply is None or caller.idempotency_key is None:
         return work(conn)
     adapter = TypeAdapter(reply)
-    kept = find(conn, caller)
-    if kept is not None:
-        return adapter.validate_json(kept)
+    stored = find(conn, caller)
+    if stored is not None:
+        return adapter.validate_json(stored)
     result = work(conn)
     secret = _make_secret(conn)
     conn.execute(
@@ -81,7 +80,7 @@ def once(
         {
             "client": caller.client,
             "idempotency_key": _key(secret, caller.idempotency_key),
-            "request_hash": _sealed(secret, caller.request_hash),
+            "request_hash": _hmac(secret, caller.request_hash),
             "reply": adapter.dump_json(result).decode(),
             "created_at_us": now_us,
         },
@@ -95,7 +94,7 @@ def _secret(conn: Reading) -> bytes | None:
 
 
 def _make_secret(conn: Writing) -> bytes:
-    """Return the file's secret; made with its first reply."""
+    """Return the file's secret, creating it with the first reply."""
     conn.execute(
         """
         INSERT INTO meta (key, value)
@@ -108,19 +107,19 @@ def _make_secret(conn: Writing) -> bytes:
     return secret
 
 
-def _sealed(secret: bytes, content: bytes) -> bytes:
+def _hmac(secret: bytes, content: bytes) -> bytes:
     return hmac.digest(secret, content, hashlib.sha256)
 
 
 def _key(secret: bytes, idempotency_key: str) -> str:
-    return _sealed(secret, b"key " + idempotency_key.encode("utf-8", "surrogatepass")).hex()
+    return _hmac(secret, b"key " + idempotency_key.encode("utf-8", "surrogatepass")).hex()
 
 
 def scrub(conn: Writing, ids: Sequence[str]) -> None:
-    """Take the names of preferences out of replies that speak of *ids*.
+    """Remove the names of preferences from replies that contain *ids*.
 
-    Such a name is made of a memory's words. The reply itself stays, so that a
-    retry does not store anew what was forgotten.
+    Such a name is made of a memory's words. The reply itself stays, so that a retry does not store
+    again what was forgotten.
     """
     conn.executemany(
         """
@@ -146,13 +145,13 @@ def scrub(conn: Writing, ids: Sequence[str]) -> None:
 
 
 def lasting_us(conn: Reading) -> int | None:
-    """Return the last time that was noted, None before the first."""
+    """Return the last recorded lasting time, None before the first."""
     value = conn.execute("SELECT value FROM meta WHERE key = 'lasting_us'").get
     return value if isinstance(value, int) else None
 
 
-def note_lasting(conn: Writing, now_us: int) -> None:
-    """Note the time that has lasted, about once an hour: from there a new start goes on."""
+def record_lasting(conn: Writing, now_us: int) -> None:
+    """Record the lasting time, about once an hour; a new start continues from it."""
     before_us = lasting_us(conn)
     if before_us is None or abs(now_us - before_us) >= _NOTE_US:
         conn.execute(
@@ -165,7 +164,7 @@ _NOTE_US = 3_600_000_000
 
 
 def purge(conn: Writing, now_us: int) -> int:
-    """Drop replies older than REPLY_KEPT_DAYS; returns how many."""
+    """Delete replies older than REPLY_KEPT_DAYS; returns how many."""
     conn.execute(
         "DELETE FROM reply WHERE created_at_us < :before_us",
         {"before_us": now_us - REPLY_KEPT_DAYS * DAY_US},
@@ -179,9 +178,9 @@ Call = Callable[[Caller], Awaitable[Any]]
 class Answers:
     """The room that repeats the answer of long work for the same idempotency key.
 
-    A write of one transaction keeps its reply in it. What takes many is kept when all of it
-    is done. One that was killed in the middle is done again when it is sent again: each such
-    method goes on where it stopped, or finds its work done.
+    A write of one transaction stores its reply in it. The reply of work in many transactions is
+    stored when all of it is done. Work that was killed is done again when it is sent again: each
+    such method continues where it stopped, or finds its work done.
     """
 
     def __init__(self, db: Database) -> None:
@@ -189,24 +188,23 @@ class Answers:
         self._at_work: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
 
     async def once(self, caller: Caller, call: Call) -> Any:
-        """Return what *call* returns, as JSON has it; the same key again gets the same answer.
+        """Return what *call* returns, as JSON; the same key again gets the same answer.
 
-        A repetition that comes while the first is at work waits for it. Raises
-        ConflictError for the same key with another request, and what *call* raises: then
-        nothing is kept.
+        A repetition waits while the first call runs. Raises ConflictError for the same key with
+        another request, and whatever *call* raises: then nothing is stored.
         """
         key = caller.idempotency_key
         if key is None:
             return await call(caller)
-        at_work = self._at_work.setdefault((caller.client, key), asyncio.Lock())
-        async with at_work:
-            kept = await self._db.read(find, caller)
-            if kept is not None:
-                return json.loads(kept)
-            # Without the key: each transaction within would take it for its own.
+        lock = self._at_work.setdefault((caller.client, key), asyncio.Lock())
+        async with lock:
+            stored = await self._db.read(find, caller)
+            if stored is not None:
+                return json.loads(stored)
+            # Without the key, or each transaction within would store its reply under it.
             answer = to_jsonable_python(await call(replace(caller, idempotency_key=None)))
             try:
                 await self._db.write(caller, lambda _: answer, reply=object)
-            except StorageError as error:  # what was asked for is done all the same
+            except StorageError as error:  # the work is done nevertheless
                 log.warning("an answer was not kept", kind=error.kind)
             return answer

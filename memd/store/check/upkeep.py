@@ -189,7 +189,7 @@ class Upkeep:
         now_us = self.db.lasting.now_us()
 
         def work(conn: Writing) -> int:
-            replies.note_lasting(conn, now_us)
+            replies.record_lasting(conn, now_us)
             return replies.purge(conn, now_us)
 
         await self.db.write(_CALLER, work)

@@ -194,7 +194,7 @@ def _verify(path: Path) -> Head:
     try:
         if copy.pragma("quick_check") != "ok" or any(page_sums.find_damaged(copy, path)):
             raise DamagedError("the backup does not check; it was not kept", hint="run: memd check")
-        return changes.last(copy)
+        return changes.last_link(copy)
     finally:
         copy.close()
 

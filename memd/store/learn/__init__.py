@@ -1,1 +1,1 @@
-"""Lessons of tasks and patterns that worked."""
+"""Lessons of tasks, patterns of tools that worked, and tunings of recall."""

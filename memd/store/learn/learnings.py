@@ -1,7 +1,7 @@
-"""What was learnt from tasks (SPEC 5a.1): one row a task, newest first.
+"""Learnings from tasks (SPEC 5a.1): one row a task, newest first.
 
-The salt keys the audit's hash of a row, so that erasing the row also erases
-what the hash could prove.
+The salt keys the audit's hash of a row, so that erasing the row also erases what the hash could
+prove.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from memd.store.memory.rows import hash_row
 
 
 class NewLearning(NamedTuple):
-    """One learning to be kept. *approach* are the names of tools."""
+    """A learning to be stored. *approach* are the names of tools."""
 
     learning_id: str
     task_type: str
@@ -31,7 +31,7 @@ class NewLearning(NamedTuple):
 
 
 class LearningRow(NamedTuple):
-    """One learning as it is read."""
+    """A learning as it is read."""
 
     learning_id: str
     task_type: str
@@ -42,7 +42,7 @@ class LearningRow(NamedTuple):
 
 
 class TrustedLessonRow(NamedTuple):
-    """One memory that is a lesson, as it is read."""
+    """A memory that is a lesson, as it is read."""
 
     memory_id: str
     content: str
@@ -50,14 +50,14 @@ class TrustedLessonRow(NamedTuple):
 
 
 class Proof(NamedTuple):
-    """What proves that a row was there: its public id and its hash."""
+    """The public id and the hash of a row that was there."""
 
     public_id: str
     row_hash: bytes
 
 
 def put(conn: Writing, agent_key: int, new: NewLearning, now_us: int) -> None:
-    """Keep a learning."""
+    """Store a learning."""
     conn.execute(
         """
         INSERT INTO learning (learning_id, agent_key, task_type, approach, outcome, lesson, salt,
@@ -84,10 +84,10 @@ def find(conn: Reading, agent_key: int, learning_id: str) -> LearningRow | None:
         """,
         {"agent_key": agent_key, "learning_id": learning_id},
     )
-    return next(_intact(conn, row), None)
+    return next(_drop_damaged(conn, row), None)
 
 
-def latest(conn: Reading, agent_key: int, limit: int) -> list[LearningRow]:
+def list_latest(conn: Reading, agent_key: int, limit: int) -> list[LearningRow]:
     """Return the agent's newest learnings, newest first."""
     rows = conn.execute(
         """
@@ -99,11 +99,11 @@ def latest(conn: Reading, agent_key: int, limit: int) -> list[LearningRow]:
         """,
         {"agent_key": agent_key, "limit": limit},
     )
-    return list(_intact(conn, rows))
+    return list(_drop_damaged(conn, rows))
 
 
-def _intact(conn: Reading, rows: Iterator[intact.Columns]) -> Iterator[LearningRow]:
-    """Leave out what is not as it was written."""
+def _drop_damaged(conn: Reading, rows: Iterator[intact.Columns]) -> Iterator[LearningRow]:
+    """Yield the learnings without damaged ones."""
     for *columns, agent_key, row_hash in intact.readable(conn, rows, "learning"):
         row = LearningRow._make(columns)
         if hash_columns(row.learning_id, agent_key, *row[1:]) == row_hash:
@@ -112,12 +112,12 @@ def _intact(conn: Reading, rows: Iterator[intact.Columns]) -> Iterator[LearningR
             intact.note(conn, f"learning {row.learning_id}: the row does not match its hash")
 
 
-def trusted_lessons(
+def list_trusted_lessons(
     conn: Reading, filters: BoundFilter, tag: str, limit: int
 ) -> list[TrustedLessonRow]:
-    """Return the newest memories of *filters* with *tag* that somebody trusted said, newest first.
+    """Return the newest trusted memories of *filters* with *tag*, newest first.
 
-    What a tool or a page says teaches nothing.
+    Texts of tools and web pages are untrusted and teach nothing.
     """
     rows = conn.execute(
         f"""
@@ -131,14 +131,14 @@ def trusted_lessons(
         {**filters.params, "tag": tag, "untrusted": Trust.UNTRUSTED, "limit": limit},
     )
     lesson_rows = [TrustedLessonRow._make(row) for row in intact.readable(conn, rows, "memory")]
-    sound = intact.named(conn, [row.memory_id for row in lesson_rows])
-    return [row for row in lesson_rows if row.memory_id in sound]
+    intact_ids = intact.named(conn, [row.memory_id for row in lesson_rows])
+    return [row for row in lesson_rows if row.memory_id in intact_ids]
 
 
-def proofs(
+def list_proofs(
     conn: Reading, agent_key: int, ids: Sequence[str], since_us: int | None, until_us: int | None
 ) -> list[Proof]:
-    """Return the agent's learnings of these *ids*, or of a time; of no time when none is given."""
+    """Return the agent's learnings with these *ids* or of this period; no period is no learning."""
     rows = conn.execute(
         """
         SELECT learning_id, lesson
@@ -161,7 +161,7 @@ def proofs(
 
 
 def erase(conn: Writing, agent_key: int, ids: Sequence[str]) -> None:
-    """Destroy learnings; the audit says that it was done."""
+    """Destroy learnings; the audit records it."""
     rows = conn.execute(
         """
         SELECT learning_id, lesson, salt

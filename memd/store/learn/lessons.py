@@ -1,7 +1,7 @@
-"""Lessons of failures as the store has them: a memory, and its whole text as its source.
+"""Lessons of failures in the store: a memory, and its whole text as its source.
 
-The memory's content is the discovery tier, which is ranked, listed and told; the text in
-all tiers is what it was made of, so forgetting, exports and repairs take both.
+The memory's content is the discovery tier, which is ranked, listed and told. The text with all
+tiers is its source, so forgetting, exports and repairs include both.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from memd.store.memory.filters import BoundFilter
 
 
 class LessonRow(NamedTuple):
-    """A visible lesson; *text* is the one in tiers. One *of_nap* is the memory of a fix."""
+    """A visible lesson; *text* has all tiers. With *of_nap* it is the memory of a fix."""
 
     memory_key: int
     memory_id: str
@@ -29,7 +29,7 @@ class LessonRow(NamedTuple):
     of_nap: bool = False
 
 
-def listed(
+def list_lessons(
     conn: Reading, filters: BoundFilter, limit: int, memory_id: str | None = None
 ) -> list[LessonRow]:
     """Return the newest lessons of *filters*, or the one with this id, newest first."""
@@ -62,7 +62,7 @@ def listed(
 
 
 def agents_with_lessons(conn: Reading) -> dict[str, bool]:
-    """Return for each agent of the store whether it may have a lesson, whatever its state."""
+    """Return for each agent of the store whether it may have a lesson, in any state."""
     rows = conn.execute(
         """
         SELECT a.agent_id,

@@ -1,4 +1,7 @@
-"""Patterns of tools that worked, counted (SPEC 5a.2). A pattern recorded again has a new salt."""
+"""The playbook: patterns of tools that worked, counted (SPEC 5a.2).
+
+A pattern that is recorded again gets a new salt.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from memd.store.learn.learnings import Proof
 from memd.store.memory.filters import BoundFilter
 from memd.store.memory.rows import hash_row
 
-# Put together from constants of this module only.
+# All SQL below is built from constants of this module.
 _COLUMNS = """
 SELECT pattern_id, task_type, description, tool_sequence, prompt_template, success_count, promoted,
        created_at_us, updated_at_us, agent_key, row_hash
@@ -35,7 +38,7 @@ class NewPattern(NamedTuple):
 
 
 class PatternRow(NamedTuple):
-    """One pattern as it is read."""
+    """A pattern as it is read."""
 
     pattern_id: str
     task_type: str
@@ -49,7 +52,7 @@ class PatternRow(NamedTuple):
 
 
 class FixRow(NamedTuple):
-    """One memory of an error that was cured, as it is read."""
+    """A memory of an error that was fixed, as it is read."""
 
     memory_id: str
     content: str
@@ -60,7 +63,7 @@ class FixRow(NamedTuple):
 
 
 def put(conn: Writing, agent_key: int, new: NewPattern, now_us: int) -> None:
-    """Count a success; the newest description and template stand."""
+    """Count a success; the newest description and template replace the earlier ones."""
     conn.execute(
         """
         INSERT INTO playbook (agent_key, pattern_id, task_type, description, tool_sequence,
@@ -88,11 +91,11 @@ def find(conn: Reading, agent_key: int, pattern_id: str) -> PatternRow | None:
         f"{_COLUMNS} WHERE agent_key = :agent_key AND pattern_id = :pattern_id",
         {"agent_key": agent_key, "pattern_id": pattern_id},
     )
-    return next(_intact(conn, row), None)
+    return next(_drop_damaged(conn, row), None)
 
 
-def _intact(conn: Reading, rows: Iterator[intact.Columns]) -> Iterator[PatternRow]:
-    """Leave out what is not as it was written."""
+def _drop_damaged(conn: Reading, rows: Iterator[intact.Columns]) -> Iterator[PatternRow]:
+    """Yield the patterns without damaged ones."""
     for *columns, agent_key, row_hash in intact.readable(conn, rows, "pattern"):
         row = PatternRow._make(columns)
         if hash_columns(agent_key, *row[: PatternRow._fields.index("success_count")]) == row_hash:
@@ -101,8 +104,10 @@ def _intact(conn: Reading, rows: Iterator[intact.Columns]) -> Iterator[PatternRo
             intact.note(conn, f"pattern {row.pattern_id}: the row does not match its hash")
 
 
-def listed(conn: Reading, agent_key: int, task_type: str | None, limit: int) -> list[PatternRow]:
-    """Return the agent's patterns, of one type or of all, what worked most often first."""
+def list_patterns(
+    conn: Reading, agent_key: int, task_type: str | None, limit: int
+) -> list[PatternRow]:
+    """Return the agent's patterns, of one type or of all, most successes first."""
     rows = conn.execute(
         f"""
         {_COLUMNS}
@@ -112,11 +117,11 @@ def listed(conn: Reading, agent_key: int, task_type: str | None, limit: int) -> 
         """,
         {"agent_key": agent_key, "task_type": task_type, "limit": limit},
     )
-    return list(_intact(conn, rows))
+    return list(_drop_damaged(conn, rows))
 
 
-def fixes(conn: Reading, filters: BoundFilter, limit: int) -> list[FixRow]:
-    """Return the newest memories of *filters* that tell what a nap saw cured, newest first."""
+def list_fixes(conn: Reading, filters: BoundFilter, limit: int) -> list[FixRow]:
+    """Return the newest memories of *filters* about fixes that a nap saw, newest first."""
     rows = conn.execute(
         f"""
         SELECT m.memory_id, m.content, m.memory_key, s.session_id, m.trust, m.created_at_us
@@ -133,12 +138,12 @@ def fixes(conn: Reading, filters: BoundFilter, limit: int) -> list[FixRow]:
         {**filters.params, "fix": FIX_TAG, "nap": NAP_TAG, "limit": limit},
     )
     fix_rows = [FixRow._make(row) for row in intact.readable(conn, rows, "memory")]
-    sound = intact.named(conn, [row.memory_id for row in fix_rows])
-    return [row for row in fix_rows if row.memory_id in sound]
+    intact_ids = intact.named(conn, [row.memory_id for row in fix_rows])
+    return [row for row in fix_rows if row.memory_id in intact_ids]
 
 
-def promotable(conn: Reading, agent_key: int, threshold: int, limit: int) -> list[PatternRow]:
-    """Return the patterns that worked *threshold* times and are not promoted, most often first."""
+def list_promotable(conn: Reading, agent_key: int, threshold: int, limit: int) -> list[PatternRow]:
+    """Return the unpromoted patterns with *threshold* successes, most successes first."""
     rows = conn.execute(
         f"""
         {_COLUMNS}
@@ -148,11 +153,11 @@ def promotable(conn: Reading, agent_key: int, threshold: int, limit: int) -> lis
         """,
         {"agent_key": agent_key, "threshold": threshold, "limit": limit},
     )
-    return list(_intact(conn, rows))
+    return list(_drop_damaged(conn, rows))
 
 
 def mark_promoted(conn: Writing, agent_key: int, pattern_id: str) -> bool:
-    """Say that a pattern was made into a skill; False when there is none of that id."""
+    """Mark a pattern as made into a skill; False when there is none of that id."""
     row = conn.execute(
         """
         UPDATE playbook
@@ -169,10 +174,10 @@ def mark_promoted(conn: Writing, agent_key: int, pattern_id: str) -> bool:
     return True
 
 
-def proofs(
+def list_proofs(
     conn: Reading, agent_key: int, ids: Sequence[str], since_us: int | None, until_us: int | None
 ) -> list[Proof]:
-    """Return the agent's patterns of these *ids*, or last recorded in a time that is given."""
+    """Return the agent's patterns with these *ids*, or last recorded in this period."""
     rows = conn.execute(
         """
         SELECT pattern_id, description, prompt_template
@@ -195,7 +200,7 @@ def proofs(
 
 
 def erase(conn: Writing, agent_key: int, ids: Sequence[str]) -> None:
-    """Destroy patterns; the audit says that it was done."""
+    """Destroy patterns; the audit records it."""
     for pattern_id in ids:
         row = conn.execute(
             """

@@ -1,7 +1,7 @@
-"""Runs of tuning and what they made (table ``weights``): one row a run, at most one in use.
+"""Runs of tuning and their results (table ``weights``): one row a run, at most one in use.
 
-A row's body is JSON: ``run``, how far it is and what came of it, ``work``, what its stages made
-(ids and numbers, no text, gone when it is over), and ``tuned``, what recall would use.
+A row's body is JSON: ``run``, its progress and outcome; ``work``, the results of its stages (ids
+and numbers, no text, deleted when it is over); and ``tuned``, what recall would use.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from memd.store.file.keys import keys_array
 from memd.store.search import vectors
 
 KEPT = 10
-"""How many runs are remembered beside the one in use."""
+"""The number of runs that are kept beside the one in use."""
 
 
 class TuningRow(NamedTuple):
@@ -29,7 +29,7 @@ class TuningRow(NamedTuple):
 
 
 class MemoryText(NamedTuple):
-    """A memory, and what was said before it in its session."""
+    """A memory, and the text before it in its session."""
 
     memory_key: int
     agent_id: str
@@ -40,14 +40,14 @@ class MemoryText(NamedTuple):
     before_speaker: str | None
 
 
-def active(conn: Reading) -> dict[str, Any] | None:
-    """Return what recall is to use, if a tuning is in use."""
+def read_active(conn: Reading) -> dict[str, Any] | None:
+    """Return the tuning that recall uses, None without one."""
     value = conn.execute("SELECT body -> 'tuned' FROM weights WHERE active = 1").get
     return None if not isinstance(value, str) else cast("dict[str, Any]", json.loads(value))
 
 
 def put(conn: Writing, run_id: str, body: Mapping[str, Any], now_us: int) -> None:
-    """Store a run as it stands; the oldest go beyond KEPT, never the one in use."""
+    """Store a run as it is now; the oldest beyond KEPT are deleted, never the one in use."""
     text = json.dumps(body)
     conn.execute(
         "UPDATE weights SET body = :body WHERE name = :name", {"body": text, "name": run_id}
@@ -71,7 +71,7 @@ def put(conn: Writing, run_id: str, body: Mapping[str, Any], now_us: int) -> Non
     )
 
 
-def listed(conn: Reading) -> list[TuningRow]:
+def list_runs(conn: Reading) -> list[TuningRow]:
     """Return the runs, newest first."""
     rows = conn.execute(
         "SELECT weights_key, name, body, active FROM weights ORDER BY weights_key DESC"
@@ -82,16 +82,16 @@ def listed(conn: Reading) -> list[TuningRow]:
     ]
 
 
-def use(conn: Writing, run_id: str | None) -> None:
-    """Have recall use what the run *run_id* made, or, for None, what was shipped."""
+def activate(conn: Writing, run_id: str | None) -> None:
+    """Make recall use the result of run *run_id*, or memd's defaults for None."""
     conn.execute("UPDATE weights SET active = (name = coalesce(:name, ''))", {"name": run_id})
 
 
-def texts(conn: Reading, limit: int) -> list[MemoryText]:
-    """Return up to *limit* memories that are searched and have a vector, the latest, oldest first.
+def list_texts(conn: Reading, limit: int) -> list[MemoryText]:
+    """Return the latest *limit* memories that are searched and have a vector, oldest first.
 
-    What a tool, a page or a file said teaches nothing about how the owner asks; what is set
-    aside is not searched.
+    Texts of tools, pages and files show nothing about how the owner asks; quarantined ones are not
+    searched.
     """
     cache = vectors.current_cache(conn)
     if cache is None:

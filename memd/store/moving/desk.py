@@ -52,4 +52,4 @@ def find_source(conn: Reading, agent_key: int | None, sha256: str | None) -> int
 
 def client_key(conn: Writing, client_id: str | None, at_us: int) -> int | None:
     """Return the key of the client that wrote; makes it. None for None."""
-    return None if client_id is None else names.client(conn, client_id, at_us)
+    return None if client_id is None else names.ensure_client(conn, client_id, at_us)

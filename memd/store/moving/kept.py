@@ -28,7 +28,7 @@ from memd.store.session import message_index
 
 def agent(desk: Desk, record: AgentRecord) -> Fate:
     current = agents.find(desk.conn, record.agent_id)
-    key = names.agent(desk.conn, record.agent_id, to_us(record.created_at))
+    key = names.ensure_agent(desk.conn, record.agent_id, to_us(record.created_at))
     if current is not None and (
         current.level or current.retention_days or current.retention_overrides
     ):
@@ -43,15 +43,15 @@ def agent(desk: Desk, record: AgentRecord) -> Fate:
 
 def session(desk: Desk, record: SessionRecord) -> Fate:
     at_us = to_us(record.started_at)
-    agent_key = names.agent(desk.conn, record.agent_id, at_us)
+    agent_key = names.ensure_agent(desk.conn, record.agent_id, at_us)
     if find_session(desk.conn, agent_key, record.session_id) is not None:
         return "known"
-    names.session(
+    names.ensure_session(
         desk.conn,
         record.session_id,
         agent_key=agent_key,
         client_key=client_key(desk.conn, record.client, at_us),
-        project_key=names.project(desk.conn, record.project_id, at_us),
+        project_key=names.ensure_project(desk.conn, record.project_id, at_us),
         now_us=at_us,
     )
     desk.conn.execute(
@@ -75,7 +75,7 @@ def session(desk: Desk, record: SessionRecord) -> Fate:
 
 def text(desk: Desk, record: TextRecord) -> Fate:
     at_us = to_us(record.created_at)
-    agent_key = names.agent(desk.conn, record.agent_id, at_us)
+    agent_key = names.ensure_agent(desk.conn, record.agent_id, at_us)
     raw = desk.screen(record.text).encode()
     digest = hashlib.sha256(raw).digest()
     if find_source(desk.conn, agent_key, digest.hex()) is not None:
@@ -116,7 +116,7 @@ def message(desk: Desk, record: MessageRecord) -> Fate:
 def preference(desk: Desk, record: PreferenceRecord) -> Fate:
     """Keep a preference, unless one of its name is newer, or is the owner's and it is not."""
     created_us, updated_us = to_us(record.created_at), to_us(record.updated_at)
-    agent_key = names.agent(desk.conn, record.agent_id, created_us)
+    agent_key = names.ensure_agent(desk.conn, record.agent_id, created_us)
     named = {"agent_key": agent_key, "name": record.name}
     there = desk.conn.execute(
         """
@@ -165,13 +165,13 @@ def learning(desk: Desk, record: LearningRecord) -> Fate:
         desk.salt(),
     )
     at_us = to_us(record.at)
-    learnings.put(desk.conn, names.agent(desk.conn, record.agent_id, at_us), new, at_us)
+    learnings.put(desk.conn, names.ensure_agent(desk.conn, record.agent_id, at_us), new, at_us)
     return "stored"
 
 
 def pattern(desk: Desk, record: PatternRecord) -> Fate:
     created_us, updated_us = to_us(record.created_at), to_us(record.updated_at)
-    agent_key = names.agent(desk.conn, record.agent_id, created_us)
+    agent_key = names.ensure_agent(desk.conn, record.agent_id, created_us)
     named = {"agent_key": agent_key, "id": record.id}
     there = desk.conn.execute(
         "SELECT updated_at_us FROM playbook WHERE agent_key = :agent_key AND pattern_id = :id",

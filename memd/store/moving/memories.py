@@ -43,7 +43,7 @@ def memory(desk: Desk, record: MemoryRecord) -> Fate:
         if values.get(needed) is not None:
             desk.conn.execute(statement, {**values, "key": key, "flags": _flags(record)})
     if record.publisher is not None:
-        publisher_key = names.agent(desk.conn, record.publisher, row.created_at_us)
+        publisher_key = names.ensure_agent(desk.conn, record.publisher, row.created_at_us)
         desk.conn.execute(
             "INSERT INTO shared (memory_key, publisher_key) VALUES (?, ?)",
             (key, publisher_key),
@@ -181,7 +181,7 @@ def forgotten(desk: Desk, record: ForgottenRecord) -> Fate:
 
 def _row(desk: Desk, record: MemoryRecord) -> MemoryRow:
     created_us = to_us(record.created_at)
-    agent_key = names.agent(desk.conn, record.agent_id, created_us)
+    agent_key = names.ensure_agent(desk.conn, record.agent_id, created_us)
     expires = None if record.expires_at is None else to_us(record.expires_at)
     return _frozen(desk, record, agent_key)._replace(
         source_key=find_source(desk.conn, agent_key, record.sha256),
@@ -193,12 +193,12 @@ def _row(desk: Desk, record: MemoryRecord) -> MemoryRow:
 def _frozen(desk: Desk, record: MemoryRecord | VersionRecord, agent_key: int) -> MemoryRow:
     created_us = to_us(record.created_at)
     writer_key = client_key(desk.conn, record.client, created_us)
-    project_key = names.project(desk.conn, record.project_id, created_us)
+    project_key = names.ensure_project(desk.conn, record.project_id, created_us)
     return MemoryRow(
         memory_id=record.id,
         agent_key=agent_key,
         client_key=writer_key,
-        session_key=names.session(
+        session_key=names.ensure_session(
             desk.conn,
             record.session_id,
             agent_key=agent_key,

@@ -232,7 +232,7 @@ def _chain(conn: Writing, salvage: Salvage, now_us: int) -> None:
         link = None if row is None else AuditLink(**row)  # type: ignore[arg-type]
         if link is None or link.prev != prev:
             break
-        if changes.link(prev, link.content, link.digest) != link.hash:
+        if changes.hash_link(prev, link.content, link.digest) != link.hash:
             break
         conn.execute(
             """

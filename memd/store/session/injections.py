@@ -118,14 +118,14 @@ def record(
     Ignored if its window was emptied after *now*. Of more than SESSION_INJECTIONS_MAX the oldest
     are deleted.
     """
-    agent_key = names.agent(conn, place.agent_id, now)
-    client_key = names.client(conn, place.client_id, now)
-    session_key = names.session(
+    agent_key = names.ensure_agent(conn, place.agent_id, now)
+    client_key = names.ensure_client(conn, place.client_id, now)
+    session_key = names.ensure_session(
         conn,
         place.session_id,
         agent_key=agent_key,
         client_key=client_key,
-        project_key=names.project(conn, project_id, now),
+        project_key=names.ensure_project(conn, project_id, now),
         now_us=now,
     )
     assert session_key is not None

@@ -27,7 +27,7 @@ TEXTS = ("common rare", "common kite", "common", "common", "common seldom")
 def conn(tmp_path: Path) -> Iterator[Writing]:
     ids = an_id_source()
     with a_writer(tmp_path / "memd.db") as conn:
-        agent_key = names.agent(conn, "ada", 1)
+        agent_key = names.ensure_agent(conn, "ada", 1)
         rows = [a_row(ids, content=text, agent_key=agent_key) for text in TEXTS]
         memories.insert(conn, rows, 1)
         yield conn
