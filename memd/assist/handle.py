@@ -84,7 +84,7 @@ def typed_part(prompt: str) -> str:
     A pasted log would become hundreds of memories in the person's name; the transcript has
     it, and naps recognize a paste.
 
-    >>> len(typed("Why does this fail?\n\n" + "x" * 9_000))
+    >>> len(typed_part("Why does this fail?\n\n" + "x" * 9_000))
     19
     """
     if len(prompt) <= TYPED_CHARS_MAX:
@@ -162,7 +162,7 @@ def _print_context(event: HookEvent, result: dict[str, object]) -> None:
 def join_messages(result: dict[str, object]) -> str:
     r"""Return the messages of a brief or a prompt as one text, without those that do not fit.
 
-    >>> text_of({"messages": [{"role": "system", "content": "one"}, {"content": "two"}]})
+    >>> join_messages({"messages": [{"role": "system", "content": "one"}, {"content": "two"}]})
     'one\n\ntwo'
     """
     text = ""

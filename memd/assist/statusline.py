@@ -40,7 +40,7 @@ def run(arguments: list[str]) -> int:
 def join_lines(before: str, ours: str) -> str:
     r"""Return the output: the chained command's line, followed by memd's.
 
-    >>> joined("main *\n", "memd 41%")
+    >>> join_lines("main *\n", "memd 41%")
     'main * | memd 41%\n'
     """
     before = before.rstrip("\n")

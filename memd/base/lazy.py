@@ -13,7 +13,7 @@ def lazy(make: Callable[[], T]) -> T:
 
     Not thread-safe: all users run in the loop's thread.
 
-    >>> later(lambda: "made".upper()).lower()
+    >>> lazy(lambda: "made".upper()).lower()
     'made'
     """
     return cast("T", _Lazy(make))

@@ -129,7 +129,7 @@ def _leaves(tree: dict[str, Any], above: tuple[str, ...] = ()) -> Iterator[str]:
 def join_key(path: Sequence[str]) -> str:
     """Return *path* as a dotted TOML key: a name with a dot is quoted.
 
-    >>> dotted(("memory", "agents", "a.b"))
+    >>> join_key(("memory", "agents", "a.b"))
     'memory.agents."a.b"'
     """
     return ".".join(name if _BARE.fullmatch(name) else json.dumps(name) for name in path)
@@ -138,7 +138,7 @@ def join_key(path: Sequence[str]) -> str:
 def split_key(key: str) -> tuple[str, ...]:
     """Return the path of the dotted *key*. Raises MemoryConfigError for an invalid key.
 
-    >>> undotted('memory.agents."a.b".level'), undotted("'a.b'")
+    >>> split_key('memory.agents."a.b".level'), split_key("'a.b'")
     (('memory', 'agents', 'a.b', 'level'), ('a.b',))
     """
     if _KEY.fullmatch(key) is None:

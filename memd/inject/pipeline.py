@@ -17,7 +17,7 @@ from memd.domain.memory import MemoryEntry
 from memd.domain.settings.retrieval import MemoryRetrievalConfig, ScoredMemory
 from memd.inject.isolation import Failed, isolate
 from memd.recall.filter import MemoryFilterStrategy, filter_for_injection
-from memd.recall.ranking.diversify import diverse_order, scored_by_rank
+from memd.recall.ranking.diversify import diverse_order, score_by_rank
 from memd.recall.ranking.rank import fuse_ranked_lists, rank_memories
 from memd.text.lessons import as_lesson
 
@@ -88,7 +88,7 @@ def select(
     """
     kept = filter_for_injection(scored, memory_filter, non_inferable_only=config.non_inferable_only)
     if config.diversity_penalty_enabled:
-        worth = scored_by_rank(kept) if by_rank else kept
+        worth = score_by_rank(kept) if by_rank else kept
         order = diverse_order(
             [memory.entry.content for memory in worth],
             [memory.combined_score for memory in worth],

@@ -1,8 +1,8 @@
-"""A query as the ranker sees it: terms, names, times. Pure.
+"""Parse a question into what the ranker needs: terms, names, times. Pure.
 
-Function words say nothing about what is meant; known speakers' names say who,
-not what, and would drag every turn of that person up in the vector space, so
-they are taken out of the dense query and come back as a feature (decision 0020).
+Function words carry no content. Names of known speakers say who, not what, and would pull up every
+turn of that person in the vector space, so they are removed from the text that is embedded and
+become a feature of their own (decision 0020).
 """
 
 from __future__ import annotations
@@ -35,13 +35,12 @@ _MARKS = frozenset("?\uff1f\u061f")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked. *terms* are stemmed and distinct; *content* are those that name nobody.
+    """A parsed question. *terms* are stemmed and distinct; *content* are those that name nobody.
 
-    *written* is a word of the question for each of *terms*: the index is asked for words,
-    because the stem of a stem may be another one. *pairs* are terms that stand side by side,
-    at least one of them in *terms*; *proper* are terms written like a name, in the middle of a
-    sentence, that is nobody's who speaks.
-    *dense* is what is embedded, *asks_when* whether a time is what is wanted.
+    *written* has a word of the question for each of *terms*: the index is searched for words,
+    because the stem of a stem may differ. *pairs* are adjacent stems, at least one of them in
+    *terms*; *proper* are terms capitalised within a sentence that are no speaker's name.
+    *dense* is the text to embed, *asks_when* whether it asks for a time.
     """
 
     text: str
@@ -55,18 +54,18 @@ class Question:
     times: tuple[Period, ...]
     asks_when: bool
     asks_now: bool = False
-    """Whether what is so now is wanted, or what was lately."""
+    """Whether it asks for the current or most recent state."""
     only_time: bool = False
-    """Whether a time is all that it names: "what happened last week?"."""
+    """Whether it names nothing but a time: "what happened last week?"."""
 
     @property
     def is_request(self) -> bool:
-        """Whether it asks nothing, but says what is to be done."""
+        """Whether it is an instruction rather than a question."""
         return _MARKS.isdisjoint(self.text)
 
 
 def name_candidates(text: str) -> list[str]:
-    """Return every run of one to three words of *text*, casefolded: what may be a name."""
+    """Return every sequence of one to three words of *text*, casefolded: possible names."""
     words = [match.group().casefold() for match in WORD.finditer(text)]
     return list(
         dict.fromkeys(
@@ -83,35 +82,36 @@ def question(
     stem: Callable[[str], Iterable[str]],
     times: tuple[Period, ...] = (),
 ) -> Question:
-    """Return *text* as a question; *names* are its known speakers, *stem* the index's own rule.
+    """Parse *text*; *names* are its known speakers, *stem* the index's stemmer.
 
-    *times* are those that it names.
+    *times* are the periods that it names.
     """
-    # As they are written: the index's rule folds them, and in its own way ("ß" is not "ss").
+    # Not casefolded: the index folds words itself, in its own way ("ß" is not "ss").
     words = [match.group() for match in WORD.finditer(unicodedata.normalize("NFC", text))]
     meaning = [word for word in words if word.casefold() not in FUNCTION_WORDS] or words
-    terms = _stemmed(meaning, stem)
+    terms = _stem_words(meaning, stem)
     spoken = {word for name in names for word in name.split()}
-    content = _stemmed([word for word in meaning if word.casefold() not in spoken], stem) or terms
+    unnamed = [word for word in meaning if word.casefold() not in spoken]
+    content = _stem_words(unnamed, stem) or terms
     written = {term: word for word in meaning for term in stem(word)}
     return Question(
         text=text,
         terms=terms,
         written={term: written[term] for term in terms},
         content=content,
-        pairs=_pairs(stem(text), frozenset(terms)),
-        proper=_proper(text, words, stem).intersection(content),
+        pairs=_term_pairs(stem(text), frozenset(terms)),
+        proper=_proper_terms(text, words, stem).intersection(content),
         names=names,
         dense=without_names(text, names),
         times=times,
         asks_when=_ASKS_WHEN.search(text) is not None,
         asks_now=_ASKS_NOW.search(text) is not None,
-        only_time=_names_only(times, text),
+        only_time=_is_only_time(times, text),
     )
 
 
-def _names_only(times: Sequence[Period], text: str) -> bool:
-    """Return whether nothing is left of *text* but *times* and words for "what happened"."""
+def _is_only_time(times: Sequence[Period], text: str) -> bool:
+    """Return whether *text* has nothing but *times* and words for "what happened"."""
     if not times or any(one.from_us is None for one in times):
         return False
     for one in reversed(times):
@@ -120,14 +120,14 @@ def _names_only(times: Sequence[Period], text: str) -> bool:
     return left <= ASKS_FOR_ALL
 
 
-def _pairs(words: Iterable[str], terms: frozenset[str]) -> frozenset[tuple[str, str]]:
-    """Return the neighbours in *words* of which one is in *terms*."""
+def _term_pairs(words: Iterable[str], terms: frozenset[str]) -> frozenset[tuple[str, str]]:
+    """Return the adjacent pairs of *words* of which one is in *terms*."""
     return frozenset(
         pair for pair in itertools.pairwise(words) if pair[0] in terms or pair[1] in terms
     )
 
 
-def _proper(
+def _proper_terms(
     text: str, words: Iterable[str], stem: Callable[[str], Iterable[str]]
 ) -> frozenset[str]:
     if not capitals_name(frozenset(words)):
@@ -136,7 +136,7 @@ def _proper(
     return frozenset(term for word in matches if word[0].isupper() for term in stem(word))
 
 
-def _stemmed(words: Iterable[str], stem: Callable[[str], Iterable[str]]) -> tuple[str, ...]:
+def _stem_words(words: Iterable[str], stem: Callable[[str], Iterable[str]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(term for word in words for term in stem(word)))[:QUERY_TERMS_MAX]
 
 

@@ -73,7 +73,7 @@ def rank_blended(items: Sequence[Ranked]) -> list[Ranked]:
 def sigmoid(logit: float) -> float:
     """Return *logit* on the scale from 0 to 1, without overflow.
 
-    >>> squash(0.0)
+    >>> sigmoid(0.0)
     0.5
     """
     if logit < 0:  # exp of a large number overflows, exp of a very negative one is 0

@@ -128,7 +128,7 @@ def own_paths(items: Any) -> Iterator[Keys]:
 def contains(present: Any, part: Any) -> bool:
     """Return whether *present* contains all of *part*.
 
-    >>> holds({"a": 1, "b": [{"c": 2, "d": 3}]}, {"b": [{"c": 2}]}), holds({"a": 1}, {"a": 2})
+    >>> contains({"a": 1, "b": [{"c": 2, "d": 3}]}, {"b": [{"c": 2}]}), contains({"a": 1}, {"a": 2})
     (True, False)
     """
     if isinstance(part, dict):

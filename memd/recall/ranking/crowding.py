@@ -1,10 +1,10 @@
-"""So that nobody fills an answer alone: at most a few memories of one foreign source. Pure.
+"""Cap how much of an answer one foreign source may fill. Pure.
 
-Whoever can make a tool print, or a page say, something can say it ten times in
-ten words (PROMISES H49-H51, H60). Of what came from outside, an answer holds a few of
-one source, fewer that say the same, one of a burst, and no more than a few of one client:
-that is what memd knows, while sessions and sources are names that the client gives. What
-the owner or his assistant wrote is never crowded out by this rule.
+An attacker who controls a tool's output or a web page can state the same thing many times in
+different words (PROMISES H49-H51, H60). So of memories from outside an answer holds a few of one
+source, fewer that say the same, one of a burst, and a few of one client. The client counts because
+memd knows it, whereas sessions and sources are names that a client chooses. What the owner or
+their assistant wrote is not capped.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ from memd.recall.ranking.diversify import Bigrams, bigrams, jaccard
 from memd.recall.ranking.rankings import Ranked
 from memd.store.search.candidate_rows import SearchCandidate
 
-ALIKE = 0.5  # of their word pairs in common: the same thing said again
+ALIKE = 0.5  # share of common word pairs from which two texts say the same
 
 
 def spread(items: Sequence[Ranked]) -> list[Ranked]:
-    """Return *items* in their order, without the foreign ones that are too many of their kind."""
+    """Return *items* in their order, without the foreign ones that exceed a cap."""
     counts: Counter[Hashable] = Counter()
-    kept: list[Ranked] = []
+    remaining: list[Ranked] = []
     foreign = _WordPairs()
     for item in items:
-        its = item.measured.candidate
-        if is_foreign(its):
-            groups = list(_groups(its))
-            if any(counts[group] >= most for group, most in groups):
+        candidate = item.measured.candidate
+        if is_foreign(candidate):
+            groups = list(_groups(candidate))
+            if any(counts[group] >= cap for group, cap in groups):
                 continue
-            pairs = bigrams(its.own)
-            if foreign.alike(pairs) >= RECALL_TWINS_ITEMS_MAX:
+            pairs = bigrams(candidate.own)
+            if foreign.count_alike(pairs) >= RECALL_TWINS_ITEMS_MAX:
                 continue
             counts.update(group for group, _ in groups)
             foreign.add(pairs)
-        kept.append(item)
-    return kept
+        remaining.append(item)
+    return remaining
 
 
 class _WordPairs:
-    """The word pairs of several texts, each text's read once."""
+    """The word pairs of several texts; each text is split once."""
 
     def __init__(self) -> None:
         self._each: list[Bigrams] = []
@@ -58,26 +58,26 @@ class _WordPairs:
         self._each.append(pairs)
         self._all |= pairs
 
-    def alike(self, pairs: Bigrams) -> int:
-        """Return how many of the texts have at least the share ``ALIKE`` in common with *pairs*."""
-        if len(self._all & pairs) < ALIKE * len(pairs):  # then no one of them holds so many
+    def count_alike(self, pairs: Bigrams) -> int:
+        """Return how many of the texts say the same as a text of *pairs*."""
+        if len(self._all & pairs) < ALIKE * len(pairs):  # no single text can hold enough of them
             return 0
         return sum(jaccard(pairs, each) >= ALIKE for each in self._each)
 
 
-def is_foreign(its: SearchCandidate) -> bool:
-    """Return whether neither the owner nor his assistant wrote it."""
-    return its.trust == Trust.UNTRUSTED or Origin(its.origin) in FOREIGN
+def is_foreign(candidate: SearchCandidate) -> bool:
+    """Return whether neither the owner nor their assistant wrote *candidate*."""
+    return candidate.trust == Trust.UNTRUSTED or Origin(candidate.origin) in FOREIGN
 
 
-def _groups(its: SearchCandidate) -> Iterator[tuple[Hashable, int]]:
-    """Yield what a memory belongs to, and how many of that an answer may hold."""
-    if its.is_burst:
-        yield ("burst", its.client_key), RECALL_BURST_ITEMS_MAX
-    if its.reference is not None:
-        yield ("source", its.reference.partition("#")[0]), RECALL_SOURCE_ITEMS_MAX
-    if Origin(its.origin) is Origin.IMPORT:
-        return  # a file of one's own memories is brought by one client, and all of it counts
-    if its.reference is None:
-        yield ("unnamed", its.client_key), RECALL_SOURCE_ITEMS_MAX
-    yield ("client", its.client_key), RECALL_CLIENT_ITEMS_MAX
+def _groups(candidate: SearchCandidate) -> Iterator[tuple[Hashable, int]]:
+    """Yield each group that a memory counts for, with the cap of that group."""
+    if candidate.is_burst:
+        yield ("burst", candidate.client_key), RECALL_BURST_ITEMS_MAX
+    if candidate.reference is not None:
+        yield ("source", candidate.reference.partition("#")[0]), RECALL_SOURCE_ITEMS_MAX
+    if Origin(candidate.origin) is Origin.IMPORT:
+        return  # one client imports a whole file of the owner's memories
+    if candidate.reference is None:
+        yield ("unnamed", candidate.client_key), RECALL_SOURCE_ITEMS_MAX
+    yield ("client", candidate.client_key), RECALL_CLIENT_ITEMS_MAX

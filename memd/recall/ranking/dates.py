@@ -1,10 +1,9 @@
 """How well a memory's time fits the times that a question names. Pure.
 
-A memory's time is when it happened, else when it was told. A date of the calendar
-("in May 2023") fits by ``date``, which the ranker and its gate were fitted with; any other
-stretch ("last week", "since then") and what a text itself says of when it was by
-``period``, which moves what is found and opens no gate. A stretch in which no candidate
-lies lifts nothing: asked years later, "last week" is only words.
+A memory's time is when it happened, else when it was stored. A calendar date ("in May 2023") is
+matched as ``date``, which the ranker and its gate were fitted with. Any other period ("last week",
+"since then"), and times named in the memory's own text, are matched as ``period``, which reorders
+what the gate lets pass and does not open it. A period without candidates has no effect.
 """
 
 from __future__ import annotations
@@ -29,10 +28,10 @@ EDGE_US = {
     Grain.QUARTER: 14 * DAY_US,
     Grain.YEAR: 14 * DAY_US,
 }
-"""How far beside a stretch a memory still half fits: words of time are seldom exact."""
-BESIDE = 0.5
-WIDE = 0.5  # what fits all since then, a whole year, or the day of an event, says less
-LATEST = 0.3  # more for a month's latest year, where no year is said
+"""How far outside a period a memory still half fits: words of time are seldom exact."""
+NEAR_FIT = 0.5
+WIDE_FIT = 0.5  # an open period, a whole year or the day of an event tells less
+LATEST_YEAR_FIT = 0.3  # for a month of the latest year, where no year is named
 
 
 class Fit(NamedTuple):
@@ -42,17 +41,17 @@ class Fit(NamedTuple):
     period: float = 0.0
 
 
-def fits(asked: Sequence[Period], candidates: Sequence[SearchCandidate]) -> list[Fit]:
-    """Return how well each of *candidates* fits the times *asked* for."""
+def fit_times(asked: Sequence[Period], candidates: Sequence[SearchCandidate]) -> list[Fit]:
+    """Return how well each of *candidates* fits the times *asked* about."""
     if not asked:
         return [Fit()] * len(candidates)
-    meant = _meant(asked)
-    return [_fit(meant, candidate) for candidate in candidates]
+    asked = _decisive(asked)
+    return [_fit(asked, candidate) for candidate in candidates]
 
 
-def _meant(asked: Sequence[Period]) -> Sequence[Period]:
-    """Return the times to go by: "last week, on 8 May 2023" is not our last week."""
-    dated = [one for one in asked if _is_dated(one)]
+def _decisive(asked: Sequence[Period]) -> Sequence[Period]:
+    """Return the periods to match: in "last week, on 8 May 2023" the date decides."""
+    dated = [period for period in asked if _is_dated(period)]
     return dated or asked
 
 
@@ -61,56 +60,53 @@ def _is_dated(period: Period) -> bool:
 
 
 def _fit(asked: Sequence[Period], candidate: SearchCandidate) -> Fit:
-    moment_us = candidate.occurred_at_us
-    if moment_us is None:
-        moment_us = candidate.created_at_us
+    moment_us = candidate.moment_us
     moment = from_us(moment_us)
-    date = max((named.match(moment) for one in asked for named in one.dates), default=0.0)
-    others = (one for one in asked if one.bounds or not _is_dated(one))  # a date has its feature
-    inside = max((_inside(one, moment_us, moment_us) for one in others), default=0.0)
+    date = max((named.match(moment) for period in asked for named in period.dates), default=0.0)
+    undated = (period for period in asked if period.bounds or not _is_dated(period))
+    inside = max((_inside(period, moment_us, moment_us) for period in undated), default=0.0)
     if inside < 1.0 and (_YEAR.search(candidate.own) or not _is_dated(asked[0])):
         times = periods(candidate.own[:TEXT_CHARS], moment_us)
-        inside = max([inside, *(_meets(one, its) for one in asked for its in times)])
+        inside = max([inside, *(_overlap(period, time) for period in asked for time in times)])
     return Fit(date, inside)
 
 
 def _inside(asked: Period, begin_us: int, end_us: int) -> float:
-    """Return how well a stretch of time lies in what is asked for; a moment has no length."""
-    full = _full(asked)
-    if _holds(asked.from_us, asked.to_us, begin_us, end_us):
+    """Return how well a span of time lies within *asked*; a moment has no length."""
+    full = _full_fit(asked)
+    if _contains(asked.from_us, asked.to_us, begin_us, end_us):
         return full
-    if asked.other is not None and _holds(*asked.other, begin_us, end_us):
+    if asked.other is not None and _contains(*asked.other, begin_us, end_us):
         return full
     edge = EDGE_US[asked.grain]
     low = None if asked.from_us is None else asked.from_us - edge
     high = None if asked.to_us is None else asked.to_us + edge
-    return full * BESIDE if _holds(low, high, begin_us, end_us) else 0.0
+    return full * NEAR_FIT if _contains(low, high, begin_us, end_us) else 0.0
 
 
-def _full(asked: Period) -> float:
+def _full_fit(asked: Period) -> float:
     if asked.dates and not asked.bounds and not _is_dated(asked):
-        return LATEST
+        return LATEST_YEAR_FIT
     wide = asked.from_us is None or asked.to_us is None or asked.grain is Grain.YEAR
-    return WIDE if wide or asked.by_event else 1.0
+    return WIDE_FIT if wide or asked.by_event else 1.0
 
 
-def _holds(low: int | None, high: int | None, begin_us: int, end_us: int) -> bool:
+def _contains(low: int | None, high: int | None, begin_us: int, end_us: int) -> bool:
     return (low is None or low <= begin_us) and (high is None or end_us <= high)
 
 
-def _meets(asked: Period, period: Period) -> float:
-    """Return how well a time that a text names fits: a day in the month that is asked for.
+def _overlap(asked: Period, period: Period) -> float:
+    """Return how well a time named in a memory fits: a day within the month that is asked about.
 
-    Where a date with a year is asked for, only such a date: that of a turn which says
-    "last Friday" was found to mislead.
+    A date with a year is matched by such dates only: "last Friday" in a memory misled.
     """
     if _is_dated(asked) and not _is_dated(period):
         return 0.0
-    stretches = [(period.from_us, period.to_us), *([period.other] if period.other else [])]
+    spans = [(period.from_us, period.to_us), *([period.other] if period.other else [])]
     return max(
         (
             _inside(asked, begin, end)
-            for begin, end in stretches
+            for begin, end in spans
             if begin is not None and end is not None
         ),
         default=0.0,

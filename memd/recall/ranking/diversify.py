@@ -1,8 +1,8 @@
-"""Making a ranking less repetitive: maximal marginal relevance (SPEC 8.5).
+"""Maximal marginal relevance: reorder a ranking so that it repeats itself less (SPEC 8.5).
 
-Each pick is worth its score less its likeness to the closest one picked
-before. It comes after re-ranking and filtering, so that what is filtered out
-repels nothing, and before the cut to ``max_memories``.
+Each pick maximises its score minus its similarity to the closest earlier pick. This comes after
+re-ranking and filtering, so that excluded memories repel nothing, and before the cut to
+``max_memories``.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ Bigrams = frozenset[tuple[str, str]]
 
 
 def bigram_jaccard(text_a: str, text_b: str) -> float:
-    """Return which share of their word pairs two texts have in common.
+    """Return the Jaccard similarity of two texts' word pairs.
 
-    Words are what white space separates, in lower case. A text of one word has
-    no pairs and is like nothing, not even itself.
+    Words are separated by white space and compared in lower case. A text of one word has no pairs
+    and is similar to nothing, not even itself.
 
     >>> round(bigram_jaccard("a b c", "a b d"), 4)
     0.3333
@@ -33,7 +33,7 @@ def apply_diversity_penalty(
     diversity_lambda: float = 0.7,
     similarity_fn: Callable[[str, str], float] | None = None,
 ) -> tuple[ScoredMemory, ...]:
-    """Return *scored* in another order: all of it, nothing twice.
+    """Return all of *scored*, each once, in diverse order.
 
     *diversity_lambda* 1 orders by score alone, 0 by difference alone; among
     equals the earlier in *scored* wins. *similarity_fn* takes two contents and
@@ -55,29 +55,29 @@ def diverse_order(
     *,
     similarity_fn: Callable[[str, str], float] | None = None,
 ) -> list[int]:
-    """Return the places of *texts* in diverse order, by the same rule."""
-    if not 0.0 <= diversity_lambda <= 1.0:  # NaN is not, either
+    """Return the indexes of *texts* in diverse order, by the rule of the penalty above."""
+    if not 0.0 <= diversity_lambda <= 1.0:  # also false for NaN
         raise ValueError(f"diversity_lambda must be from 0 to 1, not {diversity_lambda}")
-    waiting = list(range(len(texts)))
-    alike = _likeness(texts, similarity_fn)
+    remaining = list(range(len(texts)))
+    similarity = _similarity(texts, similarity_fn)
     closest = [0.0] * len(texts)
     order: list[int] = []
-    while waiting:
-        worth = [
-            diversity_lambda * scores[i] - (1 - diversity_lambda) * closest[i] for i in waiting
+    while remaining:
+        values = [
+            diversity_lambda * scores[i] - (1 - diversity_lambda) * closest[i] for i in remaining
         ]
-        picked = waiting.pop(worth.index(max(worth)))
-        order.append(picked)
-        for i in waiting:
-            closest[i] = max(closest[i], alike(i, picked))
+        pick = remaining.pop(values.index(max(values)))
+        order.append(pick)
+        for i in remaining:
+            closest[i] = max(closest[i], similarity(i, pick))
     return order
 
 
-def scored_by_rank(scored: tuple[ScoredMemory, ...]) -> tuple[ScoredMemory, ...]:
+def score_by_rank(scored: tuple[ScoredMemory, ...]) -> tuple[ScoredMemory, ...]:
     """Return *scored* with scores that fall with the rank, from 1 down.
 
-    A re-ranker changes the order and leaves the scores; without this, the
-    diversity penalty would order by the old scores again (SPEC 8.5.6).
+    A re-ranker changes the order but not the scores, by which the diversity penalty would sort
+    again (SPEC 8.5.6).
     """
     return tuple(
         memory.model_copy(update={"combined_score": 1.0 - rank / len(scored)})
@@ -85,10 +85,10 @@ def scored_by_rank(scored: tuple[ScoredMemory, ...]) -> tuple[ScoredMemory, ...]
     )
 
 
-def _likeness(
+def _similarity(
     texts: Sequence[str], similarity_fn: Callable[[str, str], float] | None
 ) -> Callable[[int, int], float]:
-    """Return the similarity of two places; by default each text is split into pairs once."""
+    """Return a function of two indexes; by default each text is split into word pairs once."""
     if similarity_fn is not None:
         return lambda i, j: similarity_fn(texts[i], texts[j])
     pairs = [bigrams(text) for text in texts]
@@ -102,7 +102,7 @@ def bigrams(text: str) -> Bigrams:
 
 
 def jaccard(a: Bigrams, b: Bigrams) -> float:
-    """Return which share of their word pairs two texts have in common; 0 where one has none."""
+    """Return the Jaccard similarity of two sets of word pairs; 0 where one is empty."""
     if not a or not b:
         return 0.0
     common = len(a & b)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from memd.recall.question import Question
-from memd.recall.ranking.dates import fits
+from memd.recall.ranking.dates import fit_times
 from memd.store.search.candidate_rows import SearchCandidate
 from memd.store.search.fulltext import CONTEXT_WEIGHT, Corpus
 
@@ -170,7 +170,7 @@ def measure(
     near = _cosines(candidates, cosines)
     best_near = _means_of_best(candidates, places, cosines)
     same = {"strange": _strange(question, texts), "now": float(question.asks_now)}
-    dates = fits(question.times, candidates)
+    dates = fit_times(question.times, candidates)
     measured = []
     for at, (candidate, text, its) in enumerate(zip(candidates, texts, words, strict=True)):
         cos, near_best = near[at]

@@ -1,12 +1,8 @@
-"""Ranking one list of candidates by relevance and recency (SPEC 8.3).
+"""The documented ranking: relevance with recency (SPEC 8.3), and reciprocal rank fusion (SPEC 8.4).
 
-Pure: the same entries, settings and time give the same ranking.
-
-Fusing several ranked lists into one, by ranks alone (SPEC 8.4).
-
-Reciprocal rank fusion needs no common scale: a memory gains ``1 / (k + rank)``
-in each list that holds it. The sums are spread over 0 to 1, so the last one of
-several is always exactly 0 and a threshold always drops it.
+Pure: the same entries, settings and time give the same ranking. Fusion needs no common scale: a
+memory gains ``1 / (k + rank)`` in each list that holds it. The sums are spread over 0 to 1, so the
+last of several is exactly 0 and any threshold drops it.
 """
 
 from __future__ import annotations
@@ -115,7 +111,7 @@ def fuse_ranked_lists(
                 parts.setdefault(entry.id, []).append(1 / (k + len(here)))
     # fsum does not depend on the order of the lists. A plain sum may differ in
     # its last bit, which spreading over 0 to 1 would turn into a whole rank.
-    scores = _spread({memory_id: math.fsum(shares) for memory_id, shares in parts.items()})
+    scores = _rescale({memory_id: math.fsum(shares) for memory_id, shares in parts.items()})
     best = sorted(met, key=lambda memory_id: scores[memory_id], reverse=True)[:max_results]
     return tuple(
         ScoredMemory(
@@ -130,7 +126,7 @@ def fuse_ranked_lists(
     )
 
 
-def _spread(raw: dict[str, float]) -> dict[str, float]:
+def _rescale(raw: dict[str, float]) -> dict[str, float]:
     """Map the lowest score to 0 and the highest to 1; all to 1 when they are one."""
     if not raw:
         return {}

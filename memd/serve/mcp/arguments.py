@@ -44,7 +44,7 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
 def parse_arguments(tool: str, raw: Any) -> dict[str, Any]:
     """Return the arguments of *tool* under their declared names, without nulls.
 
-    >>> named("memory_search", {"Q": "tea", "topK": 3})
+    >>> parse_arguments("memory_search", {"Q": "tea", "topK": 3})
     {'query': 'tea', 'limit': 3}
     """
     if raw is None:

@@ -8,7 +8,7 @@ import pytest
 from support.entries import a_scored
 
 from memd.domain.settings.retrieval import ScoredMemory
-from memd.recall.ranking.diversify import apply_diversity_penalty, bigram_jaccard, scored_by_rank
+from memd.recall.ranking.diversify import apply_diversity_penalty, bigram_jaccard, score_by_rank
 
 
 def _texts(scored: tuple[ScoredMemory, ...]) -> list[str]:
@@ -84,7 +84,7 @@ def test_another_measure_of_likeness_may_be_given() -> None:
 def test_after_a_rerank_the_rank_counts_and_not_the_old_score() -> None:
     reranked = (a_scored("a b", 0.2), a_scored("c d", 0.9), a_scored("e f", 0.5))
 
-    order = apply_diversity_penalty(scored_by_rank(reranked), diversity_lambda=1.0)
+    order = apply_diversity_penalty(score_by_rank(reranked), diversity_lambda=1.0)
 
     assert _texts(order) == ["a b", "c d", "e f"]
     assert order[0].combined_score == 1.0
