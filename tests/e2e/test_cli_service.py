@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.daemon import ROOT
+from support import forked
+from support.daemon import environment
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="systemd is on Linux only")
 
@@ -47,18 +48,13 @@ class Login:
         return self.memd("service", *words)
 
     def memd(self, *words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "memd", *words],
-            env={
-                "HOME": str(self.home),
-                "XDG_RUNTIME_DIR": str(self.home / "run"),
-                "PATH": f"{self.bin}:/usr/bin:/bin",
-                "PYTHONPATH": str(ROOT),
-            },
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        env = environment(self.home) | {
+            "HOME": str(self.home),
+            "XDG_RUNTIME_DIR": str(self.home / "run"),
+            "PATH": f"{self.bin}:/usr/bin:/bin",
+        }
+        del env["MEMD_HOME"]
+        return forked.run(words, env=env)
 
     def told(self) -> list[str]:
         """Return what the service manager was told since the last time."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
+from support import forked
 from support.daemon import Spawned, environment, spawned
 from support.pumping import pumped
 
@@ -15,10 +14,7 @@ ADDED = "The nightly build runs on the host Skog."
 
 def typed(daemon: Spawned, home: Path, *words: str, code: int = 0) -> None:
     environ = {**environment(daemon.log.parent), "HOME": str(home)}
-    command = [sys.executable, "-m", "memd", *words]
-    done = subprocess.run(
-        command, env=environ, stdin=subprocess.DEVNULL, capture_output=True, check=False
-    )
+    done = forked.run(words, env=environ)
     assert done.returncode == code, done.stderr
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support import forked
 from support.daemon import environment
 
 pytestmark = pytest.mark.model
@@ -42,15 +42,7 @@ def story(shown: str) -> str:
 
 def demo(home: Path, model_dir: Path, *words: str) -> subprocess.CompletedProcess[str]:
     more = {"MEMD_MODEL_DIR": str(model_dir), "TMPDIR": str(home)}
-    return subprocess.run(
-        [sys.executable, "-m", "memd", "demo", *words],
-        env=environment(home, more),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=False,
-    )
+    return forked.run(["demo", *words], env=environment(home, more), timeout=180)
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import forked
 from support.daemon import ROOT, WAIT_S, Spawned, environment, spawned, wait_until
 from support.signing import AnOwner
 
@@ -416,17 +417,7 @@ def typed(
 ) -> tuple[int, str]:
     """Run memd with *argv*, at a terminal of its own or without; answer what it asks."""
     if not tty:
-        import subprocess
-
-        done = subprocess.run(
-            [sys.executable, "-m", "memd", *argv],
-            env=environment(home),
-            cwd=ROOT,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = forked.run(argv, env=environment(home), cwd=ROOT)
         return done.returncode, done.stdout + done.stderr
     pid, terminal = pty.fork()
     if pid == 0:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support import forked
 from support.daemon import environment, spawned, wait_until
 from support.folder import Desk
 
@@ -182,20 +182,20 @@ def test_an_import_that_a_kill_ended_is_completed_by_the_next(tmp_path: Path) ->
     path = tmp_path / "log.md"
     old = "\n\n".join(f"# Day {n}\nThe {n}th entry of the old log, {n * 7}." for n in range(400))
     new = "\n\n".join(f"# Day {n}\nThe {n}th entry of the new log, {n * 9}." for n in range(4_000))
-    words = [sys.executable, "-m", "memd", "import", str(path), "--json"]
+    words = ["import", str(path), "--json"]
     with spawned(tmp_path) as daemon, daemon.client() as client:
         path.write_text(old, "utf-8")
-        subprocess.run(words, env=environment(tmp_path), check=True, capture_output=True)
+        forked.run(words, env=environment(tmp_path), check=True)
         path.write_text(new, "utf-8")
-        importing = subprocess.Popen(
-            words, env=environment(tmp_path), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
+        with Path(os.devnull).open("r+b") as nothing:
+            streams = (nothing.fileno(),) * 3
+            importing = forked.start(words, env=environment(tmp_path), streams=streams)
         wait_until(lambda: client.call("memory.count") > 600, "the import is under way")
         daemon.process.kill()
         assert importing.wait(60) != 0
     with spawned(tmp_path) as daemon, daemon.client() as client:
         assert 600 < client.call("memory.count") < 4_400
-        again = subprocess.run(words, env=environment(tmp_path), check=True, capture_output=True)
+        again = forked.run(words, env=environment(tmp_path), check=True)
         told = json.loads(again.stdout)
         assert (told["new"] + told["kept"], told["replaced"]) == (4_000, 400)
         assert told["kept"] > 0

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support import forked
 from support.daemon import Spawned, environment, spawned
 from support.recording import EXAMPLES, referred
 
@@ -147,14 +147,7 @@ def test_the_methods_are_described_but_not_loaded_by_a_start(owner: Client) -> N
 
 
 def memd(daemon: Spawned, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "memd", *words],
-        env=environment(daemon.paths.data_dir.parent),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    return forked.run(words, env=environment(daemon.paths.data_dir.parent))
 
 
 def test_the_command_line_lists_shows_and_exports(daemon: Spawned, owner: Client) -> None:

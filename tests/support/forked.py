@@ -1,6 +1,6 @@
 """``memd`` as a process of its own that costs no start of Python (decision 0167).
 
-One process a test worker imports memd and forks what is asked for: a real process, with
+One process of all test workers imports memd and forks what is asked for: a real process, with
 its own pid, environment, folder, streams, signals and end; only the interpreter's start and
 the imports, most of the time of a command, are done once. Where these are the subject, a test
 starts ``python -m memd`` itself.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import fcntl
 import gc
 import importlib
 import json
@@ -43,6 +44,9 @@ LIBRARIES = (
 )
 """What memd imports when it first needs it: some of them take longer than a daemon's start."""
 _MODEL_DIR = os.environ.get("MEMD_MODEL_DIR", "")  # as it was before any test
+_RUN = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+_PLACE = Path(tempfile.gettempdir(), f"memd-forks-{os.getuid()}-{_RUN[:16]}")
+"""Where the workers of a run meet the processes that fork."""
 _LENGTH = struct.Struct("!Q")
 _STATUS = struct.Struct("!i")
 
@@ -137,15 +141,18 @@ def start(
 
 
 class Forker:
-    """This end of the process that forks."""
+    """This end of the process that forks; the first worker of a run starts it for all."""
 
     def __init__(self, what: str) -> None:
-        self._ours, theirs = socket.socketpair()
-        with theirs:
-            handle = theirs.fileno()
-            words = [what, str(handle), _MODEL_DIR]
-            command = [sys.executable, "-m", "support.forked", *words]
-            self._process = subprocess.Popen(command, env=_environ(), cwd=ROOT, pass_fds=[handle])
+        path = _PLACE.with_name(f"{_PLACE.name}.{what}")
+        with Path(__file__).open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self._ours = socket.socket(socket.AF_UNIX)
+            try:
+                self._ours.connect(str(path))
+            except OSError:
+                _start_forker(what, path)
+                self._ours.connect(str(path))
 
     def start(self, asked: Mapping[str, Any], streams: tuple[int, int, int]) -> Process:
         ended, ending = os.pipe()
@@ -157,7 +164,18 @@ class Forker:
 
     def close(self) -> None:
         self._ours.close()
-        self._process.wait()
+
+
+def _start_forker(what: str, path: Path) -> None:
+    """Start what listens at *path* and ends when the last worker has left."""
+    path.unlink(missing_ok=True)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        listener.set_inheritable(True)
+        words = ["-m", "support.forked", what, str(listener.fileno()), _MODEL_DIR]
+        # It outlives this worker where others still ask: nobody waits for it here.
+        os.posix_spawn(sys.executable, [sys.executable, *words], _environ())
 
 
 _ONE = threading.Lock()
@@ -195,36 +213,69 @@ def _read(stream: socket.socket, count: int) -> bytes:
 # The process that forks.
 
 
-def _serve(stream: socket.socket) -> list[str]:
+def _serve(listener: socket.socket) -> list[str]:
     """Fork until nobody asks any more; returns in the fork, with the words of its command."""
     woken, waking = os.pipe()
     os.set_blocking(waking, False)
     signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
     living: dict[int, int] = {}
+    workers: list[socket.socket] = []
     while True:
-        ready, _, _ = select.select([stream.fileno(), woken], [], [])
+        handles = [woken, listener.fileno(), *(worker.fileno() for worker in workers)]
+        ready, _, _ = select.select(handles, [], [])
         if woken in ready:
             os.read(woken, 4096)
             _bury(living)
-        if stream.fileno() not in ready:
-            continue
-        head, handles, _, _ = socket.recv_fds(stream, _LENGTH.size, 4)
-        if not head:
+        for worker in [worker for worker in workers if worker.fileno() in ready]:
+            asked, given = _receive(worker)
+            if asked is None:
+                workers.remove(worker)
+            elif _forks(worker, given, living):
+                _close([listener, *workers], [woken, waking, *living.values()])
+                return _become(asked, given)
+        if listener.fileno() in ready:
+            workers.append(listener.accept()[0])
+        if not workers:
+            _end_unless_asked(listener)
+
+
+def _close(sockets: Sequence[socket.socket], handles: Sequence[int]) -> None:
+    for each in sockets:
+        each.close()
+    for handle in handles:
+        os.close(handle)
+
+
+def _receive(worker: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
+    """Return what a worker asks for and the files it gives; None when it has left."""
+    head, handles, _, _ = socket.recv_fds(worker, _LENGTH.size, 4)
+    if not head:
+        worker.close()
+        return None, handles
+    return json.loads(_read(worker, _LENGTH.unpack(head)[0])), handles
+
+
+def _forks(worker: socket.socket, handles: list[int], living: dict[int, int]) -> bool:
+    """Fork; return whether this is the fork. The worker is told its pid."""
+    pid = os.fork()
+    if pid == 0:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        return True
+    living[pid] = handles.pop()
+    _close([], handles)
+    with contextlib.suppress(OSError):  # it has left without waiting
+        worker.sendall(_LENGTH.pack(pid))
+    return False
+
+
+def _end_unless_asked(listener: socket.socket) -> None:
+    with Path(__file__).open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not select.select([listener], [], [], 0)[0]:
+            Path(listener.getsockname()).unlink()
             os._exit(0)
-        asked = json.loads(_read(stream, _LENGTH.unpack(head)[0]))
-        pid = os.fork()
-        if pid == 0:
-            signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            stream.close()
-            for handle in (woken, waking, *living.values()):
-                os.close(handle)
-            return _become(asked, handles)
-        living[pid] = handles.pop()
-        for handle in handles:
-            os.close(handle)
-        stream.sendall(_LENGTH.pack(pid))
 
 
 def _bury(living: dict[int, int]) -> None:
@@ -389,6 +440,7 @@ if __name__ == "__main__":
         _import_commands()
     assert threading.active_count() == 1, "a fork would miss the other threads"
     keep()
+    os.chdir(ROOT)
     sys.argv[1:] = _serve(socket.socket(fileno=int(sys.argv[2])))
     from memd import __main__
 

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from support.daemon import WAIT_S, Spawned
+from support import forked
+from support.daemon import WAIT_S, Spawned, environment
 from support.pumping import bare
 
 ASSISTANTS = ("claude-code", "codex", "gemini", "copilot", "cursor", "opencode")
@@ -84,13 +85,8 @@ def unread(home: Path, arguments: list[str], payload: Any) -> tuple[int, str]:
 def introduce(daemon: Spawned, *names: str) -> None:
     """Give each assistant a key, as ``memd client add NAME --agent NAME`` does."""
     for name in names:
-        subprocess.run(
-            [sys.executable, "-m", "memd", "client", "add", name, "--agent", name],
-            env={**bare(daemon.log.parent), "NO_COLOR": "1"},
-            check=True,
-            capture_output=True,
-            timeout=WAIT_S,
-        )
+        words = ("client", "add", name, "--agent", name)
+        forked.run(words, env=environment(daemon.log.parent), check=True)
 
 
 def said(home: Path) -> list[str]:
