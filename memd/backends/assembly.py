@@ -111,7 +111,7 @@ class Assembly:
     async def begin(self) -> Self:
         """Take over the settings of single agents; a file that cannot be written starts without."""
         try:
-            await self.agents.take_file()
+            await self.agents.apply_file()
         except MemdError as error:
             log.error("settings of agents not taken over", kind=error.kind)
         return self

@@ -1,4 +1,4 @@
-"""What each agent does differently: its level and how long its memories are kept (SPEC 7.14)."""
+"""Each agent's own configuration: its level and its retention periods (SPEC 7.14)."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ _FIELDS = {
     "retention_days": "retention_days",
     "retention_overrides": "retention_overrides",
 }
-"""A column of the agent's row -> what it is called in the configuration."""
+"""Columns of the agent's row -> fields of the configuration."""
 
-_SAID = {"type": "level"}
+_SETTING_NAMES = {"type": "level"}
 
 
 @dataclass(frozen=True)
 class Agents:
-    """The room's needs, handed in by the daemon."""
+    """Reads and writes the agents' configurations; its parts are handed in by the daemon."""
 
     db: Database
     clock: Clock
     default: MemoryConfig
-    """What an agent does that was never configured."""
+    """The configuration of an agent without its own."""
     file: Mapping[str, MemoryConfig] = field(default_factory=dict)
-    """What the settings file says of single agents: there it is changed, and nowhere else."""
+    """The agents' configurations in the settings file, which only an edit of the file changes."""
 
-    async def take_file(self) -> None:
-        """Take over what the settings file says of agents, and take back what it said before.
+    async def apply_file(self) -> None:
+        """Apply the settings file's agents, and revoke what it set before.
 
-        What a call has set stays, but for what the file names. Nothing is written when
-        the file says what it said at the last start.
+        Fields set by a call stay, except those in the file. Nothing is written when
+        the file is the same as at the last start.
         """
         columns = {name: _columns(config) for name, config in self.file.items()}
         if columns == await self.db.read(agents.read_file_settings):
@@ -55,47 +55,50 @@ class Agents:
             before = agents.read_file_settings(conn)
             for name in sorted(before.keys() | columns.keys()):
                 row = agents.find(conn, name) or AgentRow(name, None, None, {})
-                new = _merged(row, before.get(name, {}), columns.get(name, {}))
+                new = _merge(row, before.get(name, {}), columns.get(name, {}))
                 if new != row:
                     agents.configure(conn, names.ensure_agent(conn, name, self.clock.now_us()), new)
             agents.record_file_settings(conn, columns)
 
         await self.db.write(_CALLER, work)
 
-    def refuse_what_the_file_says(self, agent_id: str, given: Collection[str]) -> None:
-        """Raise InvalidStateError when the file says one of the fields *given* for the agent."""
+    def check_not_in_file(self, agent_id: str, given: Collection[str]) -> None:
+        """Raise InvalidStateError when the file sets one of the fields *given* for the agent."""
         config = self.file.get(agent_id)
-        fixed = sorted(config.model_fields_set & set(given)) if config is not None else []
-        if fixed:
-            key = f"memory.agents.{agent_id}.{_SAID.get(fixed[0], fixed[0])}"
+        fields_in_file = sorted(config.model_fields_set & set(given)) if config is not None else []
+        if fields_in_file:
+            name = fields_in_file[0]
+            key = f"memory.agents.{agent_id}.{_SETTING_NAMES.get(name, name)}"
             raise InvalidStateError(
-                f"{key} stands in the settings file", field=fixed[0], hint="change it there"
+                f"{key} stands in the settings file",
+                field=name,
+                hint="change it there",
             )
 
     async def origins(self, agent_id: str) -> dict[str, SaidBy]:
-        """Return for each field who says it: the file, a call, or nobody (the default)."""
+        """Return for each field who set it: the file, a call, or nobody (the default)."""
         config = self.file.get(agent_id)
         fields = config.model_fields_set if config is not None else set()
         row = await self.db.read(agents.find, agent_id)
-        called = set() if row is None else {_FIELDS[n] for n in _FIELDS if getattr(row, n)}
+        set_by_call = set() if row is None else {_FIELDS[n] for n in _FIELDS if getattr(row, n)}
         return {
-            name: "file" if name in fields else "call" if name in called else "default"
+            name: "file" if name in fields else "call" if name in set_by_call else "default"
             for name in _FIELDS.values()
         }
 
     async def set(self, caller: Caller, settings: MemoryConfig) -> MemoryConfig:
-        """Set what *settings* gives of the calling agent's configuration; return all of it.
+        """Set the given fields of the calling agent's configuration; return all of it.
 
-        What is not given stays as it was; for an agent that was never configured the level
-        stays the daemon's own. One transaction. Raises InvalidError where what is given
-        does not go with what stays.
+        Fields that are not given stay; the level of an agent without configuration
+        stays the daemon's. One transaction. Raises InvalidError where given and
+        existing fields conflict.
         """
 
         def work(conn: Writing) -> MemoryConfig:
             agent_key = names.ensure_agent(conn, caller.agent_id, self.clock.now_us())
             before = agents.find(conn, caller.agent_id)
             assert before is not None
-            row = _changed(before, settings)
+            row = _apply(before, settings)
             agents.configure(conn, agent_key, row)
             return self._config(row)
 
@@ -118,20 +121,20 @@ class Agents:
 
     def _config(self, row: AgentRow) -> MemoryConfig:
         level = row.level or self.default.type
-        kept = level is not MemoryLevel.NONE  # the daemon may keep nothing of anybody
+        stores_memories = level is not MemoryLevel.NONE  # the daemon's own level may be none
         return MemoryConfig(
             type=level,
-            retention_days=row.retention_days if kept else None,
+            retention_days=row.retention_days if stores_memories else None,
             retention_overrides=tuple(
                 RetentionRule(category=MemoryCategory(category), retention_days=days)
                 for category, days in row.retention_overrides.items()
-                if kept
+                if stores_memories
             ),
         )
 
 
-def _changed(before: AgentRow, settings: MemoryConfig) -> AgentRow:
-    """Return the row with what *settings* gives in place of what it had."""
+def _apply(before: AgentRow, settings: MemoryConfig) -> AgentRow:
+    """Return the row with the given fields of *settings* replaced."""
     given = settings.model_fields_set
     row = before
     if "type" in given:
@@ -153,19 +156,23 @@ def _changed(before: AgentRow, settings: MemoryConfig) -> AgentRow:
 
 
 def _columns(config: MemoryConfig) -> dict[str, Any]:
-    """Return what *config* gives as columns of a row, as JSON has them."""
-    whole = {
+    """Return the given fields of *config* as JSON values by column."""
+    all_columns = {
         "level": config.type.value,
         "retention_days": config.retention_days,
         "retention_overrides": {
             rule.category.value: rule.retention_days for rule in config.retention_overrides
         },
     }
-    return {column: whole[column] for column in whole if _FIELDS[column] in config.model_fields_set}
+    return {
+        column: all_columns[column]
+        for column in all_columns
+        if _FIELDS[column] in config.model_fields_set
+    }
 
 
-def _merged(row: AgentRow, before: Mapping[str, Any], columns: Mapping[str, Any]) -> AgentRow:
-    """Return *row* with what the file tells, and without what only it told *before*."""
+def _merge(row: AgentRow, before: Mapping[str, Any], columns: Mapping[str, Any]) -> AgentRow:
+    """Return *row* with the file's columns, and without those that only the file set *before*."""
     empty = AgentRow(row.agent_id, None, None, {})
     new = row._replace(
         **{
@@ -175,6 +182,6 @@ def _merged(row: AgentRow, before: Mapping[str, Any], columns: Mapping[str, Any]
         }
     )
     new = new._replace(**columns)
-    if new.level == MemoryLevel.NONE:  # what keeps nothing keeps nothing for a time
+    if new.level == MemoryLevel.NONE:  # without memories there is no retention
         new = new._replace(retention_days=None, retention_overrides={})
     return new if new.level is None else new._replace(level=MemoryLevel(new.level))

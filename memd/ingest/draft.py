@@ -1,6 +1,6 @@
-"""From a text as it came to drafts of memories: screened, cleaned, cut, scored, routed. Pure.
+"""From an incoming text to drafts of memories: screened, cleaned, cut, scored, routed. Pure.
 
-Secrets are replaced first, so that no cut can split one; what happens after
+Secrets are replaced first, so that no cut can split one; everything after
 this module sees screened text only.
 """
 
@@ -26,14 +26,14 @@ from memd.text.preference import is_preference, preference_name
 from memd.text.route import route
 
 OWNERS = frozenset({"user", "owner", "me", "human", "i"})
-"""What assistants call the person they talk to."""
+"""Names that assistants use for the person they talk to."""
 ASSISTANTS = frozenset({"assistant", "agent", "ai", "bot", "model"})
-"""What assistants call themselves."""
+"""Names that assistants use for themselves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """One chunk before it is stored. *own* is what is embedded and indexed."""
+    """One chunk before it is stored. *own* is the text that is embedded and indexed."""
 
     part: int
     content: Screened
@@ -43,16 +43,16 @@ class Draft:
     token_count: int
     preference: str | None
     flags: tuple[Flag, ...] = ()
-    """What the piece looks like, in order of name."""
-    set_aside: bool = False
+    """Signs of an attack in the piece, in order of name."""
+    quarantined: bool = False
     """Whether it is stored out of sight (``model/trust.py``)."""
     passing: Passing | None = None
-    """What it does, if it states nothing; a stream's is kept apart (decision 0102)."""
+    """The kind of a piece that states nothing; a conversation's is in passing (decision 0102)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drafts:
-    """A text's drafts and what its arrival says about all of them."""
+    """A text's drafts, and the fields that all of them share."""
 
     items: tuple[Draft, ...]
     namespace: str
@@ -64,13 +64,13 @@ class Drafts:
     trust: Trust
     redacted: tuple[str, ...]
     source: Screened | None
-    """The whole text, when cleaning and cutting changed it."""
+    """The whole text, if cleaning and cutting changed it."""
 
 
 _CHUNKING = ChunkingConfig()
 
 
-def drafts(
+def draft_text(
     request: IngestRequest,
     counter: TokenCounter,
     *,
@@ -80,49 +80,53 @@ def drafts(
 ) -> Drafts:
     """Return the drafts of a text; none for a text that is blank once cleaned.
 
-    With *whole* the text stays as it is and in one piece, however long
+    With *whole* the text stays unchanged and in one piece, whatever its length
     (``memory.store``, SPEC 7.3). With *secrets* ``keep`` a secret stays in the text
-    and the caption; names never have one.
+    and the caption; names never contain one.
     """
     screening = admit(request.text, secrets)
     caption = admit(request.caption, secrets) if request.caption is not None else None
     speaker = None if request.speaker is None else screen_name(request.speaker)
     by_owner = is_owner(request.speaker, request.origin)
     origin = request.origin or (Origin.PERSON if by_owner else Origin.ASSISTANT)
-    shown = None if caption is None else caption.text
+    caption_text = None if caption is None else caption.text
     heading = None if request.heading is None else admit(request.heading, secrets)
-    pieces = [screening.text] if whole else _pieces(screening.text, heading, counter, chunking)
-    texts = [_headed(heading, piece) for piece in pieces]
+    pieces = [screening.text] if whole else _split(screening.text, heading, counter, chunking)
+    texts = [_add_heading(heading, piece) for piece in pieces]
     categories = [route(piece, request.category, by_owner=by_owner) for piece in pieces]
     hinted = _is_hinted(request, pieces, counter, chunking)
-    around = suspicion_of_fields((shown, speaker, request.namespace, request.source, *request.tags))
+    field_suspicion = suspicion_of_fields(
+        (caption_text, speaker, request.namespace, request.source, *request.tags)
+    )
     items = tuple(
-        _suspected(
+        _add_flags(
             Draft(
                 part=part,
                 content=text,
-                own=own_words(text, speaker, shown),
+                own=text_to_embed(text, speaker, caption_text),
                 category=category,
                 salience=salience(text, counter),
                 token_count=max(1, counter.count(text)),
                 preference=_preference(text, piece, category, hinted=hinted) if by_owner else None,
             ),
-            seen.joined(around),
+            suspicion.joined(field_suspicion),
             origin,
         )
-        for part, (piece, text, category, seen) in enumerate(
+        for part, (piece, text, category, suspicion) in enumerate(
             zip(pieces, texts, categories, suspicion_of_pieces(texts), strict=True)
         )
     )
     by_assistant = origin is Origin.ASSISTANT and is_assistant(request.speaker)
-    if caption is None and (by_owner or by_assistant):  # what other people ask tells of them
-        items = tuple(map(partial(_passing, by_assistant=by_assistant), items, pieces))
+    if caption is None and (
+        by_owner or by_assistant
+    ):  # a question of another person says something about that person
+        items = tuple(map(partial(_add_passing, by_assistant=by_assistant), items, pieces))
     kinds = [kind for each in (screening, caption, heading) if each for kind in each.kinds]
     return Drafts(
         items=items,
         namespace=screen_name(request.namespace),
         speaker=speaker,
-        caption=shown,
+        caption=caption_text,
         reference=None if request.source is None else screen_name(request.source),
         tags=distinct(tuple(screen_name(tag) for tag in request.tags)),
         origin=origin,
@@ -137,8 +141,8 @@ def _is_hinted(
 ) -> bool:
     """Return whether the hint alone makes the text a preference (SPEC 1.7.5).
 
-    A how-to of pages is procedural but no preference: told first in every prompt, it would
-    take the room of all others.
+    A how-to of pages is procedural but no preference: preferences come first in every prompt, and
+    it would displace all others.
     """
     if request.category is not MemoryCategory.PROCEDURAL or len(pieces) != 1:
         return False
@@ -148,18 +152,18 @@ def _is_hinted(
 def _preference(
     text: Screened, piece: str, category: MemoryCategory, *, hinted: bool
 ) -> str | None:
-    """Return the name of the preference that *text* is, by its own *piece* or by the hint."""
+    """Return the name of the preference in *text*, by its own *piece* or by the hint."""
     if category is not MemoryCategory.PROCEDURAL or not (hinted or is_preference(piece)):
         return None
     return preference_name(text)
 
 
-def _pieces(
+def _split(
     text: str, heading: Screening | None, counter: TokenCounter, chunking: ChunkingConfig
 ) -> list[str]:
     """Return the chunks of a text, each with room for the heading above it.
 
-    A heading that is large beside the maximum leaves the minimum to the text below it,
+    A heading that takes most of the maximum leaves the minimum to the text below it,
     as long as both fit into the window of the embedding model.
     """
     low, room = chunking.min_tokens, chunking.max_tokens
@@ -169,47 +173,47 @@ def _pieces(
     return chunk(clean(text), counter, tokens_min=min(low, room), tokens_max=room)
 
 
-def _headed(heading: Screening | None, piece: str) -> Screened:
+def _add_heading(heading: Screening | None, piece: str) -> Screened:
     return Screened(piece if heading is None else f"{heading.text}\n{piece}")
 
 
-def _suspected(draft: Draft, seen: Suspicion, origin: Origin) -> Draft:
-    """Return *draft* with what it looks like; what is set aside prefers nothing."""
-    if not seen.flags:
+def _add_flags(draft: Draft, suspicion: Suspicion, origin: Origin) -> Draft:
+    """Return *draft* with the flags of *suspicion*; a quarantined draft states no preference."""
+    if not suspicion.flags:
         return draft
-    aside = is_quarantined(seen, origin)
+    quarantined = is_quarantined(suspicion, origin)
     return replace(
         draft,
-        flags=tuple(sorted(seen.flags)),
-        set_aside=aside,
-        preference=None if aside else draft.preference,
+        flags=tuple(sorted(suspicion.flags)),
+        quarantined=quarantined,
+        preference=None if quarantined else draft.preference,
     )
 
 
-def _passing(draft: Draft, piece: str, *, by_assistant: bool) -> Draft:
-    """Return *draft* with what its *piece* of the text does, if that states nothing."""
+def _add_passing(draft: Draft, piece: str, *, by_assistant: bool) -> Draft:
+    """Return *draft* with the kind of its *piece*, if that states nothing."""
     if draft.preference is not None:
         return draft
     return replace(draft, passing=passing(piece, by_assistant=by_assistant))
 
 
 def is_owner(speaker: str | None, origin: Origin | None) -> bool:
-    """Return whether the owner of the store is speaking (SPEC D5): named so, or nobody named."""
+    """Return whether the speaker is the owner of the store (SPEC D5): by name, or unnamed."""
     if origin is not None and origin is not Origin.PERSON:
         return False
     return speaker is None or speaker.strip().casefold() in OWNERS
 
 
 def is_assistant(speaker: str | None) -> bool:
-    """Return whether a *speaker* who is not the owner is the program they talk to."""
+    """Return whether a *speaker* who is not the owner is the assistant."""
     return speaker is None or speaker.strip().casefold() in ASSISTANTS
 
 
-def own_words(content: str, speaker: str | None, caption: str | None) -> str:
-    """Return what is embedded: the text, who said it, what it shows; as the words cache has it.
+def text_to_embed(content: str, speaker: str | None, caption: str | None) -> str:
+    """Return the text that is embedded and indexed: with the speaker and the caption.
 
-    >>> own_words("look", "Ann", "a cat")
+    >>> text_to_embed("look", "Ann", "a cat")
     'Ann: look [shares photo: a cat]'
     """
-    named = content if speaker is None else f"{speaker}: {content}"
-    return named if caption is None else f"{named} [shares photo: {caption}]"
+    text = content if speaker is None else f"{speaker}: {content}"
+    return text if caption is None else f"{text} [shares photo: {caption}]"

@@ -1,4 +1,4 @@
-"""Where a text on its way in belongs: its agent, client, session, project, and its place there."""
+"""Where an incoming text is filed: its agent, client, session, project, and its order there."""
 
 from __future__ import annotations
 
@@ -20,52 +20,52 @@ from memd.store.search import vectors
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """One text on its way in. *vectors* None: still to come; *gated* False: stored as it is."""
+    """One incoming text. *vectors* None: still to come; *gated* False: stored unconditionally."""
 
     request: IngestRequest
     drafts: Drafts
     level: MemoryLevel
     vectors: Sequence[bytes] | None = None
-    voice: bytes | None = None
+    speaker_vector: bytes | None = None
     """The vector of the speaker's name alone, when there is a speaker and a model."""
     batch: str | None = None
     gated: bool = True
     model: ModelFingerprint | None = None
-    """Whose vectors they are: those of another model than the store's are made anew later."""
+    """The model of the vectors; those of another model than the store's are recomputed later."""
     distilled: bool = False
-    """Taken from a session's messages: not gated, but what the session knows is not told again."""
+    """Taken from a session's messages: not gated, but texts that the session has are merged."""
     source_key: int | None = None
-    """The source row that the text was taken from, when it is there already."""
+    """The source row that the text was taken from, if it is stored already."""
 
-    stays: bool = False
-    """Everybody's: no end of a task is its own."""
+    is_lasting: bool = False
+    """A shared copy, which no end of a session removes."""
 
-    def made_of(self, source: Screened | None) -> Arrival:
-        """Return the arrival with the text that it was made of, if one is given."""
+    def with_source(self, source: Screened | None) -> Arrival:
+        """Return the arrival with the text that it was made of, if any."""
         return self if source is None else replace(self, drafts=replace(self.drafts, source=source))
 
     @property
     def deliberate(self) -> bool:
-        """Whether it was handed over on purpose."""
+        """Whether it was stored on purpose."""
         return not self.gated or self.distilled or self.request.deliberate
 
     @property
-    def judged(self) -> bool:
-        """Whether the gate of importance may turn its chunks away: only a stream's."""
+    def has_gate(self) -> bool:
+        """Whether the importance gate may turn its chunks away: only a stream's."""
         return not self.deliberate and self.drafts.origin in STREAMS
 
-    def judges(self, draft: Draft) -> bool:
-        """Whether the gate may turn *draft* away; what is kept apart is not judged."""
-        return self.judged and self.passing(draft) is None
+    def may_turn_away(self, draft: Draft) -> bool:
+        """Whether the gate may turn *draft* away; it ignores turns in passing."""
+        return self.has_gate and self.passing(draft) is None
 
     def passing(self, draft: Draft) -> Passing | None:
-        """Return what a chunk does that is kept apart: it states nothing, in a conversation."""
+        """Return the kind of a chunk in passing: one of a conversation that states nothing."""
         return draft.passing if not self.deliberate and self.drafts.origin in TALKS else None
 
 
 @dataclass(slots=True)
 class Filing:
-    """Where the arrival's rows belong."""
+    """The keys under which an arrival's rows are filed."""
 
     agent_key: int
     client_key: int
@@ -76,39 +76,39 @@ class Filing:
     model_key: int | None
     now_us: int
     ids: Ids
-    known: bool
-    """Whether the owner brings it, or a program to which he gave a key."""
+    is_known: bool
+    """Whether it comes from the owner, or from a program with a key of the owner's."""
 
 
 @dataclass(slots=True)
 class Filings:
-    """Files the arrivals of one transaction: where a session is kept is asked once."""
+    """Files the arrivals of one transaction, looking each session up once."""
 
     conn: Writing
     caller: Caller
     ids: Ids
     now_us: int
-    places: dict[tuple[str | None, str | None], Filing] = field(default_factory=dict)
+    filings: dict[tuple[str | None, str | None], Filing] = field(default_factory=dict)
 
-    def of(self, arrival: Arrival) -> Filing:
-        named = (
+    def file(self, arrival: Arrival) -> Filing:
+        place_ids = (
             arrival.request.session_id or self.caller.session_id,
             arrival.request.project_id or self.caller.project_id,
         )
-        place = self.places.get(named)
-        if place is None:
-            place = self.places[named] = self._place(*map(_name, named))
+        filing = self.filings.get(place_ids)
+        if filing is None:
+            filing = self.filings[place_ids] = self._new_filing(*map(_screen_name, place_ids))
         ordinal = arrival.request.order
-        if ordinal is None and place.session_key is not None:
-            ordinal = names.next_ordinal(self.conn, place.session_key)
+        if ordinal is None and filing.session_key is not None:
+            ordinal = names.next_ordinal(self.conn, filing.session_key)
         return replace(
-            place,
+            filing,
             source_key=arrival.source_key,
             ordinal=ordinal,
             model_key=_model(self.conn, arrival),
         )
 
-    def _place(self, session_id: str | None, project_id: str | None) -> Filing:
+    def _new_filing(self, session_id: str | None, project_id: str | None) -> Filing:
         conn, now_us = self.conn, self.now_us
         agent_key = names.ensure_agent(conn, self.caller.agent_id, now_us)
         client_key = names.ensure_client(conn, self.caller.client, now_us)
@@ -131,17 +131,17 @@ class Filings:
             model_key=None,
             now_us=now_us,
             ids=self.ids,
-            known=self.caller.is_known,
+            is_known=self.caller.is_known,
         )
 
 
 def _model(conn: Writing, arrival: Arrival) -> int | None:
-    """Return the live model's key if it is the one that made the vectors of *arrival*."""
+    """Return the live model's key if that model made the vectors of *arrival*."""
     live = None if arrival.vectors is None else vectors.current_cache(conn)
     if live is None or vectors.find_model(conn, str(arrival.model)) != live.model_key:
         return None
     return live.model_key
 
 
-def _name(text: str | None) -> str | None:
+def _screen_name(text: str | None) -> str | None:
     return None if text is None else screen_name(text)

@@ -1,8 +1,8 @@
-"""The room of a move: everything of this profile out, everything of another one in.
+"""Moving a profile: everything of this one out, everything of another one in.
 
-Only the owner's own commands may come here: what arrives keeps its origin, its trust
-and its dates, as nothing that a client says could. Every text passes the secrets
-screen again, and each record is taken by itself: a bad one stops no other.
+Only the owner's commands may call this: arriving records keep their origin, trust
+and dates, which no client may set. Every text passes the secrets
+screen again, and each record is loaded by itself: a bad one stops no other.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from memd.store.moving.load import Learn, settle, take
 
 
 class EntityMoving(Protocol):
-    """Operational records, out and in: what ``memd/records/moving.py`` does."""
+    """Moves operational records out and in; ``memd/records/moving.py`` implements it."""
 
     async def ready(self, db: Database) -> None: ...
     def begin(self, conn: Reading) -> str | None: ...
@@ -43,7 +43,7 @@ class EntityMoving(Protocol):
 
 @dataclass(frozen=True)
 class Moving:
-    """The room's needs, handed in by the daemon.
+    """Exports and loads records; its parts are handed in by the daemon.
 
     *learn* reads an operation's statements, *entities* moves operational records.
     """
@@ -52,14 +52,14 @@ class Moving:
     ids: Ids
     learn: Learn
     wake: Callable[[], None]
-    """Says that there are memories without a vector."""
+    """Signals that there are memories without a vector."""
     entities: EntityMoving
     secrets: SecretsPolicy = "redact"
 
     async def dump(self, after: str | None, limit: int) -> DumpPage:
-        """Return a page of records, each after what it refers to.
+        """Return a page of records, each after those it refers to.
 
-        Raises InvalidError for an *after* that ends no page.
+        Raises InvalidError for an *after* that is no page's cursor.
         """
         if after is None:
             await self.entities.ready(self.db)
@@ -75,18 +75,18 @@ class Moving:
         return items, self.entities.begin(conn) if last is None else last
 
     async def load(self, caller: Caller, items: Sequence[dict[str, Any]]) -> Loaded:
-        """Store records of an export in one transaction; what is here already stays as it is.
+        """Store exported records in one transaction; existing ones stay unchanged.
 
-        Returns how many were stored, known and skipped, and what is wrong with which.
+        Returns the counts of stored, known and skipped records, and the problems by index.
         """
         records = [_read(item) for item in items]
 
         def work(conn: Writing) -> Loaded:
-            desk = Desk(conn, self._screened, self.ids.salt)
+            desk = Desk(conn, self._screen, self.ids.salt)
             counts, problems = {"stored": 0, "known": 0, "skipped": 0}, []
             for index, record in enumerate(records):
                 try:
-                    counts[self._taken(desk, record)] += 1
+                    counts[self._load_record(desk, record)] += 1
                 except CallerError as error:
                     problems.append(Problem(index=index, message=error.message, hint=error.hint))
             settle(desk)
@@ -96,15 +96,15 @@ class Moving:
         self.wake()
         return done
 
-    def _taken(self, desk: Desk, record: AnyRecord | InvalidError) -> Fate:
-        """Take one record, or nothing of it; raises a CallerError."""
+    def _load_record(self, desk: Desk, record: AnyRecord | InvalidError) -> Fate:
+        """Load one record completely or not at all; raises a CallerError."""
         if isinstance(record, InvalidError):
             raise record
         if isinstance(record, EntityRecord):
             return self.entities.take(desk.conn, record, desk.salt)
         return take(desk, record, self.learn)
 
-    def _screened(self, text: str) -> Screened:
+    def _screen(self, text: str) -> Screened:
         return admit(text, self.secrets).text
 
 

@@ -1,9 +1,9 @@
 """The embedding queue: rows without a vector get one, single texts before bulk.
 
 The queue is the rows themselves, so it survives a kill and needs no replay.
-While one batch is being written the next is being embedded. A model that was
-installed, or changed, while the daemon runs is noticed at the next look: rows
-of an older model are embedded anew, and are found by words meanwhile.
+While one batch is written the next is embedded. A model that was
+installed or changed while the daemon runs is noticed at the next poll: rows
+of an older model are embedded again, and found by words meanwhile.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from memd.store.search.pending import PendingRow
 
 SWEEP_ROWS = 256  # embedded together, sorted by length
 STEP_ROWS = 64  # written in one transaction
-BUILD_ROWS = 500  # of a model that was here before: taken into its cache in one transaction
-LOOK_SECONDS = 5.0  # how often a model is looked for while there is none
+BUILD_ROWS = 500  # of a model that was used before, added to its cache in one transaction
+POLL_SECONDS = 5.0  # how often to look for a model while there is none
 
 
 class _Vectors(NamedTuple):
@@ -44,12 +44,12 @@ class _Vectors(NamedTuple):
 
     rows: list[PendingRow]
     own: list[bytes]
-    voices: dict[str, bytes]
+    speakers: dict[str, bytes]
 
 
 @dataclass
 class EmbeddingQueue:
-    """Gives vectors to the rows that wait for one."""
+    """Embeds the rows without a vector."""
 
     db: Database
     embedder: Embedder
@@ -58,29 +58,29 @@ class EmbeddingQueue:
     ids: Ids
     emit: Emit = unheard
     model_lock: SharedLock = field(default_factory=SharedLock)
-    """The model does not change while its cache is looked for."""
-    _before: tuple[object, bytes | None] | None = None
-    """What was known before the call whose rows were scored last."""
+    """Keeps the model from changing while its cache is read."""
+    _known_cache: tuple[object, bytes | None] | None = None
+    """The sum of what was known before the call whose rows were scored last."""
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _idle: asyncio.Event = field(default_factory=asyncio.Event)
-    _unable: set[tuple[int, str]] = field(default_factory=set)
-    """Rows whose text the model fails on, alone: found by words, tried again after a restart."""
+    _unembeddable: set[tuple[int, str]] = field(default_factory=set)
+    """Rows whose text the model fails on by itself: found by words, retried after a restart."""
     _complete: tuple[int, bytes] | None = None
-    """The model, and the audit's head, for which no row was without a vector when last looked."""
-    _expecting: bool = False
+    """The model and the audit's head for which no row lacked a vector at the last look."""
+    _is_expected: bool = False
 
     def wake(self) -> None:
-        """Say that there are rows to embed."""
+        """Signal that there are rows to embed."""
         self._idle.clear()
         self._wake.set()
 
     def expect(self) -> None:
-        """Say that there will be rows in a moment: a model is loaded meanwhile."""
-        self._expecting = True
+        """Announce rows, so that the model is loaded meanwhile."""
+        self._is_expected = True
         self.wake()
 
     async def run(self) -> None:
-        """Work for ever. Faults of model or disk are logged and tried again."""
+        """Embed for ever. Errors of model or disk are logged and retried."""
         self.wake()
         while True:
             try:
@@ -91,24 +91,24 @@ class EmbeddingQueue:
             except MemdError as error:
                 log.error("embedding failed", kind=error.kind)
             self._idle.set()
-            await self._rest()
+            await self._wait_for_work()
 
     async def _load(self) -> None:
-        expecting, self._expecting = self._expecting, False
-        if expecting and self.embedder.fingerprint is not None and not self.embedder.loaded:
+        is_expected, self._is_expected = self._is_expected, False
+        if is_expected and self.embedder.fingerprint is not None and not self.embedder.loaded:
             await self.embedder.embed(["memd"], bulk=True)
 
-    async def _rest(self) -> None:
+    async def _wait_for_work(self) -> None:
         self._wake.clear()
-        # Not wait_for: woken and cancelled at once, it forgets that it was cancelled.
+        # Not wait_for: it loses a cancellation that coincides with the wake-up.
         with suppress(TimeoutError):
-            async with asyncio.timeout(LOOK_SECONDS):
+            async with asyncio.timeout(POLL_SECONDS):
                 await self._wake.wait()
 
     async def drain(self) -> int:
-        """Embed until nothing waits and return how many rows got a vector; 0 without a model.
+        """Embed until no row waits and return how many rows got a vector; 0 without a model.
 
-        Raises DegradedError when the model changes meanwhile: what was embedded last is dropped.
+        Raises DegradedError when the model changes meanwhile: the last batch is dropped.
         """
         async with self.model_lock.shared():
             fingerprint = self.embedder.fingerprint
@@ -119,9 +119,9 @@ class EmbeddingQueue:
         return done + await self._new_vectors(model_key, fingerprint)
 
     async def _adopt(self, fingerprint: ModelFingerprint) -> int:
-        """Make the installed model's cache the live one; rows of another model are then missing.
+        """Make the installed model's cache the live one; rows of another model then lack a vector.
 
-        A model that was here before has vectors: they are in its cache before it is live.
+        The vectors of a model that was used before are in its cache before it is live.
         """
 
         def start(conn: Writing) -> int:
@@ -146,18 +146,18 @@ class EmbeddingQueue:
         return live.model_key
 
     async def _first_vectors(self, model_key: int, fingerprint: ModelFingerprint) -> int:
-        """Embed what is pending in sweeps, writing one while the next is embedded."""
+        """Embed pending rows in sweeps, writing one while the next is embedded."""
         done = 0
         writing: asyncio.Task[None] | None = None
         in_flight: frozenset[int] = frozenset()
         try:
             while True:
-                most = SWEEP_ROWS + len(in_flight) + len(self._unable)
-                rows = self.able(await self.db.read(pending.list_pending, most))
+                rows_max = SWEEP_ROWS + len(in_flight) + len(self._unembeddable)
+                rows = self.filter_embeddable(await self.db.read(pending.list_pending, rows_max))
                 rows = [row for row in rows if row.memory_key not in in_flight][:SWEEP_ROWS]
                 if not rows and writing is None:
                     return done
-                first = await self.vectors_of(rows, fingerprint)
+                first = await self.embed_rows(rows, fingerprint)
                 if writing is not None:
                     await writing
                 writing, in_flight = None, frozenset()
@@ -169,29 +169,29 @@ class EmbeddingQueue:
             if writing is not None:
                 await writing
 
-    def able(self, rows: Sequence[PendingRow]) -> list[PendingRow]:
-        return [row for row in rows if (row.memory_key, row.own) not in self._unable]
+    def filter_embeddable(self, rows: Sequence[PendingRow]) -> list[PendingRow]:
+        return [row for row in rows if (row.memory_key, row.own) not in self._unembeddable]
 
-    async def vectors_of(self, rows: Sequence[PendingRow], model: ModelFingerprint) -> _Vectors:
-        """Embed a sweep; one that fails is halved until the text that the model fails on is found.
+    async def embed_rows(self, rows: Sequence[PendingRow], model: ModelFingerprint) -> _Vectors:
+        """Embed a sweep; if it fails, halve it until the text that the model fails on is found.
 
-        That text is left to words, if the model does embed another one.
+        That text is left to search by words, if the model can embed another one.
         """
         if not rows:
             return _Vectors([], [], {})
-        names = voices(row.speaker for row in rows)
+        names = speaker_labels(row.speaker for row in rows)
         try:
             embedded = await self._embed([*(row.own for row in rows), *names], model)
         except EmbeddingError:
             half = len(rows) // 2
             if half:
-                first = await self.vectors_of(rows[:half], model)
-                rest = await self.vectors_of(rows[half:], model)
+                first = await self.embed_rows(rows[:half], model)
+                rest = await self.embed_rows(rows[half:], model)
                 return _Vectors(
-                    first.rows + rest.rows, first.own + rest.own, first.voices | rest.voices
+                    first.rows + rest.rows, first.own + rest.own, first.speakers | rest.speakers
                 )
             await self._embed([f"memory {rows[0].memory_id}"], model)
-            self._unable.add((rows[0].memory_key, rows[0].own))
+            self._unembeddable.add((rows[0].memory_key, rows[0].own))
             log.warning("a memory cannot be embedded", memory_id=rows[0].memory_id)
             return _Vectors([], [], {})
         return _Vectors(
@@ -206,7 +206,7 @@ class EmbeddingQueue:
             vectors.validate(vector, model.dimension)
         return arrays
 
-    def _judged(self, near: float | None, text: str) -> tuple[float, bool]:
+    def _score(self, near: float | None, text: str) -> tuple[float, bool]:
         """Return the importance of a stream's text, and whether that is enough to stay."""
         from memd.text.importance import importance, is_kept, novelty, salience
 
@@ -216,81 +216,84 @@ class EmbeddingQueue:
     async def _write(self, model_key: int, computed: _Vectors) -> None:
         for start in range(0, len(computed.rows), STEP_ROWS):
             step = list(zip(computed.rows, computed.own, strict=True))[start : start + STEP_ROWS]
-            turned = await self.db.write(
-                _CALLER, partial(self._gate, model_key=model_key, step=step, voiced=computed.voices)
+            turned_away = await self.db.write(
+                _CALLER,
+                partial(self._gate, model_key=model_key, step=step, speakers=computed.speakers),
             )
-            tell_turned_away(self.emit, turned)
+            emit_turned_away(self.emit, turned_away)
 
     def _gate(
         self,
         conn: Writing,
         model_key: int,
         step: Sequence[tuple[PendingRow, bytes]],
-        voiced: Mapping[str, bytes],
+        speakers: Mapping[str, bytes],
     ) -> list[tuple[str, str]]:
-        """Store vectors, score what has no importance yet, archive what falls below (SPEC D4).
+        """Store vectors, score rows without importance, archive those below the gate (SPEC D4).
 
-        Rows without an importance are a stream's, still to be judged: those of one call
-        against what was known before it, also where a restart lies between them. Returns
-        agent and id of what was turned away.
+        Rows without an importance belong to a stream and await the gate: those of one call are
+        compared with what was known before it, even across a restart. Returns
+        agent and id of each row that was turned away.
         """
         now_us = self.clock.now_us()
-        there = pending.find_unchanged(conn, [row for row, _ in step])
-        step = [(row, vector) for row, vector in step if row.memory_key in there]
+        unchanged = pending.find_unchanged(conn, [row for row, _ in step])
+        step = [(row, vector) for row, vector in step if row.memory_key in unchanged]
         pending.store_vectors(conn, model_key, [(row.memory_key, vector) for row, vector in step])
-        kept: list[tuple[PendingRow, bytes]] = []
-        turned: list[PendingRow] = []
+        accepted: list[tuple[PendingRow, bytes]] = []
+        turned_away: list[PendingRow] = []
         for row, vector in step:
             stays = True
             if row.importance is None:
-                known = self._known_before(conn, model_key, row, there)
-                near = centroids.similarity(conn, known, vector, voiced.get(f"{row.speaker}:"))
-                score, stays = self._judged(near, row.content)
+                known = self._sum_before(conn, model_key, row, unchanged)
+                near = centroids.similarity(conn, known, vector, speakers.get(f"{row.speaker}:"))
+                score, stays = self._score(near, row.content)
                 pending.set_importance(conn, row.memory_key, score)
             if stays:
-                kept.append((row, vector))
+                accepted.append((row, vector))
             else:
-                turned.append(row)
-        centroids.add_memories(conn, [row.memory_key for row, _ in kept], model_key)
-        pending.activate(conn, [row.memory_key for row, _ in kept])
-        away = [row.memory_key for row in turned]
-        removal.archive(conn, away, ArchiveReason.LOW_IMPORTANCE, now_us, new_id=self.ids.new)
-        return [(row.agent_id, row.memory_id) for row in turned]
+                turned_away.append(row)
+        centroids.add_memories(conn, [row.memory_key for row, _ in accepted], model_key)
+        pending.activate(conn, [row.memory_key for row, _ in accepted])
+        turned_away_keys = [row.memory_key for row in turned_away]
+        removal.archive(
+            conn, turned_away_keys, ArchiveReason.LOW_IMPORTANCE, now_us, new_id=self.ids.new
+        )
+        return [(row.agent_id, row.memory_id) for row in turned_away]
 
-    def _known_before(
+    def _sum_before(
         self, conn: Writing, model_key: int, row: PendingRow, step: frozenset[int]
     ) -> bytes | None:
-        """Return the sum of what the agent knew before the call that *row* came by.
+        """Return the sum of what the agent knew before the call that brought *row*.
 
         The rows of this *step* have vectors already, but are in no sum yet.
         """
         call = (model_key, row.call)
-        if self._before is None or self._before[0] != call:
+        if self._known_cache is None or self._known_cache[0] != call:
             keys = [key for key in pending.list_same_call(conn, row) if key not in step]
-            self._before = call, centroids.total(conn, row.agent_key, model_key, without=keys)
-        return self._before[1]
+            self._known_cache = call, centroids.total(conn, row.agent_key, model_key, without=keys)
+        return self._known_cache[1]
 
     async def _new_vectors(self, model_key: int, fingerprint: ModelFingerprint) -> int:
-        """Embed rows that have a vector of another model only; they are looked for after a change.
+        """Embed rows that only have a vector of another model; looked for after a change only.
 
-        Looking reads every row, which is too much for every few seconds of an idle day.
+        The look reads every row, too much for every few seconds of an idle day.
         """
-        now = (model_key, await self.db.read(changes.head))
-        if now == self._complete:
+        state = (model_key, await self.db.read(changes.head))
+        if state == self._complete:
             return 0
         done, after = 0, 0
         while True:
             rows = await self.db.read(pending.list_missing, model_key, after, SWEEP_ROWS)
             if not rows:
-                self._complete = now
+                self._complete = state
                 return done
-            computed = await self.vectors_of(self.able(rows), fingerprint)
+            computed = await self.embed_rows(self.filter_embeddable(rows), fingerprint)
             step = list(zip(computed.rows, computed.own, strict=True))
-            await self.db.write(_CALLER, partial(_renew, model_key=model_key, step=step))
+            await self.db.write(_CALLER, partial(_store_renewed, model_key=model_key, step=step))
             done, after = done + len(step), rows[-1].memory_key
 
     async def settle(self) -> None:
-        """Wait until nothing waits for a vector that could have one now."""
+        """Wait until no row waits for a vector that could have one now."""
         await self._idle.wait()
 
 
@@ -301,27 +304,27 @@ def _step_build(conn: Writing) -> bool:
     return vectors.step_build(conn, BUILD_ROWS)
 
 
-def voices(speakers: Iterable[str | None]) -> list[str]:
-    """Return what stands for each distinct speaker alone, in the form in which own words begin.
+def speaker_labels(speakers: Iterable[str | None]) -> list[str]:
+    """Return the embedded label of each distinct speaker, the beginning of an embedded text.
 
-    >>> voices(["Ann", None, "Ann"])
+    >>> speaker_labels(["Ann", None, "Ann"])
     ['Ann:']
     """
     return [f"{speaker}:" for speaker in dict.fromkeys(speakers) if speaker is not None]
 
 
-def tell_turned_away(emit: Emit, turned: Sequence[tuple[str, str]]) -> None:
-    """Tell who listens what was turned away, given as agent and id; after COMMIT."""
+def emit_turned_away(emit: Emit, turned_away: Sequence[tuple[str, str]]) -> None:
+    """Emit the events of turned-away memories, given as agent and id; after COMMIT."""
     by_agent: dict[str, list[str]] = {}
-    for agent_id, memory_id in turned:
+    for agent_id, memory_id in turned_away:
         by_agent.setdefault(agent_id, []).append(memory_id)
     for agent_id, ids in by_agent.items():
         payload = {"ids": ids[:EVENT_IDS_MAX], "turned_away": len(ids)}
         emit(agent_id, EventName.TURNED_AWAY, payload)
 
 
-def tell_flagged(emit: Emit, agent_id: str, receipts: Sequence[Receipt]) -> None:
-    """Tell who listens what looks suspicious, and how much of it was set aside."""
+def emit_flagged(emit: Emit, agent_id: str, receipts: Sequence[Receipt]) -> None:
+    """Emit the event of flagged memories, with the number of quarantined ones."""
     items = [
         item
         for receipt in receipts
@@ -338,8 +341,8 @@ def tell_flagged(emit: Emit, agent_id: str, receipts: Sequence[Receipt]) -> None
         emit(agent_id, EventName.FLAGGED, payload)
 
 
-def _renew(conn: Writing, model_key: int, step: Sequence[tuple[PendingRow, bytes]]) -> None:
-    """Store vectors of a new model and add to its running sums what belongs to them."""
+def _store_renewed(conn: Writing, model_key: int, step: Sequence[tuple[PendingRow, bytes]]) -> None:
+    """Store vectors of a new model and add them to its running sums."""
     unchanged = pending.find_unchanged(conn, [row for row, _ in step])
     step = [(row, vector) for row, vector in step if row.memory_key in unchanged]
     pending.store_vectors(conn, model_key, [(row.memory_key, vector) for row, vector in step])

@@ -1,8 +1,8 @@
-"""A source says something else than before: an edited file is imported again.
+"""Replacement of a source's contents, as when an edited file is imported again.
 
-What it still says stays, under its ids; what it no longer says is superseded (SPEC D21):
-in the archive, from where it can be brought back. The source is the truth about what was
-brought from it, its tags and its date included.
+Chunks that it still has stay, under their ids; those that it no longer has are superseded
+(SPEC D21): archived, from where they can be restored. The source decides about everything
+that was imported from it, including tags and date.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from memd.domain.caller import Caller
 from memd.domain.enums import VISIBLE, ArchiveReason, MemoryState
 from memd.domain.ingest import Receipt, Replaced, ReplaceSourceRequest
 from memd.guard.secrets import screen_name
+from memd.ingest.arrivals import store_arrivals
 from memd.ingest.draft import Draft
 from memd.ingest.filing import Arrival
-from memd.ingest.keep import keep
-from memd.ingest.update import refuse_others
+from memd.ingest.update import check_may_replace
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import memories, removal, sources
 from memd.store.memory.sources import SourceRow
 
-BROUGHT_BACK = frozenset({ArchiveReason.SUPERSEDED, ArchiveReason.LOW_IMPORTANCE})
-"""Why a memory lay in the archive that comes back when its source says it (again)."""
+RESTORABLE = frozenset({ArchiveReason.SUPERSEDED, ArchiveReason.LOW_IMPORTANCE})
+"""The archive reasons of memories that are restored when their source has them again."""
 
 
-class _Same(NamedTuple):
-    """What makes two chunks of a source the same."""
+class _ChunkIdentity(NamedTuple):
+    """The fields by which two chunks of a source are the same."""
 
     content_hash: bytes
     namespace: str
@@ -42,29 +42,29 @@ class _Same(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Compared:
-    """What a source says, beside what was brought from it before."""
+class _SourceDiff:
+    """The contents of a source compared with what was imported from it before."""
 
     new: list[Arrival] = field(default_factory=list)
-    """The arrivals with those of their drafts that are not there, each text once."""
+    """The arrivals reduced to drafts that are new, each text once."""
     unchanged: list[SourceRow] = field(default_factory=list)
-    back: list[SourceRow] = field(default_factory=list)
+    restored: list[SourceRow] = field(default_factory=list)
     superseded: list[SourceRow] = field(default_factory=list)
 
     @property
     def count_new(self) -> int:
-        return len(self.back) + sum(len(arrival.drafts.items) for arrival in self.new)
+        return len(self.restored) + sum(len(arrival.drafts.items) for arrival in self.new)
 
 
-def foresee(
+def preview(
     conn: Reading,
     caller: Caller,
     request: ReplaceSourceRequest,
     arrivals: Sequence[Arrival],
     now_us: int,
 ) -> Replaced:
-    """Return what :func:`replace` would do; nothing is written."""
-    return _answer(_compared(conn, caller, request, arrivals, now_us), [], arrivals)
+    """Return what :func:`replace` would do; writes nothing."""
+    return _result(_compare(conn, caller, request, arrivals, now_us), [], arrivals)
 
 
 def replace(
@@ -75,68 +75,70 @@ def replace(
     ids: Ids,
     now_us: int,
 ) -> tuple[Replaced, list[Receipt]]:
-    """Store what is new of a source and supersede what it no longer says, in one transaction.
+    """Store the new chunks of a source and supersede those it no longer has, in one transaction.
 
-    With ``more`` to come nothing is superseded yet. Raises DeniedError where what would be
-    is what a person said, and somebody else asks.
+    With ``more`` to come nothing is superseded yet. Raises DeniedError where a person's words
+    would be superseded by another caller.
     """
-    compared = _compared(conn, caller, request, arrivals, now_us)
-    gone = memories.by_keys(conn, [row.memory_key for row in compared.superseded])
-    for old in gone.values():
-        refuse_others(conn, caller, old, None)
-    supersede(conn, [row.memory_key for row in compared.superseded], ids, now_us)
-    for row in compared.back:
+    diff = _compare(conn, caller, request, arrivals, now_us)
+    superseded = memories.by_keys(conn, [row.memory_key for row in diff.superseded])
+    for old in superseded.values():
+        check_may_replace(conn, caller, old, None)
+    supersede(conn, [row.memory_key for row in diff.superseded], ids, now_us)
+    for row in diff.restored:
         removal.restore(conn, row.memory_key, now_us)
-    receipts = keep(conn, caller, compared.new, ids, now_us)
-    return _answer(compared, receipts, arrivals), receipts
+    receipts = store_arrivals(conn, caller, diff.new, ids, now_us)
+    return _result(diff, receipts, arrivals), receipts
 
 
-def _compared(
+def _compare(
     conn: Reading,
     caller: Caller,
     request: ReplaceSourceRequest,
     arrivals: Sequence[Arrival],
     now_us: int,
-) -> _Compared:
+) -> _SourceDiff:
     agent_key = names.find_agent(conn, caller.agent_id)
     source = screen_name(request.source)
     rows = [] if agent_key is None else sources.list_imported(conn, agent_key, source, now_us)
-    compared = _Compared()
-    _sort(compared, rows, arrivals)
+    diff = _SourceDiff()
+    _match(diff, rows, arrivals)
     if not request.more:
-        stay = {row.memory_id for row in (*compared.back, *compared.unchanged)} | {*request.kept}
-        compared.superseded = [row for row in rows if row.memory_id not in stay and _shows(row)]
-    return compared
+        ids_kept = {row.memory_id for row in (*diff.restored, *diff.unchanged)} | {*request.kept}
+        diff.superseded = [
+            row for row in rows if row.memory_id not in ids_kept and _is_visible(row)
+        ]
+    return diff
 
 
-def _sort(compared: _Compared, rows: Sequence[SourceRow], arrivals: Sequence[Arrival]) -> None:
-    there: dict[_Same, SourceRow] = {}
+def _match(diff: _SourceDiff, rows: Sequence[SourceRow], arrivals: Sequence[Arrival]) -> None:
+    rows_by_identity: dict[_ChunkIdentity, SourceRow] = {}
     for row in rows:
-        there.setdefault(_same_row(row), row)
-    met: set[_Same] = set()
+        rows_by_identity.setdefault(_row_identity(row), row)
+    seen: set[_ChunkIdentity] = set()
     for arrival in arrivals:
         new: list[Draft] = []
-        for draft, same in _chunks(arrival):
-            if same in met:
+        for draft, identity in _chunks(arrival):
+            if identity in seen:
                 continue
-            met.add(same)
-            if same not in there:
+            seen.add(identity)
+            if identity not in rows_by_identity:
                 new.append(draft)
-            elif there[same].reason in BROUGHT_BACK:
-                compared.back.append(there[same])
+            elif rows_by_identity[identity].reason in RESTORABLE:
+                diff.restored.append(rows_by_identity[identity])
             else:
-                compared.unchanged.append(there[same])
+                diff.unchanged.append(rows_by_identity[identity])
         if new:
             drafts = changed(arrival.drafts, items=tuple(new))
-            compared.new.append(changed(arrival, drafts=drafts))
+            diff.new.append(changed(arrival, drafts=drafts))
 
 
-def _chunks(arrival: Arrival) -> Iterator[tuple[Draft, _Same]]:
+def _chunks(arrival: Arrival) -> Iterator[tuple[Draft, _ChunkIdentity]]:
     at = arrival.request.occurred_at
     for draft in arrival.drafts.items:
         yield (
             draft,
-            _Same(
+            _ChunkIdentity(
                 hashlib.sha256(draft.content.encode()).digest(),
                 arrival.drafts.namespace,
                 None if at is None else to_us(at),
@@ -145,49 +147,51 @@ def _chunks(arrival: Arrival) -> Iterator[tuple[Draft, _Same]]:
         )
 
 
-def _same_row(row: SourceRow) -> _Same:
-    return _Same(row.content_hash, row.namespace, row.occurred_at_us, row.tags)
+def _row_identity(row: SourceRow) -> _ChunkIdentity:
+    return _ChunkIdentity(row.content_hash, row.namespace, row.occurred_at_us, row.tags)
 
 
-def _shows(row: SourceRow) -> bool:
-    """Return whether a search can show the memory, or a summary that stands for it."""
+def _is_visible(row: SourceRow) -> bool:
+    """Return whether a search can show the memory, or a summary of it."""
     if row.state == MemoryState.QUARANTINED:
-        return False  # out of sight already, and the archive is not
-    return row.reason not in {*BROUGHT_BACK, ArchiveReason.CAP}
+        return False  # out of sight already, unlike the archive
+    return row.reason not in {*RESTORABLE, ArchiveReason.CAP}
 
 
 def supersede(conn: Writing, keys: Sequence[int], ids: Ids, now_us: int) -> None:
-    """Put memories into the archive, and what a nap made of them; summaries that hold them go.
+    """Archive memories and what a nap made of them; summaries that include them are erased.
 
-    What else such a summary was made from comes back, so nothing is lost with it.
+    The other sources of such a summary are restored, so nothing is lost with it.
     """
     if not keys:
         return
-    made = removal.restore_sources(conn, keys, now_us)
-    rows = memories.by_keys(conn, made)
-    napped = [key for key, row in rows.items() if not row.is_summary]
-    removal.erase(conn, [key for key in made if key not in napped], now_us)
-    stale = [key for key in napped if rows[key].state in VISIBLE]
-    removal.archive(conn, [*keys, *stale], ArchiveReason.SUPERSEDED, now_us, new_id=ids.new)
+    ids_stored = removal.restore_sources(conn, keys, now_us)
+    rows = memories.by_keys(conn, ids_stored)
+    nap_keys = [key for key, row in rows.items() if not row.is_summary]
+    removal.erase(conn, [key for key in ids_stored if key not in nap_keys], now_us)
+    visible_nap_keys = [key for key in nap_keys if rows[key].state in VISIBLE]
+    removal.archive(
+        conn, [*keys, *visible_nap_keys], ArchiveReason.SUPERSEDED, now_us, new_id=ids.new
+    )
 
 
-def _answer(
-    compared: _Compared, receipts: Sequence[Receipt], arrivals: Sequence[Arrival]
+def _result(
+    diff: _SourceDiff, receipts: Sequence[Receipt], arrivals: Sequence[Arrival]
 ) -> Replaced:
-    there = [row.memory_id for row in (*compared.unchanged, *compared.back)]
-    made = [
+    rows_by_identity = [row.memory_id for row in (*diff.unchanged, *diff.restored)]
+    ids_stored = [
         item.id
         for receipt in receipts
         for item in (*receipt.stored, *receipt.pending, *receipt.merged, *receipt.quarantined)
     ]
     kinds = [kind for arrival in arrivals for kind in arrival.drafts.redacted]
     return Replaced(
-        ids=(*there, *made),
-        new=compared.count_new,
-        unchanged=len(compared.unchanged),
-        superseded=len(compared.superseded),
+        ids=(*rows_by_identity, *ids_stored),
+        new=diff.count_new,
+        unchanged=len(diff.unchanged),
+        superseded=len(diff.superseded),
         quarantined=sum(
-            draft.set_aside for arrival in compared.new for draft in arrival.drafts.items
+            draft.quarantined for arrival in diff.new for draft in arrival.drafts.items
         ),
         redacted=tuple(dict.fromkeys(kinds)),
     )

@@ -1,10 +1,10 @@
-"""Sessions: begun and ended, by a call or by saying nothing for six hours (SPEC 1.8, D2, D21).
+"""Sessions: started and ended, by a call or by six hours of silence (SPEC 1.8, D2, D21).
 
-The end of a session is the end of what was about that session alone: memories of
+The end of a session ends what concerned that session alone: memories of
 level session, and working ones that were stored as such, go to the trash; a
-working text that arrived by ``ingest`` becomes episodic, a thing that happened.
+working text that arrived by ``ingest`` becomes episodic.
 It is done in small steps, each a transaction, and the session has ended with the
-last of them; a kill between two leaves the rest to the next end.
+last of them; after a kill in between the next end does the rest.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from memd.store.session.sessions import MessageRow, SessionRow
 from memd.text.function_words import telling_words
 
 STEP_ROWS = 64
-IDLE_SESSIONS = 16  # ended a minute at most
-DROP_STEP_MESSAGES = 16  # about 55 ms: their words are taken out one by one
-DROP_MESSAGES_MAX = 1_024  # a minute
+IDLE_SESSIONS = 16  # at most so many are ended per minute
+DROP_STEP_MESSAGES = 16  # about 55 ms, as their words are removed one by one
+DROP_MESSAGES_MAX = 1_024  # per minute
 
 
 @dataclass(frozen=True)
 class Sessions:
-    """The room's needs, handed in by the daemon."""
+    """Starts, ends, lists and searches sessions; its parts are handed in by the daemon."""
 
     db: Database
     clock: Clock
@@ -46,14 +46,14 @@ class Sessions:
     work: Work
     undo_days: int
     text_days: int = 0
-    """After so many days without a sign a session's text is dropped; 0 keeps it for ever."""
+    """After so many idle days a session's text is dropped; 0 keeps it for ever."""
     note: Note = unnoted
-    """Told of sessions that begin, go on or end by a call."""
+    """Called when a session starts, resumes or ends by a call."""
 
     async def start(self, caller: Caller, session_id: str | None = None) -> Session:
-        """Begin a session, or go on with the one of this name; without a name it gets one."""
+        """Start a session, or resume the one of this name; without a name it gets one."""
         name = session_id or self.ids.new()
-        events: list[str] = []  # none for a reply that was kept
+        events: list[str] = []  # stays empty for a repeated request
 
         def work(conn: Writing) -> str:
             now_us = self.clock.now_us()
@@ -73,16 +73,16 @@ class Sessions:
             sessions.reopen(conn, key, now_us, project_key)
             return name
 
-        begun = await self.db.write(caller, work, reply=str)
+        session_name = await self.db.write(caller, work, reply=str)
         for event in events[-1:]:
-            self._note(caller, begun, event)
-        return await self._read(caller, begun)
+            self._note(caller, session_name, event)
+        return await self._read(caller, session_name)
 
     async def end(self, caller: Caller, session_id: str) -> Session:
-        """End a session; raises NotFoundError for one that never began."""
+        """End a session; raises NotFoundError for an unknown one."""
         key = await self.db.read(_key, caller.agent_id, session_id)
         if key is None:
-            raise _unknown()
+            raise _not_found()
         await self._end(caller, key)
         self._note(caller, session_id, "session_ended")
         return await self._read(caller, session_id)
@@ -95,7 +95,7 @@ class Sessions:
     async def list(
         self, caller: Caller, after: str | None, limit: int
     ) -> tuple[tuple[Session, ...], str | None]:
-        """Return a page of the agent's sessions, the newest first, and the next one's cursor."""
+        """Return a page of the agent's sessions, newest first, and the next page's cursor."""
 
         def work(conn: Reading) -> list[SessionRow]:
             agent_key = names.find_agent(conn, caller.agent_id)
@@ -104,35 +104,35 @@ class Sessions:
             )
 
         rows = await self.db.read(work)
-        items = tuple(map(_session, rows[:limit]))
+        items = tuple(map(_to_session, rows[:limit]))
         return items, items[-1].session_id if len(rows) > limit else None
 
     async def messages(
         self, caller: Caller, session_id: str, after: int | None, limit: int
     ) -> tuple[tuple[SessionMessage, ...], int | None]:
-        """Return a page of a session's messages in order, and the next one's cursor.
+        """Return a page of a session's messages in order, and the next page's cursor.
 
-        Raises NotFoundError for a session that never began.
+        Raises NotFoundError for an unknown session.
         """
         key = await self.db.read(_key, caller.agent_id, session_id)
         if key is None:
-            raise _unknown()
+            raise _not_found()
         start = -1 if after is None else after
         rows = await self.db.read(sessions.list_messages, key, start, limit + 1)
-        items = await self.work.run(_messages, rows[:limit])
+        items = await self.work.run(_to_messages, rows[:limit])
         return items, items[-1].ordinal if len(rows) > limit else None
 
     async def search(self, caller: Caller, query: SessionQuery) -> tuple[SessionHit, ...]:
-        """Return the agent's kept messages that hold the words, best first; of equals the newer.
+        """Return the agent's messages that contain the terms, best first; of equals the newer.
 
-        Those that hold all of them; where none does, those that hold any. A text that was
-        said several times comes once, at its last place.
+        Those that contain all of them; if there are none, those that contain any. A text that
+        occurs several times comes once, at its last place.
         """
         terms = telling_words(query.query)[:QUERY_TERMS_MAX]
         return await self.db.read(_search, caller.agent_id, query, terms) if terms else ()
 
-    async def any(self, caller: Caller) -> bool:
-        """Return whether there is a message to be searched for."""
+    async def has_messages(self, caller: Caller) -> bool:
+        """Return whether the agent has any searchable message."""
 
         def work(conn: Reading) -> bool:
             agent_key = names.find_agent(conn, caller.agent_id)
@@ -143,7 +143,7 @@ class Sessions:
     async def recent(
         self, caller: Caller, session_id: str, limit: int
     ) -> tuple[SessionMessage, ...]:
-        """Return the last *limit* messages that naps kept of a session; none for an unknown one."""
+        """Return the last *limit* stored messages of a session; none for an unknown one."""
 
         def work(conn: Reading) -> list[MessageRow]:
             key = _key(conn, caller.agent_id, session_id)
@@ -152,20 +152,20 @@ class Sessions:
             before = sessions.count_ever_stored(conn, key) - limit - 1
             return sessions.list_messages(conn, key, before, limit)
 
-        return await self.work.run(_messages, await self.db.read(work))
+        return await self.work.run(_to_messages, await self.db.read(work))
 
     async def end_idle(self) -> int:
-        """End the sessions that nobody has heard of for hours; returns how many."""
+        """End the sessions that have been idle for hours; return their number."""
         sessions_ = await self.db.read(sessions.list_idle, self.clock.now_us(), IDLE_SESSIONS)
         for key, agent_id in sessions_:
             await self._end(_CALLER.acting_for(agent_id), key)
         return len(sessions_)
 
     async def drop_old(self) -> int:
-        """Drop the texts of sessions that are older than the owner keeps them; returns how many.
+        """Drop the texts of sessions past their retention period; return their number.
 
-        In small steps, each a transaction, and no more than some at a time; the rest goes
-        the next time. Memories stay.
+        In small steps, each a transaction, up to a maximum per call; the rest follows
+        in the next one. Memories stay.
         """
         dropped = 0
         while self.text_days and dropped < DROP_MESSAGES_MAX:
@@ -181,13 +181,13 @@ class Sessions:
         return dropped
 
     async def _end(self, caller: Caller, key: int) -> None:
-        # Every step is a write of its own: the reply of the first must not stand for all.
-        by = replace(caller, idempotency_key=None)
-        while not await self.db.write(by, lambda conn: self._step(conn, key)):
+        # Every step is a separate write; a stored reply of the first would skip the others.
+        unkeyed_caller = replace(caller, idempotency_key=None)
+        while not await self.db.write(unkeyed_caller, lambda conn: self._step(conn, key)):
             pass
 
     def _step(self, conn: Writing, key: int) -> bool:
-        """Do the next step of an end; True when the session has ended."""
+        """Do the next step of an end; return whether the session has ended."""
         now_us = self.clock.now_us()
         ending = sessions.list_ending(conn, key, STEP_ROWS)
         removal.trash(conn, ending, TrashReason.SESSION_END, now_us, self.undo_days * DAY_US)
@@ -206,8 +206,8 @@ class Sessions:
 
         row = await self.db.read(work)
         if row is None:
-            raise _unknown()
-        return _session(row)
+            raise _not_found()
+        return _to_session(row)
 
 
 _CALLER = Caller(client="memd", method="session.end")
@@ -231,16 +231,16 @@ def _search(
         None if query.since is None else to_us(query.since),
         None if query.until is None else to_us(query.until),
     )
-    for each in (True, False):
-        match = message_index.match_query(terms, agent_key, all_terms=each)
-        bound = message_index.MessageFilter(agent_key, match, *limits)
-        rows = message_index.search(conn, bound, query.limit)
+    for all_terms in (True, False):
+        match = message_index.match_query(terms, agent_key, all_terms=all_terms)
+        message_filter = message_index.MessageFilter(agent_key, match, *limits)
+        rows = message_index.search(conn, message_filter, query.limit)
         if rows:
-            return tuple(map(_hit, rows))
+            return tuple(map(_to_match, rows))
     return ()
 
 
-def _hit(row: message_index.MessageMatch) -> SessionHit:
+def _to_match(row: message_index.MessageMatch) -> SessionHit:
     return SessionHit(
         session_id=row.session_id,
         project_id=row.project_id,
@@ -251,11 +251,11 @@ def _hit(row: message_index.MessageMatch) -> SessionHit:
     )
 
 
-def _unknown() -> NotFoundError:
+def _not_found() -> NotFoundError:
     return NotFoundError("no such session", field="session_id")
 
 
-def _session(row: SessionRow) -> Session:
+def _to_session(row: SessionRow) -> Session:
     return Session(
         session_id=row.session_id,
         agent_id=row.agent_id,
@@ -270,7 +270,7 @@ def _session(row: SessionRow) -> Session:
     )
 
 
-def _messages(rows: Sequence[MessageRow]) -> tuple[SessionMessage, ...]:
+def _to_messages(rows: Sequence[MessageRow]) -> tuple[SessionMessage, ...]:
     return tuple(
         SessionMessage(
             ordinal=row.ordinal,

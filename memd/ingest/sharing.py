@@ -1,9 +1,9 @@
-"""What agents share: copies published in an agent's name, and taken back by it alone (SPEC 10.1).
+"""Memories that agents share: copies that only their publisher retracts (SPEC 10.1).
 
-A shared copy is a memory of the reserved agent with an id of its own; what its
-publisher remembers stays as it is. It comes in like any other memory (screened,
-counted, indexed, audited), but it states nobody's preference and belongs to no
-session: a session is one agent's conversation, and ends. It stays until it is
+A shared copy is a memory of the reserved agent with an id of its own; the
+publisher's memory stays unchanged. It is stored like any other memory (screened,
+counted, indexed, audited), but states no preference and belongs to no
+session, as a session belongs to one agent and ends. It stays until it is
 retracted, expires or is forgotten.
 """
 
@@ -18,10 +18,10 @@ from memd.domain.enums import MemoryLevel, Origin, TrashReason
 from memd.domain.ingest import Receipt
 from memd.domain.memory import MemoryStoreRequest
 from memd.domain.values import RESERVED_AGENT
+from memd.ingest.arrivals import store_arrivals
 from memd.ingest.filing import Arrival
 from memd.ingest.ingest import Ingest
-from memd.ingest.keep import keep
-from memd.ingest.queue import tell_flagged
+from memd.ingest.queue import emit_flagged
 from memd.store.access import names
 from memd.store.file import scrub
 from memd.store.file.connect import Reading, Writing
@@ -32,7 +32,7 @@ from memd.store.search import vectors
 
 @dataclass(frozen=True)
 class Sharing:
-    """The room's needs, handed in by the daemon."""
+    """Publishes and retracts shared copies; its parts are handed in by the daemon."""
 
     ingest: Ingest
     enabled: bool = True
@@ -42,11 +42,11 @@ class Sharing:
     async def publish(self, caller: Caller, request: MemoryStoreRequest) -> str:
         """Share a text in the name of the caller's agent; return the id of the copy, after COMMIT.
 
-        It is looked at as what an assistant says, whoever it claims to be: everybody's prompts
-        may hold it. Only the owner's own commands publish in his name.
+        It is screened as an assistant's words, whatever its stated origin, since all agents'
+        prompts may include it. Only the owner's own commands publish in the owner's name.
 
         Raises MemoryCapabilityError when sharing is switched off, and what storing
-        the same text as one's own raises.
+        the same text raises.
         """
         _check_agent(caller)
         if not self.enabled:
@@ -56,10 +56,10 @@ class Sharing:
             )
         ingest = self.ingest
         request = request.model_copy(update={"origin": _origin(caller, request.origin)})
-        arrival = _copy(await ingest.whole(caller, request), request)
+        arrival = _as_shared(await ingest.draft_whole(caller, request), request)
         fingerprint = ingest.embedder.fingerprint
-        # Not by acting_for, which a key that names its agent forbids: publishing is what it may.
-        everybody = replace(caller, agent_id=RESERVED_AGENT, session_id=None)
+        # Not acting_for, which a key bound to an agent forbids, though it may publish.
+        shared_caller = replace(caller, agent_id=RESERVED_AGENT, session_id=None)
 
         receipts: list[Receipt] = []
 
@@ -67,10 +67,10 @@ class Sharing:
             now_us = ingest.clock.now_us()
             if fingerprint is not None:
                 vectors.ensure_cache(conn, fingerprint, now_us)
-            receipts[:] = keep(conn, everybody, [arrival], ingest.ids, now_us)
+            receipts[:] = store_arrivals(conn, shared_caller, [arrival], ingest.ids, now_us)
             (receipt,) = receipts
             memory_id = (receipt.stored + receipt.pending + receipt.quarantined)[0].id
-            row = _shared(conn, memory_id)
+            row = _find_shared(conn, memory_id)
             assert row is not None
             shared.record_publisher(
                 conn, row.memory_key, names.ensure_agent(conn, caller.agent_id, now_us)
@@ -79,28 +79,28 @@ class Sharing:
 
         memory_id = await ingest.db.write(caller, work, reply=str)
         ingest.queue.wake()
-        tell_flagged(ingest.emit, caller.agent_id, receipts)
+        emit_flagged(ingest.emit, caller.agent_id, receipts)
         return memory_id
 
     async def retract(self, caller: Caller, memory_id: str) -> bool:
-        """Take a shared copy back, into the trash; False when there is none of that id.
+        """Move a shared copy to the trash; False when there is none of that id.
 
         Raises MemoryStoreError when the id is that of the agent's own memory, when
-        another agent published the copy, or nobody is known to have.
+        another agent published the copy, or when its publisher is unknown.
         """
         _check_agent(caller)
         db, clock = self.ingest.db, self.ingest.clock
 
         def work(conn: Writing) -> bool:
-            row = _shared(conn, memory_id)
+            row = _find_shared(conn, memory_id)
             now_us = clock.now_us()
-            gone = row is None or row.state == "trashed"
+            is_gone = row is None or row.state == "trashed"
             if (
                 row is None
-                or gone
+                or is_gone
                 or (row.expires_at_us is not None and row.expires_at_us <= now_us)
             ):
-                _refuse_own(conn, caller, memory_id)
+                _check_not_own(conn, caller, memory_id)
                 return False
             _check_publisher(conn, caller, row)
             if self.undo_days == 0:
@@ -127,8 +127,8 @@ def _origin(caller: Caller, origin: Origin | None) -> Origin:
     return Origin.ASSISTANT if origin in {None, Origin.PERSON} else Origin(origin)
 
 
-def _copy(arrival: Arrival, request: MemoryStoreRequest) -> Arrival:
-    """Return *arrival* as everybody's: of no session, nobody's preference, and here to stay."""
+def _as_shared(arrival: Arrival, request: MemoryStoreRequest) -> Arrival:
+    """Return *arrival* as a shared copy: without session or preference, and lasting."""
     drafts = arrival.drafts
     level = MemoryLevel.PERSISTENT
     if request.level is MemoryLevel.PROJECT:
@@ -140,17 +140,17 @@ def _copy(arrival: Arrival, request: MemoryStoreRequest) -> Arrival:
             drafts, items=tuple(replace(each, preference=None) for each in drafts.items)
         ),
         level=level,
-        stays=True,
+        is_lasting=True,
     )
 
 
-def _shared(conn: Reading, memory_id: str) -> StoredMemory | None:
+def _find_shared(conn: Reading, memory_id: str) -> StoredMemory | None:
     agent_key = names.find_agent(conn, RESERVED_AGENT)
     return None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
 
 
-def _refuse_own(conn: Reading, caller: Caller, memory_id: str) -> None:
-    """Say so when the id is that of the caller's own memory; another's is as good as unknown."""
+def _check_not_own(conn: Reading, caller: Caller, memory_id: str) -> None:
+    """Raise if the id is that of the caller's own memory; another agent's counts as unknown."""
     agent_key = names.find_agent(conn, caller.agent_id)
     own = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
     if own is not None and own.state != "trashed":

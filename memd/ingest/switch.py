@@ -1,9 +1,9 @@
-"""A change of the embedding model, beside everything else.
+"""The switch to another embedding model, in the background.
 
 The model in use answers until each memory has a vector of the coming one; then one
-transaction changes over, between two questions (docs/decisions/0182). What is done is in
-the file: a kill, a full disk or a broken folder costs no vector, and the change goes on when
-it can. It can be stopped, and undone: the vectors of the model before are kept.
+transaction switches over, between two questions (docs/decisions/0182). Progress is in
+the file: a kill, a full disk or a broken folder loses no vector, and the switch resumes when
+it can. It can be stopped, and undone: the vectors of the previous model are kept.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from memd.store.search.pending import PendingRow
 from memd.text.tokens import TOKENIZER_FILE
 
 STEP_ROWS = 64  # embedded together and written in one transaction
-TIDY_ROWS = 500  # vectors of forgotten models that one transaction removes
-RETRY_SECONDS = 60.0  # after a fault of disk or model
+TIDY_ROWS = 500  # vectors of unused models that one transaction removes
+RETRY_SECONDS = 60.0  # after an error of disk or model
 ADD_HINT = "see: memd model list; add a model: memd model add PATH"
 
 
-class SwitchGround(Protocol):
-    """What the change stands on."""
+class SwitchContext(Protocol):
+    """The rooms that the switch uses."""
 
     @property
     def db(self) -> Database: ...
@@ -59,59 +59,59 @@ class SwitchGround(Protocol):
 
 @dataclass
 class ModelSwitch:
-    """The room's needs, handed in by the daemon."""
+    """Switches the embedding model; its parts are handed in by the daemon."""
 
-    ground: SwitchGround
+    context: SwitchContext
     embedder: ChosenEmbedder
     emit: Emit = unheard
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _problem: str | None = None
-    _unable: set[int] = field(default_factory=set)
+    _unembeddable: set[int] = field(default_factory=set)
 
     async def use(self, caller: Caller, name: str) -> dict[str, Any]:
-        """Begin to change to the model *name*; what it needs is checked first.
+        """Start to switch to the model *name*, after checking it.
 
         Nothing happens for the model in use, or one that is already coming. Raises
         AlreadyRunningError while another one is coming, ModelError for a folder that is
-        damaged or whose model does not run, InvalidError for what is no name.
+        damaged or whose model does not run, InvalidError for an invalid name.
         """
-        change = await self.ground.db.read(model_switch.current_switch)
+        change = await self.context.db.read(model_switch.current_switch)
         if change is not None and change.name != name:
             raise AlreadyRunningError(
                 f"memd is changing to {change.name}", hint="stop that first: memd model undo"
             )
-        if change is None and (model := await self._checked(name)) is not None:
-            now_us = self.ground.clock.now_us()
-            await self.ground.db.write(
+        if change is None and (model := await self._check_model(name)) is not None:
+            now_us = self.context.clock.now_us()
+            await self.context.db.write(
                 caller, lambda conn: model_switch.begin(conn, name, model, now_us)
             )
-            self._unable.clear()
-            self._tell("began", name)
+            self._unembeddable.clear()
+            self._emit_state("began", name)
         self._problem = None
         self._wake.set()
         return await self.status()
 
     async def undo(self, caller: Caller) -> dict[str, Any]:
-        """Stop the change under way, or change back to the model before.
+        """Stop the switch in progress, or switch back to the previous model.
 
-        Raises InvalidStateError when nothing was ever changed.
+        Raises InvalidStateError when the model was never changed.
         """
-        change = await self.ground.db.read(model_switch.current_switch)
+        change = await self.context.db.read(model_switch.current_switch)
         if change is not None:
-            await self.ground.db.write(caller, model_switch.cancel)
+            await self.context.db.write(caller, model_switch.cancel)
             self._problem = None
-            self._tell("stopped", change.name)
+            self._emit_state("stopped", change.name)
             return await self.status()
-        last = await self.ground.db.read(model_switch.previous_model)
+        last = await self.context.db.read(model_switch.previous_model)
         if last is None:
             raise InvalidStateError("the embedding model was never changed")
         return await self.use(caller, last.name)
 
     async def status(self) -> dict[str, Any]:
-        """Return which model is in use, which was before, and how far a change is."""
+        """Return the model in use, the previous one, and the progress of a switch."""
         change, last = (
-            await self.ground.db.read(model_switch.current_switch),
-            await self.ground.db.read(model_switch.previous_model),
+            await self.context.db.read(model_switch.current_switch),
+            await self.context.db.read(model_switch.previous_model),
         )
         report: dict[str, Any] = {
             "in_use": self.embedder.name,
@@ -119,7 +119,7 @@ class ModelSwitch:
             "coming": None,
         }
         if change is not None:
-            done, total = await self.ground.db.read(model_switch.progress, change)
+            done, total = await self.context.db.read(model_switch.progress, change)
             report["coming"] = {
                 "name": change.name,
                 "dimension": change.dimension,
@@ -131,7 +131,7 @@ class ModelSwitch:
         return report
 
     async def run(self) -> None:
-        """Work for ever: carry out the change under way. Faults are told and tried again."""
+        """Carry out switches for ever. Errors are reported in the status and retried."""
         while True:
             self._wake.clear()
             try:
@@ -144,21 +144,21 @@ class ModelSwitch:
                     await self._wake.wait()
 
     async def carry_out(self) -> bool:
-        """Carry out the change under way, if any; False when the model has still to catch up."""
-        change = await self.ground.db.read(model_switch.current_switch)
+        """Carry out the switch in progress, if any; False when the model still has to catch up."""
+        change = await self.context.db.read(model_switch.current_switch)
         if change is None:
             return True
-        if not await self._carried_out(change):
+        if not await self._migrate(change):
             return False
-        while await self.ground.db.write(
+        while await self.context.db.write(
             _CALLER, partial(model_switch.delete_unused_vectors, rows=TIDY_ROWS)
         ):
             pass
         return True
 
-    async def _checked(self, name: str) -> ModelFingerprint | None:
-        """Return the identity of a model that runs; None when it is the one in use."""
-        state = await self.ground.work.run(status, self.embedder.folder(name))
+    async def _check_model(self, name: str) -> ModelFingerprint | None:
+        """Return the fingerprint of a model that runs; None when it is the one in use."""
+        state = await self.context.work.run(status, self.embedder.folder(name))
         if state.fingerprint is None:
             raise ModelError(f"{name}: {state.problem}", hint=ADD_HINT)
         if state.fingerprint == self.embedder.fingerprint:
@@ -171,64 +171,70 @@ class ModelSwitch:
             raise ModelError(f"{name} does not run: {error.message}", hint=ADD_HINT) from error
         return state.fingerprint
 
-    async def _carried_out(self, change: ModelChange) -> bool:
+    async def _migrate(self, change: ModelChange) -> bool:
         model = self.embedder.of(change.name).fingerprint
         if model is None or str(model) != change.fingerprint:
             raise ModelError(f"the folder of {change.name} no longer holds the model of before")
-        for _ in range(3):  # what comes meanwhile is little; a writer that never rests waits
+        for _ in range(3):  # few rows arrive meanwhile; under constant writes, retry later
             await self._embed(change, model)
-            while await self._while_coming(change, partial(model_switch.step, change=change)):
+            while await self._write_if_current(change, partial(model_switch.step, change=change)):
                 pass
-            if await self.ground.db.read(model_switch.current_switch) != change:
+            if await self.context.db.read(model_switch.current_switch) != change:
                 return True  # it was stopped
-            if await self._changed_over(change):
-                self._tell("changed", change.name)
+            if await self._switch_over(change):
+                self._emit_state("changed", change.name)
                 return True
         return False
 
     async def _embed(self, change: ModelChange, model: ModelFingerprint) -> None:
         """Give every memory a vector of the coming model, oldest first."""
-        ground, embedder = self.ground, self.embedder.of(change.name)
-        queue = EmbeddingQueue(ground.db, embedder, ground.counter, ground.clock, ground.ids)
+        context, embedder = self.context, self.embedder.of(change.name)
+        queue = EmbeddingQueue(context.db, embedder, context.counter, context.clock, context.ids)
         after = 0
-        while rows := await self.ground.db.read(
+        while rows := await self.context.db.read(
             model_switch.list_missing, change, after, STEP_ROWS
         ):
-            vectors = await queue.vectors_of(rows, model)
-            self._unable |= {r.memory_key for r in rows} - {r.memory_key for r in vectors.rows}
+            vectors = await queue.embed_rows(rows, model)
+            self._unembeddable |= {r.memory_key for r in rows} - {
+                r.memory_key for r in vectors.rows
+            }
             step = list(zip(vectors.rows, vectors.own, strict=True))
-            if not await self._while_coming(change, partial(_give, change=change, step=step)):
+            if not await self._write_if_current(
+                change, partial(_store_step, change=change, step=step)
+            ):
                 return
             self._problem = None
             after = rows[-1].memory_key
 
-    async def _while_coming(self, change: ModelChange, work: Any) -> bool:
-        """Write, unless the change was stopped meanwhile; return what *work* does."""
+    async def _write_if_current(self, change: ModelChange, work: Any) -> bool:
+        """Write unless the switch was stopped meanwhile; return the result of *work*."""
 
         def write(conn: Writing) -> bool:
             return model_switch.current_switch(conn) == change and bool(work(conn))
 
-        return await self.ground.db.write(_CALLER, write)
+        return await self.context.db.write(_CALLER, write)
 
-    async def _changed_over(self, change: ModelChange) -> bool:
-        """Change over between two questions, each of which has one model for all its steps."""
-        async with self.ground.model_lock.exclusive():
+    async def _switch_over(self, change: ModelChange) -> bool:
+        """Switch over between two questions, so that each uses one model throughout."""
+        async with self.context.model_lock.exclusive():
             leaving = ModelNote(self.embedder.name, str(self.embedder.fingerprint))
             work = partial(
-                model_switch.complete, change=change, leaving=leaving, unable=self._unable
+                model_switch.complete, change=change, leaving=leaving, unable=self._unembeddable
             )
-            if not await self._while_coming(change, work):
+            if not await self._write_if_current(change, work):
                 return False
             self.embedder.serve(change.name)
             return True
 
-    def _tell(self, state: str, name: str) -> None:
+    def _emit_state(self, state: str, name: str) -> None:
         self.emit(EVERYBODY, EventName.MODEL, {"state": state, "model": name})
 
 
 _CALLER = Caller(client="memd", method="model")
 
 
-def _give(conn: Writing, change: ModelChange, step: Sequence[tuple[PendingRow, bytes]]) -> bool:
+def _store_step(
+    conn: Writing, change: ModelChange, step: Sequence[tuple[PendingRow, bytes]]
+) -> bool:
     model_switch.store_vectors(conn, change, step)
     return True

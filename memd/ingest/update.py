@@ -1,4 +1,4 @@
-"""Changing a memory: the row is rewritten, the version before is kept (SPEC D21)."""
+"""Updates of a memory: the row is rewritten, the previous version is kept (SPEC D21)."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ from memd.store.session import passing
 
 
 class AdmittedUpdate(NamedTuple):
-    """An update as it may be stored: its content, if it has one, admitted and counted."""
+    """An update that may be stored: its content, if any, is screened and counted."""
 
     update: MemoryUpdate
     content: Screened | None
     token_count: int
-    seen: Suspicion = NOTHING
+    suspicion_found: Suspicion = NOTHING
     occurred_at_us: int | None = None
-    """When it was so that the new words say, where that is another time."""
+    """The time that the new content is about, if it is another one."""
 
 
-def admitted_update(
+def admit_update(
     update: MemoryUpdate, counter: TokenCounter, secrets: SecretsPolicy
 ) -> AdmittedUpdate:
-    """Return what *update* comes to; its text as it is but for secrets, like memory.store."""
+    """Screen *update*; its text changes only by its secrets, as in memory.store."""
     if update.content is None:
         return AdmittedUpdate(update, None, 0)
     content = admit(update.content, secrets).text
     return AdmittedUpdate(update, content, max(1, counter.count(content)), suspicion(content))
 
 
-def change(
+def apply_update(
     conn: Writing,
     caller: Caller,
     memory_id: str,
@@ -51,26 +51,26 @@ def change(
 ) -> str:
     """Rewrite a memory inside a transaction and return its id.
 
-    New content waits for a new vector (state pending) and is findable by its
-    new words at once; what is not named stays.
+    New content waits for a new vector (state pending) and is found by its
+    words at once; fields that are not given stay.
     """
     agent_key = names.find_agent(conn, caller.agent_id)
-    row = _visible(conn, agent_key, memory_id, now_us)
+    row = _find_visible(conn, agent_key, memory_id, now_us)
     if change_request.content is not None:
-        refuse_others(conn, caller, row, change_request.update.origin)
-    update, content, tokens, seen, occurred_at_us = change_request
+        check_may_replace(conn, caller, row, change_request.update.origin)
+    update, content, tokens, suspicion_found, occurred_at_us = change_request
     expires_at_us = _expiry_us(row, update, now_us)
     if content is not None:
-        passing.promote(conn, [row.memory_key])  # whoever edits it, means it
+        passing.promote(conn, [row.memory_key])  # an edit is deliberate
     if content is not None and not row.is_summary:
-        # Summaries say what it no longer says. What they were made from comes back from
-        # behind them, so nothing is lost with them.
+        # Its summaries are outdated. Their sources are restored, so nothing is lost with
+        # them.
         removal.erase(conn, removal.restore_sources(conn, [row.memory_key], now_us), now_us)
     tags, reference, confidence = _metadata(row, update)
-    words = None if content == row.content else content
-    origin, trust = _provenance(row, update if words is not None else None)
+    new_content = None if content == row.content else content
+    origin, trust = _provenance(row, update if new_content is not None else None)
     new = NewVersion(
-        content=words,
+        content=new_content,
         token_count=row.token_count if content is None else tokens,
         reference=reference,
         confidence=confidence,
@@ -82,37 +82,41 @@ def change(
     )
     versions.replace(conn, row.memory_key, new, now_us)
     if trust < row.trust:
-        preferences.erase_of(conn, [row.memory_key])  # nobody but the owner says what he prefers
-    if words is not None:
-        by = names.ensure_client(conn, caller.client, now_us)
+        preferences.erase_of(conn, [row.memory_key])  # only the owner's words state preferences
+    if new_content is not None:
+        client_key = names.ensure_client(conn, caller.client, now_us)
         confirmed_us = now_us if caller.is_known else None
-        preferences.set_origin(conn, row.memory_key, origin, by, confirmed_us)
-        if is_quarantined(seen, origin):
-            flagged.quarantine(conn, row.memory_key, sorted(seen.flags), now_us)
-        elif seen.flags:
-            flagged.flag(conn, row.memory_key, sorted(seen.flags), None, now_us)
+        preferences.set_origin(conn, row.memory_key, origin, client_key, confirmed_us)
+        if is_quarantined(suspicion_found, origin):
+            flagged.quarantine(conn, row.memory_key, sorted(suspicion_found.flags), now_us)
+        elif suspicion_found.flags:
+            flagged.flag(conn, row.memory_key, sorted(suspicion_found.flags), None, now_us)
     return memory_id
 
 
-def _visible(conn: Reading, agent_key: int | None, memory_id: str, now_us: int) -> StoredMemory:
+def _find_visible(
+    conn: Reading, agent_key: int | None, memory_id: str, now_us: int
+) -> StoredMemory:
     row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
-    if row is None or row.state not in {"active", "pending"} or _expired(row, now_us):
+    if row is None or row.state not in {"active", "pending"} or _is_expired(row, now_us):
         raise MemoryNotFoundError("no such memory", field="id")
     return row
 
 
-def refuse_others(conn: Reading, caller: Caller, row: StoredMemory, origin: Origin | None) -> None:
-    """Raise DeniedError where words of the owner's would be replaced by somebody else's.
+def check_may_replace(
+    conn: Reading, caller: Caller, row: StoredMemory, origin: Origin | None
+) -> None:
+    """Raise DeniedError where a caller would replace a person's words without being that person.
 
-    His own commands may, and the client that brought them, in his name. What another one has
-    to say is a memory of its own; nothing is lost with that. A summary is nobody's words, and
-    what it stands for is behind it.
+    The owner's own commands may, and the client that stored them in a person's name. Others
+    store a memory of their own instead. A summary is nobody's words, and its sources are
+    behind it.
     """
     if caller.is_owner or row.is_summary or Origin(row.origin) is not Origin.PERSON:
         return
-    brought = memories.client_of(conn, row.memory_key) == caller.client
-    known = caller.is_known or not preferences.states_confirmed(conn, row.memory_key)
-    if origin in {None, Origin.PERSON} and brought and known:
+    is_same_client = memories.client_of(conn, row.memory_key) == caller.client
+    may_change = caller.is_known or not preferences.states_confirmed(conn, row.memory_key)
+    if origin in {None, Origin.PERSON} and is_same_client and may_change:
         return
     raise DeniedError(
         "a person said this: nobody else replaces it",
@@ -122,20 +126,20 @@ def refuse_others(conn: Reading, caller: Caller, row: StoredMemory, origin: Orig
 
 
 def _expiry_us(row: StoredMemory, update: MemoryUpdate, now_us: int) -> int | None:
-    """Return when the memory expires from now on; raises MemoryStoreError for a time gone by."""
+    """Return the new expiry of the memory; raises MemoryStoreError for a time in the past."""
     if update.expires_at is None:
         return row.expires_at_us
     expires_at_us = to_us(update.expires_at)
     if expires_at_us <= now_us:
         raise MemoryStoreError("expires_at has passed", field="expires_at")
     if expires_at_us < row.created_at_us:
-        # The clock was set back since: such a row could not be read as an entry.
+        # The clock was set back since; such a row would be no valid entry.
         raise MemoryStoreError("expires_at is before the memory was made", field="expires_at")
     return expires_at_us
 
 
 def _metadata(row: StoredMemory, update: MemoryUpdate) -> tuple[tuple[str, ...], str | None, float]:
-    """Return tags, reference and confidence as they will be."""
+    """Return the new tags, reference and confidence."""
     metadata = update.metadata
     if metadata is None:
         return row.tag_names, row.reference, row.confidence
@@ -148,13 +152,13 @@ def _metadata(row: StoredMemory, update: MemoryUpdate) -> tuple[tuple[str, ...],
 
 
 def _provenance(row: StoredMemory, update: MemoryUpdate | None) -> tuple[Origin, Trust]:
-    """Return whose words the memory is then: of those before and of the new, the less trusted."""
+    """Return the new origin and trust: of the old and the new words, those of the less trusted."""
     origin, trust = Origin(row.origin), Trust(row.trust)
     if update is None:
         return origin, trust
-    by = update.origin or (origin if origin is Origin.PERSON else Origin.ASSISTANT)
-    return (origin, trust) if TRUST[by] > trust else (by, TRUST[by])
+    client_key = update.origin or (origin if origin is Origin.PERSON else Origin.ASSISTANT)
+    return (origin, trust) if TRUST[client_key] > trust else (client_key, TRUST[client_key])
 
 
-def _expired(row: StoredMemory, now_us: int) -> bool:
+def _is_expired(row: StoredMemory, now_us: int) -> bool:
     return row.expires_at_us is not None and row.expires_at_us <= now_us

@@ -122,7 +122,7 @@ class Inject:
             own = OwnMemories(self.rooms, caller)
             return await self._call_memory_tool(strategy, own, name, arguments)
         async with self.writing:  # a repeated call waits for the first, which may still run
-            repeated = await self.rooms.ingest.was_done(caller)
+            repeated = await self.rooms.ingest.is_repeated(caller)
             own = OwnMemories(self.rooms, caller, repeated)
             return await self._call_memory_tool(strategy, own, name, arguments)
 

@@ -165,7 +165,7 @@ class PromptBuilder:
 
     async def _session_instruction(self) -> str:
         sessions = self.room.sessions
-        has_sessions = sessions is not None and await sessions.any(self.caller)
+        has_sessions = sessions is not None and await sessions.has_messages(self.caller)
         return session_tool.INSTRUCTION if has_sessions else ""
 
     async def _fact_instruction(self) -> str:

@@ -118,7 +118,7 @@ class Desk:
         request = MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content=content)
         self.ids["told"] = await self.house.ingest.store(ADA, request)
 
-    async def set_aside(self) -> None:
+    async def quarantined(self) -> None:
         await self.house.quarantine.quarantine(ADA, self.ids["told"])
 
     async def read(self) -> None:
@@ -157,5 +157,5 @@ def acts(desk: Desk) -> dict[str, Act]:
         "key taken away": lambda: d.clients.revoke(ADA, "laptop"),
         "tell": lambda: d.tell("The harbour uses Litestar. The harbour uses Postgres."),
         "read what was told": d.read,
-        "set aside": d.set_aside,
+        "set aside": d.quarantined,
     }

@@ -112,7 +112,7 @@ async def delete_preference(context: Context, params: DeletePreferenceParams) ->
 async def set_agent(context: Context, params: SetAgentParams) -> AgentSettings:
     agents, caller = context.rooms.agents, context.caller
     given = params.model_fields_set & set(MemoryConfig.model_fields)
-    agents.refuse_what_the_file_says(caller.agent_id, given)
+    agents.check_not_in_file(caller.agent_id, given)
     settings = MemoryConfig(**{name: getattr(params, name) for name in given})
     return await _with_origins(context, caller.agent_id, await agents.set(caller, settings))
 

@@ -164,4 +164,4 @@ async def bench(context: Context, params: BenchParams) -> dict[str, Any]:
     from memd.learn.tuning.bench import measure
 
     models = context.rooms.models
-    return await measure(models.ground, models.embedder, params.names)
+    return await measure(models.context, models.embedder, params.names)

@@ -13,7 +13,7 @@ from memd.domain.enums import MemoryCategory, Origin
 from memd.domain.ingest import IngestRequest
 from memd.domain.learn import NON_INFERABLE_TAG
 from memd.domain.sleep.consolidation import LESSON_TAG, NAP_TAG
-from memd.ingest.draft import Drafts, drafts
+from memd.ingest.draft import Drafts, draft_text
 from memd.sleep.distil.exchanges import Distilled, NapKind
 from memd.sleep.nap.blocks import TOOL_ROLE
 from memd.sleep.nap.cleaning import Message
@@ -94,7 +94,7 @@ def draft_distilled(
         tags=(NAP_TAG, memory.kind, *_TAGS.get(memory.kind, ())),
         origin=memory.origin,
     )
-    result = drafts(request, counter, whole=True)
+    result = draft_text(request, counter, whole=True)
     prefers = memory.kind is NapKind.PREFERENCE
     items = tuple(
         replace(each, category=category, preference=each.preference if prefers else None)

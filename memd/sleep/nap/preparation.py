@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from memd.domain.encoding import ChunkingConfig, TokenCounter
 from memd.domain.sleep.sleep import NapDetail
-from memd.ingest.draft import drafts
+from memd.ingest.draft import draft_text
 from memd.sleep.distil.distil import distilled
 from memd.sleep.distil.exchanges import Distilled
 from memd.sleep.nap.blocks import parse_turn
@@ -180,7 +180,7 @@ def draft_memories(
 ) -> PreparedNap:
     """Draft the extracted texts; of several memories with one slot the last one is drafted."""
     cached = _CachedCounter(counter)
-    make_drafts = partial(drafts, counter=cached, chunking=chunking)
+    make_drafts = partial(draft_text, counter=cached, chunking=chunking)
     messages = extracted.messages
     memories = {each.slot: each for each in extracted.distilled}.values()
 

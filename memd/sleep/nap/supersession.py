@@ -112,7 +112,7 @@ def _decide(
     if previous is not None and draft.slot == DIGEST:
         return (
             KNOWN
-            if draft.drafts.items[0].set_aside
+            if draft.drafts.items[0].quarantined
             else DraftOutcome(is_new=False, rewrites=previous)
         )
     project_row = project_slots.get(draft.slot)
@@ -145,7 +145,7 @@ def rewrite(target: NapTarget, draft: NapDraft, row: SlotRow) -> None:
         suspicion(new.content),
         min(_time_us(draft, target.now_us), target.now_us),
     )
-    update.change(conn, target.caller, row.memory_id, changed_digest, target.now_us)
+    update.apply_update(conn, target.caller, row.memory_id, changed_digest, target.now_us)
     slots.fill(conn, target.session_key, DIGEST, row.memory_key)
     runs.record(conn, target.run_key, [row.memory_key], runs.MOVED, previous)
 

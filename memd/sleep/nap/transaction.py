@@ -25,8 +25,8 @@ from memd.domain.caller import Caller
 from memd.domain.enums import ArchiveReason, MemoryLevel, RunKind, RunState
 from memd.domain.ingest import IngestRequest
 from memd.domain.values import Value
+from memd.ingest.arrivals import store_arrivals
 from memd.ingest.filing import Arrival
-from memd.ingest.keep import keep
 from memd.signals.transcripts import Transcript
 from memd.sleep.distil.language.phrases import NARRATION
 from memd.sleep.distil.language.prose import sentences
@@ -150,7 +150,7 @@ class NapTransaction:
             if outcome_of_draft.is_new
         ]
         arrivals = [self._arrival(draft, source_by_place, target.now_us) for draft, _ in new]
-        receipts = keep(target.conn, target.caller, arrivals, self.ids, target.now_us)
+        receipts = store_arrivals(target.conn, target.caller, arrivals, self.ids, target.now_us)
         for (draft, outcome_of_draft), receipt in zip(new, receipts, strict=True):
             memories = receipt.stored + receipt.pending + receipt.quarantined
             self._link(target.conn, draft, [item.id for item in memories], source_by_place)

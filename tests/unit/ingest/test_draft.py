@@ -10,15 +10,15 @@ from memd.base.limits import WINDOW_TOKENS_MAX
 from memd.domain.encoding import ChunkingConfig
 from memd.domain.enums import MemoryCategory, Origin, Trust
 from memd.domain.ingest import IngestRequest
-from memd.ingest.draft import Drafts, drafts, is_owner, own_words
-from memd.ingest.queue import voices
+from memd.ingest.draft import Drafts, draft_text, is_owner, text_to_embed
+from memd.ingest.queue import speaker_labels
 from memd.text.tokens import DefaultTokenEstimator
 
 KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
 
 def of(text: str, *, whole: bool = False, **more: Any) -> Drafts:
-    return drafts(IngestRequest(text=text, **more), DefaultTokenEstimator(), whole=whole)
+    return draft_text(IngestRequest(text=text, **more), DefaultTokenEstimator(), whole=whole)
 
 
 def test_a_clean_text_keeps_no_source() -> None:
@@ -46,7 +46,7 @@ def test_a_text_of_white_space_becomes_nothing() -> None:
     request = IngestRequest.model_construct(text=" \n\n ", category=None, namespace="default")
     blank = request.model_copy(update=IngestRequest(text="x").model_dump() | {"text": " \n\n "})
 
-    assert drafts(blank, DefaultTokenEstimator()).items == ()
+    assert draft_text(blank, DefaultTokenEstimator()).items == ()
 
 
 def test_chunks_are_numbered_and_counted() -> None:
@@ -92,8 +92,8 @@ def test_origin_and_trust_are_stamped(more: dict[str, Any], origin: Origin, trus
 def test_what_is_embedded_names_speaker_and_photo() -> None:
     (draft,) = of("look", speaker="Ann", caption="a cat").items
 
-    assert draft.own == own_words("look", "Ann", "a cat") == "Ann: look [shares photo: a cat]"
-    assert voices(["Ann", "Bo", None, "Ann"]) == ["Ann:", "Bo:"]
+    assert draft.own == text_to_embed("look", "Ann", "a cat") == "Ann: look [shares photo: a cat]"
+    assert speaker_labels(["Ann", "Bo", None, "Ann"]) == ["Ann:", "Bo:"]
 
 
 def test_a_secret_reaches_neither_vector_nor_row() -> None:
@@ -167,7 +167,7 @@ def test_a_heading_that_is_large_beside_the_bounds_leaves_room_for_its_text(
     heading = "Billing service > " + "Decision " * 15
     low, high = bounds
     request = IngestRequest(text="One sentence of the note. " * 200, heading=heading)
-    found = drafts(
+    found = draft_text(
         request,
         DefaultTokenEstimator(),
         chunking=ChunkingConfig(min_tokens=low, max_tokens=high),

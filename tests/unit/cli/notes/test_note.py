@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from memd.base.limits import FRAME_BYTES_MAX, HEADING_CHARS_MAX, NAME_CHARS_MAX
 from memd.cli.notes.note import TEXT_PART_CHARS, note, reference, with_tags
 from memd.domain.ingest import IngestRequest
-from memd.ingest.draft import drafts
+from memd.ingest.draft import draft_text
 from memd.text.tokens import DefaultTokenEstimator
 
 BILLING = PurePath("/home/ada/Billing service.md")
@@ -124,7 +124,9 @@ def test_every_memory_begins_with_the_headings_nearest_to_its_text(written: list
     found = note("\n".join(lines), PurePath("README.md"), markdown=True)
     requests = [IngestRequest(**item) for item in found.items]
     memories = [
-        draft.content for each in requests for draft in drafts(each, DefaultTokenEstimator()).items
+        draft.content
+        for each in requests
+        for draft in draft_text(each, DefaultTokenEstimator()).items
     ]
 
     for content in memories:

@@ -1,4 +1,4 @@
-"""Changing preferences: what the owner said or confirmed is changed by nobody else."""
+"""Changes of preferences: only the owner changes what the owner stated or confirmed."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from memd.store.memory.preferences import NewPreference
 
 
 def put(conn: Writing, caller: Caller, new: NewPreference, now_us: int) -> None:
-    """Set a preference by name, as the caller's word: the owner's, or some program's.
+    """Set a preference by name, in the caller's name: the owner's, or a program's.
 
-    Raises DeniedError where the owner's would be replaced by somebody else's.
+    Raises DeniedError where it would replace the owner's and the caller is not the owner.
     """
     agent_key = names.ensure_agent(conn, caller.agent_id, now_us)
     new = new._replace(
@@ -23,13 +23,13 @@ def put(conn: Writing, caller: Caller, new: NewPreference, now_us: int) -> None:
         confirmed_at_us=now_us if caller.is_owner else None,
     )
     if not preferences.put(conn, agent_key, new, now_us):
-        raise _is_the_owners(new.name)
+        raise _owners_error(new.name)
 
 
 def confirm(conn: Writing, caller: Caller, name: str, value: str | None, now_us: int) -> bool:
-    """Note that the owner stands by a preference; False when there is none of that name.
+    """Record the owner's confirmation of a preference; False when there is none of that name.
 
-    Raises ConflictError when it says something else than *value* by now.
+    Raises ConflictError when its value is no longer *value*.
     """
     agent_key = names.find_agent(conn, caller.agent_id)
     if agent_key is None or preferences.value_of(conn, agent_key, name) is None:
@@ -46,17 +46,17 @@ def confirm(conn: Writing, caller: Caller, name: str, value: str | None, now_us:
 def delete(conn: Writing, caller: Caller, name: str) -> bool:
     """Remove a preference; False when there was none. The memory it came from stays.
 
-    Raises DeniedError where it is the owner's and somebody else asks.
+    Raises DeniedError where it is the owner's and the caller is not the owner.
     """
     agent_key = names.find_agent(conn, caller.agent_id)
     if agent_key is None:
         return False
     if not caller.is_owner and preferences.is_confirmed(conn, agent_key, name):
-        raise _is_the_owners(name)
+        raise _owners_error(name)
     return preferences.delete(conn, agent_key, name)
 
 
-def _is_the_owners(name: str) -> DeniedError:
+def _owners_error(name: str) -> DeniedError:
     return DeniedError(
         f"the owner said or confirmed the preference {name}: nobody else changes it",
         field="name",

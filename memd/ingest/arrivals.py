@@ -1,6 +1,6 @@
-"""The one way in: drafts become rows, inside one transaction of the store.
+"""Store drafts as memory rows, within one transaction.
 
-Other rooms that make memories come through here too, so that every memory is
+Every package that creates memories comes through here, so that each memory is
 screened, deduplicated, counted, indexed and audited alike.
 """
 
@@ -37,8 +37,8 @@ from memd.store.session import passing
 from memd.store.session.sessions import IDLE_US
 from memd.text.importance import importance, is_kept, novelty
 
-BELOW = 'importance below the threshold; archived: "memd archive turned-away" brings it back'
-APART = {
+BELOW_REASON = 'importance below the threshold; archived: "memd archive turned-away" brings it back'
+PASSING_REASONS = {
     kind: f'kept as {name}: searchable, never injected; "memd archive restore" makes it a memory'
     for kind, name in (
         (Passing.QUESTION, "a question"),
@@ -47,12 +47,12 @@ APART = {
         (Passing.REMARK, "a remark in passing"),
     )
 }
-SET_ASIDE = "it looks like an attack; out of sight until its owner releases it"
+QUARANTINE_REASON = "it looks like an attack; out of sight until its owner releases it"
 
 
 @dataclass(slots=True)
-class _Sorted:
-    """What became of the chunks so far."""
+class _Outcomes:
+    """The outcome of each chunk, collected for the receipt."""
 
     stored: list[ReceiptItem] = field(default_factory=list)
     pending: list[ReceiptItem] = field(default_factory=list)
@@ -63,193 +63,202 @@ class _Sorted:
 
 
 @dataclass(slots=True)
-class _New:
-    """The rows that were made, those turned away, and the vectors that become known.
+class _Changes:
+    """New rows and vectors, and the rows to archive or restore at the end of the call.
 
-    Novelty compares with what was known before the call, so *known* joins the running
-    sums when all of the call is scored, as does what comes *back*: told on purpose now,
-    and archived before.
+    Novelty compares with what was known before the call, so *new_vectors* and restored
+    memories join the running sums after all of the call is scored.
     """
 
-    keys: list[int] = field(default_factory=list)
-    turned: list[int] = field(default_factory=list)
-    back: list[int] = field(default_factory=list)
-    known: list[tuple[int, int, bytes]] = field(default_factory=list)
-    meant: list[int] = field(default_factory=list)
-    """Turns in passing that are told on purpose now."""
+    row_keys: list[int] = field(default_factory=list)
+    turned_away_keys: list[int] = field(default_factory=list)
+    restored_keys: list[int] = field(default_factory=list)
+    """Archived memories that were told again on purpose."""
+    new_vectors: list[tuple[int, int, bytes]] = field(default_factory=list)
+    promoted_keys: list[int] = field(default_factory=list)
+    """Turns in passing that were told again on purpose."""
 
 
-def keep(
+def store_arrivals(
     conn: Writing, caller: Caller, arrivals: Sequence[Arrival], ids: Ids, now_us: int
 ) -> list[Receipt]:
-    """Store arrivals and return their receipts, which hold once the transaction is committed.
+    """Store arrivals and return their receipts, valid once the transaction is committed.
 
-    They find their places among their neighbours and in the caches together, at the end.
+    The indexes and caches are updated together, at the end.
     """
-    new = _New()
+    changes = _Changes()
     filings = Filings(conn, caller, ids, now_us)
-    receipts = [_Keeping(conn, each, filings.of(each), new).receipt() for each in arrivals]
-    for agent_key, model_key, vector in new.known:
+    receipts = [
+        _ArrivalWriter(conn, each, filings.file(each), changes).write() for each in arrivals
+    ]
+    for agent_key, model_key, vector in changes.new_vectors:
         centroids.add(conn, agent_key, model_key, vector)
-    for key in new.back:
+    for key in changes.restored_keys:
         removal.restore(conn, key, now_us)
-    memories.index_new(conn, new.keys)
-    passing.promote(conn, new.meant)
-    removal.archive(conn, new.turned, ArchiveReason.LOW_IMPORTANCE, now_us, new_id=ids.new)
+    memories.index_new(conn, changes.row_keys)
+    passing.promote(conn, changes.promoted_keys)
+    removal.archive(
+        conn, changes.turned_away_keys, ArchiveReason.LOW_IMPORTANCE, now_us, new_id=ids.new
+    )
     return receipts
 
 
 @dataclass(slots=True)
-class _Keeping:
-    """One arrival, on its way to its rows and its receipt; what is *new* joins that of others."""
+class _ArrivalWriter:
+    """Stores one arrival and collects its receipt; its *changes* are those of the whole call."""
 
     conn: Writing
     arrival: Arrival
     filing: Filing
-    new: _New
-    fate: _Sorted = field(default_factory=_Sorted)
+    changes: _Changes
+    outcomes: _Outcomes = field(default_factory=_Outcomes)
 
-    def receipt(self) -> Receipt:
-        """Store what arrived, chunk by chunk, and return what became of it."""
+    def write(self) -> Receipt:
+        """Store the arrival chunk by chunk and return its receipt."""
         for draft in self._drafts():
-            if draft.set_aside:
-                self._set_aside(draft)
+            if draft.quarantined:
+                self._quarantine(draft)
             else:
-                self._keep(draft)
+                self._store(draft)
         return Receipt(
-            stored=tuple(self.fate.stored),
-            pending=tuple(self.fate.pending),
-            merged=tuple(self.fate.merged),
-            turned_away=tuple(self.fate.turned_away),
-            quarantined=tuple(self.fate.quarantined),
-            preferences=tuple(self.fate.preferences),
+            stored=tuple(self.outcomes.stored),
+            pending=tuple(self.outcomes.pending),
+            merged=tuple(self.outcomes.merged),
+            turned_away=tuple(self.outcomes.turned_away),
+            quarantined=tuple(self.outcomes.quarantined),
+            preferences=tuple(self.outcomes.preferences),
             redacted=self.arrival.drafts.redacted,
         )
 
     def _drafts(self) -> Sequence[Draft]:
-        """Return the drafts, marked when the arrival is one of too many at once.
+        """Return the drafts, flagged when the arrival is one of too many at once.
 
-        What a program brings in bulk, or takes from a conversation, comes at once for a reason.
+        Bulk imports and conversations come at once for a reason and are not flagged.
         """
         drafts, filing = self.arrival.drafts, self.filing
         if drafts.origin not in BURSTING or self.arrival.batch is not None:
             return drafts.items
         since_us = filing.now_us - BURST_MS * 1_000
-        lately = flagged.count_recent_external(
+        recent_count = flagged.count_recent_external(
             self.conn, filing.agent_key, filing.client_key, since_us
         )
-        if lately < BURST_ITEMS_MAX:
+        if recent_count < BURST_ITEMS_MAX:
             return drafts.items
         return [replace(each, flags=(*each.flags, Flag.BURST)) for each in drafts.items]
 
-    def _keep(self, draft: Draft) -> None:
+    def _store(self, draft: Draft) -> None:
         arrival, filing = self.arrival, self.filing
         row = _row(arrival, draft, filing, filing.ids)
-        there = self._known(row)
-        if there is not None:
-            there = self._met_again(draft, there)
-            self.fate.merged.append(_item_of(there))
+        known = self._find_known(row)
+        if known is not None:
+            known = self._revive(draft, known)
+            self.outcomes.merged.append(_item_of_memory(known))
             if not arrival.distilled:
-                self._tell_again(draft, there, row)
+                self._refresh(draft, known, row)
             return
         vector = self._vector(draft)
-        row = self._scored(row, draft)
-        kept = row.importance is None or not arrival.judges(draft) or is_kept(row.importance)
+        row = self._with_importance(row, draft)
+        stays = (
+            row.importance is None or not arrival.may_turn_away(draft) or is_kept(row.importance)
+        )
         key = self._insert(row, draft)
         if vector is not None and filing.model_key is not None:
             vectors.store(self.conn, filing.model_key, [(key, vector)])
-            if kept and not arrival.passing(draft):
-                self.new.known.append((filing.agent_key, filing.model_key, vector))
-        if not kept:
-            self.new.turned.append(key)
-        self._prefer(draft, row.importance, key)
-        self._sort(row, draft, kept=kept)
+            if stays and not arrival.passing(draft):
+                self.changes.new_vectors.append((filing.agent_key, filing.model_key, vector))
+        if not stays:
+            self.changes.turned_away_keys.append(key)
+        self._set_preference(draft, row.importance, key)
+        self._add_outcome(row, draft, stays=stays)
 
     def _vector(self, draft: Draft) -> bytes | None:
         return None if self.arrival.vectors is None else self.arrival.vectors[draft.part]
 
-    def _set_aside(self, draft: Draft) -> None:
-        """Store a chunk out of sight: without a vector, and trusted by nobody."""
+    def _quarantine(self, draft: Draft) -> None:
+        """Store a chunk out of sight: without a vector and untrusted."""
         filing = self.filing
         row = _row(self.arrival, draft, filing, filing.ids)._replace(
             state=MemoryState.QUARANTINED, trust=Trust.UNTRUSTED
         )
-        there = flagged.find_duplicate(self.conn, row)
-        if there is not None:
-            memories.bump(self.conn, there.memory_key, filing.now_us, row.expires_at_us)
-            self.fate.merged.append(_item_of(there))
+        known = flagged.find_duplicate(self.conn, row)
+        if known is not None:
+            memories.bump(self.conn, known.memory_key, filing.now_us, row.expires_at_us)
+            self.outcomes.merged.append(_item_of_memory(known))
             return
         self._insert(row, draft)
-        self.fate.quarantined.append(_item(row, SET_ASIDE, draft.flags))
+        self.outcomes.quarantined.append(_item(row, QUARANTINE_REASON, draft.flags))
 
     def _insert(self, row: MemoryRow, draft: Draft) -> int:
-        """Insert one row with its source and what it looks like; return its key.
+        """Insert one row with its source and flags; return its key.
 
-        The source is made with the first row: a text merged whole leaves none.
+        The source is stored with the first row, so a text that is merged whole leaves none.
         """
         filing = self.filing
         if filing.source_key is None:
             filing.source_key = _source(self.conn, self.arrival, filing)
         row = row._replace(source_key=filing.source_key)
         (key,) = memories.insert_bare(self.conn, [row], filing.now_us)
-        self.new.keys.append(key)
+        self.changes.row_keys.append(key)
         if (kind := self.arrival.passing(draft)) is not None:
             passing.mark(self.conn, key, kind)
         if draft.flags:
-            before = MemoryState.PENDING if draft.set_aside else None
+            before = MemoryState.PENDING if draft.quarantined else None
             flagged.flag(self.conn, key, draft.flags, before, filing.now_us)
         return key
 
-    def _known(self, row: MemoryRow) -> StoredMemory | None:
+    def _find_known(self, row: MemoryRow) -> StoredMemory | None:
         if self.arrival.distilled:
             return memories.find_in_session(self.conn, row)
         if not self.arrival.gated:
             return None
         return memories.find_duplicate(self.conn, row, self.filing.now_us)
 
-    def _met_again(self, draft: Draft, there: StoredMemory) -> StoredMemory:
-        """Return *there*, visible and to stay so when it is told on purpose now.
+    def _revive(self, draft: Draft, known: StoredMemory) -> StoredMemory:
+        """Return the *known* memory, made visible and permanent if it is told on purpose now.
 
-        What was turned away comes back, as does what went for the cap; what is still to be
-        judged is judged no more.
+        A memory archived by the gate or the cap is restored; one that still waits for the
+        gate skips it.
         """
-        conn, key = self.conn, there.memory_key
-        if there.passing is not None and self.arrival.passing(draft) is None:
-            self.new.meant.append(key)
-            there = there._replace(passing=None)
-        if self.arrival.judged:
-            return there
-        if there.importance is None:
+        conn, key = self.conn, known.memory_key
+        if known.passing is not None and self.arrival.passing(draft) is None:
+            self.changes.promoted_keys.append(key)
+            known = known._replace(passing=None)
+        if self.arrival.has_gate:
+            return known
+        if known.importance is None:
             pending.set_importance(conn, key, importance(novelty(None), draft.salience))
-        away = archive_rows.rows_of(conn, [key]).get(key)
-        if away is None or away.reason not in {ArchiveReason.LOW_IMPORTANCE, ArchiveReason.CAP}:
-            return there
-        self.new.back.append(key)
-        return there._replace(state=MemoryState.ACTIVE)
+        archived_row = archive_rows.rows_of(conn, [key]).get(key)
+        if archived_row is None or archived_row.reason not in {
+            ArchiveReason.LOW_IMPORTANCE,
+            ArchiveReason.CAP,
+        }:
+            return known
+        self.changes.restored_keys.append(key)
+        return known._replace(state=MemoryState.ACTIVE)
 
-    def _tell_again(self, draft: Draft, there: StoredMemory, row: MemoryRow) -> None:
-        memories.bump(self.conn, there.memory_key, self.filing.now_us, row.expires_at_us)
-        if there.state in VISIBLE:
-            self._prefer(draft, there.importance, there.memory_key)
+    def _refresh(self, draft: Draft, known: StoredMemory, row: MemoryRow) -> None:
+        memories.bump(self.conn, known.memory_key, self.filing.now_us, row.expires_at_us)
+        if known.state in VISIBLE:
+            self._set_preference(draft, known.importance, known.memory_key)
 
-    def _scored(self, row: MemoryRow, draft: Draft) -> MemoryRow:
+    def _with_importance(self, row: MemoryRow, draft: Draft) -> MemoryRow:
         """Return *row* with its importance when its vector is here (SPEC 1.6), else pending."""
         vector, filing = self._vector(draft), self.filing
         if vector is None or filing.model_key is None:
-            if self.arrival.judges(draft):
+            if self.arrival.may_turn_away(draft):
                 return row
-            # What is never judged needs no vector for its importance: it counts as new.
+            # Without a gate the importance needs no vector: the chunk counts as new.
             return row._replace(importance=importance(novelty(None), draft.salience))
         known = centroids.total(self.conn, filing.agent_key, filing.model_key)
-        near = centroids.similarity(self.conn, known, vector, self.arrival.voice)
+        near = centroids.similarity(self.conn, known, vector, self.arrival.speaker_vector)
         score = importance(novelty(near), draft.salience)
         return row._replace(importance=score, state=MemoryState.ACTIVE)
 
-    def _prefer(self, draft: Draft, importance: float | None, key: int) -> None:
+    def _set_preference(self, draft: Draft, importance: float | None, key: int) -> None:
         """Set the preference that the chunk states, if any; told again, its row is updated.
 
-        The owner's stays where a program without a key says something else: that is a memory
-        then.
+        The owner's preference stays where a program without a key states another value, which is
+        stored as a memory.
         """
         if draft.preference is None:
             return
@@ -261,30 +270,30 @@ class _Keeping:
             draft.token_count,
             key,
             filing.ids.salt(),
-            Origin.PERSON,  # nobody else's text states one
+            Origin.PERSON,  # only the owner's text states one
             filing.client_key,
-            filing.now_us if filing.known else None,
+            filing.now_us if filing.is_known else None,
         )
         if preferences.put(self.conn, filing.agent_key, new, filing.now_us):
-            self.fate.preferences.append(draft.preference)
+            self.outcomes.preferences.append(draft.preference)
 
-    def _sort(self, row: MemoryRow, draft: Draft, *, kept: bool) -> None:
+    def _add_outcome(self, row: MemoryRow, draft: Draft, *, stays: bool) -> None:
         kind = self.arrival.passing(draft)
-        reason = APART[kind] if kind is not None else None if kept else BELOW
+        reason = PASSING_REASONS[kind] if kind is not None else None if stays else BELOW_REASON
         item = _item(row, reason, draft.flags, kind)
-        if not kept:
-            self.fate.turned_away.append(item)
+        if not stays:
+            self.outcomes.turned_away.append(item)
         elif row.state is MemoryState.PENDING:
-            self.fate.pending.append(item)
+            self.outcomes.pending.append(item)
         else:
-            self.fate.stored.append(item)
+            self.outcomes.stored.append(item)
 
 
 def _source(conn: Writing, arrival: Arrival, filing: Filing) -> int | None:
-    whole = arrival.drafts.source
-    if whole is None:
+    source_text = arrival.drafts.source
+    if source_text is None:
         return None
-    raw = whole.encode()
+    raw = source_text.encode()
     return sources.put(
         conn,
         filing.agent_key,
@@ -323,22 +332,22 @@ def _row(arrival: Arrival, draft: Draft, filing: Filing, ids: Ids) -> MemoryRow:
         occurred_at_us=None if request.occurred_at is None else to_us(request.occurred_at),
         salt=ids.salt(),
         state=MemoryState.PENDING,
-        expires_at_us=_end(arrival, draft, filing),
+        expires_at_us=_expiry_us(arrival, draft, filing),
         tags=drafts.tags,
-        # What was filed by a guess alone, as an import is, stays when its session ends.
+        # With a guessed category, as in an import, a memory survives its session's end.
         as_is=not arrival.gated and not arrival.distilled and request.category is not None,
     )
 
 
-def _end(arrival: Arrival, draft: Draft, filing: Filing) -> int | None:
-    """Return when a memory expires: when it is said to, or for working ones of no session.
+def _expiry_us(arrival: Arrival, draft: Draft, filing: Filing) -> int | None:
+    """Return when a memory expires: as requested, or when idle for working ones of no session.
 
-    A time may have passed while the text was embedded: then it expires as it is made.
+    A requested time may have passed during embedding: then it expires at once.
     """
     expires_at = arrival.request.expires_at
     if expires_at is not None:
         return max(to_us(expires_at), filing.now_us)
-    working = draft.category is MemoryCategory.WORKING and not arrival.stays
+    working = draft.category is MemoryCategory.WORKING and not arrival.is_lasting
     return filing.now_us + IDLE_US if working and filing.session_key is None else None
 
 
@@ -356,12 +365,12 @@ def _item(
     )
 
 
-def _item_of(there: StoredMemory) -> ReceiptItem:
+def _item_of_memory(known: StoredMemory) -> ReceiptItem:
     return ReceiptItem(
-        id=there.memory_id,
-        category=MemoryCategory(there.category),
-        importance=there.importance,
-        token_count=max(1, there.token_count),
+        id=known.memory_id,
+        category=MemoryCategory(known.category),
+        importance=known.importance,
+        token_count=max(1, known.token_count),
         reason="the same text is there already",
-        passing=None if there.passing is None else Passing(there.passing),
+        passing=None if known.passing is None else Passing(known.passing),
     )
