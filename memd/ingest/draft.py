@@ -80,9 +80,8 @@ def draft_text(
 ) -> Drafts:
     """Return the drafts of a text; none for a text that is blank once cleaned.
 
-    With *whole* the text stays unchanged and in one piece, whatever its length
-    (``memory.store``, SPEC 7.3). With *secrets* ``keep`` a secret stays in the text
-    and the caption; names never contain one.
+    With *whole* the text stays unchanged and in one piece (``memory.store``, SPEC 7.3).
+    With *secrets* ``keep`` secrets stay in text and caption; names never contain one.
     """
     screening = admit(request.text, secrets)
     caption = admit(request.caption, secrets) if request.caption is not None else None
@@ -95,9 +94,9 @@ def draft_text(
     texts = [_add_heading(heading, piece) for piece in pieces]
     categories = [route(piece, request.category, by_owner=by_owner) for piece in pieces]
     hinted = _is_hinted(request, pieces, counter, chunking)
-    field_suspicion = suspicion_of_fields(
-        (caption_text, speaker, request.namespace, request.source, *request.tags)
-    )
+    fields = (caption_text, speaker, request.namespace, request.source, *request.tags)
+    field_suspicion = suspicion_of_fields(fields)
+    parts = zip(pieces, texts, categories, suspicion_of_pieces(texts), strict=True)
     items = tuple(
         _add_flags(
             Draft(
@@ -112,14 +111,11 @@ def draft_text(
             suspicion.joined(field_suspicion),
             origin,
         )
-        for part, (piece, text, category, suspicion) in enumerate(
-            zip(pieces, texts, categories, suspicion_of_pieces(texts), strict=True)
-        )
+        for part, (piece, text, category, suspicion) in enumerate(parts)
     )
     by_assistant = origin is Origin.ASSISTANT and is_assistant(request.speaker)
-    if caption is None and (
-        by_owner or by_assistant
-    ):  # a question of another person says something about that person
+    # Other people's turns are excluded: what they ask says something about them.
+    if caption is None and (by_owner or by_assistant):
         items = tuple(map(partial(_add_passing, by_assistant=by_assistant), items, pieces))
     kinds = [kind for each in (screening, caption, heading) if each for kind in each.kinds]
     return Drafts(
