@@ -1,1 +1,1 @@
-"""What a person types. Thin: each command is one or two calls of the socket."""
+"""The command line. Thin: each command is one or two calls of the socket."""

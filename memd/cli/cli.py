@@ -1,8 +1,8 @@
-"""The command line: the table of commands, and what happens around each of them.
+"""Entry point of the command line: the table of commands, dispatch and exit codes.
 
-A command is a plain function in the module that the table names. Only the
-module of the command that was typed is imported, and typer only when there is
-help to show or a mistake to explain, so ``memd search`` answers at once.
+A command is a plain function in the module that the table names. Only the module of the given
+command is imported, and typer only to show help or explain a mistake, so ``memd search``
+answers at once.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memd.base.errors import MemdError, unusable
-from memd.cli import words
-from memd.cli.say import Exit, Leave, complain
+from memd.cli import parser
+from memd.cli.say import CommandExit, Exit, report_error
 
 if TYPE_CHECKING:
     import typer
 
 
 INTERRUPTED = 130
-"""What a shell reports for a command that Ctrl-C ended."""
+"""Exit code of a command that Ctrl-C ended, by convention of shells."""
 
 
 class Entry(NamedTuple):
-    """Where a command lives."""
+    """Name and location of a command."""
 
     name: str
     module: str
@@ -35,8 +35,8 @@ class Entry(NamedTuple):
 
 COMMANDS: tuple[Entry, ...] = (
     Entry("demo", "memd.cli.demo", "demo"),
-    Entry("serve", "memd.cli.daemon.running", "serve"),
-    Entry("status", "memd.cli.daemon.running", "status"),
+    Entry("serve", "memd.cli.daemon.serve", "serve"),
+    Entry("status", "memd.cli.daemon.serve", "status"),
     Entry("stats", "memd.cli.daemon.stats", "stats"),
     Entry("add", "memd.cli.memory.memories", "add"),
     Entry("search", "memd.cli.memory.memories", "search"),
@@ -51,7 +51,7 @@ COMMANDS: tuple[Entry, ...] = (
     Entry("delete", "memd.cli.memory.removal", "delete"),
     Entry("forget", "memd.cli.memory.removal", "forget"),
     Entry("import", "memd.cli.transfer.transfer", "import_"),
-    Entry("export", "memd.cli.transfer.move", "export"),
+    Entry("export", "memd.cli.transfer.export", "export"),
     Entry("usage", "memd.cli.sleep.usage", "usage"),
     Entry("records", "memd.cli.records", "records"),
     Entry("sleep", "memd.cli.sleep.sleep", "sleep"),
@@ -62,13 +62,13 @@ COMMANDS: tuple[Entry, ...] = (
     Entry("backup", "memd.cli.upkeep.backup", "backup"),
     Entry("restore", "memd.cli.upkeep.backup", "restore"),
     Entry("repair", "memd.cli.upkeep.repair", "repair"),
-    Entry("connect", "memd.cli.connect.assist", "connect"),
+    Entry("connect", "memd.cli.connect.connect", "connect"),
     Entry("doctor", "memd.cli.connect.doctor", "doctor"),
-    Entry("mcp", "memd.cli.connect.assist", "mcp"),
+    Entry("mcp", "memd.cli.connect.connect", "mcp"),
     Entry("hook", "memd.cli.connect.hooks", "hook"),
     Entry("statusline", "memd.cli.connect.hooks", "statusline"),
     Entry("completion", "memd.cli.completion", "completion"),
-    Entry("version", "memd.cli.daemon.running", "version"),
+    Entry("version", "memd.cli.daemon.serve", "version"),
 )
 
 GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
@@ -143,8 +143,8 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
             Entry("history", "memd.cli.org.org", "history"),
             Entry("propose", "memd.cli.org.review", "propose"),
             Entry("review", "memd.cli.org.review", "review"),
-            Entry("as-of", "memd.cli.org.past", "as_of"),
-            Entry("timeline", "memd.cli.org.past", "timeline"),
+            Entry("as-of", "memd.cli.org.history", "as_of"),
+            Entry("timeline", "memd.cli.org.history", "timeline"),
         ),
     ),
     "graph": (
@@ -177,11 +177,11 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
         "Manage the embedding model: install, switch, export.",
         (
             Entry("install", "memd.cli.upkeep.models", "install"),
-            Entry("list", "memd.cli.upkeep.choosing", "list_"),
-            Entry("add", "memd.cli.upkeep.choosing", "add"),
-            Entry("use", "memd.cli.upkeep.choosing", "use"),
-            Entry("undo", "memd.cli.upkeep.choosing", "undo"),
-            Entry("bench", "memd.cli.upkeep.choosing", "bench"),
+            Entry("list", "memd.cli.upkeep.model_switch", "list_"),
+            Entry("add", "memd.cli.upkeep.model_switch", "add"),
+            Entry("use", "memd.cli.upkeep.model_switch", "use"),
+            Entry("undo", "memd.cli.upkeep.model_switch", "undo"),
+            Entry("bench", "memd.cli.upkeep.model_switch", "bench"),
             Entry("export", "memd.cli.upkeep.models", "export"),
             Entry("status", "memd.cli.upkeep.models", "status"),
         ),
@@ -221,8 +221,8 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
         (
             Entry("show", "memd.cli.upkeep.config", "show"),
             Entry("path", "memd.cli.upkeep.config", "path"),
-            Entry("set", "memd.cli.upkeep.setting", "set_value"),
-            Entry("unset", "memd.cli.upkeep.setting", "unset"),
+            Entry("set", "memd.cli.upkeep.config_edit", "set_value"),
+            Entry("unset", "memd.cli.upkeep.config_edit", "unset"),
         ),
     ),
     "profile": (
@@ -285,47 +285,47 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "repair",
     ),
 }
-"""The headings of ``memd --help``; every command stands under one."""
+"""Headings of ``memd --help``. Each command and group is listed under one of them."""
 
 
 def app(only: str | None = None) -> typer.Typer:
-    """Return the typer application; with *only*, with just that command or group in it."""
-    from memd.cli import typed
+    """Return the typer application, with all commands or with the command or group *only*."""
+    from memd.cli import typer_app
 
-    whole = typed.application(
+    whole = typer_app.new_application(
         "Memory for the AI assistants on your own computer.",
         "Try: memd demo. Options and examples of a command: memd COMMAND --help",
         SECTIONS,
     )
     for entry in COMMANDS:
         if only in {None, entry.name}:
-            typed.add(whole, entry.name, load(entry))
+            typer_app.add(whole, entry.name, load(entry))
     for name, (summary, entries) in GROUPS.items():
         if only in {None, name}:
             commands = {entry.name: load(entry) for entry in entries}
             firsts = [line for each in commands.values() for line in _examples(each)[:1]]
-            group = typed.application(summary, typed.examples(firsts))
+            group = typer_app.new_application(summary, typer_app.examples(firsts))
             for inner, command in commands.items():
-                typed.add(group, inner, command)
+                typer_app.add(group, inner, command)
             whole.add_typer(group, name=name)
     return whole
 
 
 def run(argv: Sequence[str]) -> int:
-    """Run the command in *argv* (without the program's name); return its exit code.
+    """Run the command in *argv* (without the program's name) and return its exit code.
 
-    No MemdError and no SystemExit leaves here, nor what the system refuses about a
-    file or a folder; anything else is a bug and does.
+    Handles MemdError, SystemExit, and an OSError about a file or folder. Any other exception is
+    a bug and is raised.
     """
     try:
         code = _run(list(argv))
         sys.stdout.flush()
     except MemdError as error:
-        return complain(error)
-    except Leave as leave:
+        return report_error(error)
+    except CommandExit as leave:
         return leave.code
     except BrokenPipeError:
-        # Whoever read our output has seen enough. Python would complain again at exit.
+        # The reader of our output has closed the pipe. Python would report it again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.OK
     except KeyboardInterrupt:
@@ -333,12 +333,12 @@ def run(argv: Sequence[str]) -> int:
     except OSError as error:
         if error.filename is None:
             raise
-        return complain(unusable(error))
+        return report_error(unusable(error))
     return code
 
 
 def find(argv: Sequence[str]) -> tuple[Entry, list[str]] | None:
-    """Return the command that *argv* names and the words after it, or None."""
+    """Return the command that *argv* names and its arguments, or None."""
     first = argv[0] if argv else ""
     if first in GROUPS:
         second = argv[1] if len(argv) > 1 else ""
@@ -349,17 +349,17 @@ def find(argv: Sequence[str]) -> tuple[Entry, list[str]] | None:
 
 
 def load(entry: Entry) -> Callable[..., Any]:
-    """Return the function of a command, importing its module."""
+    """Import the module of a command and return its function."""
     command: Callable[..., Any] = getattr(importlib.import_module(entry.module), entry.function)
     return command
 
 
 def _complete() -> int:
-    """Answer a shell that asks what may follow; only what stands under the first word is loaded."""
+    """Answer a completion request of a shell, loading only the command or group it is about."""
     from memd.cli import completion
 
-    completion.answer()
-    first = completion.asked_for()
+    completion.enable()
+    first = completion.first_word()
     known = first in GROUPS or first in {entry.name for entry in COMMANDS}
     try:
         app(first if known else None)(args=[], prog_name="memd")
@@ -380,7 +380,7 @@ def _run(argv: list[str]) -> int:
     invocation = find(argv)
     if invocation is not None:
         command = load(invocation[0])
-        params = words.read(command, invocation[1])
+        params = parser.parse(command, invocation[1])
         if params is not None:
             command(**params)
             return Exit.OK

@@ -1,4 +1,4 @@
-"""Completion for the shell: commands, their options and what they are for. No daemon is asked."""
+"""``memd completion``: shell completion of commands and options. Needs no daemon."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from memd.base.errors import InvalidError
 from memd.cli import options, say
 
 VARIABLE = "_MEMD_COMPLETE"
-"""Set by the shell that asks what may follow."""
+"""Set by a shell that requests completions."""
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -30,8 +30,8 @@ def completion(
     say.out(get_completion_script(prog_name="memd", complete_var=VARIABLE, shell=shell).strip())
 
 
-def asked_for() -> str | None:
-    """Return the first word after memd when a shell asks what may follow it, else None."""
+def first_word() -> str | None:
+    """Return the first word after ``memd`` in a completion request, None if it is none."""
     if not os.environ.get(VARIABLE):
         return None
     line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
@@ -40,8 +40,8 @@ def asked_for() -> str | None:
     return words[1] if complete else ""
 
 
-def answer() -> None:
-    """Make typer ready to answer the shell."""
+def enable() -> None:
+    """Prepare typer to answer a completion request."""
     from typer.completion import completion_init  # type: ignore[attr-defined]  # not in __all__
 
     completion_init()

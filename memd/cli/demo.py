@@ -1,8 +1,7 @@
-"""``memd demo``: the whole of memd in a minute, on a memory that is thrown away.
+"""``memd demo``: all of memd in a minute, on a temporary memory.
 
-A real daemon, the real model, a real text and a few things that a user said.
-Five questions, one of which nothing answers: then memd says nothing.
-Its home is a folder of its own, gone without a trace when it ends.
+It uses a real daemon, the real model, a real text and a few statements of a user, and asks
+five questions, one of which no memory answers. Its temporary home is deleted at the end.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from memd.base.errors import InvalidError, NotRunningError, StartingError
 from memd.base.paths import Paths
 from memd.cli import options, say
-from memd.cli.notes.note import note
+from memd.cli.notes.note import parse_note
 from memd.cli.progress import Progress
 from memd.cli.reach import LONG_SECONDS_MAX
 from memd.cli.upkeep.models import fetch
@@ -37,8 +36,8 @@ TEXT_COLUMN = 24
 WAIT_SECONDS_MAX = 300.0
 _POLL_S = 0.1
 
-# What a user said to assistants over a year: with dates, a change of mind, a preference.
-SAID = (
+# Statements of a user over a year: with dates, a change of mind, a preference.
+STATEMENTS = (
     ("2025-11-03T09:12:00Z", "We started the billing service on MySQL because Jonas knew it."),
     ("2026-01-19T15:40:00Z", "I prefer short answers with the command first."),
     ("2026-03-02T10:05:00Z", "We moved the billing service from MySQL to PostgreSQL 16 today."),
@@ -48,7 +47,7 @@ SAID = (
 
 
 class DemoQuestion(NamedTuple):
-    """A question; *kind* says which part of the answer the demonstration shows."""
+    """A question; *kind* is the part of the answer that is shown."""
 
     text: str
     kind: str = "memory"
@@ -75,7 +74,7 @@ def demo(
     title, text = _text(file)
     model_dir = Paths.resolve(profile).model_dir
     fetch(model_dir)
-    tell = _Tale(quiet=json)
+    tell = _Output(quiet=json)
     tell.begin()
     with daemon(model_dir) as running:
         tell.started(running.started_s, running.pid)
@@ -83,14 +82,14 @@ def demo(
         tell.loaded(loaded_s)
         learned = _remember(running.client, title, text)
         tell.remembered(title, learned)
-        asked = [_ask(running.client, question) for question in _questions(file, text)]
+        asked = [_ask_question(running.client, question) for question in _questions(file, text)]
         for answer in asked:
             tell.answered(answer)
         began = time.monotonic()
     stopped_s = time.monotonic() - began
     tell.ended(stopped_s)
     if json:
-        say.as_json(
+        say.print_json(
             {
                 "text": title,
                 "started_s": round(running.started_s, 3),
@@ -103,7 +102,7 @@ def demo(
 
 
 def _text(file: Path | None) -> tuple[str, str]:
-    """Return the title and the text to remember: *file*, or memd's own README."""
+    """Return title and text of *file*, or of memd's README."""
     readme = Path(__file__).resolve().parents[2] / "README.md"
     if file is None and not readme.is_file():
         return "README.md", str(metadata.metadata("memd").json["description"])
@@ -115,7 +114,7 @@ def _text(file: Path | None) -> tuple[str, str]:
 
 
 def _questions(file: Path | None, text: str) -> list[DemoQuestion]:
-    """Return the questions: about the text first, then about what the user said."""
+    """Return the questions, first about the text, then about the statements."""
     if file is None:
         return [DemoQuestion("Does memd need a network connection?"), *QUESTIONS]
     headings = [line.strip("# ") for line in text.splitlines() if line.startswith("#")]
@@ -124,8 +123,8 @@ def _questions(file: Path | None, text: str) -> list[DemoQuestion]:
 
 
 def _remember(client: Client, title: str, text: str) -> dict[str, Any]:
-    """Give the daemon everything; return what became of it once every text has its vector."""
-    document = note(text, PurePath(title), markdown=True)
+    """Ingest everything, wait for all vectors, and return the counts and the rate."""
+    document = parse_note(text, PurePath(title), markdown=True)
     items = [{**item, "source": title} for item in document.items] + _messages()[1:]
     tally = dict.fromkeys(("stored", "pending", "merged", "turned_away"), 0)
     preferences: list[str] = []
@@ -139,7 +138,7 @@ def _remember(client: Client, title: str, text: str) -> dict[str, Any]:
                 for name in tally:
                     tally[name] += len(receipt.get(name, ()))
             progress.at(first + len(batch), len(items))
-        _settle(client)
+        _wait_until_embedded(client)
     seconds = time.monotonic() - began
     memories = sum(tally.values())
     return {
@@ -153,19 +152,19 @@ def _remember(client: Client, title: str, text: str) -> dict[str, Any]:
 
 
 def _messages() -> list[dict[str, Any]]:
-    return [{"text": text, "occurred_at": when, "source": "demo"} for when, text in SAID]
+    return [{"text": text, "occurred_at": when, "source": "demo"} for when, text in STATEMENTS]
 
 
 def _load(client: Client) -> float:
-    """Let the daemon load its model, so that the figures after it are those of every day."""
+    """Make the daemon load its model, so that later timings do not include it; return seconds."""
     began = time.monotonic()
     client.call("memory.ingest", _messages()[0])
-    _settle(client)
+    _wait_until_embedded(client)
     return time.monotonic() - began
 
 
-def _settle(client: Client) -> None:
-    """Wait until no memory waits for its vector."""
+def _wait_until_embedded(client: Client) -> None:
+    """Wait until all memories have vectors."""
     deadline = time.monotonic() + WAIT_SECONDS_MAX
     while time.monotonic() < deadline:
         if not client.call("system.status", {}).get("pending", 0):
@@ -173,7 +172,7 @@ def _settle(client: Client) -> None:
         time.sleep(_POLL_S)
 
 
-def _ask(client: Client, question: DemoQuestion) -> dict[str, Any]:
+def _ask_question(client: Client, question: DemoQuestion) -> dict[str, Any]:
     began = time.monotonic()
     answer = client.call("memory.recall", {"query": question.text})
     took_ms = (time.monotonic() - began) * 1_000
@@ -196,8 +195,8 @@ def _ask(client: Client, question: DemoQuestion) -> dict[str, Any]:
     }
 
 
-class _Tale:
-    """What the person sees while it happens; silent for ``--json``."""
+class _Output:
+    """Output on the terminal; silent for ``--json``."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._say = (lambda _text="": None) if quiet else say.out
@@ -212,7 +211,7 @@ class _Tale:
         self._step("", f"its model is loaded {seconds:.1f} s after the first text")
 
     def remembered(self, title: str, learned: dict[str, Any]) -> None:
-        texts = f"{title} and {len(SAID)} things a user said"
+        texts = f"{title} and {len(STATEMENTS)} things a user said"
         rate = f"{learned['memories_per_s']:.0f} a second"
         self._step(
             "remember",
@@ -227,7 +226,7 @@ class _Tale:
             f"\n  {say.bold(answer['question'])}  {say.dim(format(answer['ms'], '.0f') + ' ms')}"
         )
         for place, memory in enumerate(answer["answers"][:ANSWERS_SHOWN], 1):
-            # The score is a probability over many memories: it orders, and is no mark for a text.
+            # The score is a probability: it ranks memories, so only the rank is shown.
             rank = "always" if memory["score"] is None else f"{place}."
             when = say.dim(str(memory["when"])[:10])
             room = min(LINE_CHARS, say.width() - TEXT_COLUMN)
@@ -255,7 +254,7 @@ _LOG_LINES_SHOWN = 5
 
 
 class Trial(NamedTuple):
-    """A running daemon of our own and the way to it."""
+    """A temporary daemon and a client connected to it."""
 
     client: Client
     pid: int
@@ -264,10 +263,10 @@ class Trial(NamedTuple):
 
 @contextmanager
 def daemon(model_dir: Path) -> Iterator[Trial]:
-    """Yield a new daemon with an empty memory and the model in *model_dir*.
+    """Start a daemon with an empty memory and the model in *model_dir*, and yield it.
 
-    Whatever happens inside, the process has ended and its folder is gone
-    afterwards. Raises NotRunningError, with the end of its log, when it does not start.
+    On exit the process is stopped and its folder deleted. Raises NotRunningError, with the end
+    of its log, if it does not start.
     """
     from memd.client import Client
 
@@ -289,14 +288,16 @@ def daemon(model_dir: Path) -> Iterator[Trial]:
             )
         try:
             client = Client(socket=paths.socket, timeout=LONG_SECONDS_MAX)
-            _await(client, process, log, began)
+            _wait_until_ready(client, process, log, began)
             yield Trial(client, process.pid, time.monotonic() - began)
             client.close()
         finally:
             _stop(process)
 
 
-def _await(client: Client, process: subprocess.Popen[bytes], log: Path, began: float) -> None:
+def _wait_until_ready(
+    client: Client, process: subprocess.Popen[bytes], log: Path, began: float
+) -> None:
     while True:
         try:
             client.call("system.hello", {})

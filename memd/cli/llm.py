@@ -1,4 +1,4 @@
-"""The language model on the terminal: who it is, what it is used for, what it has cost."""
+"""``memd llm``: the language model, its uses and cost, and the log of jobs."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Annotated, Any
 from memd.base.errors import NotFoundError
 from memd.base.paths import Paths
 from memd.cli import options, say
-from memd.cli.reach import ask
-from memd.cli.tables import table, text_column, time, word
+from memd.cli.reach import call
+from memd.cli.tables import table, text_column, time_column, word_column
 from memd.llm import job_files
 
 
 @options.examples("memd llm status", "memd llm status --json")
 def status(profile: options.Profile = None, json: options.Json = False) -> None:
     """Show the language model, what it is used for, and the tokens it has used."""
-    answer: dict[str, Any] = ask(profile, "llm.status")
+    answer: dict[str, Any] = call(profile, "llm.status")
     if json:
-        say.as_json(answer)
+        say.print_json(answer)
         return
     if answer["provider"] == "none":
         say.out("no language model is set: memd works by rules alone")
@@ -32,19 +32,19 @@ def status(profile: options.Profile = None, json: options.Json = False) -> None:
         say.out(f"last error: {say.line(answer['last_error'])}")
     spent, most = answer["night_tokens_spent"], answer["night_tokens"]
     say.out(f"tokens used by naps and nights in 24 hours: {spent} of {most}")
-    rows = [_row(each) for each in answer["purposes"]]
+    rows = [_purpose_row(each) for each in answer["purposes"]]
     columns = (
-        word("PURPOSE", whole=True),
-        word("BY"),
-        word("CALLS"),
-        word("FAILED"),
-        word("TOKENS"),
+        word_column("PURPOSE", whole=True),
+        word_column("BY"),
+        word_column("CALLS"),
+        word_column("FAILED"),
+        word_column("TOKENS"),
         text_column("WHY"),
     )
     table(columns, rows)
 
 
-def _row(each: dict[str, Any]) -> tuple[str, ...]:
+def _purpose_row(each: dict[str, Any]) -> tuple[str, ...]:
     by = "model" if each["uses_model"] else "rule"
     spent = each["input_tokens"] + each["output_tokens"]
     counts = (str(each[name]) for name in ("completions", "failures"))
@@ -71,14 +71,14 @@ def jobs(
             f"no job, or more than one, has the id {job}", hint="memd llm jobs lists them"
         )
     if json:
-        say.as_json(details)
+        say.print_json(details)
     else:
         _show(details)
 
 
 def _list(items: list[dict[str, Any]], *, json: bool) -> None:
     if json:
-        say.as_json({"items": items})
+        say.print_json({"items": items})
         return
     rows = [
         (
@@ -92,11 +92,11 @@ def _list(items: list[dict[str, Any]], *, json: bool) -> None:
         for each in items
     ]
     columns = (
-        word("ID", whole=True),
-        time("WHEN"),
-        word("PURPOSE", whole=True),
-        word("STATE", whole=True),
-        word("SENT/RECEIVED"),
+        word_column("ID", whole=True),
+        time_column("WHEN"),
+        word_column("PURPOSE", whole=True),
+        word_column("STATE", whole=True),
+        word_column("SENT/RECEIVED"),
         text_column("WHY"),
     )
     table(columns, rows)
@@ -114,4 +114,4 @@ def _show(details: dict[str, Any]) -> None:
     for name in ("prompt", "answer", "errors"):
         say.out(f"\n{name}:")
         if details[name]:
-            say.out(say.quoted(details[name].rstrip("\n")))
+            say.out(say.quote(details[name].rstrip("\n")))

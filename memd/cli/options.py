@@ -1,9 +1,8 @@
-"""What a command accepts, said once, in the annotations of its function.
+"""Declarations of a command's parameters, used in the annotations of its function.
 
-``Option`` and ``Argument`` are plain values, so that a command's module costs
-nothing to import. Two readers understand them: ``words`` for what is typed
-correctly, which is nearly always, and typer (``typed``) for help and for saying
-what is wrong. Typer alone would cost a search most of its time.
+``Option`` and ``Argument`` are plain values, so importing a command's module is cheap. They
+are read by ``parser``, which handles valid command lines, and by ``typer_app``, which shows
+help and explains mistakes. Parsing every command line with typer would dominate the run time.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class Option(NamedTuple):
-    """A named option; the parameter's type says whether it takes a value."""
+    """A named option. It takes a value unless the parameter is a bool."""
 
     names: tuple[str, ...]
     help: str
@@ -23,19 +22,19 @@ class Option(NamedTuple):
 
 
 class Argument(NamedTuple):
-    """A word by position."""
+    """A positional argument."""
 
     help: str
     metavar: str | None = None
 
 
 def option(*names: str, help: str, metavar: str | None = None) -> Option:  # noqa: A002  # the field's word
-    """Return the option called *names*; ``--a/--no-a`` is a choice of two."""
+    """Return the option with these *names*; ``--a/--no-a`` is a pair of flags."""
     return Option(names, help, metavar)
 
 
 def examples(*lines: str) -> Callable[[Command], Command]:
-    """Attach what a person would type to a command; ``--help`` shows it last."""
+    """Attach example command lines to a command; ``--help`` shows them last."""
 
     def attach(command: Command) -> Command:
         command.examples = lines  # type: ignore[attr-defined]  # functions carry attributes
@@ -45,7 +44,7 @@ def examples(*lines: str) -> Callable[[Command], Command]:
 
 
 def without_none(**params: Any) -> dict[str, Any]:
-    """Return the parameters that were given, so that the daemon's own defaults hold.
+    """Return the parameters that are not None, so that the daemon's defaults apply to the rest.
 
     >>> without_none(query="x", top_k=None)
     {'query': 'x'}
@@ -53,16 +52,16 @@ def without_none(**params: Any) -> dict[str, Any]:
     return {name: value for name, value in params.items() if value is not None}
 
 
-def joined(words: Sequence[str]) -> str:
-    """Return words as the text that they are, so that a text needs no quotes.
+def join_words(words: Sequence[str]) -> str:
+    """Join *words* with spaces, so that a text needs no quotes on the command line.
 
-    >>> joined(["how", "do", "we", "deploy?"])
+    >>> join_words(["how", "do", "we", "deploy?"])
     'how do we deploy?'
     """
     return " ".join(words)
 
 
-# The options that many commands share.
+# Options shared by many commands.
 
 Profile = Annotated[
     str | None,

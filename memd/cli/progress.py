@@ -1,7 +1,7 @@
-"""How far a long command is: a bar on a terminal, otherwise a line now and then.
+"""Progress of a long command: a bar on a terminal, otherwise a line every few seconds.
 
-Written to stderr, so data on stdout stays clean. The bar's library is loaded
-only when there is a terminal to draw on.
+It is written to stderr, so data on stdout stays clean. The library for bars is imported only
+on a terminal.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LINE_EVERY_US = 5_000_000
 
 
 class Progress:
-    """One task's progress. Use it in a ``with`` block; call ``at`` as often as you like."""
+    """Progress of one task, a context manager; ``at`` may be called at any rate."""
 
     def __init__(self, what: str, *, unit: str = "", clock: Clock | None = None) -> None:
         self._what = what
@@ -32,7 +32,7 @@ class Progress:
         self._task: TaskID | None = None
 
     def __enter__(self) -> Self:
-        if say.coloured(sys.stderr):
+        if say.has_colour(sys.stderr):
             self._open()
         return self
 
@@ -46,7 +46,7 @@ class Progress:
             self._bar.stop()
 
     def at(self, done: int, total: int | None = None, what: str | None = None) -> None:
-        """Say that *done* of *total* is done; *what* renames the task."""
+        """Report that *done* of *total* is done; *what* renames the task."""
         if what is not None:
             self._what = what
         if self._bar is not None and self._task is not None:
@@ -59,7 +59,7 @@ class Progress:
             say.note(f"{self._what}: {self._amount(done)}{of}")
 
     def share(self, what: str, share: float) -> None:
-        """Say what is being done now and how much of it is done, 0 to 1."""
+        """Report the current step and its progress as a share from 0 to 1."""
         self.at(round(share * 100), 100, what)
 
     def _amount(self, number: int) -> str:

@@ -1,7 +1,7 @@
-"""The way from a command to the daemon.
+"""Connection of a command to the daemon.
 
-One connection a command. When nobody answers, the person is told how to start
-the daemon; memd never starts one behind a person's back.
+Each command uses one connection. If the daemon is not running, the error says how to start
+it; memd never starts a daemon by itself.
 """
 
 from __future__ import annotations
@@ -21,47 +21,47 @@ if TYPE_CHECKING:
     from memd.client import Client
 
 SECONDS_MAX = 30.0
-"""How long a person waits for one answer."""
+"""Timeout of one call."""
 
 LONG_SECONDS_MAX = None
-"""Work that takes as long as the memory is large: it is waited for until Ctrl-C."""
+"""No timeout: the duration depends on the size of the database."""
 
 
 @contextmanager
 def daemon(profile: str | None, *, seconds_max: float | None = SECONDS_MAX) -> Iterator[Client]:
-    """Yield a client of *profile*'s daemon. Raises NotRunningError, saying how to start it.
+    """Yield a client of *profile*'s daemon. Raises NotRunningError, with how to start it.
 
-    It presents the operator's key, or the one that the environment names.
+    The client uses the operator key, or the key that the environment names.
     """
     from memd.client import Client
 
-    client = Client(profile=profile, timeout=seconds_max, key=key_of(profile))
+    client = Client(profile=profile, timeout=seconds_max, key=operator_key(profile))
     try:
         yield client
     except NotRunningError as error:
-        raise NotRunningError(error.message, hint=how_to_start(profile)) from error
+        raise NotRunningError(error.message, hint=start_hint(profile)) from error
     finally:
         client.close()
 
 
-def ask(profile: str | None, method: str, params: dict[str, Any] | None = None) -> Any:
-    """Return the daemon's answer to one call."""
+def call(profile: str | None, method: str, params: dict[str, Any] | None = None) -> Any:
+    """Call *method* of *profile*'s daemon and return its result."""
     with daemon(profile) as client:
         return client.call(method, params or {})
 
 
-def key_of(profile: str | None) -> Path | None:
-    """Return the file with the operator's key, None for the environment's key or for none."""
+def operator_key(profile: str | None) -> Path | None:
+    """Return the operator key's file; None if the environment names a key or there is none."""
     place = Paths.resolve(profile).operator_key
     if os.environ.get(KEY_FILE) or not os.access(place, os.R_OK):
         return None
     return place
 
 
-def how_to_start(profile: str | None) -> str:
-    """Say how to start *profile*'s daemon on this system.
+def start_hint(profile: str | None) -> str:
+    """Return the hint how to start *profile*'s daemon.
 
-    >>> how_to_start(None)
+    >>> start_hint(None)
     'start it with "memd serve", or at every login with "memd service install"'
     """
     which = f" --profile {profile}" if profile else ""

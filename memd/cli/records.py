@@ -1,4 +1,4 @@
-"""Operational records on the terminal: what there is, one of them, all of them as JSON lines."""
+"""``memd records``: list, show, count and export operational records."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 from memd.base.errors import InvalidError
 from memd.cli import options, say
-from memd.cli.reach import ask, daemon
-from memd.cli.tables import table, text_column, word
+from memd.cli.reach import call, daemon
+from memd.cli.tables import table, text_column, word_column
 
 _PAGE_ITEMS = 500
 _ENTITIES = (
@@ -45,27 +45,29 @@ def records(
     json: options.Json = False,
 ) -> None:
     """List, show, count or export operational records: tasks, costs, messages, metrics."""
-    entity, verb = _known(entity, verb)
+    entity, verb = _validate(entity, verb)
     if (verb == "show") != bool(key):
         raise InvalidError(
             "show needs a KEY, and no other action takes one",
             hint=f"memd records {entity} show KEY; list takes --where FIELD=VALUE",
         )
-    asked = _asked(where)
+    filters = _parse_filters(where)
     if verb == "show":
         _show(profile, entity, key or [], json=json)
     elif verb == "count":
-        answer = ask(profile, f"records.{entity}.count", asked)
-        say.as_json(answer) if json else say.out(str(answer["count"]))
+        answer = call(profile, f"records.{entity}.count", filters)
+        say.print_json(answer) if json else say.out(str(answer["count"]))
     elif verb == "export":
-        for record in _all(profile, entity, asked):
+        for record in _iterate(profile, entity, filters):
             say.out(json_.dumps(record, ensure_ascii=True))
     else:
-        answer = ask(profile, f"records.{entity}.list", asked | options.without_none(limit=limit))
-        say.as_json(answer) if json else _tell(answer)
+        answer = call(
+            profile, f"records.{entity}.list", filters | options.without_none(limit=limit)
+        )
+        say.print_json(answer) if json else _print_page(answer)
 
 
-def _known(entity: str, verb: str) -> tuple[str, str]:
+def _validate(entity: str, verb: str) -> tuple[str, str]:
     if entity not in _ENTITIES:
         raise InvalidError(
             f"unknown entity {say.line(entity)}", hint=f"use one of {', '.join(_ENTITIES)}"
@@ -77,10 +79,10 @@ def _known(entity: str, verb: str) -> tuple[str, str]:
     return entity, verb
 
 
-def _asked(where: list[str] | None) -> dict[str, str]:
-    """Return FIELD=VALUE as parameters.
+def _parse_filters(where: list[str] | None) -> dict[str, str]:
+    """Parse FIELD=VALUE arguments into filters.
 
-    >>> _asked(["status=created", "project=a=b"])
+    >>> _parse_filters(["status=created", "project=a=b"])
     {'status': 'created', 'project': 'a=b'}
     """
     names: dict[str, str] = {}
@@ -101,9 +103,9 @@ def _show(profile: str | None, entity: str, key: list[str], *, json: bool) -> No
     }.get(entity, ("id",))
     if len(key) != len(names):
         raise InvalidError(f"the key of {entity} is {' and '.join(names)}")
-    answer = ask(profile, f"records.{entity}.get", dict(zip(names, key, strict=True)))
+    answer = call(profile, f"records.{entity}.get", dict(zip(names, key, strict=True)))
     if json:
-        say.as_json(answer)
+        say.print_json(answer)
     elif answer["record"] is None:
         say.note("no such record")
     else:
@@ -111,24 +113,24 @@ def _show(profile: str | None, entity: str, key: list[str], *, json: bool) -> No
             say.out(f"{field}: {_text(value)}")
 
 
-def _all(profile: str | None, entity: str, asked: dict[str, str]) -> Iterator[dict[str, Any]]:
+def _iterate(profile: str | None, entity: str, filters: dict[str, str]) -> Iterator[dict[str, Any]]:
     after: dict[str, str] = {}
     with daemon(profile) as client:
         while True:
-            page = client.call(f"records.{entity}.list", {**asked, **after, "limit": _PAGE_ITEMS})
+            page = client.call(f"records.{entity}.list", {**filters, **after, "limit": _PAGE_ITEMS})
             yield from page["items"]
             if page["next"] is None:
                 return
             after = {"after": page["next"]}
 
 
-def _tell(answer: dict[str, Any]) -> None:
+def _print_page(answer: dict[str, Any]) -> None:
     items = answer["items"]
     if not items:
         say.note("no records")
         return
     first = list(items[0])
-    columns = [word(first[0].upper(), whole=True), text_column("RECORD")]
+    columns = [word_column(first[0].upper(), whole=True), text_column("RECORD")]
     rest = [
         ", ".join(
             f"{name}={_text(item[name])}"

@@ -1,14 +1,12 @@
-"""How memd speaks to a person: data on stdout, everything else on stderr.
+"""Output of the command line: data to stdout, everything else to stderr.
 
-So ``memd export | gzip`` and ``memd search x --json | jq`` never meet a stray
-sentence. What comes out of the store passes ``view`` before it reaches a
-terminal, because a remembered text may hold escape sequences: ``shown`` keeps its
-lines, ``line`` is one; ``quoted``, ``begun`` and ``composed`` are lines that cannot be
-mistaken for memd's own (docs/decisions/0141). What is written drops what nobody
-sees once more, whoever forgot it, but for memd's own colours; JSON says it by
-number. Colour only on a terminal, and never with ``NO_COLOR`` (decision 0019).
-
-``begun`` and what is beside it choose the part of a long memory to show first.
+So a pipe such as ``memd export | gzip`` or ``memd search x --json | jq`` gets data only.
+Stored text is escaped with ``view`` before it reaches a terminal, because it may contain
+escape sequences: ``printable`` keeps its lines, ``line`` folds it into one; ``quote``,
+``mark_line`` and ``quote_prompt`` return lines that cannot be mistaken for memd's own
+(docs/decisions/0141). As a second safeguard ``out`` and ``note`` drop invisible characters
+except memd's own colours, and JSON escapes them. Colours are used only on a terminal and never
+with ``NO_COLOR`` (decision 0019).
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ from typing import Any, TextIO
 from memd.base.errors import CallerError, DegradedError, MemdError, NotRunningError
 
 JSON_VERSION = 1
-"""Raised when a field of a ``--json`` answer changes its meaning or goes."""
+"""Incremented when a field of a ``--json`` answer changes its meaning or is removed."""
 
 
 _COLOURS = re.compile(r"(\x1b\[[012]m)")
@@ -32,11 +30,11 @@ _SECRET = re.compile(r"\[secret:[a-z0-9-]+#\d+\]")
 _BREAKS = frozenset("\x85\u2028\u2029")
 
 BAR = "│ "
-"""What a line of a remembered text begins with on a terminal, and no line of memd's own."""
+"""Prefix of each line of stored text on a terminal; memd's own lines never have it."""
 
 
 class Exit(IntEnum):
-    """What the shell is told (decision 0019; 78 is sysexits' EX_CONFIG)."""
+    """Exit codes (decision 0019; 78 is EX_CONFIG of sysexits)."""
 
     OK = 0
     ERROR = 1
@@ -46,8 +44,8 @@ class Exit(IntEnum):
     CONFIG = 78
 
 
-class Leave(Exception):  # noqa: N818  # not an error: the command is over, with this exit code
-    """Ends a command early with an exit code, after it has said what there is to say."""
+class CommandExit(Exception):  # noqa: N818  # not an error, only an exit code
+    """Ends a command with an exit code, after it has reported the reason."""
 
     def __init__(self, code: Exit) -> None:
         super().__init__(code.name)
@@ -55,29 +53,29 @@ class Leave(Exception):  # noqa: N818  # not an error: the command is over, with
 
 
 def out(text: str = "") -> None:
-    """Write one line of data."""
+    """Write one line of data to stdout."""
     sys.stdout.write(f"{_clean(text)}\n")
 
 
 def note(text: str) -> None:
-    """Write one line for the person, which no pipe sees."""
+    """Write one line for the person to stderr."""
     sys.stderr.write(f"{_clean(text)}\n")
 
 
 def steer(sequence: str) -> None:
-    """Write what moves a terminal's cursor, and nothing else does."""
+    """Write a control sequence of the terminal, unescaped."""
     sys.stdout.write(sequence)
 
 
-def as_json(answer: Mapping[str, Any]) -> None:
-    """Write *answer* as one JSON object with its version first."""
-    sys.stdout.write(f"{json_of({'v': JSON_VERSION, **answer})}\n")
+def print_json(answer: Mapping[str, Any]) -> None:
+    """Write *answer* as one JSON object that begins with its version."""
+    sys.stdout.write(f"{to_json({'v': JSON_VERSION, **answer})}\n")
 
 
-def json_of(answer: Mapping[str, Any]) -> str:
-    r"""Return *answer* as JSON in one line, with escapes for what a terminal must not get.
+def to_json(answer: Mapping[str, Any]) -> str:
+    r"""Return *answer* as one line of JSON, escaping what a terminal must not receive.
 
-    >>> print(json_of({"a": chr(0x202E)}))
+    >>> print(to_json({"a": chr(0x202E)}))
     {"a": "\u202e"}
     """
     from memd.view.view import hidden
@@ -90,7 +88,7 @@ def json_of(answer: Mapping[str, Any]) -> str:
 
 
 def _clean(text: str) -> str:
-    """Return *text* without what nobody sees, memd's own colours apart."""
+    """Return *text* without invisible characters, except memd's own colours."""
     from memd.view.view import view
 
     if text.isascii() and text.isprintable():
@@ -100,29 +98,29 @@ def _clean(text: str) -> str:
 
 
 def dim(text: str) -> str:
-    """Return *text* in the quiet colour of this terminal, or as it is."""
-    return f"\x1b[2m{text}\x1b[0m" if coloured(sys.stdout) else text
+    """Return *text* dimmed, or unchanged without colours."""
+    return f"\x1b[2m{text}\x1b[0m" if has_colour(sys.stdout) else text
 
 
 def bold(text: str) -> str:
-    """Return *text* in bold, or as it is."""
-    return f"\x1b[1m{text}\x1b[0m" if coloured(sys.stdout) else text
+    """Return *text* in bold, or unchanged without colours."""
+    return f"\x1b[1m{text}\x1b[0m" if has_colour(sys.stdout) else text
 
 
-def coloured(stream: TextIO) -> bool:
-    """Return whether *stream* is a terminal whose owner wants colours."""
+def has_colour(stream: TextIO) -> bool:
+    """Return whether *stream* is a terminal with colours enabled."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def printable(text: str) -> str:
-    """Return a remembered text as a terminal may see it, lines kept."""
+    """Return a stored text, safe for a terminal, with its lines."""
     from memd.view.view import view
 
     return view(text)
 
 
 def line(text: str, cells_max: int | None = None) -> str:
-    """Return a remembered text as one line that takes at most *cells_max* cells of a terminal."""
+    """Return a stored text as one safe line of at most *cells_max* terminal cells."""
     from memd.view.view import one_line
 
     folded = one_line(text)
@@ -133,17 +131,17 @@ def line(text: str, cells_max: int | None = None) -> str:
     return cut(folded, cells_max)
 
 
-def quoted(text: str) -> str:
-    r"""Return a remembered text as lines of its own, none of which can pass for one of memd's.
+def quote(text: str) -> str:
+    r"""Return a stored text with each line marked, so that none can pass for a line of memd's.
 
-    On a terminal each stands behind the bar. A pipe gets the text bare, but for a backslash
-    where a line begins like memd's: whoever reads both streams as one must tell them apart.
+    On a terminal each line gets the bar. In a pipe a line gets a backslash only if it begins
+    like a line of memd's, since stdout and stderr may be read as one.
     """
-    return "\n".join(map(begun, printable(text).split("\n")))
+    return "\n".join(map(mark_line, printable(text).split("\n")))
 
 
-def begun(line: str) -> str:
-    """Return a line of memd's that begins with what somebody stored, so that it shows that."""
+def mark_line(line: str) -> str:
+    """Mark a line that begins with stored text, so that it cannot pass for a line of memd's."""
     if sys.stdout.isatty():
         return f"{BAR}{line}"
     from memd.view.labels import apart
@@ -151,8 +149,8 @@ def begun(line: str) -> str:
     return apart(line)
 
 
-def composed(text: str) -> str:
-    """Return what memd put together for a prompt as lines, none of which looks like a role's."""
+def quote_prompt(text: str) -> str:
+    """Return the text of a prompt with each line marked, so that none looks like a role's."""
     if sys.stdout.isatty():
         return "\n".join(f"{BAR}{line}" for line in text.split("\n"))
     from memd.view import labels
@@ -161,15 +159,15 @@ def composed(text: str) -> str:
 
 
 def passage(text: str, query: str, cells_max: int) -> str:
-    """Return what of a remembered text answers *query*, as one line for a terminal."""
+    """Return the part of a stored text that fits *query* best, as one safe line."""
     room = max(20, cells_max)
     return line(excerpt(printable(text), query, room), room)
 
 
-def moment(text: str, *, zone: bool = False) -> str:
-    """Return a time of the wire on this computer's clock, with the zone's name if asked for.
+def local_time(text: str, *, zone: bool = False) -> str:
+    """Format a time of the wire in local time, optionally with the name of the zone.
 
-    >>> moment("2026-03-02T10:05:59.123456+00:00")[:8]
+    >>> local_time("2026-03-02T10:05:59.123456+00:00")[:8]
     '2026-03-'
     """
     from datetime import datetime
@@ -179,7 +177,7 @@ def moment(text: str, *, zone: bool = False) -> str:
 
 
 def width() -> int:
-    """Return how many columns a line may have: the terminal's, or plenty for a pipe."""
+    """Return the maximum line width: that of the terminal, or a very large one for a pipe."""
     if not sys.stdout.isatty():
         return 10_000
     try:
@@ -188,39 +186,39 @@ def width() -> int:
         return 80
 
 
-def complain(error: MemdError) -> Exit:
-    """Say what went wrong and what to do; return the exit code that fits."""
-    from memd.cli.as_typed import message_and_hint
+def report_error(error: MemdError) -> Exit:
+    """Print the message and hint of *error* and return its exit code."""
+    from memd.cli.wording import message_and_hint
 
     message, hint = message_and_hint(error)
-    note(f"memd: {_under(message)}")
+    note(f"memd: {_indent(message)}")
     if hint:
-        note(f"      {_under(hint)}")
-    return code_of(error)
+        note(f"      {_indent(hint)}")
+    return exit_code(error)
 
 
-def _under(text: str) -> str:
-    """Return what an error says, its lines under its first: none can pass for another's."""
+def _indent(text: str) -> str:
+    """Return the text of an error, its further lines indented: none looks like another error."""
     return printable(text).replace("\n", "\n      ")
 
 
-def unknown(memory_id: str) -> None:
-    """Say that no memory has the id that was typed."""
+def report_unknown(memory_id: str) -> None:
+    """Report that no memory has this id."""
     note(f"memd: no memory has the id {line(memory_id)}")
 
 
-def replaced(typed: str, kept: str) -> None:
-    """Say which secrets of a text that was *typed* were replaced in what is *kept* of it."""
-    marks = [mark for mark in dict.fromkeys(_SECRET.findall(kept)) if mark not in typed]
+def report_secrets(confirm_name: str, kept: str) -> None:
+    """Report the placeholders of secrets that are in the *kept* text but not in the *typed* one."""
+    marks = [mark for mark in dict.fromkeys(_SECRET.findall(kept)) if mark not in confirm_name]
     if marks:
         number = f"{len(marks)} secret{'s were' if len(marks) > 1 else ' was'}"
         note(f"{number} replaced by {', '.join(marks)}")
 
 
-def code_of(error: MemdError) -> Exit:
+def exit_code(error: MemdError) -> Exit:
     """Return the exit code of *error*.
 
-    >>> code_of(NotRunningError("no daemon")).name
+    >>> exit_code(NotRunningError("no daemon")).name
     'NOT_RUNNING'
     """
     if isinstance(error, NotRunningError):
@@ -234,35 +232,37 @@ def code_of(error: MemdError) -> Exit:
     return Exit.ERROR
 
 
-def sure(question: str, *, yes: bool, read: Callable[[], str] | None = None) -> None:
-    """Ask before destroying anything; *yes* answers in advance. Leaves unless told yes.
+def confirm(question: str, *, yes: bool, read: Callable[[], str] | None = None) -> None:
+    """Ask for confirmation, unless *yes* is set. Raises CommandExit if it is not given.
 
-    Without a terminal nobody can answer, so nothing happens.
+    Without a terminal it cannot be given.
     """
     if yes:
         return
     if read is None and not sys.stdin.isatty():
         note(f"memd: {question} Nothing was done; without a terminal, confirm with --yes.")
-        raise Leave(Exit.USAGE)
+        raise CommandExit(Exit.USAGE)
     sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()
     answer = (read or sys.stdin.readline)()
     if answer.strip().lower() not in {"y", "yes"}:
         note("nothing was done")
-        raise Leave(Exit.ERROR)
+        raise CommandExit(Exit.ERROR)
 
 
-def typed(name: str, question: str, *, yes: bool, read: Callable[[], str] | None = None) -> None:
-    """Ask for *name* to be typed before all of it is destroyed; as ``sure`` else."""
+def confirm_name(
+    name: str, question: str, *, yes: bool, read: Callable[[], str] | None = None
+) -> None:
+    """Like ``confirm``, but require that *name* is typed, before everything of it is erased."""
     if yes:
         return
     if read is None and not sys.stdin.isatty():
-        sure(question, yes=False)
+        confirm(question, yes=False)
     sys.stderr.write(f"{question} Type {name} to confirm: ")
     sys.stderr.flush()
     if (read or sys.stdin.readline)().strip() != name:
         note("nothing was done")
-        raise Leave(Exit.ERROR)
+        raise CommandExit(Exit.ERROR)
 
 
 _BREAK = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -270,9 +270,9 @@ _WORD = re.compile(r"\w{3,}")
 
 
 def excerpt(text: str, query: str, chars_max: int) -> str:
-    """Return at most *chars_max* characters of *text*, from the sentence nearest to *query*.
+    """Return at most *chars_max* characters of *text*, from the sentence that fits *query* best.
 
-    A text that is short enough is returned whole.
+    A shorter text is returned unchanged.
 
     >>> excerpt("A first one. The server is called heron. A last one.", "which server?", 40)
     '… The server is called heron. A last on…'

@@ -1,12 +1,11 @@
-"""Lists: for a person within the width of the terminal, for a pipe whole and always alike.
+"""Tables: fitted to the width of a terminal, complete and machine-readable in a pipe.
 
-On a terminal the text comes first and takes what the rest leaves, then short ids, words and
-local times. In a pipe every row is one line of the same columns in the order in which the
-command names them, between tabs, nothing shortened: whole ids, whole texts in one line, times
-in UTC as RFC 3339. No line of headings.
+On a terminal the text column comes first and gets the remaining width, followed by short ids,
+words and local times. In a pipe each row is one line of tab-separated columns in the order of
+the command, without headings: full ids, full texts in one line, times in UTC (RFC 3339).
 
-A row that begins with what somebody stored, a text or a name, cannot pass for a line of memd's
-(``say.begun``).
+A row that begins with stored text is marked, so that it cannot pass for a line of memd's
+(``say.mark_line``).
 """
 
 from __future__ import annotations
@@ -20,18 +19,18 @@ from typing import NamedTuple
 from memd.cli import say
 
 ID_CHARS = 8
-"""What a list shows of an id: its end, which is random (docs/decisions/0088)."""
+"""Characters of a short id: the end of an id, which is random (docs/decisions/0088)."""
 
 TEXT_CELLS_MIN = 20
 WORD_CELLS_MAX = 16
-"""How long a word may be where the columns would leave the text too little."""
+"""Maximum width of a word where the columns would leave the text too little."""
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _GAP = "  "
 
 
 class ColumnKind(Enum):
-    """What a column holds, in the order in which a terminal shows the columns."""
+    """Kinds of columns, in the order in which a terminal shows them."""
 
     TEXT = 0
     ID = 1
@@ -40,55 +39,58 @@ class ColumnKind(Enum):
 
 
 class Column(NamedTuple):
-    """A column. One of a table may be the *text*, which is cut to what is left."""
+    """A column of a table. The text column, at most one, is cut to the remaining width."""
 
     head: str
     kind: ColumnKind = ColumnKind.WORD
     in_place: bool = False
-    """A text that stays where the command names it, and so does the rest."""
+    """Whether the terminal keeps the order of the command."""
     whole: bool = False
-    """A word that is never shortened."""
+    """Whether the cells are never shortened."""
     stored: bool = False
-    """What somebody chose, not memd."""
+    """Whether the cells are stored text, not memd's own words."""
 
 
 def text_column(head: str, *, in_place: bool = False) -> Column:
-    """Return the column that gets the room that is left."""
+    """Return the column of texts, which gets the remaining width."""
     return Column(head, ColumnKind.TEXT, in_place, stored=True)
 
 
-def an_id(head: str = "ID") -> Column:
+def id_column(head: str = "ID") -> Column:
     """Return a column of ids."""
     return Column(head, ColumnKind.ID)
 
 
-def word(head: str, *, whole: bool = False, stored: bool = False) -> Column:
-    """Return a column of names and numbers; a long name is cut where room is short.
+def word_column(head: str, *, whole: bool = False, stored: bool = False) -> Column:
+    """Return a column of names or numbers; long names are cut where space is short.
 
-    Of names that somebody chose say *stored*.
+    *stored* marks names that users or programs chose.
     """
     return Column(head, whole=whole, stored=stored)
 
 
-def time(head: str) -> Column:
-    """Return a column of times of the wire."""
+def time_column(head: str) -> Column:
+    """Return a column of times in RFC 3339."""
     return Column(head, ColumnKind.TIME)
 
 
 def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
-    """Write *rows*, as the wire has them, for whoever reads: a person, or a pipe."""
+    """Write *rows* of wire values, formatted for a terminal or for a pipe."""
     if not sys.stdout.isatty():
         for row in rows:
-            say.out(say.begun("\t".join(map(_piped, row))))
+            say.out(say.mark_line("\t".join(map(_pipe_cell, row))))
         return
     if not (rows := list(rows)):
-        return  # a command says in words that there is nothing
-    shown = [[_shown(each, cell) for each, cell in zip(columns, row, strict=True)] for row in rows]
+        return  # the command itself reports that there is nothing
+    shown = [
+        [_terminal_cell(each, cell) for each, cell in zip(columns, row, strict=True)]
+        for row in rows
+    ]
     _write(columns, shown)
 
 
 def short(public_id: str) -> str:
-    """Return what a list on a terminal shows of an id; what is no id of memd's is left whole.
+    """Return the short form of an id; text that is not a UUID is returned unchanged.
 
     >>> short("0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11"), short("config:3")
     ('6f2f9b11', 'config:3')
@@ -97,23 +99,23 @@ def short(public_id: str) -> str:
 
 
 def id_for_reader(public_id: str) -> str:
-    """Return an id as whoever reads stdout wants it: short on a terminal, whole in a pipe.
+    """Return an id for stdout: short on a terminal, whole in a pipe.
 
-    A preference's id holds its name, which anybody may have chosen.
+    It is escaped, because a preference's id contains its name, which is stored text.
     """
     return short(say.line(public_id)) if sys.stdout.isatty() else say.line(public_id)
 
 
-def _piped(cell: str) -> str:
+def _pipe_cell(cell: str) -> str:
     return say.line(cell).replace("\t", " ")
 
 
-def _shown(column: Column, cell: str) -> str:
+def _terminal_cell(column: Column, cell: str) -> str:
     if column.kind is ColumnKind.ID:
-        return short(_piped(cell))
+        return short(_pipe_cell(cell))
     if column.kind is ColumnKind.TIME:
-        return say.moment(cell)
-    return _piped(cell)
+        return say.local_time(cell)
+    return _pipe_cell(cell)
 
 
 def _write(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
@@ -134,11 +136,11 @@ def _write(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
     margin = " " * len(say.BAR) * barred
     say.out(say.dim(margin + line([column.head for column in columns])))
     for row in lines:
-        say.out(say.begun(line(row)) if barred else line(row))
+        say.out(say.mark_line(line(row)) if barred else line(row))
 
 
 def _widths(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[int]:
-    """Return how many cells each column gets: what it needs, the text what is left."""
+    """Return the width of each column in cells: as needed, the text column the rest."""
     from memd.view.cells import width
 
     needs = [max(width(row[place]) for row in rows) for place in range(len(columns))]

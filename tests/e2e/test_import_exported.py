@@ -139,7 +139,7 @@ def test_what_is_packed_larger_than_it_may_be_is_refused(
         archive.writestr("conversations.json", " " * 100_000)
     monkeypatch.setattr(chats, "BYTES_MAX", 50_000)
     with pytest.raises(InvalidError, match="larger than"):
-        chats.packed(tmp_path / "bomb.zip")
+        chats.read_zip(tmp_path / "bomb.zip")
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_what_is_packed_larger_than_it_may_be_is_refused(
     ids=["message", "messages", "node", "deep", "row", "empty"],
 )
 def test_an_export_of_another_shape_is_none(text: str) -> None:
-    assert chats.chats(text) is None
+    assert chats.parse_chats(text) is None
 
 
 def test_an_archive_that_is_damaged_inside_is_refused(tmp_path: Path) -> None:
@@ -166,4 +166,4 @@ def test_an_archive_that_is_damaged_inside_is_refused(tmp_path: Path) -> None:
     raw[50:60] = bytes(10)
     file.write_bytes(raw)
     with pytest.raises(InvalidError, match="unpacked"):
-        chats.packed(file)
+        chats.read_zip(file)

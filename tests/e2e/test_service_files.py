@@ -93,7 +93,7 @@ def test_the_socket_unit_listens_where_clients_look(
     environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     paths = places(environ, monkeypatch, "default")
-    shipped = units.shipped("systemd/memd.socket")
+    shipped = units.read_shipped("systemd/memd.socket")
     listen = re.findall(r"^ListenStream=(.*)$", shipped, re.MULTILINE)
     if sys.platform == "linux":
         assert listen == ["%t/memd/memd.sock"]

@@ -150,8 +150,8 @@ def _renderers() -> Iterator[tuple[str, Renderer]]:
     yield "file", _file
     yield "remembered", _remembered
     yield "wiki", _page
-    yield "in a pipe", say.quoted
-    yield "prompt in a pipe", lambda text: say.composed(_entry(Origin.WEB, text))
+    yield "in a pipe", say.quote
+    yield "prompt in a pipe", lambda text: say.quote_prompt(_entry(Origin.WEB, text))
     yield "folder", _folder
     yield "row of a list", say.line
 
@@ -173,7 +173,7 @@ def _noted() -> str:
     """Return what a command says about something that is not there."""
     said = io.StringIO()
     with contextlib.redirect_stderr(said):
-        say.unknown(TEXT)
+        say.report_unknown(TEXT)
     return said.getvalue().partition("no memory")[0]
 
 
@@ -227,7 +227,7 @@ DETAILS = [f"{name + ':':<13} " for name in sorted(FIELDS)]
 
 @pytest.mark.parametrize(
     ("render", "shapes"),
-    [(_page, HEADS), (say.quoted, DETAILS), (say.composed, [*DETAILS, "system:", "user:"])],
+    [(_page, HEADS), (say.quote, DETAILS), (say.quote_prompt, [*DETAILS, "system:", "user:"])],
     ids=["wiki", "beside a text", "around a prompt"],
 )
 def test_no_line_that_a_file_or_a_command_has_beside_a_text_comes_out_of_it(
@@ -253,7 +253,7 @@ def _in_every_letter(shape: str) -> Iterator[str]:
             yield shape[:place] + letter + shape[place + 1 :]
 
 
-@pytest.mark.parametrize("render", [say.quoted, say.begun], ids=["text", "row"])
+@pytest.mark.parametrize("render", [say.quote, say.mark_line], ids=["text", "row"])
 def test_nor_does_the_first_line_of_one_that_stands_by_itself(render: Renderer) -> None:
     for shape in SHAPES.values():
         for forged in (shape, shape.upper(), f" {shape}"):
@@ -264,10 +264,10 @@ def test_on_a_terminal_each_line_of_a_text_stands_behind_a_bar(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    for render in (say.quoted, say.composed):
+    for render in (say.quote, say.quote_prompt):
         printed = render("\n".join(SHAPES.values()))
         assert all(line.startswith(say.BAR) for line in printed.splitlines())
-    assert say.begun("memd: ok").startswith(say.BAR)
+    assert say.mark_line("memd: ok").startswith(say.BAR)
 
 
 ALIKE = tuple(alike())

@@ -15,7 +15,7 @@ from support.daemon import until
 from support.nights import settled
 from support.rooms import Desk, a_desk
 
-from memd.cli.sleep.sleep import _DID
+from memd.cli.sleep.sleep import _EFFECTS
 from memd.rpc.envelope import Request
 from memd.serve.dispatch import ActiveRequest
 from memd.serve.routes.sleep import NightStep
@@ -74,7 +74,7 @@ async def test_a_night_is_asked_for_with_its_steps_and_its_agent(
 
 def test_the_steps_that_can_be_asked_for_are_those_of_a_night_and_each_is_explained() -> None:
     assert get_args(NightStep) == STEPS
-    assert tuple(_DID) == (*STEPS, "nap")
+    assert tuple(_EFFECTS) == (*STEPS, "nap")
 
 
 async def test_a_night_without_an_agent_is_everybodys(desk: Desk, clock: HeldClock) -> None:

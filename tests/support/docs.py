@@ -82,11 +82,11 @@ def _params(model: Any) -> Iterator[str]:
 
 
 def _command(name: str, command: Callable[..., Any], level: int = 2) -> str:
-    from memd.cli import words
+    from memd.cli import parser
     from memd.cli.options import Option
 
     lines = [f"{'#' * level} memd {name}", "", inspect.getdoc(command) or "", ""]
-    for parameter in words.parameters(command):
+    for parameter in parser.parameters(command):
         how = parameter.how
         if isinstance(how, Option):
             value = f" {how.metavar}" if how.metavar else ""

@@ -10,11 +10,16 @@ from typing import Annotated, Any
 
 from memd.base.errors import InvalidError
 from memd.cli import options, say
-from memd.cli.reach import ask
-from memd.cli.tables import table, text_column, word
+from memd.cli.reach import call
+from memd.cli.tables import table, text_column, word_column
 
 _FOREVER = "forever"
-_COLUMNS = (word("AGENT", whole=True), word("LEVEL"), word("KEPT"), text_column("BY CATEGORY"))
+_COLUMNS = (
+    word_column("AGENT", whole=True),
+    word_column("LEVEL"),
+    word_column("KEPT"),
+    text_column("BY CATEGORY"),
+)
 _BY = {"file": "the settings file", "call": "memd agent set", "default": "default"}
 _LABELS = {"type": "level", "retention_days": "kept", "retention_overrides": "by category"}
 
@@ -59,7 +64,7 @@ def set_(
         params["retention_overrides"] = [_rule(each) for each in retain]
     if not params:
         raise InvalidError("nothing to set", hint="see: memd agent set --help")
-    _tell(ask(profile, "agent.set", {"agent_id": name, **params}), json=json)
+    _print_settings(call(profile, "agent.set", {"agent_id": name, **params}), json=json)
 
 
 @options.examples("memd agent show", "memd agent show reviewer", "memd agent show reviewer --json")
@@ -71,35 +76,38 @@ def show(
     json: options.Json = False,
 ) -> None:
     """Show the settings of an agent and where each comes from."""
-    _tell(ask(profile, "agent.get", options.without_none(agent_id=name)), json=json)
+    _print_settings(call(profile, "agent.get", options.without_none(agent_id=name)), json=json)
 
 
 @options.examples("memd agent list", "memd agent list --json")
 def list_(profile: options.Profile = None, json: options.Json = False) -> None:
     """List all agents and their settings."""
-    answer = ask(profile, "agent.list")
+    answer = call(profile, "agent.list")
     if json:
-        say.as_json(answer)
+        say.print_json(answer)
         return
     table(
         _COLUMNS,
-        [(item["agent_id"], *_described(item["settings"]).values()) for item in answer["items"]],
+        [
+            (item["agent_id"], *_format_settings(item["settings"]).values())
+            for item in answer["items"]
+        ],
     )
     if not answer["items"]:
         say.note("no agent has stored anything yet")
 
 
-def _tell(answer: dict[str, Any], *, json: bool) -> None:
+def _print_settings(answer: dict[str, Any], *, json: bool) -> None:
     if json:
-        say.as_json(answer)
+        say.print_json(answer)
         return
     say.out(f"{'agent:':<13} {say.line(answer['agent_id'])}")
-    for field, value in _described(answer["settings"]).items():
+    for field, value in _format_settings(answer["settings"]).items():
         by = _BY.get(answer["origins"].get(field, ""), "")
         say.out(f"{_LABELS[field] + ':':<13} {value:<24} {by}".rstrip())
 
 
-def _described(settings: dict[str, Any]) -> dict[str, str]:
+def _format_settings(settings: dict[str, Any]) -> dict[str, str]:
     """Return each setting in a few words."""
     days, rules = settings["retention_days"], settings["retention_overrides"]
     return {

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from memd.base.errors import InvalidError
 from memd.cli import options, say
-from memd.cli.reach import LONG_SECONDS_MAX, ask, daemon
-from memd.cli.tables import table, text_column, time, word
+from memd.cli.reach import LONG_SECONDS_MAX, call, daemon
+from memd.cli.tables import table, text_column, time_column, word_column
 
 _HASH_CHARS = 64
 
@@ -39,9 +39,9 @@ def show(
     params = options.without_none(
         client=client, method=method, outcome=outcome, limit=limit, after=after
     )
-    page: dict[str, Any] = ask(profile, "audit.show", params)
+    page: dict[str, Any] = call(profile, "audit.show", params)
     if json:
-        say.as_json(page)
+        say.print_json(page)
         return
     rows = (
         (
@@ -54,8 +54,13 @@ def show(
         )
         for row in page["items"]
     )
-    columns = (word("SEQ"), time("WHEN"), word("CLIENT"), text_column("METHOD", in_place=True))
-    table((*columns, word("OUTCOME"), word("ROWS")), rows)
+    columns = (
+        word_column("SEQ"),
+        time_column("WHEN"),
+        word_column("CLIENT"),
+        text_column("METHOD", in_place=True),
+    )
+    table((*columns, word_column("OUTCOME"), word_column("ROWS")), rows)
     if page["next"] is not None:
         say.note(f"next page: memd audit show --after {page['next']}")
 
@@ -82,7 +87,7 @@ def verify(
     with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
         report: dict[str, Any] = client.call("audit.verify", {"anchors": given})
     if json:
-        say.as_json(report)
+        say.print_json(report)
     else:
         agreeing = sum(one["agrees"] for one in report["anchors"])
         say.out(f"{'rows:':<12} {report['links']:,}")
@@ -94,7 +99,7 @@ def verify(
         for unproven in report["unproven"]:
             say.note(f"not proven: {unproven}")
     if not report["ok"]:
-        raise say.Leave(say.Exit.ERROR)
+        raise say.CommandExit(say.Exit.ERROR)
 
 
 def _anchor(typed: str) -> dict[str, Any]:

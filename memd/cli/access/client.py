@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from memd.cli import options, say
-from memd.cli.reach import ask
-from memd.cli.tables import table, text_column, word
+from memd.cli.reach import call
+from memd.cli.tables import table, text_column, word_column
 
 Named = Annotated[
     str, options.Argument(metavar="NAME", help="Name of the client, such as an assistant.")
@@ -59,20 +59,21 @@ def add(
         autonomy_level=autonomy,
         scopes=[scope.strip() for scope in scopes.split(",") if scope.strip()],
     )
-    added: dict[str, Any] = ask(profile, "client.add", params)
+    added: dict[str, Any] = call(profile, "client.add", params)
     if json:
-        say.as_json(added)
+        say.print_json(added)
         return
     say.out(added["key_file"])
-    say.note(f"{name} may {_may(added['client'])}; set MEMD_CLIENT_KEY_FILE to this file for it")
+    scopes_text = _format_scopes(added["client"])
+    say.note(f"{name} may {scopes_text}; set MEMD_CLIENT_KEY_FILE to this file for it")
 
 
 @options.examples("memd client list", "memd client list --json")
 def list_(profile: options.Profile = None, json: options.Json = False) -> None:
     """List all clients that have or had a key, with their scopes."""
-    items = ask(profile, "client.list")["items"]
+    items = call(profile, "client.list")["items"]
     if json:
-        say.as_json({"items": items})
+        say.print_json({"items": items})
         return
     rows = (
         (
@@ -80,11 +81,16 @@ def list_(profile: options.Profile = None, json: options.Json = False) -> None:
             one["agent_id"] or "any",
             one["seniority"] or "-",
             one["autonomy_level"] or "-",
-            _may(one),
+            _format_scopes(one),
         )
         for one in items
     )
-    columns = (word("NAME", stored=True), word("AGENT"), word("SENIORITY"), word("AUTONOMY"))
+    columns = (
+        word_column("NAME", stored=True),
+        word_column("AGENT"),
+        word_column("SENIORITY"),
+        word_column("AUTONOMY"),
+    )
     table((*columns, text_column("MAY", in_place=True)), rows)
     if not items:
         say.note("no clients; programs without a key may read, write and propose")
@@ -93,20 +99,20 @@ def list_(profile: options.Profile = None, json: options.Json = False) -> None:
 @options.examples("memd client revoke claude")
 def revoke(name: Named, profile: options.Profile = None, json: options.Json = False) -> None:
     """Revoke the key of a client, at once: its open connections lose their scopes too."""
-    revoked = ask(profile, "client.revoke", {"name": name})
+    revoked = call(profile, "client.revoke", {"name": name})
     if json:
-        say.as_json(revoked)
+        say.print_json(revoked)
     else:
         say.note(f"revoked the key of client {say.line(name)}")
 
 
-def _may(client: dict[str, Any]) -> str:
+def _format_scopes(client: dict[str, Any]) -> str:
     """Return what a client may, in the order of rights.
 
-    >>> _may({"revoked_at": None, "scopes": ["write", "read"]})
+    >>> _format_scopes({"revoked_at": None, "scopes": ["write", "read"]})
     'read, write'
     """
     if client["revoked_at"]:
-        return f"nothing (revoked {say.moment(client['revoked_at'])})"
+        return f"nothing (revoked {say.local_time(client['revoked_at'])})"
     order = ("read", "write", "propose", "admin")
     return ", ".join(scope for scope in order if scope in client["scopes"])

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 from memd.base.errors import NotRunningError
 from memd.base.paths import Paths
 from memd.cli import options, say
-from memd.cli.connect.assist import key_for, place_of, show
-from memd.cli.reach import ask, how_to_start
+from memd.cli.connect.connect import locations, make_key, print_diff
+from memd.cli.reach import call, start_hint
 
 if TYPE_CHECKING:
     from memd.assist.connect.clients import Locations
@@ -30,24 +30,24 @@ def doctor(
 
     Includes the settings in the current folder. Exit code 4: problems found.
     """
-    place = place_of(profile)
+    place = locations(profile)
     problems = _findings(place, profile)
     if fix and any(each.is_mended for each in problems):
         plans = _plans(problems, place)
         if not json:
             for changes in plans.values():
-                show(changes)
+                print_diff(changes)
         names = ", ".join(plans)
-        say.sure(f"Fix the connection of {names}?", yes=yes)
-        _mend(problems, plans, place, profile)
+        say.confirm(f"Fix the connection of {names}?", yes=yes)
+        _fix(problems, plans, place, profile)
         problems = _findings(place, profile)
     if json:
-        say.as_json({"findings": [each._asdict() for each in problems]})
+        say.print_json({"findings": [each._asdict() for each in problems]})
     for each in () if json else problems:
         say.out(f"{each.assistant}: {each.what}")
         say.note(f"    {each.help}")
     if problems:
-        raise say.Leave(say.Exit.DEGRADED)
+        raise say.CommandExit(say.Exit.DEGRADED)
     if not json:
         say.note("no problems found")
 
@@ -65,9 +65,9 @@ def _findings(place: Locations, profile: str | None) -> list[Finding]:
     ]
     names = [name for name, each in ASSISTANTS.items() if connect.is_connected(each, place)]
     try:
-        clients = ask(profile, "client.list")["items"]
+        clients = call(profile, "client.list")["items"]
     except NotRunningError as error:
-        return [*problems, Finding("memd", "missing", error.message, how_to_start(profile))]
+        return [*problems, Finding("memd", "missing", error.message, start_hint(profile))]
     holding = {one["name"] for one in clients if not one["revoked_at"]}
     for name in names:
         if name not in holding or not _key(name, profile).is_file():
@@ -89,7 +89,7 @@ def _plans(problems: list[Finding], place: Locations) -> dict[str, list[FileChan
     }
 
 
-def _mend(
+def _fix(
     problems: list[Finding],
     plans: dict[str, list[FileChange]],
     place: Locations,
@@ -100,7 +100,7 @@ def _mend(
     for each in problems:
         if each.kind == "key":
             _key(each.assistant, profile).unlink(missing_ok=True)
-            key_for(each.assistant, profile)
+            make_key(each.assistant, profile)
     for changes in plans.values():
         connect.write(changes, place.data)
 

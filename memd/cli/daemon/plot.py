@@ -26,16 +26,16 @@ class TwoPartBar(NamedTuple):
     note: str
 
 
-def drawn(metrics: dict[str, Any], history: dict[str, Any]) -> str:
+def draw_svg(metrics: dict[str, Any], history: dict[str, Any]) -> str:
     """Return the SVG of what ``system.metrics`` and ``system.history`` tell."""
     panels = [
         ("Memories", _line(history["days"])),
         ("Response times: p50 dark, p95 pale (ms, logarithmic)",
          _bars(_latency(metrics["methods"]), logarithmic=True)),
         ("Recalls, prompts and briefs since the start: with results dark, all pale",
-         _bars(_asked(metrics))),
+         _bars(_results(metrics))),
         ("Memories in answered prompts since the start: used dark (estimated)",
-         _bars(_taken_up(metrics.get("uptake", {})))),
+         _bars(_uptake(metrics.get("uptake", {})))),
         ("Naps (dark) and nights (pale), seconds", _dots(history["works"])),
     ]  # fmt: skip
     whole = HEIGHT * len(panels)
@@ -61,7 +61,7 @@ def _latency(methods: dict[str, dict[str, Any]]) -> list[TwoPartBar]:
     ]  # fmt: skip
 
 
-def _asked(metrics: dict[str, Any]) -> list[TwoPartBar]:
+def _results(metrics: dict[str, Any]) -> list[TwoPartBar]:
     bars = []
     for asked, outcomes in metrics["asked"].items():
         gave = outcomes.get("given", 0)
@@ -71,7 +71,7 @@ def _asked(metrics: dict[str, Any]) -> list[TwoPartBar]:
     return bars
 
 
-def _taken_up(counts: dict[str, int]) -> list[TwoPartBar]:
+def _uptake(counts: dict[str, int]) -> list[TwoPartBar]:
     if not counts.get("answers"):
         return []
     used = counts["taken_up"]

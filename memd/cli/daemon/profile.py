@@ -17,8 +17,8 @@ from memd.base.profiles import list_profiles, profile_files
 from memd.base.settings import SUFFIXES
 from memd.cli import options, say
 from memd.cli.daemon import service
-from memd.cli.reach import ask
-from memd.cli.tables import table, word
+from memd.cli.reach import call
+from memd.cli.tables import table, word_column
 
 _END_MS_MAX = 30_000
 """As long as a service manager waits for a daemon that ends."""
@@ -31,13 +31,15 @@ Name = Annotated[str, options.Argument(help="Name: up to 32 lower-case letters, 
 def list_(json: options.Json = False) -> None:
     """List profiles, the state of their daemons and the size of their databases."""
     names = list_profiles(Paths.resolve(DEFAULT_PROFILE))
-    rows = [(name, _runs(Paths.resolve(name).with_settings()), _bytes(name)) for name in names]
+    rows = [
+        (name, _is_running(Paths.resolve(name).with_settings()), _bytes(name)) for name in names
+    ]
     if json:
         keys = ("profile", "running", "bytes")
-        say.as_json({"profiles": [dict(zip(keys, row, strict=True)) for row in rows]})
+        say.print_json({"profiles": [dict(zip(keys, row, strict=True)) for row in rows]})
         return
     shown = [(name, "running" if runs else "stopped", f"{size:,}") for name, runs, size in rows]
-    table((word("PROFILE", whole=True), word("DAEMON"), word("BYTES")), shown)
+    table((word_column("PROFILE", whole=True), word_column("DAEMON"), word_column("BYTES")), shown)
 
 
 @options.examples(
@@ -45,7 +47,7 @@ def list_(json: options.Json = False) -> None:
 )
 def create(name: Name, json: options.Json = False) -> None:
     """Create a profile with its own settings file."""
-    paths = _named(name)
+    paths = _resolve(name)
     if name in list_profiles(paths):
         raise InvalidStateError(f"profile {name} already exists", hint="memd profile list")
     paths.config_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -53,7 +55,7 @@ def create(name: Name, json: options.Json = False) -> None:
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(f"# Settings of the profile {name}: docs/settings.md\n")
     if json:
-        say.as_json({"profile": name, "settings": str(paths.config_file)})
+        say.print_json({"profile": name, "settings": str(paths.config_file)})
         return
     say.out(str(paths.config_file))
     say.note(
@@ -73,24 +75,24 @@ def remove(name: Name, yes: options.Yes = False, json: options.Json = False) -> 
         raise InvalidError(
             "the default profile cannot be removed", field="name", hint='see "memd forget"'
         )
-    paths = _named(name).with_settings()
-    if not _places(paths):
+    paths = _resolve(name).with_settings()
+    if not _files(paths):
         raise InvalidError(f"there is no profile {name}", field="name", hint="memd profile list")
     _refuse_connected(name)
-    say.typed(name, f"Erase everything of profile {name} permanently?", yes=yes)
-    service.take_away(paths)
-    _end(paths)
-    with _alone(paths):
-        left = [str(each) for each in _places(paths) if not _erase(each)]
+    say.confirm_name(name, f"Erase everything of profile {name} permanently?", yes=yes)
+    service.remove_service(paths)
+    _stop(paths)
+    with _locked(paths):
+        left = [str(each) for each in _files(paths) if not _erase(each)]
     if json:
-        say.as_json({"profile": name, "left": left})
+        say.print_json({"profile": name, "left": left})
     else:
         say.note(f"could not be erased: {', '.join(left)}" if left else f"removed profile {name}")
     if left:
-        raise say.Leave(say.Exit.ERROR)
+        raise say.CommandExit(say.Exit.ERROR)
 
 
-def _places(paths: Paths) -> list[Path]:
+def _files(paths: Paths) -> list[Path]:
     """Return what there is of a profile, in the order in which it is erased.
 
     Last is what tells that it is there and where: who is interrupted can say it again.
@@ -109,9 +111,9 @@ def _refuse_connected(name: str) -> None:
     """Raise InvalidStateError while an assistant is to find the profile."""
     from memd.assist.connect.clients import ASSISTANTS
     from memd.assist.connect.connect import profiles_of
-    from memd.cli.connect.assist import place_of
+    from memd.cli.connect.connect import locations
 
-    place = place_of(name)
+    place = locations(name)
     there = [each for each, it in ASSISTANTS.items() if name in profiles_of(it, place)]
     if there:
         commands = "; ".join(f"memd connect {each} --remove --profile {name}" for each in there)
@@ -120,22 +122,22 @@ def _refuse_connected(name: str) -> None:
         )
 
 
-def _end(paths: Paths) -> None:
+def _stop(paths: Paths) -> None:
     """Ask the daemon of a profile to end, and wait until it has let go of the store."""
-    if not _runs(paths):
+    if not _is_running(paths):
         return
     try:
-        ask(paths.profile, "system.shutdown")
+        call(paths.profile, "system.shutdown")
     except MemdError:
         return  # who holds the store is told by its lock
     for _ in range(_END_MS_MAX // _LOOK_MS):
-        if not _runs(paths):
+        if not _is_running(paths):
             return
         time.sleep(_LOOK_MS / 1_000)
 
 
 @contextmanager
-def _alone(paths: Paths) -> Iterator[None]:
+def _locked(paths: Paths) -> Iterator[None]:
     """Hold the store, if there is one, so that no daemon begins with it meanwhile."""
     if not paths.database.exists():
         yield
@@ -153,7 +155,7 @@ def _alone(paths: Paths) -> Iterator[None]:
         held.close()
 
 
-def _named(name: str) -> Paths:
+def _resolve(name: str) -> Paths:
     if not name:
         raise InvalidError("a profile name is required", field="name")
     return Paths.resolve(name)
@@ -171,7 +173,7 @@ def _erase(place: Path) -> bool:
     return True
 
 
-def _runs(paths: Paths) -> bool:
+def _is_running(paths: Paths) -> bool:
     """Return whether a daemon has the store."""
     if not paths.database.exists():
         return False

@@ -26,7 +26,7 @@ _TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108  # what PrivateTmp= replaces; no
 _TRIAL = ("systemd-run", "--user", "--wait", "--quiet", "-p", "PrivateUsers=yes", "true")
 
 
-class Spoken(NamedTuple):
+class ProgramResult(NamedTuple):
     """What a program answered."""
 
     code: int
@@ -57,7 +57,7 @@ def install(
             say.out(text)
         return
     _need_manager()
-    strict = sandbox if sandbox is not None else not LAUNCHD and _speak(_TRIAL).code == 0
+    strict = sandbox if sandbox is not None else not LAUNCHD and _run(_TRIAL).code == 0
     if strict:
         _refuse_temporary(paths)
     _remove_former(paths)
@@ -69,7 +69,7 @@ def install(
     for place in (paths.data_dir, paths.state_dir, paths.runtime_dir):
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
     for command in _start(paths, changed=changed):
-        _must(command)
+        _run_checked(command)
     say.note(f"memd runs as {_name(paths)}, now and after every login")
     if not LAUNCHD and not strict:
         say.note("the stricter sandbox is off: this system allows a service no user namespaces")
@@ -79,13 +79,13 @@ def install(
 def uninstall(profile: options.Profile = None) -> None:
     """Stop the daemon and remove the service files. Memories are kept."""
     paths = Paths.resolve(profile).with_settings()
-    if take_away(paths):
+    if remove_service(paths):
         say.note(f"removed {_name(paths)}; the memories in {paths.database} are kept")
     else:
         say.note("no service is installed")
 
 
-def take_away(paths: Paths) -> bool:
+def remove_service(paths: Paths) -> bool:
     """Stop the service of *paths*' profile and remove its files; return whether there were any.
 
     What an interrupted one has left is removed by the next.
@@ -93,8 +93,8 @@ def take_away(paths: Paths) -> bool:
     if LAUNCHD:
         name = units.label(paths.profile)
         domain = f"gui/{os.getuid()}"
-        return _taken(("launchctl", "bootout", f"{domain}/{name}"), [f"{name}.plist"])
-    taken = [_take_unit(name, files) for name, files in _units(paths)]
+        return _stop_and_remove(("launchctl", "bootout", f"{domain}/{name}"), [f"{name}.plist"])
+    taken = [_remove_unit(name, files) for name, files in _units(paths)]
     return any(taken)
 
 
@@ -110,7 +110,7 @@ def status(profile: options.Profile = None, json: options.Json = False) -> None:
     current = installed and all(_read(_folder() / name) == text for name, text in files.items())
     active = _active(paths)
     if json:
-        say.as_json({"name": _name(paths), "installed": installed, "current": current,
+        say.print_json({"name": _name(paths), "installed": installed, "current": current,
                      "active": active, "sandbox": strict})  # fmt: skip
     else:
         say.out(f"{_name(paths)}: {'installed' if installed else 'not installed'}, "
@@ -118,7 +118,7 @@ def status(profile: options.Profile = None, json: options.Json = False) -> None:
         if installed and not current:
             say.note('its files are outdated: run "memd service install" again')
     if not (installed and active):
-        raise say.Leave(say.Exit.NOT_RUNNING)
+        raise say.CommandExit(say.Exit.NOT_RUNNING)
 
 
 def command_path(argv0: str = "", command: str | None = None) -> Path:
@@ -172,7 +172,7 @@ def _start(paths: Paths, *, changed: bool) -> list[Sequence[str]]:
         domain, name = f"gui/{os.getuid()}", units.label(paths.profile)
         if not changed and _active(paths):
             return []
-        _speak(("launchctl", "bootout", f"{domain}/{name}"))
+        _run(("launchctl", "bootout", f"{domain}/{name}"))
         return [("launchctl", "bootstrap", domain, str(_folder() / f"{name}.plist"))]
     name = units.instance(paths.profile)
     pair = (f"{name}.socket", f"{name}.service")
@@ -188,38 +188,38 @@ def _start(paths: Paths, *, changed: bool) -> list[Sequence[str]]:
 
 
 def _units(paths: Paths) -> list[tuple[str, list[str]]]:
-    return list(units.belonging(paths.profile).items())
+    return list(units.unit_files(paths.profile).items())
 
 
 def _remove_former(paths: Paths) -> None:
     """Take away units under the name that they had before; both would hold one socket."""
     if not LAUNCHD:
         for name, files in _units(paths)[1:]:
-            _take_unit(name, files)
+            _remove_unit(name, files)
 
 
-def _take_unit(name: str, files: list[str]) -> bool:
+def _remove_unit(name: str, files: list[str]) -> bool:
     pair = (f"{name}.service", f"{name}.socket")
-    if not _taken(("systemctl", "--user", "disable", "--now", *pair), files):
+    if not _stop_and_remove(("systemctl", "--user", "disable", "--now", *pair), files):
         return False
-    _speak(("systemctl", "--user", "daemon-reload"))
+    _run(("systemctl", "--user", "daemon-reload"))
     return True
 
 
-def _taken(stop: Sequence[str], files: list[str]) -> bool:
+def _stop_and_remove(stop: Sequence[str], files: list[str]) -> bool:
     if not any((_folder() / each).exists() for each in files):
         return False
-    _speak(stop)  # what is not running need not be stopped
+    _run(stop)  # what is not running need not be stopped
     return _remove(files)
 
 
 def _active(paths: Paths) -> bool:
     if LAUNCHD:
         return (
-            _speak(("launchctl", "print", f"gui/{os.getuid()}/{units.label(paths.profile)}")).code
+            _run(("launchctl", "print", f"gui/{os.getuid()}/{units.label(paths.profile)}")).code
             == 0
         )
-    return _speak(("systemctl", "--user", "is-active", "--quiet", _name(paths))).code == 0
+    return _run(("systemctl", "--user", "is-active", "--quiet", _name(paths))).code == 0
 
 
 def _need_manager() -> None:
@@ -280,20 +280,20 @@ def _read(path: Path) -> str | None:
         return None
 
 
-def _must(command: Sequence[str]) -> None:
-    spoken = _speak(command)
-    if spoken.code:
+def _run_checked(command: Sequence[str]) -> None:
+    result = _run(command)
+    if result.code:
         raise InvalidStateError(
-            f"{' '.join(command)} failed: {spoken.text or spoken.code}",
+            f"{' '.join(command)} failed: {result.text or result.code}",
             hint="the files are written; run the command again in a login session of your own",
         )
 
 
-def _speak(command: Sequence[str]) -> Spoken:
+def _run(command: Sequence[str]) -> ProgramResult:
     try:
         done = subprocess.run(  # noqa: S603  # fixed programs, arguments from checked names
             command, capture_output=True, text=True, timeout=_SECONDS_MAX, check=False
         )
     except (FileNotFoundError, subprocess.TimeoutExpired) as error:
-        return Spoken(127, str(error))
-    return Spoken(done.returncode, (done.stderr or done.stdout).strip())
+        return ProgramResult(127, str(error))
+    return ProgramResult(done.returncode, (done.stderr or done.stdout).strip())

@@ -48,7 +48,7 @@ def stats(
     if plot is not None:
         _draw(plot, metrics, history)
     if json:
-        say.as_json({"metrics": metrics, "history": history})
+        say.print_json({"metrics": metrics, "history": history})
     elif plot is None:
         for line in lines(metrics, history):
             say.out(line)
@@ -64,11 +64,11 @@ def _print_for_prometheus(profile: str | None, *, alone: bool) -> None:
 
 
 def _draw(plot: Path, metrics: dict[str, Any], history: dict[str, Any]) -> None:
-    from memd.cli.daemon.plot import drawn
+    from memd.cli.daemon.plot import draw_svg
 
     name = say.line(str(plot))
     try:
-        plot.write_text(drawn(metrics, history), "utf-8")
+        plot.write_text(draw_svg(metrics, history), "utf-8")
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "invalid file name"
         raise InvalidError(f"{name} cannot be written: {why}", field="plot") from None
@@ -85,8 +85,8 @@ def lines(metrics: dict[str, Any], history: dict[str, Any]) -> list[str]:
         *_counts("waiting", metrics["queues"]),
         *_counts("records", metrics["records"]),
         f"since the daemon started, {timedelta(seconds=metrics['uptime_s'])} ago:",
-        *_given(metrics),
-        *_taken_up(metrics.get("uptake", {})),
+        *_results(metrics),
+        *_uptake(metrics.get("uptake", {})),
         *_works(metrics["works"]),
         *_methods(metrics["methods"]),
     ]
@@ -97,7 +97,7 @@ def _counts(label: str, counts: dict[str, int]) -> list[str]:
     return [f"{label + ':':<11} {text}"] if text else []
 
 
-def _given(metrics: dict[str, Any]) -> list[str]:
+def _results(metrics: dict[str, Any]) -> list[str]:
     rows = []
     for asked, outcomes in metrics["asked"].items():
         gave, empty = outcomes.get("given", 0), outcomes.get("nothing", 0)
@@ -107,7 +107,7 @@ def _given(metrics: dict[str, Any]) -> list[str]:
     return rows
 
 
-def _taken_up(counts: dict[str, int]) -> list[str]:
+def _uptake(counts: dict[str, int]) -> list[str]:
     if not counts.get("answers"):
         return []
     return [

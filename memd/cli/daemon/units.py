@@ -24,7 +24,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 _SANDBOX = "10-sandbox.conf"
 
 
-def shipped(relative: str) -> str:
+def read_shipped(relative: str) -> str:
     """Return the text of the service file *relative*, such as ``systemd/memd.socket``."""
     for root in (_PACKAGE / "units", _PACKAGE.parents[1]):
         path = root / relative
@@ -47,7 +47,7 @@ def stem(profile: str) -> str:
     return "memd" if profile == DEFAULT_PROFILE else f"memd-{profile}"
 
 
-def belonging(profile: str) -> dict[str, list[str]]:
+def unit_files(profile: str) -> dict[str, list[str]]:
     """Return the units that any version wrote for *profile*: name -> files below the folder."""
     return {
         name: [f"{name}.service", f"{name}.socket", f"{name}.service.d/{_SANDBOX}"]
@@ -60,25 +60,27 @@ def systemd(
 ) -> dict[str, str]:
     """Return the user units of *paths*' profile: file name below the unit folder -> text."""
     name = instance(paths.profile)
-    service = _filled(
-        shipped("systemd/memd.service"),
+    service = _set_values(
+        read_shipped("systemd/memd.service"),
         {
             "Requires": f"{name}.socket",
             "After": f"{name}.socket",
-            "ExecStart": " ".join([_quoted(str(command)), *_serve(paths.profile)]),
+            "ExecStart": " ".join([_quote(str(command)), *_serve(paths.profile)]),
             "Also": f"{name}.socket",
         },
     )
-    service = service.replace("UMask=", _environment(environ) + "UMask=", 1)
-    socket = _filled(
-        shipped("systemd/memd.socket"),
-        {"ListenStream": _specified(paths.socket, environ), "Service": None},
+    service = service.replace("UMask=", _environment_lines(environ) + "UMask=", 1)
+    socket = _set_values(
+        read_shipped("systemd/memd.socket"),
+        {"ListenStream": _with_specifiers(paths.socket, environ), "Service": None},
     )
     units = {f"{name}.service": service, f"{name}.socket": socket}
     if sandbox:
         places = (paths.runtime_dir, paths.data_dir, paths.state_dir)
-        writable = " ".join(_quoted("-" + _specified(place, environ)) for place in places)
-        text = _filled(shipped(f"systemd/memd.service.d/{_SANDBOX}"), {"ReadWritePaths": writable})
+        writable = " ".join(_quote("-" + _with_specifiers(place, environ)) for place in places)
+        text = _set_values(
+            read_shipped(f"systemd/memd.service.d/{_SANDBOX}"), {"ReadWritePaths": writable}
+        )
         units[f"{name}.service.d/{_SANDBOX}"] = text
     return units
 
@@ -87,7 +89,7 @@ def launchd(
     command: Path, paths: Paths, environ: Mapping[str, str], *, log: Path
 ) -> dict[str, str]:
     """Return the agent of *paths*' profile: file name -> text. launchd expands nothing itself."""
-    agent = plistlib.loads(shipped(f"launchd/{LABEL}.plist").encode())
+    agent = plistlib.loads(read_shipped(f"launchd/{LABEL}.plist").encode())
     agent["Label"] = label(paths.profile)
     agent["ProgramArguments"] = [str(command), *_serve(paths.profile)]
     agent["StandardOutPath"] = agent["StandardErrorPath"] = str(log)
@@ -111,7 +113,7 @@ def _serve(profile: str) -> list[str]:
     return ["serve"] if profile == DEFAULT_PROFILE else ["serve", "--profile", profile]
 
 
-def _filled(text: str, values: Mapping[str, str | None]) -> str:
+def _set_values(text: str, values: Mapping[str, str | None]) -> str:
     """Return a unit's *text* with the value of each key replaced; None leaves a key alone."""
     lines = []
     for line in text.splitlines():
@@ -121,15 +123,15 @@ def _filled(text: str, values: Mapping[str, str | None]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _environment(environ: Mapping[str, str]) -> str:
+def _environment_lines(environ: Mapping[str, str]) -> str:
     given = [(name, environ[name]) for name in CARRIED if environ.get(name)]
     return "".join(
-        f"Environment={_quoted(f'{name}={os.path.abspath(value)}')}\n"  # noqa: PTH100  # text only
+        f"Environment={_quote(f'{name}={os.path.abspath(value)}')}\n"  # noqa: PTH100  # text only
         for name, value in given
     )
 
 
-def _specified(path: Path, environ: Mapping[str, str]) -> str:
+def _with_specifiers(path: Path, environ: Mapping[str, str]) -> str:
     """Return *path* with the runtime directory and the home as the specifiers %t and %h."""
     text = str(path).replace("%", "%%")
     for specifier, variable in (("%t", "XDG_RUNTIME_DIR"), ("%h", "HOME")):
@@ -139,10 +141,10 @@ def _specified(path: Path, environ: Mapping[str, str]) -> str:
     return text
 
 
-def _quoted(word: str) -> str:
+def _quote(word: str) -> str:
     """Return *word* as one word of a unit file.
 
-    >>> _quoted("/a b/memd"), _quoted("/a/memd")
+    >>> _quote("/a b/memd"), _quote("/a/memd")
     ('"/a b/memd"', '/a/memd')
     """
     if not any(character in word for character in " \t\"'\\"):

@@ -1,7 +1,4 @@
-"""What was recalled, as a person reads it: how likely in a word, in a number when asked for.
-
-What was said in sessions, as a person searches it.
-"""
+"""Output of search results: memories with their likelihood, and messages of sessions."""
 
 from __future__ import annotations
 
@@ -9,12 +6,12 @@ from typing import Any
 
 from memd.base.errors import InvalidError
 from memd.cli import say
-from memd.cli.reach import ask
+from memd.cli.reach import call
 from memd.cli.tables import id_for_reader
 
 LIKELY = 0.5
 DISPLAYED_MIN = 0.02
-"""Below it a memory is as good as none: it is printed only where numbers are."""
+"""Relevance below which a memory is printed only together with the numbers."""
 WORD_CELLS = 8
 _CUT = {
     "gate": "nothing of its kind seems to answer",
@@ -24,10 +21,10 @@ _CUT = {
 }
 
 
-def word(memory: dict[str, Any]) -> str:
-    """Return in a word how likely a memory answers.
+def likelihood_word(memory: dict[str, Any]) -> str:
+    """Return the likelihood that a memory answers, in a word.
 
-    >>> [word({"relevance_score": value}) for value in (0.7, 0.1, 0.01)]
+    >>> [likelihood_word({"relevance_score": value}) for value in (0.7, 0.1, 0.01)]
     ['likely', 'possible', 'unlikely']
     """
     if memory.get("preference"):
@@ -41,8 +38,10 @@ def word(memory: dict[str, Any]) -> str:
 
 
 def show(answer: dict[str, Any], query: str, *, numbers: bool) -> None:
-    """Print what was recalled, best first; with *numbers* also what was cut, and by what."""
-    memories = [each for each in answer["memories"] if numbers or word(each) != "unlikely"]
+    """Print the results, best first; with *numbers* also relevances and what was left out."""
+    memories = [
+        each for each in answer["memories"] if numbers or likelihood_word(each) != "unlikely"
+    ]
     for memory in memories:
         _show(memory, query, numbers=numbers)
     if not memories:
@@ -54,17 +53,17 @@ def show(answer: dict[str, Any], query: str, *, numbers: bool) -> None:
 
 
 def explain(answer: dict[str, Any]) -> None:
-    """Say on standard error how likely each memory answers, and what was cut, and by what."""
+    """Print to stderr the relevance of each memory, and what was left out and why."""
     if answer.get("gate") is not None:
         say.note(f"probability that anything answers: {answer['gate']:.2f}")
     for memory in answer["memories"]:
-        say.note(f"{_number(memory)}  {id_for_reader(memory['id'])}  {word(memory)}")
+        say.note(f"{_number(memory)}  {id_for_reader(memory['id'])}  {likelihood_word(memory)}")
     _show_cut(answer)
 
 
 def _show(memory: dict[str, Any], query: str, *, numbers: bool) -> None:
-    """Print one memory: how likely and what answers, then in grey what it is."""
-    first = f"{word(memory):<{WORD_CELLS}}"
+    """Print one memory: likelihood and matching passage, then its metadata in grey."""
+    first = f"{likelihood_word(memory):<{WORD_CELLS}}"
     if numbers:
         first = f"{_number(memory)}  {first}"
     room = say.width() - len(first) - 2
@@ -85,9 +84,9 @@ def _number(memory: dict[str, Any]) -> str:
 
 
 def _about(memory: dict[str, Any]) -> str:
-    """Return what a memory is, in a line: when, which kind, whose, from where, and its id."""
-    # When it was, where that is known: an old note or session is not of today.
-    when = say.moment(str(memory.get("occurred_at") or memory["created_at"]))[:10]
+    """Return the metadata of a memory in a line: date, category, publisher, source, id."""
+    # The date of the event if known: an old note or session is not of today.
+    when = say.local_time(str(memory.get("occurred_at") or memory["created_at"]))[:10]
     about = [when, str(memory.get("passing") or memory["memory_type"])]
     if memory.get("is_shared"):
         about.append(f"shared by {memory['user_id']}")
@@ -97,7 +96,7 @@ def _about(memory: dict[str, Any]) -> str:
 
 
 def refuse(**given: object) -> None:
-    """Raise InvalidError for an option that says something of memories only."""
+    """Raise InvalidError for an option that filters memories only."""
     for name, value in given.items():
         if value:
             raise InvalidError(
@@ -108,10 +107,10 @@ def refuse(**given: object) -> None:
 
 
 def search(profile: str | None, asked: dict[str, Any], *, json: bool) -> None:
-    """Print the messages that hold the words, best first."""
-    answer = ask(profile, "session.search", asked)
+    """Search the messages of sessions and print the matches, best first."""
+    answer = call(profile, "session.search", asked)
     if json:
-        say.as_json(answer)
+        say.print_json(answer)
         return
     for hit in answer["items"]:
         _show_turns(hit)
@@ -119,10 +118,10 @@ def search(profile: str | None, asked: dict[str, Any], *, json: bool) -> None:
         say.note("no message of a session matches")
 
 
-def said_by(role: str) -> str:
-    """Return who said a message; a role that a program made up does not stand by itself.
+def speaker_label(role: str) -> str:
+    """Return the speaker of a message; an unknown role, chosen by a program, is prefixed.
 
-    >>> said_by("user"), said_by("status: ok")
+    >>> speaker_label("user"), speaker_label("status: ok")
     ('user', 'by status: ok')
     """
     from memd.view.labels import ROLES
@@ -131,10 +130,10 @@ def said_by(role: str) -> str:
 
 
 def _show_turns(hit: dict[str, Any]) -> None:
-    """Print one message: the words around those that match, then in grey whose and when."""
-    who = said_by(hit["role"])
+    """Print one message: speaker and matching passage, then time and session in grey."""
+    who = speaker_label(hit["role"])
     say.out(f"{say.bold(who)}  {say.line(hit['snippet'], say.width() - len(who) - 2)}")
-    where = [say.moment(hit["at"]), f"session {hit['session_id']}", f"message {hit['ordinal']}"]
+    where = [say.local_time(hit["at"]), f"session {hit['session_id']}", f"message {hit['ordinal']}"]
     if hit.get("project_id"):
         where.insert(1, f"project {hit['project_id']}")
     say.out("      " + say.dim(say.line(" · ".join(where), say.width() - 6)))

@@ -1,4 +1,4 @@
-"""Change what a memory says; it keeps its id, and what it said before is kept as its past."""
+"""``memd edit``: change the text of a memory, keeping its id and the previous version."""
 
 from __future__ import annotations
 
@@ -41,28 +41,28 @@ def edit(
     with daemon(profile) as client:
         entry = client.call("memory.get", named)
         if entry is None:
-            say.unknown(memory_id)
-            raise say.Leave(say.Exit.ERROR)
+            say.report_unknown(memory_id)
+            raise say.CommandExit(say.Exit.ERROR)
         content = _content(entry["content"], text, profile)
         if content == entry["content"]:
             say.note("nothing was changed")
         else:
             entry = client.call("memory.update", {**named, "id": entry["id"], "content": content})
     if json:
-        say.as_json({"memory": entry})
-    say.replaced(content, entry["content"])
+        say.print_json({"memory": entry})
+    say.report_secrets(content, entry["content"])
 
 
 def _content(before: str, text: str | None, profile: str | None) -> str:
     raw = sys.stdin.read() if text == "-" else text
-    after = (_edited(before, profile) if raw is None else raw).rstrip("\n")
+    after = (_run_editor(before, profile) if raw is None else raw).rstrip("\n")
     if not after.strip():
         raise InvalidError("the new text is empty", hint="to delete the memory: memd delete")
     return after
 
 
-def _edited(text: str, profile: str | None) -> str:
-    """Return *text* as the person's editor leaves it, in a file that nobody else can read."""
+def _run_editor(text: str, profile: str | None) -> str:
+    """Let the person edit *text* in a private temporary file and return the result."""
     if not sys.stdin.isatty():
         raise InvalidError("no terminal for the editor", hint="use --text TEXT, or --text -")
     editor = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")

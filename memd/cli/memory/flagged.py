@@ -1,12 +1,12 @@
-"""What looks like an attack, as its owner meets it: listed, looked at, released, set aside."""
+"""``memd flagged``: list, show, release and quarantine suspicious memories."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
 from memd.cli import options, say
-from memd.cli.reach import ask, daemon
-from memd.cli.tables import an_id, table, text_column, word
+from memd.cli.reach import call, daemon
+from memd.cli.tables import id_column, table, text_column, word_column
 
 _Ids = Annotated[
     list[str], options.Argument(metavar="ID...", help='Ids, as printed by "memd flagged list".')
@@ -27,16 +27,16 @@ def list_(
 ) -> None:
     """List quarantined memories of all agents, newest first."""
     params = options.without_none(agent_id=agent, limit=limit)
-    answer = ask(
+    answer = call(
         profile,
         "memory.flagged",
         {**params, "quarantined": not every, "everybody": agent is None},
     )
     if json:
-        say.as_json(answer)
+        say.print_json(answer)
         return
     table(
-        (an_id(), word("FROM"), word("FLAGS"), text_column("TEXT")),
+        (id_column(), word_column("FROM"), word_column("FLAGS"), text_column("TEXT")),
         (
             (one["id"], one["origin"], ",".join(one["flags"]), one["text"])
             for one in answer["items"]
@@ -55,9 +55,9 @@ def show(
     json: options.Json = False,
 ) -> None:
     """Show the full text and origin of a flagged memory. Do not paste it to an assistant."""
-    (one,) = ask(profile, "memory.flagged", {"id": memory_id})["items"]
+    (one,) = call(profile, "memory.flagged", {"id": memory_id})["items"]
     if json:
-        say.as_json(one)
+        say.print_json(one)
         return
     rows = [
         ("state", one["state"]),
@@ -66,27 +66,29 @@ def show(
         ("client", say.line(one["client"] or "unknown")),
         ("session", say.line(one["session_id"] or "none")),
         ("source", say.line(one["source"] or "none")),
-        ("since", say.moment(one["flagged_at"], zone=True)),
+        ("since", say.local_time(one["flagged_at"], zone=True)),
     ]
-    table((word("FIELD"), word("VALUE")), rows)
-    say.out(say.quoted(one["text"]))
+    table((word_column("FIELD"), word_column("VALUE")), rows)
+    say.out(say.quote(one["text"]))
 
 
 @options.examples("memd flagged release 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
 def release(memory_ids: _Ids, profile: options.Profile = None, json: options.Json = False) -> None:
     """Release memories from quarantine. They are found again, with the same trust as before."""
-    released, missing = _each(profile, "memory.release", memory_ids)
+    released, missing = _apply_to_each(profile, "memory.release", memory_ids)
     _report(released, missing, "released", "not in quarantine", json=json)
 
 
 @options.examples("memd flagged add 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
 def add(memory_ids: _Ids, profile: options.Profile = None, json: options.Json = False) -> None:
     """Quarantine memories, and move what was derived from them to the trash."""
-    done, missing = _each(profile, "memory.quarantine", memory_ids)
+    done, missing = _apply_to_each(profile, "memory.quarantine", memory_ids)
     _report(done, missing, "quarantined", "no such memory", json=json)
 
 
-def _each(profile: str | None, method: str, memory_ids: list[str]) -> tuple[list[str], list[str]]:
+def _apply_to_each(
+    profile: str | None, method: str, memory_ids: list[str]
+) -> tuple[list[str], list[str]]:
     done: list[str] = []
     missing: list[str] = []
     with daemon(profile) as client:
@@ -95,13 +97,13 @@ def _each(profile: str | None, method: str, memory_ids: list[str]) -> tuple[list
     return done, missing
 
 
-def _report(done: list[str], missing: list[str], word: str, why: str, *, json: bool) -> None:
+def _report(done: list[str], missing: list[str], word_column: str, why: str, *, json: bool) -> None:
     if json:
-        say.as_json({word: done, "missing": missing})
+        say.print_json({word_column: done, "missing": missing})
     else:
         for memory_id in done:
             say.out(memory_id)
     for memory_id in missing:
         say.note(f"memd: {why}: {say.line(memory_id)}")
     if missing:
-        raise say.Leave(say.Exit.ERROR)
+        raise say.CommandExit(say.Exit.ERROR)

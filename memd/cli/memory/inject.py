@@ -1,20 +1,13 @@
-"""What an assistant's prompt would get, shown to a person.
-
-Who wonders why an assistant says what it says can look at what it was told.
-
-One block of what is known about a question, from all sources at once.
-
-What a new session is told before it asks, shown to a person.
-"""
+"""``memd inject``, ``synthesize`` and ``brief``: what an assistant's prompt would get."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
 from memd.cli import options, say
-from memd.cli.reach import ask
+from memd.cli.reach import call
 
-_ONE = {
+_SINGULAR = {
     "policies": "policy",
     "preferences": "preference",
     "facts": "fact",
@@ -64,7 +57,7 @@ def inject(
 ) -> None:
     """Show the messages that memd would add to a prompt for QUESTION."""
     params = options.without_none(
-        query=options.joined(query),
+        query=options.join_words(query),
         token_budget=budget,
         strategy=strategy,
         categories=[category] if category else None,
@@ -73,9 +66,9 @@ def inject(
         synthesize=synthesize,
         agent_id=agent,
     )
-    prompt: dict[str, Any] = ask(profile, "inject.prepare", params)
+    prompt: dict[str, Any] = call(profile, "inject.prepare", params)
     if json:
-        say.as_json(prompt)
+        say.print_json(prompt)
         return
     show_messages(prompt, "nothing to add to the prompt")
     if least := prompt.get("minimum_required_tokens"):
@@ -83,24 +76,24 @@ def inject(
 
 
 def show_messages(prompt: dict[str, Any], nothing: str) -> None:
-    """Show the messages of a prompt, what they cost and what is not in them."""
+    """Print the messages of a prompt, their tokens and what was left out."""
     for message in prompt["messages"]:
         say.out(say.bold(f"{message['role']}:"))
-        # memd's own tags are live in it; what stands in them was seen to.
-        say.out(say.composed(message["content"]))
+        # memd's own tags are kept; the stored text inside them is already escaped.
+        say.out(say.quote_prompt(message["content"]))
     if not prompt["messages"]:
         say.note(nothing)
-    say.note(f"{prompt['tokens_used']:,} of {prompt['token_budget']:,} tokens{_rest(prompt)}")
+    say.note(f"{prompt['tokens_used']:,} of {prompt['token_budget']:,} tokens{_left_out(prompt)}")
     for warning in prompt.get("warnings", ()):
         say.note(f"memd: {warning}; policies come first: use a larger budget")
     if prompt.get("degraded"):
         say.note(f"memd: {prompt['degraded']}")
 
 
-def _rest(prompt: dict[str, Any]) -> str:
+def _left_out(prompt: dict[str, Any]) -> str:
     counts: dict[str, int] = dict(prompt["left_out"])
     known = counts.pop("in_window", 0)
-    left = [f"{n} {_ONE[name] if n == 1 else name}" for name, n in counts.items() if n]
+    left = [f"{n} {_SINGULAR[name] if n == 1 else name}" for name, n in counts.items() if n]
     text = f"; left out: {', '.join(left)}" if left else ""
     return text + (f"; {known} already in the session" if known else "")
 
@@ -123,22 +116,22 @@ def synthesize(
 ) -> None:
     """Synthesize lessons, tool patterns, messages and summaries into one short block."""
     params = options.without_none(
-        query=options.joined(query),
+        query=options.join_words(query),
         max_tokens=budget,
         session_id=session,
         project_id=project,
         agent_id=agent,
     )
-    made = ask(profile, "memory.synthesize", params)
+    synthesis = call(profile, "memory.synthesize", params)
     if json:
-        say.as_json(made)
+        say.print_json(synthesis)
         return
-    if made["block"]:
-        say.out(say.composed(made["block"]))
+    if synthesis["block"]:
+        say.out(say.quote_prompt(synthesis["block"]))
     else:
-        say.note("nothing matches" if not made["left_out"] else "nothing fits the budget")
-    if made.get("degraded"):
-        say.note(f"memd: {made['degraded']}")
+        say.note("nothing matches" if not synthesis["left_out"] else "nothing fits the budget")
+    if synthesis.get("degraded"):
+        say.note(f"memd: {synthesis['degraded']}")
 
 
 @options.examples(
@@ -168,8 +161,8 @@ def brief(
     params = options.without_none(
         project_id=project, session_id=session, token_budget=budget, agent_id=agent
     )
-    answer: dict[str, Any] = ask(profile, "inject.brief", params)
+    answer: dict[str, Any] = call(profile, "inject.brief", params)
     if json:
-        say.as_json(answer)
+        say.print_json(answer)
         return
     show_messages(answer, "nothing to tell yet")

@@ -1,15 +1,15 @@
-"""What was learnt from work done, as a person says it and sees it."""
+"""``memd learn``: store, list, prune and erase lessons and tool patterns."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
 from memd.cli import options, say
-from memd.cli.reach import ask, daemon
-from memd.cli.tables import an_id, table, text_column, time, word
+from memd.cli.reach import call, daemon
+from memd.cli.tables import id_column, table, text_column, time_column, word_column
 
 TASK_CHARS = 200
-"""Of a task's text, where that is its id."""
+"""Maximum length of a task id that is made from the task's text."""
 
 Tools = Annotated[
     list[str] | None,
@@ -61,9 +61,9 @@ def success(
         )
         return
     params = options.without_none(description=what, tools=tool, task_type=task_type, agent_id=agent)
-    made = ask(profile, "learn.success", params)
+    made = call(profile, "learn.success", params)
     if json:
-        say.as_json(made)
+        say.print_json(made)
     else:
         say.out(made["pattern_id"])
 
@@ -98,7 +98,7 @@ def failure(
     if error is None:
         if cure is not None or task is not None:
             say.note("memd: --cure and --task need --error")
-            raise say.Leave(say.Exit.USAGE)
+            raise say.CommandExit(say.Exit.USAGE)
         _outcome(
             profile,
             json=json,
@@ -118,15 +118,15 @@ def failure(
         task_type=task_type,
         agent_id=agent,
     )
-    made = ask(profile, "learn.failure", params)
+    made = call(profile, "learn.failure", params)
     if json:
-        say.as_json(made)
+        say.print_json(made)
     elif made["id"] is not None:
         say.out(made["id"])
         say.note(made["proposal"]["discovery"])
     if made["id"] is None:
         say.note(f"memd: no lesson was stored: {made['why_not']}")
-        raise say.Leave(say.Exit.ERROR)
+        raise say.CommandExit(say.Exit.ERROR)
 
 
 @options.examples("memd learn prune --dry-run", "memd learn prune --agent coder")
@@ -140,9 +140,9 @@ def prune(
 ) -> None:
     """Archive lessons of failures older than 90 days, or outweighed by better ones."""
     params = options.without_none(dry_run=dry_run, agent_id=agent)
-    answer = ask(profile, "learn.prune", params)
+    answer = call(profile, "learn.prune", params)
     if json:
-        say.as_json(answer)
+        say.print_json(answer)
         return
     for one in answer["ids"]:
         say.out(one)
@@ -159,16 +159,25 @@ def list_(
     json: options.Json = False,
 ) -> None:
     """List lessons, newest first."""
-    answer = ask(profile, "learn.list", options.without_none(limit=limit, agent_id=agent))
+    answer = call(profile, "learn.list", options.without_none(limit=limit, agent_id=agent))
     if json:
-        say.as_json(answer)
+        say.print_json(answer)
         return
     items = answer["items"]
     rows = (
         (one["id"], one["timestamp"], one["outcome"], one["task_type"], one["lesson"])
         for one in items
     )
-    table((an_id(), time("WHEN"), word("OUTCOME"), word("TASK"), text_column("LESSON")), rows)
+    table(
+        (
+            id_column(),
+            time_column("WHEN"),
+            word_column("OUTCOME"),
+            word_column("TASK"),
+            text_column("LESSON"),
+        ),
+        rows,
+    )
     if not items:
         say.note('no lessons; to add one: memd learn lesson "..."')
 
@@ -190,12 +199,12 @@ def playbook(
 ) -> None:
     """List tool patterns that worked, most successful first."""
     params = options.without_none(query=query, limit=limit, agent_id=agent)
-    answer = ask(profile, "learn.playbook", params)
+    answer = call(profile, "learn.playbook", params)
     if json:
-        say.as_json(answer)
+        say.print_json(answer)
         return
     table(
-        (an_id(), word("WORKED"), word("TOOLS"), text_column("PATTERN")),
+        (id_column(), word_column("WORKED"), word_column("TOOLS"), text_column("PATTERN")),
         map(_pattern, answer["items"]),
     )
     if not answer["items"]:
@@ -218,23 +227,23 @@ def forget(
         count = client.call("memory.forget", {**params, "dry_run": True})["count"]
         if count:
             what = f"{count} lesson{'s' * (count != 1)} or pattern{'s' * (count != 1)}"
-            say.sure(f"Erase {what} permanently?", yes=yes)
+            say.confirm(f"Erase {what} permanently?", yes=yes)
             client.call("memory.forget", params)
     if json:
-        say.as_json({"erased": count})
+        say.print_json({"erased": count})
     else:
         say.out(f"erased {count}")
     if not count:
         say.note(
             "memd: no lesson or pattern has this id; see: memd learn list, memd learn playbook"
         )
-        raise say.Leave(say.Exit.ERROR)
+        raise say.CommandExit(say.Exit.ERROR)
 
 
 def _outcome(profile: str | None, *, json: bool, **params: Any) -> None:
-    made = ask(profile, "learn.outcome", options.without_none(**params))
+    made = call(profile, "learn.outcome", options.without_none(**params))
     if json:
-        say.as_json(made)
+        say.print_json(made)
     else:
         say.out(made["id"])
 

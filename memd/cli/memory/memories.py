@@ -1,4 +1,4 @@
-"""Put a memory in, find it, look at it: add, search, recall, get, list."""
+"""``memd add``, ``search``, ``recall``, ``get`` and ``list``."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import sys
 from typing import Annotated, Any
 
 from memd.cli import options, say
-from memd.cli.moments import limits
-from memd.cli.reach import ask, daemon
-from memd.cli.tables import an_id, table, text_column, time, word
+from memd.cli.reach import call, daemon
+from memd.cli.tables import id_column, table, text_column, time_column, word_column
+from memd.cli.times import parse_range
 
 Query = Annotated[
     list[str],
@@ -72,7 +72,7 @@ def add(
     """
     from memd.text.preference import filed_as
 
-    typed = options.joined(words)
+    typed = options.join_words(words)
     content = sys.stdin.read().strip() if typed == "-" else typed
     params = options.without_none(
         category=category or filed_as(content, speaker),
@@ -88,10 +88,10 @@ def add(
         memory_id = client.call("memory.store", params)
         kept = client.call("memory.get", options.without_none(id=memory_id, agent_id=agent))
     if json:
-        say.as_json({"id": memory_id})
+        say.print_json({"id": memory_id})
     else:
         say.out(memory_id)
-    say.replaced(content, kept["content"] if kept else "")
+    say.report_secrets(content, kept["content"] if kept else "")
 
 
 @options.examples(
@@ -127,8 +127,8 @@ def search(
     requests and remarks, which "memd archive restore" turns into memories. --sessions searches
     the verbatim messages of sessions. Neither is put into a prompt by itself.
     """
-    text = options.joined(query)
-    low, high = limits(since, until)
+    text = options.join_words(query)
+    low, high = parse_range(since, until)
     if sessions:
         from memd.cli.memory import answers
 
@@ -151,9 +151,9 @@ def search(
     )
     also = {"include_compressed": archived, "include_passing": turns}
     asked = {**params, **more, **also, "preferences": "matching"}
-    answer = ask(profile, "memory.recall", asked)
+    answer = call(profile, "memory.recall", asked)
     if json:
-        say.as_json(answer)
+        say.print_json(answer)
         return
     from memd.cli.memory import answers
 
@@ -183,17 +183,17 @@ def recall(
     json: options.Json = False,
 ) -> None:
     """Print the <memory> block that an assistant's prompt would get."""
-    text = options.joined(query)
+    text = options.join_words(query)
     params = _question(text, top, category, namespace, tag, project, mode, agent)
-    low, high = limits(since, until)
+    low, high = parse_range(since, until)
     more = options.without_none(
         token_budget=budget, occurred_since=low, occurred_until=high, why=why or None
     )
-    answer = ask(profile, "memory.recall", {**params, **more})
+    answer = call(profile, "memory.recall", {**params, **more})
     if json:
-        say.as_json(answer)
+        say.print_json(answer)
         return
-    say.out(say.composed(answer["prompt_block"]))
+    say.out(say.quote_prompt(answer["prompt_block"]))
     if why:
         from memd.cli.memory import answers
 
@@ -212,22 +212,24 @@ def get(
     json: options.Json = False,
 ) -> None:
     """Print one memory: its text to stdout, its metadata to stderr."""
-    entry = ask(profile, "memory.get", options.without_none(id=memory_id, agent_id=agent))
+    entry = call(profile, "memory.get", options.without_none(id=memory_id, agent_id=agent))
     if entry is None:
-        say.unknown(memory_id)
-        raise say.Leave(say.Exit.ERROR)
+        say.report_unknown(memory_id)
+        raise say.CommandExit(say.Exit.ERROR)
     if json:
-        say.as_json({"memory": entry})
+        say.print_json({"memory": entry})
         return
     for name, value in entry.items():
         if name not in {"content", "metadata"} and value is not None:
-            detail = say.moment(value, zone=True) if name.endswith("_at") else say.line(str(value))
+            detail = (
+                say.local_time(value, zone=True) if name.endswith("_at") else say.line(str(value))
+            )
             say.note(f"{name + ':':<13} {detail}")
     for name, value in entry["metadata"].items():
         if value:
             text = ", ".join(value) if isinstance(value, list) else str(value)
             say.note(f"{name + ':':<13} {say.line(text)}")
-    say.out(say.quoted(entry["content"]))
+    say.out(say.quote(entry["content"]))
 
 
 @options.examples(
@@ -258,7 +260,7 @@ def list_(
     json: options.Json = False,
 ) -> None:
     """List memories, newest first, one page at a time."""
-    low, high = limits(since, until)
+    low, high = parse_range(since, until)
     params = options.without_none(
         categories=[category] if category else None,
         namespaces=[namespace] if namespace else None,
@@ -270,12 +272,12 @@ def list_(
         after=after,
         agent_id=agent,
     )
-    page = ask(profile, "memory.list", {**params, "limit": limit})
+    page = call(profile, "memory.list", {**params, "limit": limit})
     if json:
-        say.as_json(page)
+        say.print_json(page)
         return
     table(
-        (an_id(), time("WHEN"), word("KIND"), text_column("TEXT")),
+        (id_column(), time_column("WHEN"), word_column("KIND"), text_column("TEXT")),
         (
             (one["id"], _when(one), _kind(one), one["content"])
             for one in sorted(page["items"], key=_when, reverse=True)
@@ -324,10 +326,7 @@ def _question(
 
 
 def _kind(memory: dict[str, Any]) -> str:
-    """Return what a memory is: what a nap kept it as, or its category.
-
-    Of a turn that states nothing it is what the turn does.
-    """
+    """Return the kind of a memory: that given by a nap, the kind of a turn, or the category."""
     tags = memory["metadata"]["tags"]
     if "nap" in tags and (kept_as := next((tag for tag in tags if tag in NAP_KINDS), "")):
         return kept_as
@@ -335,5 +334,5 @@ def _kind(memory: dict[str, Any]) -> str:
 
 
 def _when(memory: dict[str, Any]) -> str:
-    """Return when it was, where that is known: an old note or session is not of today."""
+    """Return when it happened, if known, otherwise when it was stored."""
     return str(memory.get("occurred_at") or memory["created_at"])

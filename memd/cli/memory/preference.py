@@ -1,12 +1,12 @@
-"""What you prefer: set by name, told to an assistant before anything else."""
+"""``memd preference``: named preferences, which come first in prompts."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, NoReturn
 
 from memd.cli import options, say
-from memd.cli.reach import ask, daemon
-from memd.cli.tables import table, text_column, time, word
+from memd.cli.reach import call, daemon
+from memd.cli.tables import table, text_column, time_column, word_column
 
 PreferenceName = Annotated[str, options.Argument(metavar="NAME", help="Name, such as editor.")]
 
@@ -24,14 +24,14 @@ def set_(
     json: options.Json = False,
 ) -> None:
     """Set a preference, replacing one of the same name."""
-    value = options.joined(words)
+    value = options.join_words(words)
     named = options.without_none(name=name, agent_id=agent)
     with daemon(profile) as client:
         client.call("preference.set", {**named, "value": value})
         kept = client.call("preference.get", named)
     if json:
-        say.as_json({"preference": kept})
-    say.replaced(value, kept["value"] if kept else "")
+        say.print_json({"preference": kept})
+    say.report_secrets(value, kept["value"] if kept else "")
 
 
 @options.examples("memd preference list", "memd preference list --json")
@@ -39,13 +39,18 @@ def list_(
     agent: options.Agent = None, profile: options.Profile = None, json: options.Json = False
 ) -> None:
     """List preferences, newest first: those set by name and those found in texts."""
-    page = ask(profile, "preference.list", options.without_none(agent_id=agent))
+    page = call(profile, "preference.list", options.without_none(agent_id=agent))
     if json:
-        say.as_json(page)
+        say.print_json(page)
         return
     table(
-        (word("NAME"), time("SINCE"), word("WHOSE", whole=True), text_column("VALUE")),
-        ((one["name"], one["updated_at"], _whose(one), one["value"]) for one in page["items"]),
+        (
+            word_column("NAME"),
+            time_column("SINCE"),
+            word_column("WHOSE", whole=True),
+            text_column("VALUE"),
+        ),
+        ((one["name"], one["updated_at"], _owner(one), one["value"]) for one in page["items"]),
     )
     if not all(one["confirmed"] for one in page["items"]):
         say.note("prompts fence a preference until you confirm it: memd preference confirm NAME")
@@ -61,13 +66,13 @@ def get(
     json: options.Json = False,
 ) -> None:
     """Print one preference."""
-    preference = ask(profile, "preference.get", options.without_none(name=name, agent_id=agent))
+    preference = call(profile, "preference.get", options.without_none(name=name, agent_id=agent))
     if json:
-        say.as_json({"preference": preference})
+        say.print_json({"preference": preference})
     elif preference is not None:
-        say.out(say.quoted(preference["value"]))
+        say.out(say.quote(preference["value"]))
     if preference is None:
-        _unknown(name)
+        _exit_unknown(name)
 
 
 @options.examples("memd preference confirm editor")
@@ -85,12 +90,12 @@ def confirm(
     with daemon(profile) as client:
         preference = client.call("preference.get", named)
         if preference is None:
-            _unknown(name)
+            _exit_unknown(name)
         client.call("preference.confirm", {**named, "value": preference["value"]})
     if json:
-        say.as_json({"preference": {**preference, "confirmed": True}})
+        say.print_json({"preference": {**preference, "confirmed": True}})
     else:
-        say.out(say.quoted(say.line(preference["value"])))
+        say.out(say.quote(say.line(preference["value"])))
         say.note("confirmed: prompts give it as your own word")
 
 
@@ -102,17 +107,17 @@ def delete(
     json: options.Json = False,
 ) -> None:
     """Delete a preference. Memories that it was found in stay."""
-    done = ask(profile, "preference.delete", options.without_none(name=name, agent_id=agent))
+    done = call(profile, "preference.delete", options.without_none(name=name, agent_id=agent))
     if json:
-        say.as_json({"deleted": done})
+        say.print_json({"deleted": done})
     if not done:
-        _unknown(name)
+        _exit_unknown(name)
 
 
-def _whose(one: dict[str, Any]) -> str:
+def _owner(one: dict[str, Any]) -> str:
     return "yours" if one["confirmed"] else f"{one['origin']}, unconfirmed"
 
 
-def _unknown(name: str) -> NoReturn:
+def _exit_unknown(name: str) -> NoReturn:
     say.note(f"memd: no preference is called {say.line(name)}; see: memd preference list")
-    raise say.Leave(say.Exit.ERROR)
+    raise say.CommandExit(say.Exit.ERROR)

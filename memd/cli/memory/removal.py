@@ -1,7 +1,4 @@
-"""Take memories away: into the trash and back, or for ever.
-
-What was put away, as a person meets it: found, looked at, brought back.
-"""
+"""``memd delete``, ``forget``, ``trash`` and ``archive``."""
 
 from __future__ import annotations
 
@@ -12,9 +9,9 @@ from typing import Annotated, Any
 from memd.base.errors import InvalidError, MemoryNotFoundError
 from memd.cli import options, say
 from memd.cli.notes.folder import absolute
-from memd.cli.notes.note import reference
-from memd.cli.reach import LONG_SECONDS_MAX, ask, daemon
-from memd.cli.tables import an_id, table, text_column, time, word
+from memd.cli.notes.note import source_name
+from memd.cli.reach import LONG_SECONDS_MAX, call, daemon
+from memd.cli.tables import id_column, table, text_column, time_column, word_column
 
 _LINE_CELLS = 100
 MemoryIds = Annotated[
@@ -30,11 +27,11 @@ def delete(
     json: options.Json = False,
 ) -> None:
     """Move memories to the trash, where they can be restored for a week."""
-    missing = _each(profile, "memory.delete", memory_ids, agent, "deleted", json=json)
+    missing = _apply_to_each(profile, "memory.delete", memory_ids, agent, "deleted", json=json)
     for memory_id in missing:
-        say.unknown(memory_id)
+        say.report_unknown(memory_id)
     if missing:
-        raise say.Leave(say.Exit.ERROR)
+        raise say.CommandExit(say.Exit.ERROR)
 
 
 @options.examples(
@@ -67,21 +64,21 @@ def forget(
     json: options.Json = False,
 ) -> None:
     """Erase memories permanently and everywhere. Only an old backup can bring them back."""
-    params = _meant(memory_ids, source, session) | options.without_none(agent_id=agent)
+    params = _forget_params(memory_ids, source, session) | options.without_none(agent_id=agent)
     with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
         preview = client.call("memory.forget", {**params, "dry_run": True})
-        _name_unknown(memory_ids or (), preview["ids"])
+        _report_missing(memory_ids or (), preview["ids"])
         if source and not preview["count"]:
             # A file is imported under its absolute path, however it was named.
-            params["source"] = reference(absolute(Path(source)))
+            params["source"] = source_name(absolute(Path(source)))
             preview = client.call("memory.forget", {**params, "dry_run": True})
         if not preview["count"] and not preview["messages"]:
-            _nothing_to_forget(source, session, preview, json=json)
+            _exit_not_found(source, session, preview, json=json)
         if not dry_run:
-            _ask(preview, yes=yes)
+            _confirm(preview, yes=yes)
             preview = client.call("memory.forget", params)
     if json:
-        say.as_json(preview)
+        say.print_json(preview)
         return
     say.out(f"{'would erase' if dry_run else 'erased'} {_count(preview)}")
     if dry_run:
@@ -100,12 +97,18 @@ def trash_list(
     json: options.Json = False,
 ) -> None:
     """List the trash, with the time at which each memory is erased."""
-    page = ask(profile, "trash.list", options.without_none(limit=limit, agent_id=agent))
+    page = call(profile, "trash.list", options.without_none(limit=limit, agent_id=agent))
     if json:
-        say.as_json(page)
+        say.print_json(page)
         return
     table(
-        (an_id(), time("DELETED"), time("ERASED AT"), word("REASON"), text_column("TEXT")),
+        (
+            id_column(),
+            time_column("DELETED"),
+            time_column("ERASED AT"),
+            word_column("REASON"),
+            text_column("TEXT"),
+        ),
         (
             (one["id"], one["trashed_at"], one["erase_at"], one["reason"], one["content"])
             for one in page["items"]
@@ -123,14 +126,14 @@ def trash_restore(
     json: options.Json = False,
 ) -> None:
     """Restore memories from the trash, byte for byte."""
-    missing = _each(profile, "trash.restore", memory_ids, agent, "restored", json=json)
+    missing = _apply_to_each(profile, "trash.restore", memory_ids, agent, "restored", json=json)
     for memory_id in missing:
         say.note(f"memd: not in the trash: {say.line(memory_id)}")
     if missing:
-        raise say.Leave(say.Exit.ERROR)
+        raise say.CommandExit(say.Exit.ERROR)
 
 
-def _each(  # two commands in one
+def _apply_to_each(  # two commands in one
     profile: str | None,
     method: str,
     memory_ids: list[str],
@@ -139,7 +142,7 @@ def _each(  # two commands in one
     *,
     json: bool,
 ) -> list[str]:
-    """Call *method* for each id and return those that are not there; the rest is done."""
+    """Call *method* for each id, print the changed ids, and return the missing ones."""
     changed: list[str] = []
     missing: list[str] = []
     with daemon(profile) as client:
@@ -147,57 +150,59 @@ def _each(  # two commands in one
             there = client.call(method, options.without_none(id=memory_id, agent_id=agent))
             (changed if there else missing).append(memory_id)
     if json:
-        say.as_json({done: changed, "missing": missing})
+        say.print_json({done: changed, "missing": missing})
     else:
         for memory_id in changed:
             say.out(memory_id)
     return missing
 
 
-def _meant(memory_ids: list[str] | None, source: str | None, session: str | None) -> dict[str, Any]:
-    """Return the one thing that is to be forgotten, as the daemon is told it."""
+def _forget_params(
+    memory_ids: list[str] | None, source: str | None, session: str | None
+) -> dict[str, Any]:
+    """Return the params of ``memory.forget``. Raises InvalidError unless exactly one is given."""
     in_session = None if session is None else {"session_id": session}
-    meant: dict[str, Any] = options.without_none(
+    params: dict[str, Any] = options.without_none(
         ids=memory_ids or None, source=source or None, filter=in_session
     )
-    if not meant:
+    if not params:
         raise InvalidError("nothing to forget was named", hint="give ids, --source or --session")
-    if len(meant) > 1:
+    if len(params) > 1:
         raise InvalidError(
             "too many things to forget at once", hint="give ids, --source or --session"
         )
-    return meant
+    return params
 
 
-def _name_unknown(typed: Sequence[str], known: Sequence[str]) -> None:
+def _report_missing(typed: Sequence[str], known: Sequence[str]) -> None:
     for one in typed:
         if len(typed) <= len(known):
             return
         if not any(memory_id.endswith(one) for memory_id in known):
-            say.unknown(one)
+            say.report_unknown(one)
 
 
-def _nothing_to_forget(
+def _exit_not_found(
     source: str | None, session: str | None, preview: dict[str, Any], *, json: bool
 ) -> None:
-    """Leave without a question: what was named is not there."""
+    """Report that nothing matches, and exit."""
     if json:
-        say.as_json(preview)
+        say.print_json(preview)
     if source:
         say.note(f"memd: no memory has the source {say.line(source)}")
     if session:
         say.note(f"memd: nothing is stored of session {say.line(session)}")
-    raise say.Leave(say.Exit.ERROR)
+    raise say.CommandExit(say.Exit.ERROR)
 
 
-def _ask(preview: dict[str, Any], *, yes: bool) -> None:
+def _confirm(preview: dict[str, Any], *, yes: bool) -> None:
     if not yes:
         _show(preview)
-    say.sure(f"Erase {_count(preview)} permanently?", yes=yes)
+    say.confirm(f"Erase {_count(preview)} permanently?", yes=yes)
 
 
 def _show(preview: dict[str, Any]) -> None:
-    """Show the person what is to go: how the first texts begin, and how many more there are."""
+    """Print the beginnings of the first texts to be erased, and the number of the rest."""
     for text in preview["texts"]:
         say.note(f"  {say.line(text, min(say.width(), _LINE_CELLS) - 2)}")
     more = preview["count"] - len(preview["texts"])
@@ -239,12 +244,12 @@ def search(
         session_id=session,
         agent_id=agent,
     )
-    answer = ask(profile, "archive.search", {**params, "limit": limit})
+    answer = call(profile, "archive.search", {**params, "limit": limit})
     if json:
-        say.as_json({"items": answer})
+        say.print_json({"items": answer})
         return
     table(
-        (an_id(), time("ARCHIVED"), word("REASON"), text_column("TEXT")),
+        (id_column(), time_column("ARCHIVED"), word_column("REASON"), text_column("TEXT")),
         (
             (one["entry"]["id"], one["archived_at"], one["reason"], one["entry"]["content"])
             for one in answer
@@ -270,22 +275,22 @@ def restore(
     json: options.Json = False,
 ) -> None:
     """Restore memories from the archive, byte for byte, with their old ids."""
-    entries, missing = _archived_lines(profile, memory_ids, agent, show=show)
+    entries, missing = _fetch_archived(profile, memory_ids, agent, show=show)
     if json:
-        say.as_json({"archived" if show else "restored": entries, "missing": missing})
+        say.print_json({"archived" if show else "restored": entries, "missing": missing})
     else:
         for item in entries:
             _print(item) if show else say.out(item["id"])
     for memory_id in missing:
         say.note(f"memd: not in the archive: {say.line(memory_id)}")
     if missing:
-        raise say.Leave(say.Exit.ERROR)
+        raise say.CommandExit(say.Exit.ERROR)
 
 
-def _archived_lines(
+def _fetch_archived(
     profile: str | None, memory_ids: list[str], agent: str | None, *, show: bool
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return what the daemon shows or brings back, and the ids that are not in the archive."""
+    """Show or restore archived memories; return their entries and the missing ids."""
     method = "archive.restore" if show else "archive.restore_to_hot"
     entries, missing = [], []
     with daemon(profile) as client:
@@ -312,16 +317,16 @@ def turned_away(
     """List or restore texts of all agents that ingest turned away as unimportant."""
     whose = {**options.without_none(agent_id=agent), "everybody": agent is None}
     if restore:
-        count = ask(profile, "archive.restore_turned_away", whose)
-        say.as_json({"restored": count}) if json else say.out(f"restored {count:,}")
+        count = call(profile, "archive.restore_turned_away", whose)
+        say.print_json({"restored": count}) if json else say.out(f"restored {count:,}")
         return
-    page = ask(profile, "archive.turned_away", {**whose, "limit": limit})
+    page = call(profile, "archive.turned_away", {**whose, "limit": limit})
     if json:
-        say.as_json(page)
+        say.print_json(page)
         return
     entries = [(one["entry"], one["archived_at"]) for one in page["items"]]
     table(
-        (an_id(), time("ARCHIVED"), word("AGENT"), text_column("TEXT")),
+        (id_column(), time_column("ARCHIVED"), word_column("AGENT"), text_column("TEXT")),
         ((one["id"], at, one["agent_id"], one["content"]) for one, at in entries),
     )
     if not page["items"]:
@@ -335,9 +340,9 @@ def count(
     agent: options.Agent = None, profile: options.Profile = None, json: options.Json = False
 ) -> None:
     """Print the number of memories in the archive."""
-    number = ask(profile, "archive.count", options.without_none(agent_id=agent))
+    number = call(profile, "archive.count", options.without_none(agent_id=agent))
     if json:
-        say.as_json({"count": number})
+        say.print_json({"count": number})
     else:
         say.out(str(number))
 
@@ -346,8 +351,8 @@ def _print(item: dict[str, Any]) -> None:
     entry = item["entry"]
     for name in ("archival_id", "reason"):
         say.note(f"{name + ':':<13} {say.line(str(item[name]))}")
-    say.note(f"{'archived_at:':<13} {say.moment(item['archived_at'], zone=True)}")
+    say.note(f"{'archived_at:':<13} {say.local_time(item['archived_at'], zone=True)}")
     for name in ("id", "category"):
         say.note(f"{name + ':':<13} {say.line(str(entry[name]))}")
-    say.note(f"{'created_at:':<13} {say.moment(entry['created_at'], zone=True)}")
-    say.out(say.quoted(entry["content"]))
+    say.note(f"{'created_at:':<13} {say.local_time(entry['created_at'], zone=True)}")
+    say.out(say.quote(entry["content"]))

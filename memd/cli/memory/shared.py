@@ -1,4 +1,4 @@
-"""What agents share, as a person meets it: published, found, taken back."""
+"""``memd shared``: publish, search and retract shared memories."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import sys
 from typing import Annotated
 
 from memd.cli import options, say
-from memd.cli.reach import ask, daemon
-from memd.cli.tables import an_id, table, text_column, time, word
+from memd.cli.reach import call, daemon
+from memd.cli.tables import id_column, table, text_column, time_column, word_column
 
 
 @options.examples(
@@ -29,9 +29,9 @@ def publish(
         category=category or "semantic", content=content, namespace=namespace, agent_id=agent
     )
     params["metadata"] = {"tags": tag or []}
-    memory_id = ask(profile, "shared.publish", params)
+    memory_id = call(profile, "shared.publish", params)
     if json:
-        say.as_json({"id": memory_id})
+        say.print_json({"id": memory_id})
     else:
         say.out(memory_id)
 
@@ -65,12 +65,12 @@ def search(
         tags=tag or None,
         exclude_agent=without,
     )
-    answer = ask(profile, "shared.search", {**params, "limit": limit})
+    answer = call(profile, "shared.search", {**params, "limit": limit})
     if json:
-        say.as_json({"items": answer})
+        say.print_json({"items": answer})
         return
     table(
-        (an_id(), time("PUBLISHED"), word("BY"), text_column("TEXT")),
+        (id_column(), time_column("PUBLISHED"), word_column("BY"), text_column("TEXT")),
         ((one["id"], one["created_at"], one["agent_id"], one["content"]) for one in answer),
     )
     if not answer:
@@ -94,11 +94,11 @@ def retract(
             params = options.without_none(id=memory_id, agent_id=agent)
             (gone if client.call("shared.retract", params) else missing).append(memory_id)
     if json:
-        say.as_json({"retracted": gone, "missing": missing})
+        say.print_json({"retracted": gone, "missing": missing})
     else:
         for memory_id in gone:
             say.out(memory_id)
     for memory_id in missing:
         say.note(f"memd: not shared: {say.line(memory_id)}")
     if missing:
-        raise say.Leave(say.Exit.ERROR)
+        raise say.CommandExit(say.Exit.ERROR)

@@ -1,4 +1,4 @@
-"""Lessons of failures as skills, as a person sees them and hands them to assistants."""
+"""``memd skill``: lessons of failures as skills."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 from memd.cli import options, say
-from memd.cli.reach import ask
-from memd.cli.tables import an_id, table, text_column, time, word
+from memd.cli.reach import call
+from memd.cli.tables import id_column, table, text_column, time_column, word_column
 
 
 @options.examples("memd skill list", "memd skill list --agent coder --json")
@@ -15,15 +15,15 @@ def list_(
     agent: options.Agent = None, profile: options.Profile = None, json: options.Json = False
 ) -> None:
     """List the skills made from lessons of failures, newest first."""
-    answer = ask(profile, "skill.list", options.without_none(agent_id=agent))
+    answer = call(profile, "skill.list", options.without_none(agent_id=agent))
     if json:
-        say.as_json(answer)
+        say.print_json(answer)
         return
     rows = (
         (one["id"], one["created_at"], f"{one['confidence']:.2f}", one["discovery"])
         for one in answer["items"]
     )
-    table((an_id(), time("WHEN"), word("CONFIDENCE"), text_column("SKILL")), rows)
+    table((id_column(), time_column("WHEN"), word_column("CONFIDENCE"), text_column("SKILL")), rows)
     if not answer["items"]:
         say.note('no skills; to add one: memd learn failure "..." --error "..."')
 
@@ -36,9 +36,9 @@ def show(
     json: options.Json = False,
 ) -> None:
     """Print a skill with all its tiers, as its SKILL.md."""
-    skill_view = ask(profile, "skill.show", options.without_none(id=skill, agent_id=agent))
+    skill_view = call(profile, "skill.show", options.without_none(id=skill, agent_id=agent))
     if json:
-        say.as_json(skill_view)
+        say.print_json(skill_view)
     else:
         for line in skill_view["skill_md"].splitlines():
             say.out(line)
@@ -59,13 +59,13 @@ def export(
 ) -> None:
     """Write skills as FOLDER/NAME/SKILL.md. Files that memd did not write are kept."""
     target = None if folder is None else str(Path(folder).expanduser().absolute())
-    done = ask(profile, "skill.export", options.without_none(target=target, agent_id=agent))
+    done = call(profile, "skill.export", options.without_none(target=target, agent_id=agent))
     if json:
-        say.as_json(done)
+        say.print_json(done)
     else:
         say.out(done["path"])
         say.note(f"{done['written']} written, {done['removed']} removed")
     for name in done["failed"]:
         say.note(f"memd: not written, another file has its place: {name}")
     if done["failed"]:
-        raise say.Leave(say.Exit.ERROR)
+        raise say.CommandExit(say.Exit.ERROR)

@@ -1,4 +1,4 @@
-"""``memd tune``: fitted to what this memory holds, only where that is better, and back."""
+"""``memd tune``: run, show, cancel, select and undo tunings of recall."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Annotated, Any
 
 from memd.cli import options, say
 from memd.cli.progress import Progress
-from memd.cli.reach import ask, daemon
-from memd.cli.tables import an_id, table, text_column
-from memd.cli.tables import time as moment
+from memd.cli.reach import call, daemon
+from memd.cli.tables import id_column, table, text_column
+from memd.cli.tables import time_column as moment
 
 LOOK_S = 0.3
-"""How often a run is looked at."""
+"""Seconds between two polls of a run."""
 
-_DOING = {
+_STAGES = {
     "generating_data": "making pairs",
     "mining_negatives": "mining hard negatives",
     "training": "training",
@@ -57,27 +57,27 @@ def run(
     with daemon(profile) as client:
         done: dict[str, Any] = client.call("tune.start", params)
         if not detach:
-            done = _waited(client, done)
+            done = _wait(client, done)
     if json:
-        say.as_json(done)
+        say.print_json(done)
     else:
-        _tell(done)
+        _print_run(done)
     if done["error"] is not None:
-        raise say.Leave(say.Exit.ERROR)
+        raise say.CommandExit(say.Exit.ERROR)
 
 
 @options.examples("memd tune status", "memd tune status --json")
 def status(profile: options.Profile = None, json: options.Json = False) -> None:
     """Show the tuning in use, the progress of a run, and the results of the last runs."""
-    answer = ask(profile, "tune.status")
+    answer = call(profile, "tune.status")
     if json:
-        say.as_json(answer)
+        say.print_json(answer)
         return
     say.out(f"in use: {answer['active'] or 'as shipped'}")
     runs = answer["runs"]
     if runs:
-        columns = (an_id("RUN"), moment("BEGAN"), text_column("RESULT"))
-        table(columns, ((run["run_id"], run["started_at"], _sum(run)) for run in runs))
+        columns = (id_column("RUN"), moment("BEGAN"), text_column("RESULT"))
+        table(columns, ((run["run_id"], run["started_at"], _result(run)) for run in runs))
     else:
         say.note("no runs yet; to start one: memd tune run")
 
@@ -85,7 +85,7 @@ def status(profile: options.Profile = None, json: options.Json = False) -> None:
 @options.examples("memd tune cancel")
 def cancel(profile: options.Profile = None, json: options.Json = False) -> None:
     """Cancel the current run; "memd tune run --resume" continues it."""
-    _changed(profile, "tune.cancel", {}, json=json)
+    _change_and_print(profile, "tune.cancel", {}, json=json)
 
 
 @options.examples("memd tune use 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
@@ -95,30 +95,32 @@ def use(
     json: options.Json = False,
 ) -> None:
     """Use the result of an earlier successful run again."""
-    _changed(profile, "tune.activate", {"run_id": run_id}, json=json)
+    _change_and_print(profile, "tune.activate", {"run_id": run_id}, json=json)
 
 
 @options.examples("memd tune undo")
 def undo(profile: options.Profile = None, json: options.Json = False) -> None:
     """Revert to the previous tuning, or to the default."""
-    _changed(profile, "tune.rollback", {}, json=json)
+    _change_and_print(profile, "tune.rollback", {}, json=json)
 
 
-def _changed(profile: str | None, method: str, params: dict[str, Any], *, json: bool) -> None:
+def _change_and_print(
+    profile: str | None, method: str, params: dict[str, Any], *, json: bool
+) -> None:
     with daemon(profile) as client:
         answer: dict[str, Any] = client.call(method, params)
     if json:
-        say.as_json(answer)
+        say.print_json(answer)
     else:
         say.out(f"in use: {answer['active'] or 'as shipped'}")
 
 
-def _waited(client: Any, run: dict[str, Any]) -> dict[str, Any]:
-    """Return the run when it is over, and show meanwhile how far it is."""
+def _wait(client: Any, run: dict[str, Any]) -> dict[str, Any]:
+    """Show the progress of the run until it ends, and return it."""
     with Progress("tuning", unit="%") as progress:
         try:
             while run["completed_at"] is None:
-                stage = _DOING.get(run["stage"], run["stage"])
+                stage = _STAGES.get(run["stage"], run["stage"])
                 progress.share(stage, run["progress"] or 0.0)
                 time.sleep(LOOK_S)
                 runs = client.call("tune.status")["runs"]
@@ -129,8 +131,8 @@ def _waited(client: Any, run: dict[str, Any]) -> dict[str, Any]:
     return run
 
 
-def _tell(run: dict[str, Any]) -> None:
-    say.out(f"run {run['run_id']}: {_sum(run)}")
+def _print_run(run: dict[str, Any]) -> None:
+    say.out(f"run {run['run_id']}: {_result(run)}")
     if run["pairs"]:
         say.out(f"  pairs: {run['pairs']:,}, {run['held_out']:,} of them held out")
     verdict = run["verdict"]
@@ -145,12 +147,12 @@ def _tell(run: dict[str, Any]) -> None:
         say.note("to undo: memd tune undo")
 
 
-def _sum(run: dict[str, Any]) -> str:
-    """Return in a line what came of a run."""
+def _result(run: dict[str, Any]) -> str:
+    """Return the result of a run in a line."""
     if run["error"] is not None:
         return f"failed: {run['error']}"
     if run["completed_at"] is None:
-        return str(_DOING.get(run["stage"], run["stage"]))
+        return str(_STAGES.get(run["stage"], run["stage"]))
     if run["active"]:
         return "better, and in use"
     if run["model"]:

@@ -1,4 +1,4 @@
-"""Why a memory is there, as a person asks: who made it, of which messages or memories."""
+"""``memd why``: the origin of a memory, with its source messages or memories."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import sys
 from typing import Annotated, Any
 
 from memd.cli import options, say
-from memd.cli.memory.answers import said_by
-from memd.cli.reach import ask
+from memd.cli.memory.answers import speaker_label
+from memd.cli.reach import call
 from memd.cli.tables import id_for_reader
 
 
@@ -29,23 +29,23 @@ def why(
     its source memories. For an imported memory: the file.
     """
     params = options.without_none(id=memory_id, agent_id=agent)
-    explanation = ask(profile, "memory.why", {**params, "full": full})
+    explanation = call(profile, "memory.why", {**params, "full": full})
     if explanation is None:
-        say.unknown(memory_id)
-        raise say.Leave(say.Exit.ERROR)
+        say.report_unknown(memory_id)
+        raise say.CommandExit(say.Exit.ERROR)
     if json:
-        say.as_json(explanation)
+        say.print_json(explanation)
         return
-    first = _under(explanation["memory"]["content"])
-    say.out(first if sys.stdout.isatty() else say.begun(first.strip()))
+    first = _indent(explanation["memory"]["content"])
+    say.out(first if sys.stdout.isatty() else say.mark_line(first.strip()))
     for line in _about(explanation):
         say.out(say.dim(say.line(line)))
     for turn in explanation["turns"]:
         _show_turn(turn)
     for source in explanation["sources"]:
-        when = say.moment(source.get("occurred_at") or source["created_at"])
+        when = say.local_time(source.get("occurred_at") or source["created_at"])
         say.out(f"\n{say.bold(when)} {say.dim(id_for_reader(source['id']))}")
-        say.out(_under(source["content"]))
+        say.out(_indent(source["content"]))
     if explanation["sources_left"]:
         say.note(f"and {explanation['sources_left']} more")
 
@@ -54,19 +54,19 @@ _WHERE = ("session", "project")
 
 
 def _about(explanation: dict[str, Any]) -> list[str]:
-    """Return where a memory comes from, a line for each thing that is known."""
+    """Return the known facts about a memory's origin, one per line."""
     memory, run = explanation["memory"], explanation["made_by"]
     lines = []
     if run is not None:
-        lines.append(f"{run['kind']} of {say.moment(run['at'])}, run {run['run_id']}")
+        lines.append(f"{run['kind']} of {say.local_time(run['at'])}, run {run['run_id']}")
     lines += [f"{name} {memory[f'{name}_id']}" for name in _WHERE if memory.get(f"{name}_id")]
     if memory["metadata"].get("source"):
         lines.append(f"from {memory['metadata']['source']}")
     kinds = [memory["category"], *memory["metadata"]["tags"]]
-    return [*lines, ", ".join(kinds), _said_by(explanation)]
+    return [*lines, ", ".join(kinds), _describe_sources(explanation)]
 
 
-def _said_by(explanation: dict[str, Any]) -> str:
+def _describe_sources(explanation: dict[str, Any]) -> str:
     if explanation["turns"]:
         gone = sum(turn["text"] is None for turn in explanation["turns"])
         kept = len(explanation["turns"]) - gone
@@ -85,15 +85,15 @@ def _said_by(explanation: dict[str, Any]) -> str:
 def _show_turn(turn: dict[str, Any]) -> None:
     if turn["text"] is None:
         return
-    who = said_by(turn["role"] or "message")
-    when = "" if turn["at"] is None else say.moment(turn["at"])
+    who = speaker_label(turn["role"] or "message")
+    when = "" if turn["at"] is None else say.local_time(turn["at"])
     place = "" if turn["ordinal"] is None else f"message {turn['ordinal']}"
     say.out(f"\n{say.bold(who)} {say.dim(' · '.join(part for part in (when, place) if part))}")
-    say.out(_under(turn["text"]))
+    say.out(_indent(turn["text"]))
 
 
-def _under(text: str) -> str:
-    """Return a text as lines under a heading: none can pass for another heading."""
+def _indent(text: str) -> str:
+    """Return a text as indented or marked lines, so that none can pass for a heading."""
     if sys.stdout.isatty():
-        return say.quoted(text)
+        return say.quote(text)
     return "\n".join(f"  {line}" for line in say.printable(text).split("\n"))

@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import Any
 
 from memd.base.limits import HEADING_CHARS_MAX, NAME_CHARS_MAX
-from memd.cli.notes.note import with_tags
+from memd.cli.notes.note import merge_tags
 from memd.cli.transfer.chats import Chat, ChatLine, Tables, values
 
 _OWN = ("memory_session_id", "sdk_session_id")
@@ -41,12 +41,12 @@ def memories(conn: sqlite3.Connection, tables: Tables) -> list[dict[str, Any]]:
     """Return observations and summaries as the daemon takes them, the oldest first."""
     sessions = _sessions(conn, tables)
     observations = [
-        *(_observed(row) for row in map(values, conn.execute("SELECT * FROM observations"))),
-        *(_summed(row) for row in map(values, conn.execute("SELECT * FROM session_summaries"))),
+        *(_observation(row) for row in map(values, conn.execute("SELECT * FROM observations"))),
+        *(_summary(row) for row in map(values, conn.execute("SELECT * FROM session_summaries"))),
     ]
     texts = [(row, item) for row, item in observations if item.get("text")]
     texts.sort(key=lambda each: each[1].get("occurred_at", ""))
-    return [{**item, **_filed(row, sessions)} for row, item in texts]
+    return [{**item, **_placement(row, sessions)} for row, item in texts]
 
 
 def prompts(conn: sqlite3.Connection, tables: Tables) -> list[Chat]:
@@ -54,16 +54,16 @@ def prompts(conn: sqlite3.Connection, tables: Tables) -> list[Chat]:
     if "prompt_text" not in tables.get("user_prompts", frozenset()):
         return []
     rows = [values(row) for row in conn.execute("SELECT * FROM user_prompts")]
-    asked = [(str(_either(row, _ASSISTANT_S) or ""), row) for row in rows]
+    asked = [(str(_first_of(row, _ASSISTANT_S) or ""), row) for row in rows]
     asked.sort(key=lambda each: (each[0], each[1].get("prompt_number") or 0, each[1].get("id")))
     return [
-        Chat(name, list(_asked(row for _, row in its)))
-        for name, its in groupby(asked, key=lambda each: each[0])
+        Chat(name, list(_prompt_lines(row for _, row in assistant_id)))
+        for name, assistant_id in groupby(asked, key=lambda each: each[0])
         if name
     ]
 
 
-def _asked(rows: Iterator[dict[str, Any]]) -> Iterator[ChatLine]:
+def _prompt_lines(rows: Iterator[dict[str, Any]]) -> Iterator[ChatLine]:
     for row in rows:
         text = _text(row.get("prompt_text"))
         if text:
@@ -75,11 +75,15 @@ def _sessions(conn: sqlite3.Connection, tables: Tables) -> dict[str, str]:
     if "sdk_sessions" not in tables:
         return {}
     rows = [values(row) for row in conn.execute("SELECT * FROM sdk_sessions")]
-    names = [(_either(row, _OWN), _either(row, _ASSISTANT_S)) for row in rows]
-    return {own: its for own, its in names if isinstance(own, str) and isinstance(its, str)}
+    names = [(_first_of(row, _OWN), _first_of(row, _ASSISTANT_S)) for row in rows]
+    return {
+        own: assistant_id
+        for own, assistant_id in names
+        if isinstance(own, str) and isinstance(assistant_id, str)
+    }
 
 
-def _observed(row: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _observation(row: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     whole = _text(row.get("narrative")) or _text(row.get("text")) or _text(row.get("subtitle"))
     facts = [fact for fact in _list(row.get("facts")) if fact not in whole]
     text = "\n".join([*([whole] if whole else []), *(f"- {fact}" for fact in facts)])
@@ -87,21 +91,21 @@ def _observed(row: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     return row, _item(text or _text(row.get("title")), _text(row.get("title")), tags)
 
 
-def _summed(row: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _summary(row: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     lines = [f"{name}: {_text(row[key])}" for key, name in _SUMMARY.items() if _text(row.get(key))]
     return row, _item("\n".join(lines), _text(row.get("request")), ["summary"])
 
 
 def _item(text: str, heading: str, tags: list[str]) -> dict[str, Any]:
     named = " ".join(heading.split())
-    kept = with_tags([" ".join(tag.split())[:NAME_CHARS_MAX] for tag in tags if tag], [])
+    kept = merge_tags([" ".join(tag.split())[:NAME_CHARS_MAX] for tag in tags if tag], [])
     item: dict[str, Any] = {"text": text, "origin": "import", "tags": kept}
     return {**item, "heading": named} if named and len(named) <= HEADING_CHARS_MAX else item
 
 
-def _filed(row: Mapping[str, Any], sessions: Mapping[str, str]) -> dict[str, str]:
+def _placement(row: Mapping[str, Any], sessions: Mapping[str, str]) -> dict[str, str]:
     """Return when it was, in which session and in which project."""
-    own = _either(row, _OWN)
+    own = _first_of(row, _OWN)
     fields = {
         "occurred_at": _when(row),
         "session_id": sessions.get(own, own) if isinstance(own, str) else None,
@@ -121,7 +125,7 @@ def _when(row: Mapping[str, Any]) -> str | None:
         return None
 
 
-def _either(row: Mapping[str, Any], names: tuple[str, ...]) -> object:
+def _first_of(row: Mapping[str, Any], names: tuple[str, ...]) -> object:
     return next((row[name] for name in names if row.get(name)), None)
 
 

@@ -83,7 +83,7 @@ def is_binary(path: Path) -> bool:
 
 
 def _walk(folder: Path, notes: FolderNotes) -> None:
-    for place, names, files in os.walk(folder, onerror=lambda error: _failed(error, notes)):
+    for place, names, files in os.walk(folder, onerror=lambda error: _record_failure(error, notes)):
         inner = Path(place)
         kept = []
         for name in sorted(names):
@@ -95,7 +95,7 @@ def _walk(folder: Path, notes: FolderNotes) -> None:
                 kept.append(name)
         names[:] = kept
         for name in sorted(files):
-            why = _unfit(inner / name)
+            why = _skip_reason(inner / name)
             if why is not None:
                 notes.skipped[why] += 1
                 continue
@@ -107,7 +107,7 @@ def _walk(folder: Path, notes: FolderNotes) -> None:
                 )
 
 
-def _unfit(path: Path) -> str | None:
+def _skip_reason(path: Path) -> str | None:
     """Return why a file of a folder is no note, or None."""
     if path.name.startswith("."):
         return "hidden"
@@ -120,5 +120,5 @@ def _unfit(path: Path) -> str | None:
     return "binary" if is_binary(path) else None
 
 
-def _failed(error: OSError, notes: FolderNotes) -> None:
+def _record_failure(error: OSError, notes: FolderNotes) -> None:
     notes.failed[Path(str(error.filename))] = f"cannot be read: {error.strerror}"

@@ -59,7 +59,7 @@ def front_matter(text: str) -> FrontMatter:
     fields, problem = _read("\n".join(block), toml=mark == "+++")
     if problem:
         return FrontMatter(below, problems=(f"its front matter cannot be read ({problem})",))
-    return _understood(fields, below)
+    return _interpret(fields, below)
 
 
 def moment(value: object) -> datetime | None:
@@ -124,7 +124,7 @@ def _yaml(block: str) -> Any:
         raise ValueError(f"{where}{getattr(error, 'problem', None) or 'not YAML'}") from error
 
 
-def _understood(values: Mapping[str, Any], below: str) -> FrontMatter:
+def _interpret(values: Mapping[str, Any], below: str) -> FrontMatter:
     problems: list[str] = []
     dated = next((values[key] for key in _DATES if values.get(key)), None)
     occurred_at = None if dated is None else moment(dated)

@@ -30,7 +30,7 @@ class Note(NamedTuple):
     problems: tuple[str, ...]
 
 
-def note(text: str, path: PurePath, *, markdown: bool) -> Note:
+def parse_note(text: str, path: PurePath, *, markdown: bool) -> Note:
     """Return what the file at *path* says; the same text always comes to the same requests."""
     front = front_matter(text) if markdown else FrontMatter(text)
     parts = sections(read_links(front.text)) if markdown else [NoteSection((), front.text)]
@@ -39,17 +39,17 @@ def note(text: str, path: PurePath, *, markdown: bool) -> Note:
     items = [
         _item(heading, part, tags, occurred_at)
         for section in parts
-        for tags in [with_tags([*front.tags], _tags(section) if markdown else [])]
-        for heading, body in [_headed(outermost, section)]
+        for tags in [merge_tags([*front.tags], _tags(section) if markdown else [])]
+        for heading, body in [_with_headings(outermost, section)]
         for part in _parts(body)
     ]
     return Note(items, front.problems)
 
 
-def reference(path: PurePath) -> str:
+def source_name(path: PurePath) -> str:
     """Return under which name what *path* says is remembered: the path, or what fits of its end.
 
-    >>> reference(PurePath("/home/ada/notes.md"))
+    >>> source_name(PurePath("/home/ada/notes.md"))
     '/home/ada/notes.md'
     """
     whole = str(path)
@@ -59,7 +59,7 @@ def reference(path: PurePath) -> str:
     return f"{digest}…{whole[17 - NAME_CHARS_MAX :]}"
 
 
-def with_tags(tags: list[str], more: list[str]) -> list[str]:
+def merge_tags(tags: list[str], more: list[str]) -> list[str]:
     """Return *tags* and *more* without repetitions, as many as a memory can have."""
     return list(dict.fromkeys([*tags, *more]))[:TAGS_MAX]
 
@@ -80,17 +80,17 @@ def _outermost(front: FrontMatter, parts: list[NoteSection], stem: str) -> str |
     return " ".join(stem.split())[:HEADING_CHARS_MAX] or None
 
 
-def _headed(outermost: str | None, section: NoteSection) -> tuple[str | None, str]:
+def _with_headings(outermost: str | None, section: NoteSection) -> tuple[str | None, str]:
     """Return the line of headings of a section, and its text with those that do not fit."""
     path = [*([outermost] if outermost else []), *section.headings]
-    path = [each for n, each in enumerate(path) if n == 0 or not _alike(each, path[n - 1])]
+    path = [each for n, each in enumerate(path) if n == 0 or not _same_heading(each, path[n - 1])]
     left: list[str] = []
     while len(" > ".join(path)) > HEADING_CHARS_MAX:
         left.append(path.pop(1 if len(path) > 2 else 0))  # noqa: PLR2004  # the ends say most
     return " > ".join(path) or None, "\n".join([*left, section.text])
 
 
-def _alike(one: str, other: str) -> bool:
+def _same_heading(one: str, other: str) -> bool:
     return one.casefold() == other.casefold()
 
 

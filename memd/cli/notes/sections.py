@@ -45,7 +45,7 @@ def sections(text: str) -> list[NoteSection]:
     >>> sections("# Billing\n\n## Decision\nPostgreSQL 16.")
     [NoteSection(headings=('Billing', 'Decision'), text='PostgreSQL 16.')]
     """
-    gathered = _Gathered()
+    section_list = _SectionList()
     path: list[tuple[int, str]] = []
     blocks = list(_blocks(text.split("\n")))
     for number, block in enumerate(blocks):
@@ -56,13 +56,13 @@ def sections(text: str) -> list[NoteSection]:
         below = blocks[number + 1].level if number + 1 < len(blocks) else 0
         if not block.is_bare:
             headings = tuple(title for _, title in path)
-            gathered.add(headings, "\n".join(block.lines).strip("\n"))
+            section_list.add(headings, "\n".join(block.lines).strip("\n"))
         elif block.level and below <= block.level:
-            gathered.add_bare(above, block.heading)
-    return gathered.all()
+            section_list.add_bare(above, block.heading)
+    return section_list.all()
 
 
-class _Gathered:
+class _SectionList:
     """The sections so far, and the headings without a text that wait for one beside them."""
 
     def __init__(self) -> None:
@@ -74,13 +74,13 @@ class _Gathered:
         if self._waiting and headings[: len(self._above)] == self._above:
             text = "\n".join([*self._waiting, text])
             self._waiting = []
-        self._settle()
+        self._flush()
         self._done.append(NoteSection(headings, text))
 
     def add_bare(self, above: tuple[str, ...], heading: str) -> None:
         """Put a heading that nothing stands below to the section before it, or let it wait."""
         if self._waiting and self._above != above:
-            self._settle()
+            self._flush()
         last = self._done[-1] if self._done else None
         if not self._waiting and last is not None and last.headings[: len(above)] == above:
             self._done[-1] = NoteSection(last.headings, f"{last.text}\n\n{heading}")
@@ -89,10 +89,10 @@ class _Gathered:
         self._waiting.append(heading)
 
     def all(self) -> list[NoteSection]:
-        self._settle()
+        self._flush()
         return self._done
 
-    def _settle(self) -> None:
+    def _flush(self) -> None:
         """Let what waits in vain stand by itself, under the headings above it."""
         if self._waiting:
             self._done.append(NoteSection(self._above, "\n".join(self._waiting)))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from memd.base.errors import InvalidError
 from memd.base.limits import FRAME_BYTES_MAX, INGEST_ITEMS_MAX, SOURCE_IDS_MAX
-from memd.cli.notes.note import note, reference, with_tags
+from memd.cli.notes.note import merge_tags, parse_note, source_name
 from memd.cli.options import without_none
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def send_note(
     A file that fits into one request changes as a whole or not at all. A larger one that
     is interrupted has old and new beside each other until it is imported again.
     """
-    draft = note(text, outcome.file, markdown=markdown)
+    draft = parse_note(text, outcome.file, markdown=markdown)
     outcome.problems += draft.problems
     send_items(client, outcome, draft.items, options)
 
@@ -72,9 +72,9 @@ def send_items(
 ) -> None:
     """Let the file of *outcome* bring *items* and nothing else."""
     common = without_none(
-        source=reference(outcome.file), agent_id=options.agent, dry_run=options.dry_run or None
+        source=source_name(outcome.file), agent_id=options.agent, dry_run=options.dry_run or None
     )
-    batches = list(in_batches([_with(item, options) for item in items]))
+    batches = list(in_batches([_with_options(item, options) for item in items]))
     if len(batches) <= 1:
         _ask(client, {**common, "items": [item for batch in batches for item in batch]}, outcome)
         return
@@ -101,8 +101,8 @@ def in_batches(items: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]
         yield batch
 
 
-def _with(item: dict[str, Any], options: Options) -> dict[str, Any]:
-    tags = with_tags(item.get("tags", []), list(options.tags))
+def _with_options(item: dict[str, Any], options: Options) -> dict[str, Any]:
+    tags = merge_tags(item.get("tags", []), list(options.tags))
     return {**item, **without_none(tags=tags or None, namespace=options.namespace)}
 
 

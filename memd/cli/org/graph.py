@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Annotated, Any
 
 from memd.cli import options, say
-from memd.cli.moments import moment
-from memd.cli.reach import ask
+from memd.cli.reach import call
+from memd.cli.times import parse_time
 
 AsOf = Annotated[
     str | None,
@@ -32,15 +32,15 @@ def neighbours(
     json: options.Json = False,
 ) -> None:
     """List the relations of an entity, each with the text that states it."""
-    params = _when(as_of, known_at, agent)
-    answer = ask(profile, "graph.neighbours", {**params, "name": name, "limit": limit})
+    params = _time_params(as_of, known_at, agent)
+    answer = call(profile, "graph.neighbours", {**params, "name": name, "limit": limit})
     if json:
-        say.as_json(answer)
+        say.print_json(answer)
         return
     for step in answer["items"]:
-        say.out(say.begun(_arrow(step)))
+        say.out(say.mark_line(_arrow(step)))
         say.out(_evidence(step))
-    _more(answer)
+    _report_truncated(answer)
 
 
 @options.examples(
@@ -62,17 +62,17 @@ def path(  # a command's options
     json: options.Json = False,
 ) -> None:
     """Show the shortest paths between two entities, most trusted first."""
-    params = _when(as_of, known_at, agent)
+    params = _time_params(as_of, known_at, agent)
     asked = {**params, "source": source, "target": target, "hops": hops, "limit": limit}
-    answer = ask(profile, "graph.path", asked)
+    answer = call(profile, "graph.path", asked)
     if json:
-        say.as_json(answer)
+        say.print_json(answer)
         return
     for number, one in enumerate(answer["items"], 1):
         _show(number, one)
     if not answer["items"]:
         say.note(f"no path of at most {hops} hops")
-    _more(answer)
+    _report_truncated(answer)
 
 
 @options.examples(
@@ -97,20 +97,20 @@ def query(
 
     Results that the relations of the question do not lead to are marked as near.
     """
-    params = _when(as_of, known_at, agent)
-    answer = ask(profile, "graph.query", {**params, "question": question, "limit": limit})
+    params = _time_params(as_of, known_at, agent)
+    answer = call(profile, "graph.query", {**params, "question": question, "limit": limit})
     if json:
-        say.as_json(answer)
+        say.print_json(answer)
         return
     for item in answer["items"]:
         near = "" if item["follows"] else say.dim("  (near)")
-        say.out(f"{say.begun(say.bold(say.line(item['name'])))}{near}")
+        say.out(f"{say.mark_line(say.bold(say.line(item['name'])))}{near}")
         _steps(item["path"])
     if not answer["about"]:
         say.note("the question names no known entity; try: memd search")
     elif not answer["items"]:
         say.note("no relation leads to an answer")
-    _more(answer)
+    _report_truncated(answer)
 
 
 @options.examples('memd graph add Ann leads "the data team"', "memd graph add api depends_on redis")
@@ -126,17 +126,17 @@ def add(
 ) -> None:
     """Add a relation. It is stored as a memory of yours, which is its evidence."""
     params = {"subject": subject, "relation": relation, "object": other}
-    done = ask(profile, "graph.add", {**params, **options.without_none(agent_id=agent)})
+    done = call(profile, "graph.add", {**params, **options.without_none(agent_id=agent)})
     if json:
-        say.as_json(done)
+        say.print_json(done)
     else:
         say.out(done["memory_id"])
 
 
-def _when(as_of: str | None, known_at: str | None, agent: str | None) -> dict[str, Any]:
+def _time_params(as_of: str | None, known_at: str | None, agent: str | None) -> dict[str, Any]:
     return options.without_none(
-        as_of=moment("--as-of", as_of),
-        known_at=moment("--known-at", known_at),
+        as_of=parse_time("--as-of", as_of),
+        known_at=parse_time("--known-at", known_at),
         agent_id=agent,
     )
 
@@ -180,11 +180,11 @@ def _evidence(step: dict[str, Any]) -> str:
 
 def _times(step: dict[str, Any]) -> Iterable[str]:
     if step["valid_from"]:
-        yield f", from {say.moment(step['valid_from'])}"
+        yield f", from {say.local_time(step['valid_from'])}"
     if step["valid_to"]:
-        yield f", until {say.moment(step['valid_to'])}"
+        yield f", until {say.local_time(step['valid_to'])}"
 
 
-def _more(answer: dict[str, Any]) -> None:
+def _report_truncated(answer: dict[str, Any]) -> None:
     if answer["truncated"]:
         say.note("incomplete: the search reached its limit")

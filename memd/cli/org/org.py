@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 from memd.cli import options, say
-from memd.cli.moments import moment
-from memd.cli.reach import ask, daemon
-from memd.cli.tables import an_id, table, text_column, time, word
+from memd.cli.reach import call, daemon
+from memd.cli.tables import id_column, table, text_column, time_column, word_column
+from memd.cli.times import parse_time
 
 if TYPE_CHECKING:
     from memd.client import Client
@@ -71,18 +71,18 @@ def write(
         category=category,
         tags=tag or None,
         fact_id=fact,
-        valid_from=moment("--from", since),
-        valid_to=moment("--until", until),
+        valid_from=parse_time("--from", since),
+        valid_to=parse_time("--until", until),
     )
     fact_id = _as_owner(profile, "org.write", params)
     if json:
-        say.as_json({"id": fact_id})
+        say.print_json({"id": fact_id})
     else:
         say.out(fact_id)
-    kept = ask(profile, "org.get", {"fact_id": fact_id})
-    say.replaced(text, kept["content"] if kept else "")
+    kept = call(profile, "org.get", {"fact_id": fact_id})
+    say.report_secrets(text, kept["content"] if kept else "")
     if category == "core_policy":
-        _warn_of_many(ask(profile, "org.policies", {}))
+        _warn_of_many(call(profile, "org.policies", {}))
 
 
 @options.examples("memd org retract 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
@@ -90,27 +90,27 @@ def retract(fact_id: FactId, profile: options.Profile = None, json: options.Json
     """Retract a fact. Its history is kept."""
     done = _as_owner(profile, "org.retract", {"fact_id": fact_id})
     if json:
-        say.as_json({"retracted": done})
+        say.print_json({"retracted": done})
     if not done:
         say.note(f"memd: no current fact has the id {say.line(fact_id)}")
-        raise say.Leave(say.Exit.ERROR)
+        raise say.CommandExit(say.Exit.ERROR)
 
 
 @options.examples("memd org show 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
 def show(fact_id: FactId, profile: options.Profile = None, json: options.Json = False) -> None:
     """Print one fact, with its author and date."""
-    fact = ask(profile, "org.get", {"fact_id": fact_id})
+    fact = call(profile, "org.get", {"fact_id": fact_id})
     if json:
-        say.as_json({"fact": fact})
+        say.print_json({"fact": fact})
     elif fact is not None:
         for name in ("id", "category", "version"):
             say.note(f"{name + ':':<12} {say.line(str(fact[name]))}")
-        say.note(f"{'created_at:':<12} {say.moment(fact['created_at'], zone=True)}")
-        say.note(f"{'by:':<12} {by(fact['author'])}")
-        say.out(say.quoted(fact["content"]))
+        say.note(f"{'created_at:':<12} {say.local_time(fact['created_at'], zone=True)}")
+        say.note(f"{'by:':<12} {format_author(fact['author'])}")
+        say.out(say.quote(fact["content"]))
     if fact is None:
         say.note(f"memd: no current fact has the id {say.line(fact_id)}")
-        raise say.Leave(say.Exit.ERROR)
+        raise say.CommandExit(say.Exit.ERROR)
 
 
 @options.examples(
@@ -144,8 +144,8 @@ def query(
     Returns at most org_memory.extended_store.max_retrieved_per_query facts.
     """
     params = options.without_none(context=text, categories=category or None)
-    answer = ask(profile, "org.query", {**params, "limit": limit})
-    _tell(answer, json=json)
+    answer = call(profile, "org.query", {**params, "limit": limit})
+    _print_facts(answer, json=json)
     if not answer and not json:
         say.note("no fact matches" if text or category else "no facts")
 
@@ -159,8 +159,8 @@ def policies(
     json: options.Json = False,
 ) -> None:
     """List the policies that every prompt contains: from the settings, then those written."""
-    answer = ask(profile, "org.policies", {"every": every})
-    _tell(answer, json=json)
+    answer = call(profile, "org.policies", {"every": every})
+    _print_facts(answer, json=json)
     if not every:
         _warn_of_many(answer)
     if not answer and not json:
@@ -174,19 +174,19 @@ def history(fact_id: FactId, profile: options.Profile = None, json: options.Json
     after: int | None = None
     while True:
         params = options.without_none(fact_id=fact_id, after=after)
-        page = ask(profile, "org.history", {**params, "limit": _PAGE})
+        page = call(profile, "org.history", {**params, "limit": _PAGE})
         items += page["items"]
         after = page["next"]
         if after is None:
             break
     if json:
-        say.as_json({"items": items})
+        say.print_json({"items": items})
         return
-    columns = (word("VERSION"), time("WHEN"), word("BY"), text_column("WHAT"))
-    table(columns, map(_version, items))
+    columns = (word_column("VERSION"), time_column("WHEN"), word_column("BY"), text_column("WHAT"))
+    table(columns, map(_version_row, items))
     if not items:
         say.note(f"memd: no fact has the id {say.line(fact_id)}")
-        raise say.Leave(say.Exit.ERROR)
+        raise say.CommandExit(say.Exit.ERROR)
 
 
 def _as_owner(profile: str | None, method: str, params: dict[str, Any]) -> Any:
@@ -229,24 +229,24 @@ def _with_whole_id(client: Client, params: dict[str, Any]) -> dict[str, Any]:
     return {**params, "fact_id": known[0]["fact_id"]} if known else params
 
 
-def _tell(facts: list[dict[str, Any]], *, json: bool) -> None:
+def _print_facts(facts: list[dict[str, Any]], *, json: bool) -> None:
     if json:
-        say.as_json({"items": facts})
+        say.print_json({"items": facts})
     else:
         rows = ((f["id"], f["category"], f["content"]) for f in facts)
-        table((an_id(), word("CATEGORY"), text_column("TEXT")), rows)
+        table((id_column(), word_column("CATEGORY"), text_column("TEXT")), rows)
 
 
-def _version(item: dict[str, Any]) -> tuple[str, str, str, str]:
+def _version_row(item: dict[str, Any]) -> tuple[str, str, str, str]:
     content = "retracted" if item["content"] is None else item["content"]
     author = {part: item[f"author_{part}"] for part in ("agent_id", "seniority", "is_human")}
-    return str(item["version"]), item["timestamp"], by(author), content
+    return str(item["version"]), item["timestamp"], format_author(author), content
 
 
-def by(author: dict[str, Any]) -> str:
+def format_author(author: dict[str, Any]) -> str:
     """Return who wrote, in a few words.
 
-    >>> by({"is_human": False, "agent_id": "ada", "seniority": "senior"})
+    >>> format_author({"is_human": False, "agent_id": "ada", "seniority": "senior"})
     'ada (senior)'
     """
     if author["is_human"]:

@@ -28,7 +28,7 @@ def init(
     with daemon(profile) as client:
         text = (signing.renew if renew else signing.make)(client, profile)
     if json:
-        say.as_json({"public_key": public_of(text)})
+        say.print_json({"public_key": public_of(text)})
     else:
         say.out(public_of(text))
 
@@ -40,10 +40,10 @@ def show(profile: options.Profile = None, json: options.Json = False) -> None:
         public = client.call("owner.state")["public_key"]
     place = Paths.resolve(profile).owner_key
     if json:
-        say.as_json({"public_key": public, "file": str(place) if place.exists() else None})
+        say.print_json({"public_key": public, "file": str(place) if place.exists() else None})
     elif public is not None:
         say.out(public)
         say.note(str(place) if place.exists() else f"its file is missing: {place}")
     if public is None:
         say.note("memd: there is no owner key; to create it: memd owner init")
-        raise say.Leave(say.Exit.ERROR)
+        raise say.CommandExit(say.Exit.ERROR)

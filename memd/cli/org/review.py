@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from memd.base.errors import InvalidError
 from memd.cli import options, say
-from memd.cli.moments import moment
 from memd.cli.org.org import Since, Until
-from memd.cli.reach import ask, daemon
-from memd.cli.tables import an_id, table, text_column, word
+from memd.cli.reach import call, daemon
+from memd.cli.tables import id_column, table, text_column, word_column
+from memd.cli.times import parse_time
 
 if TYPE_CHECKING:
     from memd.client import Client
@@ -63,13 +63,13 @@ def propose(
             category=category,
             tags=tag or None,
             fact_id=fact,
-            valid_from=moment("--from", since),
-            valid_to=moment("--until", until),
+            valid_from=parse_time("--from", since),
+            valid_to=parse_time("--until", until),
             agent_id=agent,
         )
-    proposal_id = ask(profile, "org.propose", params)
+    proposal_id = call(profile, "org.propose", params)
     if json:
-        say.as_json({"id": proposal_id})
+        say.print_json({"id": proposal_id})
     else:
         say.out(proposal_id)
 
@@ -100,10 +100,10 @@ def review(
         if approve or reject:
             decided = _decide(client, profile, items, approve or reject, bool(approve))
             if json:
-                say.as_json(decided)
+                say.print_json(decided)
             return
         if json:
-            say.as_json({"items": items})
+            say.print_json({"items": items})
         elif not sys.stdin.isatty() or not sys.stdout.isatty():
             _list(items)
         else:
@@ -122,8 +122,8 @@ def _waiting(client: Client) -> list[dict[str, Any]]:
 
 
 def _list(items: list[dict[str, Any]]) -> None:
-    rows = ((one["id"], one["category"], one["client"], _what(one)) for one in items)
-    table((an_id(), word("CATEGORY"), word("CLIENT"), text_column("WHAT")), rows)
+    rows = ((one["id"], one["category"], one["client"], _describe(one)) for one in items)
+    table((id_column(), word_column("CATEGORY"), word_column("CLIENT"), text_column("WHAT")), rows)
     if not items:
         say.note("nothing was proposed")
 
@@ -131,12 +131,12 @@ def _list(items: list[dict[str, Any]]) -> None:
 def _walk(client: Client, profile: str | None, items: list[dict[str, Any]]) -> None:
     for number, one in enumerate(items, 1):
         say.out(say.bold(f"{number} of {len(items)}: {one['kind'].lower()} {one['category']}"))
-        say.out(f"  proposed by {_asker(one)}, {say.moment(one['at'], zone=True)}")
+        say.out(f"  proposed by {_proposer(one)}, {say.local_time(one['at'], zone=True)}")
         if one["fact_id"]:
             say.out(f"  about the fact {one['fact_id']}")
-        if problem := _holds(one):
+        if problem := _validity(one):
             say.out(f"  {problem}")
-        say.out(say.quoted(one["content"] or "(retract this fact)"))
+        say.out(say.quote(one["content"] or "(retract this fact)"))
         sys.stderr.write("[a]pprove, [r]eject, [s]kip, [q]uit? ")
         sys.stderr.flush()
         answer = sys.stdin.readline().strip().lower()[:1]
@@ -172,10 +172,10 @@ def _decide(
     return {"id": proposal_id, "approved": yes, "fact_id": answer if yes else None}
 
 
-def _holds(one: dict[str, Any]) -> str:
+def _validity(one: dict[str, Any]) -> str:
     """Return from when until when a proposed fact is to hold, and its tags.
 
-    >>> _holds({"valid_from": None, "valid_to": "2026-03-01T00:00:00Z", "tags": ["web"]})
+    >>> _validity({"valid_from": None, "valid_to": "2026-03-01T00:00:00Z", "tags": ["web"]})
     'until 2026-03-01T00:00:00Z, tagged web'
     """
     parts = [
@@ -188,10 +188,10 @@ def _holds(one: dict[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _asker(one: dict[str, Any]) -> str:
+def _proposer(one: dict[str, Any]) -> str:
     """Return who asks.
 
-    >>> _asker({"author_id": "ada", "client": "claude", "clients": 3})
+    >>> _proposer({"author_id": "ada", "client": "claude", "clients": 3})
     'ada, client claude, and 2 other clients'
     """
     others = one["clients"] - 1
@@ -199,5 +199,5 @@ def _asker(one: dict[str, Any]) -> str:
     return f"{say.line(one['author_id'])}, client {say.line(one['client'])}{more}"
 
 
-def _what(one: dict[str, Any]) -> str:
+def _describe(one: dict[str, Any]) -> str:
     return f"retract {one['fact_id']}" if one["content"] is None else str(one["content"])

@@ -46,9 +46,9 @@ def sign(
     if state["public_key"] != public_of(text):
         raise InvalidStateError(
             "the database has another owner key",
-            hint=f"restore the file of that key: {_place(profile)}",
+            hint=f"restore the file of that key: {_key_file(profile)}",
         )
-    key = open_key(text, _passphrase(text))
+    key = open_key(text, _ask_passphrase(text))
     value = key.sign(statement(state["store"], state["nonce"], action, content))
     return {"nonce": state["nonce"], "value": value.hex()}
 
@@ -66,15 +66,14 @@ def make(client: Client, profile: str | None) -> str:
     if client.call("owner.state")["public_key"] is not None:
         raise InvalidStateError(
             "the database has an owner key, but its file is missing",
-            hint=f"restore your copy of the file: {_place(profile)}",
+            hint=f"restore your copy of the file: {_key_file(profile)}",
         )
     say.note("creating the owner key, which signs what you write yourself")
     made = new_key(_new_passphrase())
-    client_key.write(_place(profile), made.text)
+    client_key.write(_key_file(profile), made.text)
     client.call("owner.set", {"public_key": made.public_key})
-    say.note(
-        f"created {_place(profile)}; keep a copy elsewhere: without it the key cannot be replaced"
-    )
+    say.note(f"created {_key_file(profile)}")
+    say.note("keep a copy elsewhere: without it the key cannot be replaced")
     return made.text
 
 
@@ -90,7 +89,7 @@ def renew(client: Client, profile: str | None) -> str:
     say.note("signing it with the old key:")
     body = {"public_key": made.public_key}
     signature = sign(client, profile, "owner.set", body)
-    old = _place(profile)
+    old = _key_file(profile)
     # Both are kept until the daemon has taken the new one.
     client_key.write(old.with_name("owner.key.new"), made.text)
     client.call("owner.set", {**body, "signature": signature})
@@ -100,12 +99,12 @@ def renew(client: Client, profile: str | None) -> str:
 
 def _key_text(profile: str | None) -> str | None:
     try:
-        return client_key.private_text(_place(profile))
+        return client_key.private_text(_key_file(profile))
     except NotFoundError:
         return None
 
 
-def _place(profile: str | None) -> Any:
+def _key_file(profile: str | None) -> Any:
     return Paths.resolve(profile).owner_key
 
 
@@ -117,13 +116,13 @@ def _require_terminal() -> None:
         )
 
 
-def _passphrase(text: str) -> str:
+def _ask_passphrase(text: str) -> str:
     from memd.org.signature import is_wrapped
 
-    return _asked("passphrase of the owner key: ") if is_wrapped(text) else ""
+    return _read_passphrase("passphrase of the owner key: ") if is_wrapped(text) else ""
 
 
-def _asked(prompt: str) -> str:
+def _read_passphrase(prompt: str) -> str:
     try:
         return getpass.getpass(prompt)
     except EOFError:
@@ -132,10 +131,10 @@ def _asked(prompt: str) -> str:
 
 def _new_passphrase() -> str:
     while True:
-        first = _asked("new passphrase (empty for none): ")
+        first = _read_passphrase("new passphrase (empty for none): ")
         if not first:
             say.note("warning: without a passphrase, every program of yours can sign in your name")
             return ""
-        if _asked("repeat the passphrase: ") == first:
+        if _read_passphrase("repeat the passphrase: ") == first:
             return first
         say.note("the passphrases differ; try again")

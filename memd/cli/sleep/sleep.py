@@ -14,12 +14,12 @@ from memd.base.errors import InvalidError, NotFoundError
 from memd.cli import options, say
 from memd.cli.progress import Progress
 from memd.cli.reach import LONG_SECONDS_MAX, daemon
-from memd.cli.tables import an_id, table, time, word
+from memd.cli.tables import id_column, table, time_column, word_column
 
 _ACTIONS = ("now", "dry_run", "undo", "report", "pause", "resume")
 _REPORTS_SHOWN = 20
 
-_DID = {
+_EFFECTS = {
     "retention": "moved to the trash: past the retention",
     "consolidation": "archived behind summaries",
     "compression": "of old sessions archived behind summaries",
@@ -32,7 +32,7 @@ _DID = {
 _UNDOABLE = {"night", "compress", "nap"}
 _LATEST_SHOWN = 5
 
-_NOTHING = {
+_WHY_NOTHING = {
     "night": "nothing to do; memories younger than a day are left alone",
     "compress": "nothing to do; sessions used in the last six hours are left alone, and so are few "
     "sessions without --force",
@@ -104,20 +104,20 @@ def sleep(
     A night archives older memories behind short summaries and enforces the retention and cap of
     the settings. Archived memories can still be searched, and each run can be undone.
     """
-    chosen = _chosen(now=now, dry_run=dry_run, undo=undo, report=report, pause=pause, resume=resume)
-    _check(chosen, run, by_night=bool(step or agent or in_days), last=last)
-    if chosen == "undo":
-        undone = _last(profile) if run is None else run
-        _long(profile, "sleep.undo", {"run_id": undone}, "undoing", json=json)
-    elif chosen == "report":
+    action = _action(now=now, dry_run=dry_run, undo=undo, report=report, pause=pause, resume=resume)
+    _check(action, run, by_night=bool(step or agent or in_days), last=last)
+    if action == "undo":
+        undone = _last_undoable(profile) if run is None else run
+        _run(profile, "sleep.undo", {"run_id": undone}, "undoing", json=json)
+    elif action == "report":
         _reports(profile, run, json=json)
-    elif chosen == "night":
+    elif action == "night":
         params = options.without_none(
             dry_run=dry_run or None, in_days=in_days, steps=step or None, agent_id=agent
         )
-        _long(profile, "sleep.run", params, "sleeping", json=json)
+        _run(profile, "sleep.run", params, "sleeping", json=json)
     else:
-        _status(profile, chosen, json=json)
+        _status(profile, action, json=json)
 
 
 @options.examples("memd compress", "memd compress --force", "memd compress --sessions 3")
@@ -140,19 +140,19 @@ def compress(
     The originals stay in the archive, and the run can be undone.
     """
     params = options.without_none(force=force or None, sessions=sessions, agent_id=agent)
-    _long(profile, "sleep.compress", params, "compressing", json=json)
+    _run(profile, "sleep.compress", params, "compressing", json=json)
 
 
-def in_a_line(status: dict[str, Any]) -> str:
+def status_line(status: dict[str, Any]) -> str:
     """Return a ``SleepStatus`` as ``memd status`` tells it: the last night, and the next.
 
-    >>> in_a_line({"enabled": True, "paused": True, "interval": "daily", "last": None})
+    >>> status_line({"enabled": True, "paused": True, "interval": "daily", "last": None})
     'no night yet; paused; to resume: memd sleep --resume'
     """
     running, last = status.get("running"), status.get("last")
     if running:
-        return f"a {running['kind']} is running since {say.moment(running['started_at'])}"
-    before = f"last night {say.moment(last['started_at'])}" if last else "no night yet"
+        return f"a {running['kind']} is running since {say.local_time(running['started_at'])}"
+    before = f"last night {say.local_time(last['started_at'])}" if last else "no night yet"
     return f"{before}; {_next(status)}"
 
 
@@ -166,36 +166,36 @@ def _next(status: dict[str, Any]) -> str:
     if status.get("next_at") is None:
         return "the first one follows the first memory"
     waits = status.get("waits_for")
-    return f"next {say.moment(status['next_at'])}" + (f", waiting: {waits}" if waits else "")
+    return f"next {say.local_time(status['next_at'])}" + (f", waiting: {waits}" if waits else "")
 
 
-def _chosen(**flags: bool) -> str:
+def _action(**flags: bool) -> str:
     """Return what is to be done: one action, ``night`` for now or a rehearsal, or ``status``."""
-    chosen = ["night" if name in {"now", "dry_run"} else name for name in _ACTIONS if flags[name]]
-    if len(set(chosen)) > 1:
+    action = ["night" if name in {"now", "dry_run"} else name for name in _ACTIONS if flags[name]]
+    if len(set(action)) > 1:
         raise InvalidError(
             "these options exclude each other",
             hint="use one of --now, --dry-run, --undo, --report, --pause and --resume",
         )
-    return chosen[0] if chosen else "status"
+    return action[0] if action else "status"
 
 
-def _check(chosen: str, run: str | None, *, by_night: bool, last: bool) -> None:
-    if last and (chosen != "undo" or run is not None):
+def _check(action: str, run: str | None, *, by_night: bool, last: bool) -> None:
+    if last and (action != "undo" or run is not None):
         raise InvalidError("--last goes with --undo, in place of a run", field="last")
-    if chosen == "undo" and run is None and not last:
+    if action == "undo" and run is None and not last:
         raise InvalidError(
             "no run to undo was named", hint="memd sleep --report lists them; or use --last"
         )
-    if run is not None and chosen not in {"undo", "report"}:
+    if run is not None and action not in {"undo", "report"}:
         raise InvalidError("a run goes with --undo or --report only", field="run")
-    if by_night and chosen != "night":
+    if by_night and action != "night":
         raise InvalidError(
             "--step, --in and --agent apply to a night", hint="add --now or --dry-run"
         )
 
 
-def _last(profile: str | None) -> str:
+def _last_undoable(profile: str | None) -> str:
     """Return the last run that can be undone; raises NotFoundError."""
     with daemon(profile) as client:
         page: dict[str, Any] = client.call("sleep.report", {"limit": _REPORTS_SHOWN})
@@ -205,27 +205,30 @@ def _last(profile: str | None) -> str:
     return str(run["run_id"])
 
 
-def _status(profile: str | None, chosen: str, *, json: bool) -> None:
+def _status(profile: str | None, action: str, *, json: bool) -> None:
     with daemon(profile) as client:
-        status: dict[str, Any] = client.call(f"sleep.{chosen}")
+        status: dict[str, Any] = client.call(f"sleep.{action}")
         latest: dict[str, Any] = client.call("sleep.report", {"limit": _LATEST_SHOWN})
     if json:
-        say.as_json(status)
+        say.print_json(status)
         return
     how = "paused" if status["paused"] else "on" if status["enabled"] else "off"
     _field("sleep", f"{how}, {status['interval']}")
     if status.get("running"):
-        _field("running", in_a_line(status))
+        _field("running", status_line(status))
     last = status.get("last")
-    _field("last night", "-" if last is None else f"{say.moment(last['started_at'])}, {_sum(last)}")
+    _field(
+        "last night",
+        "-" if last is None else f"{say.local_time(last['started_at'])}, {_moved(last)}",
+    )
     _field("next night", _next(status).removeprefix("next "))
     if status.get("next_at") and not status.get("waits_for"):
         say.note("a night that is due starts once memd is idle for two minutes and on mains power")
-    if latest["items"] and chosen == "status":
+    if latest["items"] and action == "status":
         say.out("")
         _table(latest["items"])
     if last is not None:
-        _way_back(last)
+        _print_undo(last)
 
 
 def _reports(profile: str | None, run: str | None, *, json: bool) -> None:
@@ -233,9 +236,9 @@ def _reports(profile: str | None, run: str | None, *, json: bool) -> None:
     with daemon(profile) as client:
         page: dict[str, Any] = client.call("sleep.report", params)
     if json:
-        say.as_json(page)
+        say.print_json(page)
     elif run:
-        _tell(page["items"][0])
+        _print_run(page["items"][0])
     else:
         _table(page["items"])
         if not page["items"]:
@@ -245,14 +248,20 @@ def _reports(profile: str | None, run: str | None, *, json: bool) -> None:
 
 
 def _table(runs: list[dict[str, Any]]) -> None:
-    columns = (an_id("RUN"), time("STARTED"), word("KIND"), word("STATE"), word("MEMORIES"))
+    columns = (
+        id_column("RUN"),
+        time_column("STARTED"),
+        word_column("KIND"),
+        word_column("STATE"),
+        word_column("MEMORIES"),
+    )
     table(
         columns,
-        ((run["run_id"], run["started_at"], _name(run), run["state"], _sum(run)) for run in runs),
+        ((run["run_id"], run["started_at"], _name(run), run["state"], _moved(run)) for run in runs),
     )
 
 
-def _long(
+def _run(
     profile: str | None, method: str, params: dict[str, Any], doing: str, *, json: bool
 ) -> None:
     """Have the daemon do a run, show how far it is, and tell what it did."""
@@ -269,9 +278,9 @@ def _long(
             raise
         status: dict[str, Any] = client.call("sleep.status")
     if json:
-        say.as_json(done)
+        say.print_json(done)
         return
-    _tell(done)
+    _print_run(done)
     if done["state"] == "running":
         say.note("memd: the run was stopped; to continue it: memd sleep --resume")
     elif done["dry_run"] and not done["steps"] and not params.get("in_days"):
@@ -280,35 +289,35 @@ def _long(
         say.note(f"memd: nothing was done: {_next(status)}")
 
 
-def _tell(run: dict[str, Any]) -> None:
+def _print_run(run: dict[str, Any]) -> None:
     """Print all about one run: a line for it, a line for each step, and the way back."""
-    say.out(f"{_name(run)} {run['run_id']}: {run['state']}{_took(run)}")
+    say.out(f"{_name(run)} {run['run_id']}: {run['state']}{_duration(run)}")
     since = "as of" if run["dry_run"] else "started"
-    say.out(f"  {since} {say.moment(run['started_at'])}, {_whose(run)}")
+    say.out(f"  {since} {say.local_time(run['started_at'])}, {_agent(run)}")
     for line in _steps(run):
         say.out(f"  {line}")
     for line in _faults(run):
         say.out(f"  {line}")
-    _way_back(run)
+    _print_undo(run)
 
 
 def _faults(run: dict[str, Any]) -> Iterator[str]:
     kinds = ", ".join(run.get("detail", {}).get("errors", ()))
     if kinds and run.get("again_at"):
-        yield f"stopped by the disk ({kinds}); continues {say.moment(run['again_at'])}"
+        yield f"stopped by the disk ({kinds}); continues {say.local_time(run['again_at'])}"
     elif kinds:
         yield f"failed: {kinds}"
 
 
 def _steps(run: dict[str, Any]) -> Iterator[str]:
     for step in run["steps"]:
-        did = _DID.get(step["name"], "changed")
+        did = _EFFECTS.get(step["name"], "changed")
         yield f"{step['name']:<14} {_memories(step['rows'])} {did}"
     summaries = run.get("detail", {}).get("summaries")
     if isinstance(summaries, int) and summaries:
         yield f"{'summaries':<14} {summaries:,} created"
     if not run["steps"]:
-        yield _NOTHING.get(run["kind"], _NOTHING["night"])
+        yield _WHY_NOTHING.get(run["kind"], _WHY_NOTHING["night"])
 
 
 def _can_be_undone(run: dict[str, Any]) -> bool:
@@ -316,7 +325,7 @@ def _can_be_undone(run: dict[str, Any]) -> bool:
     return run["kind"] in _UNDOABLE and run["state"] == "done" and not run["dry_run"] and did
 
 
-def _way_back(run: dict[str, Any]) -> None:
+def _print_undo(run: dict[str, Any]) -> None:
     if _can_be_undone(run):
         say.note(f"to undo it: memd sleep --undo {run['run_id']}")
 
@@ -327,18 +336,18 @@ def _name(run: dict[str, Any]) -> str:
     return f"simulated {name}" if run["dry_run"] else name
 
 
-def _whose(run: dict[str, Any]) -> str:
+def _agent(run: dict[str, Any]) -> str:
     return f"agent {say.line(run['agent_id'])}" if run.get("agent_id") else "all agents"
 
 
-def _took(run: dict[str, Any]) -> str:
+def _duration(run: dict[str, Any]) -> str:
     if not run.get("finished_at"):
         return ""
     span = _read(run["finished_at"]) - _read(run["started_at"])
     return f" in {span.total_seconds():,.1f} s"
 
 
-def _sum(run: dict[str, Any]) -> str:
+def _moved(run: dict[str, Any]) -> str:
     """Return how many memories a run moved; what ages was moved before, and is not counted anew."""
     return _memories(sum(step["rows"] for step in run["steps"] if step["name"] != "ageing"))
 

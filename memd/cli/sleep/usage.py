@@ -9,17 +9,17 @@ from typing import Annotated, Any
 
 from memd.cli import options, say
 from memd.cli.reach import daemon
-from memd.cli.tables import an_id, table, text_column, word
+from memd.cli.tables import id_column, table, text_column, word_column
 
 LOOK_S = 1.0
 _BAR = 16
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _COLUMNS = (
-    word("ASSISTANT", stored=True),
-    an_id("SESSION"),
-    word("USED"),
-    word("OF"),
-    word("FULL", whole=True),
+    word_column("ASSISTANT", stored=True),
+    id_column("SESSION"),
+    word_column("USED"),
+    word_column("OF"),
+    word_column("FULL", whole=True),
     text_column("NAP", in_place=True),
 )
 _HOME = "\x1b[H\x1b[J"  # to the top left, and what was there goes
@@ -51,7 +51,7 @@ def _show(answer: Mapping[str, Any], *, json: bool, again: bool = False) -> None
     unreadable, reason = answer["unreadable"], answer["unreadable_reason"]
     if json:
         problem = {"unreadable": unreadable, "unreadable_reason": reason}
-        say.as_json({"items": answer["items"], **(problem if unreadable else {})})
+        say.print_json({"items": answer["items"], **(problem if unreadable else {})})
     else:
         if again and sys.stdout.isatty():
             say.steer(_HOME)
@@ -100,7 +100,7 @@ def _nap(window: Mapping[str, Any]) -> str:
 
 
 def _at(window: Mapping[str, Any]) -> str:
-    return f"napped {say.moment(window['napped_at'])}"
+    return f"napped {say.local_time(window['napped_at'])}"
 
 
 def _number(count: int | None) -> str:

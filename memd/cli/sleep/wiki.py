@@ -35,12 +35,12 @@ def wiki(
         if folder is None:
             done = client.call("wiki.export", options.without_none(agent_id=agent))
         else:
-            done = _written(client, profile, agent, Path(folder).expanduser().resolve())
+            done = _export_here(client, profile, agent, Path(folder).expanduser().resolve())
     if json:
-        say.as_json(done)
+        say.print_json(done)
     elif done["path"] is not None:
         say.out(say.line(done["path"]))
-        say.note(_progress(done["raw"], done["wiki"]))
+        say.note(_summary(done["raw"], done["wiki"]))
     for view in done["cut"]:
         say.note(f"memd: {view} holds only the newest {done[view]}; more do not fit")
     for view in done["failed"]:
@@ -48,10 +48,12 @@ def wiki(
     if done["path"] is None:
         say.note("memd: nothing was written: memory.consolidation.wiki_export.enabled is false")
     if done["path"] is None or done["failed"]:
-        raise say.Leave(say.Exit.ERROR)
+        raise say.CommandExit(say.Exit.ERROR)
 
 
-def _written(client: Client, profile: str | None, agent: str | None, root: Path) -> dict[str, Any]:
+def _export_here(
+    client: Client, profile: str | None, agent: str | None, root: Path
+) -> dict[str, Any]:
     """Write the files here, as the person: a daemon in a sandbox cannot write where a person can.
 
     The daemon notes the folder, so that forgetting names it.
@@ -75,10 +77,10 @@ def _written(client: Client, profile: str | None, agent: str | None, root: Path)
     return done.model_dump(mode="json")
 
 
-def _progress(raw: int, made: int) -> str:
+def _summary(raw: int, made: int) -> str:
     """Say what was written.
 
-    >>> _progress(1, 2)
+    >>> _summary(1, 2)
     '1 memory, 2 summaries'
     """
     memories = "memory" if raw == 1 else "memories"

@@ -70,7 +70,7 @@ class Chat(NamedTuple):
         return "".join(f"{json.dumps(line)}\n" for line in lines)
 
 
-def packed(path: Path) -> str:
+def read_zip(path: Path) -> str:
     """Return the conversations of a zip file. Raises InvalidError for any other one."""
     try:
         with zipfile.ZipFile(path) as archive:
@@ -88,7 +88,7 @@ def packed(path: Path) -> str:
     return raw.decode("utf-8", "replace")
 
 
-def chats(text: str) -> list[Chat] | None:
+def parse_chats(text: str) -> list[Chat] | None:
     """Return the chats of an export, None for a text that is none."""
     if text.startswith(AIDER) or f"\n{AIDER}" in text[:4_096]:
         return list(_of_aider(text))
@@ -137,12 +137,12 @@ def _of_chatgpt(row: Mapping[str, Any]) -> Chat:
         text = "\n".join(piece for piece in pieces if isinstance(piece, str)).strip()
         if role and text:
             when = message.get("create_time") or row.get("create_time") or 0
-            chat_lines.append(ChatLine(role, text, moment(when)))
+            chat_lines.append(ChatLine(role, text, iso_time(when)))
         at = nodes[at].get("parent")
     return Chat(str(row.get("conversation_id") or row.get("id")), chat_lines[::-1])
 
 
-def moment(seconds: Any) -> str:
+def iso_time(seconds: Any) -> str:
     """Return seconds since 1970 as a transcript writes a time."""
     try:
         return datetime.fromtimestamp(float(seconds), UTC).isoformat()
@@ -183,7 +183,7 @@ Tables = Mapping[str, frozenset[str]]
 _HEAD = b"SQLite format 3\0"
 
 
-def is_one(path: Path) -> bool:
+def is_database(path: Path) -> bool:
     """Return whether a file is one of SQLite's, by its beginning."""
     try:
         with path.open("rb") as stream:
@@ -193,7 +193,7 @@ def is_one(path: Path) -> bool:
 
 
 @contextlib.contextmanager
-def opened(path: Path) -> Iterator[tuple[sqlite3.Connection, Tables]]:
+def open_database(path: Path) -> Iterator[tuple[sqlite3.Connection, Tables]]:
     """Open a file while its program may be using it; yields it with its tables.
 
     Raises InvalidError, also from within, for what SQLite cannot read.

@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from memd.cli.transfer.chats import BYTES_MAX, Chat, ChatLine, Tables, moment
+from memd.cli.transfer.chats import BYTES_MAX, Chat, ChatLine, Tables, iso_time
 
 _ROLES = frozenset({"user", "assistant"})
 _Exchange = tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]
@@ -89,7 +89,7 @@ def _rows(conn: sqlite3.Connection, session: object) -> Iterator[_Exchange]:
     )
     for _, its in groupby(rows, key=lambda row: row[0]):
         parts = list(its)
-        yield _parsed(parts[0][1]), [_parsed(part) for _, _, part in parts]
+        yield _parse(parts[0][1]), [_parse(part) for _, _, part in parts]
 
 
 def _files(folder: Path, session: str) -> Iterator[_Exchange]:
@@ -109,7 +109,7 @@ def _messages(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> It
     if role not in _ROLES or info.get("summary") is True:
         return
     created = _mapping(info.get("time")).get("created")
-    at = moment(created / 1_000 if isinstance(created, int | float) else 0)
+    at = iso_time(created / 1_000 if isinstance(created, int | float) else 0)
     blocks: list[dict[str, Any]] = []
     answers: list[dict[str, Any]] = []
     for part in parts:
@@ -136,12 +136,12 @@ def _object(path: Path) -> Mapping[str, Any]:
         if path.is_symlink():
             return {}
         with path.open("rb") as stream:
-            return _parsed(stream.read(BYTES_MAX).decode("utf-8", "replace"))
+            return _parse(stream.read(BYTES_MAX).decode("utf-8", "replace"))
     except OSError:
         return {}
 
 
-def _parsed(text: object) -> Mapping[str, Any]:
+def _parse(text: object) -> Mapping[str, Any]:
     try:
         return _mapping(json.loads(text)) if isinstance(text, str) else {}
     except (ValueError, RecursionError):

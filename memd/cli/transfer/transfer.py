@@ -19,7 +19,7 @@ from memd.cli.notes import folder
 from memd.cli.notes.send import FileOutcome, Options, in_batches, send_note
 from memd.cli.progress import Progress
 from memd.cli.reach import LONG_SECONDS_MAX, daemon
-from memd.cli.transfer import exported, move, parts, recorded
+from memd.cli.transfer import export, export_format, foreign, sessions
 
 if TYPE_CHECKING:
     from memd.client import Client
@@ -82,7 +82,7 @@ def import_(
         outcomes += _import(notes.files, flags, profile)
     _report(outcomes, notes.skipped, flags, json=json)
     if any(outcome.error for outcome in outcomes):
-        raise say.Leave(say.Exit.ERROR)
+        raise say.CommandExit(say.Exit.ERROR)
 
 
 def _import(files: Sequence[Path], flags: Options, profile: str | None) -> list[FileOutcome]:
@@ -110,13 +110,13 @@ def _import_file(
     outcome = FileOutcome(path)
     kind, suffix = flags.kind, path.suffix.lower()
     try:
-        if kind is None and not path.is_dir() and recorded.is_one(path):
-            recorded.send(client, outcome, flags, tell)
-        elif kind is None and exported.is_one(path):
-            exported.send(client, outcome, flags, tell)
+        if kind is None and not path.is_dir() and sessions.is_session(path):
+            sessions.send(client, outcome, flags, tell)
+        elif kind is None and foreign.is_export(path):
+            foreign.send(client, outcome, flags, tell)
         elif kind == "jsonl" or (kind is None and suffix in folder.LINES):
-            if move.is_whole(path):
-                move.bring(client, outcome, dry_run=flags.dry_run, tell=tell)
+            if export.is_whole(path):
+                export.import_records(client, outcome, dry_run=flags.dry_run, tell=tell)
             else:
                 _send_lines(client, outcome, flags)
         else:
@@ -136,7 +136,7 @@ def _send_lines(client: Client, outcome: FileOutcome, flags: Options) -> None:
     except UnicodeDecodeError as error:
         raise InvalidError("not UTF-8 text") from error
     lines = text.split("\n")  # texts may hold other line ends
-    items = list(parts.jsonl_parts(lines, outcome.file.name))
+    items = list(export_format.jsonl_parts(lines, outcome.file.name))
     if items and not any("text" in item or "content" in item for item in items):
         from memd.signals.transcripts import KNOWN
 
@@ -177,7 +177,7 @@ def _report(
     counts = {name: sum(getattr(each, name) for each in outcomes) for name in COUNTS}
     failed = sum(each.error is not None for each in outcomes)
     if json:
-        say.as_json(
+        say.print_json(
             {
                 "files": len(outcomes),
                 **counts,

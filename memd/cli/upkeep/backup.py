@@ -27,7 +27,7 @@ from memd.base.paths import Paths
 from memd.cli import options, say
 from memd.cli.progress import Progress
 from memd.cli.reach import LONG_SECONDS_MAX, daemon
-from memd.cli.upkeep.upkeep import long
+from memd.cli.upkeep.upkeep import call_or_run
 
 KEYS = ".keys"
 _NEVER = "operator.key"  # each store's daemon makes its own
@@ -53,13 +53,13 @@ def backup(
     "memd restore" restores it, on this or another computer.
     """
     path = (
-        Path(long(profile, "store.backup", "copying"))
+        Path(call_or_run(profile, "store.backup", "copying"))
         if target is None
-        else _elsewhere(profile, target)
+        else _back_up_to(profile, target)
     )
     keys = _keys_to(Paths.resolve(profile).keys_dir, path) if with_keys else []
     if json:
-        say.as_json({"path": str(path), "keys": keys})
+        say.print_json({"path": str(path), "keys": keys})
         return
     say.out(say.line(str(path)))
     if with_keys:
@@ -77,25 +77,25 @@ def restore(
 
     The backup is verified first. Keys beside it (--with-keys) are restored too.
     """
-    from memd.store.file.restore import restore as put_back
+    from memd.store.file.restore import restore as restore_file
 
     if not file.is_file():
         raise NotFoundError(f"{file} does not exist")
     paths = Paths.resolve(profile).with_settings()
     paths.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with holding(paths):
+    with hold_store(paths):
         if paths.database.exists():
-            say.sure(f"Replace {paths.database} by {file}?", yes=yes)
-        done = put_back(file, paths.database, paths.anchors, _stamp())
+            say.confirm(f"Replace {paths.database} by {file}?", yes=yes)
+        done = restore_file(file, paths.database, paths.anchors, _stamp())
         keys = _keys_from(file, paths.keys_dir)
     if json:
-        say.as_json({**done._asdict(), "keys": keys})
+        say.print_json({**done._asdict(), "keys": keys})
         return
-    _tell(done, keys)
+    _report(done, keys)
 
 
 @contextmanager
-def holding(paths: Paths) -> Iterator[None]:
+def hold_store(paths: Paths) -> Iterator[None]:
     """Hold the store's locks, so that no daemon has it; raises InvalidStateError if one does."""
     try:
         held = lock_store(paths.lock, paths.database, create=False)
@@ -110,7 +110,7 @@ def holding(paths: Paths) -> Iterator[None]:
         held.close()
 
 
-def _tell(done: Any, keys: list[str]) -> None:
+def _report(done: Any, keys: list[str]) -> None:
     say.note(f"restored {done.memories:,} memories")
     if keys:
         say.note(f"keys: {', '.join(keys)}")
@@ -124,7 +124,7 @@ def _tell(done: Any, keys: list[str]) -> None:
         say.note(f"  memd forget {' '.join(done.forgotten)}")
 
 
-def _elsewhere(profile: str | None, target: Path) -> Path:
+def _back_up_to(profile: str | None, target: Path) -> Path:
     """Write a copy to *target* as the person who types; return its path."""
     place = target.expanduser()
     place = place.resolve() if place.is_dir() else place.parent.resolve() / place.name
@@ -136,9 +136,9 @@ def _elsewhere(profile: str | None, target: Path) -> Path:
         with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
             store = client.call("store.note_copy", {"target": str(place)})
     except NotRunningError:
-        from memd.cli.upkeep.upkeep import care
+        from memd.cli.upkeep.upkeep import run_offline
 
-        return Path(care(profile, "store.backup", {"target": str(place)}))
+        return Path(run_offline(profile, "store.backup", {"target": str(place)}))
     from memd.store.file.backup import make_from_outside
 
     with Progress("copying", unit="bytes") as progress:

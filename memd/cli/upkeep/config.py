@@ -25,7 +25,7 @@ def show(profile: options.Profile = None, json: options.Json = False) -> None:
     sources = origins_of(places)
     database = str(places.with_data_dir(settings.memory.storage.data_dir).database)
     if json:
-        say.as_json(
+        say.print_json(
             {"settings": tree, "sources": sources, "warnings": layers, "database": database}
         )
         return
@@ -42,7 +42,7 @@ def path(profile: options.Profile = None, json: options.Json = False) -> None:
     """Print the path of the settings file; with --json, all paths of the profile."""
     places = Paths.resolve(profile).with_settings()
     if json:
-        say.as_json({name: str(value) for name, value in asdict(places).items()})
+        say.print_json({name: str(value) for name, value in asdict(places).items()})
         return
     from memd.base.settings import find
 

@@ -43,7 +43,7 @@ def install(
         folder = paths.reranker_dir if reranker else paths.model_dir
         (fetch_reranker if reranker else fetch)(folder, source)
     if json:
-        say.as_json({"folder": str(folder), "installed": True})
+        say.print_json({"folder": str(folder), "installed": True})
     else:
         say.out(str(folder))
 
@@ -86,7 +86,7 @@ def status(profile: options.Profile = None, json: options.Json = False) -> None:
         },
     }
     if json:
-        say.as_json(answer)
+        say.print_json(answer)
     else:
         say.out(f"{embedder.folder}: {'installed' if embedder.installed else 'not installed'}")
         if embedder.problem:
@@ -96,7 +96,7 @@ def status(profile: options.Profile = None, json: options.Json = False) -> None:
         if damage:
             say.note(f"memd: {damage}; {RERANKER_HINT}")
     if not embedder.installed or embedder.problem:
-        raise say.Leave(say.Exit.DEGRADED)
+        raise say.CommandExit(say.Exit.DEGRADED)
 
 
 def fetch(folder: Path, source: Path | None = None) -> None:

@@ -6,7 +6,7 @@ from memd.base.clock import SystemClock, from_us
 from memd.base.errors import NotFoundError
 from memd.base.paths import Paths
 from memd.cli import options, say
-from memd.cli.upkeep.backup import holding
+from memd.cli.upkeep.backup import hold_store
 
 _LOST_TOLD = 20
 
@@ -20,18 +20,18 @@ def repair(
     Lists what is lost. Exit code 1: the new file still has problems, which are listed too.
     """
     from memd.records.entities import tables
-    from memd.store.repairing.repair import repair as salvaged
+    from memd.store.repairing.repair import repair as salvage
 
     paths = Paths.resolve(profile).with_settings()
     if not paths.database.exists():
         raise NotFoundError(f"{paths.database} does not exist", hint="memd restore FILE")
-    with holding(paths):
-        say.sure(f"Salvage {paths.database} into a new file?", yes=yes)
+    with hold_store(paths):
+        say.confirm(f"Salvage {paths.database} into a new file?", yes=yes)
         now_us = SystemClock().now_us()
         stamp = from_us(now_us).strftime("%Y%m%dT%H%M%S%f")
-        done = salvaged(paths.database, paths.anchors, stamp, now_us, tables())
+        done = salvage(paths.database, paths.anchors, stamp, now_us, tables())
     if json:
-        say.as_json(done._asdict())
+        say.print_json(done._asdict())
     else:
         say.note(f"salvaged {done.kept.get('memory', 0):,} memories; rows by table:")
         for name, count in sorted(done.kept.items()):
@@ -40,7 +40,7 @@ def repair(
         _list("remaining problems", done.remaining)
         say.note(f"the damaged file is kept: {done.damaged}")
     if done.remaining:
-        raise say.Leave(say.Exit.ERROR)
+        raise say.CommandExit(say.Exit.ERROR)
 
 
 def _list(label: str, lines: tuple[str, ...]) -> None:

@@ -26,9 +26,9 @@ from memd.store.file.database import open_database
 @options.examples("memd check", "memd check --json")
 def check(profile: options.Profile = None, json: options.Json = False) -> None:
     """Check all pages, rows, checksums and caches of the database. Exit code 1: problems."""
-    report: dict[str, Any] = long(profile, "store.check", "checking")
+    report: dict[str, Any] = call_or_run(profile, "store.check", "checking")
     if json:
-        say.as_json(report)
+        say.print_json(report)
     else:
         for name, number in report["figures"].items():
             say.out(f"{name.replace('_', ' ') + ':':<22} {number:,}")
@@ -40,20 +40,22 @@ def check(profile: options.Profile = None, json: options.Json = False) -> None:
             "memd: the database is damaged; memd rebuild fixes caches, memd repair rows and pages; "
             "memd restore puts a backup in place"
         )
-        raise say.Leave(say.Exit.ERROR)
+        raise say.CommandExit(say.Exit.ERROR)
 
 
 @options.examples("memd rebuild")
 def rebuild(profile: options.Profile = None, json: options.Json = False) -> None:
     """Rebuild caches, indexes, contexts and damaged vectors from the memories."""
-    long(profile, "store.rebuild", "rebuilding")
+    call_or_run(profile, "store.rebuild", "rebuilding")
     if json:
-        say.as_json({"rebuilt": True})
+        say.print_json({"rebuilt": True})
     else:
         say.note("rebuilt the caches and indexes")
 
 
-def long(profile: str | None, method: str, doing: str, params: dict[str, Any] | None = None) -> Any:
+def call_or_run(
+    profile: str | None, method: str, doing: str, params: dict[str, Any] | None = None
+) -> Any:
     """Ask the daemon, however long it takes, or do it here when none runs."""
     try:
         with (
@@ -63,13 +65,13 @@ def long(profile: str | None, method: str, doing: str, params: dict[str, Any] | 
             tell = progress.at if method == "store.rebuild" else None
             return client.call(method, params or {}, progress=tell)
     except NotRunningError:
-        return care(profile, method, params or {})
+        return run_offline(profile, method, params or {})
 
 
 _CALLER = Caller(client="memd", method="cli")
 
 
-def care(profile: str | None, method: str, params: dict[str, Any]) -> Any:
+def run_offline(profile: str | None, method: str, params: dict[str, Any]) -> Any:
     """Do what the daemon's *method* does and return what it would answer.
 
     Raises NotFoundError when there is no file, AlreadyRunningError when a daemon
@@ -80,12 +82,12 @@ def care(profile: str | None, method: str, params: dict[str, Any]) -> Any:
         raise NotFoundError(f"{paths.database} does not exist", hint="nothing was remembered yet")
     held = lock_store(paths.lock, paths.database)
     try:
-        return asyncio.run(_done(paths, method, params))
+        return asyncio.run(_run(paths, method, params))
     finally:
         held.close()
 
 
-async def _done(paths: Paths, method: str, params: dict[str, Any]) -> Any:
+async def _run(paths: Paths, method: str, params: dict[str, Any]) -> Any:
     clock = SystemClock()
     async with open_database(paths.database, clock) as db:
         room = Upkeep(db=db, clock=clock)

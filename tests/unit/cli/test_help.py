@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from memd.cli import typed
+from memd.cli import typer_app
 from memd.cli.cli import COMMANDS, GROUPS, SECTIONS, find, load, run
-from memd.cli.words import read
+from memd.cli.parser import parse
 
 TYPED = [[entry.name] for entry in COMMANDS]
 TYPED += [[group, entry.name] for group, (_, entries) in GROUPS.items() for entry in entries]
@@ -62,8 +62,8 @@ def test_a_command_shows_how_it_is_typed_and_examples(
 
 
 def test_what_is_said_of_a_command_in_a_list_is_its_first_sentence() -> None:
-    assert typed.first_sentence("Print one\nmemory. By its id.") == "Print one memory."
-    assert typed.first_sentence("List it, 0.5 first\n\nMore.") == "List it, 0.5 first"
+    assert typer_app.first_sentence("Print one\nmemory. By its id.") == "Print one memory."
+    assert typer_app.first_sentence("List it, 0.5 first\n\nMore.") == "List it, 0.5 first"
 
 
 @pytest.mark.parametrize("words", TYPED, ids=" ".join)
@@ -76,7 +76,7 @@ def test_every_example_is_a_command_that_can_be_typed(words: list[str]) -> None:
         for argv in typed_there:
             named = find(argv)
             assert named is not None, line
-            assert read(load(named[0]), named[1]) is not None, line
+            assert parse(load(named[0]), named[1]) is not None, line
 
 
 def commands_of(line: str) -> Iterator[list[str]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memd.cli.daemon.plot import drawn
+from memd.cli.daemon.plot import draw_svg
 from memd.cli.daemon.stats import lines
 
 METHOD = {"requests": 3, "errors": {"busy": 1}, "mean_us": 9, "p50_us": 900, "p95_us": 4_000,
@@ -57,7 +57,7 @@ def tags(svg: str) -> list[str]:
 
 
 def test_every_panel_is_drawn() -> None:
-    svg = drawn(METRICS, HISTORY)
+    svg = draw_svg(METRICS, HISTORY)
     found = tags(svg)
     assert found[0] == "svg"
     assert set(found) <= {"svg", "rect", "g", "text", "path", "polyline", "circle"}
@@ -72,14 +72,14 @@ def test_every_panel_is_drawn() -> None:
 
 
 def test_a_name_is_text_and_nothing_is_fetched() -> None:
-    svg = drawn(METRICS, HISTORY)
+    svg = draw_svg(METRICS, HISTORY)
     assert "&lt;script&gt;" in svg
     assert not re.search(r"<script|href|url\(|<!|http(?!://www\.w3\.org/2000/svg)", svg)
 
 
 @pytest.mark.parametrize("days", [[], [{"day": "2026-03-01", "added": 0, "total": 0}]])
 def test_a_store_that_is_new_has_five_empty_panels(days: list[Any]) -> None:
-    svg = drawn(EMPTY, {"days": days, "works": []})
+    svg = draw_svg(EMPTY, {"days": days, "works": []})
     tags(svg)
     assert svg.count("nothing yet") == 5
 
@@ -89,7 +89,7 @@ def test_one_value_is_no_division_by_nothing(seconds: float) -> None:
     work = {**HISTORY["works"][0], "seconds": seconds}
     day = [{"day": "2026-03-01", "added": 1, "total": 1}]
     fast = {"methods": {"system.hello": {**METHOD, "p50_us": 0, "p95_us": 0}}}
-    tags(drawn({**EMPTY, **fast}, {"days": day, "works": [work]}))
+    tags(draw_svg({**EMPTY, **fast}, {"days": day, "works": [work]}))
 
 
 def test_a_person_reads_what_was_counted() -> None:

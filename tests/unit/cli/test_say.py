@@ -6,7 +6,7 @@ import pytest
 
 from memd.base import errors
 from memd.cli import say
-from memd.cli.say import Exit, Leave
+from memd.cli.say import CommandExit, Exit
 
 
 @pytest.mark.parametrize(
@@ -23,35 +23,35 @@ from memd.cli.say import Exit, Leave
 def test_every_kind_of_error_has_the_exit_code_of_whose_move_it_is(
     error: errors.MemdError, code: Exit
 ) -> None:
-    assert say.code_of(error) is code
+    assert say.exit_code(error) is code
 
 
 def test_an_error_and_its_hint_go_to_stderr_and_nothing_to_stdout(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    say.complain(errors.NotFoundError("no such thing", hint="look again"))
+    say.report_error(errors.NotFoundError("no such thing", hint="look again"))
     shown = capsys.readouterr()
     assert shown.out == ""
     assert shown.err == "memd: no such thing\n      look again\n"
 
 
 def test_json_answers_carry_their_version_first(capsys: pytest.CaptureFixture[str]) -> None:
-    say.as_json({"id": "ä"})
+    say.print_json({"id": "ä"})
     shown = capsys.readouterr().out
     assert shown.startswith('{"v": 1')
     assert json.loads(shown) == {"v": 1, "id": "ä"}
 
 
 def test_what_nobody_confirms_is_not_done(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(Leave) as left:
-        say.sure("Erase?", yes=False, read=lambda: "n\n")
+    with pytest.raises(CommandExit) as left:
+        say.confirm("Erase?", yes=False, read=lambda: "n\n")
     assert left.value.code is Exit.ERROR
     assert "Erase? [y/N]" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("answer", ["y\n", "YES\n", " y \n"])
 def test_yes_is_yes(answer: str) -> None:
-    say.sure("Erase?", yes=False, read=lambda: answer)
+    say.confirm("Erase?", yes=False, read=lambda: answer)
 
 
 def test_without_a_terminal_a_question_is_answered_with_no(
@@ -59,8 +59,8 @@ def test_without_a_terminal_a_question_is_answered_with_no(
 ) -> None:
     with Path("/dev/null").open() as nothing:
         monkeypatch.setattr("sys.stdin", nothing)
-        with pytest.raises(Leave) as left:
-            say.sure("Erase?", yes=False)
+        with pytest.raises(CommandExit) as left:
+            say.confirm("Erase?", yes=False)
     assert left.value.code is Exit.USAGE
 
 
@@ -68,8 +68,8 @@ def test_times_are_shown_on_the_clock_of_this_computer(monkeypatch: pytest.Monke
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     time.tzset()
     try:
-        assert say.moment("2026-03-02T20:05:59.1Z") == "2026-03-03 05:05"
-        assert say.moment("2026-03-02T20:05:59.1Z", zone=True) == "2026-03-03 05:05 JST"
+        assert say.local_time("2026-03-02T20:05:59.1Z") == "2026-03-03 05:05"
+        assert say.local_time("2026-03-02T20:05:59.1Z", zone=True) == "2026-03-03 05:05 JST"
     finally:
         monkeypatch.undo()
         time.tzset()
@@ -83,6 +83,6 @@ def test_no_color_is_honoured_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
     terminal = Terminal()
-    assert say.coloured(terminal)  # type: ignore[arg-type]  # only isatty is asked
+    assert say.has_colour(terminal)  # type: ignore[arg-type]  # only isatty is asked
     monkeypatch.setenv("NO_COLOR", "1")
-    assert not say.coloured(terminal)  # type: ignore[arg-type]
+    assert not say.has_colour(terminal)  # type: ignore[arg-type]

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from memd.base.errors import InvalidError
-from memd.cli import words
+from memd.cli import parser
 from memd.cli.sleep import sleep
-from memd.cli.sleep.sleep import in_a_line
+from memd.cli.sleep.sleep import status_line
 
 STATUS: dict[str, Any] = {
     "enabled": True,
@@ -71,13 +71,13 @@ def greenwich(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     ],
 )
 def test_the_status_is_one_line(more: dict[str, Any], said: str) -> None:
-    assert in_a_line({**STATUS, **more}) == said
+    assert status_line({**STATUS, **more}) == said
 
 
 def test_a_report_tells_each_step_and_ends_with_the_way_back(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    sleep._tell(RUN)
+    sleep._print_run(RUN)
     shown = capsys.readouterr()
     assert shown.out.splitlines() == [
         "night r1: done in 2.5 s",
@@ -93,7 +93,7 @@ def test_a_report_tells_each_step_and_ends_with_the_way_back(
     ("run", "lines"),
     [
         (
-            {**RUN, "steps": [{"name": name, "rows": 2, "steps": 1} for name in sleep._DID]},
+            {**RUN, "steps": [{"name": name, "rows": 2, "steps": 1} for name in sleep._EFFECTS]},
             [
                 "retention      2 memories moved to the trash: past the retention",
                 "consolidation  2 memories archived behind summaries",
@@ -146,7 +146,7 @@ def test_a_run_has_a_name(run: dict[str, Any], name: str) -> None:
 
 def test_what_aged_is_not_counted_twice() -> None:
     aged = {**RUN, "steps": [*RUN["steps"], {"name": "ageing", "rows": 7, "steps": 1}]}
-    assert sleep._sum(aged) == "1,204 memories"
+    assert sleep._moved(aged) == "1,204 memories"
 
 
 @pytest.mark.parametrize(
@@ -164,8 +164,8 @@ def test_why_a_run_failed_is_told(run: dict[str, Any], line: str) -> None:
 
 
 def test_whose_memories_a_run_was_of_is_told_without_orders_to_the_terminal() -> None:
-    assert sleep._whose({"agent_id": "ada\x1b[31m"}).startswith("agent ada")
-    assert "\x1b" not in sleep._whose({"agent_id": "ada\x1b[31m"})
+    assert sleep._agent({"agent_id": "ada\x1b[31m"}).startswith("agent ada")
+    assert "\x1b" not in sleep._agent({"agent_id": "ada\x1b[31m"})
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_whose_memories_a_run_was_of_is_told_without_orders_to_the_terminal() ->
 def test_what_changed_nothing_or_is_undone_has_no_way_back(
     run: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    sleep._tell(run)
+    sleep._print_run(run)
     assert capsys.readouterr().err == ""
 
 
@@ -199,7 +199,7 @@ def test_what_changed_nothing_or_is_undone_has_no_way_back(
     ],
 )
 def test_what_does_not_go_together_is_refused_before_anybody_is_asked(line: str, said: str) -> None:
-    params = words.read(sleep.sleep, line.split())
+    params = parser.parse(sleep.sleep, line.split())
     assert params is not None
     with pytest.raises(InvalidError, match=said):
         sleep.sleep(**params)
@@ -207,6 +207,6 @@ def test_what_does_not_go_together_is_refused_before_anybody_is_asked(line: str,
 
 def test_a_rehearsal_may_be_asked_for_with_now() -> None:
     assert (
-        sleep._chosen(now=True, dry_run=True, undo=False, report=False, pause=False, resume=False)
+        sleep._action(now=True, dry_run=True, undo=False, report=False, pause=False, resume=False)
         == "night"
     )

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memd.cli import say, tables
-from memd.cli.tables import Column, an_id, table, text_column, time, word
+from memd.cli.tables import Column, id_column, table, text_column, time_column, word_column
 from memd.view.cells import width
 
 ID = "0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11"
-COLUMNS = (an_id(), time("CREATED"), word("CATEGORY"), text_column("TEXT"))
+COLUMNS = (id_column(), time_column("CREATED"), word_column("CATEGORY"), text_column("TEXT"))
 ROW = (
     ID,
     "2026-03-02T10:05:59.123456Z",
@@ -46,7 +46,7 @@ def test_a_terminal_shows_the_text_first_then_a_short_id_and_the_local_time() ->
     assert head.startswith(" " * len(say.BAR))
     assert head.split() == ["TEXT", "ID", "CATEGORY", "CREATED"]
     assert line.startswith(f"{say.BAR}東京のサーバー")
-    assert line.endswith(f"6f2f9b11  semantic  {say.moment(ROW[1])}")
+    assert line.endswith(f"6f2f9b11  semantic  {say.local_time(ROW[1])}")
     assert width(line) == 80
 
 
@@ -63,7 +63,7 @@ def test_a_list_of_nothing_has_no_head() -> None:
 
 @settings(deadline=None)
 @given(
-    st.lists(st.sampled_from([word("W"), an_id(), time("T")]), max_size=5),
+    st.lists(st.sampled_from([word_column("W"), id_column(), time_column("T")]), max_size=5),
     st.lists(st.text(min_size=1, max_size=90), min_size=5, max_size=5),
     st.text(max_size=200),
 )

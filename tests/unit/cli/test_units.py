@@ -33,7 +33,7 @@ def places(profile: str = "default", socket: str = "/run/user/7/memd/memd.sock")
 def test_for_the_usual_places_the_rendered_units_are_the_shipped_ones_but_for_the_command() -> None:
     rendered = units.systemd(COMMAND, places(), HOME, sandbox=True)
     for name, text in rendered.items():
-        shipped = units.shipped(f"systemd/{name}")
+        shipped = units.read_shipped(f"systemd/{name}")
         assert text == shipped.replace("%h/.local/bin/memd", str(COMMAND))
     assert set(rendered) == {"memd.service", "memd.socket", "memd.service.d/10-sandbox.conf"}
 
@@ -58,8 +58,8 @@ def test_another_profile_has_units_of_its_own() -> None:
 def test_what_an_instance_is_made_of_is_what_is_taken_away() -> None:
     for profile in ("default", "work"):
         rendered = units.systemd(COMMAND, places(profile), HOME, sandbox=True)
-        assert set(units.belonging(profile)[units.instance(profile)]) == set(rendered)
-    assert list(units.belonging("default")) == ["memd"]
+        assert set(units.unit_files(profile)[units.instance(profile)]) == set(rendered)
+    assert list(units.unit_files("default")) == ["memd"]
 
 
 def test_a_moved_home_is_carried_into_the_service() -> None:
@@ -116,7 +116,7 @@ def test_a_wheel_carries_the_service_files_where_they_are_looked_for() -> None:
         looked_for / "launchd",
     }
     for source in carried:
-        assert all(units.shipped(str(path.relative_to(ROOT))) for path in files(ROOT / source))
+        assert all(units.read_shipped(str(path.relative_to(ROOT))) for path in files(ROOT / source))
 
 
 def files(folder: Path) -> list[Path]:
@@ -125,4 +125,4 @@ def files(folder: Path) -> list[Path]:
 
 def test_a_service_file_that_is_missing_is_named() -> None:
     with pytest.raises(InvalidStateError, match="no-such"):
-        units.shipped("systemd/no-such.service")
+        units.read_shipped("systemd/no-such.service")

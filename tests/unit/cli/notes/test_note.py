@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memd.base.limits import FRAME_BYTES_MAX, HEADING_CHARS_MAX, NAME_CHARS_MAX
-from memd.cli.notes.note import TEXT_PART_CHARS, note, reference, with_tags
+from memd.cli.notes.note import TEXT_PART_CHARS, merge_tags, parse_note, source_name
 from memd.domain.ingest import IngestRequest
 from memd.ingest.draft import draft_text
 from memd.text.tokens import DefaultTokenEstimator
@@ -20,7 +20,7 @@ BILLING = PurePath("/home/ada/Billing service.md")
 
 
 def headings(text: str, path: PurePath = BILLING) -> list[str | None]:
-    return [item.get("heading") for item in note(text, path, markdown=True).items]
+    return [item.get("heading") for item in parse_note(text, path, markdown=True).items]
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_the_outermost_heading_says_what_the_whole_note_is_about(
 
 
 def test_every_section_of_a_note_has_its_tags_and_its_date() -> None:
-    found = note(
+    found = parse_note(
         "---\ntags: [a]\n---\n# One\nx\n# Two\ny", PurePath("2026-11-21.md"), markdown=True
     )
 
@@ -53,19 +53,19 @@ def test_every_section_of_a_note_has_its_tags_and_its_date() -> None:
 
 
 def test_the_date_of_the_front_matter_wins_over_the_name() -> None:
-    found = note("---\ndate: 2025-01-02\n---\nx", PurePath("2026-11-21.md"), markdown=True)
+    found = parse_note("---\ndate: 2025-01-02\n---\nx", PurePath("2026-11-21.md"), markdown=True)
     assert found.items[0]["occurred_at"].startswith("2025-01-02")
 
 
 def test_a_plain_text_has_no_headings_but_its_name() -> None:
-    (item,) = note("# not a heading\nx", PurePath("/n/shopping.txt"), markdown=False).items
+    (item,) = parse_note("# not a heading\nx", PurePath("/n/shopping.txt"), markdown=False).items
     assert (item["heading"], item["text"]) == ("shopping", "# not a heading\nx")
 
 
 def test_headings_that_do_not_fit_stand_in_the_text() -> None:
     names = [f"{level} " + "x" * 70 for level in range(1, 5)]
     marked = [f"{'#' * n} {name}" for n, name in enumerate(names, 1)]
-    (item,) = note("\n".join([*marked, "body"]), PurePath("README.md"), markdown=True).items
+    (item,) = parse_note("\n".join([*marked, "body"]), PurePath("README.md"), markdown=True).items
 
     assert len(item["heading"]) <= HEADING_CHARS_MAX
     assert item["heading"].endswith(names[-1])
@@ -73,12 +73,12 @@ def test_headings_that_do_not_fit_stand_in_the_text() -> None:
 
 
 def test_an_empty_note_says_nothing() -> None:
-    assert note("---\ntitle: x\n---\n\n", BILLING, markdown=True).items == []
+    assert parse_note("---\ntitle: x\n---\n\n", BILLING, markdown=True).items == []
 
 
 def test_a_text_without_end_comes_in_parts_that_a_frame_holds() -> None:
     for text in ("wörd " * 100_000, "語" * 300_000, "a paragraph\n\n" * 60_000):
-        items = note(text, BILLING, markdown=True).items
+        items = parse_note(text, BILLING, markdown=True).items
         assert max(len(item["text"]) for item in items) <= TEXT_PART_CHARS
         assert max(len(json.dumps(item)) for item in items) < FRAME_BYTES_MAX
         assert "".join(item["text"] for item in items).split() != []
@@ -89,19 +89,19 @@ def test_a_text_without_end_comes_in_parts_that_a_frame_holds() -> None:
 
 def test_a_reference_is_never_longer_than_a_name_keeps_its_end_and_is_like_no_other() -> None:
     one, other = (PurePath(f"/{name}" + "/very" * 200 + "/notes.md") for name in "ab")
-    assert len(reference(one)) == NAME_CHARS_MAX
-    assert reference(one).endswith("/notes.md")
-    assert reference(one) != reference(other)
+    assert len(source_name(one)) == NAME_CHARS_MAX
+    assert source_name(one).endswith("/notes.md")
+    assert source_name(one) != source_name(other)
 
 
 def test_tags_of_note_and_person_are_joined() -> None:
-    assert with_tags(["a", "b"], ["b", "c"]) == ["a", "b", "c"]
+    assert merge_tags(["a", "b"], ["b", "c"]) == ["a", "b", "c"]
 
 
 @given(st.text(alphabet="ab #`-=|\n", max_size=400))
 def test_the_same_text_comes_to_the_same_requests_and_loses_no_word(text: str) -> None:
-    found = note(f"x\n{text}", BILLING, markdown=True)
-    assert found == note(f"x\n{text}", BILLING, markdown=True)
+    found = parse_note(f"x\n{text}", BILLING, markdown=True)
+    assert found == parse_note(f"x\n{text}", BILLING, markdown=True)
     said = " ".join(f"{item.get('heading', '')} {item['text']}" for item in found.items)
     assert set(re.findall(r"\w+", text)) <= set(re.findall(r"\w+", said))
 
@@ -121,7 +121,7 @@ def test_every_memory_begins_with_the_headings_nearest_to_its_text(written: list
     for number, line in enumerate(lines):
         nearest = line.lstrip("# ") if line.startswith("#") else nearest
         headings[f"word{number}"] = nearest
-    found = note("\n".join(lines), PurePath("README.md"), markdown=True)
+    found = parse_note("\n".join(lines), PurePath("README.md"), markdown=True)
     requests = [IngestRequest(**item) for item in found.items]
     memories = [
         draft.content
@@ -153,7 +153,7 @@ if [[ -f ledger ]]; then echo "[[Ledger]]" #shell
 
 
 def test_links_and_tags_of_a_vault_read_as_words_and_tags() -> None:
-    first, second = note(VAULT, PurePath("Billing.md"), markdown=True).items
+    first, second = parse_note(VAULT, PurePath("Billing.md"), markdown=True).items
 
     assert first["text"] == (
         "We use Postgres (PostgreSQL 16) for the ledger, see Ledger > Design. #database\n"
@@ -169,6 +169,6 @@ def test_links_and_tags_of_a_vault_read_as_words_and_tags() -> None:
 
 
 def test_a_text_that_is_no_markdown_keeps_its_brackets() -> None:
-    (item,) = note("[[Ledger]] #work", PurePath("a.txt"), markdown=False).items
+    (item,) = parse_note("[[Ledger]] #work", PurePath("a.txt"), markdown=False).items
     assert item["text"] == "[[Ledger]] #work"
     assert "tags" not in item

@@ -19,7 +19,7 @@ from memd.base.limits import FRAME_BYTES_MAX, PAGE_ITEMS_MAX
 from memd.cli import options, say
 from memd.cli.progress import Progress
 from memd.cli.reach import LONG_SECONDS_MAX, daemon
-from memd.cli.transfer import parts
+from memd.cli.transfer import export_format
 
 if TYPE_CHECKING:
     from memd.cli.notes.send import FileOutcome
@@ -63,8 +63,8 @@ def export(
         shown = file is None and sys.stdout.isatty()
         with target as stream, nullcontext() if shown else Progress("exporting") as progress:
             for line in lines:
-                stream.write(say.json_of(line) + "\n")
-                count += "memd" not in line and line.get("kind") != parts.END
+                stream.write(say.to_json(line) + "\n")
+                count += "memd" not in line and line.get("kind") != export_format.END
                 if progress is not None:
                     progress.at(count)
     if file and fresh:
@@ -73,16 +73,16 @@ def export(
 
 
 def _everything(client: Client) -> Iterator[dict[str, Any]]:
-    yield parts.WHOLE
+    yield export_format.WHOLE
     count = 0
     for record in _pages(client, "store.dump", {}):
         count += 1
         yield record
-    yield {"kind": parts.END, "records": count}
+    yield {"kind": export_format.END, "records": count}
 
 
 def _visible(client: Client, agent: str) -> Iterator[dict[str, Any]]:
-    yield parts.HEADER
+    yield export_format.HEADER
     yield from _pages(client, "store.export", {"agent_id": agent})
 
 
@@ -115,10 +115,10 @@ def is_whole(file: Path) -> bool:
             head = jsonlib.loads(stream.readline(1_000))
     except (OSError, ValueError):
         return False
-    return isinstance(head, dict) and parts.is_whole(head)
+    return isinstance(head, dict) and export_format.is_whole(head)
 
 
-def bring(
+def import_records(
     client: Client, outcome: FileOutcome, *, dry_run: bool, tell: Callable[[str], None]
 ) -> None:
     """Store every record of an export; a bad line is told by its number and stops no other.
@@ -159,8 +159,8 @@ def _lines(file: Path, problems: list[str], ended: list[int]) -> Iterator[Line]:
             if not isinstance(item, dict):
                 problems.append(f"line {number}: not a JSON object")
             elif number == 1:
-                parts.check_header(item, file.name)
-            elif item.get("kind") == parts.END:
+                export_format.check_header(item, file.name)
+            elif item.get("kind") == export_format.END:
                 ended.append(number)
             else:
                 yield number, item

@@ -82,32 +82,32 @@ def connect(
         return
     from memd.assist.connect import connect as connecting
 
-    assistant, place = assistant_of(name), place_of(profile)
+    assistant, where = find_assistant(name), locations(profile)
     work = connecting.plan_removal if remove else connecting.plan_connect
-    changes = work(assistant, place)
-    if changes and not remove and not is_installed(assistant, place):
+    changes = work(assistant, where)
+    if changes and not remove and not is_installed(assistant, where):
         say.note(f"{assistant.title} was not found on this computer; connecting it anyway")
     if not json:
-        show(changes)
+        print_diff(changes)
     made = None
     if not print_:
         if changes:
-            say.sure(_question(changes, assistant), yes=yes)
-        made = None if remove else key_for(name, profile, agent)
-        connecting.write(changes, place.data)
+            say.confirm(_question(changes, assistant), yes=yes)
+        made = None if remove else make_key(name, profile, agent)
+        connecting.write(changes, where.data)
     if json:
-        say.as_json({
+        say.print_json({
             "name": name,
-            "connected": connecting.is_connected(assistant, place),
+            "connected": connecting.is_connected(assistant, where),
             "files": [str(each.file) for each in changes],
             "key_file": made,
             "then": assistant.next_step if not remove else "",
         })  # fmt: skip
     elif not print_:
-        _tell(name, assistant, changes, remove=remove)
+        _report(name, assistant, changes, remove=remove)
 
 
-def assistant_of(name: str) -> Assistant:
+def find_assistant(name: str) -> Assistant:
     """Return the assistant called *name*. Raises InvalidError."""
     from memd.assist.connect.clients import ASSISTANTS
 
@@ -118,7 +118,7 @@ def assistant_of(name: str) -> Assistant:
     return ASSISTANTS[name]
 
 
-def place_of(profile: str | None) -> Locations:
+def locations(profile: str | None) -> Locations:
     """Return where the person's things are, and memd's of *profile*."""
     from pathlib import Path
 
@@ -140,7 +140,7 @@ def place_of(profile: str | None) -> Locations:
     )
 
 
-def show(changes: list[FileChange]) -> None:
+def print_diff(changes: list[FileChange]) -> None:
     """Print what changes, as ``diff -u`` would."""
     import difflib
 
@@ -157,7 +157,7 @@ def show(changes: list[FileChange]) -> None:
             say.out(line)
 
 
-def key_for(name: str, profile: str | None, agent: str = YOURS) -> str | None:
+def make_key(name: str, profile: str | None, agent: str = YOURS) -> str | None:
     """Make a key for an assistant that has none; return its file, None when it had one.
 
     It is *agent*'s, or whose the key was that is lost.
@@ -179,7 +179,7 @@ def _question(changes: list[FileChange], assistant: Assistant) -> str:
     return f"Change {files} of {assistant.title}?"
 
 
-def _tell(name: str, assistant: Assistant, changes: list[FileChange], *, remove: bool) -> None:
+def _report(name: str, assistant: Assistant, changes: list[FileChange], *, remove: bool) -> None:
     if not changes:
         say.note(
             f"{assistant.title} is not connected" if remove else f"{assistant.title} is connected"
@@ -193,41 +193,41 @@ def _tell(name: str, assistant: Assistant, changes: list[FileChange], *, remove:
         say.note(assistant.next_step)
 
 
-def is_installed(assistant: Assistant, place: Locations) -> bool:
+def is_installed(assistant: Assistant, where: Locations) -> bool:
     """Return whether an assistant's program or folder is here."""
     import shutil
 
-    return any(map(shutil.which, assistant.programs)) or assistant.folder(place).is_dir()
+    return any(map(shutil.which, assistant.programs)) or assistant.folder(where).is_dir()
 
 
 def _list(profile: str | None, *, json: bool) -> None:
     from memd.assist.connect.clients import ASSISTANTS
     from memd.assist.connect.connect import is_connected, profiles_of
-    from memd.cli.tables import table, text_column, word
+    from memd.cli.tables import table, text_column, word_column
 
-    place = place_of(profile)
+    where = locations(profile)
     rows: list[dict[str, Any]] = [
         {
             "name": name,
             "title": each.title,
-            "installed": is_installed(each, place),
-            "connected": is_connected(each, place),
-            "profiles": profiles_of(each, place),
-            "folder": str(each.folder(place)),
+            "installed": is_installed(each, where),
+            "connected": is_connected(each, where),
+            "profiles": profiles_of(each, where),
+            "folder": str(each.folder(where)),
         }
         for name, each in ASSISTANTS.items()
     ]
     if json:
-        say.as_json({"items": rows})
+        say.print_json({"items": rows})
         return
-    columns = (word("NAME", whole=True), word("INSTALLED"), word("CONNECTED"))
+    columns = (word_column("NAME", whole=True), word_column("INSTALLED"), word_column("CONNECTED"))
     table(
         (*columns, text_column("FOLDER", in_place=True)),
-        ((one["name"], _yes(one["installed"]), _to(one), one["folder"]) for one in rows),
+        ((one["name"], _yes(one["installed"]), _connection(one), one["folder"]) for one in rows),
     )
 
 
-def _to(one: dict[str, Any]) -> str:
+def _connection(one: dict[str, Any]) -> str:
     """Return whether an assistant is connected, and to which profiles other than the default."""
     return ", ".join(one["profiles"]) if one["profiles"] else _yes(one["connected"])
 

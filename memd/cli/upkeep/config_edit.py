@@ -49,10 +49,10 @@ def set_value(
 @options.examples("memd config unset daemon.undo_days")
 def unset(key: Key, profile: options.Profile = None, json: options.Json = False) -> None:
     """Remove a setting from the settings file, so that its default applies."""
-    _change(profile, key, _GONE, json=json)
+    _change(profile, key, _UNSET, json=json)
 
 
-_GONE = object()
+_UNSET = object()
 
 
 def _value(text: str) -> Any:
@@ -67,11 +67,13 @@ def _change(profile: str | None, key: str, value: Any, *, json: bool) -> None:
 
     places = Paths.resolve(profile)
     path = split_key(key)
-    with _alone(places.config_file.parent):
+    with _locked(places.config_file.parent):
         file = find(places.config_file) or places.config_file
-        changed, warned, reload = _written(profile, file, path, value)
+        changed, warned, reload = _write_change(profile, file, path, value)
     if json:
-        say.as_json({"file": str(file), "changed": changed, "daemon": reload, "warnings": warned})
+        say.print_json(
+            {"file": str(file), "changed": changed, "daemon": reload, "warnings": warned}
+        )
         return
     say.out(say.line(str(file)))
     for warning in warned:
@@ -79,7 +81,7 @@ def _change(profile: str | None, key: str, value: Any, *, json: bool) -> None:
     _note_effect(join_key(path), reload)
 
 
-def _written(
+def _write_change(
     profile: str | None, file: Path, path: tuple[str, ...], value: Any
 ) -> tuple[bool, list[str], dict[str, Any] | None]:
     """Write the change; return whether it is one, what is overruled, and what a daemon says.
@@ -95,7 +97,7 @@ def _written(
     there = files.read(file)
     old = there or ""
     try:
-        new = _edited(old, file, path, value)
+        new = _edit(old, file, path, value)
     except UnreadableError:
         new = None
     if new is None or _tree(new, file) != tree:
@@ -107,7 +109,7 @@ def _written(
             files.write(files.backup_of(file), old)
         files.write(file, new)
     try:
-        return new != old, warned, _reloaded(profile)
+        return new != old, warned, _reload(profile)
     except MemoryConfigError:
         if there is None:
             files.remove(file)
@@ -117,7 +119,7 @@ def _written(
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
+def _locked(folder: Path) -> Iterator[None]:
     """Let one command at a time change the settings in *folder*: none loses another's change."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -175,24 +177,24 @@ def _note_effect(key: str, reload: dict[str, Any] | None) -> None:
         say.note("takes effect when the daemon restarts")
 
 
-def _reloaded(profile: str | None) -> dict[str, Any] | None:
+def _reload(profile: str | None) -> dict[str, Any] | None:
     """Have the daemon read its settings; None when none runs."""
-    from memd.cli.reach import ask
+    from memd.cli.reach import call
 
     try:
-        effect: dict[str, Any] = ask(profile, "system.reload")
+        effect: dict[str, Any] = call(profile, "system.reload")
     except NotRunningError:
         return None
     return effect
 
 
-def _edited(text: str, file: Path, path: tuple[str, ...], value: Any) -> str:
+def _edit(text: str, file: Path, path: tuple[str, ...], value: Any) -> str:
     """Return *text* with *value* at *path*, or without anything there."""
     if file.suffix == ".toml":
         return _in_toml(text, path, value)
     from memd.assist.connect import yaml_text
 
-    if value is _GONE:
+    if value is _UNSET:
         return yaml_text.remove(text, _whole(yaml_text.values(text), path))
     return _in_place(text, path, value) or yaml_text.put(text, path, value)
 
@@ -230,13 +232,13 @@ def _in_toml(text: str, path: tuple[str, ...], value: Any) -> str:
     table: Any = document
     above: list[tuple[Any, str]] = []
     for step in path[:-1]:
-        if value is _GONE and step not in table:
+        if value is _UNSET and step not in table:
             return text
         above.append((table, step))
         table = table.setdefault(step, tomlkit.table())
         if not isinstance(table, dict):
             raise InvalidError(f"{step} is not a section", field="key")
-    if value is _GONE:
+    if value is _UNSET:
         table.pop(path[-1], None)
         while above and not table and "#" not in table.as_string():  # a section that says nothing
             table, step = above.pop()
@@ -251,10 +253,10 @@ def _tree(text: str, file: Path) -> Any:
     if file.suffix == ".toml":
         import tomllib
 
-        return _filled(tomllib.loads(text))
+        return _without_empty(tomllib.loads(text))
     import yaml
 
-    return _filled(yaml.safe_load(text) or {})
+    return _without_empty(yaml.safe_load(text) or {})
 
 
 def _with(tree: dict[str, Any], path: tuple[str, ...], value: Any) -> dict[str, Any]:
@@ -266,15 +268,15 @@ def _with(tree: dict[str, Any], path: tuple[str, ...], value: Any) -> dict[str, 
         tree = {**tree, step: inside}
     else:
         tree = {name: node for name, node in tree.items() if name != step}
-        if value is not _GONE:
+        if value is not _UNSET:
             tree[step] = value
-    filled: dict[str, Any] = _filled(tree)
+    filled: dict[str, Any] = _without_empty(tree)
     return filled
 
 
-def _filled(tree: Any) -> Any:
+def _without_empty(tree: Any) -> Any:
     """Return *tree* without sections that say nothing: a key that is taken out may leave one."""
     if not isinstance(tree, dict):
         return tree
-    members = {name: _filled(value) for name, value in tree.items()}
+    members = {name: _without_empty(value) for name, value in tree.items()}
     return {name: value for name, value in members.items() if value != {}}

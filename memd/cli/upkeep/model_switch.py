@@ -10,8 +10,8 @@ from memd.base.errors import MemdError, NotRunningError
 from memd.base.paths import MODEL_NAME, RERANKER_NAME, Paths
 from memd.cli import options, say
 from memd.cli.progress import Progress
-from memd.cli.reach import LONG_SECONDS_MAX, ask, daemon
-from memd.cli.tables import table, text_column, word
+from memd.cli.reach import LONG_SECONDS_MAX, call, daemon
+from memd.cli.tables import table, text_column, word_column
 
 LOOK_SECONDS = 0.5  # between two looks at how far a change is
 
@@ -33,7 +33,7 @@ def list_(profile: options.Profile = None, json: options.Json = False) -> None:
         each["lmeb"] = row._asdict() if row else None
     if json:
         table_rows = [row._asdict() for row in RANKINGS]
-        say.as_json({"models": models, "selected_by_lmeb": rule, "lmeb": table_rows})
+        say.print_json({"models": models, "selected_by_lmeb": rule, "lmeb": table_rows})
         return
     rows = [
         (
@@ -46,10 +46,10 @@ def list_(profile: options.Profile = None, json: options.Json = False) -> None:
         for each in models
     ]
     columns = (
-        word("MODEL", whole=True),
-        word("DIM"),
-        word("LMEB"),
-        word("STATE"),
+        word_column("MODEL", whole=True),
+        word_column("DIM"),
+        word_column("LMEB"),
+        word_column("STATE"),
         text_column("PROBLEM"),
     )
     table(columns, rows)
@@ -75,7 +75,7 @@ def add(
 
     folder = put(Paths.resolve(profile).model_dir, source.absolute(), name)
     if json:
-        say.as_json({"folder": str(folder), "name": folder.name})
+        say.print_json({"folder": str(folder), "name": folder.name})
     else:
         say.out(str(folder))
         say.note(f"to use it: memd model use {folder.name}")
@@ -92,13 +92,13 @@ def use(
 
     All memories are embedded again; until that is done, the current model stays in use.
     """
-    _report(ask(profile, "model.use", {"name": name}), profile, wait, json)
+    _report(call(profile, "model.use", {"name": name}), profile, wait, json)
 
 
 @options.examples("memd model undo", "memd model undo --wait")
 def undo(wait: Wait = False, profile: options.Profile = None, json: options.Json = False) -> None:
     """Cancel the current switch of models, or switch back to the previous model."""
-    _report(ask(profile, "model.undo"), profile, wait, json)
+    _report(call(profile, "model.undo"), profile, wait, json)
 
 
 @options.examples("memd model bench", "memd model bench all-MiniLM-L6-v2 some-model --json")
@@ -118,7 +118,7 @@ def bench(
     with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
         answer: dict[str, Any] = client.call("model.bench", {"names": chosen})
     if json:
-        say.as_json(answer)
+        say.print_json(answer)
         return
     if not answer["pairs"]:
         say.out(f"{answer['memories']} memories are too few for test questions")
@@ -127,38 +127,40 @@ def bench(
         (each["name"], f"{each['recall_10']:.3f}", f"{each['ndcg_10']:.3f}")
         for each in answer["models"]
     ]
-    table((word("MODEL", whole=True), word("RECALL@10"), word("NDCG@10")), rows)
+    table(
+        (word_column("MODEL", whole=True), word_column("RECALL@10"), word_column("NDCG@10")), rows
+    )
     say.note(f"{answer['pairs']} questions over {answer['memories']} memories")
 
 
 def _report(status: dict[str, Any], profile: str | None, wait: bool, json: bool) -> None:
     if wait and status["coming"]:
-        status = _waited(profile, status)
+        status = _wait(profile, status)
     if json:
-        say.as_json(status)
+        say.print_json(status)
     elif status["coming"]:
-        coming = status["coming"]
-        say.out(f"switching from {status['in_use']} to {coming['name']}: {_share(coming)}")
+        target = status["coming"]
+        say.out(f"switching from {status['in_use']} to {target['name']}: {_share(target)}")
         say.note("until then the current model stays in use; progress: memd status")
     else:
         say.out(f"in use: {status['in_use']}")
 
 
-def _waited(profile: str | None, answer: dict[str, Any]) -> dict[str, Any]:
+def _wait(profile: str | None, answer: dict[str, Any]) -> dict[str, Any]:
     """Show how far the change is until it is complete; a problem is raised as an error."""
     with Progress(f"switching to {answer['coming']['name']}") as progress:
-        while coming := answer["coming"]:
-            if coming["problem"]:
-                say.note(f"memd: {say.line(coming['problem'])}; memd retries every minute")
-                raise say.Leave(say.Exit.ERROR)
-            progress.at(coming["done"], coming["total"])
+        while target := answer["coming"]:
+            if target["problem"]:
+                say.note(f"memd: {say.line(target['problem'])}; memd retries every minute")
+                raise say.CommandExit(say.Exit.ERROR)
+            progress.at(target["done"], target["total"])
             time.sleep(LOOK_SECONDS)
-            answer = ask(profile, "model.status")
+            answer = call(profile, "model.status")
     return answer
 
 
-def _share(coming: dict[str, Any]) -> str:
-    return f"{coming['done']} of {coming['total']} memories"
+def _share(target: dict[str, Any]) -> str:
+    return f"{target['done']} of {target['total']} memories"
 
 
 def _models(profile: str | None) -> list[dict[str, Any]]:
@@ -167,7 +169,7 @@ def _models(profile: str | None) -> list[dict[str, Any]]:
 
     paths = Paths.resolve(profile)
     try:
-        serving = ask(profile, "model.status")
+        serving = call(profile, "model.status")
     except NotRunningError:
         serving = {}
     home = paths.model_dir.parent
@@ -194,9 +196,9 @@ def _models(profile: str | None) -> list[dict[str, Any]]:
 
 
 def _state(name: str, serving: dict[str, Any], *, installed: bool) -> str:
-    coming = serving.get("coming")
+    target = serving.get("coming")
     if name == serving.get("in_use"):
         return "in use"
-    if coming and coming["name"] == name:
-        return f"switching, {_share(coming)}"
+    if target and target["name"] == name:
+        return f"switching, {_share(target)}"
     return "installed" if installed else "not installed"

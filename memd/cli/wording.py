@@ -1,8 +1,7 @@
-"""What a person typed, for what the daemon calls it: options for parameters, commands for methods.
+"""Translation of the daemon's errors into the words of the command line.
 
-An error of the daemon names the parameter and the method of its socket. Who typed
-``--top abc`` has to read ``--top``. One table for all commands: the same thing is called the same
-everywhere.
+An error of the daemon names parameters and methods of the socket; a person who typed
+``--top abc`` must read ``--top``. One table serves all commands, so names are consistent.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ WORDS: Final = {
     "valid_to": "--until",
     "value": "the value",
 }
-"""By the parameter's name: the option or the word of a command line."""
+"""Parameter name -> option or argument of the command line."""
 
 COMMANDS: Final = {
     "inject.prepare": "memd inject",
@@ -90,7 +89,7 @@ COMMANDS: Final = {
     "usage.list": "memd usage",
     "wiki.export": "memd wiki",
 }
-"""By the method's name: the command that calls it."""
+"""Method name -> command that calls it."""
 
 _METHOD = re.compile(r"\b(?:" + "|".join(map(re.escape, COMMANDS)) + r")\b(?!\.)")
 _PATH = re.compile(r"(?:^|(?<=; ))([a-z_]+(?:\.[\w-]+)*)(?=: )")
@@ -111,7 +110,7 @@ def message_and_hint(error: MemdError) -> tuple[str, str | None]:
 
 
 def _word(path: str) -> str:
-    """Return the word for a parameter or for a place in it, such as ``categories.0``."""
+    """Return the option for a parameter or a path in it, such as ``categories.0``."""
     for name in (path, path.rpartition(".")[0], path.partition(".")[0]):
         if name in WORDS:
             return WORDS[name] + "\x00"

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.gate import drawn
 
-from memd.cli import options, typed, words
+from memd.cli import options, parser, typer_app
 from memd.cli.cli import COMMANDS, GROUPS, Entry, load
 from memd.cli.options import Argument, Option, option
 
@@ -43,7 +43,7 @@ def command(
 )
 def test_what_is_typed_as_it_should_be_is_read(line: list[str], expected: dict[str, Any]) -> None:
     nothing = {"rest": None, "top": None, "tag": None, "sandbox": None, "json": False}
-    assert words.read(command, line) == {**nothing, **expected}
+    assert parser.parse(command, line) == {**nothing, **expected}
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_what_is_typed_as_it_should_be_is_read(line: list[str], expected: dict[s
      ["x", "-n", "-3"], ["x", "--json=1"], [""], ["x", "--top="]],
 )  # fmt: skip
 def test_what_is_not_is_left_to_typer(line: list[str]) -> None:
-    assert words.read(command, line) is None
+    assert parser.parse(command, line) is None
 
 
 def every_command() -> Iterator[Entry]:
@@ -67,7 +67,7 @@ def every_command() -> Iterator[Entry]:
 def test_both_readers_of_the_command_line_read_the_same(entry: Entry, data: st.DataObject) -> None:
     original = load(entry)
     line = data.draw(a_line(original))
-    quick = words.read(original, line)
+    quick = parser.parse(original, line)
     assert quick is not None, line
     assert quick == by_typer(original, line)
 
@@ -76,7 +76,7 @@ def test_both_readers_of_the_command_line_read_the_same(entry: Entry, data: st.D
 def a_line(draw: st.DrawFn, command: Callable[..., None]) -> list[str]:
     """Draw a correct command line for *command*, options and words in any order."""
     pieces: list[list[str]] = []
-    for parameter in words.parameters(command):
+    for parameter in parser.parameters(command):
         value = st.integers(0, 99).map(str) if parameter.kind is int else SAFE
         if isinstance(parameter.how, Option):
             for _ in range(draw(st.integers(0, 2))):
@@ -110,10 +110,10 @@ def recording(command: Callable[..., None]) -> tuple[Callable[..., None], dict[s
     def record(**params: Any) -> None:
         seen.update(params)
 
-    stand_in = typed.translated(command)
+    stand_in = typer_app.translate(command)
     recorder: Any = record
     recorder.__signature__ = stand_in.__signature__  # type: ignore[attr-defined]
     recorder.__annotations__ = stand_in.__annotations__
-    app = typed.application("")
+    app = typer_app.new_application("")
     app.command("it")(recorder)
     return typer.main.get_command(app), seen

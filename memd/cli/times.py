@@ -1,9 +1,8 @@
-"""Times as a person types them: a day or a month where no more is meant.
+"""Parsing of times on the command line into times with a zone, as the socket requires.
 
-What holds from when on (``moment``) is everybody's: a day means its beginning, and a month
-the beginning of its first day, in UTC. What a person looks for (``event``) is on the clock
-of that computer, as the answers are, and in words. The socket takes a time with its zone
-and nothing else, so what was typed is made one here.
+``parse_time`` is for the validity of facts, which everybody shares: a day or a month means
+its beginning in UTC. ``parse_event_time`` is for searches: it also understands words such as
+"last week", and uses the time zone of this computer, as the output does.
 """
 
 from __future__ import annotations
@@ -17,17 +16,17 @@ _MONTH = re.compile(r"\d{4}-\d{2}", re.ASCII)
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
-def moment(option: str, text: str | None) -> str | None:
-    """Return what was given to *option* as the daemon takes it; None when nothing was.
+def parse_time(option: str, text: str | None) -> str | None:
+    """Parse the value of *option*, a day, a month or a time with a zone; None stays None.
 
-    Raises InvalidError for what is neither a day, a month, nor a time with its zone.
+    Raises InvalidError.
 
-    >>> moment("--valid", "2026-02")
+    >>> parse_time("--valid", "2026-02")
     '2026-02-01T00:00:00+00:00'
     """
     if text is None:
         return None
-    instant = _read(text)
+    instant = _parse_iso(text)
     if instant is None or instant.tzinfo is None:
         raise InvalidError(
             f"{option} must be a day, a month, or a time with its zone",
@@ -37,12 +36,12 @@ def moment(option: str, text: str | None) -> str | None:
     return instant.isoformat()
 
 
-def limits(since: str | None, until: str | None) -> tuple[str | None, str | None]:
-    """Return what was given to ``--since`` and ``--until``, each as :func:`event` reads it.
+def parse_range(since: str | None, until: str | None) -> tuple[str | None, str | None]:
+    """Parse the values of ``--since`` and ``--until`` with :func:`parse_event_time`.
 
-    Raises InvalidError, too, where nothing lies between.
+    Raises InvalidError also if the range is empty.
     """
-    low, high = event("--since", since), event("--until", until)
+    low, high = parse_event_time("--since", since), parse_event_time("--until", until)
     if low and high and datetime.fromisoformat(low) >= datetime.fromisoformat(high):
         raise InvalidError(
             "--since must be before --until",
@@ -52,18 +51,18 @@ def limits(since: str | None, until: str | None) -> tuple[str | None, str | None
     return low, high
 
 
-def event(option: str, text: str | None) -> str | None:
-    """Return the beginning of the time given to *option*; None when nothing was given.
+def parse_event_time(option: str, text: str | None) -> str | None:
+    """Parse the value of *option* and return the beginning of that time; None stays None.
 
-    "last week", "gestern Abend", a day, a month, a year or a moment: of this computer's zone
-    where none is named. Raises InvalidError for what is none of it.
+    Understands "last week", "gestern Abend", a day, a month, a year or a time, in this computer's
+    zone if none is given. Raises InvalidError.
     """
     if text is None:
         return None
     from memd.base.clock import SystemClock
     from memd.extract.periods import limit
 
-    instant = limit(text, SystemClock().now_us()) or _clocked(text)
+    instant = limit(text, SystemClock().now_us()) or _parse_local(text)
     if instant is None:
         raise InvalidError(
             f"{option} must be a time",
@@ -73,23 +72,23 @@ def event(option: str, text: str | None) -> str | None:
     return instant.isoformat()
 
 
-def _clocked(text: str) -> datetime | None:
+def _parse_local(text: str) -> datetime | None:
     try:
         return datetime.fromisoformat(text).astimezone()
     except (ValueError, OverflowError):
         return None
 
 
-def reads_as_time(text: str) -> bool:
-    """Return whether *text* is nothing but a time, with or without a zone.
+def is_time(text: str) -> bool:
+    """Return whether the whole *text* is a time, with or without a zone.
 
-    >>> reads_as_time("2026-02"), reads_as_time("version 2026-02")
+    >>> is_time("2026-02"), is_time("version 2026-02")
     (True, False)
     """
-    return _read(text) is not None
+    return _parse_iso(text) is not None
 
 
-def _read(text: str) -> datetime | None:
+def _parse_iso(text: str) -> datetime | None:
     day = f"{text}-01" if _MONTH.fullmatch(text) else text
     try:
         instant = datetime.fromisoformat(day)

@@ -10,7 +10,7 @@ import pytest
 
 from memd.base.clock import SystemClock, from_us
 from memd.base.errors import InvalidError
-from memd.cli.moments import event
+from memd.cli.times import parse_event_time
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +33,7 @@ def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     ],
 )
 def test_what_names_no_zone_is_of_this_computer(text: str, moment: str) -> None:
-    found = event("--since", text)
+    found = parse_event_time("--since", text)
 
     assert found is not None
     assert datetime.fromisoformat(found) == datetime.fromisoformat(moment)
@@ -41,7 +41,7 @@ def test_what_names_no_zone_is_of_this_computer(text: str, moment: str) -> None:
 
 @pytest.mark.parametrize("text", ["yesterday", "gestern", "hier", "ayer", "ieri", "ontem"])
 def test_words_count_from_today(text: str) -> None:
-    found = event("--since", text)
+    found = parse_event_time("--since", text)
 
     assert found is not None
     local = datetime.fromisoformat(found).astimezone()
@@ -52,10 +52,10 @@ def test_words_count_from_today(text: str) -> None:
 
 def test_what_is_no_time_is_refused_with_what_would_be() -> None:
     with pytest.raises(InvalidError, match="--until must be a time") as error:
-        event("--until", "the other day or so")
+        parse_event_time("--until", "the other day or so")
     assert error.value.hint is not None
     assert "last week" in error.value.hint
 
 
 def test_nothing_given_is_nothing() -> None:
-    assert event("--since", None) is None
+    assert parse_event_time("--since", None) is None

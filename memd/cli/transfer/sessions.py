@@ -23,7 +23,7 @@ _PAGES = MARKDOWN | {".txt"}
 _SPECSTORY = ".specstory"
 
 
-def is_one(path: Path) -> bool:
+def is_session(path: Path) -> bool:
     """Return whether *path* holds a session that an assistant wrote down, by its words."""
     from memd.signals import specstory, transcripts
 
@@ -96,12 +96,12 @@ def _hand_over(
     )
 
 
-def _count(outcome: FileOutcome, made: dict[str, Any]) -> None:
-    outcome.new += made["new"]
-    outcome.kept += made["kept"]
-    outcome.quarantined += made["quarantined"]
-    outcome.session = made["session_id"]
-    outcome.messages = made["messages"]
+def _count(outcome: FileOutcome, result: dict[str, Any]) -> None:
+    outcome.new += result["new"]
+    outcome.kept += result["kept"]
+    outcome.quarantined += result["quarantined"]
+    outcome.session = result["session_id"]
+    outcome.messages = result["messages"]
 
 
 def _read(path: Path, size: int) -> bytes:

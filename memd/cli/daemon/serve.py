@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from memd import __version__
 from memd.cli import options, say
-from memd.cli.reach import ask
-from memd.cli.sleep.sleep import in_a_line
+from memd.cli.reach import call
+from memd.cli.sleep.sleep import status_line
 
 
 @options.examples("memd serve", "memd serve --profile work")
@@ -25,35 +25,35 @@ def serve(
 
     code = run(Paths.resolve(profile))
     if code:
-        raise say.Leave(say.Exit(code))
+        raise say.CommandExit(say.Exit(code))
 
 
 @options.examples("memd status", "memd status --json", "memd status --json | jq .status")
 def status(profile: options.Profile = None, json: options.Json = False) -> None:
     """Show the daemon's status. Exit code: 0 ok, 3 not running, 4 degraded."""
-    answer: dict[str, Any] = ask(profile, "system.status")
+    answer: dict[str, Any] = call(profile, "system.status")
     if json:
-        say.as_json(answer)
+        say.print_json(answer)
     else:
         for name, value in answer.items():
-            _show(name, in_a_line(value) if name == "sleep" and value else value)
+            _show(name, status_line(value) if name == "sleep" and value else value)
         if answer.get("turned_away"):
             say.note(
                 "to list what was turned away: memd archive turned-away (--restore restores it)"
             )
     if answer.get("status", "ok") != "ok":
-        raise say.Leave(say.Exit.DEGRADED)
+        raise say.CommandExit(say.Exit.DEGRADED)
 
 
 @options.examples("memd version", "memd version --json")
 def version(json: options.Json = False) -> None:
     """Print the versions of memd, Python and the main dependencies."""
-    from importlib.metadata import version as of
+    from importlib.metadata import version as version_of
 
-    parts = {name: of(name) for name in ("apsw", "sqlite-vec", "fastembed", "pydantic")}
+    parts = {name: version_of(name) for name in ("apsw", "sqlite-vec", "fastembed", "pydantic")}
     python = ".".join(str(n) for n in sys.version_info[:3])
     if json:
-        say.as_json({"memd": __version__, "python": python, **parts})
+        say.print_json({"memd": __version__, "python": python, **parts})
         return
     say.out(f"memd {__version__}")
     say.note(", ".join(f"{name} {number}" for name, number in {"python": python, **parts}.items()))
@@ -61,7 +61,7 @@ def version(json: options.Json = False) -> None:
 
 def _show(name: str, value: Any, indent: str = "") -> None:
     """Print one field of a nested answer, an indented line each."""
-    name, value = _measured(name, value)
+    name, value = _format_figure(name, value)
     label = f"{indent}{name.replace('_', ' ')}:"
     if isinstance(value, dict) and value:
         say.out(label)
@@ -73,10 +73,10 @@ def _show(name: str, value: Any, indent: str = "") -> None:
         say.out(f"{label:<22} {'-' if value in (None, {}) else say.line(str(value))}")
 
 
-def _measured(name: str, value: Any) -> tuple[str, Any]:
+def _format_figure(name: str, value: Any) -> tuple[str, Any]:
     """Return a figure's name without its unit and the figure with it.
 
-    >>> _measured("rss_bytes", 51_900_416), _measured("uptime_s", 3)
+    >>> _format_figure("rss_bytes", 51_900_416), _format_figure("uptime_s", 3)
     (('rss', '51.9 MB'), ('uptime', '3 s'))
     """
     if isinstance(value, int) and name.endswith("_bytes"):

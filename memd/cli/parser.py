@@ -1,8 +1,8 @@
-"""Reads a command line that is typed as it should be, without a library.
+"""A parser for valid command lines, without a library.
 
-Everything else (a request for help, an unknown option, a missing word, a value
-that begins with a dash) is answered with None, and typer then says what is
-wrong. A test holds both readers to the same reading of every command.
+For everything else (a request for help, an unknown option, a missing argument, a value that
+begins with a dash) it returns None, and typer explains the mistake. A test checks that both
+parse every command alike.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from memd.cli.options import Argument, Option
 
 
 class Parameter(NamedTuple):
-    """One parameter of a command: what it is called, what it holds, how it is typed."""
+    """One parameter of a command: name, type, default and declaration."""
 
     name: str
     kind: type
@@ -26,12 +26,12 @@ class Parameter(NamedTuple):
     how: Option | Argument
 
 
-class Unclear(Exception):  # noqa: N818  # not an error: typer will look at it
-    """These words are not for this reader."""
+class Unclear(Exception):  # noqa: N818  # not an error: typer will parse it
+    """The command line is not valid, or not simple enough for this parser."""
 
 
 def parameters(command: Callable[..., Any]) -> list[Parameter]:
-    """Return what *command* accepts, in order."""
+    """Return the parameters of *command*, in order."""
     rows = []
     for parameter in inspect.signature(command, eval_str=True).parameters.values():
         annotation, how = get_args(parameter.annotation)
@@ -42,8 +42,8 @@ def parameters(command: Callable[..., Any]) -> list[Parameter]:
     return rows
 
 
-def read(command: Callable[..., Any], words: Sequence[str]) -> dict[str, Any] | None:
-    """Return *command*'s parameters as *words* give them, or None when typer must look."""
+def parse(command: Callable[..., Any], words: Sequence[str]) -> dict[str, Any] | None:
+    """Return the arguments of *command* in *words*, or None if typer must parse them."""
     known = parameters(command)
     options: dict[str, tuple[Parameter, bool]] = {}
     for parameter in known:
@@ -65,7 +65,7 @@ def read(command: Callable[..., Any], words: Sequence[str]) -> dict[str, Any] | 
 def _options(
     words: list[str], options: dict[str, tuple[Parameter, bool]], values: dict[str, Any]
 ) -> list[str]:
-    """Put the options into *values*; return the words that are none."""
+    """Store the options in *values* and return the positional words."""
     plain: list[str] = []
     while words:
         word = words.pop(0)
@@ -85,7 +85,7 @@ def _options(
                 raise Unclear
             values[parameter.name] = yes
         else:
-            _put(parameter, value if equals else _next(words), values)
+            _set_value(parameter, value if equals else _next(words), values)
     return plain
 
 
@@ -95,7 +95,7 @@ def _positions(plain: list[str], positional: list[Parameter], values: dict[str, 
             raise Unclear
         taken, plain = (plain, []) if parameter.many else (plain[:1], plain[1:])
         for word in taken:
-            _put(parameter, word, values)
+            _set_value(parameter, word, values)
     if plain:
         raise Unclear
 
@@ -106,7 +106,7 @@ def _next(words: list[str]) -> str:
     return words.pop(0)
 
 
-def _put(parameter: Parameter, word: str, values: dict[str, Any]) -> None:
+def _set_value(parameter: Parameter, word: str, values: dict[str, Any]) -> None:
     if not word:
         raise Unclear
     value = parameter.kind(word)
@@ -117,7 +117,7 @@ def _put(parameter: Parameter, word: str, values: dict[str, Any]) -> None:
 
 
 def _plain(annotation: Any) -> tuple[type, bool]:
-    """Return the type of one value and whether there may be many.
+    """Return the type of one value, and whether the parameter takes several.
 
     >>> _plain(list[str] | None), _plain(int | None), _plain(bool)
     ((<class 'str'>, True), (<class 'int'>, False), (<class 'bool'>, False))

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 from memd.base.clock import SystemClock, to_us
 from memd.base.errors import InvalidError
 from memd.cli import options, say
-from memd.cli.moments import moment, reads_as_time
-from memd.cli.org.org import by
-from memd.cli.reach import ask
-from memd.cli.tables import an_id, table, text_column, word
+from memd.cli.org.org import format_author
+from memd.cli.reach import call
+from memd.cli.tables import id_column, table, text_column, word_column
+from memd.cli.times import is_time, parse_time
 from memd.view.timeline import TEXT_BAR_CHARS, Bar, as_svg, as_text, axis
 
 
@@ -53,31 +53,31 @@ def as_of(
     Validity is what the texts state; knowledge is when memd learned it. A time is a day, a month
     (each means its beginning, in UTC), or a time with a zone.
     """
-    if text is not None and valid is None and reads_as_time(text):
+    if text is not None and valid is None and is_time(text):
         raise InvalidError(
             "TEXT is searched in the facts; a time of validity goes to --valid",
             hint=f"memd org as-of --valid {say.line(text)}",
         )
     params = options.without_none(
         text=text,
-        valid=moment("--valid", valid),
-        known=moment("--known", known),
+        valid=parse_time("--valid", valid),
+        known=parse_time("--known", known),
         subject=about,
         categories=category or None,
     )
-    answer = ask(profile, "org.as_of", {**params, "limit": limit})
+    answer = call(profile, "org.as_of", {**params, "limit": limit})
     if json:
-        say.as_json(answer)
+        say.print_json(answer)
         return
     rows = (
-        (item["fact"]["id"], by(item["fact"]["author"]), what)
+        (item["fact"]["id"], format_author(item["fact"]["author"]), what)
         for item in answer["items"]
-        for what in _described(item)
+        for what in _statements(item)
     )
-    table((an_id("FACT"), word("BY"), text_column("STATEMENT")), rows)
-    _withheld(answer)
+    table((id_column("FACT"), word_column("BY"), text_column("STATEMENT")), rows)
+    _report_withheld(answer)
     if not answer["items"]:
-        say.note(_nothing(text))
+        say.note(_not_found(text))
     if answer["next"] is not None:
         say.note("there are more: use -n or --about NAME")
 
@@ -99,7 +99,7 @@ def timeline(
     json: options.Json = False,
 ) -> None:
     """Show the timeline of an entity or a fact: what was valid when, and by whom."""
-    answer = ask(profile, "org.timeline", {"name": name})
+    answer = call(profile, "org.timeline", {"name": name})
     bars = [_bar(stretch) for stretch in answer["stretches"]]
     now_us = SystemClock().now_us()
     if svg is not None:
@@ -112,18 +112,18 @@ def timeline(
             ) from None
         say.note(f"wrote {say.line(str(svg))}")
     if json:
-        say.as_json(answer)
+        say.print_json(answer)
     elif svg is None:
         start, stop = axis(bars, now_us)
-        bar = word(f" {start:<{TEXT_BAR_CHARS - 10}}{stop}", whole=True)
-        columns = (bar, word("STATEMENT"), text_column("SOURCE", in_place=True))
+        bar = word_column(f" {start:<{TEXT_BAR_CHARS - 10}}{stop}", whole=True)
+        columns = (bar, word_column("STATEMENT"), text_column("SOURCE", in_place=True))
         table(columns, as_text(bars, now_us))
-        _withheld(answer)
+        _report_withheld(answer)
         if answer["truncated"]:
             say.note("there are more than are shown")
 
 
-def _nothing(text: str | None) -> str:
+def _not_found(text: str | None) -> str:
     if text is None:
         return "no fact was valid then"
     return (
@@ -132,15 +132,15 @@ def _nothing(text: str | None) -> str:
     )
 
 
-def _described(item: dict[str, Any]) -> list[str]:
-    return [_what(one) for one in item["statements"]] or [item["fact"]["content"]]
+def _statements(item: dict[str, Any]) -> list[str]:
+    return [_format_statement(one) for one in item["statements"]] or [item["fact"]["content"]]
 
 
-def _what(statement: dict[str, Any]) -> str:
+def _format_statement(statement: dict[str, Any]) -> str:
     """Return a statement in a line.
 
-    >>> _what({"subject": "the team", "relation": "uses", "object": "Flask", "negated": True,
-    ...        "qualifier": "admin", "valid_from": None, "valid_to": None})
+    >>> _format_statement({"subject": "the team", "relation": "uses", "object": "Flask",
+    ...        "negated": True, "qualifier": "admin", "valid_from": None, "valid_to": None})
     'the team uses not Flask (admin)'
     """
     relation = statement["relation"].replace("_", " ") + " not" * statement["negated"]
@@ -158,7 +158,7 @@ def _bar(stretch: dict[str, Any]) -> Bar:
     if statement["known_to"] is not None:
         detail += f"; believed until {_day(statement['known_to'])}"
     return Bar(
-        _what(statement),
+        _format_statement(statement),
         detail,
         _us(statement["valid_from"]),
         _us(statement["valid_to"]),
@@ -167,17 +167,17 @@ def _bar(stretch: dict[str, Any]) -> Bar:
 
 
 def _by(stretch: dict[str, Any], which: str) -> str:
-    return f"{by(stretch[f'{which}_by'])}, {_day(stretch[f'{which}_at'])}"
+    return f"{format_author(stretch[f'{which}_by'])}, {_day(stretch[f'{which}_at'])}"
 
 
-def _day(moment: str | None) -> str:
-    return "..." if moment is None else moment[:10]
+def _day(parse_time: str | None) -> str:
+    return "..." if parse_time is None else parse_time[:10]
 
 
-def _us(moment: str | None) -> int | None:
-    return None if moment is None else to_us(datetime.fromisoformat(moment))
+def _us(parse_time: str | None) -> int | None:
+    return None if parse_time is None else to_us(datetime.fromisoformat(parse_time))
 
 
-def _withheld(answer: dict[str, Any]) -> None:
+def _report_withheld(answer: dict[str, Any]) -> None:
     if answer["withheld"]:
         say.note(f"not shown, for lack of permission: {', '.join(answer['withheld'])}")

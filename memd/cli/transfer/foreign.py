@@ -18,7 +18,7 @@ from memd.base.errors import InvalidError
 from memd.cli.notes import claude_mem
 from memd.cli.notes.folder import LINES
 from memd.cli.notes.send import FileOutcome, Options, send_items
-from memd.cli.transfer import chats, opencode, recorded
+from memd.cli.transfer import chats, opencode, sessions
 
 if TYPE_CHECKING:
     from memd.client import Client
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 _HEAD_BYTES = 4_096
 
 
-def is_one(path: Path) -> bool:
+def is_export(path: Path) -> bool:
     """Return whether *path* may be an export of another program, by its name and beginning.
 
     A JSON file is: memd makes none, and no note is one. A folder is if it is opencode's.
     """
     suffix = path.suffix.lower()
-    if suffix in {".zip", ".json"} or path.is_dir() or chats.is_one(path):
+    if suffix in {".zip", ".json"} or path.is_dir() or chats.is_database(path):
         return True
     try:
         with path.open("rb") as stream:
@@ -52,20 +52,20 @@ def send(
     """Hand over what the file of *outcome* holds. Raises InvalidError for one that is unknown."""
     tell(f"reading {outcome.file.name}")
     if outcome.file.is_dir():
-        count, sessions = opencode.of_folder(outcome.file)
-        recorded.send_chats(client, outcome, sessions, count, options, tell)
+        count, stored_chats = opencode.of_folder(outcome.file)
+        sessions.send_chats(client, outcome, stored_chats, count, options, tell)
         return
-    if chats.is_one(outcome.file):
+    if chats.is_database(outcome.file):
         _send_database(client, outcome, options, tell)
         return
-    text = chats.packed(outcome.file) if outcome.file.suffix.lower() == ".zip" else _read(outcome)
-    conversations = chats.chats(text)
+    text = chats.read_zip(outcome.file) if outcome.file.suffix.lower() == ".zip" else _read(outcome)
+    conversations = chats.parse_chats(text)
     if conversations is None:
         conversations = opencode.of_export(text)
     if conversations is not None:
-        recorded.send_chats(client, outcome, conversations, len(conversations), options, tell)
+        sessions.send_chats(client, outcome, conversations, len(conversations), options, tell)
         return
-    items = memories(text)
+    items = parse_memories(text)
     if items is None:
         known = f"neither an export of {chats.KNOWN} nor memories of {KNOWN}"
         raise InvalidError(f"{known}; to import it as a note: --format text")
@@ -75,14 +75,14 @@ def send(
 def _send_database(
     client: Client, outcome: FileOutcome, options: Options, tell: Callable[[str], None]
 ) -> None:
-    with chats.opened(outcome.file) as (conn, tables):
+    with chats.open_database(outcome.file) as (conn, tables):
         if opencode.knows(tables):
-            count, sessions = opencode.of_database(conn)
-            recorded.send_chats(client, outcome, sessions, count, options, tell)
+            count, stored_chats = opencode.of_database(conn)
+            sessions.send_chats(client, outcome, stored_chats, count, options, tell)
         elif claude_mem.knows(tables):
             send_items(client, outcome, claude_mem.memories(conn, tables), options)
-            asked = claude_mem.prompts(conn, tables)
-            recorded.send_chats(client, outcome, asked, len(asked), options, tell)
+            prompts = claude_mem.prompts(conn, tables)
+            sessions.send_chats(client, outcome, prompts, len(prompts), options, tell)
         else:
             raise InvalidError("not a database of opencode or claude-mem")
 
@@ -104,11 +104,11 @@ _ENTITY, _RELATION = "entity", "relation"
 _WORD_ENDS = re.compile(r"[_\s]+|(?<=[a-z])(?=[A-Z])")
 
 
-def memories(text: str) -> list[dict[str, Any]] | None:
+def parse_memories(text: str) -> list[dict[str, Any]] | None:
     r"""Return what *text* holds as the daemon takes it, None for what no known program wrote.
 
-    >>> memories('{"type": "entity", "name": "Ada", "entityType": "person", "observations": ["x"]}')
-    [{'text': 'Ada (person): x', 'origin': 'import', 'tags': ['Ada']}]
+    >>> parse_memories('{"type": "entity", "name": "Ada", "observations": ["likes tea"]}')
+    [{'text': 'Ada: likes tea', 'origin': 'import', 'tags': ['Ada']}]
     """
     lines = _lines(text)
     if lines is not None:

@@ -1,4 +1,4 @@
-"""The same commands as typer sees them: for ``--help``, and to say what was typed wrongly."""
+"""The commands as a typer application, for ``--help`` and to explain mistakes."""
 
 from __future__ import annotations
 
@@ -15,22 +15,21 @@ from memd.cli.options import Option
 OTHERS = "Commands"
 
 
-def application(
+def new_application(
     help: str,  # noqa: A002  # typer's word
     epilog: str | None = None,
     sections: Mapping[str, tuple[str, ...]] | None = None,
 ) -> typer.Typer:
-    """Return an empty application that shows plain text, for a terminal of any kind.
+    """Return an empty application with plain-text help.
 
-    Its help lists the commands under the headings of *sections*, those that no
-    section names at the end.
+    Its help lists the commands under the headings of *sections*, and the rest at the end.
     """
 
-    class Listed(_Listed):
+    class Group(_SectionedGroup):
         headings: ClassVar = dict(sections or {})
 
-    made = typer.Typer(
-        cls=Listed,
+    application = typer.Typer(
+        cls=Group,
         help=help,
         epilog=epilog,
         add_completion=False,
@@ -38,27 +37,27 @@ def application(
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    made.callback()(_nothing)
-    return made
+    application.callback()(_no_callback)
+    return application
 
 
 def add(to: typer.Typer, name: str, command: Callable[..., Any]) -> None:
-    """Add *command* to an application under *name*, with its examples."""
+    """Add *command* to an application as *name*, with its examples."""
     lines: tuple[str, ...] = getattr(command, "examples", ())
-    to.command(name, cls=_Plain, epilog=examples(lines))(translated(command))
+    to.command(name, cls=_Plain, epilog=examples(lines))(translate(command))
 
 
 def examples(lines: Iterable[str]) -> str | None:
-    """Return the end of a help text, or None without examples."""
+    """Return the examples section of a help text, or None if there are none."""
     shown = "".join(f"\n  {line}" for line in lines)
     return f"\b\nExamples:{shown}" if shown else None
 
 
-def translated(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Return *command* with its options and arguments as typer's own."""
+def translate(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Return *command* with its parameters declared for typer."""
     signature = inspect.signature(command, eval_str=True)
     parameters = [
-        parameter.replace(annotation=_translated(parameter.name, parameter.annotation))
+        parameter.replace(annotation=_translate_annotation(parameter.name, parameter.annotation))
         for parameter in signature.parameters.values()
     ]
 
@@ -72,26 +71,26 @@ def translated(command: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _translated(name: str, annotation: Any) -> Any:
+def _translate_annotation(name: str, annotation: Any) -> Any:
     kind, how = get_args(annotation)
     if isinstance(how, Option):
         return Annotated[kind, typer.Option(*how.names, help=how.help, metavar=how.metavar)]
-    # Typer itself adds the brackets and dots that say "may be left out" and "several".
+    # Typer itself adds the brackets and dots for "optional" and "several".
     word = (how.metavar or name.upper()).strip("[].")
     return Annotated[kind, typer.Argument(help=how.help, metavar=word)]
 
 
-def _nothing() -> None:
-    """Keep a command's name in front of it even when it is the only one loaded."""
+def _no_callback() -> None:
+    """Make typer expect the command's name even if only one command is loaded."""
 
 
-class _Listed(TyperGroup):
-    """A group whose help shows the whole first sentence of each command, under headings."""
+class _SectionedGroup(TyperGroup):
+    """A group whose help lists the first sentence of each command under headings."""
 
     headings: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the commands, in the order of the headings or in which they were added."""
+        """Write the commands, in the order of the headings and otherwise as added."""
         del ctx
         placed = {name for names in self.headings.values() for name in names}
         others = tuple(name for name in self.commands if name not in placed)
@@ -107,10 +106,10 @@ class _Listed(TyperGroup):
 
 
 class _Plain(TyperCommand):
-    """A command whose help names its arguments as its documentation does: no types, no braces."""
+    """A command whose help shows arguments by their metavar, without types and braces."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Return what stands behind the command's name."""
+        """Return the usage pieces that follow the command's name."""
         return [
             piece.strip("{}").replace("}...", "...") for piece in super().collect_usage_pieces(ctx)
         ]
@@ -131,7 +130,7 @@ class _Plain(TyperCommand):
 
 
 def first_sentence(text: str) -> str:
-    """Return what ends with the first full stop.
+    """Return *text* up to its first full stop.
 
     >>> first_sentence("Print one memory. It is named by its id.")
     'Print one memory.'
