@@ -1,1 +1,1 @@
-"""Who may do what, and who did: agents, clients, the audit."""
+"""Access control: agents, clients and the audit."""

@@ -1,7 +1,7 @@
-"""What single agents do differently: what they keep, and how long.
+"""``memd agent``: settings of single agents.
 
-A field that is not named stays as it was. What the settings file says of an agent
-(``memory.agents``) is changed there; ``show`` says who says what.
+Fields that are not given stay unchanged. What the settings file sets for an agent
+(``memory.agents``) can only be changed there; ``show`` prints the origin of each setting.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _print_settings(answer: dict[str, Any], *, json: bool) -> None:
 
 
 def _format_settings(settings: dict[str, Any]) -> dict[str, str]:
-    """Return each setting in a few words."""
+    """Format each setting."""
     days, rules = settings["retention_days"], settings["retention_overrides"]
     return {
         "type": settings["type"],
@@ -119,7 +119,7 @@ def _format_settings(settings: dict[str, Any]) -> dict[str, str]:
 
 
 def _days(option: str, text: str) -> int | None:
-    """Return a number of days, None for ever.
+    """Parse a number of days; "forever" is None.
 
     >>> _days("--retention-days", "30"), _days("--retention-days", "forever")
     (30, None)
@@ -132,7 +132,7 @@ def _days(option: str, text: str) -> int | None:
 
 
 def _rule(text: str) -> dict[str, Any]:
-    """Return CATEGORY=DAYS as a rule.
+    """Parse CATEGORY=DAYS into a retention rule.
 
     >>> _rule("social=365")
     {'category': 'social', 'retention_days': 365}

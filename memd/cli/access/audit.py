@@ -1,4 +1,4 @@
-"""The audit: who did what, what was refused, and whether anybody changed the record."""
+"""``memd audit``: show and verify the audit."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def verify(
 
 
 def _anchor(typed: str) -> dict[str, Any]:
-    """Return a head that was typed.
+    """Parse SEQ:HASH into an anchor.
 
     >>> _anchor("7:" + "0f" * 32)["seq"]
     7

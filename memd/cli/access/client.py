@@ -1,4 +1,4 @@
-"""Clients with keys: who may do what, given and taken away by the owner."""
+"""``memd client``: add, list and revoke client keys."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def revoke(name: Named, profile: options.Profile = None, json: options.Json = Fa
 
 
 def _format_scopes(client: dict[str, Any]) -> str:
-    """Return what a client may, in the order of rights.
+    """Format the scopes of a client, from weakest to strongest.
 
     >>> _format_scopes({"revoked_at": None, "scopes": ["write", "read"]})
     'read, write'

@@ -1,1 +1,1 @@
-"""Assistants: connected, looked over, and the commands that they start."""
+"""Connecting assistants, diagnosing connections, and the commands that assistants run."""

@@ -1,4 +1,4 @@
-"""What connects assistants: what they start, and how memd gets into their files and out again."""
+"""``memd connect`` and ``memd mcp``: add memd to an assistant's files, and serve MCP."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SCOPES = ["read", "write", "propose"]
 YOURS = "default"
-"""The agent of the person, and of every assistant that has none of its own."""
+"""The person's agent, shared by all assistants without an agent of their own."""
 _CONTEXT_LINES = 2
 
 
@@ -119,7 +119,7 @@ def find_assistant(name: str) -> Assistant:
 
 
 def locations(profile: str | None) -> Locations:
-    """Return where the person's things are, and memd's of *profile*."""
+    """Return the paths and variables that connecting needs, for *profile*."""
     from pathlib import Path
 
     from memd.assist.connect.clients import Locations
@@ -129,7 +129,7 @@ def locations(profile: str | None) -> Locations:
     environ = {**os.environ, **({"MEMD_PROFILE": profile} if profile else {})}
     variables = {name: environ[name] for name in PASSED_ON if environ.get(name)}
     if variables.get("XDG_RUNTIME_DIR") == f"/run/user/{os.getuid()}":
-        del variables["XDG_RUNTIME_DIR"]  # looked for there without being told
+        del variables["XDG_RUNTIME_DIR"]  # the default, so it need not be passed on
     return Locations(
         Path.home(),
         Paths.resolve(profile).data_dir,
@@ -141,7 +141,7 @@ def locations(profile: str | None) -> Locations:
 
 
 def print_diff(changes: list[FileChange]) -> None:
-    """Print what changes, as ``diff -u`` would."""
+    """Print the changes as unified diffs."""
     import difflib
 
     for change in changes:
@@ -158,9 +158,9 @@ def print_diff(changes: list[FileChange]) -> None:
 
 
 def make_key(name: str, profile: str | None, agent: str = YOURS) -> str | None:
-    """Make a key for an assistant that has none; return its file, None when it had one.
+    """Create a key for an assistant without one and return its file; None if it has one.
 
-    It is *agent*'s, or whose the key was that is lost.
+    The key is for *agent*, or for the agent of a lost key that it replaces.
     """
     if (Paths.resolve(profile).keys_dir / f"{name}.key").is_file():
         return None
@@ -168,7 +168,7 @@ def make_key(name: str, profile: str | None, agent: str = YOURS) -> str | None:
         known = client.call("client.list", {})["items"]
         lost = [one for one in known if one["name"] == name and not one["revoked_at"]]
         if lost:
-            client.call("client.revoke", {"name": name})  # its file is gone: nobody can use it
+            client.call("client.revoke", {"name": name})  # its file is gone, so it cannot be used
             agent = lost[-1]["agent_id"] or agent
         made = client.call("client.add", {"name": name, "agent_id": agent, "scopes": SCOPES})
     return str(made["key_file"])
@@ -194,7 +194,7 @@ def _report(name: str, assistant: Assistant, changes: list[FileChange], *, remov
 
 
 def is_installed(assistant: Assistant, where: Locations) -> bool:
-    """Return whether an assistant's program or folder is here."""
+    """Return whether an assistant's program or folder exists on this computer."""
     import shutil
 
     return any(map(shutil.which, assistant.programs)) or assistant.folder(where).is_dir()
@@ -228,7 +228,7 @@ def _list(profile: str | None, *, json: bool) -> None:
 
 
 def _connection(one: dict[str, Any]) -> str:
-    """Return whether an assistant is connected, and to which profiles other than the default."""
+    """Format whether an assistant is connected, and to which profiles."""
     return ", ".join(one["profiles"]) if one["profiles"] else _yes(one["connected"])
 
 

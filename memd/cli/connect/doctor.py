@@ -1,4 +1,4 @@
-"""Look for what is wrong with how assistants are connected, and mend what memd can."""
+"""``memd doctor``: find and fix problems of assistants' connections."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _findings(place: Locations, profile: str | None) -> list[Finding]:
 
 
 def _plans(problems: list[Finding], place: Locations) -> dict[str, list[FileChange]]:
-    """Return by assistant what is to be written, nothing where its settings cannot be read."""
+    """Return the changes per assistant, none for one whose settings cannot be read."""
     from memd.assist.connect import connect
     from memd.assist.connect.clients import ASSISTANTS
 

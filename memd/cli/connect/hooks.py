@@ -1,6 +1,7 @@
-"""What an assistant's hooks and status line call; both are run without the command line.
+"""``memd hook`` and ``memd statusline``, called by assistants.
 
-``memd.__main__`` takes them before anything of this is loaded. What is here is their help.
+``memd.__main__`` runs them directly, before this package is imported; these functions provide
+the help.
 """
 
 from __future__ import annotations

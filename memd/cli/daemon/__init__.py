@@ -1,1 +1,1 @@
-"""The daemon: run by hand, or as a service of the login."""
+"""The daemon: in the foreground or as a service, its profiles and statistics."""

@@ -1,7 +1,7 @@
-"""Figures as one SVG: growth, times of answers, what was given, naps and nights. Pure.
+"""Statistics as one SVG: growth, response times, results, naps and nights. Pure.
 
-Drawn by hand, for four plain plots need no library. No script, no reference to anything
-outside, and no text but numbers, dates and memd's own words.
+A few simple plots need no library. The file has no script and no external reference, and its
+text is only numbers, dates and memd's own words.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _INK, _PALE, _GRID, _ALARM = "#1f6f8b", "#9cc5d3", "#dddddd", "#b5402a"
 
 
 class TwoPartBar(NamedTuple):
-    """A bar in two parts: to *dark*, and on to *whole*."""
+    """A bar of length *whole*, whose first part, up to *dark*, is dark."""
 
     label: str
     dark: float
@@ -27,7 +27,7 @@ class TwoPartBar(NamedTuple):
 
 
 def draw_svg(metrics: dict[str, Any], history: dict[str, Any]) -> str:
-    """Return the SVG of what ``system.metrics`` and ``system.history`` tell."""
+    """Return the results of ``system.metrics`` and ``system.history`` as an SVG."""
     panels = [
         ("Memories", _line(history["days"])),
         ("Response times: p50 dark, p95 pale (ms, logarithmic)",
@@ -82,7 +82,7 @@ def _uptake(counts: dict[str, int]) -> list[TwoPartBar]:
 
 
 def _line(days: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Draw a total by day; nothing for a store without a memory."""
+    """Draw the total per day; nothing for an empty store."""
     most = max((day["total"] for day in days), default=0)
     if not most:
         return
@@ -99,7 +99,7 @@ def _line(days: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 def _bars(bars: Sequence[TwoPartBar], *, logarithmic: bool = False) -> Iterator[str]:
     longest = max((bar.whole for bar in bars), default=0.0)
-    room = _inner() - 130  # for what is told behind a bar
+    room = _inner() - 130  # for the note after a bar
 
     def length(value: float) -> float:
         if logarithmic:
@@ -115,7 +115,7 @@ def _bars(bars: Sequence[TwoPartBar], *, logarithmic: bool = False) -> Iterator[
 
 
 def _dots(works: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Draw each nap and night by when it was and how long it took; what failed is red."""
+    """Draw each nap and night by time and duration; failed ones are red."""
     if not works:
         return
     times = [datetime.fromisoformat(each["at"]).timestamp() for each in works]

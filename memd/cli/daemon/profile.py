@@ -1,4 +1,4 @@
-"""Profiles: memories side by side that know nothing of each other."""
+"""``memd profile``: list, create and remove profiles."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from memd.cli.reach import call
 from memd.cli.tables import table, word_column
 
 _END_MS_MAX = 30_000
-"""As long as a service manager waits for a daemon that ends."""
+"""How long a service manager waits for a stopping daemon."""
 _LOOK_MS = 50
 
 Name = Annotated[str, options.Argument(help="Name: up to 32 lower-case letters, digits, - and _.")]
@@ -93,9 +93,10 @@ def remove(name: Name, yes: options.Yes = False, json: options.Json = False) -> 
 
 
 def _files(paths: Paths) -> list[Path]:
-    """Return what there is of a profile, in the order in which it is erased.
+    """Return the existing files of a profile, in the order in which they are erased.
 
-    Last is what tells that it is there and where: who is interrupted can say it again.
+    The database, the lock and the settings come last: they show that the profile exists, so an
+    interrupted removal can be repeated.
     """
     places = dict.fromkeys([*profile_files(paths), *profile_files(Paths.resolve(paths.profile))])
     last = (paths.database, paths.lock, *map(paths.config_file.with_suffix, SUFFIXES))
@@ -108,7 +109,7 @@ def _files(paths: Paths) -> list[Path]:
 
 
 def _refuse_connected(name: str) -> None:
-    """Raise InvalidStateError while an assistant is to find the profile."""
+    """Raise InvalidStateError while an assistant is connected to the profile."""
     from memd.assist.connect.clients import ASSISTANTS
     from memd.assist.connect.connect import profiles_of
     from memd.cli.connect.connect import locations
@@ -123,13 +124,13 @@ def _refuse_connected(name: str) -> None:
 
 
 def _stop(paths: Paths) -> None:
-    """Ask the daemon of a profile to end, and wait until it has let go of the store."""
+    """Ask the daemon of a profile to stop, and wait until it has released the store."""
     if not _is_running(paths):
         return
     try:
         call(paths.profile, "system.shutdown")
     except MemdError:
-        return  # who holds the store is told by its lock
+        return  # if it still holds the store, its lock shows that
     for _ in range(_END_MS_MAX // _LOOK_MS):
         if not _is_running(paths):
             return
@@ -138,7 +139,7 @@ def _stop(paths: Paths) -> None:
 
 @contextmanager
 def _locked(paths: Paths) -> Iterator[None]:
-    """Hold the store, if there is one, so that no daemon begins with it meanwhile."""
+    """Lock the store, if there is one, so that no daemon can start meanwhile."""
     if not paths.database.exists():
         yield
         return
@@ -162,7 +163,7 @@ def _resolve(name: str) -> Paths:
 
 
 def _erase(place: Path) -> bool:
-    """Remove a file or folder; return whether it is gone. What a link leads to stays."""
+    """Remove a file, folder or link (not its target); return whether it is gone."""
     try:
         if place.is_dir() and not place.is_symlink():
             shutil.rmtree(place)
@@ -174,7 +175,7 @@ def _erase(place: Path) -> bool:
 
 
 def _is_running(paths: Paths) -> bool:
-    """Return whether a daemon has the store."""
+    """Return whether a daemon holds the store."""
     if not paths.database.exists():
         return False
     try:

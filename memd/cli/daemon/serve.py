@@ -1,4 +1,4 @@
-"""The daemon as a person meets it: serve, status, version."""
+"""``memd serve``, ``status`` and ``version``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def serve(
     ] = False,
 ) -> None:
     """Run the daemon in the foreground until Ctrl-C or SIGTERM."""
-    del foreground  # memd never forks: a service manager or a shell holds it
+    del foreground  # memd never forks, so it always stays in the foreground
     from memd.base.paths import Paths
     from memd.daemon import serve as run
 
@@ -60,7 +60,7 @@ def version(json: options.Json = False) -> None:
 
 
 def _show(name: str, value: Any, indent: str = "") -> None:
-    """Print one field of a nested answer, an indented line each."""
+    """Print a field, and the fields of a nested answer on indented lines."""
     name, value = _format_figure(name, value)
     label = f"{indent}{name.replace('_', ' ')}:"
     if isinstance(value, dict) and value:
@@ -74,7 +74,7 @@ def _show(name: str, value: Any, indent: str = "") -> None:
 
 
 def _format_figure(name: str, value: Any) -> tuple[str, Any]:
-    """Return a figure's name without its unit and the figure with it.
+    """Move the unit of a figure from its name to its value.
 
     >>> _format_figure("rss_bytes", 51_900_416), _format_figure("uptime_s", 3)
     (('rss', '51.9 MB'), ('uptime', '3 s'))

@@ -1,8 +1,8 @@
-"""Install the daemon as a service of the person's own login, and take it away again.
+"""``memd service``: install and uninstall the daemon as a service of the user's login.
 
-Installing twice changes nothing; uninstalling removes what installing wrote and
-never a memory. The sandbox drop-in is added only after a trial has shown that
-this system lets a user's unit have a user namespace (decision 0018).
+Installing is idempotent; uninstalling removes the installed files and keeps all memories. The
+sandbox drop-in is installed only after a trial has shown that this system allows user
+namespaces to a user's unit (decision 0018).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TRIAL = ("systemd-run", "--user", "--wait", "--quiet", "-p", "PrivateUsers=yes"
 
 
 class ProgramResult(NamedTuple):
-    """What a program answered."""
+    """Exit code and output of a program."""
 
     code: int
     text: str
@@ -88,7 +88,7 @@ def uninstall(profile: options.Profile = None) -> None:
 def remove_service(paths: Paths) -> bool:
     """Stop the service of *paths*' profile and remove its files; return whether there were any.
 
-    What an interrupted one has left is removed by the next.
+    After an interruption it can be repeated.
     """
     if LAUNCHD:
         name = units.label(paths.profile)
@@ -122,11 +122,10 @@ def status(profile: options.Profile = None, json: options.Json = False) -> None:
 
 
 def command_path(argv0: str = "", command: str | None = None) -> Path:
-    """Return the path of the ``memd`` command that an upgrade leaves in place.
+    """Return a path of the ``memd`` command that stays valid after an upgrade.
 
-    A tool installer puts a link into a folder of the PATH and the program into an
-    environment that it replaces; the link is what a service must start, so links
-    are not followed.
+    Tool installers put a link into a folder of the PATH and the program into an environment
+    that an upgrade replaces. A service must start the link, so links are not followed.
     """
     command = command or shutil.which("memd")
     typed = Path(argv0 or sys.argv[0]).absolute()
@@ -151,7 +150,7 @@ def _files(paths: Paths, *, sandbox: bool) -> dict[str, str]:
 
 
 def log_of_launchd(profile: str) -> Path:
-    """Return where launchd writes what *profile*'s daemon says."""
+    """Return the log file of *profile*'s daemon under launchd."""
     return Path.home() / "Library" / "Logs" / "memd" / f"{units.stem(profile)}.log"
 
 
@@ -167,7 +166,7 @@ def _name(paths: Paths) -> str:
 
 
 def _start(paths: Paths, *, changed: bool) -> list[Sequence[str]]:
-    """Return the commands that (re)start the service; unchanged and running, it is left alone."""
+    """Return the commands that (re)start the service, none if it is unchanged and running."""
     if LAUNCHD:
         domain, name = f"gui/{os.getuid()}", units.label(paths.profile)
         if not changed and _active(paths):
@@ -192,7 +191,7 @@ def _units(paths: Paths) -> list[tuple[str, list[str]]]:
 
 
 def _remove_former(paths: Paths) -> None:
-    """Take away units under the name that they had before; both would hold one socket."""
+    """Remove units under their former name; both would hold the same socket."""
     if not LAUNCHD:
         for name, files in _units(paths)[1:]:
             _remove_unit(name, files)
@@ -209,7 +208,7 @@ def _remove_unit(name: str, files: list[str]) -> bool:
 def _stop_and_remove(stop: Sequence[str], files: list[str]) -> bool:
     if not any((_folder() / each).exists() for each in files):
         return False
-    _run(stop)  # what is not running need not be stopped
+    _run(stop)  # fails if it is not running, which is fine
     return _remove(files)
 
 
@@ -232,10 +231,10 @@ def _need_manager() -> None:
 
 
 def _refuse_temporary(paths: Paths) -> None:
-    """Raise InvalidStateError for a place that the sandboxed service would not see.
+    """Raise InvalidStateError for a path that the sandboxed service would not see.
 
-    It has a ``/tmp`` of its own: a command there cannot be started (systemd's 203/EXEC),
-    and a memory there would go with the service.
+    It has its own ``/tmp``: a command there cannot be started (systemd's 203/EXEC), and a
+    database there would be deleted with the service.
     """
     for place in (command_path(), paths.data_dir, paths.config_file, paths.socket):
         if any(place.is_relative_to(folder) for folder in _TEMPORARY):

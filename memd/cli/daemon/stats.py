@@ -1,4 +1,4 @@
-"""Figures for a person: growth, times of answers, what was given; as text or as an SVG."""
+"""``memd stats``: growth, response times and results, as text or as an SVG."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _draw(plot: Path, metrics: dict[str, Any], history: dict[str, Any]) -> None:
 
 
 def lines(metrics: dict[str, Any], history: dict[str, Any]) -> list[str]:
-    """Return what a person reads; counts since the start but for the first line."""
+    """Return the lines of the text output; counts are since the start, except the first line."""
     days = history["days"]
     added = sum(day["added"] for day in days)
     return [

@@ -1,9 +1,8 @@
-"""The service files, as text: found where they are shipped, filled in for one profile.
+"""Service files as text: the shipped templates, filled in for one profile.
 
-Pure but for reading the shipped files. In a checkout they stand in ``systemd/``
-and ``launchd/`` beside the package; a wheel carries them inside it. What is
-filled in: the command (a path that survives an upgrade), the socket, the places
-that may be written, and the variables that move memd's places.
+Pure except for reading the templates. In a checkout they are in ``systemd/`` and ``launchd/``
+beside the package, in a wheel inside it. Filled in are the command (a path that survives an
+upgrade), the socket, the writable paths, and the variables that relocate memd's files.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from memd.base.paths import DEFAULT_PROFILE, Paths
 
 LABEL = "dev.memd.memd"
 CARRIED = ("MEMD_HOME", "MEMD_MODEL_DIR")
-"""Variables that must hold for the service too, or it would be another memd."""
+"""Variables that the service needs too, or it would use other files."""
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _SANDBOX = "10-sandbox.conf"
@@ -34,7 +33,7 @@ def read_shipped(relative: str) -> str:
 
 
 def instance(profile: str) -> str:
-    """Return the name of *profile*'s units for systemd, without the ending.
+    """Return the name of *profile*'s systemd units, without the suffix.
 
     >>> instance("default"), instance("work")
     ('memd', 'memd@work')
@@ -43,12 +42,12 @@ def instance(profile: str) -> str:
 
 
 def stem(profile: str) -> str:
-    """Return what the files of *profile* begin with; its units were called so as well."""
+    """Return the prefix of *profile*'s files, formerly also the name of its units."""
     return "memd" if profile == DEFAULT_PROFILE else f"memd-{profile}"
 
 
 def unit_files(profile: str) -> dict[str, list[str]]:
-    """Return the units that any version wrote for *profile*: name -> files below the folder."""
+    """Return the units that any version of memd wrote for *profile*: name -> files."""
     return {
         name: [f"{name}.service", f"{name}.socket", f"{name}.service.d/{_SANDBOX}"]
         for name in dict.fromkeys((instance(profile), stem(profile)))
@@ -58,7 +57,7 @@ def unit_files(profile: str) -> dict[str, list[str]]:
 def systemd(
     command: Path, paths: Paths, environ: Mapping[str, str], *, sandbox: bool
 ) -> dict[str, str]:
-    """Return the user units of *paths*' profile: file name below the unit folder -> text."""
+    """Return the user units of *paths*' profile: file name in the unit folder -> text."""
     name = instance(paths.profile)
     service = _set_values(
         read_shipped("systemd/memd.service"),
@@ -101,7 +100,7 @@ def launchd(
 
 
 def label(profile: str) -> str:
-    """Return what launchd calls *profile*'s daemon.
+    """Return the launchd label of *profile*'s daemon.
 
     >>> label("default"), label("work")
     ('dev.memd.memd', 'dev.memd.memd-work')
@@ -114,7 +113,7 @@ def _serve(profile: str) -> list[str]:
 
 
 def _set_values(text: str, values: Mapping[str, str | None]) -> str:
-    """Return a unit's *text* with the value of each key replaced; None leaves a key alone."""
+    """Replace the values of keys in a unit's *text*; None keeps a key unchanged."""
     lines = []
     for line in text.splitlines():
         key = line.partition("=")[0]
@@ -132,7 +131,7 @@ def _environment_lines(environ: Mapping[str, str]) -> str:
 
 
 def _with_specifiers(path: Path, environ: Mapping[str, str]) -> str:
-    """Return *path* with the runtime directory and the home as the specifiers %t and %h."""
+    """Replace the runtime directory and the home in *path* by the specifiers %t and %h."""
     text = str(path).replace("%", "%%")
     for specifier, variable in (("%t", "XDG_RUNTIME_DIR"), ("%h", "HOME")):
         base = environ.get(variable, "").rstrip("/").replace("%", "%%")
@@ -142,7 +141,7 @@ def _with_specifiers(path: Path, environ: Mapping[str, str]) -> str:
 
 
 def _quote(word: str) -> str:
-    """Return *word* as one word of a unit file.
+    """Quote *word* for a unit file if necessary.
 
     >>> _quote("/a b/memd"), _quote("/a/memd")
     ('"/a b/memd"', '/a/memd')

@@ -1,1 +1,1 @@
-"""A person's notes: which files are read, and what they say. Reads files, never writes one."""
+"""Import of notes: finding files and parsing them. Reads files, never writes one."""

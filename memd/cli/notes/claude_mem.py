@@ -1,7 +1,7 @@
-"""claude-mem's database: its observations and summaries are memories, its prompts sessions.
+"""claude-mem's database: observations and summaries become memories, prompts sessions.
 
-Its tables change with its versions: a column that is not there says nothing, and one of
-several names is looked for under each.
+Its schema differs between versions: missing columns are ignored, and a renamed column is read
+under any of its names.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def knows(tables: Tables) -> bool:
 
 
 def memories(conn: sqlite3.Connection, tables: Tables) -> list[dict[str, Any]]:
-    """Return observations and summaries as the daemon takes them, the oldest first."""
+    """Return observations and summaries as ingest items, oldest first."""
     sessions = _sessions(conn, tables)
     observations = [
         *(_observation(row) for row in map(values, conn.execute("SELECT * FROM observations"))),
@@ -50,7 +50,7 @@ def memories(conn: sqlite3.Connection, tables: Tables) -> list[dict[str, Any]]:
 
 
 def prompts(conn: sqlite3.Connection, tables: Tables) -> list[Chat]:
-    """Return what the person asked in each session, in order."""
+    """Return the user's prompts of each session, in order."""
     if "prompt_text" not in tables.get("user_prompts", frozenset()):
         return []
     rows = [values(row) for row in conn.execute("SELECT * FROM user_prompts")]
@@ -71,7 +71,7 @@ def _prompt_lines(rows: Iterator[dict[str, Any]]) -> Iterator[ChatLine]:
 
 
 def _sessions(conn: sqlite3.Connection, tables: Tables) -> dict[str, str]:
-    """Return the assistant's name of each session that claude-mem has a name of its own for."""
+    """Return claude-mem's session ids with the assistant's ids for the same sessions."""
     if "sdk_sessions" not in tables:
         return {}
     rows = [values(row) for row in conn.execute("SELECT * FROM sdk_sessions")]
@@ -104,7 +104,7 @@ def _item(text: str, heading: str, tags: list[str]) -> dict[str, Any]:
 
 
 def _placement(row: Mapping[str, Any], sessions: Mapping[str, str]) -> dict[str, str]:
-    """Return when it was, in which session and in which project."""
+    """Return the time, session and project of a row."""
     own = _first_of(row, _OWN)
     fields = {
         "occurred_at": _when(row),

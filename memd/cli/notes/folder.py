@@ -1,4 +1,4 @@
-"""Which files of a folder are notes. Nothing outside the folder is ever read."""
+"""Finding the notes in a folder. Nothing outside the folder is read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LICENCES = frozenset({"license", "licence", "unlicense", "copying", "notice"})
 
 @dataclass(slots=True)
 class FolderNotes:
-    """The notes of some folders in order, what was passed over and why, and what failed."""
+    """The notes of some folders in order, counts of skipped files, and failures."""
 
     files: list[Path] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
@@ -28,16 +28,16 @@ class FolderNotes:
 
 
 def absolute(path: Path) -> Path:
-    """Return the one path that a file is known by; a link keeps its name."""
+    """Return the absolute path that identifies a file. Links are not followed."""
     return Path(os.path.abspath(path.expanduser()))  # noqa: PTH100  # resolve() follows links
 
 
 def find(paths: Sequence[Path]) -> FolderNotes:
-    """Return the files that *paths* name, and the notes in the folders that they name.
+    """Return the files in *paths*, and the notes in the folders among them.
 
-    Each once, under its absolute path; a folder of opencode's sessions is one. In a folder,
-    what is hidden, a link or no note is passed over; a file that was named is read whatever
-    it is called.
+    Each is listed once, by its absolute path; an opencode storage folder counts as one file. In
+    folders, hidden files, links and other file types are skipped; a file named directly is
+    always included.
     """
     notes = FolderNotes()
     for path in paths:
@@ -55,7 +55,7 @@ def find(paths: Sequence[Path]) -> FolderNotes:
 
 
 def read(path: Path) -> str:
-    """Return the text of a note. Raises InvalidError, saying what is wrong with the file."""
+    """Return the text of a note. Raises InvalidError with the problem of the file."""
     try:
         with path.open("rb") as stream:
             raw = stream.read(NOTE_BYTES_MAX + 1)
@@ -74,12 +74,12 @@ def read(path: Path) -> str:
 
 
 def is_binary(path: Path) -> bool:
-    """Return whether the beginning of a file is no text."""
+    """Return whether a file is binary, by its beginning."""
     try:
         with path.open("rb") as stream:
             return b"\0" in stream.read(8_192)
     except OSError:
-        return False  # reading it will say why
+        return False  # reading it later reports the error
 
 
 def _walk(folder: Path, notes: FolderNotes) -> None:
@@ -108,7 +108,7 @@ def _walk(folder: Path, notes: FolderNotes) -> None:
 
 
 def _skip_reason(path: Path) -> str | None:
-    """Return why a file of a folder is no note, or None."""
+    """Return why a file in a folder is skipped, or None for a note."""
     if path.name.startswith("."):
         return "hidden"
     if path.is_symlink():
@@ -116,7 +116,7 @@ def _skip_reason(path: Path) -> str | None:
     if path.suffix.lower() not in NOTES or not path.is_file():
         return "other files"
     if path.stem.lower().partition("-")[0] in LICENCES:
-        return "licences"  # a folder of someone's code has one, and nobody wrote it as a note
+        return "licences"  # folders of code contain them; they are not notes
     return "binary" if is_binary(path) else None
 
 

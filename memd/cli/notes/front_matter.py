@@ -1,7 +1,7 @@
-"""What stands above a note: its title, its date and its tags, in YAML or in TOML. Pure.
+"""Front matter of a note: title, date and tags, in YAML or TOML. Pure.
 
-Every value is read as the words that were written, for a title may be ``No`` and a tag
-``2024``. What cannot be read is told, and the note's text is imported without it.
+YAML values are read as strings, because a title may be ``No`` and a tag ``2024``. Problems are
+reported, and the text of the note is imported without the front matter.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from memd.base.limits import NAME_CHARS_MAX, TAGS_MAX
 
 FRONT_LINES_MAX = 500
-TITLE_CHARS_MAX = 80  # of a longer title the beginning leads the headings
+TITLE_CHARS_MAX = 80  # a longer title is cut
 
 _ENDS = {"---": ("---", "..."), "+++": ("+++",)}
 _KEY = re.compile(r"""["']?[^\s"':#\[{-][^:]{0,60}:(\s|$)""")
@@ -28,7 +28,7 @@ _ZONE = re.compile(r"\s+(?=[+-]\d\d:?\d\d$)")
 
 
 class FrontMatter(NamedTuple):
-    """What a note says about itself, and the *text* below that."""
+    """The front matter of a note, and the *text* below it."""
 
     text: str
     title: str | None = None
@@ -38,9 +38,9 @@ class FrontMatter(NamedTuple):
 
 
 def front_matter(text: str) -> FrontMatter:
-    r"""Return the front matter of *text* and what stands below it.
+    r"""Split *text* into its front matter and the rest.
 
-    A line between two blocks of text is no front matter: it has a key in its first line.
+    Front matter has a key in its first line; otherwise the line is a thematic break.
 
     >>> front_matter("---\ntags: [a, b]\n---\nThe text.")[3]
     ('a', 'b')
@@ -63,9 +63,9 @@ def front_matter(text: str) -> FrontMatter:
 
 
 def moment(value: object) -> datetime | None:
-    """Return a date or a time as it was written, in local time where it names no zone; else None.
+    """Parse a date or time, in local time if it has no zone; return None if it is neither.
 
-    A day without an hour is its noon: the same day wherever it is read.
+    A day without a time becomes noon, so that it is the same day in other zones.
 
     >>> moment("21.11.2026").strftime("%d %H:%M")
     '21 12:00'
@@ -84,7 +84,7 @@ def moment(value: object) -> datetime | None:
 
 
 def day_of(words: str) -> date | None:
-    """Return the day that *words* are, or None; such as ``2026-11-21`` or ``21.11.2026``."""
+    """Parse a day such as ``2026-11-21`` or ``21.11.2026``; return None for other text."""
     if whole := _DAY.fullmatch(words):
         return date(int(whole[1]), int(whole[2]), int(whole[3]))
     if whole := _GERMAN_DAY.fullmatch(words):
@@ -93,7 +93,7 @@ def day_of(words: str) -> date | None:
 
 
 def leading_day(name: str) -> datetime | None:
-    """Return the day that the name of a file begins with, as diaries are called; else None.
+    """Return the day at the beginning of a file name, or None.
 
     >>> leading_day("2026_11_21 Lake").strftime("%d %H:%M")
     '21 12:00'
@@ -103,7 +103,7 @@ def leading_day(name: str) -> datetime | None:
 
 
 def _read(block: str, *, toml: bool) -> tuple[Mapping[str, Any], str | None]:
-    """Return the keys of a block in lower case, and what is wrong with it."""
+    """Return the fields of a block, with lower-case keys, and its problem or None."""
     try:
         values = tomllib.loads(block) if toml else _yaml(block)
     except (ValueError, RecursionError) as error:
@@ -117,7 +117,7 @@ def _yaml(block: str) -> Any:
     import yaml
 
     try:
-        return yaml.load(block, Loader=yaml.BaseLoader)  # noqa: S506  # it makes nothing but strings
+        return yaml.load(block, Loader=yaml.BaseLoader)  # noqa: S506  # it creates only strings
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"line {mark.line + 2}: " if mark is not None else ""
@@ -141,7 +141,7 @@ def _interpret(values: Mapping[str, Any], below: str) -> FrontMatter:
 
 
 def _tags(value: object) -> Iterator[str]:
-    """Yield tags as they are written: a list, or words apart by commas or spaces."""
+    """Yield tags from a list, or from words separated by commas or spaces."""
     each: list[object] = []
     if isinstance(value, list):
         each = value

@@ -1,4 +1,4 @@
-"""What one note says, as the daemon takes it: texts with headings, tags and a date. Pure."""
+"""Parsing of one note into ingest items with headings, tags and a date. Pure."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from memd.cli.notes.sections import NoteSection, sections
 from memd.cli.notes.wiki_links import inline_tags, read_links
 
 TEXT_PART_CHARS = 64_000
-"""Characters of one text on its way: as JSON at most half a frame, whatever they are."""
+"""Maximum characters of one item: as JSON at most half a frame, for any characters."""
 
 _NAMELESS = frozenset({"readme", "index", "note", "notes", "untitled"})
-"""Names of files that say nothing about what is in them."""
+"""File names that do not describe the content."""
 
 assert TEXT_PART_CHARS <= TEXT_CHARS_MAX
 
 
 class Note(NamedTuple):
-    """The requests that a note comes to, and what could not be read of its front matter."""
+    """The ingest items of a note, and the problems of its front matter."""
 
     items: list[dict[str, Any]]
     problems: tuple[str, ...]
 
 
 def parse_note(text: str, path: PurePath, *, markdown: bool) -> Note:
-    """Return what the file at *path* says; the same text always comes to the same requests."""
+    """Parse the note at *path*. The same text always gives the same items."""
     front = front_matter(text) if markdown else FrontMatter(text)
     parts = sections(read_links(front.text)) if markdown else [NoteSection((), front.text)]
     outermost = _outermost(front, parts, path.stem)
@@ -47,7 +47,7 @@ def parse_note(text: str, path: PurePath, *, markdown: bool) -> Note:
 
 
 def source_name(path: PurePath) -> str:
-    """Return under which name what *path* says is remembered: the path, or what fits of its end.
+    """Return the source name of *path*: the path, or a digest and the end of a long one.
 
     >>> source_name(PurePath("/home/ada/notes.md"))
     '/home/ada/notes.md'
@@ -60,17 +60,17 @@ def source_name(path: PurePath) -> str:
 
 
 def merge_tags(tags: list[str], more: list[str]) -> list[str]:
-    """Return *tags* and *more* without repetitions, as many as a memory can have."""
+    """Return *tags* and *more* without duplicates, up to the limit of a memory."""
     return list(dict.fromkeys([*tags, *more]))[:TAGS_MAX]
 
 
 def _tags(section: NoteSection) -> list[str]:
-    """Return the tags that a section and its headings hold."""
+    """Return the inline tags in a section and its headings."""
     return [*inline_tags("\n".join([*section.headings, section.text]))]
 
 
 def _outermost(front: FrontMatter, parts: list[NoteSection], stem: str) -> str | None:
-    """Return what the whole note is about, unless its own first heading says it."""
+    """Return the title of the note, or None if its first heading is the title."""
     if front.title:
         return front.title
     tops = {section.headings[:1] for section in parts}
@@ -81,12 +81,12 @@ def _outermost(front: FrontMatter, parts: list[NoteSection], stem: str) -> str |
 
 
 def _with_headings(outermost: str | None, section: NoteSection) -> tuple[str | None, str]:
-    """Return the line of headings of a section, and its text with those that do not fit."""
+    """Return the headings of a section as one line, and its text with those that do not fit."""
     path = [*([outermost] if outermost else []), *section.headings]
     path = [each for n, each in enumerate(path) if n == 0 or not _same_heading(each, path[n - 1])]
     left: list[str] = []
     while len(" > ".join(path)) > HEADING_CHARS_MAX:
-        left.append(path.pop(1 if len(path) > 2 else 0))  # noqa: PLR2004  # the ends say most
+        left.append(path.pop(1 if len(path) > 2 else 0))  # noqa: PLR2004  # keep the first and the last
     return " > ".join(path) or None, "\n".join([*left, section.text])
 
 
@@ -108,7 +108,7 @@ def _item(
 
 
 def _parts(text: str) -> Iterator[str]:
-    """Yield a text whole, or in runs of paragraphs where it is very long."""
+    """Yield a text, split between paragraphs if it is very long."""
     part = ""
     for paragraph in re.split(r"\n\s*\n", text) if len(text) > TEXT_PART_CHARS else [text]:
         for piece in _cut(paragraph):

@@ -1,7 +1,7 @@
-"""A Markdown text in its sections: each text with the headings that it stands under. Pure.
+"""Splitting of Markdown into sections, each with its headings. Pure.
 
-No line is lost: a heading is in the headings of what stands below it, or, where nothing
-does, in the text of a section beside it. Code is never a heading.
+No line is lost: a heading without text below it is added to the text of a neighbouring
+section. Lines in code blocks are never headings.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ _ATX = re.compile(r" {0,3}(#{1,6})[ \t]+(\S.*)")
 _UNDERLINE = re.compile(r" {0,3}(=+|-{2,})[ \t]*")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _NOT_TEXT = re.compile(r"\s*([-*+>|#]|\d+[.)]\s)|\s{4}|\t")
-"""How a line begins that no underline makes a heading: a list, a quote, a table, code."""
+"""Beginnings of lines that an underline cannot make a heading: lists, quotes, tables, code."""
 
 
 class NoteSection(NamedTuple):
-    """A text and the headings that it stands under, the outermost first."""
+    """A text and its headings, outermost first."""
 
     headings: tuple[str, ...]
     text: str
 
 
 class _Block(NamedTuple):
-    """A heading as it was written, and the lines up to the next one; level 0 has no heading."""
+    """A heading and the lines up to the next one; level 0 has no heading."""
 
     level: int
     title: str
@@ -40,7 +40,7 @@ class _Block(NamedTuple):
 
 
 def sections(text: str) -> list[NoteSection]:
-    r"""Return the sections of *text* that say something, in order.
+    r"""Return the non-empty sections of *text*, in order.
 
     >>> sections("# Billing\n\n## Decision\nPostgreSQL 16.")
     [NoteSection(headings=('Billing', 'Decision'), text='PostgreSQL 16.')]
@@ -63,7 +63,7 @@ def sections(text: str) -> list[NoteSection]:
 
 
 class _SectionList:
-    """The sections so far, and the headings without a text that wait for one beside them."""
+    """The sections so far, and headings without text that wait for a neighbour."""
 
     def __init__(self) -> None:
         self._done: list[NoteSection] = []
@@ -78,7 +78,7 @@ class _SectionList:
         self._done.append(NoteSection(headings, text))
 
     def add_bare(self, above: tuple[str, ...], heading: str) -> None:
-        """Put a heading that nothing stands below to the section before it, or let it wait."""
+        """Add a heading without text to the previous section, or let it wait for the next one."""
         if self._waiting and self._above != above:
             self._flush()
         last = self._done[-1] if self._done else None
@@ -93,7 +93,7 @@ class _SectionList:
         return self._done
 
     def _flush(self) -> None:
-        """Let what waits in vain stand by itself, under the headings above it."""
+        """Make a section of its own from the waiting headings."""
         if self._waiting:
             self._done.append(NoteSection(self._above, "\n".join(self._waiting)))
             self._waiting = []
@@ -121,7 +121,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
 
 
 def _atx(line: str) -> tuple[int, str]:
-    """Return level and words of a heading such as ``## Decision ##``, (0, "") for another line."""
+    """Return level and title of a heading such as ``## Decision ##``; (0, "") for other lines."""
     marked = _ATX.fullmatch(line)
     if marked is None:
         return 0, ""
@@ -138,14 +138,14 @@ def _is_underline(line: str) -> bool:
 
 
 def _may_be_heading(lines: Sequence[str]) -> bool:
-    """Return whether the last line stands alone, so that a line under it makes it a heading."""
+    """Return whether the last line is a one-line paragraph, which an underline makes a heading."""
     if not lines or not lines[-1].strip() or (len(lines) > 1 and lines[-2].strip()):
         return False
     return len(lines[-1].strip()) <= HEADING_CHARS_MAX and not _NOT_TEXT.match(lines[-1])
 
 
 def code_lines(lines: Sequence[str]) -> frozenset[int]:
-    """Return which lines are fenced code. A fence that is never closed is ordinary text."""
+    """Return the numbers of lines in code fences. An unclosed fence is ordinary text."""
     code: set[int] = set()
     opened: tuple[int, str] | None = None
     for number, line in enumerate(lines):
@@ -154,7 +154,7 @@ def code_lines(lines: Sequence[str]) -> frozenset[int]:
             continue
         marks, rest = fence[1], fence[2]
         if opened is None:
-            if not (marks[0] == "`" and "`" in rest):  # that would be code within a line
+            if not (marks[0] == "`" and "`" in rest):  # that would be inline code
                 opened = number, marks
         elif marks[0] == opened[1][0] and len(marks) >= len(opened[1]) and not rest.strip():
             code.update(range(opened[0], number + 1))

@@ -1,4 +1,4 @@
-"""Tells the daemon what a file says now, and keeps what came of it."""
+"""Sending the items of a file to the daemon, and collecting the outcome."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BATCH_BYTES_MAX = FRAME_BYTES_MAX // 2  # JSON may write a character as six byte
 
 @dataclass(slots=True)
 class FileOutcome:
-    """What became of one file, counted in memories. *error* is None unless it failed."""
+    """Outcome of importing one file, counted in memories. *error* is None unless it failed."""
 
     file: Path
     new: int = 0
@@ -33,34 +33,34 @@ class FileOutcome:
     redacted: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     session: str | None = None
-    """The session that the file is of, if it is of one, and how many messages it has."""
+    """The session in the file, if any, and the number of its messages."""
     messages: int | None = None
     error: str | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the outcome as ``--json`` shows it."""
+        """Return the outcome for ``--json``."""
         return {**asdict(self), "file": str(self.file)}
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a person said about all files of an import."""
+    """Options that apply to all files of an import."""
 
     tags: Sequence[str] = ()
     namespace: str | None = None
     agent: str | None = None
     dry_run: bool = False
     kind: str | None = None
-    """What each file is, whatever its name; None lets its name and its words say."""
+    """The format of all files; None: detect it by name and content."""
 
 
 def send_note(
     client: Client, outcome: FileOutcome, text: str, options: Options, *, markdown: bool
 ) -> None:
-    """Let the file of *outcome* say *text* now, and count in *outcome* what came of it.
+    """Import *text* as the new content of the file, and count the results in *outcome*.
 
-    A file that fits into one request changes as a whole or not at all. A larger one that
-    is interrupted has old and new beside each other until it is imported again.
+    A file that fits into one request is replaced atomically. If the import of a larger one is
+    interrupted, old and new memories coexist until it is imported again.
     """
     draft = parse_note(text, outcome.file, markdown=markdown)
     outcome.problems += draft.problems
@@ -70,7 +70,7 @@ def send_note(
 def send_items(
     client: Client, outcome: FileOutcome, items: Sequence[dict[str, Any]], options: Options
 ) -> None:
-    """Let the file of *outcome* bring *items* and nothing else."""
+    """Replace all memories of the file of *outcome* by *items*."""
     common = without_none(
         source=source_name(outcome.file), agent_id=options.agent, dry_run=options.dry_run or None
     )
@@ -87,7 +87,7 @@ def send_items(
 
 
 def in_batches(items: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """Yield *items* in order, as many at once as one request may hold."""
+    """Yield *items* in batches that fit into one request each."""
     batch: list[dict[str, Any]] = []
     size = 0
     for item in items:

@@ -1,7 +1,7 @@
-"""What Obsidian and basic-memory write into Markdown, as a reader sees it. Pure.
+"""Wiki links and inline tags of Obsidian and basic-memory. Pure.
 
-A link becomes its words, so that what it names is found and quoted as prose; a tag in the
-text is a tag of its section. Code stays as it is: ``[[ -f x ]]`` is shell.
+A link is replaced by its words, so that it can be searched and quoted; an inline tag becomes a
+tag of its section. Code is left unchanged: ``[[ -f x ]]`` is shell.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _CODE = re.compile(r"(`+)[^`\n]{1,1000}\1(?!`)")
 
 
 def read_links(text: str) -> str:
-    """Return *text* with the words of its links, and without the names of its blocks.
+    """Replace the links in *text* by their words, and remove block names.
 
     >>> read_links("See [[notes/Ledger#Design]], [[PostgreSQL 16|Postgres]]. ^b1")
     'See Ledger > Design, Postgres (PostgreSQL 16).'
@@ -35,7 +35,7 @@ def read_links(text: str) -> str:
 
 
 def inline_tags(text: str) -> tuple[str, ...]:
-    """Return the tags in *text*, each once; a colour is none.
+    """Return the inline tags in *text*, without duplicates and colours.
 
     >>> inline_tags("Paid late #invoices #finance/ledger, shown in #ff8800; issue #12.")
     ('invoices', 'finance/ledger')
@@ -62,7 +62,7 @@ def _outside_code(line: str) -> str:
 
 
 def _words(link: re.Match[str]) -> str:
-    """Return what a link says: its own words with its target behind them, or its target."""
+    """Return the words of a link: its label followed by its target, or its target."""
     page, _, heading = link[1].partition("#")
     name = page.rsplit("/", 1)[-1].strip()
     heading = "" if heading.startswith("^") else heading.replace("#", " > ").strip()

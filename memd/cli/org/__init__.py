@@ -1,1 +1,1 @@
-"""What everybody knows: facts, their past, proposals, the graph, the owner's signature."""
+"""Organisational memory: facts, history, proposals, the graph, the owner's signature."""

@@ -1,4 +1,4 @@
-"""The graph as a person meets it: what is said about a thing, how two are linked, what follows."""
+"""``memd graph``: relations of an entity, paths between entities, questions."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def _steps(one: dict[str, Any]) -> None:
 
 
 def _arrow(step: dict[str, Any]) -> str:
-    """Return a statement as one line.
+    """Format a statement as one line.
 
     >>> _arrow({"subject": "a", "relation": "uses", "object": "b", "negated": True,
     ...         "qualifier": "admin"})

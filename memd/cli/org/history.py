@@ -1,4 +1,4 @@
-"""What held then, and the life of a thing, as a person asks for them."""
+"""``memd org as-of`` and ``memd org timeline``."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _statements(item: dict[str, Any]) -> list[str]:
 
 
 def _format_statement(statement: dict[str, Any]) -> str:
-    """Return a statement in a line.
+    """Format a statement as one line.
 
     >>> _format_statement({"subject": "the team", "relation": "uses", "object": "Flask",
     ...        "negated": True, "qualifier": "admin", "valid_from": None, "valid_to": None})

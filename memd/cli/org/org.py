@@ -1,4 +1,4 @@
-"""What everybody knows, as a person meets it: written, retracted, asked for, and its past."""
+"""``memd org``: write, retract, show and query facts and policies."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def history(fact_id: FactId, profile: options.Profile = None, json: options.Json
 
 
 def _as_owner(profile: str | None, method: str, params: dict[str, Any]) -> Any:
-    """Call *method*, signed by the owner unless the environment names a client's key."""
+    """Call *method*, with the owner's signature unless the environment names a client key."""
     from memd.cli.org import signing
 
     with daemon(profile) as client:
@@ -210,7 +210,7 @@ def _as_owner(profile: str | None, method: str, params: dict[str, Any]) -> Any:
 
 
 def _warn_of_many(policies: list[dict[str, Any]]) -> None:
-    """Say when the policies that hold do not fit into a prompt of the default size."""
+    """Warn if the valid policies do not fit into a prompt of the default size."""
     from memd.domain.inject import PREPARE_TOKENS, policies_tokens
 
     tokens = policies_tokens(policy["content"] for policy in policies)
@@ -222,7 +222,7 @@ def _warn_of_many(policies: list[dict[str, Any]]) -> None:
 
 
 def _with_whole_id(client: Client, params: dict[str, Any]) -> dict[str, Any]:
-    """Return *params* with the fact's whole id: what is signed holds no end of one."""
+    """Return *params* with the full id of the fact, because a short id must not be signed."""
     if params.get("fact_id") is None:
         return params
     known = client.call("org.history", {"fact_id": params["fact_id"], "limit": 1})["items"]
@@ -244,7 +244,7 @@ def _version_row(item: dict[str, Any]) -> tuple[str, str, str, str]:
 
 
 def format_author(author: dict[str, Any]) -> str:
-    """Return who wrote, in a few words.
+    """Format the author of a fact.
 
     >>> format_author({"is_human": False, "agent_id": "ada", "seniority": "senior"})
     'ada (senior)'

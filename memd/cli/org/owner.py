@@ -1,4 +1,4 @@
-"""The owner's key: made once, shown, renewed."""
+"""``memd owner``: create, renew and show the owner key."""
 
 from __future__ import annotations
 

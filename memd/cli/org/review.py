@@ -1,4 +1,4 @@
-"""Proposals, as a person meets them: asked for by anybody, decided by the owner."""
+"""``memd org propose`` and ``memd org review``."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def _decide(
 
 
 def _validity(one: dict[str, Any]) -> str:
-    """Return from when until when a proposed fact is to hold, and its tags.
+    """Format the validity and tags of a proposed fact.
 
     >>> _validity({"valid_from": None, "valid_to": "2026-03-01T00:00:00Z", "tags": ["web"]})
     'until 2026-03-01T00:00:00Z, tagged web'
@@ -189,7 +189,7 @@ def _validity(one: dict[str, Any]) -> str:
 
 
 def _proposer(one: dict[str, Any]) -> str:
-    """Return who asks.
+    """Format who made a proposal.
 
     >>> _proposer({"author_id": "ada", "client": "claude", "clients": 3})
     'ada, client claude, and 2 other clients'

@@ -1,8 +1,8 @@
-"""The owner's signature, as a person gives it: at a terminal, with a passphrase.
+"""Signing with the owner key, at a terminal and with a passphrase.
 
-The key is made on first use. Without a terminal nothing is signed, whatever the
-key's file would allow: a program in the background is not the owner. (A program
-that opens a terminal of its own can still pretend: docs/access.md.)
+The key is created on first use. Without a terminal nothing is signed, even if the key file is
+readable: a background program is not the owner. (A program that opens a terminal of its own
+can still pretend to be: docs/access.md.)
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 
 def is_owner() -> bool:
-    """Return whether it is the owner who types, not a client that the environment names."""
+    """Return whether the owner is calling, not a client whose key the environment names."""
     return not os.environ.get(KEY_FILE)
 
 
 def sign(
     client: Client, profile: str | None, action: str, content: Mapping[str, Any]
 ) -> dict[str, str]:
-    """Return the owner's signature over *content*, as the daemon takes it.
+    """Return the owner's signature over *content*, as params for the daemon.
 
-    Makes and registers the owner's key when there is none. Raises DeniedError
-    without a terminal or with a wrong passphrase.
+    Creates and registers the owner key if there is none. Raises DeniedError without a terminal
+    or with a wrong passphrase.
     """
     from memd.org.signature import open_key, public_of, statement
 
@@ -54,9 +54,9 @@ def sign(
 
 
 def make(client: Client, profile: str | None) -> str:
-    """Make the owner's key, register it with the daemon, and return its file's text.
+    """Create the owner key, register it with the daemon, and return the text of its file.
 
-    Raises InvalidStateError when there is one.
+    Raises InvalidStateError if there is a key already.
     """
     from memd.org.signature import new_key
 
@@ -78,7 +78,7 @@ def make(client: Client, profile: str | None) -> str:
 
 
 def renew(client: Client, profile: str | None) -> str:
-    """Put a new key in the place of the owner's, signed with the old one; return its text."""
+    """Replace the owner key by a new one, signed with the old one; return its text."""
     from memd.org.signature import new_key
 
     _require_terminal()
@@ -90,7 +90,7 @@ def renew(client: Client, profile: str | None) -> str:
     body = {"public_key": made.public_key}
     signature = sign(client, profile, "owner.set", body)
     old = _key_file(profile)
-    # Both are kept until the daemon has taken the new one.
+    # Both files exist until the daemon has accepted the new key.
     client_key.write(old.with_name("owner.key.new"), made.text)
     client.call("owner.set", {**body, "signature": signature})
     old.with_name("owner.key.new").replace(old)

@@ -1,1 +1,1 @@
-"""Naps and nights as a person meets them, and the wiki that they keep."""
+"""Naps and nights, context windows, and the wiki."""

@@ -1,7 +1,6 @@
-"""Nights as a person meets them: when, what they did, and the way back.
+"""``memd sleep`` and ``memd compress``: show, run, pause and undo nights and naps.
 
-Every report ends with the command that undoes it: who wonders where a memory
-went must not have to search for the way back.
+Each report ends with the command that undoes the run.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _EFFECTS = {
     "cap": "archived: over the cap",
     "nap": "created",
 }
-"""What a step of a night does to the memories that it counts."""
+"""Effect of each step on the memories that it counts."""
 
 _UNDOABLE = {"night", "compress", "nap"}
 _LATEST_SHOWN = 5
@@ -38,7 +37,7 @@ _WHY_NOTHING = {
     "sessions without --force",
     "nap": "nothing new to remember",
 }
-"""Why a run of a kind may have done nothing."""
+"""Why a run of each kind may have done nothing."""
 
 
 Steps = Annotated[
@@ -144,7 +143,7 @@ def compress(
 
 
 def status_line(status: dict[str, Any]) -> str:
-    """Return a ``SleepStatus`` as ``memd status`` tells it: the last night, and the next.
+    """Format a ``SleepStatus`` for ``memd status``: the last night and the next.
 
     >>> status_line({"enabled": True, "paused": True, "interval": "daily", "last": None})
     'no night yet; paused; to resume: memd sleep --resume'
@@ -170,7 +169,7 @@ def _next(status: dict[str, Any]) -> str:
 
 
 def _action(**flags: bool) -> str:
-    """Return what is to be done: one action, ``night`` for now or a rehearsal, or ``status``."""
+    """Return the chosen action; ``night`` for --now and --dry-run, ``status`` for none."""
     action = ["night" if name in {"now", "dry_run"} else name for name in _ACTIONS if flags[name]]
     if len(set(action)) > 1:
         raise InvalidError(
@@ -196,7 +195,7 @@ def _check(action: str, run: str | None, *, by_night: bool, last: bool) -> None:
 
 
 def _last_undoable(profile: str | None) -> str:
-    """Return the last run that can be undone; raises NotFoundError."""
+    """Return the id of the last run that can be undone. Raises NotFoundError."""
     with daemon(profile) as client:
         page: dict[str, Any] = client.call("sleep.report", {"limit": _REPORTS_SHOWN})
     run = next((item for item in page["items"] if _can_be_undone(item)), None)
@@ -264,7 +263,7 @@ def _table(runs: list[dict[str, Any]]) -> None:
 def _run(
     profile: str | None, method: str, params: dict[str, Any], doing: str, *, json: bool
 ) -> None:
-    """Have the daemon do a run, show how far it is, and tell what it did."""
+    """Let the daemon do a run, show its progress, and print its report."""
     with (
         daemon(profile, seconds_max=LONG_SECONDS_MAX) as client,
         Progress(doing, unit="memories") as progress,
@@ -290,7 +289,7 @@ def _run(
 
 
 def _print_run(run: dict[str, Any]) -> None:
-    """Print all about one run: a line for it, a line for each step, and the way back."""
+    """Print the report of one run: a line for it, one per step, and how to undo it."""
     say.out(f"{_name(run)} {run['run_id']}: {run['state']}{_duration(run)}")
     since = "as of" if run["dry_run"] else "started"
     say.out(f"  {since} {say.local_time(run['started_at'])}, {_agent(run)}")
@@ -348,7 +347,7 @@ def _duration(run: dict[str, Any]) -> str:
 
 
 def _moved(run: dict[str, Any]) -> str:
-    """Return how many memories a run moved; what ages was moved before, and is not counted anew."""
+    """Return how many memories a run moved, without ageing, which moves them a second time."""
     return _memories(sum(step["rows"] for step in run["steps"] if step["name"] != "ageing"))
 
 

@@ -1,4 +1,4 @@
-"""Each assistant's context window as it last said, and whether its session napped."""
+"""``memd usage``: each assistant's context window as last reported, and its naps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _COLUMNS = (
     word_column("FULL", whole=True),
     text_column("NAP", in_place=True),
 )
-_HOME = "\x1b[H\x1b[J"  # to the top left, and what was there goes
+_HOME = "\x1b[H\x1b[J"  # move to the top left and clear the screen
 
 
 @options.examples("memd usage", "memd usage --watch", "memd usage --json | jq '.items[].fill'")
@@ -74,13 +74,13 @@ def _rows(windows: Sequence[Mapping[str, Any]]) -> Iterator[Sequence[str]]:
 
 
 def _end(window: Mapping[str, Any]) -> int | None:
-    """Return where the window ends: its size, or where the assistant compacts by itself."""
+    """Return the end of the window: its size, or the fill at which the assistant compacts."""
     ends = [end for end in (window["window_tokens"], window["compact_at_tokens"]) if end]
     return min(ends) if ends else None
 
 
 def bar(fill: float | None) -> str:
-    """Return how full a window is, as a bar and a number.
+    """Format a fill as a bar and a percentage.
 
     >>> bar(0.5), bar(None), bar(2.0)
     ('████████          50 %', '?', '████████████████ 200 %')

@@ -1,7 +1,4 @@
-"""Memories as files that a person can read, and any editor.
-
-The daemon's memories as the listing that the wiki reads, page by page.
-"""
+"""``memd wiki``: export memories as Markdown files."""
 
 from __future__ import annotations
 
@@ -54,9 +51,9 @@ def wiki(
 def _export_here(
     client: Client, profile: str | None, agent: str | None, root: Path
 ) -> dict[str, Any]:
-    """Write the files here, as the person: a daemon in a sandbox cannot write where a person can.
+    """Export in this process: a sandboxed daemon cannot write everywhere the person can.
 
-    The daemon notes the folder, so that forgetting names it.
+    The folder is registered with the daemon, so that ``forget`` names it.
     """
     import asyncio
 
@@ -78,7 +75,7 @@ def _export_here(
 
 
 def _summary(raw: int, made: int) -> str:
-    """Say what was written.
+    """Format the numbers of written memories and summaries.
 
     >>> _summary(1, 2)
     '1 memory, 2 summaries'
@@ -89,13 +86,13 @@ def _summary(raw: int, made: int) -> str:
 
 
 class RemotePages:
-    """What ``WikiExporter`` asks of a backend, over one connection."""
+    """The backend that ``WikiExporter`` needs, over one connection to the daemon."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
 
     async def retrieve(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
-        """Return what *query*, which has no text, lists; its pages may be of any size."""
+        """Return the memories that *query*, which must have no text, lists."""
         params = query.model_dump(mode="json", include={"tags", "until"}, exclude_none=True)
         pages: list[MemoryEntry] = []
         after: str | None = None
@@ -109,7 +106,7 @@ class RemotePages:
     async def originals(
         self, agent_id: str, after: str | None, limit: int
     ) -> tuple[tuple[MemoryEntry, ...], str | None]:
-        """Return a page of what was told, newest first, and where the next one begins."""
+        """Return a page of original memories, newest first, and the mark of the next page."""
         return await self._page("store.export", agent_id, after, limit, {})
 
     async def _page(

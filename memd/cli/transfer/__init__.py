@@ -1,1 +1,1 @@
-"""What comes from elsewhere and goes there: import and export."""
+"""Import and export."""

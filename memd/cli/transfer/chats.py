@@ -1,9 +1,7 @@
-"""Chats that other programs exported: of ChatGPT, of Claude, and aider's history.
+"""Chats exported by ChatGPT and Claude, aider's history, and SQLite files of other programs.
 
-Each is a session that has ended. It is handed over as lines of a transcript that the
-daemon reads, with its own id and times, so a second import of the same adds nothing.
-
-SQLite files of other programs: read, never written, and nothing is left beside them.
+Each chat becomes an ended session: lines of a transcript with its own id and times, so
+importing it again adds nothing. SQLite files are only read, and no file is left beside them.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ from urllib.parse import quote
 from memd.base.errors import InvalidError
 
 BYTES_MAX = 512 * 1024 * 1024
-"""Of an export: what is packed may claim to be anything."""
+"""Maximum size of an export, also unpacked: a zip file may expand to any size."""
 CONVERSATIONS = "conversations.json"
 AIDER = "# aider chat started at "
 KNOWN = "ChatGPT, Claude, opencode and aider"
@@ -31,14 +29,14 @@ KNOWN = "ChatGPT, Claude, opencode and aider"
 _UNPACKING = (
     zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, NotImplementedError,
 )  # fmt: skip
-"""What a damaged, encrypted or foreign archive raises."""
+"""Exceptions raised for a damaged, encrypted or unsupported archive."""
 _ASKED = "#### "
 _TOLD = "> "
 _ROLES = {"user": "user", "human": "user", "assistant": "assistant"}
 
 
 class ChatLine(NamedTuple):
-    """What one of the two said, a text or blocks as Claude's; *at* is when."""
+    """One message at the time *at*: a text, or blocks in Claude's format."""
 
     role: str
     content: str | list[dict[str, Any]]
@@ -46,15 +44,15 @@ class ChatLine(NamedTuple):
 
 
 class Chat(NamedTuple):
-    """One conversation, by the name that its program gave it."""
+    """One conversation, with the id given by its program."""
 
     name: str
     messages: list[ChatLine]
     cwd: str | None = None
-    """Where it was held, where that is told."""
+    """Its working directory, if known."""
 
     def transcript(self) -> str:
-        """Return the chat as lines that the daemon reads."""
+        """Return the chat as a transcript in the format of Claude Code."""
         place = {} if self.cwd is None else {"cwd": self.cwd}
         lines = [
             {
@@ -71,7 +69,7 @@ class Chat(NamedTuple):
 
 
 def read_zip(path: Path) -> str:
-    """Return the conversations of a zip file. Raises InvalidError for any other one."""
+    """Return the conversations file in a zip file. Raises InvalidError if there is none."""
     try:
         with zipfile.ZipFile(path) as archive:
             names = [name for name in archive.namelist() if Path(name).name == CONVERSATIONS]
@@ -89,13 +87,13 @@ def read_zip(path: Path) -> str:
 
 
 def parse_chats(text: str) -> list[Chat] | None:
-    """Return the chats of an export, None for a text that is none."""
+    """Return the chats of an export, or None for an unknown format."""
     if text.startswith(AIDER) or f"\n{AIDER}" in text[:4_096]:
         return list(_of_aider(text))
     try:
         return _of_rows(json.loads(text))
     except (ValueError, RecursionError, AttributeError, TypeError, KeyError):
-        return None  # another shape, at whatever depth: whoever asked refuses it by name
+        return None  # another format; the caller reports it
 
 
 def _of_rows(rows: Any) -> list[Chat] | None:
@@ -125,7 +123,7 @@ def _of_claude(row: Mapping[str, Any]) -> list[ChatLine]:
 
 
 def _of_chatgpt(row: Mapping[str, Any]) -> Chat:
-    """Return the branch that was gone on with: from its end back to its beginning."""
+    """Return the current branch of a chat, collected from its end to its beginning."""
     nodes, at = row["mapping"], row.get("current_node")
     chat_lines: list[ChatLine] = []
     seen: set[str] = set()
@@ -143,7 +141,7 @@ def _of_chatgpt(row: Mapping[str, Any]) -> Chat:
 
 
 def iso_time(seconds: Any) -> str:
-    """Return seconds since 1970 as a transcript writes a time."""
+    """Format seconds since 1970 as ISO 8601 in UTC."""
     try:
         return datetime.fromtimestamp(float(seconds), UTC).isoformat()
     except (TypeError, ValueError, OverflowError, OSError):
@@ -163,7 +161,7 @@ def _of_aider(text: str) -> Iterator[Chat]:
 
 
 def _of_lines(lines: Sequence[str], at: str) -> Iterator[ChatLine]:
-    """Yield the messages of a chat of aider; what the program itself said is left out."""
+    """Yield the messages of a chat of aider, without the program's own output."""
     role, texts = "", list[str]()
     for line in [*lines, _ASKED]:
         is_asked = line.startswith(_ASKED.rstrip())
@@ -184,21 +182,21 @@ _HEAD = b"SQLite format 3\0"
 
 
 def is_database(path: Path) -> bool:
-    """Return whether a file is one of SQLite's, by its beginning."""
+    """Return whether a file is an SQLite database, by its header."""
     try:
         with path.open("rb") as stream:
             return stream.read(len(_HEAD)) == _HEAD
     except OSError:
-        return False  # whoever reads it says why
+        return False  # reading it later reports the error
 
 
 @contextlib.contextmanager
 def open_database(path: Path) -> Iterator[tuple[sqlite3.Connection, Tables]]:
-    """Open a file while its program may be using it; yields it with its tables.
+    """Open a database read-only, while its program may use it, and yield it with its tables.
 
-    Raises InvalidError, also from within, for what SQLite cannot read.
+    SQLite errors, also inside the block, are raised as InvalidError.
     """
-    # Without a log beside it nobody is writing; to look for one would make one.
+    # Without a log nobody is writing. "immutable" keeps SQLite from creating one.
     is_used = path.with_name(f"{path.name}-wal").exists()
     uri = f"file:{quote(str(path))}?mode=ro{'' if is_used else '&immutable=1'}"
     try:
@@ -212,7 +210,7 @@ def open_database(path: Path) -> Iterator[tuple[sqlite3.Connection, Tables]]:
 
 
 def values(row: sqlite3.Row) -> dict[str, Any]:
-    """Return a row by its columns' names: which there are differs between versions."""
+    """Return a row as a dict, since the columns differ between versions."""
     return {name: row[name] for name in row.keys()}  # noqa: SIM118  # a row has values, not keys
 
 

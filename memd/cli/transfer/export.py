@@ -1,8 +1,8 @@
-"""A whole memory to another computer: out into one file, and in from it.
+"""``memd export``, and the import of a full export.
 
-The file is JSON, a line each: a header, the records, and an end that says how many
-there were, so that half a file is noticed (docs/move.md). It is written by the
-command, page by page, beside its name and renamed when it is whole.
+The file is JSON lines: a header, the records, and an end line with their number, which shows
+that the file is complete (docs/move.md). It is written page by page to a temporary file, which
+is renamed at the end.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ def export(
     fresh = file.with_name(file.name + ".new") if file else None
     count = 0
     with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
-        client.call("system.hello")  # nothing is written before somebody answers
+        client.call("system.hello")  # fail before writing anything if no daemon runs
         lines = _everything(client) if agent is None else _visible(client, agent)
         target = closing(_private(fresh)) if fresh else nullcontext(sys.stdout)
-        # Where the lines themselves are shown, a bar would be drawn over them.
+        # A bar would be drawn over lines that go to the terminal.
         shown = file is None and sys.stdout.isatty()
         with target as stream, nullcontext() if shown else Progress("exporting") as progress:
             for line in lines:
@@ -99,17 +99,17 @@ def _pages(client: Client, method: str, params: dict[str, Any]) -> Iterator[dict
 
 
 def _private(path: Path) -> TextIO:
-    """Open *path* for writing, readable by its owner alone: it will hold a person's memory."""
+    """Open *path* for writing with mode 0600, since it will contain all memories."""
     path.unlink(missing_ok=True)
     path.touch(mode=0o600)
     return path.open("w", encoding="utf-8")
 
 
-# The way in.
+# Import.
 
 
 def is_whole(file: Path) -> bool:
-    """Return whether *file* begins as an export of everything does."""
+    """Return whether *file* begins with the header of a full export."""
     try:
         with file.open(encoding="utf-8-sig") as stream:
             head = jsonlib.loads(stream.readline(1_000))
@@ -121,11 +121,10 @@ def is_whole(file: Path) -> bool:
 def import_records(
     client: Client, outcome: FileOutcome, *, dry_run: bool, tell: Callable[[str], None]
 ) -> None:
-    """Store every record of an export; a bad line is told by its number and stops no other.
+    """Import all records of an export, reporting progress to *tell*.
 
-    *tell* is told how far it is.
-
-    Raises InvalidError when there was any, or when the file ends too early.
+    A bad line is reported by its number and does not stop the others. Raises InvalidError at
+    the end if there was one, or if the file is truncated.
     """
     ended: list[int] = []
     problems: list[str] = []
@@ -181,7 +180,7 @@ def _batches(lines: Iterator[Line]) -> Iterator[list[Line]]:
 
 
 def _send(client: Client, batch: list[Line], outcome: FileOutcome, problems: list[str]) -> None:
-    """Send *batch*; where the whole of it is refused, half of it, down to the line at fault."""
+    """Send *batch*; if it is refused, send its halves, down to the line at fault."""
     try:
         done = client.call("store.load", {"items": [record for _, record in batch]})
     except CallerError as error:

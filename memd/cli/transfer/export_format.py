@@ -1,4 +1,4 @@
-"""The lines of an exported file: a header, then one memory each. Pure."""
+"""Format of an exported file: a header line, then one record per line. Pure."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ EXPORT_VERSION = 1
 HEADER = {"memd": "export", "v": EXPORT_VERSION}
 WHOLE_VERSION = 3
 WHOLE = {"memd": "export", "v": WHOLE_VERSION}
-"""The header of an export of everything; version 1 is one agent's visible memories."""
+"""Header of a full export; version 1 has one agent's visible memories."""
 END = "end"
 
 
 def is_whole(header: dict[str, Any]) -> bool:
-    """Return whether *header* is that of an export of everything, of this version or a later."""
+    """Return whether *header* is that of a full export, of any version."""
     version = header.get("v")
     return header.get("memd") == WHOLE["memd"] and isinstance(version, int) and version > 1
 
 
 def jsonl_parts(lines: Iterable[str], source: str) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a JSONL file; the first line may say what wrote it.
+    """Yield the objects of a JSONL file, skipping the header line of an export.
 
-    Raises InvalidError, naming the line, for what is not a JSON object or comes
-    from a newer memd.
+    Raises InvalidError, with the line number, for a line that is not a JSON object, and for an
+    export of a newer memd.
     """
     for number, line in enumerate(lines, start=1):
         if not line.strip():
@@ -44,7 +44,7 @@ def jsonl_parts(lines: Iterable[str], source: str) -> Iterator[dict[str, Any]]:
 
 
 def check_header(header: dict[str, Any], source: str) -> None:
-    """Raise InvalidError unless *header* is the header of an export that this memd can read."""
+    """Raise InvalidError unless *header* is that of an export which this memd can read."""
     if header.get("memd") != HEADER["memd"]:
         raise InvalidError(f"{source}: not an export of memories", field="file")
     version = header.get("v")

@@ -1,9 +1,8 @@
-"""Files that other programs exported: chats become sessions, memories become memories.
+"""Import of other programs' exports: chats become sessions, memories become memories.
 
-Memories that another program kept: of MCP's server-memory and of mem0. Pure.
-
-Each comes as a text of its own with where it belongs in it, so that it is understood
-alone; the file is the truth about what it brought, as with a note.
+Memories of MCP's server-memory and of mem0 are imported one by one, each with its subject in
+the text, so that it can be understood alone. As with a note, a later import of the same file
+replaces what it brought before.
 """
 
 from __future__ import annotations
@@ -30,7 +29,8 @@ _HEAD_BYTES = 4_096
 def is_export(path: Path) -> bool:
     """Return whether *path* may be an export of another program, by its name and beginning.
 
-    A JSON file is: memd makes none, and no note is one. A folder is if it is opencode's.
+    Every JSON file may be one, since neither memd nor notes use that suffix, and every folder
+    that gets here, since it is opencode's.
     """
     suffix = path.suffix.lower()
     if suffix in {".zip", ".json"} or path.is_dir() or chats.is_database(path):
@@ -39,7 +39,7 @@ def is_export(path: Path) -> bool:
         with path.open("rb") as stream:
             head = stream.read(_HEAD_BYTES)
     except OSError:
-        return False  # whoever reads it says why
+        return False  # reading it later reports the error
     if suffix in LINES:
         first = head.partition(b"\n")[0]
         return b'"entityType"' in first or b'"relationType"' in first
@@ -49,7 +49,7 @@ def is_export(path: Path) -> bool:
 def send(
     client: Client, outcome: FileOutcome, options: Options, tell: Callable[[str], None]
 ) -> None:
-    """Hand over what the file of *outcome* holds. Raises InvalidError for one that is unknown."""
+    """Import the file of *outcome*. Raises InvalidError for an unknown format."""
     tell(f"reading {outcome.file.name}")
     if outcome.file.is_dir():
         count, stored_chats = opencode.of_folder(outcome.file)
@@ -105,7 +105,7 @@ _WORD_ENDS = re.compile(r"[_\s]+|(?<=[a-z])(?=[A-Z])")
 
 
 def parse_memories(text: str) -> list[dict[str, Any]] | None:
-    r"""Return what *text* holds as the daemon takes it, None for what no known program wrote.
+    r"""Return the memories in *text* as ingest items, or None for an unknown format.
 
     >>> parse_memories('{"type": "entity", "name": "Ada", "observations": ["likes tea"]}')
     [{'text': 'Ada: likes tea', 'origin': 'import', 'tags': ['Ada']}]
@@ -129,7 +129,7 @@ def parse_memories(text: str) -> list[dict[str, Any]] | None:
 
 
 def _lines(text: str) -> list[Mapping[str, Any]] | None:
-    """Return the lines of a graph's file, None where one is something else."""
+    """Return the lines of a server-memory file, or None if a line is something else."""
     objects: list[Mapping[str, Any]] = []
     for line in filter(str.strip, text.split("\n")):
         try:

@@ -1,7 +1,7 @@
-"""opencode's sessions: in its database, in the folder of files it had before, or exported by it.
+"""opencode's sessions: in its database, its former folder of files, or its export.
 
-A session of a sub-agent is left out, as its hooks are; so is what programs wrote in somebody's
-name (``synthetic``), memd's own plugin among them, and summaries the assistant made of itself.
+Left out are sessions of sub-agents, messages that programs wrote in the user's name
+(``synthetic``), such as memd's own plugin, and the assistant's own summaries.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _Exchange = tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]
 
 
 def is_folder(path: Path) -> bool:
-    """Return whether *path* is ``~/.local/share/opencode/storage``, by what is in it."""
+    """Return whether *path* is opencode's storage folder, by its content."""
     return all((path / name).is_dir() for name in ("session", "message", "part"))
 
 
@@ -35,7 +35,7 @@ def knows(tables: Tables) -> bool:
 
 
 def of_database(conn: sqlite3.Connection) -> tuple[int, Iterator[Chat]]:
-    """Return how many sessions a database has, and these, one after the other."""
+    """Return the number of sessions in a database, and an iterator over them."""
     rows = conn.execute(
         """
         SELECT id, directory
@@ -48,7 +48,7 @@ def of_database(conn: sqlite3.Connection) -> tuple[int, Iterator[Chat]]:
 
 
 def of_folder(folder: Path) -> tuple[int, Iterator[Chat]]:
-    """Return how many sessions the files below *folder* hold, and these."""
+    """Return the number of sessions below *folder*, and an iterator over them."""
     infos = [_object(path) for path in sorted(folder.glob("session/*/*.json"))]
     sessions = [info for info in infos if _name(info) and not info.get("parentID")]
     return len(sessions), (
@@ -57,7 +57,7 @@ def of_folder(folder: Path) -> tuple[int, Iterator[Chat]]:
 
 
 def of_export(text: str) -> list[Chat] | None:
-    """Return the session that ``opencode export`` wrote, None for a text that is none."""
+    """Return the session that ``opencode export`` wrote, or None for another format."""
     try:
         whole = json.loads(text)
     except (ValueError, RecursionError):
@@ -104,7 +104,7 @@ def _chat(name: str, directory: object, exchanges: Iterable[_Exchange]) -> Chat:
 
 
 def _messages(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> Iterator[ChatLine]:
-    """Yield a message, and what its tools answered."""
+    """Yield a message, then the results of its tools."""
     role = info.get("role")
     if role not in _ROLES or info.get("summary") is True:
         return
@@ -131,7 +131,7 @@ def _messages(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> It
 
 
 def _object(path: Path) -> Mapping[str, Any]:
-    """Return what a file holds; nothing of one that cannot be read or leads elsewhere."""
+    """Return the JSON object in a file, empty for a link or an unreadable file."""
     try:
         if path.is_symlink():
             return {}

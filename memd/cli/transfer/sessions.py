@@ -1,4 +1,4 @@
-"""Hands a recorded session to the daemon, which naps over it as over one that has ended."""
+"""Import of recorded sessions: the daemon naps over each as over one that has just ended."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SPECSTORY = ".specstory"
 
 
 def is_session(path: Path) -> bool:
-    """Return whether *path* holds a session that an assistant wrote down, by its words."""
+    """Return whether *path* contains a session recorded by an assistant, by its content."""
     from memd.signals import specstory, transcripts
 
     suffix = path.suffix.lower()
@@ -37,9 +37,9 @@ def is_session(path: Path) -> bool:
 def send(
     client: Client, outcome: FileOutcome, options: Options, tell: Callable[[str], None]
 ) -> None:
-    """Hand over the file of *outcome*, in parts, and count in *outcome* what came of it.
+    """Import the session in the file of *outcome*, and count the results in *outcome*.
 
-    A kill in between leaves nothing. *tell* is told how far it is.
+    The text is sent in parts; a kill in between leaves nothing. Progress goes to *tell*.
     """
     if options.tags or options.namespace:
         outcome.problems.append("a session: --tag and --namespace apply to notes only")
@@ -55,10 +55,10 @@ def send_chats(
     options: Options,
     tell: Callable[[str], None],
 ) -> None:
-    """Hand over each of *chats*, *count* in all, as a session of its own.
+    """Import each of *chats*, *count* in all, as a session of its own.
 
-    One that memd has as it is now is not distilled again, so an import that was
-    interrupted goes on where it stopped.
+    Unchanged sessions are not distilled again, so an interrupted import continues where it
+    stopped.
     """
     if options.tags or options.namespace:
         outcome.problems.append("chats: --tag and --namespace apply to notes only")
@@ -113,9 +113,9 @@ def _read(path: Path, size: int) -> bytes:
 
 
 def _transcript(path: Path) -> bytes:
-    """Return the transcript; of a longer one than naps read its first line and its end.
+    """Return the transcript; if it is longer than naps read, its first line and its end.
 
-    The first line may be the only one that says whose session it is.
+    The first line may be the only one with the session's id.
     """
     try:
         with path.open("rb") as stream:
@@ -133,11 +133,11 @@ def _transcript(path: Path) -> bytes:
 
 
 def _fallback(path: Path) -> str:
-    """Return the name of a session that does not tell its own: the same file, the same name."""
+    """Return an id, stable for the file, for a session that has none."""
     return f"{path.stem[:128]}-{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
 
 
 def _project(path: Path) -> str | None:
-    """Return the folder that a page of SpecStory is about: the one that keeps it."""
+    """Return the project of a SpecStory page: the folder that contains ``.specstory``."""
     steps = path.parts
     return str(Path(*steps[: steps.index(_SPECSTORY)])) if _SPECSTORY in steps[1:] else None

@@ -1,8 +1,8 @@
-"""Bring memories in: from a person's notes, recorded sessions, and what memd exported.
+"""``memd import``: import notes, recorded sessions, exports of memd and of other programs.
 
-An import may be interrupted and run again, and is: what a note still says stays, what it
-says no more is superseded, and an exported memory keeps its id, so nothing is there twice.
-One file that cannot be read stops no other.
+An import can be interrupted and repeated without duplicates: unchanged text of a note is kept,
+removed text superseded, and exported memories keep their ids. A file that cannot be read does
+not stop the others.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _import(files: Sequence[Path], flags: Options, profile: str | None) -> list[
         daemon(profile, seconds_max=LONG_SECONDS_MAX) as client,
         Progress("importing", unit="files") as progress,
     ):
-        client.call("system.hello")  # nothing is read before somebody answers
+        client.call("system.hello")  # fail before reading anything if no daemon runs
         for number, path in enumerate(files):
             progress.at(number, len(files), "importing")
             place = partial(progress.at, number, len(files))
@@ -103,9 +103,9 @@ def _import(files: Sequence[Path], flags: Options, profile: str | None) -> list[
 def _import_file(
     client: Client, path: Path, flags: Options, tell: Callable[[str], None]
 ) -> FileOutcome:
-    """Import one file and return what became of it; what is wrong with the file is kept there.
+    """Import one file and return the outcome, including an error with the file.
 
-    *tell* is told what is being done where that may take minutes.
+    Long steps are reported to *tell*.
     """
     outcome = FileOutcome(path)
     kind, suffix = flags.kind, path.suffix.lower()
@@ -128,14 +128,14 @@ def _import_file(
 
 
 def _send_lines(client: Client, outcome: FileOutcome, flags: Options) -> None:
-    """Store what memd exported, or texts as requests, one a line."""
+    """Import JSON lines: an export of memd, or ingest requests."""
     try:
         text = outcome.file.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise InvalidError(f"cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise InvalidError("not UTF-8 text") from error
-    lines = text.split("\n")  # texts may hold other line ends
+    lines = text.split("\n")  # splitlines() would also split at other characters
     items = list(export_format.jsonl_parts(lines, outcome.file.name))
     if items and not any("text" in item or "content" in item for item in items):
         from memd.signals.transcripts import KNOWN
@@ -168,7 +168,7 @@ def _send_batch(
         outcome.skipped += answer["skipped"]
 
 
-# What a person sees of it.
+# Output.
 
 
 def _report(
@@ -201,7 +201,7 @@ def _report(
 
 
 def _report_file(outcome: FileOutcome) -> None:
-    """Say what became of one file; nothing of one that said it before."""
+    """Print the outcome of one file, nothing if it was unchanged."""
     name = _short(outcome.file)
     for problem in outcome.problems:
         say.note(f"memd: {name}: {problem}")
@@ -214,7 +214,7 @@ def _report_file(outcome: FileOutcome) -> None:
 
 
 def _short(path: Path) -> str:
-    """Return a path as a person standing here would name it."""
+    """Return a path relative to the current folder, if it is below it."""
     here = Path.cwd()
     return say.line(str(path.relative_to(here) if path.is_relative_to(here) else path))
 

@@ -1,1 +1,1 @@
-"""The file and the models kept well: check, rebuild, backup, restore, repair, settings."""
+"""Maintenance: checks, rebuilds, backups, repairs, models and settings."""

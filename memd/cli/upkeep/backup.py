@@ -1,9 +1,8 @@
-"""Copies of the whole memory, made and put back, with a daemon or without.
+"""``memd backup`` and ``memd restore``, with or without a running daemon.
 
-A daemon in a sandbox cannot write where a person can, and its ``/tmp`` is not
-theirs. So a copy elsewhere is made by the command itself, as the person: it reads
-the file beside the daemon, as SQLite allows, and the daemon only notes where the
-copy lies (docs/decisions/0080).
+A sandboxed daemon cannot write everywhere the person can, and has its own ``/tmp``. So a
+backup to another folder is made by this process: it reads the database while the daemon uses
+it, as SQLite allows, and the daemon only records where the copy is (docs/decisions/0080).
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from memd.cli.reach import LONG_SECONDS_MAX, daemon
 from memd.cli.upkeep.upkeep import call_or_run
 
 KEYS = ".keys"
-_NEVER = "operator.key"  # each store's daemon makes its own
+_NEVER = "operator.key"  # each daemon creates its own
 
 
 @options.examples("memd backup", "memd backup ~/memd.db", "memd backup /media/disk --with-keys")
@@ -96,7 +95,7 @@ def restore(
 
 @contextmanager
 def hold_store(paths: Paths) -> Iterator[None]:
-    """Hold the store's locks, so that no daemon has it; raises InvalidStateError if one does."""
+    """Hold the store's lock. Raises InvalidStateError if a daemon holds it."""
     try:
         held = lock_store(paths.lock, paths.database, create=False)
     except AlreadyRunningError as error:
@@ -125,7 +124,7 @@ def _report(done: Any, keys: list[str]) -> None:
 
 
 def _back_up_to(profile: str | None, target: Path) -> Path:
-    """Write a copy to *target* as the person who types; return its path."""
+    """Write a copy to *target* in this process, with the person's rights; return its path."""
     place = target.expanduser()
     place = place.resolve() if place.is_dir() else place.parent.resolve() / place.name
     if place.is_dir():
@@ -149,7 +148,7 @@ def _back_up_to(profile: str | None, target: Path) -> Path:
 
 
 def _keys_to(folder: Path, copy: Path) -> list[str]:
-    """Put the keys beside *copy*; return their names. The owner's is wrapped by its passphrase."""
+    """Copy the keys beside *copy* and return their names. The owner key stays encrypted."""
     target = copy.with_name(f"{copy.name}{KEYS}")
     names = sorted(path.name for path in folder.glob("*.key") if path.name != _NEVER)
     for name in names:
@@ -158,7 +157,7 @@ def _keys_to(folder: Path, copy: Path) -> list[str]:
 
 
 def _keys_from(copy: Path, folder: Path) -> list[str]:
-    """Bring the keys beside *copy* home; another one of the same name is kept under a new name."""
+    """Restore the keys beside *copy*; a different key of the same name is kept, renamed."""
     names: list[str] = []
     for path in sorted(copy.with_name(f"{copy.name}{KEYS}").glob("*.key")):
         text, there = path.read_text("utf-8").rstrip("\n"), folder / path.name

@@ -1,4 +1,4 @@
-"""Look at the settings: as they take effect, and from where; setting.py changes them."""
+"""``memd config show`` and ``path``: the effective settings and their origins."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def show(profile: options.Profile = None, json: options.Json = False) -> None:
             {"settings": tree, "sources": sources, "warnings": layers, "database": database}
         )
         return
-    # Comments, so that what is printed can be kept as a settings file.
+    # As comments, so that the output is a valid settings file.
     say.out(f"# database: {say.line(database)}")
     for warning in layers:
         say.out(f"# warning: {say.line(warning)}")
@@ -55,7 +55,7 @@ def path(profile: options.Profile = None, json: options.Json = False) -> None:
 def _lines(
     tree: dict[str, Any], sources: dict[str, str], above: tuple[str, ...] = ()
 ) -> Iterator[str]:
-    """Yield YAML, with the file or the variable behind each setting that was written."""
+    """Yield YAML, with the file or variable that set each value as a comment."""
     import yaml
 
     from memd.base.settings import join_key
@@ -78,19 +78,19 @@ def _lines(
 
 
 def _is_block(line: str) -> bool:
-    """Return whether a value goes on below *line* as a text, where a comment would be of it."""
+    """Return whether *line* begins a block text, where a comment would be part of the value."""
     return line.rstrip().endswith(("|", "|-", "|+", ">", ">-", ">+"))
 
 
 def origins_of(places: Paths) -> dict[str, str]:
-    """Return which settings were written, each with its variable or ``file``."""
+    """Return the settings that are not defaults, each with its variable or ``file``."""
     from memd.base.settings import find, origins
 
     return origins(find(places.config_file), os.environ)
 
 
 def settings_of(places: Paths) -> tuple[Settings, list[str]]:
-    """Return the settings of a profile, and what is accepted but overruled or without effect."""
+    """Return the settings of a profile, and warnings about values without effect."""
     from memd.base.settings import find, load
     from memd.domain.settings.settings import Settings
 

@@ -1,7 +1,7 @@
-"""Change one setting in the file: comments and everything else stay as they are.
+"""``memd config set`` and ``unset``: change one setting, keeping comments and formatting.
 
-What would not be a settings file is not written: the key, the value and what is allowed are
-told as a start would tell them. A daemon that runs is asked to read the file again.
+An invalid result is not written; the error is the one that a start would report. A running
+daemon is asked to reload the file.
 """
 
 from __future__ import annotations
@@ -84,9 +84,9 @@ def _change(profile: str | None, key: str, value: Any, *, json: bool) -> None:
 def _write_change(
     profile: str | None, file: Path, path: tuple[str, ...], value: Any
 ) -> tuple[bool, list[str], dict[str, Any] | None]:
-    """Write the change; return whether it is one, what is overruled, and what a daemon says.
+    """Write the change; return whether the file changed, warnings, and the daemon's answer.
 
-    What a running daemon refuses is taken back: no next start may end by it.
+    A change that a running daemon refuses is reverted, so that its next start cannot fail.
     """
     from memd.assist.connect import files
     from memd.assist.connect.text import UnreadableError
@@ -120,7 +120,7 @@ def _write_change(
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Let one command at a time change the settings in *folder*: none loses another's change."""
+    """Lock the settings in *folder*, so that concurrent commands lose no change."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -131,10 +131,11 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _warnings(tree: dict[str, Any], file: Path, path: tuple[str, ...]) -> list[str]:
-    """Return what of *tree* is accepted and overruled; raises MemoryConfigError as a start does.
+    """Return the warnings about *tree*. Raises MemoryConfigError as a start would.
 
-    What counts is the file under this environment. A file that only holds with it is told: the
-    daemon may have another. What was just set at *path* is wrong even where a variable hides it.
+    The file is checked with this environment. If it is valid only with it, that is a warning,
+    since the daemon's may differ. An invalid value at *path* is an error even if a variable
+    overrides it.
     """
     from memd.base.settings import join_key, load_tree, validate
     from memd.domain.settings.settings import Settings
@@ -145,7 +146,7 @@ def _warnings(tree: dict[str, Any], file: Path, path: tuple[str, ...]) -> list[s
     _check_log(settings)
     texts = [str(warning.message) for warning in caught]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # told above
+        warnings.simplefilter("ignore")  # reported above
         try:
             validate(Settings, tree, file)
         except MemoryConfigError as error:
@@ -156,7 +157,7 @@ def _warnings(tree: dict[str, Any], file: Path, path: tuple[str, ...]) -> list[s
 
 
 def _check_log(settings: Settings) -> None:
-    """Refuse a log file that no daemon could write, also while none runs."""
+    """Raise an error for a log file that a daemon could not write."""
     from memd.base.log import LogFile
 
     daemon = settings.daemon
@@ -178,7 +179,7 @@ def _note_effect(key: str, reload: dict[str, Any] | None) -> None:
 
 
 def _reload(profile: str | None) -> dict[str, Any] | None:
-    """Have the daemon read its settings; None when none runs."""
+    """Let the daemon reload its settings and return its answer; None if none runs."""
     from memd.cli.reach import call
 
     try:
@@ -189,7 +190,7 @@ def _reload(profile: str | None) -> dict[str, Any] | None:
 
 
 def _edit(text: str, file: Path, path: tuple[str, ...], value: Any) -> str:
-    """Return *text* with *value* at *path*, or without anything there."""
+    """Return the text of the file with *value* set, or removed, at *path*."""
     if file.suffix == ".toml":
         return _in_toml(text, path, value)
     from memd.assist.connect import yaml_text
@@ -200,7 +201,7 @@ def _edit(text: str, file: Path, path: tuple[str, ...], value: Any) -> str:
 
 
 def _whole(tree: Any, path: tuple[str, ...]) -> tuple[str, ...]:
-    """Return *path*, or that of the section which would be empty without it."""
+    """Return *path*, or the path of the outermost section that would become empty."""
     sections = [tree]
     for step in path[:-1]:
         sections.append(sections[-1].get(step) if isinstance(sections[-1], dict) else None)
@@ -210,7 +211,7 @@ def _whole(tree: Any, path: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _in_place(text: str, path: tuple[str, ...], value: Any) -> str | None:
-    """Return YAML with one word for another where it stands; None where that is no word."""
+    """Replace a scalar in YAML in place; return None if *path* has no plain scalar."""
     import yaml
 
     node = yaml.compose(text, Loader=yaml.SafeLoader)
@@ -240,7 +241,7 @@ def _in_toml(text: str, path: tuple[str, ...], value: Any) -> str:
             raise InvalidError(f"{step} is not a section", field="key")
     if value is _UNSET:
         table.pop(path[-1], None)
-        while above and not table and "#" not in table.as_string():  # a section that says nothing
+        while above and not table and "#" not in table.as_string():  # an empty section
             table, step = above.pop()
             table.pop(step)
     else:
@@ -249,7 +250,7 @@ def _in_toml(text: str, path: tuple[str, ...], value: Any) -> str:
 
 
 def _tree(text: str, file: Path) -> Any:
-    """Return what *text* says, as a start would read it."""
+    """Parse the text of a settings file as a start would."""
     if file.suffix == ".toml":
         import tomllib
 
@@ -260,7 +261,7 @@ def _tree(text: str, file: Path) -> Any:
 
 
 def _with(tree: dict[str, Any], path: tuple[str, ...], value: Any) -> dict[str, Any]:
-    """Return *tree* with *value* at *path*, or without anything there."""
+    """Return *tree* with *value* set, or removed, at *path*."""
     step, *below = path
     if below:
         inner = tree.get(step)
@@ -275,7 +276,7 @@ def _with(tree: dict[str, Any], path: tuple[str, ...], value: Any) -> dict[str, 
 
 
 def _without_empty(tree: Any) -> Any:
-    """Return *tree* without sections that say nothing: a key that is taken out may leave one."""
+    """Return *tree* without empty sections, which removing a key may leave."""
     if not isinstance(tree, dict):
         return tree
     members = {name: _without_empty(value) for name, value in tree.items()}

@@ -1,4 +1,4 @@
-"""Which embedding model memd uses: the models there are, and the change from one to another."""
+"""``memd model list``, ``add``, ``use``, ``undo`` and ``bench``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memd.cli.progress import Progress
 from memd.cli.reach import LONG_SECONDS_MAX, call, daemon
 from memd.cli.tables import table, text_column, word_column
 
-LOOK_SECONDS = 0.5  # between two looks at how far a change is
+LOOK_SECONDS = 0.5  # between two polls of a switch
 
 Wait = Annotated[bool, options.option("--wait", help="Wait until the switch is complete.")]
 
@@ -147,7 +147,7 @@ def _report(status: dict[str, Any], profile: str | None, wait: bool, json: bool)
 
 
 def _wait(profile: str | None, answer: dict[str, Any]) -> dict[str, Any]:
-    """Show how far the change is until it is complete; a problem is raised as an error."""
+    """Show the progress of a switch until it is complete. A problem ends the command."""
     with Progress(f"switching to {answer['coming']['name']}") as progress:
         while target := answer["coming"]:
             if target["problem"]:
@@ -164,7 +164,7 @@ def _share(target: dict[str, Any]) -> str:
 
 
 def _models(profile: str | None) -> list[dict[str, Any]]:
-    """Return every folder of models with what is in it; which one is in use, if memd runs."""
+    """Return the installed models with their state; which is in use only if memd runs."""
     from memd.embedding.model_files import status as look
 
     paths = Paths.resolve(profile)

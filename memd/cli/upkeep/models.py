@@ -1,4 +1,4 @@
-"""The models on this computer: install, export, status. No daemon is needed for any of it."""
+"""``memd model install``, ``export`` and ``status``. They need no daemon."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def status(profile: options.Profile = None, json: options.Json = False) -> None:
 
 
 def fetch(folder: Path, source: Path | None = None) -> None:
-    """Install the model into *folder*, showing progress. Without *source*, not twice."""
+    """Install the model into *folder*, unless it is there and *source* is None."""
     from memd.embedding.install import install as put
     from memd.embedding.model_files import status as look
 
@@ -112,7 +112,7 @@ def fetch(folder: Path, source: Path | None = None) -> None:
 
 
 def fetch_reranker(folder: Path, source: Path | None = None) -> None:
-    """Install the optional re-ranker into *folder*. Without *source*, not twice."""
+    """Install the re-ranker into *folder*, unless it is there and *source* is None."""
     from memd.embedding.install_reranker import install as put
     from memd.embedding.model_files import status as look
 
@@ -124,7 +124,7 @@ def fetch_reranker(folder: Path, source: Path | None = None) -> None:
 
 
 def fetch_multilingual(default: Path, source: Path | None = None) -> Path:
-    """Install multilingual-e5-small beside *default* and return its folder. Not twice."""
+    """Install multilingual-e5-small beside *default* unless it is there; return its folder."""
     import tempfile
 
     from memd.embedding.add import add

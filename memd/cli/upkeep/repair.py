@@ -1,4 +1,4 @@
-"""A damaged memory made whole again, as far as it can be read; no daemon may run."""
+"""``memd repair``: salvage a damaged database. The daemon must be stopped."""
 
 from __future__ import annotations
 

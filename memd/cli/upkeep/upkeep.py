@@ -1,9 +1,7 @@
-"""Look after the file: check it, rebuild its caches; with a daemon or without.
+"""``memd check`` and ``memd rebuild``, with or without a running daemon.
 
-The care of the file while no daemon runs: the same room, opened here, under the same lock.
-
-A file that is too damaged for a daemon to start is just the one that has to be
-checked.
+Without a daemon the same code runs here, under the same lock: a database that is too damaged
+for a daemon to start is exactly the one that must be checked.
 """
 
 from __future__ import annotations
@@ -56,7 +54,7 @@ def rebuild(profile: options.Profile = None, json: options.Json = False) -> None
 def call_or_run(
     profile: str | None, method: str, doing: str, params: dict[str, Any] | None = None
 ) -> Any:
-    """Ask the daemon, however long it takes, or do it here when none runs."""
+    """Call *method* of the daemon without a timeout, or run it here if no daemon runs."""
     try:
         with (
             daemon(profile, seconds_max=LONG_SECONDS_MAX) as client,
@@ -72,10 +70,10 @@ _CALLER = Caller(client="memd", method="cli")
 
 
 def run_offline(profile: str | None, method: str, params: dict[str, Any]) -> Any:
-    """Do what the daemon's *method* does and return what it would answer.
+    """Run the daemon's *method* in this process and return its result.
 
-    Raises NotFoundError when there is no file, AlreadyRunningError when a daemon
-    has just been started.
+    Raises NotFoundError if there is no database, AlreadyRunningError if a daemon has just
+    started.
     """
     paths = Paths.resolve(profile).with_settings()
     if not paths.database.exists():
