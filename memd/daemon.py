@@ -32,7 +32,7 @@ from memd.serve.server import Server
 from memd.serve.status import System
 
 if TYPE_CHECKING:
-    from memd.domain.settings.reload import Reloaded
+    from memd.domain.settings.reload import ReloadResult
     from memd.domain.settings.settings import Settings
     from memd.serve.rooms import Rooms
 
@@ -251,9 +251,9 @@ def _load(paths: Paths) -> Settings:
     return settings
 
 
-async def _reload(started: Settings, paths: Paths, clock: Clock) -> Reloaded:
+async def _reload(started: Settings, paths: Paths, clock: Clock) -> ReloadResult:
     """Reload the settings. On MemoryConfigError the current ones stay in force."""
-    from memd.domain.settings.reload import compared
+    from memd.domain.settings.reload import compare_settings
 
     notify.reloading(clock)
     try:
@@ -261,7 +261,7 @@ async def _reload(started: Settings, paths: Paths, clock: Clock) -> Reloaded:
         _configure_log(now)
     finally:
         notify.ready()
-    difference = compared(started, now)
+    difference = compare_settings(started, now)
     log.info("settings read again", taken=difference.taken, waiting=difference.waiting)
     return difference
 

@@ -22,7 +22,7 @@ from memd.base.ids import Ids
 from memd.domain.caller import Caller
 from memd.domain.enums import VISIBLE, ArchiveReason
 from memd.domain.memory import MemoryEntry, MemoryQuery
-from memd.domain.removal import Archived
+from memd.domain.removal import ArchivedMemory
 from memd.domain.sleep.consolidation import ArchivalEntry, ArchivalMode, archival_entry
 from memd.guard.redaction import redact_entry
 from memd.store.access import names
@@ -44,11 +44,11 @@ class Archival:
     clock: Clock
     ids: Ids
 
-    async def search(self, caller: Caller, query: MemoryQuery) -> tuple[Archived, ...]:
+    async def search(self, caller: Caller, query: MemoryQuery) -> tuple[ArchivedMemory, ...]:
         """Return what lies in the archive, by words with text, newest first without."""
         now_us = self.clock.now_us()
 
-        def work(conn: Reading) -> tuple[Archived, ...]:
+        def work(conn: Reading) -> tuple[ArchivedMemory, ...]:
             agent_key = names.find_agent(conn, caller.agent_id)
             if agent_key is None:
                 return ()
@@ -58,10 +58,10 @@ class Archival:
 
         return await self.db.read(work)
 
-    async def restore(self, caller: Caller, entry_id: str) -> Archived:
+    async def restore(self, caller: Caller, entry_id: str) -> ArchivedMemory:
         """Return an archived memory; it stays where it is. Raises MemoryNotFoundError."""
 
-        def work(conn: Reading) -> Archived | None:
+        def work(conn: Reading) -> ArchivedMemory | None:
             key = _find(conn, caller, entry_id, self.clock.now_us())
             if key is None:
                 return None
@@ -96,14 +96,14 @@ class Archival:
 
     async def turned_away(
         self, caller: Caller, after: str | None, limit: int, *, everybody: bool = False
-    ) -> tuple[tuple[Archived, ...], str | None]:
+    ) -> tuple[tuple[ArchivedMemory, ...], str | None]:
         """Return a page of what the gate of importance turned away, the newest first.
 
         Of the caller's agent, or with *everybody* of all: a client whose key names its
         agent has its own, and so has one without a key as soon as some agent has one.
         """
 
-        def work(conn: Reading) -> tuple[tuple[Archived, ...], str | None]:
+        def work(conn: Reading) -> tuple[tuple[ArchivedMemory, ...], str | None]:
             meant = _meant(conn, caller, everybody=everybody)
             keys = archive_rows.list_below_threshold(
                 conn, meant, after, self.clock.now_us(), limit + 1
@@ -240,13 +240,13 @@ class OwnArchive:
         return await self.room().count(Caller(agent_id=agent_id))
 
 
-def as_documented(memory: Archived) -> ArchivalEntry:
+def as_documented(memory: ArchivedMemory) -> ArchivalEntry:
     """Return an archived memory as the documents have it (SPEC 16.13)."""
     return archival_entry(memory.entry, memory.mode, memory.archived_at)
 
 
-def _shown(row: StoredMemory, away: ArchivedRow) -> Archived:
-    return Archived(
+def _shown(row: StoredMemory, away: ArchivedRow) -> ArchivedMemory:
+    return ArchivedMemory(
         archival_id=away.archival_id,
         reason=ArchiveReason(away.reason),
         archived_at=from_us(away.archived_at_us),

@@ -21,7 +21,7 @@ from memd.base.limits import FORGOTTEN_IDS_MAX, FORGOTTEN_TEXTS_MAX
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory, TrashReason
 from memd.domain.memory import MemoryFilter
-from memd.domain.removal import Forgotten, Trashed
+from memd.domain.removal import ForgetResult, TrashedMemory
 from memd.domain.values import RESERVED_AGENT
 from memd.guard.secrets import screen
 from memd.store.access import names
@@ -76,7 +76,7 @@ class Archive:
         condition: MemoryFilter | None = None,
         source: str | None = None,
         dry_run: bool = False,  # noqa: FBT001, FBT002  # as the socket names it
-    ) -> Forgotten:
+    ) -> ForgetResult:
         """Erase memories for ever: by id, filter or source reference, in whatever state they are.
 
         Shared copies that the caller's agent published are meant like its own memories,
@@ -94,14 +94,14 @@ class Archive:
         erasure = _Erasure(caller, ids, condition, source)
         erasure.check()
 
-        def work(conn: Writing) -> Forgotten:
+        def work(conn: Writing) -> ForgetResult:
             rows, lessons = erasure.rows(conn, self.clock.now_us()), erasure.lessons(conn)
             messages = sessions.erase_messages(conn, erasure.session(conn))
             removal.erase(conn, [key for key, _, _ in rows], self.clock.now_us())
             erase_learnings(conn, lessons)
             return _proof(_erased(rows, lessons), messages)
 
-        def would(conn: Reading) -> Forgotten:
+        def would(conn: Reading) -> ForgetResult:
             messages = sessions.count_messages(conn, erasure.session(conn))
             rows, lessons = erasure.rows(conn, self.clock.now_us()), erasure.lessons(conn)
             preview = _proof(_erased(rows, lessons), messages)
@@ -111,11 +111,11 @@ class Archive:
             preview = await self.db.read(would)
             return preview.model_copy(update={"proof": "", "dry_run": True})
         try:
-            forgotten = await self.db.write(caller, work, reply=Forgotten)
+            forgotten = await self.db.write(caller, work, reply=ForgetResult)
         except DiskFullError:
             if not self.db.release_ballast():
                 raise
-            forgotten = await self.db.write(caller, work, reply=Forgotten)
+            forgotten = await self.db.write(caller, work, reply=ForgetResult)
         await scrub.erase_residue(self.db)
         # Aside: a disk that hangs must make nobody wait but who asked.
         backups = await self.db.read_dedicated(
@@ -125,17 +125,17 @@ class Archive:
 
     async def trash_list(
         self, caller: Caller, after: str | None, limit: int
-    ) -> tuple[tuple[Trashed, ...], str | None]:
+    ) -> tuple[tuple[TrashedMemory, ...], str | None]:
         """Return a page of the trash and the cursor of the next one."""
 
-        def work(conn: Reading) -> tuple[list[Trashed], str | None]:
+        def work(conn: Reading) -> tuple[list[TrashedMemory], str | None]:
             agent_key = names.find_agent(conn, caller.agent_id)
             rows = (
                 [] if agent_key is None else removal.list_trash(conn, agent_key, after, limit + 1)
             )
             entries = memories.by_keys(conn, [row.memory_key for row in rows])
             return [
-                Trashed(
+                TrashedMemory(
                     id=row.memory_id,
                     agent_id=caller.agent_id,
                     category=MemoryCategory(entries[row.memory_key].category),
@@ -289,11 +289,11 @@ def _erased(rows: Sequence[tuple[int, str, bytes]], lessons: Learnt) -> list[Pro
     return [*memories_gone, *lessons.lessons, *lessons.patterns]
 
 
-def _proof(gone: Sequence[Proof], messages: int = 0) -> Forgotten:
+def _proof(gone: Sequence[Proof], messages: int = 0) -> ForgetResult:
     digest = hashlib.sha256()
     for each in gone:
         digest.update(each.public_id.encode() + each.row_hash)
-    return Forgotten(
+    return ForgetResult(
         count=len(gone),
         messages=messages,
         ids=tuple(each.public_id for each in gone[:FORGOTTEN_IDS_MAX]),

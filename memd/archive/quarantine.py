@@ -17,7 +17,7 @@ from memd.base.clock import DAY_US, Clock, from_us
 from memd.base.errors import MemoryNotFoundError
 from memd.domain.caller import Caller
 from memd.domain.enums import HIDDEN, MemoryCategory, MemoryState, Origin, TrashReason, Trust
-from memd.domain.trust import Flag, Flagged, Quarantined, is_quarantined
+from memd.domain.trust import Flag, FlaggedMemory, QuarantineResult, is_quarantined
 from memd.guard.secrets import screen
 from memd.guard.suspicion import suspicion
 from memd.store.access import names
@@ -49,7 +49,7 @@ class Quarantine:
         *,
         aside: bool = False,
         everybody: bool = False,
-    ) -> tuple[tuple[Flagged, ...], str | None]:
+    ) -> tuple[tuple[FlaggedMemory, ...], str | None]:
         """Return a page of what is suspicious, newest first, each with the beginning of its text.
 
         Of the caller's agent and what it shared, or with *everybody* of all agents; with
@@ -57,7 +57,7 @@ class Quarantine:
         and so has one without a key as soon as some agent has one.
         """
 
-        def work(conn: Reading) -> tuple[list[Flagged], str | None]:
+        def work(conn: Reading) -> tuple[list[FlaggedMemory], str | None]:
             agent_key = None
             if caller.bound or caller.closed or not everybody:
                 agent_key = names.find_agent(conn, caller.agent_id)
@@ -75,10 +75,10 @@ class Quarantine:
         items, following = await self.db.read(work)
         return tuple(items), following
 
-    async def show(self, caller: Caller, memory_id: str) -> Flagged:
+    async def show(self, caller: Caller, memory_id: str) -> FlaggedMemory:
         """Return one suspicious memory with its whole text; raises MemoryNotFoundError."""
 
-        def work(conn: Reading) -> Flagged | None:
+        def work(conn: Reading) -> FlaggedMemory | None:
             key = _key(conn, caller, memory_id)
             row = None if key is None else flagged.get(conn, key)
             if row is None:
@@ -105,7 +105,7 @@ class Quarantine:
             self.wake()
         return released
 
-    async def quarantine(self, caller: Caller, memory_id: str) -> Quarantined:
+    async def quarantine(self, caller: Caller, memory_id: str) -> QuarantineResult:
         """Set a memory aside by hand, with everything that was made from it.
 
         Summaries and facts that hold its words go to the trash, and what else stood
@@ -113,21 +113,21 @@ class Quarantine:
         for one in the trash.
         """
 
-        def work(conn: Writing) -> Quarantined:
+        def work(conn: Writing) -> QuarantineResult:
             key = _known(conn, caller, memory_id)
             row = memories.by_key(conn, key)
             if row.state in {MemoryState.TRASHED, MemoryState.STALE}:
                 raise MemoryNotFoundError("the memory is in the trash", field="id")
             if row.state == MemoryState.QUARANTINED:
-                return Quarantined(id=memory_id)
+                return QuarantineResult(id=memory_id)
             now_us = self.clock.now_us()
             made = [one for one in removal.restore_sources(conn, [key], now_us) if one != key]
             removal.trash(conn, made, TrashReason.DELETED, now_us, self.undo_days * DAY_US)
             removal.restore(conn, key, now_us)
             flagged.quarantine(conn, key, _flags(row), now_us)
-            return Quarantined(id=memory_id, removed=len(made))
+            return QuarantineResult(id=memory_id, removed=len(made))
 
-        return await self.db.write(caller, work, reply=Quarantined)
+        return await self.db.write(caller, work, reply=QuarantineResult)
 
 
 def look_again(conn: Writing, key: int, now_us: int) -> bool:
@@ -169,9 +169,9 @@ def _known(conn: Reading, caller: Caller, memory_id: str) -> int:
     return key
 
 
-def _shown(row: FlaggedRow, memory: StoredMemory, *, whole: bool = False) -> Flagged:
+def _shown(row: FlaggedRow, memory: StoredMemory, *, whole: bool = False) -> FlaggedMemory:
     text = screen(memory.content).text
-    return Flagged(
+    return FlaggedMemory(
         id=row.memory_id,
         agent_id=row.agent_id,
         flags=tuple(Flag(flag) for flag in json.loads(row.flags)),

@@ -29,7 +29,12 @@ from memd.domain.backend import MemoryBackend, SharedKnowledgeStore
 from memd.domain.enums import MemoryCategory
 from memd.domain.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
 from memd.domain.settings.settings import CompositeBackendConfig
-from memd.domain.sleep.consolidation import ArchivalEntry, ArchivalMode, ArchivalStore, KeepsArchive
+from memd.domain.sleep.consolidation import (
+    ArchivalEntry,
+    ArchivalMode,
+    ArchivalStore,
+    SupportsArchive,
+)
 
 _T = TypeVar("_T")
 Entries = tuple[MemoryEntry, ...]
@@ -55,7 +60,7 @@ class CompositeBackend:
         self._children = dict(children)
         self._config = config
         self._archive = CompositeArchive(
-            {n: c.archival_store for n, c in children.items() if isinstance(c, KeepsArchive)}
+            {n: c.archival_store for n, c in children.items() if isinstance(c, SupportsArchive)}
         )
 
     # Its life.
@@ -161,7 +166,7 @@ class CompositeBackend:
         if (place := self._find(memory_id)) is None:
             return None
         name, child, there = place
-        if not isinstance(child, KeepsArchive):
+        if not isinstance(child, SupportsArchive):
             raise MemoryCapabilityError(f"backend {name} has no archive")
         archival_id = await child.move_to_archive(agent_id, there, mode)
         return archival_id and f"{name}:{archival_id}"

@@ -28,7 +28,7 @@ from memd.base.ids import Ids
 from memd.base.lock import lock
 from memd.base.paths import Paths
 from memd.domain.caller import Caller
-from memd.domain.org.history import AsOf, FactsThen, Timeline
+from memd.domain.org.history import AsOfQuery, PastFacts, Timeline
 from memd.domain.org.org import (
     OperationLogEntry,
     OperationLogSnapshot,
@@ -188,7 +188,7 @@ class HybridOrgMemoryBackend:
         """Return all facts as they stood at *at*, retracted ones included, by fact id."""
         return await self._done(OrgMemoryQueryError, lambda org: org.snapshot_at(_CALLER, at))
 
-    async def as_of(self, asked: AsOf) -> FactsThen:
+    async def as_of(self, asked: AsOfQuery) -> PastFacts:
         """Return what held at one time as it was known at another, a page of it."""
         return await self._done(OrgMemoryQueryError, lambda org: org.past.as_of(_CALLER, asked))
 

@@ -1,17 +1,13 @@
-"""What a store of memories can do, as protocols (SPEC 7.6, 7.11, 10.1).
+"""The documented protocols of memory backends and language models (SPEC 7.6, 7.11, 10.1).
 
-Whoever writes code against ``MemoryBackend`` runs on every backend: the SQLite
-file, the one in memory, a composite of several. Sharing and capabilities are
-protocols of their own, so that a backend without them stays small. All three
-are runtime checkable; that checks the names of methods, not their signatures.
+Code written for ``MemoryBackend`` runs on every backend: the SQLite file, the in-memory one,
+a composite of several. Sharing and capabilities are separate protocols, so that a backend
+without them stays small. All three are runtime checkable, which checks the names of methods,
+not their signatures. Names and parameters are the documents' (seed 004) and do not change.
 
-The names and parameters are the documents' (seed 004) and do not change.
-
-``CompletionProvider`` is a language model, which memd does not have and does not need (SPEC D8).
-
-Whoever is given None in place of a provider does the same work by rule. What a
-provider is sent has every remembered text fenced, and what it answers is kept as
-a text like any other: a provider never writes.
+``CompletionProvider`` is an optional language model (SPEC D8). Code that gets None instead
+does the same work by rule. Every stored text in a prompt is fenced, and an answer is stored
+like any other text: a provider never writes.
 """
 
 from __future__ import annotations
@@ -25,23 +21,23 @@ from memd.domain.values import NotBlankStr
 
 @runtime_checkable
 class MemoryBackend(Protocol):
-    """Keeps the memories of agents. Nothing works before ``connect``.
+    """Storage of agents' memories. Nothing works before ``connect``.
 
-    Every operation on memories raises MemoryConnectionError while the backend
-    is not connected. An agent never sees, counts or deletes what another one
-    keeps, nor learns that it exists. Expired memories are invisible.
+    Every operation on memories raises MemoryConnectionError while the backend is not
+    connected. An agent never sees, counts or deletes another one's memories, nor learns that
+    they exist. Expired memories are invisible.
     """
 
     async def connect(self) -> None:
-        """Make the backend usable; raises MemoryConnectionError when it cannot be."""
+        """Make the backend usable. Raises MemoryConnectionError on failure."""
         ...
 
     async def disconnect(self) -> None:
-        """Let go of what ``connect`` took. Safe to call twice, or without a connection."""
+        """Release what ``connect`` acquired. Safe to call twice, or without a connection."""
         ...
 
     async def health_check(self) -> bool:
-        """Return whether the backend answers. A lost connection is False and a warning."""
+        """Return whether the backend answers; for a lost connection log a warning."""
         ...
 
     @property
@@ -55,22 +51,22 @@ class MemoryBackend(Protocol):
         ...
 
     async def store(self, agent_id: NotBlankStr, request: MemoryStoreRequest) -> NotBlankStr:
-        """Keep *request* as it is and return its id. Raises MemoryStoreError when refused."""
+        """Store *request* unchanged and return its id. Raises MemoryStoreError when refused."""
         ...
 
     async def retrieve(self, agent_id: NotBlankStr, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
-        """Return what matches, best first; without a text, newest first.
+        """Return the matching memories, best first; without a text, newest first.
 
         Raises MemoryRetrievalError.
         """
         ...
 
     async def get(self, agent_id: NotBlankStr, memory_id: NotBlankStr) -> MemoryEntry | None:
-        """Return one memory, or None when there is none of that id. Raises MemoryRetrievalError."""
+        """Return one memory, or None if no memory has that id. Raises MemoryRetrievalError."""
         ...
 
     async def delete(self, agent_id: NotBlankStr, memory_id: NotBlankStr) -> bool:
-        """Take one memory away; return False when there is none. Raises MemoryStoreError."""
+        """Delete one memory; return False if there is none. Raises MemoryStoreError."""
         ...
 
     async def count(self, agent_id: NotBlankStr, *, category: MemoryCategory | None = None) -> int:
@@ -80,7 +76,7 @@ class MemoryBackend(Protocol):
 
 @runtime_checkable
 class MemoryCapabilities(Protocol):
-    """What a backend can do, so that a caller may ask before it tries."""
+    """The capabilities of a backend, to be checked before a call."""
 
     @property
     def supported_categories(self) -> frozenset[MemoryCategory]:
@@ -89,17 +85,17 @@ class MemoryCapabilities(Protocol):
 
     @property
     def supports_graph(self) -> bool:
-        """Return whether entities and their relations can be followed."""
+        """Return whether the backend has a graph of entities and relations."""
         ...
 
     @property
     def supports_temporal(self) -> bool:
-        """Return whether one can ask what was true at a time."""
+        """Return whether past states can be queried."""
         ...
 
     @property
     def supports_vector_search(self) -> bool:
-        """Return whether a text is searched by meaning."""
+        """Return whether texts are searched by vector."""
         ...
 
     @property
@@ -109,18 +105,18 @@ class MemoryCapabilities(Protocol):
 
     @property
     def max_memories_per_agent(self) -> int | None:
-        """Return the most memories an agent may have, or None when there is no bound."""
+        """Return the maximum number of an agent's memories, or None without a bound."""
         ...
 
 
 @runtime_checkable
 class SharedKnowledgeStore(Protocol):
-    """What agents share: copies, kept apart from everybody's own memories."""
+    """Memories shared by agents: copies, separate from the agents' own memories."""
 
     async def publish(self, agent_id: NotBlankStr, request: MemoryStoreRequest) -> NotBlankStr:
         """Share *request* in the name of *agent_id*; return the id of the shared copy.
 
-        Raises MemoryStoreError, or MemoryCapabilityError when sharing is switched off.
+        Raises MemoryStoreError, or MemoryCapabilityError if sharing is disabled.
         """
         ...
 
@@ -129,22 +125,22 @@ class SharedKnowledgeStore(Protocol):
     ) -> tuple[MemoryEntry, ...]:
         """Return shared memories that match; ``agent_id`` of each is its publisher.
 
-        What *exclude_agent* published is left out before the limit is applied.
+        Memories of *exclude_agent* are left out before the limit is applied.
         Raises MemoryRetrievalError.
         """
         ...
 
     async def retract(self, agent_id: NotBlankStr, memory_id: NotBlankStr) -> bool:
-        """Take a shared copy back; False when there is none of that id.
+        """Retract a shared copy; return False if there is none of that id.
 
-        Raises MemoryStoreError when it is not shared or another agent published it.
+        Raises MemoryStoreError if it is not shared or another agent published it.
         """
         ...
 
 
 @runtime_checkable
 class CompletionProvider(Protocol):
-    """Completes a prompt. Retrying, keys and addresses are its own affair."""
+    """Completion of prompts. The provider handles retries, keys and addresses itself."""
 
     async def complete(
         self,
@@ -157,7 +153,7 @@ class CompletionProvider(Protocol):
     ) -> str:
         """Return the model's answer to *prompt*, at most *max_tokens* long.
 
-        Raises ProviderBusyError when the same prompt may succeed later, and
-        ProviderRefusedError when it never will: wrong key, unknown model.
+        Raises ProviderBusyError if the same prompt may succeed later, and
+        ProviderRefusedError if it never will: wrong key, unknown model.
         """
         ...

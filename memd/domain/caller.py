@@ -1,6 +1,6 @@
-"""Who calls. The first argument of every room's function (docs/architecture.md).
+"""The caller, the first argument of every room's functions (docs/architecture.md).
 
-A client says what it is (``system.hello``); the daemon decides what it may.
+A client introduces itself (``system.hello``); the daemon decides its scopes.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ SCOPES: Final[frozenset[Scope]] = frozenset({"read", "write", "propose", "admin"
 
 
 WORKING_FOR: Final[ContextVar[str]] = ContextVar("working_for", default=DEFAULT_AGENT)
-"""Whose request a task answers, or whose memories it works on: what it asks a language model is
-put down to that agent, through protocols that name none."""
+"""The agent that the current task works for. A language model's costs are recorded for it,
+through protocols that have no agent parameter."""
 
 ERASURES_SEEN: Final[ContextVar[int | None]] = ContextVar("erasures_seen", default=None)
-"""How often something had been erased when a task began to read: a prompt that was made of what
-was read is not sent once there was another erasure."""
+"""The count of erasures when the current task began to read: a prompt made from what it read is
+not sent if there has been another erasure since."""
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Whom the daemon takes a connection for, and what that client may (SPEC D14).
+    """The client of a connection, and its rights (SPEC D14).
 
-    With *agent_id* every call is that agent's; without it a call may name any.
+    With *agent_id* every call is that agent's; without it a call may name any agent.
     """
 
     client: str
@@ -49,22 +49,22 @@ class Identity:
 
 
 LOCAL_CLIENT: Final = Identity(LOCAL, scopes=frozenset({"read", "write", "propose"}))
-"""Who comes without a key."""
+"""A client without a key."""
 
 OWNERS_COMMANDS: Final = Identity(OPERATOR, scopes=SCOPES)
-"""Who presents the key that the daemon made for the owner's own command line."""
+"""A client with the key that the daemon created for the owner's own commands."""
 
 NOBODY: Final = Identity(UNKNOWN)
-"""Who presented a key that is none."""
+"""A client that presented an unknown key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """One request's caller, made by the daemon, never by the client.
+    """One request's caller, built by the daemon, never by the client.
 
-    *request_hash* is the SHA-256 of the request without its idempotency key: the
-    same key with another hash is a conflict (SPEC D7). *seniority* and
-    *autonomy_level* are the client key's; without a key there is none (SPEC D14).
+    *request_hash* is the SHA-256 of the request without its idempotency key: the same key
+    with another hash is a conflict (SPEC D7). *seniority* and *autonomy_level* belong to the
+    client key; without a key there is none (SPEC D14).
     """
 
     client: str = LOCAL
@@ -78,18 +78,18 @@ class Caller:
     seniority: SeniorityLevel | None = None
     autonomy_level: AutonomyLevel | None = None
     bound: bool = False
-    """Its key names its agent: it cannot act for another."""
+    """The key is bound to its agent: the caller cannot act for another."""
     closed: frozenset[str] = frozenset()
-    """Agents, as ``alike`` has them, that it would need a key for."""
+    """Agents, in the form of ``alike``, that need a key the caller does not have."""
 
     @property
     def is_owner(self) -> bool:
-        """Whether it is the owner's own command, or whoever opened the file in this process."""
+        """Whether it is the owner's own command, or a program that opened the file itself."""
         return self.client == OPERATOR or self.method == IN_PROCESS
 
     @property
     def is_known(self) -> bool:
-        """Whether it is the owner, or a program to which the owner gave a key."""
+        """Whether it is the owner, or a client with a key."""
         return self.is_owner or self.client not in RESERVED_CLIENTS
 
     def may_be(self, agent_id: str) -> bool:
@@ -99,10 +99,10 @@ class Caller:
         return not self.closed or alike(agent_id) not in self.closed
 
     def acting_for(self, agent_id: str) -> Caller:
-        """Return the same caller with another agent's memories as its scope.
+        """Return this caller acting for another agent.
 
-        Raises DeniedError for a client whose key names its agent, and without a key
-        for an agent that has one.
+        Raises DeniedError for a client that is bound to its agent, and without a key for an
+        agent that has one.
         """
         if self.bound and agent_id != self.agent_id:
             raise DeniedError("this client's key is another agent's", field="agent_id")

@@ -1,9 +1,7 @@
-"""What turns text into vectors and counts, as the rooms see it.
+"""Protocols of models that embed, score and count texts; the sizes of chunks.
 
-A vector is ``bytes``: little-endian float32, L2-normalised, ready for the file.
-So no room but ``encode`` needs an array library.
-
-``ChunkConfig`` says how large the chunks of a text are, bounded by the model's window.
+A vector is ``bytes``: little-endian float32, L2-normalised, ready for the file. So only
+``embedding`` needs an array library.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from memd.domain.values import Value
 
 @dataclass(frozen=True, slots=True)
 class ModelFingerprint:
-    """What makes two vectors comparable: weights, window and pooling, not a name."""
+    """What makes vectors comparable: weights, window and pooling, not a name."""
 
     name: str
     weights_sha256: str
@@ -34,15 +32,15 @@ class ModelFingerprint:
 
 
 class TokenCounter(Protocol):
-    """Counts pieces of text."""
+    """A counter of tokens."""
 
     def count(self, text: str) -> int:
         """Return how many tokens *text* has, without special ones; 0 for an empty text."""
         ...
 
 
-class Installed(Protocol):
-    """A model on this computer, or the place where one would be."""
+class InstalledModel(Protocol):
+    """A model on this computer, installed or not."""
 
     @property
     def fingerprint(self) -> ModelFingerprint | None:
@@ -55,27 +53,27 @@ class Installed(Protocol):
         ...
 
 
-class Embedder(Installed, Protocol):
-    """Turns texts into vectors, off the loop, in one thread."""
+class Embedder(InstalledModel, Protocol):
+    """A model that embeds texts, in its own thread."""
 
     async def embed(self, texts: Sequence[str], *, bulk: bool = False) -> list[bytes]:
         """Return one vector for each text, in order.
 
-        Interactive texts go before bulk ones. Loads the model when it must.
-        Raises DegradedError when no model is installed, BusyError when the queue
-        is full, EmbeddingError when the model fails.
+        Interactive texts go before *bulk* ones. Loads the model if needed. Raises
+        DegradedError if no model is installed, BusyError if the queue is full,
+        EmbeddingError if the model fails.
         """
         ...
 
 
 class PairScorer(Protocol):
-    """Says how well texts answer a question, reading each beside it, off the loop."""
+    """A cross-encoder that scores how well texts answer a question, in its own thread."""
 
     async def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        """Return one raw logit for each text, in order: above 0 rather yes, below rather no.
+        """Return one raw logit for each text, in order; above 0 means a likely answer.
 
-        Loads its model when it must. Raises DegradedError when none is installed,
-        BusyError when it is asked too much, EmbeddingError when it fails or is too slow.
+        Loads the model if needed. Raises DegradedError if none is installed, BusyError if
+        too many questions wait, EmbeddingError if it fails or is too slow.
         """
         ...
 
@@ -86,10 +84,10 @@ MAX_CHUNK_TOKENS = 300
 
 
 class ChunkingConfig(Value):
-    """A paragraph above *max_tokens* is cut, one below *min_tokens* joins a neighbour.
+    """The sizes of chunks: longer paragraphs are split, shorter ones joined to a neighbour.
 
-    The documents' maximum is accepted, and is the window of the embedding model
-    (SPEC D3, docs/decisions/0063): what is beyond it no search by meaning would see.
+    The documents' maximum is accepted and taken as the window of the embedding model (SPEC
+    D3, docs/decisions/0063), because dense retrieval sees nothing beyond it.
     """
 
     min_tokens: int = Field(default=MIN_CHUNK_TOKENS, ge=1)
@@ -109,7 +107,7 @@ class ChunkingConfig(Value):
                 f"memory.chunking.max_tokens = {self.max_tokens} is taken as {WINDOW_TOKENS_MAX}, "
                 "the window of the embedding model"
             )
-            # The model is frozen for everybody else; a validator may still complete it.
+            # The model is frozen, but a validator may still complete it.
             self.__dict__["max_tokens"] = WINDOW_TOKENS_MAX
         if self.min_tokens > self.max_tokens:
             raise ValueError(

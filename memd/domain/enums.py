@@ -1,6 +1,6 @@
-"""The enumerations, all of them string enums (SPEC 7.1).
+"""The enumerations, most of them string enums (SPEC 7.1).
 
-Those that are stored are repeated as CHECKs in ``schema.sql``; a test pairs them.
+Stored ones are repeated as CHECKs in ``schema.sql``; a test compares them.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from enum import IntEnum, StrEnum
 
 
 class MemoryCategory(StrEnum):
-    """What kind of thing a memory is. S1 calls it memory type."""
+    """The category of a memory. S1 calls it memory type."""
 
     WORKING = "working"
     EPISODIC = "episodic"
@@ -31,9 +31,9 @@ class MemoryLevel(StrEnum):
 
 
 class MemoryState(StrEnum):
-    """Where in its life a memory is.
+    """The state of a memory.
 
-    Visible: active, pending (findable by words, its vector is still to come).
+    Visible: active, pending (findable by words, without its vector yet).
     Hidden, found with ``include_compressed``: compressed, archived.
     Invisible everywhere: quarantined, stale (a summary to be rebuilt), trashed.
     """
@@ -52,7 +52,7 @@ HIDDEN = frozenset({MemoryState.COMPRESSED, MemoryState.ARCHIVED})
 
 
 class Origin(StrEnum):
-    """Where a text came from; stamped by the daemon, never taken from the text."""
+    """The origin of a text; stamped by the daemon, never taken from the text."""
 
     PERSON = "person"
     ASSISTANT = "assistant"
@@ -62,7 +62,7 @@ class Origin(StrEnum):
 
 
 class Trust(IntEnum):
-    """How far a memory is trusted; a summary has the least trust of its sources."""
+    """The trust in a memory; a summary has the least trust of its sources."""
 
     UNTRUSTED = 0
     ASSISTED = 1
@@ -70,7 +70,7 @@ class Trust(IntEnum):
 
 
 class ArchiveReason(StrEnum):
-    """Why a memory was put away."""
+    """Why a memory was archived."""
 
     LOW_IMPORTANCE = "low_importance"
     CONSOLIDATED = "consolidated"
@@ -89,7 +89,7 @@ class TrashReason(StrEnum):
 
 
 class Passing(StrEnum):
-    """What a turn does that states nothing: it is kept apart from what is remembered."""
+    """The kinds of turns in passing, which state nothing worth injecting."""
 
     QUESTION = "question"
     REQUEST = "request"
@@ -98,7 +98,7 @@ class Passing(StrEnum):
 
 
 class SearchMode(StrEnum):
-    """How recall finds (SPEC D6)."""
+    """How recall searches (SPEC D6)."""
 
     HYBRID = "hybrid"
     DENSE = "dense"
@@ -137,7 +137,7 @@ class FusionStrategy(StrEnum):
 
 
 class RunKind(StrEnum):
-    """What a run of the sleep room is."""
+    """The kind of a run."""
 
     NAP = "nap"
     NIGHT = "night"
@@ -146,7 +146,7 @@ class RunKind(StrEnum):
 
 
 class RunState(StrEnum):
-    """How far a run is. An interrupted one is still running and goes on at the next start."""
+    """The state of a run. An interrupted one stays running and continues at the next start."""
 
     RUNNING = "running"
     DONE = "done"
@@ -156,7 +156,7 @@ class RunState(StrEnum):
 
 
 class OrgFactCategory(StrEnum):
-    """What kind of thing everybody knows (SPEC 15.1)."""
+    """The category of an organisational fact (SPEC 15.1)."""
 
     CORE_POLICY = "core_policy"
     ADR = "adr"
@@ -188,7 +188,7 @@ class SeniorityLevel(StrEnum):
 
 
 class AutonomyLevel(StrEnum):
-    """How freely an agent acts, the most restricted first; kept with what it writes."""
+    """How freely an agent acts, most restricted first; stored with what it writes."""
 
     LOCKED = "locked"
     SUPERVISED = "supervised"
@@ -204,7 +204,7 @@ class OperationType(StrEnum):
 
 
 class ProposalState(StrEnum):
-    """What became of a proposed fact."""
+    """The state of a proposed fact."""
 
     OPEN = "open"
     APPROVED = "approved"

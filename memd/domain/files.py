@@ -1,9 +1,8 @@
-"""The file view's commands and answers: the ``memory`` tool that some assistants bring along.
+"""Commands and answers of the file view, the ``memory`` tool of some assistants; wiki exports.
 
-The commands and the words of the answers are that tool's (``memory_20250818``), so
-that a client made for it works unchanged.
-
-``WikiExport`` is what an export of memories as Markdown files answers (SPEC 16.16).
+Commands and the wording of answers are those of the tool (``memory_20250818``), so that its
+clients work unchanged. ``WikiExport`` is the result of an export as Markdown files (SPEC
+16.16).
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from memd.domain.values import Name, PlainText, Value
 
 
 class FileCommandName(StrEnum):
-    """What the tool can be told to do."""
+    """The commands of the tool."""
 
     VIEW = "view"
     CREATE = "create"
@@ -31,7 +30,7 @@ class FileCommandName(StrEnum):
 FilePath = Annotated[PlainText, StringConstraints(max_length=FILE_PATH_CHARS_MAX)]
 FileText = Annotated[PlainText, StringConstraints(max_length=TEXT_CHARS_MAX)]
 
-# Which of the fields each command takes; in brackets what may be left out.
+# The required and the optional fields of each command.
 _TAKES: dict[FileCommandName, tuple[tuple[str, ...], tuple[str, ...]]] = {
     FileCommandName.VIEW: (("path",), ("view_range",)),
     FileCommandName.CREATE: (("path", "file_text"), ()),
@@ -58,33 +57,33 @@ class FileCommand(Value):
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        needed, also = _TAKES[self.command]
+        required, optional = _TAKES[self.command]
         given = {
             name
             for name in FileCommand.model_fields
             if name != "command" and getattr(self, name) is not None
         }
-        missing = [name for name in needed if name not in given]
+        missing = [name for name in required if name not in given]
         if missing:
             raise ValueError(f"{self.command} needs {' and '.join(missing)}")
-        useless = sorted(given.difference(needed, also))
-        if useless:
-            raise ValueError(f"{self.command} takes no {' and no '.join(useless)}")
+        unknown = sorted(given.difference(required, optional))
+        if unknown:
+            raise ValueError(f"{self.command} takes no {' and no '.join(unknown)}")
         return self
 
 
 class FileReply(Value):
-    """What the tool answers, word for word; *is_error* as a tool's result says it."""
+    """The tool's answer; *is_error* as in a tool result."""
 
     text: str
     is_error: bool = False
 
 
 class WikiExport(Value):
-    """Where an agent's memories were written, and how many.
+    """The folder and counts of an export of one agent's memories.
 
-    *path* is None, and nothing was written, when the settings say so. A view that
-    holds fewer memories than there are is named in *cut*.
+    *path* is None if the settings forbid the export. *cut* names the views that are
+    incomplete because of their limit.
     """
 
     agent_id: Name
@@ -92,7 +91,7 @@ class WikiExport(Value):
     raw: int = Field(default=0, ge=0)
     wiki: int = Field(default=0, ge=0)
     removed: int = Field(default=0, ge=0)
-    """Files of earlier exports that stood for nothing any more."""
+    """Deleted files of earlier exports whose memories no longer exist."""
     cut: tuple[Name, ...] = ()
     failed: tuple[Name, ...] = ()
-    """Views that could not be read: their files are those of the export before."""
+    """Views that could not be read: their files are still the previous export's."""

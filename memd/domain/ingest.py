@@ -1,7 +1,4 @@
-"""What arrives, and the receipt for it (SPEC 1, D4).
-
-Then sessions: an assistant's conversation, and its messages that naps kept (SPEC 1.8, D2).
-"""
+"""Ingest requests and receipts (SPEC 1, D4); sessions and their stored messages (SPEC 1.8, D2)."""
 
 from __future__ import annotations
 
@@ -25,24 +22,22 @@ from memd.domain.values import (
 )
 
 Heading = Annotated[NotBlankStr, StringConstraints(max_length=HEADING_CHARS_MAX)]
-"""The headings that a text stands under, outermost first, in one line."""
+"""The headings above a text, outermost first, in one line."""
 
 
 class IngestRequest(Value):
-    """A text that is to become memories: cleaned, chunked, scored and routed.
+    """A text to clean, chunk, score, route and store as memories.
 
-    *speaker* and *order* (its place in the session) and *occurred_at* come from
-    the caller; *source* is a reference such as a path or a turn id, under which
-    the same text again is recognised. *category* wins over routing. *heading* is
-    what the text stands under: each of its chunks begins with it.
+    *speaker*, *order* (its place in the session) and *occurred_at* come from the caller;
+    *source* is a reference such as a path or a turn id, by which a repeated text is
+    recognized. *category* overrides routing. Each chunk begins with *heading*.
 
-    The gate of importance judges streams only: texts whose origin is assistant, tool
-    or web. What a person says, what is imported, and whatever is said to be
-    *deliberate* (handed over on purpose) is never turned away.
+    The importance gate applies to streams only: texts whose origin is assistant, tool or
+    web. A person's, an imported or a *deliberate* text is never below the threshold.
 
-    Of what a person or an assistant says, a question, a request of the moment, an
-    acknowledgement and a remark in passing are kept apart: searched on request, never
-    injected. What is *deliberate* or imported never is.
+    Turns in passing of a person or an assistant (questions, requests of the moment,
+    acknowledgements, remarks) are searched on request only and never injected. A
+    *deliberate* or imported text never counts as one.
     """
 
     text: Text
@@ -73,11 +68,10 @@ class IngestManyRequest(Value):
 
 
 class ReplaceSourceRequest(Value):
-    """What the source *source* (a file, say) says now.
+    """The current texts of a *source*, such as a file.
 
-    A source too large for one request comes in several: each but the last says that
-    there is *more*, and the last names what the ones before it answered with, *kept*.
-    Nothing is superseded before that last one.
+    A source too large for one request is sent in several: all but the last set *more*, and
+    the last one names in *kept* the ids of the earlier answers. Only the last one supersedes.
     """
 
     source: Name
@@ -87,11 +81,11 @@ class ReplaceSourceRequest(Value):
     dry_run: bool = False
 
 
-class Replaced(Value):
-    """What became of a source: chunks that are *new*, the same as before, and superseded.
+class ReplaceResult(Value):
+    """Counts of a source's chunks that are *new*, unchanged, and superseded.
 
-    *ids* are the memories of the request's items; a dry run has none for what is new.
-    What is superseded is in the archive, from where it can be brought back.
+    *ids* are the memories of the request's items; a dry run has none for new ones.
+    Superseded memories are archived and can be restored.
     """
 
     ids: tuple[Name, ...] = ()
@@ -99,13 +93,13 @@ class Replaced(Value):
     unchanged: int = Field(default=0, ge=0)
     superseded: int = Field(default=0, ge=0)
     quarantined: int = Field(default=0, ge=0)
-    """Of the new ones, those that look like an attack and are out of sight."""
+    """The new ones that look like an attack and are quarantined."""
     redacted: tuple[str, ...] = ()
     """Kinds of secrets that were replaced before storing."""
 
 
 class ReceiptItem(Value):
-    """One chunk's fate. *importance* is None while the chunk is still to be judged."""
+    """The outcome of one chunk. *importance* is None until it has been scored."""
 
     id: Name
     category: MemoryCategory
@@ -113,22 +107,22 @@ class ReceiptItem(Value):
     token_count: int = Field(ge=1)
     reason: str | None = None
     flags: tuple[Flag, ...] = ()
-    """What it looks like, if that is suspicious."""
+    """Signs of an attack."""
     passing: Passing | None = None
-    """What it does, if it states nothing: it is kept apart, and found on request only."""
+    """The kind of turn in passing, if it is one: found on request only."""
 
 
 class Receipt(Value):
-    """What became of a text. Given only after COMMIT.
+    """The outcome of an ingested text, returned only after COMMIT.
 
-    *stored* is final; *pending* is stored and findable by words, its vector is to
-    come. Without an importance a pending chunk is still to be judged: if it is turned
-    away then, ``event.turned_away`` names it. *merged* was there already and had its
-    ``updated_at`` moved; *turned_away* is below the threshold of importance and was
-    archived: ``archive.turned_away`` lists it, ``archive.restore_turned_away`` brings
-    it back. Only streams are judged (:class:`IngestRequest`).
-    *quarantined* looks like an attack: it is stored, and nothing finds it until its owner
-    releases it. *preferences* are the keys that were set.
+    *stored* is final; *pending* is stored and findable by words, its vector follows. A
+    pending chunk without an importance has not been scored; if it falls below the threshold
+    then, ``event.turned_away`` names it. *merged* existed already and got a new
+    ``updated_at``. *turned_away* is below the importance threshold and was archived:
+    ``archive.turned_away`` lists it, ``archive.restore_turned_away`` restores it. Only
+    streams are scored so (:class:`IngestRequest`). *quarantined* looks like an attack: it is
+    stored, but not found until the owner releases it. *preferences* are the keys that were
+    set.
     """
 
     stored: tuple[ReceiptItem, ...] = ()
@@ -151,7 +145,7 @@ Count = Annotated[int, Field(ge=0)]
 
 
 class Session(Value):
-    """One conversation of one agent. *ended_at* None: it goes on, or nobody has said otherwise."""
+    """One conversation of one agent. *ended_at* is None until its end is reported."""
 
     session_id: Name
     agent_id: Name
@@ -162,12 +156,12 @@ class Session(Value):
     memories: Count
     tokens: Count
     messages: Count
-    """How many of its messages are kept."""
+    """The number of its stored messages."""
     compressed: bool = False
 
 
 class SessionMessage(Value):
-    """One message as a nap read it, with secrets replaced; *ordinal* is its place."""
+    """One message as a nap stored it, with secrets replaced; *ordinal* is its place."""
 
     ordinal: Count
     role: str
@@ -176,7 +170,7 @@ class SessionMessage(Value):
 
 
 class SessionQuery(Value):
-    """Words that were said in sessions; *since* is inclusive and *until* exclusive."""
+    """A search of stored messages by words; *since* is inclusive and *until* exclusive."""
 
     query: Text
     session_id: Name | None = None
@@ -193,13 +187,13 @@ class SessionQuery(Value):
 
 
 class SessionHit(Value):
-    """One kept message that holds the words, at the last place where it was said."""
+    """One stored message that matches, at its last place in the session."""
 
     session_id: Name
     project_id: ProjectId | None = None
     ordinal: Count
     role: str
     at: Time
-    """When it was said; where its transcript does not tell, when a nap kept it."""
+    """Its time in the transcript or, without one, when a nap stored it."""
     snippet: str
-    """The words around those that match, without secrets; who said it may be anybody."""
+    """The text around the match, without secrets; it may be anybody's words."""

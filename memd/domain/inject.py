@@ -1,8 +1,7 @@
-"""What is put into prompts: messages, tools, and the protocols of whoever makes them (SPEC 9-13).
+"""Prompts, briefs, tools, and the protocols of injection strategies (SPEC 9-13).
 
-A strategy decides how memories reach an assistant: written into the prompt
-before it begins, or fetched by the assistant with tools. All of them hand out
-the same two things, messages and tool definitions.
+A strategy decides how memories reach an assistant: written into the prompt beforehand, or
+fetched by the assistant with tools. Every strategy returns messages and tool definitions.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ PREPARE_TOKENS = 2000
 
 
 def policies_tokens(texts: Iterable[str]) -> int:
-    """Return about how many tokens policies take in a prompt, by the rule of four characters.
+    """Return the estimated tokens of policies in a prompt, at four characters a token.
 
     >>> policies_tokens(["x" * 17, "y" * 17])
     10
@@ -32,7 +31,7 @@ def policies_tokens(texts: Iterable[str]) -> int:
 
 
 class MessageRole(StrEnum):
-    """Who speaks a message."""
+    """The role of a message."""
 
     SYSTEM = "system"
     USER = "user"
@@ -41,7 +40,7 @@ class MessageRole(StrEnum):
 
 
 class ToolCategory(StrEnum):
-    """What a tool is about; memd's are all about memory."""
+    """The category of a tool; all of memd's are about memory."""
 
     MEMORY = "memory"
 
@@ -54,7 +53,7 @@ class ChatMessage(Value):
 
 
 class ToolDefinition(Value):
-    """A tool as a language model is told of it; *parameters_schema* is a JSON schema."""
+    """A tool for a language model; *parameters_schema* is a JSON schema."""
 
     name: Name
     description: NotBlankStr
@@ -63,12 +62,7 @@ class ToolDefinition(Value):
 
 
 class SelfEditingMemoryConfig(Value):
-    """How much core memory there is, and what may be written (SPEC 13.2): ``memory.self_editing``.
-
-    *core_max_entries*, *core_memory_token_budget*: how many core memories there may be, and
-    what they may take of a prompt. *write_auto_tag*: what is written outside of core is
-    tagged ``self_edited``.
-    """
+    """The settings ``memory.self_editing``: core memory and allowed writes (SPEC 13.2)."""
 
     core_memory_token_budget: int = Field(default=1024, ge=256, le=8192)
     """Token budget of core memories in a prompt."""
@@ -89,7 +83,7 @@ class SelfEditingMemoryConfig(Value):
 
     @field_serializer("archival_categories", when_used="json")
     def _in_order(self, categories: frozenset[MemoryCategory]) -> list[str]:
-        return sorted(categories)  # or two listings of the same settings differ
+        return sorted(categories)  # so that listings of equal settings are equal
 
     @model_validator(mode="after")
     def _archives_what_lasts(self) -> Self:
@@ -99,31 +93,31 @@ class SelfEditingMemoryConfig(Value):
 
 
 class ToolAnswer(Value):
-    """What a tool call gave. An error's text begins with ``Error:``."""
+    """The answer of a tool call. An error's text begins with ``Error:``."""
 
     name: Name
     content: str
     is_error: bool = False
 
 
-def _asked(query: object, validate: Callable[[object], str]) -> str:
-    """Return the question; raises ValueError for none, which says where there is an answer."""
+def _check_query(query: object, validate: Callable[[object], str]) -> str:
+    """Return the question. Raises ValueError for an empty one, pointing to ``inject.brief``."""
     if isinstance(query, str) and not query.strip():
         raise ValueError("must not be empty: inject.brief tells without a question")
     return validate(query)
 
 
 class PrepareRequest(Value):
-    """What a prompt is prepared for. A *token_budget* of 0 or less prepares nothing.
+    """A request to prepare a prompt. A *token_budget* of 0 or less prepares nothing.
 
-    *strategy*, *include_shared*, *synthesize*: the settings decide unless said. *nonce*: every
-    line of an untrusted text begins with a mark that no stored text can know.
-    *synthesize*: one block made of all sources in place of the memories that were found;
-    core memory and instructions stay. *patience_ms*: how long a model that is not loaded is
-    waited for before words alone are searched, for who answers a prompt that waits.
+    *strategy*, *include_shared* and *synthesize* default to the settings. *nonce*: every line
+    of an untrusted text begins with a mark that no stored text can contain. *synthesize*: one
+    block of all sources replaces the memories; core memory and instructions stay.
+    *patience_ms*: how long to wait for a model that is not loaded before searching by words
+    alone.
     """
 
-    query: Annotated[Text, WrapValidator(_asked)]
+    query: Annotated[Text, WrapValidator(_check_query)]
     token_budget: int = Field(default=PREPARE_TOKENS, le=RECALL_BUDGET_TOKENS_MAX)
     strategy: InjectionStrategy | None = None
     categories: frozenset[MemoryCategory] | None = None
@@ -136,9 +130,9 @@ class PrepareRequest(Value):
 
 
 class BriefRequest(Value):
-    """What a brief is made for: a session's beginning, or its window after a compaction.
+    """A request for a brief, at the beginning of a session or after a compaction.
 
-    *project_id*: without one it is the session's. A *token_budget* of 0 or less briefs nothing.
+    *project_id* defaults to the session's. A *token_budget* of 0 or less briefs nothing.
     """
 
     token_budget: int = Field(default=PREPARE_TOKENS, le=RECALL_BUDGET_TOKENS_MAX)
@@ -146,8 +140,8 @@ class BriefRequest(Value):
     project_id: ProjectId | None = None
 
 
-class LeftOut(Value):
-    """How many of each were found and did not fit, or were not let through."""
+class OmittedCounts(Value):
+    """Counts of items that did not fit, or were excluded."""
 
     policies: int = Field(default=0, ge=0)
     preferences: int = Field(default=0, ge=0)
@@ -156,11 +150,11 @@ class LeftOut(Value):
     memories: int = Field(default=0, ge=0)
     instructions: int = Field(default=0, ge=0)
     in_window: int = Field(default=0, ge=0)
-    """What the session has in its context window already."""
+    """Items that the session's context window has already."""
 
 
 class InjectedMemory(Value):
-    """One memory that is in the prompt."""
+    """One memory in the prompt."""
 
     id: Name
     category: MemoryCategory
@@ -171,10 +165,9 @@ class InjectedMemory(Value):
 
 
 class InjectedText(Value):
-    """One text in the prompt that is no memory: a fact, a lesson or a pattern.
+    """A fact, lesson or pattern in the prompt.
 
-    *label* is what its line begins with: decision, procedure, convention, definition,
-    lesson or pattern.
+    *label* begins its line: decision, procedure, convention, definition, lesson or pattern.
     """
 
     id: Name
@@ -183,17 +176,16 @@ class InjectedText(Value):
 
 
 class PreparedPrompt(Value):
-    """One prompt: what to put before a question, and what had to be left out (SPEC D23).
+    """The messages to put before a question, and counts of what was left out (SPEC D23).
 
-    *facts* are everybody's, *lessons* the agent's own lessons and patterns. *warnings* say
-    what should always be in a prompt and is not in this one.
+    *facts* are organisational, *lessons* the agent's own lessons and patterns. *warnings* say
+    what every prompt should contain and this one does not.
 
-    *tokens_used* counts every message, the directive included, by the rule of four
-    characters; it is at most the budget. *minimum_required_tokens* is the least
-    budget in which one of the memories would have fitted, when none did. *gate* is
-    the probability that the memories hold an answer; *degraded* says what is
-    missing because something failed. *in_window* are the ids of what would fit and is left
-    out because the session has it in its context window already.
+    *tokens_used* counts every message, the directive included, at four characters a token;
+    it is at most the budget. *minimum_required_tokens* is the least budget for one memory,
+    when none fits. *gate* is the probability that the memories hold an answer; *degraded*
+    says what is missing because of a failure. *in_window* are the ids left out because the
+    session's context window has them already.
     """
 
     strategy: str
@@ -204,7 +196,7 @@ class PreparedPrompt(Value):
     in_window: tuple[Name, ...] = ()
     token_budget: int
     tokens_used: int = Field(default=0, ge=0)
-    left_out: LeftOut = LeftOut()
+    left_out: OmittedCounts = OmittedCounts()
     minimum_required_tokens: int | None = None
     gate: Share | None = None
     degraded: str | None = None
@@ -213,24 +205,24 @@ class PreparedPrompt(Value):
 
 
 class BriefItem(Value):
-    """One thing that a brief tells: a memory or a fact. *label* is what its line begins with."""
+    """A memory or fact in a brief. *label* begins its line."""
 
     id: Name
     label: Name
 
 
 class Brief(Value):
-    """What a session is told at its beginning, and after its window was emptied.
+    """The messages for a session at its beginning, and after a compaction.
 
     *items* are in the order of their lines. *left_out* counts what had no room, *in_window*
-    names what the session has in its context window already; the rest is as in a prompt.
+    names what the context window has already; the rest is as in a prompt.
     """
 
     messages: tuple[ChatMessage, ...] = ()
     items: tuple[BriefItem, ...] = ()
     token_budget: int
     tokens_used: int = Field(default=0, ge=0)
-    left_out: LeftOut = LeftOut()
+    left_out: OmittedCounts = OmittedCounts()
     in_window: tuple[Name, ...] = ()
     degraded: str | None = None
     warnings: tuple[str, ...] = ()
@@ -238,16 +230,16 @@ class Brief(Value):
 
 @runtime_checkable
 class TokenEstimator(Protocol):
-    """Whatever tells how many tokens a text has."""
+    """An estimator of a text's tokens."""
 
     def estimate_tokens(self, text: str) -> int:
-        """Return a number of tokens, never negative."""
+        """Return the number of tokens, never negative."""
         ...
 
 
 @runtime_checkable
 class MemoryInjectionStrategy(Protocol):
-    """Makes memories available to an assistant (seed 002)."""
+    """A way to make memories available to an assistant (seed 002)."""
 
     @property
     def strategy_name(self) -> str:
@@ -257,37 +249,37 @@ class MemoryInjectionStrategy(Protocol):
     async def prepare_messages(
         self, agent_id: NotBlankStr, query_text: NotBlankStr, token_budget: int
     ) -> tuple[ChatMessage, ...]:
-        """Return the messages to put into the prompt, none when there is nothing to say."""
+        """Return the messages to put into the prompt, if any."""
         ...
 
     def get_tool_definitions(self) -> tuple[ToolDefinition, ...]:
-        """Return the tools that come with the strategy."""
+        """Return the strategy's tools."""
         ...
 
 
-class Retrieves(Protocol):
-    """The one part of a backend that a pipeline needs."""
+class SupportsRetrieve(Protocol):
+    """The part of a backend that a pipeline needs."""
 
     async def retrieve(self, agent_id: NotBlankStr, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
-        """Return what matches, best first."""
+        """Return the matching memories, best first."""
         ...
 
 
-class SearchesShared(Protocol):
-    """The one part of a store of shared knowledge that a pipeline needs."""
+class SupportsSharedSearch(Protocol):
+    """The part of a shared store that a pipeline needs."""
 
     async def search_shared(
         self, query: MemoryQuery, *, exclude_agent: NotBlankStr | None = None
     ) -> tuple[MemoryEntry, ...]:
-        """Return what agents other than *exclude_agent* share, best first."""
+        """Return shared memories, without those of *exclude_agent*, best first."""
         ...
 
 
 @runtime_checkable
 class Retriever(Protocol):
-    """Finds and ranks by itself, in place of the flat pipeline (``retriever: hierarchical``)."""
+    """A retriever that replaces the flat pipeline (``retriever: hierarchical``)."""
 
-    async def scored(
+    async def retrieve_scored(
         self,
         agent_id: NotBlankStr,
         query_text: NotBlankStr,
@@ -301,29 +293,29 @@ class Retriever(Protocol):
 
 @runtime_checkable
 class Reranker(Protocol):
-    """Looks at the query and the candidates together, and orders them anew."""
+    """A re-ranker of candidates by the query."""
 
     async def rerank(
         self, query: str, candidates: tuple[ScoredMemory, ...]
     ) -> tuple[ScoredMemory, ...]:
-        """Return the candidates, all of them, in another order."""
+        """Return all candidates, reordered."""
         ...
 
 
 @runtime_checkable
 class QueryReformulator(Protocol):
-    """Asks the same thing in other words, when the first words found too little (SPEC 12.9)."""
+    """A reformulator of queries that found too little (SPEC 12.9)."""
 
     async def reformulate(
         self, original_query: NotBlankStr, results: tuple[MemoryEntry, ...]
     ) -> str | None:
-        """Return another query, or None when there is none to try."""
+        """Return another query, or None."""
         ...
 
 
 @runtime_checkable
 class SufficiencyChecker(Protocol):
-    """Decides whether what was found answers the query (SPEC 12.9)."""
+    """A judge of whether results answer the query (SPEC 12.9)."""
 
     async def check_sufficiency(self, query: NotBlankStr, results: tuple[MemoryEntry, ...]) -> bool:
         """Return whether to stop searching."""

@@ -1,8 +1,7 @@
-"""What was learnt: lessons and patterns of work done (SPEC 5a), what failures teach, and tuning.
+"""Outcomes and patterns of tasks (SPEC 5a), lessons from failures (SPEC 17), tuning (SPEC 18.2).
 
-What failures teach (SPEC 17) has three tiers: discovery is short and ranked, condition, action
-and execution steps come by id (SPEC D24). Tuning on the owner's own data (SPEC 18.2): what is
-asked for, how far it is, what came of it.
+A lesson has three tiers: discovery is short and ranked; condition and action, and the
+execution steps, are read by id (SPEC D24).
 """
 
 from __future__ import annotations
@@ -19,15 +18,14 @@ from memd.domain.memory import distinct
 from memd.domain.values import Name, NotBlankStr, PlainText, Share, Text, Time, Value
 
 Tools = Annotated[tuple[Name, ...], Field(max_length=TASK_TOOLS_MAX)]
-"""The names of the tools that a task used, in the order of their use."""
+"""The names of the tools that a task used, in order of use."""
 
 
 class TaskReport(Value):
-    """A task that is over: the *tools* that it used and the last thing that was said.
+    """A finished task: the *tools* it used and its *final_response*.
 
-    Without a *task_type* the tools tell it, without a *lesson* what became of the task. Who
-    knows the *outcome* says it; otherwise the *final_response* tells. One of that and a
-    *lesson* must be there.
+    *task_type* defaults to that of the tools, *outcome* to that of the *final_response*,
+    *lesson* to a sentence on the outcome. *final_response* or *lesson* is required.
     """
 
     final_response: Text | None = None
@@ -44,7 +42,7 @@ class TaskReport(Value):
 
 
 class Learning(Value):
-    """What became of one task, and what to take from it."""
+    """The outcome of one task, and its lesson."""
 
     id: Name
     task_type: Name
@@ -55,7 +53,7 @@ class Learning(Value):
 
 
 class SuccessReport(Value):
-    """A pattern of *tools* that worked, and how to ask for it again."""
+    """A pattern of *tools* that worked, with a prompt to repeat it."""
 
     description: Text
     tools: Tools = Field(min_length=1)
@@ -64,10 +62,10 @@ class SuccessReport(Value):
 
 
 class PlaybookEntry(Value):
-    """A pattern that worked, and how often. The *pattern_id* does not know the tools' order.
+    """A pattern that worked, and how often. The *pattern_id* ignores the order of the tools.
 
-    What a nap saw cured has a *memory_id*, and no tools: the memory tells it, ``why`` shows
-    the turns that it is made of, and it goes with them. A tool printed words of it.
+    A fix that a nap observed has a *memory_id* and no tools: the memory describes it, ``why``
+    shows its messages, and it is erased with them. A tool printed some of its words.
     """
 
     pattern_id: Name
@@ -83,7 +81,7 @@ class PlaybookEntry(Value):
 
 
 class PlaybookQuery(Value):
-    """Which patterns are wanted: of a type, near a *query*, or those ready to become a skill."""
+    """A filter of patterns: of a type, similar to a *query*, or ready to become a skill."""
 
     task_type: Name | None = None
     query: Text | None = None
@@ -95,7 +93,7 @@ Count = Annotated[int, Field(ge=0)]
 
 
 class TuneStage(StrEnum):
-    """How far a run is (SPEC 18.2.2)."""
+    """The stage of a run (SPEC 18.2.2)."""
 
     IDLE = "idle"
     GENERATING_DATA = "generating_data"
@@ -111,30 +109,30 @@ TERMINAL = frozenset({TuneStage.COMPLETE, TuneStage.FAILED})
 
 
 class TuneRequest(Value):
-    """What a run is asked for; the defaults are the documents' (SPEC 18.2.3)."""
+    """The parameters of a run; defaults are the documents' (SPEC 18.2.3)."""
 
     temperature: float = Field(default=0.02, gt=0.0, le=1.0)
     top_k: int = Field(default=4, ge=1, le=64)
-    """Hard negatives of a question."""
+    """Hard negatives per question."""
     batch_size: int = Field(default=128, ge=2, le=4096)
     validation_split: float = Field(default=0.1, gt=0.0, lt=1.0)
-    """The share of the pairs, the newest, that judges and is not trained on."""
+    """The share of the pairs, the newest ones, held out for evaluation."""
     pairs: int = Field(default=1_500, ge=2, le=5_000)
-    """At most so many, spread over the store."""
+    """The maximum number of pairs, spread over the store."""
     encoder: bool = False
-    """Whether the embedding model itself is trained, and nothing else: needs torch."""
+    """Train the embedding model itself, and nothing else; needs torch."""
     epochs: int = Field(default=3, ge=1, le=100)
-    """Of an encoder."""
+    """For an encoder."""
     learning_rate: float = Field(default=1e-5, gt=0.0, le=1.0)
-    """Of an encoder."""
+    """For an encoder."""
     weights: bool = False
-    """Whether the ranker's weights are fitted, too: fitted to what is asked in conversations they
-    find less of what is asked of memories later (docs/tuning.md).
+    """Fit the ranker's weights too. Fitted to questions in conversations, they find less for
+    later questions to memories (docs/tuning.md).
     """
 
 
 class Verdict(Value):
-    """What was in use and what was trained, on the pairs held out (SPEC 18.2.7)."""
+    """The evaluation of base and tuned model on the held-out pairs (SPEC 18.2.7)."""
 
     questions: Count
     base_ndcg: Share
@@ -142,33 +140,33 @@ class Verdict(Value):
     base_recall: Share
     tuned_recall: Share
     improvement_ndcg: float
-    """As a share of the base's; 0 where that is 0."""
+    """Relative to the base; 0 if that is 0."""
     improvement_recall: float
     base_told: Share
-    """For which share a default answer held the right memory."""
+    """The share of questions whose default answer has the right memory."""
     tuned_told: Share
     better: bool
-    """Whether it is ahead by more than chance would put it, and nothing else is lost."""
+    """Whether the improvement is significant, without a loss elsewhere."""
 
 
 class TuneRun(Value):
-    """One run. It is over when ``completed_at`` is set, with an error or without one."""
+    """One run. It is finished when ``completed_at`` is set, with or without an error."""
 
     run_id: Name
     stage: TuneStage
     progress: Share | None = None
-    """Of the stage under way."""
+    """Of the current stage."""
     pairs: Count = 0
     training: Count = 0
     held_out: Count = 0
     trained: str | None = None
-    """What was judged: ``encoder``, or of ``adapter``, ``weights`` and ``both`` the best on pairs
-    set apart."""
+    """What was evaluated: ``encoder``, or the best of ``adapter``, ``weights`` and ``both`` on
+    separate pairs."""
     model: str | None = None
-    """The embedding model that was trained and put to use: ``memd model undo`` takes it back."""
+    """The trained embedding model in use; ``memd model undo`` reverts to the previous one."""
     verdict: Verdict | None = None
     deployed: bool = False
-    """Whether it was put to use; one that is not better never is."""
+    """Whether it was put into use; one that is not better never is."""
     active: bool = False
     """Whether it is in use now."""
     error: str | None = None
@@ -189,13 +187,13 @@ class TuneRun(Value):
 
 
 class TuneStatus(Value):
-    """How far tuning is: the stage under way, or ``idle``; all runs that are remembered."""
+    """The current stage, or ``idle``, and all recorded runs."""
 
     stage: TuneStage
     active: Name | None = None
-    """The run whose result recall uses; None for what was shipped."""
+    """The run whose result recall uses; None for the shipped model."""
     runs: tuple[TuneRun, ...] = ()
-    """The newest first."""
+    """Newest first."""
 
 
 @runtime_checkable
@@ -203,11 +201,11 @@ class FineTuningPipeline(Protocol):
     """The documents' pipeline over files (S4): from a folder of texts to a checkpoint."""
 
     async def generate_training_data(self, source_dir: str) -> Path:
-        """Make pairs of the texts below *source_dir*; return the file of those to train on."""
+        """Make pairs of the texts below *source_dir*; return the file with the training pairs."""
         ...
 
     async def mine_hard_negatives(self, training_data: Path) -> Path:
-        """Add to each pair the passages that only look as if; return the file of triples."""
+        """Add hard negatives to each pair; return the file of triples."""
         ...
 
     async def fine_tune(self, training_data: Path, base_model: str) -> Path:
@@ -222,13 +220,13 @@ PROPOSAL_TAGS_MAX = 20
 NON_INFERABLE_TAG = "non-inferable"
 SUCCESS_TAG = "success-derived"
 FAILURE_SOURCE, SUCCESS_SOURCE = "failure:", "success:"
-_TASK_CHARS_MAX = 240  # with the word before it a task's id is still a name
+_TASK_CHARS_MAX = 240  # with its prefix a task's id must still be a name
 
 Tier = Annotated[NotBlankStr, Field(max_length=TIER_CHARS_MAX)]
 
 
 class FailedTaskType(StrEnum):
-    """What kind of work it was."""
+    """The kind of work of a task."""
 
     DEVELOPMENT = "development"
     DESIGN = "design"
@@ -251,7 +249,7 @@ class TerminationReason(StrEnum):
 
 
 class LessonScope(StrEnum):
-    """Whom a lesson is for."""
+    """The audience of a lesson."""
 
     AGENT = "agent"
     ROLE = "role"
@@ -260,10 +258,10 @@ class LessonScope(StrEnum):
 
 
 class FailureAnalysisPayload(Value):
-    """What is told of a task that failed: no word of its conversation (SPEC 17.1).
+    """The report of a failed task, without its conversation (SPEC 17.1).
 
-    *tool_calls_made* are in order, with repeats. *mended_by* goes beyond the documents: what
-    cured it, where somebody knows. A task that was *completed* may teach what worked.
+    *tool_calls_made* are in order, with repeats. *mended_by* goes beyond the documents: the
+    fix, if known. A *completed* task may teach what worked.
     """
 
     task_id: Annotated[Name, Field(max_length=_TASK_CHARS_MAX)]
@@ -290,12 +288,12 @@ class FailureAnalysisPayload(Value):
 
 
 class TaskDistillation(Value):
-    """A task that is over, however it ended, as one memory tells it (SPEC 16.14)."""
+    """A finished task, whatever its end, to store as one memory (SPEC 16.14)."""
 
     task_id: Annotated[Name, Field(max_length=_TASK_CHARS_MAX)]
     termination_reason: TerminationReason = TerminationReason.COMPLETED
     error_message: str = ""
-    """Why it failed, where it ended by an error."""
+    """Why it failed, if it ended with an error."""
     turn_count: int = Field(default=0, ge=0)
     total_tokens: int = Field(default=0, ge=0)
     tool_calls_made: tuple[Name, ...] = Field(default=(), max_length=FAILED_TOOL_CALLS_MAX)
@@ -303,14 +301,14 @@ class TaskDistillation(Value):
 
 
 class DistillationOutcome(Value):
-    """The id of the memory, or *why_not*: the task's own result stands either way."""
+    """The id of the memory, or *why_not*; the task's own result is unaffected."""
 
     id: Name | None = None
     why_not: str | None = None
 
 
 class ProceduralMemoryProposal(Value):
-    """A lesson before it is stored (SPEC 17.2). More than 20 tags are cut, not refused."""
+    """A lesson before it is stored (SPEC 17.2). Tags beyond 20 are dropped, not refused."""
 
     discovery: Annotated[NotBlankStr, Field(max_length=DISCOVERY_CHARS_MAX)]
     condition: Tier
@@ -338,10 +336,10 @@ class ProceduralMemoryProposal(Value):
 
 
 class LessonOutcome(Value):
-    """What became of a report: the lesson's id, or *why_not*. The task's own result stands.
+    """The result of a report: the lesson's id, or *why_not*; the task's own result is unaffected.
 
-    *is_new* is False for a lesson that was there already. *superseded* are the lessons that it
-    replaces, *conflicts* those that advise something else for the same condition.
+    *is_new* is False for a lesson that existed already. *superseded* are the lessons it
+    replaces, *conflicts* those with other advice for the same condition.
     """
 
     id: Name | None = None
@@ -354,7 +352,7 @@ class LessonOutcome(Value):
 
 
 class Skill(Value):
-    """A lesson as a skill is listed: its name, and its discovery tier."""
+    """A lesson as a skill: its name and discovery tier."""
 
     id: Name
     name: Name
@@ -374,10 +372,10 @@ class SkillPage(Value):
 
 
 class SkillExport(Value):
-    """What was written to a folder of skills."""
+    """The result of writing skills to a folder."""
 
     path: str
     written: int
     removed: int = 0
     failed: tuple[Name, ...] = ()
-    """The names of skills that could not be written: something else is there."""
+    """The names of skills that could not be written, because another file is there."""

@@ -1,4 +1,4 @@
-"""A memory, how it is stored, and how it is asked for (SPEC 7.2-7.5)."""
+"""Memories, requests to store them, filters and queries (SPEC 7.2-7.5)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Tags = Annotated[tuple[Name, ...], Field(max_length=TAGS_MAX)]
 
 
 class MemoryMetadata(Value):
-    """What is known about a memory besides its text."""
+    """The metadata of a memory."""
 
     source: Name | None = None
     confidence: Share = 1.0
@@ -34,10 +34,10 @@ class MemoryMetadata(Value):
 
 
 class MemoryStoreRequest(Value):
-    """A text to be stored as it is, as one memory: never gated, never merged.
+    """A text to store unchanged, as one memory: never gated, never merged.
 
-    The fields from ``level`` on go beyond the documents and may be left out;
-    *origin* says who wrote the text where that is not the speaker's own word.
+    The fields from ``level`` on go beyond the documents and may be left out; *origin* says
+    who wrote the text, if that is not the speaker.
     """
 
     category: MemoryCategory = Field(
@@ -56,9 +56,9 @@ class MemoryStoreRequest(Value):
 
 
 class MemoryEntry(Value):
-    """One thing remembered, as it is read back.
+    """One memory as it is read.
 
-    ``relevance_score`` is set by a search with text only: the calibrated
+    ``relevance_score`` is set only by a search with a text: the calibrated
     probability that this memory answers it (SPEC D6). The fields from
     ``session_id`` on go beyond the documents.
     """
@@ -84,7 +84,7 @@ class MemoryEntry(Value):
     origin: Origin = Origin.ASSISTANT
     trust: Trust = Trust.ASSISTED
     passing: Passing | None = None
-    """What the turn does, if it states nothing: it is found on request only."""
+    """The kind of turn in passing, if it is one: found on request only."""
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -96,12 +96,12 @@ class MemoryEntry(Value):
 
 
 class MemoryFilter(Value):
-    """Which memories are meant. Every condition given must hold.
+    """Conditions on memories, all of which must hold.
 
-    An empty set of namespaces or categories means no condition (SPEC 7.5), tags
-    must all be present, *since* is inclusive and *until* exclusive, both over
-    ``created_at``; *occurred_since* and *occurred_until* are the same over
-    ``occurred_at``, or ``created_at`` where nobody said when it was (SPEC D22).
+    An empty set of namespaces or categories is no condition (SPEC 7.5); all tags must be
+    present; *since* is inclusive and *until* exclusive, both over ``created_at``;
+    *occurred_since* and *occurred_until* are the same over ``occurred_at``, or
+    ``created_at`` for a memory without one (SPEC D22).
     """
 
     namespaces: frozenset[Name] | None = None
@@ -130,9 +130,9 @@ class MemoryFilter(Value):
 class MemoryQuery(MemoryFilter):
     """A search, or with *text* None a listing, newest first (SPEC 7.5, 7.8).
 
-    With *include_shared* what other agents published is among it, under their name.
-    A search finds turns in passing (questions, requests, acknowledgements, remarks) only with
-    *include_passing*; a listing always has them.
+    *include_shared* adds what other agents published, under their name. A search finds turns
+    in passing (questions, requests, acknowledgements, remarks) only with *include_passing*; a
+    listing always has them.
     """
 
     text: Text | None = None
@@ -144,9 +144,9 @@ class MemoryQuery(MemoryFilter):
 
 
 class MemoryUpdate(Value):
-    """What a memory is to become; what is None stays as it is.
+    """Changes to a memory; None leaves a field unchanged.
 
-    *origin* is whose words a new *content* is; a memory is trusted no more than these.
+    *origin* is that of a new *content*, which limits the trust in the memory.
     """
 
     content: Text | None = None
@@ -162,10 +162,10 @@ class MemoryUpdate(Value):
 
 
 class Preference(Value):
-    """A key-value of the agent's that is put first in every recall (SPEC D5).
+    """A key-value pair of an agent that comes first in every recall (SPEC D5).
 
-    *confirmed*: the owner said or confirmed it; else a prompt has it in a fence. *client* is
-    who set it, None where that is not known.
+    *confirmed*: the owner stated or confirmed it; otherwise a prompt fences it. *client* is
+    who set it, None if unknown.
     """
 
     name: Name

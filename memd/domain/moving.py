@@ -1,7 +1,7 @@
-"""The records of a whole profile, as an export has them and an import takes them.
+"""The records of an exported profile.
 
-Each names what it belongs to by public ids. A record is one line of the file
-(docs/move.md); what a version of the format means never changes.
+Records refer to each other by public ids. A record is one line of the file (docs/move.md);
+the meaning of a version of the format never changes.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Tags = tuple[Name, ...]
 
 
 class AgentRecord(Value):
-    """An agent and what it does differently."""
+    """An agent and its settings."""
 
     kind: Literal["agent"]
     agent_id: Name
@@ -51,7 +51,7 @@ class AgentRecord(Value):
 
 
 class SessionRecord(Value):
-    """A conversation; its counters are counted anew."""
+    """A conversation; its counters are recomputed on import."""
 
     kind: Literal["session"]
     agent_id: Name
@@ -66,7 +66,7 @@ class SessionRecord(Value):
 
 
 class TextRecord(Value):
-    """A text as it arrived, which memories or messages were made of."""
+    """An ingested text, from which memories or messages were made."""
 
     kind: Literal["text"]
     agent_id: Name
@@ -77,7 +77,7 @@ class TextRecord(Value):
 
 
 class MessageRecord(Value):
-    """A message of a session as naps read it."""
+    """A message of a session as a nap stored it."""
 
     kind: Literal["message"]
     agent_id: Name
@@ -90,7 +90,7 @@ class MessageRecord(Value):
 
 
 class _Row(Value):
-    """The columns of a memory that never change, and its tags."""
+    """The immutable columns of a memory, and its tags."""
 
     id: Name
     client: Name | None = None
@@ -119,7 +119,7 @@ class _Row(Value):
 
 
 class MemoryRecord(_Row):
-    """A memory in whatever state, with what its state needs."""
+    """A memory in any state, with the fields of its state."""
 
     kind: Literal["memory"]
     agent_id: Name
@@ -149,24 +149,33 @@ class MemoryRecord(_Row):
     def _whole(self) -> Self:
         archive_fields = (self.archival_id, self.archive_reason, self.archive_state_before,
                     self.archived_at)  # fmt: skip
-        thrown = (self.trash_reason, self.trash_state_before, self.deleted_at, self.erase_after_at)
-        remarks = (self.flags, self.flagged_at)
-        for what, group in (("archive", archive_fields), ("trash", thrown), ("flags", remarks)):
+        trash_fields = (
+            self.trash_reason,
+            self.trash_state_before,
+            self.deleted_at,
+            self.erase_after_at,
+        )
+        flag_fields = (self.flags, self.flagged_at)
+        for what, group in (
+            ("archive", archive_fields),
+            ("trash", trash_fields),
+            ("flags", flag_fields),
+        ):
             if any(each is None for each in group) and any(each is not None for each in group):
-                raise ValueError(f"what is said of its {what} is not whole")
+                raise ValueError(f"the fields of its {what} are incomplete")
         needs = {
             MemoryState.ARCHIVED: archive_fields,
             MemoryState.COMPRESSED: archive_fields,
-            MemoryState.TRASHED: thrown,
-            MemoryState.QUARANTINED: remarks,
+            MemoryState.TRASHED: trash_fields,
+            MemoryState.QUARANTINED: flag_fields,
         }.get(self.state, ())
         if any(each is None for each in needs):
-            raise ValueError(f"it is {self.state} and nothing says why")
+            raise ValueError(f"it is {self.state} without the fields of that state")
         return self
 
 
 class VersionRecord(_Row):
-    """What a memory was before an update."""
+    """An earlier version of an updated memory."""
 
     kind: Literal["version"]
     version: Positive
@@ -174,7 +183,7 @@ class VersionRecord(_Row):
 
 
 class DerivedRecord(Value):
-    """One memory that a summary was made from."""
+    """A link from a summary to one of its sources."""
 
     kind: Literal["derived"]
     summary: Name
@@ -182,7 +191,7 @@ class DerivedRecord(Value):
 
 
 class TurnRecord(Value):
-    """One message that a nap's memory was made of; without *sha256* it is no longer kept."""
+    """One message that a nap's memory was made from; without *sha256* it is no longer stored."""
 
     kind: Literal["turn"]
     memory_id: Name
@@ -191,7 +200,7 @@ class TurnRecord(Value):
 
 
 class SlotRecord(Value):
-    """What a nap's memory is about in its session; a digest without *memory_id* was forgotten."""
+    """The slot of a nap's memory in its session; a digest without *memory_id* was forgotten."""
 
     kind: Literal["slot"]
     agent_id: Name
@@ -199,14 +208,14 @@ class SlotRecord(Value):
     slot: Name
     memory_id: Name | None = None
     as_written: Bit
-    """Whether it is as the nap wrote it: later naps leave alone what its owner rewrote."""
+    """Whether it is unchanged since the nap: later naps do not replace what its owner rewrote."""
 
 
 class PreferenceRecord(Value):
     """A preference; *memory_id* is the memory that it came from.
 
-    *confirmed_at* is when the owner said or confirmed it; exports of earlier versions do not
-    tell, and there it waits for his word.
+    *confirmed_at* is when the owner stated or confirmed it; exports of earlier versions lack
+    it, so their preferences are unconfirmed.
     """
 
     kind: Literal["preference"]
@@ -224,7 +233,7 @@ class PreferenceRecord(Value):
 
 
 class FileRecord(Value):
-    """A file of the file view: its memory, or its white space."""
+    """A file of the file view: its memory, or its blank text."""
 
     kind: Literal["file"]
     agent_id: Name
@@ -240,7 +249,7 @@ class FileRecord(Value):
 
 
 class LearningRecord(Value):
-    """What became of a task."""
+    """The outcome of a task."""
 
     kind: Literal["learning"]
     id: Name
@@ -269,20 +278,20 @@ class PatternRecord(Value):
 
 
 class RulesRecord(Value):
-    """Who could write and read which category of facts from *at* on."""
+    """The access rules of facts from *at* on."""
 
     kind: Literal["rules"]
     rules: dict[str, Any]
     at: Time
 
     @model_validator(mode="after")
-    def _known(self) -> Self:
+    def _check_rules(self) -> Self:
         OrgRules.model_validate(self.rules)
         return self
 
 
 class OwnerKeyRecord(Value):
-    """A public key of the owner's."""
+    """A public key of the owner."""
 
     kind: Literal["owner_key"]
     public_key: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -319,7 +328,7 @@ class OperationRecord(Value):
 
 
 class ProposalRecord(Value):
-    """A fact that somebody asked for, and what was decided."""
+    """A proposed fact and its decision."""
 
     kind: Literal["proposal"]
     id: Name
@@ -339,7 +348,7 @@ class ProposalRecord(Value):
 
 
 class ForgottenRecord(Value):
-    """The id of a memory that was erased on purpose."""
+    """The id of a forgotten memory."""
 
     kind: Literal["forgotten"]
     id: Name
@@ -347,7 +356,7 @@ class ForgottenRecord(Value):
 
 
 class EntityRecord(Value):
-    """An operational record; its entity's declaration says what its fields are (SPEC 19)."""
+    """An operational record; the declaration of its entity has its fields (SPEC 19)."""
 
     kind: Literal["record"]
     entity: Name
@@ -380,5 +389,5 @@ AnyRecord = Record | EntityRecord
 
 @cache
 def record_type() -> TypeAdapter[AnyRecord]:
-    """Return what reads one record; made when the first one comes."""
+    """Return the validator of one record, built at the first use."""
     return TypeAdapter(Annotated[AnyRecord, Field(discriminator="kind")])

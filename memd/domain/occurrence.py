@@ -1,7 +1,7 @@
-"""What memd did of itself, as the rooms tell it for the operational records (SPEC 19, D18).
+"""Reports of memd's own work for the operational records (SPEC 19, D18).
 
-Told after the work's own COMMIT, to somebody who returns at once and never raises. Holds
-ids, counts and times, never a text, a title or a path.
+A report is made after the work's own COMMIT, to a callback that returns at once and never
+raises. It contains ids, counts and times, never a text, a title or a path.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 
 class Occurrence(NamedTuple):
-    """One thing that began, ended or failed.
+    """A piece of work that began, ended or failed.
 
-    *occurrence_id*: the same thing told twice is noted once. *work* is what kind of work it
-    was, with how long it took, where it was work at all.
+    *occurrence_id* makes a repeated report recorded once. *work* is the kind of work, with
+    its duration, None for other occurrences.
     """
 
     occurrence_id: str
@@ -27,12 +27,12 @@ class Occurrence(NamedTuple):
     tokens: int = 0
     is_success: bool = True
     used: tuple[str, ...] = ()
-    """The ids of memories that an answer took up; counted with them, and not in the record."""
+    """The ids of memories that an answer used; counted for them, not recorded."""
 
 
 Note = Callable[[Occurrence], None]
-"""Who takes what occurred."""
+"""Callback that records an occurrence."""
 
 
-def unnoted(_occurrence: Occurrence) -> None:
-    """Take it and forget it."""
+def ignore_occurrence(_occurrence: Occurrence) -> None:
+    """Discard an occurrence."""

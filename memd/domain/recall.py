@@ -1,8 +1,4 @@
-"""What is asked of recall, and what it answers (SPEC 2, D5, D6).
-
-Then what a memory was made of (the messages behind a nap's, the sources of a summary), and
-what the synthesizer is asked over the socket and answers (SPEC 5).
-"""
+"""Requests and results of recall (SPEC 2, D5, D6), of provenance, and of synthesis (SPEC 5)."""
 
 from __future__ import annotations
 
@@ -30,19 +26,18 @@ from memd.domain.values import Name, ProjectId, Share, Text, Time, Value
 
 
 class RecallRequest(MemoryFilter):
-    """A question. Filters are those of :class:`MemoryFilter`.
+    """A question, with the filters of :class:`MemoryFilter`.
 
-    Without *top_k* each question gets as many as are worth their place (``recall/select.py``); a
-    mode that says how to search has no such rule and brings five. *min_relevance* drops memories
-    whose probability is lower; 0 leaves it to the gate, which answers with nothing when nothing
-    fits. *include_passing* also finds turns that state nothing: what was asked, wanted done,
-    acknowledged, remarked. *include_shared* also finds
-    what other agents published; without it ``retrieval.include_shared`` of the settings
-    decides. *preferences* come "first", as a prompt needs them, or only those that are "matching"
-    the query, as a person wants who searches. *reranker_enabled* looks at the best twenty a
-    second time, with the optional re-ranker; without it
+    Without *top_k* the result has as many memories as pass the bar (``recall/select.py``); an
+    explicit search mode has no bar and returns five. *min_relevance* drops memories with a
+    lower probability; with 0 the gate alone decides, which may abstain. *include_passing*
+    also finds turns that state nothing: questions, requests, acknowledgements, remarks.
+    *include_shared* also finds what other agents published; by default
+    ``retrieval.include_shared`` of the settings decides. *preferences* come "first", for a
+    prompt, or only those "matching" the query, for a search by a person. *reranker_enabled*
+    re-ranks the best twenty with the optional re-ranker; by default
     ``retrieval.query_specific_rerank_enabled`` decides. *why* adds each memory's features to
-    the answer, and what was cut and by what.
+    the answer, and the excluded candidates with the reason.
     """
 
     query: Text
@@ -61,11 +56,10 @@ class RecallRequest(MemoryFilter):
     why: bool = False
 
 
-class Why(Value):
-    """Why a memory was found and placed where it is.
+class Explanation(Value):
+    """The reasons for a memory's rank.
 
-    *features* are the ranker's inputs by name, *matched* the query's terms that
-    the memory holds.
+    *features* are the ranker's inputs by name, *matched* the query's terms in the memory.
     """
 
     features: dict[str, float]
@@ -75,11 +69,10 @@ class Why(Value):
 class MemoryChunk(Value):
     """One recalled memory.
 
-    *relevance_score* is the calibrated probability that it answers the query;
-    a preference has none. Preferences come first and are marked. A shared one
-    is marked, too: *user_id* is the agent that published it. *origin* and *trust*
-    are the daemon's own word on where the text came from; a preference is trusted as
-    the owner's when he said or confirmed it.
+    *relevance_score* is the calibrated probability that it answers the query; a preference
+    has none. Preferences come first and are marked, and so are shared memories, whose
+    *user_id* is the publishing agent. *origin* and *trust* are stamped by the daemon; a
+    preference is trusted like the owner's words if the owner stated or confirmed it.
     """
 
     id: Name
@@ -105,15 +98,15 @@ class MemoryChunk(Value):
     origin: Origin = Origin.PERSON
     trust: Trust = Trust.OWNER
     passing: Passing | None = None
-    """What the turn does, if it states nothing."""
-    why: Why | None = None
+    """The kind of turn in passing, if it is one."""
+    why: Explanation | None = None
 
 
-class Cut(Value):
-    """A memory that was near and is not in the answer.
+class ExcludedMemory(Value):
+    """A candidate that is not in the answer.
 
-    *by* the gate (its kind holds no answer), the bar (it is not worth its place), because it
-    repeats *of*, or for want of room: the budget, or what one source may fill.
+    Excluded *by* the gate (its kind holds no answer), by the bar (its relevance is too low),
+    because it repeats *of*, or for lack of room: the budget, or the share of one source.
     """
 
     id: Name
@@ -123,13 +116,13 @@ class Cut(Value):
 
 
 class RecallResult(Value):
-    """What was recalled: preferences first, then by relevance.
+    """The recalled memories: preferences first, then by relevance.
 
-    ``budget_used == total_tokens / token_budget``. When something was found but
-    nothing fits the budget, *memories* is empty and *minimum_required_tokens*
-    says what would do. *gate* is the probability that the memories hold an
-    answer; *cut*, where *why* was asked for, the best of what is not in it; *degraded* says
-    why meaning was not searched, or why the order is without the re-ranker that was asked for.
+    ``budget_used == total_tokens / token_budget``. When memories match but none fits the
+    budget, *memories* is empty and *minimum_required_tokens* is the least sufficient budget.
+    *gate* is the probability that the memories hold an answer. *cut*, with *why*, lists the
+    best excluded candidates. *degraded* says why dense retrieval or the requested re-ranker
+    was not used.
     """
 
     memories: tuple[MemoryChunk, ...] = ()
@@ -139,26 +132,26 @@ class RecallResult(Value):
     minimum_required_tokens: int | None = None
     prompt_block: str = "<memory>\n</memory>"
     gate: Share | None = None
-    cut: tuple[Cut, ...] = ()
+    cut: tuple[ExcludedMemory, ...] = ()
     degraded: str | None = None
 
 
 Count = Annotated[int, Field(ge=0)]
 
 
-class MadeBy(Value):
-    """The nap, night or compression that made a memory."""
+class CreatingRun(Value):
+    """The nap, night or compression that created a memory."""
 
     run_id: Name
     kind: RunKind
     at: Time
 
 
-class Turn(Value):
-    """One message behind a memory, in the order in which it was read.
+class SourceMessage(Value):
+    """One message that a memory was made from, in the order of reading.
 
-    *ordinal* is its place in the session. What is None is no longer kept: the owner's
-    retention dropped the session's text, or it was forgotten.
+    *ordinal* is its place in the session. None marks what is no longer stored: retention
+    dropped the session's text, or it was forgotten.
     """
 
     ordinal: Count | None = None
@@ -166,27 +159,27 @@ class Turn(Value):
     at: Time | None = None
     text: str | None = None
     whole: bool = True
-    """Whether *text* is all of it."""
+    """Whether *text* is the whole message."""
 
 
 class Provenance(Value):
-    """A memory, and why it is there."""
+    """A memory and its origin."""
 
     memory: MemoryEntry
-    made_by: MadeBy | None = None
-    """None for what was told, stored or imported; a move leaves this behind, too."""
-    turns: tuple[Turn, ...] = ()
+    made_by: CreatingRun | None = None
+    """None for an ingested, stored or imported memory, and after a move to another profile."""
+    turns: tuple[SourceMessage, ...] = ()
     sources: tuple[MemoryEntry, ...] = ()
-    """The memories that it was made of, the oldest first."""
+    """The memories it was made from, oldest first."""
     sources_left: Count = 0
-    """How many more there are."""
+    """The number of further sources."""
 
 
 SYNTHESIS_TOKENS = 4500
 
 
 class Fragment(Value):
-    """One text of the caller's own; *relevance* is the base relevance of its source (SPEC 5.2)."""
+    """A text of the caller; *relevance* is the base relevance of its source (SPEC 5.2)."""
 
     source: Name
     content: str = Field(max_length=TEXT_CHARS_MAX)
@@ -196,10 +189,10 @@ class Fragment(Value):
 
 
 class SynthesisRequest(Value):
-    """A question for one block. A blank *query* leaves every base relevance as it is.
+    """A question for one block. A blank *query* leaves every base relevance unchanged.
 
-    Without *fragments* the agent's own learnings, playbook, conversation, summaries and
-    graph are asked; *session_id* adds what was said there last.
+    Without *fragments* the sources are the agent's learnings, playbook, conversation,
+    summaries and graph; *session_id* adds the last messages of that session.
     """
 
     query: str = Field(max_length=TEXT_CHARS_MAX)
@@ -209,10 +202,10 @@ class SynthesisRequest(Value):
     project_id: ProjectId | None = None
 
 
-class Synthesized(Value):
-    """The block, "" when nothing fits, and how many lines of it come from each source.
+class SynthesisResult(Value):
+    """The block, "" when nothing fits, and its number of lines from each source.
 
-    *left_out* counts what was said twice or did not fit. Where a line is fenced,
+    *left_out* counts lines that were duplicates or did not fit. If a line is fenced,
     *directive* is the paragraph that tells a model how to read it. *degraded* names the
     sources that failed.
     """

@@ -1,4 +1,4 @@
-"""What removal answers: what was erased, what waits in the trash, what was put away (SPEC D21)."""
+"""Results of forgetting, and the entries of trash and archive (SPEC D21)."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ from memd.domain.sleep.consolidation import ArchivalMode
 from memd.domain.values import Name, Text, Time, Value
 
 
-class Forgotten(Value):
+class ForgetResult(Value):
     """What was erased everywhere, or with a dry run would be.
 
-    *proof* is the SHA-256, in hex, of what was looked for and is no longer found;
-    empty for a dry run. *ids* are the first FORGOTTEN_IDS_MAX, in order of arrival;
-    *count* and *proof* are of all. *texts* are the first FORGOTTEN_TEXTS_MAX of a dry run, each
-    a line. *backups* are the files that may still hold it
-    until they are removed.
+    *proof* is the SHA-256, in hex, of what was searched for and is no longer found; empty for
+    a dry run. *ids* are the first FORGOTTEN_IDS_MAX, in order of arrival; *count* and *proof*
+    cover all. *texts* are the first FORGOTTEN_TEXTS_MAX of a dry run, one line each.
+    *backups* are files that may still contain it until they are deleted.
     """
 
     count: int = Field(ge=0)
     messages: int = Field(default=0, ge=0)
-    """Of a session that was meant as a whole: its messages that naps kept."""
+    """Erased messages of a session that was forgotten as a whole."""
     ids: tuple[Name, ...] = ()
     texts: tuple[Text, ...] = ()
     proof: str = ""
@@ -30,8 +29,8 @@ class Forgotten(Value):
     dry_run: bool = False
 
 
-class Trashed(Value):
-    """A memory in the trash, and until when it can be brought back."""
+class TrashedMemory(Value):
+    """A memory in the trash, and until when it can be restored."""
 
     id: Name
     agent_id: Name
@@ -42,10 +41,10 @@ class Trashed(Value):
     erase_at: Time
 
 
-class Archived(Value):
-    """A memory in the archive: why and when it was put away, and how it was shortened before.
+class ArchivedMemory(Value):
+    """A memory in the archive: why and when it was archived, and how it was shortened.
 
-    *archival_id* is its name in the archive; *entry* is the memory as it was stored.
+    *archival_id* is its id in the archive; *entry* is the memory as stored.
     """
 
     archival_id: Name

@@ -1,11 +1,9 @@
-"""What is suspicious about a text, and what follows from it: the one table of that policy. Pure.
+"""The policy for suspicious texts: signs of an attack, trust by origin, quarantine. Pure.
 
-A text is judged by where it came from, which the daemon knows, and by what it
-looks like, which anybody can write. Nothing is refused and nothing is dropped:
-what is set aside is stored, marked, shown to its owner and given back on a word.
-A person's own text is never set aside (PROMISES H59); it is only remarked on.
-
-Then what the owner sees of it, and texts that were screened and may be stored.
+The decision depends on the origin, which the daemon knows, and on the look of the text, which
+anybody can imitate. Nothing is refused or dropped: a quarantined text is stored, flagged, and
+shown to the owner, who can release it. A person's own text is never quarantined (PROMISES
+H59), only flagged.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from memd.domain.values import Name, Time, Value
 
 
 class Flag(StrEnum):
-    """What a text looks like."""
+    """A sign of an attack in a text."""
 
     INSTRUCTION = "instruction_like"
     TRIGGER = "conditional_trigger"
@@ -31,22 +29,22 @@ class Flag(StrEnum):
     STUFFING = "keyword_stuffing"
     BURST = "burst"
     OWNER = "owner"
-    """Not a look: the owner set it aside by hand."""
+    """No sign: the owner quarantined it by hand."""
 
 
 class Suspicion(NamedTuple):
-    """What was seen in a text.
+    """The signs of an attack in a text.
 
-    *live* is what the text says itself; the rest of *flags* stands in quotes, in a text
-    that speaks about attacks. *strong* leaves no doubt whatever the context.
+    *live* are those that the text states itself; the others of *flags* are quoted, in a text
+    about attacks. *strong* ones are conclusive whatever the context.
     """
 
     flags: frozenset[Flag] = frozenset()
     live: frozenset[Flag] = frozenset()
     strong: frozenset[Flag] = frozenset()
 
-    def joined(self, other: Suspicion) -> Suspicion:
-        """Return what was seen in either of two texts."""
+    def merge(self, other: Suspicion) -> Suspicion:
+        """Return the signs in either of two texts."""
         if not other.flags:
             return self
         return Suspicion(
@@ -63,23 +61,23 @@ TRUST: Final = {
     Origin.TOOL: Trust.UNTRUSTED,
     Origin.WEB: Trust.UNTRUSTED,
 }
-"""How far a text is trusted, by where it came from."""
+"""The trust in a text, by its origin."""
 
 FOREIGN: Final = frozenset({Origin.TOOL, Origin.WEB, Origin.IMPORT})
-"""Where texts come from that neither the owner nor his assistant wrote."""
+"""Origins of texts that neither the owner nor the owner's assistant wrote."""
 
 BURSTING: Final = frozenset({Origin.TOOL, Origin.WEB})
-"""Whose texts come by themselves, and are counted by the minute."""
+"""Origins whose texts arrive unasked, and are limited per minute."""
 
 STREAMS: Final = frozenset({Origin.ASSISTANT, Origin.TOOL, Origin.WEB})
-"""Whose texts the gate of importance judges: what streams by, told by nobody on purpose."""
+"""Origins of streams, to which the importance gate applies."""
 
 TALKS: Final = frozenset({Origin.PERSON, Origin.ASSISTANT})
-"""Who ask, want and acknowledge; what a page or a tool says is never taken for that."""
+"""Origins whose turns may be in passing; a page's or a tool's text never is."""
 
 
 def mark(origin: Origin, trust: Trust) -> str:
-    """Return what stands before an entry that is not the owner's, "" before his own.
+    """Return the mark before an entry by its origin, "" for the owner's own.
 
     >>> mark(Origin.WEB, Trust.UNTRUSTED), mark(Origin.ASSISTANT, Trust.ASSISTED)
     ('[untrusted: web] ', '[assistant] ')
@@ -92,7 +90,7 @@ def mark(origin: Origin, trust: Trust) -> str:
 
 
 def mark_of_shared(origin: Origin, trust: Trust) -> str:
-    """Return what stands before what another agent shares, which is never the owner's.
+    """Return the mark before a shared memory, which is never the owner's own.
 
     >>> mark_of_shared(Origin.ASSISTANT, Trust.ASSISTED)
     '[shared] '
@@ -102,28 +100,28 @@ def mark_of_shared(origin: Origin, trust: Trust) -> str:
 
 
 def mark_of_role(role: str) -> str:
-    """Return what stands before a message of a session, "" before what the user said."""
+    """Return the mark before a message of a session, "" for the user's own."""
     if role in {"user", "human"}:
         return ""
     return ASSISTED_MARK if role == Origin.ASSISTANT else mark(Origin.TOOL, Trust.UNTRUSTED)
 
 
 def mark_of_preference(origin: Origin, *, confirmed: bool) -> str:
-    """Return what stands before a preference: "" when the owner said or confirmed it."""
+    """Return the mark before a preference, "" if the owner stated or confirmed it."""
     return "" if confirmed else f"[unconfirmed: {origin}] "
 
 
 ASSISTED_MARK: Final = "[assistant] "
-"""What stands before the words of a program that the owner uses."""
+"""The mark before the words of the owner's assistant."""
 
 COMMANDING: Final = frozenset(
     {Flag.INSTRUCTION, Flag.TRIGGER, Flag.AUTHORITY, Flag.EXFILTRATION, Flag.ROLE}
 )
-"""What sets a text aside; the others are only remarked on."""
+"""Signs that quarantine a text; the others only flag it."""
 
 
 def is_quarantined(seen: Suspicion, origin: Origin) -> bool:
-    """Return whether a text of *origin* that looks like *seen* is stored out of sight.
+    """Return whether a text of *origin* with the signs *seen* is quarantined.
 
     >>> is_quarantined(Suspicion(live=frozenset({Flag.ROLE})), Origin.WEB)
     True
@@ -134,8 +132,8 @@ def is_quarantined(seen: Suspicion, origin: Origin) -> bool:
     return not signs.isdisjoint(COMMANDING)
 
 
-class Flagged(Value):
-    """One suspicious memory. *text* is seen through the view: as it may be shown, not as it is."""
+class FlaggedMemory(Value):
+    """One suspicious memory. *text* is rendered by ``view``, not the stored text itself."""
 
     id: Name
     agent_id: Name
@@ -152,12 +150,12 @@ class Flagged(Value):
     text: str
 
 
-class Quarantined(Value):
-    """What was set aside by hand: the memory, and the summaries that held its words."""
+class QuarantineResult(Value):
+    """The result of quarantining by hand: the memory, and the removed summaries of it."""
 
     id: Name
     removed: int = 0
-    """Summaries, and facts of naps, that were made from it and are in the trash now."""
+    """Summaries, and facts of naps, that were made from it and moved to the trash."""
 
 
 Screened = NewType("Screened", str)
@@ -167,4 +165,4 @@ Only ``guard/secrets.py`` and the readers of rows make one.
 """
 
 SecretsPolicy = Literal["redact", "refuse", "keep"]
-"""What becomes of a secret that arrives: replaced, turned away, or kept and never shown."""
+"""The handling of a secret in a text: replace it, refuse the text, or store it unshown."""

@@ -1,7 +1,7 @@
-"""What all values share: the frozen base and the constrained strings, paths and times.
+"""The frozen base of all values, constrained strings, paths and times; and event names.
 
-Then events, which those who subscribed hear of (``events.subscribe``): one is told after
-COMMIT, never before, and never holds a memory's text.
+An event (``events.subscribe``) is sent after COMMIT, never before, and never contains a
+memory's text.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class Value(BaseModel):
 
 
 def alike(name: str) -> str:
-    """Return what names have in common that a reader takes for the same.
+    """Return the form under which names that look alike to a reader are equal.
 
-    Case, width, spaces and invisible characters tell nobody apart.
+    Case, width, spaces and invisible characters are ignored.
 
     >>> alike(" __Shared__\u200b") == RESERVED_AGENT
     True
@@ -53,7 +53,7 @@ def _not_blank(text: str) -> str:
 
 
 def _storable(text: str) -> str:
-    """Refuse what neither SQLite nor UTF-8 can carry: NUL and lone surrogates."""
+    """Refuse NUL and lone surrogates, which SQLite and UTF-8 cannot store."""
     if "\x00" in text:
         raise ValueError("must not contain a NUL character")
     try:
@@ -71,7 +71,7 @@ def _no_traversal(path: str) -> str:
 
 
 def _plain_posix(path: str) -> str:
-    """Refuse what Windows would read as a drive or a separator."""
+    """Refuse a Windows drive or separator."""
     if "\\" in path or PureWindowsPath(path).drive:
         raise ValueError("must be a POSIX path, without backslash or drive letter")
     return _no_traversal(path)
@@ -84,12 +84,12 @@ PlainText = Annotated[str, AfterValidator(_storable)]
 """A string, blank or not, that can be stored."""
 
 ProjectId = Annotated[NotBlankStr, StringConstraints(max_length=PROJECT_CHARS_MAX)]
-"""Mostly the path of a working tree."""
+"""A project, usually the path of its working tree."""
 Name = Annotated[NotBlankStr, StringConstraints(max_length=NAME_CHARS_MAX)]
 """An id, a namespace, a tag, a speaker: not blank, at most 256 characters."""
 
 Text = Annotated[NotBlankStr, StringConstraints(max_length=TEXT_CHARS_MAX)]
-"""A memory's or a query's text."""
+"""The text of a memory or a query."""
 
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 """A number from 0 to 1."""
@@ -105,7 +105,7 @@ PosixPath = Annotated[NotBlankStr, AfterValidator(_plain_posix)]
 
 
 class EventName(StrEnum):
-    """What can be subscribed to."""
+    """The events that a client can subscribe to."""
 
     STORED = "event.stored"
     CONSOLIDATED = "event.consolidated"
@@ -118,14 +118,14 @@ class EventName(StrEnum):
 
 
 EVERYBODY = "*"
-"""In place of an agent: told to whoever listens for the event, whatever the agent."""
+"""In place of an agent: the event goes to every subscriber, whatever its agent."""
 
 
 class Emit(Protocol):
-    """Handed to the rooms by the daemon; returns at once and never raises."""
+    """Callback that sends an event; returns at once and never raises."""
 
     def __call__(self, agent_id: str, name: EventName, body: Mapping[str, Any]) -> None: ...
 
 
 def unheard(agent_id: str, name: EventName, body: Mapping[str, Any]) -> None:
-    """Tell nobody."""
+    """Discard an event."""

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from memd.base.limits import STATEMENTS_CHARS_MAX
-from memd.domain.org.graph import ExtractedStatement, folded
+from memd.domain.org.graph import ExtractedStatement, fold_name
 from memd.extract.clauses import ClauseStatement, Story, clause
 from memd.extract.things import CHARS_MAX, name, unwrapped
 from memd.extract.verbs import FIELDS, SAID, relation
@@ -102,7 +102,7 @@ def things(text: str) -> tuple[str, ...]:
         for length in range(min(5, len(words) - at), 0, -1):
             thing = name(text[words[at][0] : words[at + length - 1][1]])
             if thing is not None and not any(map(SAID.fullmatch, thing.split())):
-                names.setdefault(folded(thing), thing)
+                names.setdefault(fold_name(thing), thing)
                 at += length - 1
                 break
         at += 1
@@ -111,18 +111,18 @@ def things(text: str) -> tuple[str, ...]:
 
 def _sound(one: ExtractedStatement) -> bool:
     names = (one.subject, one.object)
-    return all(folded(part) and len(part) <= CHARS_MAX for part in names) and folded(
+    return all(fold_name(part) and len(part) <= CHARS_MAX for part in names) and fold_name(
         one.subject
-    ) != folded(one.object)
+    ) != fold_name(one.object)
 
 
 def _same(one: ExtractedStatement) -> object:
     return (
-        folded(one.subject),
+        fold_name(one.subject),
         one.relation,
-        folded(one.object),
+        fold_name(one.object),
         one.negated,
-        folded(one.qualifier or ""),
+        fold_name(one.qualifier or ""),
         one.valid_from_us,
         one.valid_to_us,
     )

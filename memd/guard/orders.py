@@ -28,7 +28,7 @@ def refuse_orders(caller: Caller, **texts: str) -> None:
     if caller.client == OPERATOR:
         return
     for field, text in texts.items():
-        seen = suspicion(text).joined(
+        seen = suspicion(text).merge(
             suspicion_of_fields((text,))
         )  # and as a name: hyphens for spaces
         if is_quarantined(seen, Origin.ASSISTANT):

@@ -88,14 +88,14 @@ def suspicion(text: str) -> Suspicion:
     visible = _WIDE.sub(r"\1\2", visible)
     signs = _match(SHAPES, visible)
     if not plain:
-        signs = signs.joined(_match(LANGUAGES, _WIDE.sub(r"\1\2", _normalize(text))))
+        signs = signs.merge(_match(LANGUAGES, _WIDE.sub(r"\1\2", _normalize(text))))
         if SMUGGLED.search(text):
-            signs = signs.joined(_single(Flag.HIDDEN))
+            signs = signs.merge(_single(Flag.HIDDEN))
     elif any(hint in visible for hint in _PLAIN_HINTS):
-        signs = signs.joined(_match(LANGUAGES, visible))
+        signs = signs.merge(_match(LANGUAGES, visible))
     for disguised in _undisguise(visible):
-        signs = signs.joined(_match(_ORDERS, disguised))
-    return signs.joined(_single(Flag.STUFFING)) if _is_stuffed(visible) else signs
+        signs = signs.merge(_match(_ORDERS, disguised))
+    return signs.merge(_single(Flag.STUFFING)) if _is_stuffed(visible) else signs
 
 
 def suspicion_of_pieces(pieces: Sequence[str]) -> list[Suspicion]:
@@ -105,8 +105,8 @@ def suspicion_of_pieces(pieces: Sequence[str]) -> list[Suspicion]:
         seam = f"{pieces[place - 1][-SEAM_CHARS:]} {pieces[place][:SEAM_CHARS]}"
         across = suspicion(seam)
         if not across.flags <= results[place - 1].flags | results[place].flags:
-            results[place - 1] = results[place - 1].joined(across)
-            results[place] = results[place].joined(across)
+            results[place - 1] = results[place - 1].merge(across)
+            results[place] = results[place].merge(across)
     return results
 
 
@@ -115,7 +115,7 @@ def suspicion_of_fields(fields: Iterable[str | None]) -> Suspicion:
     total = NOTHING
     for field in fields:
         if field is not None and len(field) >= _FIELD_CHARS_MIN:
-            total = total.joined(_of_name(field.replace("-", " ").replace("_", " ")))
+            total = total.merge(_of_name(field.replace("-", " ").replace("_", " ")))
     return total
 
 

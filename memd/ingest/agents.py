@@ -12,7 +12,7 @@ from memd.base.limits import PAGE_ITEMS_MAX
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory, MemoryLevel
 from memd.domain.settings.consolidation import RetentionRule
-from memd.domain.settings.settings import MemoryConfig, SaidBy
+from memd.domain.settings.settings import MemoryConfig, SettingSource
 from memd.store.access import agents, names
 from memd.store.access.agents import AgentRow
 from memd.store.file.connect import Reading, Writing
@@ -75,7 +75,7 @@ class Agents:
                 hint="change it there",
             )
 
-    async def origins(self, agent_id: str) -> dict[str, SaidBy]:
+    async def origins(self, agent_id: str) -> dict[str, SettingSource]:
         """Return for each field who set it: the file, a call, or nobody (the default)."""
         config = self.file.get(agent_id)
         fields = config.model_fields_set if config is not None else set()

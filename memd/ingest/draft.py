@@ -108,7 +108,7 @@ def draft_text(
                 token_count=max(1, counter.count(text)),
                 preference=_preference(text, piece, category, hinted=hinted) if by_owner else None,
             ),
-            suspicion.joined(field_suspicion),
+            suspicion.merge(field_suspicion),
             origin,
         )
         for part, (piece, text, category, suspicion) in enumerate(parts)

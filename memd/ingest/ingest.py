@@ -35,7 +35,7 @@ from memd.domain.ingest import (
     IngestRequest,
     Receipt,
     Receipts,
-    Replaced,
+    ReplaceResult,
     ReplaceSourceRequest,
 )
 from memd.domain.memory import MemoryEntry, MemoryStoreRequest, MemoryUpdate
@@ -131,7 +131,7 @@ class Ingest:
             progress(len(request.items), len(request.items))
         return receipts
 
-    async def replace_source(self, caller: Caller, request: ReplaceSourceRequest) -> Replaced:
+    async def replace_source(self, caller: Caller, request: ReplaceSourceRequest) -> ReplaceResult:
         """Replace the contents of a source, in one transaction (decision 0086); never gated.
 
         Known chunks stay, under their ids; others are stored, and those
@@ -148,13 +148,13 @@ class Ingest:
                 return expected  # as for most files of a folder: write nothing
         receipts: list[Receipt] = []
 
-        def work(conn: Writing) -> Replaced:
+        def work(conn: Writing) -> ReplaceResult:
             now_us = self.clock.now_us()
             answer, receipts[:] = replace(conn, caller, request, arrivals, self.ids, now_us)
             return answer
 
         batch = arrivals[0].batch if arrivals else None
-        replaced = await self.db.write(caller, work, reply=Replaced, batch=batch)
+        replaced = await self.db.write(caller, work, reply=ReplaceResult, batch=batch)
         self._notify(caller, receipts)
         return replaced
 

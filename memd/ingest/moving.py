@@ -19,7 +19,7 @@ from memd.base.ids import Ids
 from memd.base.limits import FRAME_BYTES_MAX
 from memd.domain.caller import Caller
 from memd.domain.moving import AnyRecord, EntityRecord, record_type
-from memd.domain.sleep.upkeep import DumpPage, Loaded, Problem
+from memd.domain.sleep.upkeep import DumpPage, LoadResult, Problem
 from memd.domain.trust import Screened, SecretsPolicy
 from memd.guard.secrets import admit
 from memd.store.file.connect import Reading, Writing
@@ -74,14 +74,14 @@ class Moving:
         items, last = dump.page(conn, after, limit, FRAME_BYTES_MAX // 2)
         return items, self.entities.begin(conn) if last is None else last
 
-    async def load(self, caller: Caller, items: Sequence[dict[str, Any]]) -> Loaded:
+    async def load(self, caller: Caller, items: Sequence[dict[str, Any]]) -> LoadResult:
         """Store exported records in one transaction; existing ones stay unchanged.
 
         Returns the counts of stored, known and skipped records, and the problems by index.
         """
         records = [_read(item) for item in items]
 
-        def work(conn: Writing) -> Loaded:
+        def work(conn: Writing) -> LoadResult:
             desk = Desk(conn, self._screen, self.ids.salt)
             counts, problems = {"stored": 0, "known": 0, "skipped": 0}, []
             for index, record in enumerate(records):
@@ -90,7 +90,7 @@ class Moving:
                 except CallerError as error:
                     problems.append(Problem(index=index, message=error.message, hint=error.hint))
             settle(desk)
-            return Loaded(**counts, problems=tuple(problems))
+            return LoadResult(**counts, problems=tuple(problems))
 
         done = await self.db.write(caller, work)
         self.wake()

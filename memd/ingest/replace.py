@@ -17,7 +17,7 @@ from memd.base.clock import to_us
 from memd.base.ids import Ids
 from memd.domain.caller import Caller
 from memd.domain.enums import VISIBLE, ArchiveReason, MemoryState
-from memd.domain.ingest import Receipt, Replaced, ReplaceSourceRequest
+from memd.domain.ingest import Receipt, ReplaceResult, ReplaceSourceRequest
 from memd.guard.secrets import screen_name
 from memd.ingest.arrivals import store_arrivals
 from memd.ingest.draft import Draft
@@ -62,7 +62,7 @@ def preview(
     request: ReplaceSourceRequest,
     arrivals: Sequence[Arrival],
     now_us: int,
-) -> Replaced:
+) -> ReplaceResult:
     """Return what :func:`replace` would do; writes nothing."""
     return _result(_compare(conn, caller, request, arrivals, now_us), [], arrivals)
 
@@ -74,7 +74,7 @@ def replace(
     arrivals: Sequence[Arrival],
     ids: Ids,
     now_us: int,
-) -> tuple[Replaced, list[Receipt]]:
+) -> tuple[ReplaceResult, list[Receipt]]:
     """Store the new chunks of a source and supersede those it no longer has, in one transaction.
 
     With ``more`` to come nothing is superseded yet. Raises DeniedError where a person's words
@@ -177,7 +177,7 @@ def supersede(conn: Writing, keys: Sequence[int], ids: Ids, now_us: int) -> None
 
 def _result(
     diff: _SourceDiff, receipts: Sequence[Receipt], arrivals: Sequence[Arrival]
-) -> Replaced:
+) -> ReplaceResult:
     rows_by_identity = [row.memory_id for row in (*diff.unchanged, *diff.restored)]
     ids_stored = [
         item.id
@@ -185,7 +185,7 @@ def _result(
         for item in (*receipt.stored, *receipt.pending, *receipt.merged, *receipt.quarantined)
     ]
     kinds = [kind for arrival in arrivals for kind in arrival.drafts.redacted]
-    return Replaced(
+    return ReplaceResult(
         ids=(*rows_by_identity, *ids_stored),
         new=diff.count_new,
         unchanged=len(diff.unchanged),

@@ -21,7 +21,7 @@ from memd.base.work import Work
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory, TrashReason
 from memd.domain.ingest import Session, SessionHit, SessionMessage, SessionQuery
-from memd.domain.occurrence import Note, Occurrence, unnoted
+from memd.domain.occurrence import Note, Occurrence, ignore_occurrence
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
@@ -47,7 +47,7 @@ class Sessions:
     undo_days: int
     text_days: int = 0
     """After so many idle days a session's text is dropped; 0 keeps it for ever."""
-    note: Note = unnoted
+    note: Note = ignore_occurrence
     """Called when a session starts, resumes or ends by a call."""
 
     async def start(self, caller: Caller, session_id: str | None = None) -> Session:

@@ -15,8 +15,8 @@ from memd.domain.inject import (
     ChatMessage,
     Reranker,
     Retriever,
-    Retrieves,
-    SearchesShared,
+    SupportsRetrieve,
+    SupportsSharedSearch,
     TokenEstimator,
     ToolDefinition,
 )
@@ -43,9 +43,9 @@ class ContextInjectionStrategy:
     def __init__(  # noqa: PLR0913  # the documented parameters
         self,
         *,
-        backend: Retrieves,
+        backend: SupportsRetrieve,
         config: MemoryRetrievalConfig,
-        shared_store: SearchesShared | None = None,
+        shared_store: SupportsSharedSearch | None = None,
         token_estimator: TokenEstimator | None = None,
         memory_filter: MemoryFilterStrategy | None = None,
         hierarchical_retriever: Retriever | None = None,
@@ -102,7 +102,7 @@ class ContextInjectionStrategy:
         The names of sources that failed are added to *failed*.
         """
         if self._retriever is not None:
-            scored = await self._retriever.scored(
+            scored = await self._retriever.retrieve_scored(
                 agent_id, query_text, limit=self._config.pool_size, categories=categories
             )
             return await self._rerank_and_select(scored, query_text, failed)

@@ -16,8 +16,8 @@ from memd.domain.inject import (
     ChatMessage,
     InjectedMemory,
     InjectedText,
-    LeftOut,
     MessageRole,
+    OmittedCounts,
     PreparedPrompt,
     TokenEstimator,
 )
@@ -83,7 +83,7 @@ class Prompt:
     facts: tuple[InjectedText, ...] = ()
     lessons: tuple[InjectedText, ...] = ()
     used: int = 0
-    left_out: LeftOut = field(default_factory=LeftOut)
+    left_out: OmittedCounts = field(default_factory=OmittedCounts)
     minimum: int | None = None
     policies: Sequence[str] = ()
     preferences: Sequence[PreferenceLine] = ()

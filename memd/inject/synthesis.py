@@ -18,7 +18,7 @@ from memd.domain.caller import Caller
 from memd.domain.enums import Origin, Trust
 from memd.domain.ingest import SessionMessage
 from memd.domain.learn import PlaybookQuery
-from memd.domain.recall import RecallRequest, SynthesisRequest, Synthesized
+from memd.domain.recall import RecallRequest, SynthesisRequest, SynthesisResult
 from memd.domain.trust import mark, mark_of_role
 from memd.guard.orders import is_doubtful
 from memd.inject.isolation import Failed, describe_failures, isolate
@@ -66,7 +66,7 @@ class Synthesis:
     graph: Graph | None = None
     knowledge: Knowledge | None = None
 
-    async def block(self, caller: Caller, request: SynthesisRequest) -> Synthesized:
+    async def block(self, caller: Caller, request: SynthesisRequest) -> SynthesisResult:
         """Return one block for a question, and how many fragments of each source it has.
 
         Fragments of the request replace all sources, as in the defining documents.
@@ -84,7 +84,7 @@ class Synthesis:
         selected = synthesizer.select(request.query)
         lines = [line(each) for each in selected]
         fenced = any(each.untrusted for each in selected)
-        return Synthesized(
+        return SynthesisResult(
             block="\n".join(lines),
             tokens=sum(map(tokens_of, lines)),
             sources=dict(Counter(each.source for each in selected)),

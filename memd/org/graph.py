@@ -22,7 +22,7 @@ from memd.domain.org.graph import (
     GraphPaths,
     Moment,
     Neighbours,
-    folded,
+    fold_name,
 )
 from memd.org import graph_question, graph_search, graph_view
 from memd.org.graph_question import Hop
@@ -174,7 +174,7 @@ class Graph:
 def _find_thing(
     conn: Reading, seen: StatementFilter, name: str, field_name: str
 ) -> tuple[int, str]:
-    things = graph.find_things(conn, seen, [folded(name)])
+    things = graph.find_things(conn, seen, [fold_name(name)])
     if not things:
         raise OrgMemoryQueryError(
             "nothing is known of a thing with this name",

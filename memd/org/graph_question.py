@@ -15,7 +15,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from memd.base.limits import QUERY_TERMS_MAX
-from memd.domain.org.graph import folded
+from memd.domain.org.graph import fold_name
 from memd.extract.things import TEAM
 from memd.org.cues import NOUNS, PHRASE_WORDS_MAX, VERBS, WEAK
 from memd.text.function_words import FUNCTION_WORDS
@@ -144,13 +144,13 @@ def name_candidates(tokens: Sequence[QuestionWord]) -> dict[str, list[tuple[int,
         for last in range(first, min(first + NAME_WORDS_MAX, len(tokens))):
             if first == last and tokens[first].text in FUNCTION_WORDS - _WE:
                 continue
-            name = folded(" ".join(word.text for word in tokens[first : last + 1]))
+            name = fold_name(" ".join(word.text for word in tokens[first : last + 1]))
             if name:
                 places.setdefault(name, []).append((first, last))
             if tokens[last].genitive:
                 break
         if tokens[first].text in _WE:
-            places.setdefault(folded(TEAM), []).append((first, first))
+            places.setdefault(fold_name(TEAM), []).append((first, first))
     return places
 
 

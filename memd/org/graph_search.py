@@ -21,7 +21,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from memd.domain.enums import Trust
-from memd.domain.org.graph import folded
+from memd.domain.org.graph import fold_name
 from memd.org.graph_question import Hop, QuestionReading, stem
 from memd.store.org.graph import Edge
 
@@ -255,7 +255,7 @@ def _extend_by_names(
 def _matches(edge: Edge, hop: Hop) -> bool:
     if bool(edge.negated) is not hop.negated:
         return False
-    return hop.word is None or hop.word in map(stem, folded(edge.qualifier or "").split())
+    return hop.word is None or hop.word in map(stem, fold_name(edge.qualifier or "").split())
 
 
 def _visited(start: int, path: EdgePath) -> set[int]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from memd.base.clock import from_us
 from memd.base.errors import OrgMemoryQueryError
 from memd.domain.enums import Trust
-from memd.domain.org.graph import Evidence, GraphPath, Statement, folded
+from memd.domain.org.graph import Evidence, GraphPath, Statement, fold_name
 from memd.org.graph_search import least_trust, things_along
 from memd.store.file.connect import Reading
 from memd.store.org import graph
@@ -147,7 +147,7 @@ def render_triple(subject: str, relation: str, object_: str) -> str:
         raise OrgMemoryQueryError(
             "the relation must be words", field="relation", hint='such as "leads" or "works on"'
         )
-    if not folded(subject) or folded(subject) == folded(object_):
+    if not fold_name(subject) or fold_name(subject) == fold_name(object_):
         raise OrgMemoryQueryError("a triple is about two different things", field="object")
     separator = "|" if known_relation(relation) else "->"
     text = f"{subject.strip()} {separator} {relation.strip()} {separator} {object_.strip()}"

@@ -16,7 +16,7 @@ from memd.base.limits import STRETCHES_MAX, THEN_OPERATIONS_MAX
 from memd.domain.caller import Caller
 from memd.domain.enums import AutonomyLevel, OrgFactCategory, SeniorityLevel
 from memd.domain.org.graph import Evidence, Statement
-from memd.domain.org.history import AsOf, FactsThen, FactThen, Lasted, Timeline
+from memd.domain.org.history import AsOfQuery, PastFact, PastFacts, Timeline, TimelineStretch
 from memd.domain.org.org import OrgFact, OrgFactAuthor
 from memd.domain.settings.org import OrgMemoryConfig
 from memd.org.graph_view import build_statement
@@ -35,7 +35,7 @@ class Past:
     clock: Clock
     config: OrgMemoryConfig = field(default_factory=OrgMemoryConfig)
 
-    async def as_of(self, caller: Caller, asked: AsOf) -> FactsThen:
+    async def as_of(self, caller: Caller, asked: AsOfQuery) -> PastFacts:
         """Return a page of the facts valid at a time, as known at another, the latest first.
 
         Raises NotFoundError for an unknown thing, InvalidError for an *after* that ends no
@@ -46,7 +46,7 @@ class Past:
         known_us = now_us if asked.known is None else to_us(asked.known)
         self._require_visible(min(known_us, valid_us), now_us)
 
-        def work(conn: Reading) -> FactsThen:
+        def work(conn: Reading) -> PastFacts:
             may = self._access(conn, caller).at(known_us)
             filters = FactFilter(
                 known_us,
@@ -57,7 +57,7 @@ class Past:
                 _page_end(conn, asked.after),
             )
             items, following = _page(conn, filters, valid_us)
-            return FactsThen(
+            return PastFacts(
                 valid=from_us(valid_us),
                 known=from_us(known_us),
                 items=tuple(items),
@@ -144,13 +144,13 @@ def _page_end(conn: Reading, operation_id: str | None) -> int | None:
     return key
 
 
-def _page(conn: Reading, filters: FactFilter, valid_us: int) -> tuple[list[FactThen], str | None]:
+def _page(conn: Reading, filters: FactFilter, valid_us: int) -> tuple[list[PastFact], str | None]:
     """Return one page, and the operation after which the next begins.
 
     A page may be short or empty and still have a next one: the rows examined are bounded.
     """
     limit = filters.limit - 1
-    items: list[FactThen] = []
+    items: list[PastFact] = []
     last: FactVersionRow | None = None
     for _ in range(0, THEN_OPERATIONS_MAX, limit):
         rows = as_of.list_versions(conn, filters)
@@ -170,14 +170,14 @@ def _page(conn: Reading, filters: FactFilter, valid_us: int) -> tuple[list[FactT
 
 def _find_holding(
     conn: Reading, rows: list[FactVersionRow], filters: FactFilter, valid_us: int
-) -> dict[int, FactThen]:
+) -> dict[int, PastFact]:
     keys = [row.operation_key for row in rows]
     spans = as_of.spans_of(conn, keys)
     stretches_by: dict[int, list[StatementSpanRow]] = {}
     for one in as_of.list_statements(conn, keys, filters.known_us):
         if is_valid_at(one, valid_us):
             stretches_by.setdefault(one.operation_key, []).append(one)
-    facts: dict[int, FactThen] = {}
+    facts: dict[int, PastFact] = {}
     for row in rows:
         then = stretches_by.get(row.operation_key, [])
         alone = filters.thing_key is None and is_valid_at(row, valid_us)
@@ -221,9 +221,9 @@ _NAME_CHARS_SHOWN = 60
 _HOW_TO_FIND = "memd org as-of prints all that holds, by name; memd org query finds by words"
 
 
-def fact_then(row: FactVersionRow, stretches: list[StatementSpanRow]) -> FactThen:
+def fact_then(row: FactVersionRow, stretches: list[StatementSpanRow]) -> PastFact:
     """Return a fact as of then, with the statements that held."""
-    return FactThen(
+    return PastFact(
         fact=OrgFact(
             id=row.fact_id,
             content=row.content,
@@ -246,10 +246,10 @@ def statement(row: StatementSpanRow) -> Statement:
     return build_statement(row, Evidence(fact_id=row.fact_id, version=row.version, quote=row.quote))
 
 
-def to_lasted(row: StatementSpanRow) -> Lasted:
+def to_lasted(row: StatementSpanRow) -> TimelineStretch:
     """Return a stretch of time of a statement, with the authors of its beginning and end."""
     ended = row.ended_at_us is not None
-    return Lasted(
+    return TimelineStretch(
         statement=statement(row),
         category=OrgFactCategory(row.category),
         said_by=_author(row.is_human, row.author_id, row.seniority, row.autonomy_level),

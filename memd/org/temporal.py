@@ -38,7 +38,7 @@ from memd.base.clock import Clock
 from memd.base.errors import MemdError
 from memd.domain.caller import Caller
 from memd.domain.enums import OperationType, OrgFactCategory, SeniorityLevel
-from memd.domain.org.graph import STATEMENTS_VERSION, ExtractedStatement, folded
+from memd.domain.org.graph import STATEMENTS_VERSION, ExtractedStatement, fold_name
 from memd.domain.org.org import OrgFactAuthor
 from memd.domain.settings.org import OrgMemoryConfig, OrgRules
 from memd.org.access import check_write_access
@@ -294,7 +294,7 @@ def _overridden(newer: Claim, older: Claim) -> _Period | None:
 
 def _comparable(one: Claim, other: Claim) -> bool:
     """Return whether two claims are about the same, for the same purpose."""
-    if folded(one.qualifier or "") != folded(other.qualifier or ""):
+    if fold_name(one.qualifier or "") != fold_name(other.qualifier or ""):
         return False
     same = (one.subject_key, one.object_key) == (other.subject_key, other.object_key)
     # "Not Flask" says nothing about Litestar.

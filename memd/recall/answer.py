@@ -12,7 +12,7 @@ from typing import NamedTuple
 from memd.base.clock import from_us
 from memd.base.limits import QUERY_CHARS_MAX
 from memd.domain.enums import HIDDEN, MemoryCategory, MemoryState, Origin, Passing, Trust
-from memd.domain.recall import MemoryChunk, RecallRequest, RecallResult, Why
+from memd.domain.recall import Explanation, MemoryChunk, RecallRequest, RecallResult
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.domain.trust import TRUST, mark, mark_of_preference, mark_of_shared
 from memd.guard.redaction import redact, screen_ahead
@@ -284,6 +284,8 @@ def mark_of_chunk(chunk: MemoryChunk) -> str:
     return mark_of(chunk.origin, chunk.trust)
 
 
-def _why(item: Ranked) -> Why:
+def _why(item: Ranked) -> Explanation:
     features = {name: round(value, 4) for name, value in item.measured.features.items()}
-    return Why(features={**features, "score": round(item.score, 4)}, matched=item.measured.matched)
+    return Explanation(
+        features={**features, "score": round(item.score, 4)}, matched=item.measured.matched
+    )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from memd.domain.enums import SearchMode
-from memd.domain.recall import Cut
+from memd.domain.recall import ExcludedMemory
 from memd.recall.question import Question
 from memd.recall.ranking.features import Statistics, measure
 from memd.recall.ranking.rankings import Ranked, in_time, judged
@@ -26,7 +26,7 @@ class RankedCandidates:
     gate: float
     degraded: str | None
     """Why only words were searched, if so."""
-    cut: Sequence[Cut] = ()
+    cut: Sequence[ExcludedMemory] = ()
 
 
 @dataclass(frozen=True, slots=True)

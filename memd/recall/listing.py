@@ -15,7 +15,7 @@ from memd.base.limits import PAGE_BYTES_MAX
 from memd.domain.caller import Caller
 from memd.domain.enums import Origin, RunKind
 from memd.domain.memory import MemoryEntry, MemoryFilter, Preference
-from memd.domain.recall import MadeBy, Provenance, Turn
+from memd.domain.recall import CreatingRun, Provenance, SourceMessage
 from memd.guard.redaction import redact, redact_entry
 from memd.store.access import names
 from memd.store.file.connect import Reading
@@ -134,19 +134,19 @@ def find_provenance(
         memory=entry,
         made_by=None
         if run is None
-        else MadeBy(run_id=run[0], kind=RunKind(run[1]), at=from_us(run[2])),
+        else CreatingRun(run_id=run[0], kind=RunKind(run[1]), at=from_us(run[2])),
         turns=tuple(_turn(turn, full=full) for turn in turns.turns_of(conn, row.memory_key)),
         sources=tuple(redact_entry(rows[key].entry()) for key in keys[:SOURCES_MAX] if key in rows),
         sources_left=max(0, len(keys) - SOURCES_MAX),
     )
 
 
-def _turn(row: TurnRow, *, full: bool) -> Turn:
+def _turn(row: TurnRow, *, full: bool) -> SourceMessage:
     if row.zlib is None:
-        return Turn()
+        return SourceMessage()
     text = redact(zlib.decompress(row.zlib).decode())
     whole = full or len(text) <= TURN_CHARS_MAX
-    return Turn(
+    return SourceMessage(
         ordinal=row.place,
         role=row.role,
         at=None if row.at_us is None else from_us(row.at_us),

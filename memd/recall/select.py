@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from memd.domain.enums import SearchMode
-from memd.domain.recall import Cut, RecallRequest
+from memd.domain.recall import ExcludedMemory, RecallRequest
 from memd.recall.ranking.diversify import jaccard
 from memd.recall.ranking.rankings import Ranked
 from memd.store.search.candidate_rows import SearchCandidate
@@ -39,9 +39,9 @@ class Selection(NamedTuple):
 
     items: list[Ranked]
     most: int
-    cut: list[Cut]
+    cut: list[ExcludedMemory]
 
-    def all_cut(self, answer: Sequence[Ranked]) -> list[Cut]:
+    def all_cut(self, answer: Sequence[Ranked]) -> list[ExcludedMemory]:
         """Return what was cut with what was worth its place and is not in *answer* after all."""
         keys = {item.measured.candidate.memory_key for item in answer}
         worth = self.items[: self.most]
@@ -165,8 +165,8 @@ def _alike(one: _Saying, other: _Saying) -> bool:
     return jaccard(one.pairs, other.pairs) >= ALIKE
 
 
-def _cut(item: Ranked, by: Why, of: Ranked | None = None) -> Cut:
-    return Cut(
+def _cut(item: Ranked, by: Why, of: Ranked | None = None) -> ExcludedMemory:
+    return ExcludedMemory(
         id=item.measured.candidate.memory_id,
         relevance_score=item.relevance,
         by=by,

@@ -91,10 +91,10 @@ class RemoteArchive:
 
 
 def _archival_entry(item: dict[str, Any]) -> ArchivalEntry:
-    from memd.domain.removal import Archived
+    from memd.domain.removal import ArchivedMemory
     from memd.domain.sleep.consolidation import archival_entry
 
-    archival = Archived.model_validate(item)
+    archival = ArchivedMemory.model_validate(item)
     return archival_entry(archival.entry, archival.mode, archival.archived_at)
 
 

@@ -22,7 +22,7 @@ from memd.base.clock import Clock
 from memd.base.errors import MemdError
 from memd.base.work import Work
 from memd.domain.caller import Caller
-from memd.domain.encoding import Installed
+from memd.domain.encoding import InstalledModel
 from memd.domain.enums import MemoryCategory, MemoryState
 from memd.domain.sleep.sleep import SleepStatus
 from memd.rpc.faults import CODES
@@ -31,7 +31,7 @@ from memd.serve.route import Route
 from memd.serve.routes.routes import PROTOCOL, methods, records
 
 if TYPE_CHECKING:
-    from memd.domain.settings.reload import Reloaded
+    from memd.domain.settings.reload import ReloadResult
     from memd.serve.rooms import Rooms
     from memd.serve.server import Server
 
@@ -62,7 +62,7 @@ class System:
         metrics: Metrics,
         clock: Clock,
         stop: Callable[[], None],
-        reload: Callable[[], Awaitable[Reloaded]],
+        reload: Callable[[], Awaitable[ReloadResult]],
     ) -> None:
         self._rooms = rooms
         self._metrics = metrics
@@ -205,7 +205,7 @@ class System:
         return {"connections": self.server.connections, "in_flight": self.server.in_flight}
 
 
-def _model_state(model: Installed) -> dict[str, Any]:
+def _model_state(model: InstalledModel) -> dict[str, Any]:
     fingerprint = model.fingerprint
     return {
         "installed": fingerprint is not None,

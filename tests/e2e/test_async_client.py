@@ -40,7 +40,7 @@ from memd.base.errors import (
 from memd.client import AsyncClient
 from memd.domain.enums import Origin
 from memd.domain.settings.settings import Settings
-from memd.domain.sleep.consolidation import KeepsArchive
+from memd.domain.sleep.consolidation import SupportsArchive
 
 
 @pytest.fixture
@@ -142,7 +142,7 @@ def test_it_satisfies_the_documented_protocols() -> None:
 
     assert isinstance(client, MemoryCapabilities)
     assert isinstance(client, SharedKnowledgeStore)
-    assert isinstance(client, KeepsArchive)
+    assert isinstance(client, SupportsArchive)
     assert isinstance(client.archival_store, ArchivalStore)
     assert client.archival_store is client.archival_store
 

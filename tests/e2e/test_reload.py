@@ -15,7 +15,7 @@ from support.daemon import Spawned, spawned, wait_until
 from support.effects import merged, tree
 
 from memd.client import Client
-from memd.domain.settings.reload import AT_ONCE
+from memd.domain.settings.reload import RELOADABLE
 
 
 @dataclass
@@ -123,7 +123,7 @@ EFFECTS: dict[str, Callable[[Desk], None]] = {
 }
 
 
-@pytest.mark.parametrize("key", AT_ONCE)
+@pytest.mark.parametrize("key", RELOADABLE)
 def test_what_a_reload_takes_over_has_its_effect_and_nobody_is_disconnected(
     tmp_path: Path, key: str
 ) -> None:

@@ -27,7 +27,7 @@ from memd.api import (
     create_memory_backend,
 )
 from memd.backends.inmemory_archive import InMemoryArchive
-from memd.domain.sleep.consolidation import KeepsArchive
+from memd.domain.sleep.consolidation import SupportsArchive
 
 AGENT = "ada"
 TALK = [
@@ -95,7 +95,7 @@ async def test_x29_the_originals_come_back_byte_for_byte_by_the_archival_index(
 ) -> None:
     ids = await told(backend, clock)
     another = InMemoryArchive(clock=clock) if given == "another archive" else None
-    assert isinstance(backend, KeepsArchive)
+    assert isinstance(backend, SupportsArchive)
     store: ArchivalStore = another or backend.archival_store
 
     result = await a_service(backend, clock, store=another).run_maintenance(AGENT)

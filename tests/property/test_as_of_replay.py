@@ -17,7 +17,7 @@ from memd.base.clock import from_us
 from memd.domain.caller import Caller
 from memd.domain.enums import OrgFactCategory, SeniorityLevel
 from memd.domain.org.graph import STATEMENTS_VERSION as VERSION
-from memd.domain.org.history import AsOf
+from memd.domain.org.history import AsOfQuery
 from memd.domain.org.org import OrgFactAuthor, OrgFactWriteRequest
 from memd.org import temporal
 from memd.store.org import extraction_progress
@@ -50,7 +50,7 @@ async def written(house: Assembly, clock: HeldClock, log: list[Entry]) -> dict[s
 
 async def answered(house: Assembly, ids: dict[str, str], valid: int, known: int) -> Believed:
     names = {fact_id: name for name, fact_id in ids.items()}
-    asked = AsOf(valid=from_us(valid), known=from_us(known), limit=100)
+    asked = AsOfQuery(valid=from_us(valid), known=from_us(known), limit=100)
     found = await house.org.past.as_of(ANN, asked)
     return {
         (one.subject, one.relation, one.object, one.negated, names[item.fact.id])
@@ -176,7 +176,7 @@ async def test_a_clock_that_goes_back_puts_no_belief_before_the_one_it_ends(
                 content=f"Billing is located in {place}.", category=OrgFactCategory.ADR
             )
             await house.org.write(ANN, request, author=HUMAN)
-        found = await house.org.past.as_of(ANN, AsOf(subject="billing"))
+        found = await house.org.past.as_of(ANN, AsOfQuery(subject="billing"))
         assert [one.object for item in found.items for one in item.statements] == ["Kiel"]
         life = await house.org.past.timeline(ANN, "Billing")
         assert all(
@@ -184,4 +184,4 @@ async def test_a_clock_that_goes_back_puts_no_belief_before_the_one_it_ends(
             for one in life.stretches
         )
         later = from_us(start) + timedelta(days=1)
-        assert (await house.org.past.as_of(ANN, AsOf(valid=later, known=later))).items
+        assert (await house.org.past.as_of(ANN, AsOfQuery(valid=later, known=later))).items

@@ -13,7 +13,7 @@ from support.store import a_house, a_writer
 from memd.backends.assembly import Assembly
 from memd.base.errors import BusyError, NotFoundError
 from memd.domain.org.graph import STATEMENTS_VERSION as VERSION
-from memd.domain.org.history import AsOf
+from memd.domain.org.history import AsOfQuery
 from memd.domain.org.org import OrgFactAuthor
 from memd.domain.settings.settings import Settings
 from memd.org import temporal
@@ -23,7 +23,7 @@ from memd.store.org import extraction_progress, rules
 
 async def held(house: Assembly, subject: str | None = None) -> list[str]:
     """Return what holds now, in the order of the log."""
-    found = await house.org.past.as_of(CALLER, AsOf(subject=subject, limit=100))
+    found = await house.org.past.as_of(CALLER, AsOfQuery(subject=subject, limit=100))
     return [
         f"{one.subject} {'not ' * one.negated}{one.relation} {one.object}"
         for item in reversed(found.items)
@@ -157,7 +157,7 @@ async def test_a_log_from_before_statements_is_learnt_in_the_background(tmp_path
     async with a_house(path, HeldClock()) as house:
         with pytest.raises(NotFoundError):
             await held(house, "Litestar")
-        assert len((await house.org.past.as_of(CALLER, AsOf())).items) == 2
+        assert len((await house.org.past.as_of(CALLER, AsOfQuery())).items) == 2
         await wrote(house, "Billing uses Redis.")
         await temporal.catch_up(house.db)
         assert await held(house) == ["the team standardises_on Litestar", "Billing uses Redis"]

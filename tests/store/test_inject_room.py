@@ -321,7 +321,7 @@ async def test_a_hierarchical_retriever_works_on_the_callers_own_memories(
             self.own = own
             assert config.retriever == "hierarchical"
 
-        async def scored(
+        async def retrieve_scored(
             self,
             agent_id: str,
             query_text: str,

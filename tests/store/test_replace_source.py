@@ -14,7 +14,7 @@ from support.house import WordsEmbedder, a_house
 from memd.backends.assembly import Assembly
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory, Origin
-from memd.domain.ingest import IngestManyRequest, IngestRequest, Replaced, ReplaceSourceRequest
+from memd.domain.ingest import IngestManyRequest, IngestRequest, ReplaceResult, ReplaceSourceRequest
 from memd.domain.memory import (
     MemoryFilter,
     MemoryMetadata,
@@ -36,7 +36,7 @@ async def house(tmp_path: Path) -> AsyncIterator[Assembly]:
         yield house
 
 
-async def says(house: Assembly, *texts: str, source: str = NOTES, **more: Any) -> Replaced:
+async def says(house: Assembly, *texts: str, source: str = NOTES, **more: Any) -> ReplaceResult:
     each = {
         key: more.pop(key)
         for key in ("tags", "occurred_at", "category", "session_id")
@@ -53,7 +53,7 @@ async def visible(house: Assembly) -> dict[str, str]:
     return {item.content: item.id for item in items}
 
 
-def counts(told: Replaced) -> tuple[int, int, int]:
+def counts(told: ReplaceResult) -> tuple[int, int, int]:
     return told.new, told.unchanged, told.superseded
 
 

@@ -20,7 +20,7 @@ from memd.domain.enums import Trust
 from memd.domain.inject import PrepareRequest
 from memd.domain.learn import PlaybookQuery, SuccessReport, TaskReport
 from memd.domain.memory import MemoryStoreRequest
-from memd.domain.recall import Fragment, SynthesisRequest, Synthesized
+from memd.domain.recall import Fragment, SynthesisRequest, SynthesisResult
 from memd.inject.inject import Inject
 from memd.inject.own_memories import MemoryRooms
 from memd.inject.synthesis import Synthesis
@@ -46,7 +46,7 @@ class Desk(NamedTuple):
     learn: Learn
     synthesis: Synthesis
 
-    async def block(self, query: str, caller: Caller = ADA, **asked: Any) -> Synthesized:
+    async def block(self, query: str, caller: Caller = ADA, **asked: Any) -> SynthesisResult:
         request = SynthesisRequest.model_validate({"query": query, **asked})
         return await self.synthesis.block(caller, request)
 

@@ -18,7 +18,7 @@ from support.store import empty_store
 from memd.base.clock import Clock, SystemClock
 from memd.base.paths import Paths
 from memd.domain.caller import Caller
-from memd.domain.settings.reload import Reloaded
+from memd.domain.settings.reload import ReloadResult
 from memd.domain.settings.settings import Settings
 from memd.embedding.chosen import ChosenEmbedder
 from memd.serve.authority import Authority, Denials
@@ -162,5 +162,5 @@ async def a_desk(
         await asyncio.gather(*desk.behind)
 
 
-async def _reload() -> Reloaded:
-    return Reloaded()
+async def _reload() -> ReloadResult:
+    return ReloadResult()

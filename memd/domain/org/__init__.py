@@ -1,1 +1,1 @@
-"""Organisational memory: facts and their past, who may do what, the graph."""
+"""Organisational memory: facts and their history, access, the graph."""

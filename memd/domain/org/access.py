@@ -1,4 +1,4 @@
-"""Who may do what, and what became of it: clients with keys, proposals, signatures, the audit."""
+"""Client keys, proposals, signatures and the audit."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from memd.domain.values import Name, Text, Time, Value
 ClientName = Annotated[
     str, StringConstraints(pattern=rf"^[a-z0-9][a-z0-9._-]{{0,{CLIENT_NAME_CHARS_MAX - 1}}}$")
 ]
-"""A client's name, which is also its key file's."""
+"""A client's name, also the name of its key file."""
 
 Hex = Annotated[str, StringConstraints(pattern=r"^(?:[0-9a-f]{2}){1,512}$")]
 """Bytes, as lower-case hex."""
 
 
 class KeyedClient(Value):
-    """A client with a key, and what the key says (SPEC D14). Without *agent_id*: any agent."""
+    """A client with a key, and its rights (SPEC D14). Without *agent_id*: any agent."""
 
     name: ClientName
     agent_id: Name | None = None
@@ -48,14 +48,14 @@ class AddedClient(Value):
 
 
 class Signature(Value):
-    """The owner's word: an Ed25519 signature over a statement with the daemon's *nonce*."""
+    """The owner's Ed25519 signature over a statement with the daemon's *nonce*."""
 
     nonce: Hex
     value: Hex
 
 
 class OwnerState(Value):
-    """What a signer has to know: the owner's public key, the store's name, a fresh nonce."""
+    """What a signer needs: the owner's public key, the store's id, a fresh nonce."""
 
     public_key: Hex | None
     store: Hex
@@ -63,10 +63,10 @@ class OwnerState(Value):
 
 
 class Proposal(Value):
-    """A fact that somebody without the right to write it asks for.
+    """A fact proposed by a client that may not write it.
 
-    *author_id* is who says to have written it; *client* is who sent it, and what
-    counts. *clients* is how many different clients ask for the same.
+    *author_id* is the claimed author; *client* is who sent it, which counts. *clients* is the
+    number of clients with the same proposal.
     """
 
     id: Name
@@ -87,7 +87,7 @@ class Proposal(Value):
 
 
 class AuditRow(Value):
-    """One row of the audit: who did or tried what, when, and how many rows it touched."""
+    """One row of the audit: client, method, outcome, time, and number of changed rows."""
 
     seq: int
     at: Time
@@ -100,7 +100,7 @@ class AuditRow(Value):
 
 
 class Anchor(Value):
-    """The head of the audit as it was noted outside the file, and whether the file agrees."""
+    """A head of the audit recorded outside the file, and whether the file agrees."""
 
     seq: int = Field(ge=0)
     hash: Hex
@@ -109,10 +109,10 @@ class Anchor(Value):
 
 
 class AuditReport(Value):
-    """What checking the chain found.
+    """The result of verifying the audit chain.
 
-    *problems* are what was changed, removed or cut; *unproven* says what nobody can
-    know from what was at hand.
+    *problems* are changed, removed or truncated rows; *unproven* says what cannot be verified
+    with the given anchors.
     """
 
     ok: bool

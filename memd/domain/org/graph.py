@@ -1,7 +1,7 @@
-"""What texts say about things: statements, and the paths that they make (SPEC D13).
+"""The graph: statements about entities, and paths of statements (SPEC D13).
 
-A statement has a subject, a relation and an object, the text it was read from, and
-two times: when it holds (*valid*) and since when memd knows it (*known*).
+A statement has a subject, a relation and an object, the text that is its evidence, and two
+periods: when it holds (*valid*) and when memd knew it (*known*).
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from memd.domain.enums import Trust
 from memd.domain.values import Name, Share, Time, Value
 
 STATEMENTS_VERSION: Final = 1
-"""Goes up whenever the same text may say something else than before (``encode.statements``);
-what was learnt under an older one is then learnt again from the texts."""
+"""Incremented when extraction changes (``extract.statements``); statements of an older version
+are then extracted again."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractedStatement:
-    """What one part of a text says, before it is stored; *start* and *end* are characters.
+    """A statement extracted from a text; *start* and *end* are character positions.
 
-    ``valid_*_us`` are microseconds, None where the text names no time.
+    ``valid_*_us`` are microseconds, None if the text names no time.
     """
 
     subject: str
@@ -41,7 +41,7 @@ class ExtractedStatement:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When something must hold, and when memd must have known it; None is now."""
+    """The valid time and known time of a query; None is now."""
 
     valid: datetime | None = None
     known: datetime | None = None
@@ -51,15 +51,15 @@ NOW = Moment()
 
 
 class Evidence(Value):
-    """Where a statement stands: in a version of a fact, or in a memory."""
+    """The text of a statement: a version of a fact, or a memory."""
 
     fact_id: Name | None = None
     version: int | None = Field(default=None, ge=1)
     memory_id: Name | None = None
     quote: str
-    """The part of the text that says it."""
+    """The part of the text with the statement."""
     trust: Trust = Trust.ASSISTED
-    """How far the text is trusted: what a tool or a web page said is not."""
+    """The trust in the text."""
 
     @model_validator(mode="after")
     def _one(self) -> Self:
@@ -85,11 +85,10 @@ class Statement(Value):
 
 
 class GraphPath(Value):
-    """Statements that lead from one thing to another, each with its evidence.
+    """A path of statements from one entity to another, each with its evidence.
 
-    *things* are what lies on the way, one more than there are steps: a step whose
-    subject is not the thing before it is walked against its direction. *trust* is
-    the least of its evidence.
+    *things* are the entities on the path, one more than the steps: a step whose subject is
+    not the entity before it is walked backwards. *trust* is the least of the evidence.
     """
 
     steps: tuple[Statement, ...]
@@ -98,7 +97,7 @@ class GraphPath(Value):
 
 
 class Neighbours(Value):
-    """What is said about one thing, most trusted and newest first; *truncated*: there is more."""
+    """Statements about one entity, most trusted and newest first; *truncated* if there are more."""
 
     name: Name
     items: tuple[Statement, ...]
@@ -106,18 +105,18 @@ class Neighbours(Value):
 
 
 class GraphPaths(Value):
-    """The shortest ways between two things, none when there is none within the hops asked for."""
+    """The shortest paths between two entities within the requested hops, if any."""
 
     items: tuple[GraphPath, ...]
     truncated: bool = False
-    """The walk came to its bound before it had looked everywhere."""
+    """Whether the walk reached its limit before its end."""
 
 
 class GraphAnswer(Value):
-    """One thing that answers a question, and the way to it.
+    """One entity that answers a question, and the path to it.
 
-    *follows* says that the way takes exactly the relations that the question asks
-    for; otherwise it is only near. *score* orders the answers.
+    *follows*: the path has exactly the relations of the question; otherwise the entity is
+    only close. *score* orders the answers.
     """
 
     name: Name
@@ -127,18 +126,18 @@ class GraphAnswer(Value):
 
 
 class GraphAnswers(Value):
-    """What a question's things lead to, best first."""
+    """The answers of a question to the graph, best first."""
 
     about: tuple[Name, ...]
-    """The things that the question names, as they are known."""
+    """The known entities named in the question."""
     relations: tuple[Name, ...] = ()
-    """The relations that it asks for, in its own order."""
+    """The relations in the question, in its order."""
     items: tuple[GraphAnswer, ...] = ()
     truncated: bool = False
 
 
 class Added(Value):
-    """A triple as it was stored: the memory that is its evidence, and the statement."""
+    """The ids of a stored triple: the memory that is its evidence, and the statement."""
 
     memory_id: Name
     statement_id: Name
@@ -148,10 +147,10 @@ _QUOTES = "`\"'\u201c\u201d\u2018\u2019[]() "
 _ARTICLE = re.compile(r"(?:the|a|an|our)\s+(?=\S)")
 
 
-def folded(name: str) -> str:
-    """Return the form of *name* under which two mentions of one thing meet.
+def fold_name(name: str) -> str:
+    """Return the form of *name* under which mentions of one entity are equal.
 
-    >>> folded("The  Data Team") == folded("data team")
+    >>> fold_name("The  Data Team") == fold_name("data team")
     True
     """
     text = " ".join(name.casefold().split()).strip(_QUOTES).rstrip(".,;:!? ")

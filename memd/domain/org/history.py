@@ -1,4 +1,4 @@
-"""What held when, and who said so: the answers of the past (SPEC D13, backend temporal_kg)."""
+"""Queries of past facts, and timelines (SPEC D13, backend temporal_kg)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from memd.domain.org.org import OrgFact, OrgFactAuthor
 from memd.domain.values import Name, Text, Time, Value
 
 
-class AsOf(Value):
-    """A question: what held at *valid* as it was known at *known*; each is now without one.
+class AsOfQuery(Value):
+    """A query of facts valid at *valid* as known at *known*, both by default now.
 
-    *subject* is a thing that the facts speak of, *text* a literal part of them.
+    *subject* is an entity in the facts, *text* a literal part of them.
     """
 
     valid: Time | None = None
@@ -26,40 +26,40 @@ class AsOf(Value):
     after: Name | None = None
 
 
-class FactThen(Value):
-    """A fact as it was known at a moment, with those of its statements that held at another.
+class PastFact(Value):
+    """A fact as known at one time, with its statements that were valid at another.
 
-    Without *statements* its text says nothing that could be contradicted.
+    Without *statements* its text has none that could be contradicted.
     """
 
     fact: OrgFact
     operation_id: Name
-    """The operation that wrote it so; a page goes on after the last one's."""
+    """The operation that wrote this version; a page continues after the last one."""
 
     written_at: Time
-    """When this version was written: the daemon's clock."""
+    """When this version was written, by the daemon's clock."""
 
     statements: tuple[Statement, ...] = ()
 
 
-class FactsThen(Value):
-    """A page of facts that held at *valid* as known at *known*, those written last first.
+class PastFacts(Value):
+    """A page of facts valid at *valid* as known at *known*, last written first.
 
-    *withheld* are the categories that the caller may not read, by the rules in
-    force then or by today's.
+    *withheld* are the categories that the caller may not read, by the rules of that time or
+    of today.
     """
 
     valid: Time
     known: Time
-    items: tuple[FactThen, ...] = ()
+    items: tuple[PastFact, ...] = ()
     next: Name | None = None
     withheld: tuple[OrgFactCategory, ...] = ()
 
 
-class Lasted(Value):
-    """One stretch in which a statement held, who said so, and who said that it ended.
+class TimelineStretch(Value):
+    """A period in which a statement held, with the authors of its beginning and end.
 
-    *known_to* is set where the stretch was believed once and is not any more.
+    *known_to* is set if the period was once believed and no longer is.
     """
 
     statement: Statement
@@ -68,13 +68,13 @@ class Lasted(Value):
     said_at: Time
     ended_by: OrgFactAuthor | None = None
     ended_at: Time | None = None
-    """When it was said that it ended, if another text said it."""
+    """When another text stated the end."""
 
 
 class Timeline(Value):
-    """The life of a thing or of a fact: its stretches, the earliest first."""
+    """The timeline of an entity or a fact, earliest first."""
 
     about: Name
-    stretches: tuple[Lasted, ...] = ()
+    stretches: tuple[TimelineStretch, ...] = ()
     truncated: bool = False
     withheld: tuple[OrgFactCategory, ...] = ()

@@ -1,7 +1,7 @@
-"""What everybody knows: facts, their authors, their log, and the documented protocol (SPEC 15).
+"""Organisational facts, their authors and log, and the documented backend protocol (SPEC 15).
 
-A fact is one text under one category. Nothing is ever overwritten: each write is
-an operation with a version, and what holds now is what replaying them gives.
+A fact is one text in one category. Nothing is ever overwritten: each write is an operation
+with a version, and replaying the operations gives the current state.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from memd.domain.enums import AutonomyLevel, OperationType, OrgFactCategory, Sen
 from memd.domain.values import Name, NotBlankStr, Text, Time, Value
 
 OrgTags = Annotated[tuple[Name, ...], Field(max_length=TAGS_MAX)]
-"""Tags as given; the store keeps them sorted (SPEC 15.2.5)."""
+"""Tags; the store sorts them (SPEC 15.2.5)."""
 
 
 class OrgFactAuthor(Value):
-    """Who wrote: a human, or an agent with its seniority (SPEC 15.2.1)."""
+    """The author: a human, or an agent with its seniority (SPEC 15.2.1)."""
 
     agent_id: Name | None = None
     seniority: SeniorityLevel | None = None
@@ -38,7 +38,7 @@ class OrgFactAuthor(Value):
 
 
 class OrgFact(Value):
-    """One fact as it stands. *valid_from* and *valid_to* are when it holds in the world."""
+    """The current version of a fact. *valid_from* and *valid_to* are its valid time."""
 
     id: Name
     content: Text
@@ -52,10 +52,10 @@ class OrgFact(Value):
 
 
 class OrgFactWriteRequest(Value):
-    """A fact to write. With *fact_id* it is the next version of that fact.
+    """A fact to write; with *fact_id* the next version of that fact.
 
-    *valid_from* is inclusive and *valid_to* exclusive; without them the text's own
-    words decide ("until March 2026").
+    *valid_from* is inclusive and *valid_to* exclusive; by default they come from the text
+    ("until March 2026").
     """
 
     content: Text
@@ -73,7 +73,7 @@ class OrgFactWriteRequest(Value):
 
 
 class OrgMemoryQuery(Value):
-    """A search over facts; without *context* the newest."""
+    """A search of facts, without *context* the newest ones."""
 
     context: Text | None = None
     categories: frozenset[OrgFactCategory] | None = None
@@ -101,7 +101,7 @@ class OperationLogEntry(Value):
     @model_validator(mode="before")
     @classmethod
     def _author_in_parts(cls, data: Any) -> Any:
-        """Take an *author* as a whole, too; in fields and as JSON it is in parts."""
+        """Accept an *author* value too; fields and JSON have its parts."""
         if not isinstance(data, Mapping) or "author" not in data:
             return data
         author = OrgFactAuthor.model_validate(data["author"])
@@ -116,12 +116,12 @@ class OperationLogEntry(Value):
 
     @model_validator(mode="after")
     def _by_an_author(self) -> Self:
-        _ = self.author  # raises ValueError for parts that make none
+        _ = self.author  # raises ValueError for invalid parts
         return self
 
     @property
     def author(self) -> OrgFactAuthor:
-        """Return who did it."""
+        """Return the author."""
         return OrgFactAuthor(
             agent_id=self.author_agent_id,
             seniority=self.author_seniority,
@@ -131,7 +131,7 @@ class OperationLogEntry(Value):
 
 
 class OperationLogSnapshot(Value):
-    """A fact as it stood at a moment, retracted ones included (SPEC 15.5.7)."""
+    """A fact at a past time, retracted ones included (SPEC 15.5.7)."""
 
     fact_id: Name
     content: Text
@@ -161,7 +161,7 @@ class OrgMemoryBackend(Protocol):
     def backend_name(self) -> NotBlankStr: ...
 
     async def query(self, query: OrgMemoryQuery) -> tuple[OrgFact, ...]:
-        """Return stored facts that fit, never static policies. Raises OrgMemoryQueryError."""
+        """Return matching stored facts, never static policies. Raises OrgMemoryQueryError."""
         ...
 
     async def write(self, request: OrgFactWriteRequest, *, author: OrgFactAuthor) -> NotBlankStr:

@@ -1,1 +1,1 @@
-"""The settings tree: each model a table of the settings file."""
+"""The settings: each model is a table of the settings file."""

@@ -1,8 +1,7 @@
-"""Another product's ``memory`` tree, answered with the same one in memd's words.
+"""The error for a ``memory`` section with another product's backend: a corrected section.
 
-The documents' own examples name backends and stores that memd does not have. The
-correction is printed in the language of the file it is for, and loads as it is
-printed (docs/decisions/0011).
+The documents' own examples name backends and stores that memd does not have. The correction
+is printed in the format of the settings file, and loads as printed (docs/decisions/0011).
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ def unknown_backend(
     *,
     toml: bool = False,
 ) -> str:
-    """Return the one message for a backend that memd does not have, with the corrected *tree*."""
-    fixed = _corrected({"backend": BACKENDS[0], **(tree or {})})
-    lines = _as_toml(fixed) if toml else _as_yaml(fixed)
+    """Return the message for an unknown backend, with the corrected *tree*."""
+    corrected = _correct({"backend": BACKENDS[0], **(tree or {})})
+    lines = _as_toml(corrected) if toml else _as_yaml(corrected)
     return "\n".join(
         [
             f"backend {name!r} is none of {', '.join(known)}; "
@@ -35,15 +34,15 @@ def unknown_backend(
     )
 
 
-def _corrected(tree: Mapping[str, Any]) -> dict[str, Any]:
-    """Return *tree* with memd's names for the stores, and the file in memd's own place."""
-    fixed: dict[str, Any] = {}
+def _correct(tree: Mapping[str, Any]) -> dict[str, Any]:
+    """Return *tree* with memd's stores, without the documents' data folder."""
+    corrected: dict[str, Any] = {}
     for key, value in tree.items():
         if isinstance(value, Mapping):
-            fixed[key] = _corrected(value)
+            corrected[key] = _correct(value)
         elif (key, value) != ("data_dir", _CONTAINER_DIR):
-            fixed[key] = _OURS.get(key, value)
-    return fixed
+            corrected[key] = _OURS.get(key, value)
+    return corrected
 
 
 def _as_yaml(tree: Mapping[str, Any], name: str = "memory", indent: str = "") -> Iterator[str]:
@@ -56,7 +55,7 @@ def _as_yaml(tree: Mapping[str, Any], name: str = "memory", indent: str = "") ->
 
 
 def _as_toml(tree: Mapping[str, Any], name: str = "memory") -> Iterator[str]:
-    """Write tables, their plain values before what lies deeper; TOML has no null."""
+    """Yield the lines of tables, plain values before subtables; TOML has no null."""
     yield f"[{name}]"
     for key, value in tree.items():
         if value is not None and not isinstance(value, Mapping):

@@ -1,9 +1,9 @@
-"""The settings of the nights: what is kept how long, what is condensed how, what is written out.
+"""The settings of nights: retention, consolidation, archiving, wiki export.
 
-The keys are the documents' (SPEC 16.1, D25). What memd adds stands beside them:
-*strategy*, the thresholds of groups and of session compression. ``dual_mode``
-can be said in two places; a value that was given beats a default, and where both
-were given and differ *strategy* wins with a ``SettingsWarning``.
+The keys are the documents' (SPEC 16.1, D25); memd adds *strategy* and the thresholds of
+groups and of session compression. ``dual_mode`` can be set in two places: a given value
+overrides a default, and if both are given and differ, *strategy* wins with a
+``SettingsWarning``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Days = Annotated[int, Field(ge=1)]
 
 
 class RetentionRule(Value):
-    """How many days memories of one category are kept."""
+    """The retention of one category."""
 
     category: MemoryCategory
     """The category."""
@@ -43,7 +43,7 @@ RetentionRules = Annotated[tuple[RetentionRule, ...], AfterValidator(_unique_cat
 
 
 class RetentionConfig(Value):
-    """How long memories are kept, for all agents that do not say otherwise."""
+    """The retention of agents without settings of their own."""
 
     rules: RetentionRules = ()
     default_retention_days: Days | None = None
@@ -51,10 +51,9 @@ class RetentionConfig(Value):
 
 
 class DualModeConfig(Value):
-    """Which texts are shortened and which keep their facts word for word.
+    """Summaries of prose, and verbatim facts of dense texts.
 
-    *summarization_model* may stay out: without a language model memd summarises
-    by rule (SPEC D8).
+    Without a *summarization_model* memd summarises by rule (SPEC D8).
     """
 
     enabled: bool = False
@@ -74,7 +73,7 @@ class DualModeConfig(Value):
 
 
 class ArchivalConfig(Value):
-    """When what was consolidated moves to the archive. It always does (SPEC D9)."""
+    """When consolidated memories move to the archive, which always happens (SPEC D9)."""
 
     enabled: bool = True
     """`false` has no effect: memd never drops an original."""
@@ -90,11 +89,11 @@ class ArchivalConfig(Value):
 
 
 class ExperienceCompressorConfig(Value):
-    """Whether a language model distils detailed experiences (SPEC 16.15).
+    """Distillation of detailed experiences by a language model (SPEC 16.15).
 
-    A compression below *min_compression_ratio* is discarded; as the documents
-    have it, the ratio is the reply's length over the experience's, so a value near
-    1 keeps only what was hardly shortened.
+    A compression below *min_compression_ratio* is discarded. In the documents the ratio is
+    the reply's length over the experience's, so a value near 1 keeps only what was hardly
+    shortened.
     """
 
     enabled: bool = False
@@ -112,9 +111,8 @@ class ExperienceCompressorConfig(Value):
 class WikiExportConfig(Value):
     """Memories as a folder of Markdown files (SPEC 16.16, D16).
 
-    Without an *export_root* it is ``wiki`` in memd's own data folder. *enabled*
-    switches the export after each consolidation; by hand it can always be asked
-    for, unless ``enabled = false`` is written down.
+    The default *export_root* is ``wiki`` in memd's data folder. *enabled* exports after each
+    consolidation; an export by hand always works, unless ``enabled = false`` is explicit.
     """
 
     enabled: bool = False
@@ -132,11 +130,11 @@ class WikiExportConfig(Value):
 
 
 class ConsolidationConfig(Value):
-    """The nights: whether, how often, how many memories, what is kept how long.
+    """Schedule, strategy, thresholds and retention of nights.
 
-    *group_threshold* memories of one kind are condensed, fewer are left alone.
-    More than *compression_threshold* sessions start a compression of the oldest:
-    of *compression_sessions*, or of half the threshold (SPEC 3).
+    Groups of at least *group_threshold* memories are consolidated. More than
+    *compression_threshold* sessions start a compression of the oldest: of
+    *compression_sessions*, or of half the threshold (SPEC 3).
     """
 
     enabled: bool = True
@@ -170,11 +168,11 @@ class ConsolidationConfig(Value):
                 f"memory.consolidation.strategy = {self.strategy}"
             )
         else:
-            # The model is frozen for everybody else; a validator may still complete it.
+            # The model is frozen, but a validator may still complete it.
             self.__dict__.update(strategy=dual)
         return self
 
 
 def warn(message: str) -> None:
-    """Say that a setting is accepted but overruled, or has no effect."""
+    """Warn that a setting is overruled or has no effect."""
     warnings.warn(message, SettingsWarning, stacklevel=3)

@@ -1,4 +1,4 @@
-"""The settings of the optional language model; without any there is none (SPEC D8)."""
+"""The settings of the optional language model, by default none (SPEC D8)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from memd.domain.values import NotBlankStr, PlainText, SafePath, Value
 
 
 class LlmUses(Value):
-    """What the language model is asked for; what is not is done by rule, as all is without one.
+    """The uses of the language model; everything else is done by rule.
 
-    Summaries of nights are switched on where they are set up: `memory.consolidation`.
+    Summaries of nights are enabled in `memory.consolidation`.
     """
 
     naps: bool = False
@@ -39,7 +39,7 @@ class LlmUses(Value):
 
 
 class LlmSettings(Value):
-    """The language model: who answers, what for, and how much it may cost."""
+    """The language model: provider, uses and budgets."""
 
     provider: Literal["none", "openai_compatible", "assistant", "jobs"] = "none"
     """`none`; `openai_compatible`: an endpoint such as those of Ollama, llama.cpp, LM Studio and
@@ -88,7 +88,7 @@ class LlmSettings(Value):
 
 
 def host_of(url: str) -> str:
-    """Return the host of an http or https address; raises ValueError for anything else.
+    """Return the host of an http or https URL. Raises ValueError for anything else.
 
     >>> host_of("http://[::1]:8080/v1")
     '::1'
@@ -107,7 +107,7 @@ def host_of(url: str) -> str:
 
 
 def is_local(host: str) -> bool:
-    """Return whether *host* is this machine by its name alone.
+    """Return whether *host* is a name or address of this machine.
 
     >>> is_local("localhost"), is_local("127.0.0.2"), is_local("192.168.0.2"), is_local("0.0.0.0")
     (True, True, False, False)
@@ -127,8 +127,8 @@ def _check_host(url: str, allowed: tuple[str, ...]) -> None:
         )
 
 
-def unused(settings: LlmSettings) -> Iterator[str]:
-    """Yield one sentence for each of *settings* that was given and changes nothing."""
+def find_unused(settings: LlmSettings) -> Iterator[str]:
+    """Yield a sentence for each key in *settings* that has no effect."""
     on = [f"uses.{name}" for name in LlmUses.model_fields if getattr(settings.uses, name)]
     given = settings.model_fields_set - {"provider", "uses"}
     if settings.provider == "none":
@@ -150,6 +150,6 @@ IDLE = {
     "assistant": OF_ENDPOINTS | OF_JOBS,
     "jobs": OF_ENDPOINTS | {"model"},
 }
-"""What each provider makes no use of."""
+"""The keys without effect for each provider."""
 BACKGROUND_USES = frozenset({"uses.naps", "uses.compression", "uses.triples", "uses.lessons"})
-"""Uses that the budget of nights pays for."""
+"""Uses that are charged to ``night_tokens``."""

@@ -1,9 +1,8 @@
-"""The ``org_memory`` tree: policies for every prompt, and who may write what (seed 004, SPEC 15).
+"""The ``org_memory`` settings: policies, write access, backends (seed 004, SPEC 15).
 
-All three documented backends are one log in memd's own file, so every key of all
-three is understood whichever is chosen. Who may write is said in one of two
-forms: the documents' lists of roles for each group of facts, or *rules* with a
-least seniority. Whoever reads it finds rules.
+All three documented backends are one log in memd's own file, so the keys of all three are
+accepted whichever is chosen. Write access has two forms: the documents' lists of roles for
+each group of facts, or *rules* with a minimum seniority; the first is converted to rules.
 """
 
 from __future__ import annotations
@@ -34,13 +33,13 @@ GROUPS: Mapping[str, OrgFactCategory] = MappingProxyType(
         "entity_definitions": OrgFactCategory.ENTITY_DEFINITION,
     }
 )
-"""What the documents call the facts of a category where they list who may write them."""
+"""The documents' group names of the categories, in lists of roles."""
 
 _ROLES = (HUMAN, *SeniorityLevel)
 
 
 class CategoryWriteRule(Value):
-    """Who may write one category: agents of *allowed_seniority* and above, none without it."""
+    """Write access to one category: agents of *allowed_seniority* and above, none without it."""
 
     allowed_seniority: SeniorityLevel | None = None
     """Minimum seniority of an agent to write this category; without it, no agent may."""
@@ -49,7 +48,7 @@ class CategoryWriteRule(Value):
 
 
 def default_rules() -> dict[OrgFactCategory, CategoryWriteRule]:
-    """Return the shipped rules: policies by humans, everything else by seniors too (SPEC 15.3)."""
+    """Return the default rules: policies by humans, all else by seniors too (SPEC 15.3)."""
     senior = CategoryWriteRule(allowed_seniority=SeniorityLevel.SENIOR)
     rules = dict.fromkeys(OrgFactCategory, senior)
     rules[OrgFactCategory.CORE_POLICY] = CategoryWriteRule()
@@ -57,11 +56,11 @@ def default_rules() -> dict[OrgFactCategory, CategoryWriteRule]:
 
 
 class WriteAccessConfig(Value):
-    """Who may write what. A category without a rule can be written by nobody (SPEC 15.3.2).
+    """Write access by category; a category without a rule can be written by nobody (SPEC 15.3.2).
 
-    In the documents' form, ``adrs: [human, senior, lead]``, "human" lets humans write
-    and the lowest role named is the least that an agent needs; a group that is not
-    listed keeps the shipped rule.
+    In the documents' form, ``adrs: [human, senior, lead]``, "human" allows humans and the
+    lowest role is the minimum seniority of agents; a group that is not listed keeps the
+    default rule.
     """
 
     rules: Mapping[OrgFactCategory, CategoryWriteRule] = Field(default_factory=default_rules)
@@ -89,12 +88,12 @@ class WriteAccessConfig(Value):
         return dict(rules)
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        """Return itself: it cannot change, and a read-only mapping cannot be copied."""
+        """Return itself: it is immutable, and a read-only mapping cannot be copied."""
         return self
 
 
 class ExtendedStoreConfig(Value):
-    """Where facts lie that are not in every prompt, and how many a question brings at most."""
+    """The storage of facts that are not policies, and the maximum number per query."""
 
     backend: Literal["sqlite"] = "sqlite"
     """Only this value is supported."""
@@ -103,7 +102,7 @@ class ExtendedStoreConfig(Value):
 
 
 class GraphConfig(Value):
-    """How entities and relations are kept and found (backend graph_rag)."""
+    """Storage and extraction of entities and relations (backend graph_rag)."""
 
     store: Literal["sqlite"] = "sqlite"
     """Only this value is supported."""
@@ -112,10 +111,10 @@ class GraphConfig(Value):
 
 
 class TemporalConfig(Value):
-    """How much of the past is told (backend temporal_kg); the log itself is never shortened.
+    """How much history queries return (backend temporal_kg); the log itself is never shortened.
 
-    *history_retention_days*: what was superseded longer ago is not told any more,
-    None tells all. Without *track_changes* only what holds now is told.
+    *history_retention_days*: facts superseded longer ago are not returned; None returns all.
+    Without *track_changes* only current facts are returned.
     """
 
     track_changes: bool = True
@@ -125,14 +124,14 @@ class TemporalConfig(Value):
 
 
 class OrgRules(Value):
-    """Who may write and read which category: what is logged whenever it changes."""
+    """The access rules by category, recorded whenever they change."""
 
     write: WriteAccessConfig = Field(default_factory=WriteAccessConfig)
     read: dict[OrgFactCategory, SeniorityLevel] = Field(default_factory=dict)
 
 
 class OrgMemoryConfig(Value):
-    """The ``org_memory`` tree of the documents."""
+    """The ``org_memory`` settings of the documents."""
 
     backend: Literal["hybrid_prompt_retrieval", "temporal_kg", "graph_rag"] = (
         "hybrid_prompt_retrieval"
@@ -162,7 +161,7 @@ class OrgMemoryConfig(Value):
 
 
 def org_memory_config(tree: Mapping[str, Any]) -> OrgMemoryConfig:
-    """Return the settings in *tree*; raises OrgMemoryConfigError: key, value, what is allowed."""
+    """Return the settings in *tree*. Raises OrgMemoryConfigError: key, value, what is allowed."""
     try:
         return OrgMemoryConfig.model_validate(tree)
     except ValidationError as error:
@@ -172,7 +171,7 @@ def org_memory_config(tree: Mapping[str, Any]) -> OrgMemoryConfig:
     if wrong["type"] == "value_error":
         value, wrong["msg"] = "", str(wrong["ctx"]["error"])
     text = f"{key}: {value}: {wrong['msg']}" if value else f"{key}: {wrong['msg']}"
-    # Without `from`: the error's own text would repeat the whole tree.
+    # `from None`: pydantic's own text would repeat the whole tree.
     raise OrgMemoryConfigError(text, field=key) from None
 
 
@@ -180,7 +179,7 @@ _VALUE_CHARS_SHOWN = 80
 
 
 def _rule(group: str, roles: Any) -> CategoryWriteRule:
-    """Return the rule that a list of *roles* stands for; nobody is allowed by an empty one."""
+    """Return the rule for a list of *roles*; an empty one allows nobody."""
     if not isinstance(roles, (list, tuple, set, frozenset)):
         raise ValueError(  # noqa: TRY004  # pydantic makes a ValidationError of this one only
             f"{group} must be a list of roles, such as [human, senior]"

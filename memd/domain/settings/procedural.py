@@ -8,7 +8,7 @@ from memd.domain.values import NotBlankStr, SafePath, Share, Value
 
 
 class ProceduralMemoryConfig(Value):
-    """What failures teach, and where it is written as skills."""
+    """Lessons from reported failures, and their export as skills."""
 
     enabled: bool = True
     """Turn reported failures into lessons."""

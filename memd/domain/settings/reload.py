@@ -1,4 +1,4 @@
-"""What a reload of the settings takes over at once, and what waits for the next start. Pure."""
+"""The effect of reloading the settings: what applies at once, and what at the next start. Pure."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from memd.base.settings import join_key
 from memd.domain.settings.settings import Settings
 from memd.domain.values import Value
 
-AT_ONCE: Final = (
+RELOADABLE: Final = (
     "daemon.log_level",
     "daemon.log_file",
     "daemon.log_file_bytes",
     "daemon.log_files_kept",
     "memory.consolidation.enabled",
 )
-"""The logs are opened anew; whether to sleep is looked up whenever it is decided (SPEC 16.1)."""
+"""The log is reopened; whether nights are enabled is read at each decision (SPEC 16.1)."""
 
 
-class Reloaded(Value):
-    """Which settings are others than those the daemon started with, by their dotted names."""
+class ReloadResult(Value):
+    """The settings that differ from those of the daemon's start, by dotted key."""
 
     taken: tuple[str, ...] = ()
     waiting: tuple[str, ...] = ()
-    """What takes effect when the daemon starts again."""
+    """Those that take effect at the next start."""
 
 
-def compared(started: Settings, now: Settings) -> Reloaded:
-    """Return what a daemon that *started* with other settings does with those of *now*."""
+def compare_settings(started: Settings, now: Settings) -> ReloadResult:
+    """Compare the settings of the daemon's start with those of *now*."""
     before, after = (dict(_leaves(each.model_dump(mode="json"))) for each in (started, now))
     names = sorted(
         name for name in before.keys() | after.keys() if before.get(name) != after.get(name)
     )
-    return Reloaded(
-        taken=tuple(name for name in names if name in AT_ONCE),
-        waiting=tuple(name for name in names if name not in AT_ONCE),
+    return ReloadResult(
+        taken=tuple(name for name in names if name in RELOADABLE),
+        waiting=tuple(name for name in names if name not in RELOADABLE),
     )
 
 

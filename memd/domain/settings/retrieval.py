@@ -1,8 +1,7 @@
-"""How memories are ranked before they reach a prompt: the settings and the result (SPEC 8).
+"""The settings of ranking for prompts, and its result (SPEC 8).
 
-A combination that contradicts itself is refused; a value that has no effect is
-accepted with a ``SettingsWarning``, because the file that holds it may serve
-several strategies.
+A contradictory combination is refused; a value without effect is accepted with a
+``SettingsWarning``, because one settings file may serve several strategies.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ from memd.domain.memory import MemoryEntry
 from memd.domain.values import Share, Value
 
 NON_INFERABLE_TAG = "non-inferable"
-"""Marks what an assistant cannot read off the code: why, who decided, what failed before."""
+"""Tag for what cannot be inferred from the code: reasons, decisions, earlier failures."""
 
 _WEIGHT_TOLERANCE = 1e-6
 
-# A field that was given, the value that is as good as not given (None: there is
-# none), and the setting without which it has no effect (SPEC 8.2).
+# A field, its neutral value (None if it has none), and the setting without which the field
+# has no effect (SPEC 8.2).
 _NO_EFFECT: tuple[tuple[str, object, str, object], ...] = (
     ("rrf_k", 60, "fusion_strategy", FusionStrategy.RRF),
     ("personal_boost", 0.0, "fusion_strategy", FusionStrategy.LINEAR),
@@ -96,8 +95,8 @@ class MemoryRetrievalConfig(Value):
     def pool_size(self) -> int:
         """Return how many candidates to fetch and rank.
 
-        More than ``max_memories`` when diversity is on, so that it has something
-        to choose from (SPEC 8.5.5); at most 1000, a query's own limit.
+        More than ``max_memories`` if diversity is enabled, which needs a choice (SPEC 8.5.5);
+        at most 1000, a query's own limit.
         """
         factor = self.candidate_pool_multiplier if self.diversity_penalty_enabled else 1
         return self.max_memories * factor
@@ -140,7 +139,7 @@ class MemoryRetrievalConfig(Value):
 
 
 class ScoredMemory(Value):
-    """A memory and how it was ranked.
+    """A memory with its scores.
 
     Linear: *relevance_score* with the personal boost, *recency_score* by age,
     *combined_score* their weighted sum. RRF: *relevance_score* as the backend

@@ -1,13 +1,12 @@
-"""The settings: the documents' two trees, memd's own few, and what is set per agent.
+"""The settings: the documents' two trees, memd's own, and those of single agents.
 
 The keys are the documents' (seeds 002 and 004), and so are the defaults of
-``CompanyMemoryConfig``. What memd ships with differs in two places, and
-``Settings`` says where: memories persist, and there may be a million of them.
+``CompanyMemoryConfig``. memd's shipped defaults differ in two places, see ``Settings``:
+memories persist, and there may be a million of them.
 
-Some values can be given in two places (``options.*`` and ``consolidation.*``).
-Whoever reads either place finds the same value: a value that was given beats a
-default; when both were given and differ, ``consolidation.*`` wins with a
-``SettingsWarning`` (SPEC D25).
+Some values can be set in two places (``options.*`` and ``consolidation.*``), and both read
+the same: a given value overrides a default; if both are given and differ,
+``consolidation.*`` wins with a ``SettingsWarning`` (SPEC D25).
 """
 
 from __future__ import annotations
@@ -22,22 +21,22 @@ from memd.domain.enums import ConsolidationInterval, MemoryLevel
 from memd.domain.inject import SelfEditingMemoryConfig
 from memd.domain.settings.backend import BACKENDS, unknown_backend
 from memd.domain.settings.consolidation import ConsolidationConfig, Days, RetentionRules, warn
-from memd.domain.settings.llm import LlmSettings, unused
+from memd.domain.settings.daemon_checks import (
+    find_ineffective,
+    find_unused_model,
+    find_unused_uses,
+    refuse_unsupported,
+)
+from memd.domain.settings.llm import LlmSettings, find_unused
 from memd.domain.settings.org import OrgMemoryConfig
 from memd.domain.settings.procedural import ProceduralMemoryConfig
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
-from memd.domain.settings.served import (
-    refuse_what_no_daemon_does,
-    unused_model,
-    unused_uses,
-    without_effect,
-)
 from memd.domain.trust import SecretsPolicy
 from memd.domain.values import Name, NotBlankStr, PosixPath, SafePath, Share, Value
 
 SHIPPED_MAX_MEMORIES = 1_000_000
 
-# What the two places of one value are called: in options, and under consolidation.
+# Values that can be set in two places: the name in options, the path in consolidation.
 _MIRRORS = (
     ("retention_days", ("retention", "default_retention_days")),
     ("max_memories_per_agent", ("max_memories_per_agent",)),
@@ -48,7 +47,7 @@ _V = TypeVar("_V", bound=Value)
 
 
 class MemoryStorageConfig(Value):
-    """Where memories are kept. Without a *data_dir* it is the system's place (SPEC D18)."""
+    """The storage of memories, by default in the system's data folder (SPEC D18)."""
 
     data_dir: SafePath | None = None
     """Folder of the database; `~` is your home. Default: the system's data folder."""
@@ -59,7 +58,7 @@ class MemoryStorageConfig(Value):
 
 
 class MemoryOptionsConfig(Value):
-    """How memories are treated. *retention_days* None keeps them for ever."""
+    """General options. *retention_days* None keeps memories for ever."""
 
     retention_days: Days | None = None
     """Days after which memories move to the trash; `null`: never."""
@@ -72,7 +71,7 @@ class MemoryOptionsConfig(Value):
 
 
 class EmbedderOverrideConfig(Value):
-    """The documents' choice of a model; memd has its own. A *model* needs its *dims*."""
+    """The documents' choice of a model, without effect. A *model* needs its *dims*."""
 
     provider: NotBlankStr | None = None
     """No effect: memd uses its installed embedding model."""
@@ -89,7 +88,7 @@ class EmbedderOverrideConfig(Value):
 
 
 class CompositeBackendConfig(Value):
-    """Which namespace lives in which backend; *default* takes all others."""
+    """The backend of each namespace; *default* is that of all others."""
 
     routes: dict[Name, Name] = Field(default_factory=dict)
     """Map from namespace to backend."""
@@ -97,12 +96,12 @@ class CompositeBackendConfig(Value):
     """Backend of all other namespaces."""
 
 
-SaidBy = Literal["file", "call", "default"]
-"""Who says what an agent does: the settings file, a call, or nobody."""
+SettingSource = Literal["file", "call", "default"]
+"""The source of an agent's setting: the settings file, a call, or neither."""
 
 
 class MemoryConfig(Value):
-    """What one agent does differently (SPEC 7.14)."""
+    """The settings of one agent (SPEC 7.14)."""
 
     type: MemoryLevel = Field(
         default=MemoryLevel.SESSION, validation_alias=AliasChoices("type", "level")
@@ -121,10 +120,10 @@ class MemoryConfig(Value):
 
 
 class CompanyMemoryConfig(Value):
-    """The ``memory`` tree of the documents.
+    """The ``memory`` settings of the documents.
 
-    A backend of the caller's own, registered under another name, is accepted
-    with ``CompanyMemoryConfig.model_validate(tree, context={"backends": names})``.
+    A caller's own registered backend is accepted with
+    ``CompanyMemoryConfig.model_validate(tree, context={"backends": names})``.
     """
 
     backend: NotBlankStr = "sqlite"
@@ -145,8 +144,8 @@ class CompanyMemoryConfig(Value):
 
     @model_validator(mode="before")
     @classmethod
-    def _is_ours(cls, tree: Any, info: ValidationInfo) -> Any:
-        """Answer another product's configuration once, with the same one in memd's words."""
+    def _refuse_foreign_backend(cls, tree: Any, info: ValidationInfo) -> Any:
+        """Refuse another product's backend, with the corrected section in the error."""
         if isinstance(tree, Mapping):
             context = info.context or {}
             known = tuple(context.get("backends", BACKENDS))
@@ -169,15 +168,15 @@ class CompanyMemoryConfig(Value):
         return self
 
     @model_validator(mode="after")
-    def _agree(self) -> Self:
+    def _resolve_mirrors(self) -> Self:
         options, consolidation = self.options, self.consolidation
         for name, place in _MIRRORS:
             here = (getattr(options, name), name in options.model_fields_set)
-            there = _given(consolidation, place)
-            value = _stronger(here, there, name, place)
-            options = _with(options, (name,), value)
-            consolidation = _with(consolidation, place, value)
-        # The model is frozen for everybody else; a validator may still complete it.
+            there = _value_at(consolidation, place)
+            value = _resolve(here, there, name, place)
+            options = _with_value(options, (name,), value)
+            consolidation = _with_value(consolidation, place, value)
+        # The model is frozen, but a validator may still complete it.
         self.__dict__.update(options=options, consolidation=consolidation)
         return self
 
@@ -205,20 +204,11 @@ KeptRecords = Literal[
     "collaboration_metrics",
     "audit_entries",
 ]
-"""The entities whose records have a time to go by."""
+"""The entities whose records have a time, by which they can expire."""
 
 
 class DaemonSettings(Value):
-    """What the owner of the desktop may want otherwise.
-
-    *secrets*: a text with a key or password in it is stored with the secret
-    replaced (``redact``), not at all (``refuse``), or as it is (``keep``); no
-    answer ever has it. *undo_days*: how long the trash keeps what was
-    deleted; 0 erases at once. *session_days*: how long the text of a session is kept
-    that nobody goes on with; 0 for ever. *mmap_vectors*: off on a network file system,
-    where a mapped file can end the process. *model_idle_minutes*: when the
-    embedding model leaves the main memory.
-    """
+    """Settings of the daemon itself."""
 
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """Minimum level that is logged."""
@@ -245,7 +235,7 @@ class DaemonSettings(Value):
 
 
 class RecordsSettings(Value):
-    """How long operational records are kept; what is not named is kept for ever."""
+    """The retention of operational records; entities that are not named are kept for ever."""
 
     retention_days: dict[KeptRecords, Days] = Field(default_factory=dict)
     """Days per entity after which nights delete its records permanently, whoever wrote them:
@@ -255,15 +245,12 @@ class RecordsSettings(Value):
 
 
 class UsageSettings(Value):
-    """Where assistants say how full their windows are, and when that is full.
+    """Usage files of assistants, and the fill at which a session naps.
 
-    *path* is one file or a folder of them; without it, ``usage`` in the profile's
-    runtime folder. Full is *threshold_pct* of the window or of where the assistant
-    compacts by itself, whichever is smaller; *max_tokens* stands in for a window
-    that nobody names. A crossing naps once: the next one counts when the window has
-    been below *rearm_pct*, and a loss of more than *drop_pct* of it between two
-    reports means that the assistant has compacted. Transcripts are read below
-    *transcript_roots*, besides where the known assistants keep them.
+    A nap starts at *threshold_pct* of the window, or of the size at which the assistant
+    compacts by itself, whichever is smaller; *max_tokens* is used if no window is reported. A
+    crossing naps once: the next one counts after the window has been below *rearm_pct*, and a
+    drop of more than *drop_pct* between two reports means that the assistant has compacted.
     """
 
     path: SafePath | None = None
@@ -293,8 +280,8 @@ class UsageSettings(Value):
 class Settings(Value):
     """All of memd's settings: one file, one tree.
 
-    A ``memory`` tree that comes from a file starts from what memd ships with,
-    not from the documents' defaults: level persistent, a million memories.
+    A ``memory`` section starts from memd's shipped defaults, not from the documents': level
+    persistent, a million memories.
     """
 
     memory: CompanyMemoryConfig = Field(default_factory=dict, validate_default=True)
@@ -306,50 +293,57 @@ class Settings(Value):
 
     @model_validator(mode="before")
     @classmethod
-    def _shipped(cls, tree: Any) -> Any:
+    def _add_shipped_defaults(cls, tree: Any) -> Any:
         if not isinstance(tree, Mapping):
             return tree
         memory = tree.get("memory")
         if memory is None:
             memory = {}
-        return {**tree, "memory": _ship(memory) if isinstance(memory, Mapping) else memory}
+        return {
+            **tree,
+            "memory": _with_shipped_defaults(memory) if isinstance(memory, Mapping) else memory,
+        }
 
     @model_validator(mode="after")
-    def _as_a_daemon_serves_it(self) -> Self:
-        refuse_what_no_daemon_does(self.memory)
+    def _check_for_daemon(self) -> Self:
+        refuse_unsupported(self.memory)
         llm, memory = self.llm, self.memory
-        of_model = (*unused(llm), *unused_uses(memory, llm), *unused_model(memory, llm))
-        for sentence in (*without_effect(memory, llm), *of_model):
+        of_model = (
+            *find_unused(llm),
+            *find_unused_uses(memory, llm),
+            *find_unused_model(memory, llm),
+        )
+        for sentence in (*find_ineffective(memory, llm), *of_model):
             warn(sentence)
         return self
 
 
-def _ship(memory: Mapping[str, Any]) -> dict[str, Any]:
-    """Return *memory* with what memd ships with where the file says nothing."""
+def _with_shipped_defaults(memory: Mapping[str, Any]) -> dict[str, Any]:
+    """Return *memory* with memd's shipped defaults for the keys that are not set."""
     if memory.get("backend", BACKENDS[0]) not in BACKENDS:
-        return dict(memory)  # about to be refused, and printed as it is
+        return dict(memory)  # will be refused, and printed unchanged
     shipped: dict[str, Any] = {"level": MemoryLevel.PERSISTENT, **memory}
     name = "max_memories_per_agent"
     options, consolidation = shipped.get("options", {}), shipped.get("consolidation", {})
     if not isinstance(options, Mapping) or not isinstance(consolidation, Mapping):
-        return shipped  # built in code, or wrong: both are complete as they are
+        return shipped  # built in code, or invalid: either way complete
     if name not in options and name not in consolidation:
         shipped["options"] = {**options, name: SHIPPED_MAX_MEMORIES}
     return shipped
 
 
-def _given(model: Value, place: tuple[str, ...]) -> tuple[Any, bool]:
-    """Return the value at *place* below *model*, and whether it was given."""
+def _value_at(model: Value, place: tuple[str, ...]) -> tuple[Any, bool]:
+    """Return the value at *place* in *model*, and whether it was given."""
     *above, name = place
     for step in above:
         model = getattr(model, step)
     return getattr(model, name), name in model.model_fields_set
 
 
-def _stronger(
+def _resolve(
     option: tuple[Any, bool], consolidation: tuple[Any, bool], name: str, place: tuple[str, ...]
 ) -> Any:
-    """Return the value that counts of two (value, was given), warning when both were given."""
+    """Return the value that counts of two (value, was given); warn if both were given."""
     if option[1] and consolidation[1] and option[0] != consolidation[0]:
         warn(
             f"memory.options.{name} = {option[0]} is overruled by "
@@ -358,9 +352,9 @@ def _stronger(
     return option[0] if option[1] and not consolidation[1] else consolidation[0]
 
 
-def _with(model: _V, place: tuple[str, ...], value: Any) -> _V:
-    """Return *model* with *value* at *place*, or itself where it is there already."""
+def _with_value(model: _V, place: tuple[str, ...], value: Any) -> _V:
+    """Return *model* with *value* at *place*, or itself if it has it already."""
     name, *below = place
     now = getattr(model, name)
-    new = _with(now, tuple(below), value) if below else value
+    new = _with_value(now, tuple(below), value) if below else value
     return model if new is now or new == now else model.model_copy(update={name: new})

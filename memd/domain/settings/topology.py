@@ -1,7 +1,7 @@
-"""What the hierarchical retriever asks, finds and answers (SPEC 14.1).
+"""Queries, candidates and results of the hierarchical retriever (SPEC 14.1).
 
-Scores of candidates have no upper bound, because every worker has a scale of its
-own; ``ScoredMemory`` has one. What leaves the retriever is clamped on the way out.
+Scores of candidates have no upper bound, because every worker has its own scale;
+``ScoredMemory`` has one, so the retriever clamps its results.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from memd.domain.values import Name, NotBlankStr, Share, Text, Value
 RESULTS = 20
 
 Alternative = Literal["semantic_only", "episodic_only", "skip"]
-"""What else to try: one worker alone, or nothing more."""
+"""An alternative to try: one worker alone, or nothing more."""
 
 
 class RetrievalQuery(Value):
-    """A question to the workers. *categories*: only these; None for all."""
+    """A query to the workers. *categories*: only these; None for all."""
 
     text: Text
     agent_id: Name
@@ -32,7 +32,7 @@ class RetrievalQuery(Value):
 
 
 class RetrievalCandidate(Value):
-    """One memory that a worker found, on that worker's own scale."""
+    """A candidate of one worker, on that worker's scale."""
 
     entry: MemoryEntry
     relevance_score: float = Field(ge=0.0)
@@ -41,8 +41,8 @@ class RetrievalCandidate(Value):
     source_worker: Name
     is_shared: bool = False
 
-    def scored(self) -> ScoredMemory:
-        """Return the candidate on the scale from 0 to 1: what is above counts as 1."""
+    def to_scored_memory(self) -> ScoredMemory:
+        """Return the candidate with scores clamped to at most 1."""
         return ScoredMemory(
             entry=self.entry,
             relevance_score=min(1.0, self.relevance_score),
@@ -53,7 +53,7 @@ class RetrievalCandidate(Value):
 
 
 class RetrievalResult(Value):
-    """What one worker found, best first. *error* names the class of a failure nobody expected."""
+    """The candidates of one worker, best first. *error* is the class of an unexpected failure."""
 
     candidates: tuple[RetrievalCandidate, ...] = ()
     worker_name: Name
@@ -62,7 +62,7 @@ class RetrievalResult(Value):
 
 
 class FinalRetrievalResult(Value):
-    """What all workers found, in all attempts: *worker_results* keeps each of them."""
+    """The candidates of all workers in all attempts, with each of their *worker_results*."""
 
     candidates: tuple[RetrievalCandidate, ...] = ()
     worker_results: tuple[RetrievalResult, ...] = ()
@@ -71,14 +71,14 @@ class FinalRetrievalResult(Value):
 
 
 class WorkerRouting(Value):
-    """Which workers a question goes to, and why."""
+    """The workers for a query, and why."""
 
     workers: tuple[str, ...]
     reason: str = ""
 
 
 class RetrievalCorrection(Value):
-    """How to try again; what is None stays as it was."""
+    """The changes for a retry; None leaves a part unchanged."""
 
     corrected_query: NotBlankStr | None = None
     alternative_strategy: Alternative | None = None
@@ -87,7 +87,7 @@ class RetrievalCorrection(Value):
 
 @runtime_checkable
 class RetrievalWorker(Protocol):
-    """Finds memories in one way. It never raises for what goes wrong with memories."""
+    """A retriever of one kind. It never raises memory errors."""
 
     @property
     def name(self) -> str:
@@ -95,20 +95,20 @@ class RetrievalWorker(Protocol):
         ...
 
     async def retrieve(self, query: RetrievalQuery) -> RetrievalResult:
-        """Return what this worker finds, best first."""
+        """Return the worker's candidates, best first."""
         ...
 
 
 @runtime_checkable
 class RetrievalSupervisor(Protocol):
-    """Decides who looks, and whether to look again."""
+    """A supervisor that routes queries and decides on retries."""
 
     async def route(self, query: RetrievalQuery) -> WorkerRouting:
-        """Return the workers that a question goes to."""
+        """Return the workers for a query."""
         ...
 
     async def evaluate_for_retry(
         self, query: RetrievalQuery, candidates: tuple[RetrievalCandidate, ...]
     ) -> RetrievalCorrection | None:
-        """Return how to try again, or None when what was found is good enough."""
+        """Return the changes for a retry, or None if the candidates are good enough."""
         ...

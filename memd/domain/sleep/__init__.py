@@ -1,1 +1,1 @@
-"""Naps, nights and the upkeep of the file: what is asked and what is reported."""
+"""Values of naps, nights and the upkeep of the file."""

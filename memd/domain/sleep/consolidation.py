@@ -1,9 +1,8 @@
-"""What consolidation makes, and the doors to it: results, archived entries, strategies (SPEC 16).
+"""Results of consolidation, archived entries, and the protocols of strategies (SPEC 16).
 
-The names and fields are the documents' (seed 002). A result says which memories
-went and what stands for them, and its validator holds the sums together, so that
-whoever archives, counts or undoes may rely on them. The two tiers of experience
-are values only: what compresses them belongs to the learning room.
+Names and fields are the documents' (seed 002). A result lists the removed memories and their
+summaries, and its validator keeps the counts consistent for archiving and undo. The two
+tiers of experience are values only; ``learn`` compresses them.
 """
 
 from __future__ import annotations
@@ -41,16 +40,16 @@ COMPOSED_TAGS = frozenset(
         "digest",
     )
 )
-"""What a memory that a nap composed of an exchange is, beside NAP_TAG; a fact of a nap has none."""
+"""Tags, besides NAP_TAG, of a memory that a nap composed of an exchange; a nap's fact has none."""
 
 SUMMARY_SOURCE = "consolidation"
-"""The ``source`` of every memory that consolidation makes."""
+"""The ``source`` of every memory that consolidation creates."""
 
 SUMMARY_TAGS = frozenset((CONSOLIDATED_TAG, COMPRESSED_TAG, COMPRESSED_EXPERIENCE_TAG))
-"""What has one of these was made from other memories and is not made into anything again."""
+"""Tags of memories made from others, which are not consolidated again."""
 
 PROTECTED_TAGS = frozenset((CORE_TAG, DISTILLATION_TAG, DETAILED_TAG, FILE_TAG, LESSON_TAG))
-"""What has one of these is never consolidated (SPEC D9)."""
+"""Tags of memories that are never consolidated (SPEC D9)."""
 
 
 def is_composed(tags: Collection[str]) -> bool:
@@ -67,28 +66,28 @@ class ConsolidationStrategyType(StrEnum):
 
 
 class ArchivalMode(StrEnum):
-    """How a memory was shortened before its original was put away."""
+    """How a memory was shortened before its original was archived."""
 
     ABSTRACTIVE = "abstractive"
     EXTRACTIVE = "extractive"
 
 
 class ContentDensity(StrEnum):
-    """How much of a text is fact: sparse is conversation, dense is code and configuration."""
+    """The share of facts in a text: sparse is conversation, dense is code and configuration."""
 
     SPARSE = "sparse"
     DENSE = "dense"
 
 
 class ArchivalModeAssignment(Value):
-    """Which mode a removed memory was shortened with. Set by a strategy."""
+    """The mode by which a removed memory was shortened. Set by a strategy."""
 
     original_id: Name
     mode: ArchivalMode
 
 
 class ArchivalIndexEntry(Value):
-    """Where a removed memory is in the archive. Set by the service.
+    """The archival id of a removed memory. Set by the service.
 
     ``ArchivalStore.restore`` takes the *archival_id*, not the original's.
     """
@@ -99,10 +98,10 @@ class ArchivalIndexEntry(Value):
 
 
 class ConsolidationResult(Value):
-    """What one consolidation did (SPEC 16.12).
+    """The result of one consolidation (SPEC 16.12).
 
-    No id stands twice, nothing is assigned or indexed that was not removed, and no
-    more was indexed than archived, nor archived than removed.
+    Ids are unique, only removed memories are assigned or indexed, and indexed <= archived <=
+    removed.
     """
 
     removed_ids: tuple[Name, ...] = ()
@@ -111,7 +110,7 @@ class ConsolidationResult(Value):
     mode_assignments: tuple[ArchivalModeAssignment, ...] = ()
     archival_index: tuple[ArchivalIndexEntry, ...] = ()
 
-    # Plain properties: in a dump they would be unknown fields when it is read back.
+    # Plain properties: as fields of a dump they would be refused as unknown on reading it.
 
     @property
     def summary_id(self) -> str | None:
@@ -120,13 +119,13 @@ class ConsolidationResult(Value):
 
     @property
     def consolidated_count(self) -> int:
-        """Return how many memories a summary stands for now."""
+        """Return the number of memories replaced by summaries."""
         return len(self.removed_ids)
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:
-        assigned = tuple(one.original_id for one in self.mode_assignments)
-        indexed = tuple(one.original_id for one in self.archival_index)
+        assigned = tuple(item.original_id for item in self.mode_assignments)
+        indexed = tuple(item.original_id for item in self.archival_index)
         named = {
             "removed_ids": self.removed_ids,
             "summary_ids": self.summary_ids,
@@ -145,7 +144,7 @@ class ConsolidationResult(Value):
 
 
 class ArchivalEntry(Value):
-    """A memory in the archive: content, metadata and time as they were."""
+    """A memory in the archive, with its original content, metadata and time."""
 
     original_id: Name
     agent_id: Name
@@ -164,7 +163,7 @@ class ArchivalEntry(Value):
 
 
 class DetailedExperience(Value):
-    """A raw trace of one task or turn: kept as it is, read by id, never put into a prompt."""
+    """A raw trace of one task or turn: stored unchanged, read by id, never injected."""
 
     id: Name
     agent_id: Name
@@ -177,15 +176,15 @@ class DetailedExperience(Value):
     source_task_id: Name | None = None
 
     @model_validator(mode="after")
-    def _tagged(self) -> Self:
-        _need_tag(self.metadata, DETAILED_TAG)
+    def _check_tag(self) -> Self:
+        _require_tag(self.metadata, DETAILED_TAG)
         return self
 
 
 class CompressedExperience(Value):
-    """What was learned from raw traces: this is what an assistant is shown.
+    """What was learned from raw traces; only this is injected.
 
-    *compression_ratio* is the length of the learning by that of the traces.
+    *compression_ratio* is the length of the learning divided by that of the traces.
     """
 
     id: Name
@@ -199,8 +198,8 @@ class CompressedExperience(Value):
     created_at: Time
 
     @model_validator(mode="after")
-    def _tagged(self) -> Self:
-        _need_tag(self.metadata, COMPRESSED_EXPERIENCE_TAG)
+    def _check_tag(self) -> Self:
+        _require_tag(self.metadata, COMPRESSED_EXPERIENCE_TAG)
         return self
 
 
@@ -241,17 +240,17 @@ class LLMConsolidationConfig(Value):
 
 @runtime_checkable
 class ConsolidationStrategy(Protocol):
-    """Makes few memories out of many."""
+    """A strategy that makes few memories out of many."""
 
     async def consolidate(
         self, entries: tuple[MemoryEntry, ...], agent_id: NotBlankStr
     ) -> ConsolidationResult:
-        """Consolidate *entries* of one agent and return what was done."""
+        """Consolidate *entries* of one agent."""
         ...
 
 
 def archival_entry(entry: MemoryEntry, mode: ArchivalMode, now: datetime) -> ArchivalEntry:
-    """Return *entry* as it goes into an archive at *now*, content and metadata as they are."""
+    """Return the archival entry of *entry* at *now*, content and metadata unchanged."""
     return ArchivalEntry(
         original_id=entry.id,
         agent_id=entry.agent_id,
@@ -259,21 +258,21 @@ def archival_entry(entry: MemoryEntry, mode: ArchivalMode, now: datetime) -> Arc
         category=entry.category,
         metadata=entry.metadata,
         created_at=entry.created_at,
-        archived_at=max(now, entry.created_at),  # a clock may run backwards
+        archived_at=max(now, entry.created_at),  # the clock may have been set back
         archival_mode=mode,
     )
 
 
 @runtime_checkable
 class ArchivalStore(Protocol):
-    """Keeps what was put away, and gives it back to its owner only (SPEC 16.13)."""
+    """An archive, from which only an entry's own agent can read it (SPEC 16.13)."""
 
     async def archive(self, entry: ArchivalEntry) -> NotBlankStr:
-        """Keep *entry* and return its id in the archive."""
+        """Store *entry* and return its id in the archive."""
         ...
 
     async def search(self, agent_id: NotBlankStr, query: MemoryQuery) -> tuple[ArchivalEntry, ...]:
-        """Return what the agent has in the archive and *query* matches."""
+        """Return the agent's archived entries that match *query*."""
         ...
 
     async def restore(self, agent_id: NotBlankStr, entry_id: NotBlankStr) -> ArchivalEntry | None:
@@ -289,12 +288,12 @@ class ArchivalStore(Protocol):
 
 
 @runtime_checkable
-class KeepsArchive(Protocol):
-    """A backend with an archive of its own, into which a memory goes in one step."""
+class SupportsArchive(Protocol):
+    """A backend with its own archive, into which it moves memories atomically."""
 
     @property
     def archival_store(self) -> ArchivalStore:
-        """Return the archive, to search and restore; the same one each time."""
+        """Return the archive, the same object each time."""
         ...
 
     async def move_to_archive(
@@ -303,13 +302,13 @@ class KeepsArchive(Protocol):
         memory_id: NotBlankStr,
         mode: ArchivalMode = ArchivalMode.EXTRACTIVE,
     ) -> NotBlankStr | None:
-        """Move a memory into the archive, all or nothing; return its id there.
+        """Move a memory into the archive atomically; return its id there.
 
-        None when the agent has no such memory.
+        Returns None if the agent has no such memory.
         """
         ...
 
 
-def _need_tag(metadata: MemoryMetadata, tag: str) -> None:
+def _require_tag(metadata: MemoryMetadata, tag: str) -> None:
     if tag not in metadata.tags:
         raise ValueError(f"metadata.tags must contain {tag}")

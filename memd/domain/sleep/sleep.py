@@ -1,4 +1,4 @@
-"""What the sleep room says: windows, naps, runs, reports (SPEC 6, 16)."""
+"""Context windows, naps, runs and their reports (SPEC 6, 16)."""
 
 from __future__ import annotations
 
@@ -26,40 +26,40 @@ class NapDetail(Value):
 
 
 class NapResult(Value):
-    """What a nap did. *messages* is the shorter list, *summary_text* the bullets alone."""
+    """The result of a nap. *messages* is the shorter list, *summary_text* only its bullets."""
 
     run_id: Name
     session_id: Name | None
     messages: tuple[dict[str, Any], ...]
     summary_text: str
     stored: Count
-    """Facts that became memories now; *merged* were known already."""
+    """Facts that became memories; *merged* ones existed already."""
     merged: Count
     quarantined: Count = 0
-    """What looks like an attack: kept, out of sight."""
+    """Facts that look like an attack."""
     detail: NapDetail
 
 
 class ImportedSession(Value):
-    """What became of a recorded session that was handed over, counted in memories.
+    """The result of importing a recorded session, counted in memories.
 
-    While parts of it are still to come only *taken* says something.
+    Until the last part has arrived, only *taken* is set.
     """
 
     taken: Count
-    """How many characters were handed over: where the next part begins."""
+    """The characters received so far: the offset of the next part."""
     format: str | None = None
     session_id: Name | None = None
     project_id: ProjectId | None = None
     messages: Count = 0
     new: Count = 0
-    """With *dry_run* what would be new, as far as that can be told before it is stored."""
+    """With *dry_run*, an estimate of what would be new."""
     kept: Count = 0
     quarantined: Count = 0
 
 
 class Window(Value):
-    """An assistant's context window as it last said. None is unknown."""
+    """An assistant's context window as last reported. None is unknown."""
 
     source: Name
     session_id: Name
@@ -68,30 +68,30 @@ class Window(Value):
     window_tokens: Count | None = None
     compact_at_tokens: Count | None = None
     fill: float | None = None
-    """Used, as a share of what triggers a nap: 0.8 and above does."""
+    """Used share of the window; 0.8 and above triggers a nap."""
     model: str | None = None
     cwd: str | None = None
     transcript_path: str | None = None
     event: str | None = None
     armed: bool = True
-    """Whether the next crossing naps; not again before the window has emptied."""
+    """Whether the next crossing of the threshold naps; false until the window has emptied."""
     seen_at: Time
     napped_at: Time | None = None
     consolidated: NapResult | None = None
-    """The list to swap in, where a report asked for it and called for a nap."""
+    """The nap's result, if the report triggered a nap and asked for it."""
 
 
 class StepReport(Value):
-    """One step of a night: what it was and how many rows it changed."""
+    """One step of a night, and the number of rows it changed."""
 
     name: Name
     rows: Count
     steps: Count
-    """In how many transactions."""
+    """The number of transactions."""
 
 
 class RunReport(Value):
-    """What a run was asked for, how far it is, what it did and why."""
+    """A run: its kind, state and results."""
 
     run_id: Name
     kind: RunKind
@@ -101,34 +101,34 @@ class RunReport(Value):
     started_at: Time
     finished_at: Time | None = None
     again_at: Time | None = None
-    """When a run that the disk ended is gone on with; ``detail`` says what the disk said."""
+    """When a run that a disk error stopped is retried; ``detail`` has the error."""
     steps: tuple[StepReport, ...] = ()
     detail: dict[str, Any] = Field(default_factory=dict)
-    """What the kind of run adds: a nap its :class:`NapDetail`, an undo the run it undid."""
+    """Fields of the kind: for a nap its :class:`NapDetail`, for an undo the run it undid."""
     removed_ids: tuple[Name, ...] = ()
-    """What it took out of sight, the first thousand of what it did: not in a list of runs."""
+    """The first thousand memories it hid; not in a list of runs."""
     summary_ids: tuple[Name, ...] = ()
-    """What it put in their place."""
+    """The summaries it made of them."""
     mode_assignments: tuple[ArchivalModeAssignment, ...] = ()
     archival_index: tuple[ArchivalIndexEntry, ...] = ()
-    """Under which id those that it did not throw away are in the archive."""
+    """The archival ids of the removed memories that were archived."""
     left_out: Count = 0
-    """How many more it removed or made; ``sleep.report`` goes on behind *memories_after*."""
+    """Further removed or made memories; ``sleep.report`` continues after *memories_after*."""
     memories_after: Count | None = None
 
 
 class SleepStatus(Value):
-    """Whether memd may sleep, whether it does, and when it will."""
+    """Whether nights are enabled, the current and last run, and the next one."""
 
     enabled: bool
-    """The settings' kill switch."""
+    """By the settings."""
     paused: bool
-    """The kill switch at run time (``sleep.pause``)."""
+    """By ``sleep.pause``."""
     interval: Name
     running: RunReport | None = None
     last: RunReport | None = None
-    """The last whole night, of all steps and every agent: the next one is counted from it."""
+    """The last complete night, of all steps and every agent, from which the next is scheduled."""
     next_at: Time | None = None
     waits_for: str | None = None
-    """Why a night that is due has not begun: the machine is busy, on battery, or the disk
-    ended a run, which is gone on with first, at ``next_at``."""
+    """Why a due night has not begun: the machine is busy or on battery, or a disk error stopped
+    a run, which is retried first, at ``next_at``."""

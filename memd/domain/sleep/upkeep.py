@@ -1,4 +1,4 @@
-"""What the upkeep of the file answers."""
+"""Results of checks, growth history, dumps and loads of the file."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ Count = Annotated[int, Field(ge=0)]
 class CheckReport(Value):
     """The result of checking the whole file.
 
-    *problems* are sentences that name a row or a cache and never its text; *figures*
-    say how much was looked at.
+    *problems* are sentences that name a row or a cache, never its text; *figures* count what
+    was checked.
     """
 
     ok: bool
@@ -25,10 +25,10 @@ class CheckReport(Value):
 
 
 class SelfCheck(Value):
-    """How far the check is that runs by itself: a page of the file holds many rows.
+    """The progress of the background check, in pages of the file.
 
-    *finished_at* is the end of the last whole pass, None before the first; *found* counts
-    what is damaged, by whatever it was noticed.
+    *finished_at* is the end of the last complete pass, None before the first; *found* counts
+    damage, however it was noticed.
     """
 
     pages: Count
@@ -38,7 +38,7 @@ class SelfCheck(Value):
 
 
 class DayFigures(Value):
-    """A day of UTC: how many memories it *added*, in whatever state now, and the *total* then."""
+    """A day in UTC: memories *added*, whatever their state now, and the *total* at its end."""
 
     day: date
     added: Count
@@ -46,7 +46,7 @@ class DayFigures(Value):
 
 
 class WorkDone(Value):
-    """A nap or a night as memd noted it."""
+    """A recorded nap or night."""
 
     work: Name
     at: Time
@@ -55,7 +55,7 @@ class WorkDone(Value):
 
 
 class GrowthHistory(Value):
-    """How the store grew, and what memd worked, the oldest first."""
+    """The growth of the store, and memd's work, oldest first."""
 
     days: tuple[DayFigures, ...]
     works: tuple[WorkDone, ...] = ()
@@ -69,15 +69,15 @@ class DumpPage(Value):
 
 
 class Problem(Value):
-    """Why the record at *index* of a call was not taken."""
+    """Why the record at *index* of a call was not stored."""
 
     index: Count
     message: str
     hint: str | None = None
 
 
-class Loaded(Value):
-    """What became of records: stored, known already, or forgotten here and so left out."""
+class LoadResult(Value):
+    """Counts of records: stored, already known, and skipped because they were forgotten here."""
 
     stored: Count
     known: Count

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from memd.base.clock import Clock, SystemClock
 from memd.domain.enums import MemoryCategory
-from memd.domain.inject import Reranker, Retrieves, SearchesShared
+from memd.domain.inject import Reranker, SupportsRetrieve, SupportsSharedSearch
 from memd.domain.settings.retrieval import MemoryRetrievalConfig, ScoredMemory
 from memd.domain.settings.topology import (
     FinalRetrievalResult,
@@ -84,7 +84,7 @@ class HierarchicalRetriever:
             retries += 1
         return await self._final(query, results, retries)
 
-    async def scored(
+    async def retrieve_scored(
         self,
         agent_id: str,
         query_text: str,
@@ -100,13 +100,13 @@ class HierarchicalRetriever:
             max_results=min(limit, RESULTS_MAX),
         )
         candidates = await self.retrieve(query)
-        return tuple(candidate.scored() for candidate in candidates.candidates)
+        return tuple(candidate.to_scored_memory() for candidate in candidates.candidates)
 
     async def _final(
         self, query: RetrievalQuery, results: Sequence[RetrievalResult], retries: int
     ) -> FinalRetrievalResult:
         candidates = merge_candidates(results, query.max_results)
-        before = tuple(candidate.scored() for candidate in candidates)
+        before = tuple(candidate.to_scored_memory() for candidate in candidates)
         after = await rerank(before, query.text, self.reranker)
         if after is not before:
             by_id = {candidate.entry.id: candidate for candidate in candidates}
@@ -133,10 +133,10 @@ def retriever_for(
 
 
 def build_retriever(
-    backend: Retrieves,
+    backend: SupportsRetrieve,
     config: MemoryRetrievalConfig,
     *,
-    shared_store: SearchesShared | None = None,
+    shared_store: SupportsSharedSearch | None = None,
     supervisor: RetrievalSupervisor | None = None,
     clock: Clock | None = None,
 ) -> HierarchicalRetriever:

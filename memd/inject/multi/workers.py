@@ -17,7 +17,7 @@ from memd.base import log
 from memd.base.clock import Clock, SystemClock, from_us
 from memd.base.errors import MemdError
 from memd.domain.enums import FusionStrategy, MemoryCategory
-from memd.domain.inject import Retrieves, SearchesShared
+from memd.domain.inject import SupportsRetrieve, SupportsSharedSearch
 from memd.domain.memory import MemoryEntry, MemoryQuery
 from memd.domain.settings.retrieval import MemoryRetrievalConfig, ScoredMemory
 from memd.domain.settings.topology import RetrievalCandidate, RetrievalQuery, RetrievalResult
@@ -41,9 +41,9 @@ class SemanticWorker:
     threshold. A shared source that fails leaves the personal results.
     """
 
-    backend: Retrieves
+    backend: SupportsRetrieve
     config: MemoryRetrievalConfig
-    shared_store: SearchesShared | None = None
+    shared_store: SupportsSharedSearch | None = None
     clock: Clock = field(default_factory=SystemClock)
 
     @property
@@ -96,7 +96,7 @@ class EpisodicWorker:
     Raises ValueError for a window that is not above 0.
     """
 
-    backend: Retrieves
+    backend: SupportsRetrieve
     config: MemoryRetrievalConfig
     window_hours: float = WINDOW_HOURS
     clock: Clock = field(default_factory=SystemClock)
@@ -146,7 +146,7 @@ class EpisodicWorker:
 class ProceduralWorker:
     """Searches procedural memories, in the backend's order."""
 
-    backend: Retrieves
+    backend: SupportsRetrieve
     config: MemoryRetrievalConfig
 
     @property

@@ -22,8 +22,8 @@ from memd.domain.inject import (
     ChatMessage,
     MessageRole,
     QueryReformulator,
-    SearchesShared,
     SufficiencyChecker,
+    SupportsSharedSearch,
     TokenEstimator,
     ToolDefinition,
 )
@@ -116,7 +116,7 @@ class ToolBasedInjectionStrategy:
         *,
         backend: MemoryBackend,
         config: MemoryRetrievalConfig,
-        shared_store: SearchesShared | None = None,
+        shared_store: SupportsSharedSearch | None = None,
         token_estimator: TokenEstimator | None = None,
         memory_filter: MemoryFilterStrategy | None = None,
         reformulator: QueryReformulator | None = None,

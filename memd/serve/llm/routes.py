@@ -48,7 +48,7 @@ class RegisterParams(KeyParams):
     model: Name | None = None
 
 
-class Registered(Value):
+class RegisteredAssistants(Value):
     """The registered assistants, in the order in which they are asked."""
 
     assistants: tuple[Name, ...]
@@ -57,12 +57,12 @@ class Registered(Value):
 @router.method(
     "llm.register",
     RegisterParams,
-    Registered,
+    RegisteredAssistants,
     "Offer this connection as the language model; the daemon sends llm.complete requests.",
     scope="admin",
     repeats="anew",
 )
-async def register(context: Context, params: RegisterParams) -> Registered:
+async def register(context: Context, params: RegisterParams) -> RegisteredAssistants:
     """Use the caller's connection as the language model, with ``llm.provider = assistant``."""
     (model, assistants), peer = _assistants(context), context.peer
     if peer is None:
@@ -73,23 +73,23 @@ async def register(context: Context, params: RegisterParams) -> Registered:
     peer.link = link
     assistants.register(link, params.name, params.model)
     model.is_back()
-    return Registered(assistants=tuple(assistants.names))
+    return RegisteredAssistants(assistants=tuple(assistants.names))
 
 
 @router.method(
     "llm.unregister",
     KeyParams,
-    Registered,
+    RegisteredAssistants,
     "Withdraw this connection as the language model.",
     scope="admin",
     repeats="anew",
 )
-async def unregister(context: Context, _params: KeyParams) -> Registered:
+async def unregister(context: Context, _params: KeyParams) -> RegisteredAssistants:
     (_, assistants), peer = _assistants(context), context.peer
     if peer is not None and peer.link is not None:
         peer.link.close()
         peer.link = None
-    return Registered(assistants=tuple(assistants.names))
+    return RegisteredAssistants(assistants=tuple(assistants.names))
 
 
 def _assistants(context: Context) -> tuple[LanguageModel, ConnectedAssistant]:

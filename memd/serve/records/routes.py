@@ -27,13 +27,13 @@ _AROUND_BYTES: Final = 16_384
 P = TypeVar("P", bound=Params)
 
 
-class Saved(Value):
+class SaveResult(Value):
     """A saved record; *added* when there was none with its key."""
 
     added: bool
 
 
-class Counted(Value):
+class RecordCount(Value):
     """A number of records."""
 
     count: int
@@ -90,12 +90,13 @@ def _declare_record_methods(entity: Entity, prefix: str) -> None:
     one = entity.model.__name__
 
     @router.method(
-        f"{prefix}.save", _params(entity, "Save", KeyParams, record=(entity.model, ...)), Saved,
+        f"{prefix}.save",
+        _params(entity, "Save", KeyParams, record=(entity.model, ...)), SaveResult,
         f"Save one {one} record.", scope=entity.writing, writes=True,
     )  # fmt: skip
-    async def save(context: Context, params: Any) -> Saved:
+    async def save(context: Context, params: Any) -> SaveResult:
         added = await context.rooms.records.save(context.caller, entity, params.record)
-        return Saved(added=added)
+        return SaveResult(added=added)
 
     @router.method(
         f"{prefix}.get", _params(entity, "Get", **key), model,
@@ -108,12 +109,14 @@ def _declare_record_methods(entity: Entity, prefix: str) -> None:
     if entity.deletes:
 
         @router.method(
-            f"{prefix}.delete", _params(entity, "Delete", KeyParams, **key), Counted,
+            f"{prefix}.delete", _params(entity, "Delete", KeyParams, **key), RecordCount,
             f"Delete one {one} record.", scope=entity.writing, writes=True,
         )  # fmt: skip
-        async def delete(context: Context, params: Any) -> Counted:
+        async def delete(context: Context, params: Any) -> RecordCount:
             where = {name: getattr(params, name) for name in entity.key}
-            return Counted(count=await context.rooms.records.delete(context.caller, entity, where))
+            return RecordCount(
+                count=await context.rooms.records.delete(context.caller, entity, where)
+            )
 
 
 def _declare_list_methods(entity: Entity, prefix: str) -> None:
@@ -142,12 +145,12 @@ def _declare_list_methods(entity: Entity, prefix: str) -> None:
         return JsonAnswer(result.rows, partial(as_json, result))
 
     @router.method(
-        f"{prefix}.count", _params(entity, "Count", **filters), Counted,
+        f"{prefix}.count", _params(entity, "Count", **filters), RecordCount,
         f"Count {one} records.", scope=entity.reading, writes=False,
     )  # fmt: skip
-    async def count(context: Context, params: Any) -> Counted:
+    async def count(context: Context, params: Any) -> RecordCount:
         where, times = _read_filters(entity, params)
-        return Counted(
+        return RecordCount(
             count=await context.rooms.records.count(context.caller, entity, where, times)
         )
 
@@ -155,11 +158,11 @@ def _declare_list_methods(entity: Entity, prefix: str) -> None:
         scope: Scope = "admin"
 
         @router.method(
-            f"{prefix}.purge", PurgeParams, Counted,
+            f"{prefix}.purge", PurgeParams, RecordCount,
             f"Delete the {one} records before a time.", scope=scope, writes=True,
         )  # fmt: skip
-        async def purge(context: Context, params: PurgeParams) -> Counted:
-            return Counted(
+        async def purge(context: Context, params: PurgeParams) -> RecordCount:
+            return RecordCount(
                 count=await context.rooms.records.purge(context.caller, entity, params.before)
             )
 
@@ -190,14 +193,14 @@ for _entity in ENTITIES.values():
 @router.method(
     "records.settings.set",
     SetParams,
-    Saved,
+    SaveResult,
     "Set a stored setting, by compare-and-swap.",
     scope="write",
 )
-async def set_setting(context: Context, params: SetParams) -> Saved:
+async def set_setting(context: Context, params: SetParams) -> SaveResult:
     done = await context.rooms.records.set(context.caller, params.record, expected=params.expected)
     require_swapped(done)
-    return Saved(added=params.expected == "")
+    return SaveResult(added=params.expected == "")
 
 
 _COSTS = ENTITIES["cost_records"]

@@ -60,7 +60,7 @@ class AuditParams(Params):
     limit: int = Field(default=100, ge=1, le=PAGE_ITEMS_MAX)
 
 
-class GivenHead(Value):
+class AnchoredHead(Value):
     """An anchored head of the audit chain: row *seq* had this *hash*."""
 
     seq: int = Field(ge=1)
@@ -70,7 +70,7 @@ class GivenHead(Value):
 class VerifyAuditParams(Params):
     """The anchored heads to verify against, if any."""
 
-    anchors: tuple[GivenHead, ...] = Field(default=(), max_length=PAGE_ITEMS_MAX)
+    anchors: tuple[AnchoredHead, ...] = Field(default=(), max_length=PAGE_ITEMS_MAX)
 
 
 class KeyedClients(Value):

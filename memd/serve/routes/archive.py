@@ -5,7 +5,7 @@ from __future__ import annotations
 from memd.domain.enums import ArchiveReason
 from memd.domain.files import WikiExport
 from memd.domain.memory import MemoryEntry
-from memd.domain.removal import Archived, Trashed
+from memd.domain.removal import ArchivedMemory, TrashedMemory
 from memd.domain.values import Name, SafePath, Value
 from memd.serve.params import AgentParams, IdParams, PageParams, WriteIdParams, WriteParams
 from memd.serve.route import Context, Router, ShortId
@@ -37,14 +37,14 @@ class WikiParams(WriteParams):
 class TrashPage(Value):
     """One page of the trash."""
 
-    items: tuple[Trashed, ...]
+    items: tuple[TrashedMemory, ...]
     next: Name | None = None
 
 
 class ArchivedPage(Value):
     """One page of the archive."""
 
-    items: tuple[Archived, ...]
+    items: tuple[ArchivedMemory, ...]
     next: Name | None = None
 
 
@@ -70,8 +70,8 @@ async def restore_from_trash(context: Context, params: WriteIdParams) -> bool:
     return await context.rooms.archive.trash_restore(context.caller, params.id)
 
 
-@router.method("archive.search", RetrieveParams, tuple[Archived, ...], "Search the archive.")
-async def search(context: Context, params: RetrieveParams) -> tuple[Archived, ...]:
+@router.method("archive.search", RetrieveParams, tuple[ArchivedMemory, ...], "Search the archive.")
+async def search(context: Context, params: RetrieveParams) -> tuple[ArchivedMemory, ...]:
     return await context.rooms.archival.search(context.caller, params)
 
 
@@ -93,11 +93,11 @@ async def add(context: Context, params: WriteIdParams) -> str | None:
 @router.method(
     "archive.restore",
     IdParams,
-    Archived,
+    ArchivedMemory,
     "Get one archived memory; it stays in the archive.",
     short_id=_ARCHIVED_ID,
 )
-async def restore(context: Context, params: IdParams) -> Archived:
+async def restore(context: Context, params: IdParams) -> ArchivedMemory:
     return await context.rooms.archival.restore(context.caller, params.id)
 
 

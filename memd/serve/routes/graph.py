@@ -62,7 +62,11 @@ class GraphQueryParams(MomentParams):
 
 
 @router.method(
-    "graph.add", AddTripleParams, Added, "Add a relation; stored as a memory.", scope="write"
+    "graph.add",
+    AddTripleParams,
+    Added,
+    "Add a relation; stored as a memory.",
+    scope="write",
 )
 async def add(context: Context, params: AddTripleParams) -> Added:
     return await context.rooms.graph.add(

@@ -166,13 +166,13 @@ class PruneParams(WriteParams):
     dry_run: bool = False
 
 
-class Pruned(Value):
+class PruneResult(Value):
     """The lessons that were, or would be, archived."""
 
     ids: tuple[Name, ...]
 
 
-class SkillsListed(Value):
+class SkillList(Value):
     """Skills, newest first, in one page."""
 
     items: tuple[Skill, ...]
@@ -210,18 +210,18 @@ async def distil(context: Context, params: DistilParams) -> DistillationOutcome:
 @router.method(
     "learn.prune",
     PruneParams,
-    Pruned,
+    PruneResult,
     "Archive lessons that are too old or outweighed.",
     scope="write",
 )
-async def prune(context: Context, params: PruneParams) -> Pruned:
+async def prune(context: Context, params: PruneParams) -> PruneResult:
     ids = await context.rooms.lessons.prune(context.caller, dry_run=params.dry_run)
-    return Pruned(ids=ids)
+    return PruneResult(ids=ids)
 
 
-@router.method("skill.list", AgentParams, SkillsListed, "List skills: the lessons of failures.")
-async def skills(context: Context, params: AgentParams) -> SkillsListed:
-    return SkillsListed(items=await context.rooms.skills.list_skills(context.caller))
+@router.method("skill.list", AgentParams, SkillList, "List skills: the lessons of failures.")
+async def skills(context: Context, params: AgentParams) -> SkillList:
+    return SkillList(items=await context.rooms.skills.list_skills(context.caller))
 
 
 @router.method(

@@ -14,7 +14,7 @@ from memd.domain.ingest import (
     IngestRequest,
     Receipt,
     Receipts,
-    Replaced,
+    ReplaceResult,
     ReplaceSourceRequest,
 )
 from memd.domain.memory import (
@@ -29,10 +29,10 @@ from memd.domain.recall import (
     RecallRequest,
     RecallResult,
     SynthesisRequest,
-    Synthesized,
+    SynthesisResult,
 )
-from memd.domain.removal import Forgotten
-from memd.domain.trust import Flagged, Quarantined
+from memd.domain.removal import ForgetResult
+from memd.domain.trust import FlaggedMemory, QuarantineResult
 from memd.domain.values import Name, Value
 from memd.serve.params import (
     AgentParams,
@@ -141,7 +141,7 @@ class MemoryPage(Value):
 class FlaggedPage(Value):
     """One page of suspicious memories."""
 
-    items: tuple[Flagged, ...]
+    items: tuple[FlaggedMemory, ...]
     next: Name | None = None
 
 
@@ -164,11 +164,11 @@ async def ingest_many(context: Context, params: IngestManyParams) -> Receipts:
 @router.method(
     "memory.replace_source",
     ReplaceSourceParams,
-    Replaced,
+    ReplaceResult,
     "Replace the memories of a source: new text is stored, missing text superseded.",
     scope="write",
 )
-async def replace_source(context: Context, params: ReplaceSourceParams) -> Replaced:
+async def replace_source(context: Context, params: ReplaceSourceParams) -> ReplaceResult:
     return await context.rooms.ingest.replace_source(context.caller, params)
 
 
@@ -274,9 +274,9 @@ async def delete(context: Context, params: WriteIdParams) -> bool:
 
 
 @router.method(
-    "memory.synthesize", SynthesizeParams, Synthesized, "Synthesize one block from all sources."
+    "memory.synthesize", SynthesizeParams, SynthesisResult, "Synthesize one block from all sources."
 )
-async def synthesize(context: Context, params: SynthesizeParams) -> Synthesized:
+async def synthesize(context: Context, params: SynthesizeParams) -> SynthesisResult:
     return await context.rooms.synthesis.block(context.caller, params)
 
 
@@ -314,24 +314,24 @@ async def release(context: Context, params: QuarantineParams) -> bool:
 @router.method(
     "memory.quarantine",
     QuarantineParams,
-    Quarantined,
+    QuarantineResult,
     "Quarantine a memory.",
     scope="admin",
     short_id=_ANYBODYS_ID,
 )
-async def quarantine(context: Context, params: QuarantineParams) -> Quarantined:
+async def quarantine(context: Context, params: QuarantineParams) -> QuarantineResult:
     return await context.rooms.quarantine.quarantine(context.caller, params.id)
 
 
 @router.method(
     "memory.forget",
     ForgetParams,
-    Forgotten,
+    ForgetResult,
     "Erase memories everywhere, provably.",
     scope="write",
     short_id=ShortId("ids", "forgettable"),
 )
-async def forget(context: Context, params: ForgetParams) -> Forgotten:
+async def forget(context: Context, params: ForgetParams) -> ForgetResult:
     rooms, caller = context.rooms, context.caller
     forgotten = await rooms.archive.forget(
         caller, params.ids, params.filter, params.source, params.dry_run

@@ -18,7 +18,7 @@ from memd.base.limits import PAGE_ITEMS_MAX
 from memd.domain.caller import Caller
 from memd.domain.enums import OperationType, OrgFactCategory
 from memd.domain.org.access import Proposal, Signature
-from memd.domain.org.history import AsOf, FactsThen, Timeline
+from memd.domain.org.history import AsOfQuery, PastFacts, Timeline
 from memd.domain.org.org import (
     OperationLogEntry,
     OperationLogSnapshot,
@@ -94,7 +94,7 @@ class SnapshotParams(Params):
     limit: int = Field(default=100, ge=1, le=PAGE_ITEMS_MAX)
 
 
-class AsOfParams(AsOf, Params):
+class AsOfParams(AsOfQuery, Params):
     """The facts valid at *valid* as they were known at *known*, paged."""
 
 
@@ -226,9 +226,9 @@ async def snapshot_at(context: Context, params: SnapshotParams) -> SnapshotPage:
 
 
 @router.method(
-    "org.as_of", AsOfParams, FactsThen, "List the facts valid at one time, as known at another."
+    "org.as_of", AsOfParams, PastFacts, "List the facts valid at one time, as known at another."
 )
-async def as_of(context: Context, params: AsOfParams) -> FactsThen:
+async def as_of(context: Context, params: AsOfParams) -> PastFacts:
     """Return one page, shortened so that its texts fit into a frame."""
     facts = await context.rooms.org.past.as_of(context.caller, params)
     items = tuple(fitting_items(facts.items))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from memd.domain.memory import Preference
-from memd.domain.settings.settings import MemoryConfig, SaidBy
+from memd.domain.settings.settings import MemoryConfig, SettingSource
 from memd.domain.values import Name, Text, Value
 from memd.serve.params import AgentParams, Params, WriteParams
 from memd.serve.route import Context, Router
@@ -55,7 +55,7 @@ class AgentSettings(Value):
 
     agent_id: Name
     settings: MemoryConfig
-    origins: dict[str, SaidBy] = Field(default_factory=dict)
+    origins: dict[str, SettingSource] = Field(default_factory=dict)
     """The source of each setting: the settings file, a call, or nobody."""
 
 

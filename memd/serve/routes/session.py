@@ -132,7 +132,7 @@ class Windows(Value):
     unreadable_reason: str | None = None
 
 
-class Subscribed(Value):
+class Subscriptions(Value):
     """The events of the agent that the connection is now subscribed to."""
 
     names: tuple[EventName, ...]
@@ -252,18 +252,18 @@ async def windows(context: Context, _params: AgentParams) -> Windows:
 
 
 @router.method(
-    "events.subscribe", SubscribeParams, Subscribed, "Subscribe this connection to events."
+    "events.subscribe", SubscribeParams, Subscriptions, "Subscribe this connection to events."
 )
-async def subscribe(context: Context, params: SubscribeParams) -> Subscribed:
+async def subscribe(context: Context, params: SubscribeParams) -> Subscriptions:
     events, agent_id = context.rooms.events, context.caller.agent_id
     names = events.subscribe(context.peer, agent_id, params.names)
-    return Subscribed(names=tuple(sorted(names)))
+    return Subscriptions(names=tuple(sorted(names)))
 
 
 @router.method(
-    "events.unsubscribe", SubscribeParams, Subscribed, "Unsubscribe this connection from events."
+    "events.unsubscribe", SubscribeParams, Subscriptions, "Unsubscribe this connection from events."
 )
-async def unsubscribe(context: Context, params: SubscribeParams) -> Subscribed:
+async def unsubscribe(context: Context, params: SubscribeParams) -> Subscriptions:
     events, agent_id = context.rooms.events, context.caller.agent_id
     names = events.unsubscribe(context.peer, agent_id, params.names)
-    return Subscribed(names=tuple(sorted(names)))
+    return Subscriptions(names=tuple(sorted(names)))

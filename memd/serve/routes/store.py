@@ -12,7 +12,7 @@ from memd.base.limits import INGEST_ITEMS_MAX, PAGE_ITEMS_MAX
 from memd.domain.caller import Caller
 from memd.domain.enums import Origin
 from memd.domain.memory import MemoryEntry, MemoryStoreRequest
-from memd.domain.sleep.upkeep import CheckReport, DumpPage, Loaded
+from memd.domain.sleep.upkeep import CheckReport, DumpPage, LoadResult
 from memd.domain.trust import FOREIGN
 from memd.domain.values import PlainText, Text, Value
 from memd.serve.params import KeyParams, Params, ProgressParams
@@ -56,7 +56,7 @@ class LoadParams(KeyParams):
     items: tuple[dict[str, Any], ...] = Field(min_length=1, max_length=PAGE_ITEMS_MAX)
 
 
-class Imported(Value):
+class ImportResult(Value):
     """Counts of memories stored, already known, and skipped: forgotten here, or expired."""
 
     stored: int
@@ -130,12 +130,12 @@ async def export(context: Context, params: ListParams) -> MemoryPage:
 @router.method(
     "store.import",
     ImportParams,
-    Imported,
+    ImportResult,
     "Import what store.export returned.",
     scope="write",
     repeats="when done",
 )
-async def import_(context: Context, params: ImportParams) -> Imported:
+async def import_(context: Context, params: ImportParams) -> ImportResult:
     """Store each memory under its own agent, but none twice and no forgotten one."""
     counts, rooms = {"stored": 0, "known": 0, "skipped": 0}, context.rooms
     for number, entry in enumerate(params.items, 1):
@@ -146,7 +146,7 @@ async def import_(context: Context, params: ImportParams) -> Imported:
         counts[met or "stored"] += 1
         if context.progress is not None:
             context.progress(number, len(params.items))
-    return Imported(**counts)
+    return ImportResult(**counts)
 
 
 @router.method(
@@ -164,12 +164,12 @@ async def dump(context: Context, params: DumpParams) -> DumpPage:
 @router.method(
     "store.load",
     LoadParams,
-    Loaded,
+    LoadResult,
     "Import what store.dump returned, exactly.",
     scope="admin",
     repeats="when done",
 )
-async def load(context: Context, params: LoadParams) -> Loaded:
+async def load(context: Context, params: LoadParams) -> LoadResult:
     return await context.rooms.moving.load(context.caller, params.items)
 
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from memd.domain.settings.reload import Reloaded
+from memd.domain.settings.reload import ReloadResult
 from memd.domain.sleep.upkeep import GrowthHistory
 from memd.domain.values import Name
 from memd.serve.params import KeyParams, Params
@@ -84,12 +84,12 @@ async def history(context: Context, params: HistoryParams) -> GrowthHistory:
 @router.method(
     "system.reload",
     KeyParams,
-    Reloaded,
+    ReloadResult,
     "Reload the settings, as SIGHUP does; returns which changed.",
     scope="admin",
     repeats="anew",
 )
-async def reload(context: Context, _params: KeyParams) -> Reloaded:
+async def reload(context: Context, _params: KeyParams) -> ReloadResult:
     return await context.system.reload()
 
 

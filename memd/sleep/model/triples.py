@@ -15,7 +15,7 @@ from pydantic import Field
 
 from memd.base import log
 from memd.base.errors import ProviderError
-from memd.domain.org.graph import ExtractedStatement, folded
+from memd.domain.org.graph import ExtractedStatement, fold_name
 from memd.domain.values import PlainText, Value
 from memd.extract.things import CHARS_MAX
 from memd.llm.llm import LanguageModel
@@ -110,8 +110,8 @@ def check_triple(triple: ReadTriple, text: str) -> ExtractedStatement | None:
     if subject is None or thing is None or not _RELATION.fullmatch(relation):
         return None
     names = text[slice(*subject)], text[slice(*thing)]
-    is_valid = all(folded(name) and len(name) <= CHARS_MAX for name in names)
-    if not is_valid or folded(names[0]) == folded(names[1]):
+    is_valid = all(fold_name(name) and len(name) <= CHARS_MAX for name in names)
+    if not is_valid or fold_name(names[0]) == fold_name(names[1]):
         return None
     start, end = min(subject[0], thing[0]), max(subject[1], thing[1])
     return ExtractedStatement(names[0], relation, names[1], start, end, negated=triple.negated)

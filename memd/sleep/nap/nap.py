@@ -31,7 +31,7 @@ from memd.base.work import Work
 from memd.domain.caller import ERASURES_SEEN, Caller
 from memd.domain.encoding import ChunkingConfig, TokenCounter
 from memd.domain.enums import MemoryLevel, Origin, RunKind
-from memd.domain.occurrence import Note, Occurrence, unnoted
+from memd.domain.occurrence import Note, Occurrence, ignore_occurrence
 from memd.domain.sleep.sleep import NapResult
 from memd.domain.values import RESERVED_AGENT, Emit, EventName, unheard
 from memd.ingest.draft import OWNERS
@@ -93,7 +93,7 @@ class Nap:
     roots: tuple[Path, ...] = ()
     """The folders below which transcripts may be read."""
     emit: Emit = field(default=unheard)
-    note: Note = field(default=unnoted)
+    note: Note = field(default=ignore_occurrence)
     writer: NapWriter | None = None
     """The language model that writes automatic naps; a nap on request follows the rules alone."""
 

@@ -33,7 +33,7 @@ from memd.domain.sleep.consolidation import (
     ArchivalStore,
     ConsolidationResult,
     ConsolidationStrategy,
-    KeepsArchive,
+    SupportsArchive,
     archival_entry,
 )
 from memd.sleep.night.retention import RetentionEnforcer
@@ -259,7 +259,7 @@ class _Archive:
     """The destination of originals: a given store, or the backend's own archive."""
 
     def __init__(self, backend: MemoryBackend, store: ArchivalStore | None, clock: Clock) -> None:
-        self._backend = backend if isinstance(backend, KeepsArchive) else None
+        self._backend = backend if isinstance(backend, SupportsArchive) else None
         if self._backend is not None and store is self._backend.archival_store:
             store = None  # the backend archives the same memories itself
         self._store = store
@@ -283,7 +283,7 @@ class _Archive:
         try:
             if self._store is not None:
                 return await self._store.archive(self._copy(entry, mode)), False
-            archival_id = await cast("KeepsArchive", self._backend).move_to_archive(
+            archival_id = await cast("SupportsArchive", self._backend).move_to_archive(
                 agent_id, entry.id, mode
             )
         except (MemoryError, RecursionError):
@@ -298,7 +298,7 @@ class _Archive:
         """Archive *entry*, which the backend no longer has; raises what the archive raises."""
         if self._store is not None:
             return await self._store.archive(self._copy(entry, mode))
-        backend = cast("KeepsArchive", self._backend)
+        backend = cast("SupportsArchive", self._backend)
         archival_id = await backend.move_to_archive(agent_id, entry.id, mode)  # from the trash, say
         return archival_id or await backend.archival_store.archive(self._copy(entry, mode))
 

@@ -33,8 +33,8 @@ from memd.domain.sleep.consolidation import (
     ArchivalMode,
     ArchivalModeAssignment,
     ConsolidationResult,
-    KeepsArchive,
     LLMConsolidationConfig,
+    SupportsArchive,
 )
 from memd.sleep.strategies.abstractive import AbstractiveSummarizer
 from memd.sleep.strategies.ask import gather_limited
@@ -267,7 +267,7 @@ class LLMConsolidationStrategy(CompositeConsolidationStrategy):
 
 def _backend_archive(backend: MemoryBackend) -> MoveToArchive | None:
     """Return the function by which *backend* archives a memory, if it can."""
-    if not isinstance(backend, KeepsArchive):
+    if not isinstance(backend, SupportsArchive):
         return None
 
     async def move_to_archive(agent_id: str, entry: MemoryEntry, mode: ArchivalMode) -> bool:

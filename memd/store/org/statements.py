@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from memd.domain.org.graph import ExtractedStatement, folded
+from memd.domain.org.graph import ExtractedStatement, fold_name
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.keys import keys_array
 
@@ -69,7 +69,7 @@ class StatementGroup:
 def find_thing(conn: Reading, name: str) -> int | None:
     """Return the key of the thing called *name*, None when there is no statement about it."""
     entity_key = conn.execute(
-        "SELECT entity_key FROM entity WHERE folded = :folded", {"folded": folded(name)}
+        "SELECT entity_key FROM entity WHERE folded = :folded", {"folded": fold_name(name)}
     ).get
     return entity_key if isinstance(entity_key, int) else None
 
@@ -81,7 +81,7 @@ def ensure_thing(conn: Writing, name: str) -> int:
         return key
     conn.execute(
         "INSERT INTO entity (name, folded) VALUES (:name, :folded)",
-        {"name": name, "folded": folded(name)},
+        {"name": name, "folded": fold_name(name)},
     )
     return conn.last_insert_rowid()
 

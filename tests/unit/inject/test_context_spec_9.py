@@ -262,7 +262,7 @@ def test_spec_8_2_what_is_asked_for_and_not_given_is_refused() -> None:
 
 async def test_a_hierarchical_retriever_takes_the_place_of_the_pipeline() -> None:
     class Hierarchy:
-        async def scored(
+        async def retrieve_scored(
             self,
             agent_id: str,
             query_text: str,

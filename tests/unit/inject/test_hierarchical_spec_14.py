@@ -124,7 +124,9 @@ def test_spec_14_1_relevance_has_no_upper_bound_and_recency_has() -> None:
 async def test_spec_14_1_a_score_over_1_is_clamped_and_empties_nothing() -> None:
     worker = AWorker("semantic", [a_candidate("m", 1.7)])
 
-    found = await HierarchicalRetriever([worker], CONFIG).scored("ada", "the port", limit=1_000)
+    found = await HierarchicalRetriever([worker], CONFIG).retrieve_scored(
+        "ada", "the port", limit=1_000
+    )
 
     assert [(memory.combined_score, memory.relevance_score) for memory in found] == [(1.0, 1.0)]
 
