@@ -79,6 +79,7 @@ _NARRATES = re.compile(
 _FENCED = re.compile(r"^[ \t]*```.*?(?:^[ \t]*```[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
 _MARKDOWN = re.compile(r"\*\*|__|^\s*(?:#{1,6}|>|[-*+])\s+|^\s*\|\s*|\s*\|\s*$")
 _RULE = re.compile(r"[\s|:=_*-]*$")
+_TABLE_HEAD = re.compile(r"^[^\n|]*\|[^\n]*\n(?=[ \t|:]*-[-|: \t]*$)", re.MULTILINE)
 # No line that somebody answers: tags, results of tests, ends of code.
 _NO_LINE = re.compile(
     r"\W*<\w|\s*[\u2713\u2714\u2717\u2718\u221a]|.*[{;]\s*$|.*=>\s*[{(]|\s*[\]})]"
@@ -194,7 +195,8 @@ def _heads(mark: str, line: str) -> bool:
 
 def _proposal(text: str) -> str:
     """Return the last question of *text* with what it recommends, "" where it asks nothing."""
-    lines = [_plain(line) for line in _FENCED.sub("", text).splitlines() if _is_line(line)]
+    written = _TABLE_HEAD.sub("", _FENCED.sub("", text)).splitlines()
+    lines = [_plain(line) for line in written if _is_line(line)]
     asked = next((s for line in reversed(lines) for s in reversed(sentences(line)) if "?" in s), "")
     recommended = next((line for line in reversed(lines) if _RECOMMENDS.search(line)), "")
     if not recommended and asked:

@@ -15,7 +15,7 @@ from memd.sleep.distil.exchanges import Exchange
 from memd.sleep.distil.failures import error_line, failed
 from memd.sleep.distil.findings import listed
 from memd.sleep.distil.language import phrases
-from memd.sleep.distil.language.prose import Sentence, is_code, sentences
+from memd.sleep.distil.language.prose import Sentence, is_code, sentences, things
 from memd.sleep.distil.language.words import words
 from memd.text.languages import FUNCTION_WORDS
 
@@ -105,8 +105,8 @@ def pasted_error(user: str) -> str:
         return ""
     line = error_line(pasted)
     is_code = line.startswith(("- ", "* ")) or line.endswith(("{", ",", "(", ";"))
-    if not line or is_code:
-        return ""
+    if not things(line) or is_code:
+        return ""  # "an unexpected error occurred" says nothing
     return line if "error" in line.casefold() else f"Error: {line}"
 
 
