@@ -29,6 +29,7 @@ from memd.sleep.distil.language.signs import (
     LOOK,
     Signs,
     is_passing,
+    only_asks_for,
     signs_of,
     words,
     worth,
@@ -40,14 +41,17 @@ from memd.text.sentences import sentences
 WORTH = 0.5
 """What scores less is not stored."""
 STANDING = 0.9
+ONE_SIGN = 0.55
+"""What no more than one sign speaks for."""
 BARE_CHARS = 40
 """A message of no more says yes, no or which, and little else."""
 
 
 class Act(StrEnum):
-    """What the user does with a sentence; the first five may become memories.
+    """What the user does with a sentence; the first six may become memories.
 
-    A plain statement that does none of the others acknowledges.
+    A task is wanted of the work at hand, and becomes one where nothing tells what came of
+    it. A plain statement that does none of the others acknowledges.
     """
 
     DECISION = "decision"
@@ -55,6 +59,7 @@ class Act(StrEnum):
     PREFERENCE = "preference"
     CONSTRAINT = "constraint"
     ENVIRONMENT = "environment"
+    TASK = "task"
     APPROVAL = "approval"
     REQUEST = "request"
     QUESTION = "question"
@@ -140,6 +145,7 @@ _CHOOSES = re.compile(
 )
 _NEEDS_NOW = re.compile(
     rf"\b(?:we|i) need{LOOK}"
+    r"|\bi(?:'d| would|'ll)?(?: also| now| just| really| only| still)* (?:want|like|need) to\b"
     r"|\b(?:want|need|like) you to(?! (?:always|never|ask|stop|only|use|keep|not)\b)"
     r"|\blet'?s (?:add|write) (?:an? |some |more |the )?(?:unit )?"
     r"(?:tests?|logs?|logging|comments?)\b",
@@ -158,7 +164,9 @@ _ACKNOWLEDGES = re.compile(
     r"|danke|merci|gracias|grazie|obrigado|bedankt)\b\W*)+$",
     re.IGNORECASE,
 )
-_CASES = frozenset({Act.DECISION, Act.CONSTRAINT})
+_CASES = frozenset({Act.DECISION, Act.CONSTRAINT, Act.TASK})
+_SETTLES = _CASES | {Act.ENVIRONMENT}
+_OF_THE_MOMENT = frozenset({Act.REQUEST, Act.QUESTION})
 _COUNT = re.compile(r"\w+")
 # Two signs are a word, about, where words stand without spaces.
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]{2}")
@@ -169,6 +177,7 @@ _KINDS = {
     Act.PREFERENCE: NapKind.PREFERENCE,
     Act.CONSTRAINT: NapKind.CONSTRAINT,
     Act.ENVIRONMENT: NapKind.ENVIRONMENT,
+    Act.TASK: NapKind.DECISION,
 }
 
 
@@ -183,6 +192,9 @@ def act(text: str, *, stopped: bool = False) -> Judged:
     is_asked = any(judged.act is Act.QUESTION for judged in each)
     if is_asked and _is_case(best, text):
         return Judged(Act.QUESTION, _ASKED)  # what is told is the case that is asked about
+    orders = sum(judged.act in _OF_THE_MOMENT for judged in each)
+    if best.act in _SETTLES and best.score <= ONE_SIGN and 2 * orders >= len(each) > 1:
+        return Judged(Act.REQUEST, _MOMENT)  # among orders and reports one sign is too little
     return best
 
 
@@ -260,7 +272,8 @@ def _statement(text: str, plain: str, count: int, *, stopped: bool) -> Judged:
         return Judged(Act.REQUEST, min(score, _MOMENT))
     if is_order and not (signs.corrects or is_choice or FIRM_ORDER.search(plain)):
         return Judged(Act.REQUEST, min(score, _MOMENT))
-    return Judged(_what(signs), max(0.0, min(score, _MOST)))
+    what = Act.TASK if only_asks_for(signs, plain) else _what(signs)
+    return Judged(what, max(0.0, min(score, _MOST)))
 
 
 def _what(signs: Signs) -> Act:

@@ -23,7 +23,6 @@ from memd.sleep.distil.acts import (
     act,
     approves,
     kind_of,
-    sentence_act,
 )
 from memd.sleep.distil.answers import (
     QUOTED_CHARS,
@@ -57,7 +56,6 @@ from memd.text.sentences import sentences
 CHARS_MAX = 900
 PART_CHARS = 800
 """The user's own words in one memory; what is longer becomes a second one."""
-_BESIDE = 0.4
 _ANSWERED = 0.6
 _PLANNED = 0.65
 _BARE_WORDS = 3
@@ -85,8 +83,7 @@ _DECLINES = re.compile(
 _PICKED = Judged(Act.DECISION, _ANSWERED)
 _REPLY_CHARS = 300
 _DOUBTFUL = 0.55  # one sign alone
-_DOUBTED = frozenset({Act.DECISION, Act.CONSTRAINT, Act.ENVIRONMENT})
-_LEFT_OUT = frozenset({Act.QUESTION, Act.REQUEST, Act.ACKNOWLEDGEMENT})
+_DOUBTED = frozenset({Act.DECISION, Act.TASK, Act.CONSTRAINT, Act.ENVIRONMENT})
 
 
 class OwnExchange(NamedTuple):
@@ -182,28 +179,29 @@ def slot_of(text: str, number: int) -> str:
     return hashlib.sha256(f"{number}:{text}".encode(errors="replace")).hexdigest()[:12]
 
 
-def parts(own: Words, *, stopped: bool = False) -> list[UserPassage]:
-    """Return what of a message is worth keeping, in parts of at most PART_CHARS characters."""
+def _passages(turn: OwnExchange, own: Words, *, is_told: bool) -> list[UserPassage]:
+    """Return what of *own* is worth keeping, in texts of at most PART_CHARS characters.
+
+    *is_told* says that what came of the message is a memory by itself: then no line is
+    kept that only asks for a piece of work.
+    """
     passages: list[UserPassage] = []
     for paragraph in () if own.is_brief else own.paragraphs:
-        for piece in _pieces(paragraph, stopped=stopped):
+        for piece in _pieces(paragraph, stopped=turn.stopped, is_told=is_told):
             last = passages[-1] if passages else None
             if last and len(last.text) + len(piece.text) < PART_CHARS:
                 best = max(last.judged, piece.judged, key=lambda judged: judged.score)
                 passages[-1] = UserPassage(f"{last.text}\n{piece.text}", best)
             else:
                 passages.append(piece)
-    return passages
+    return [passage for passage in passages if not _is_doubted(turn, passage.judged)]
 
 
-def _pieces(paragraph: str, *, stopped: bool) -> Iterator[UserPassage]:
-    """Yield what is worth keeping of *paragraph*, of each line what stands beside it too."""
+def _pieces(paragraph: str, *, stopped: bool, is_told: bool) -> Iterator[UserPassage]:
+    """Yield the lines of *paragraph* that are worth keeping; a lead only with its list."""
     lines = [(line, act(line, stopped=stopped)) for line in paragraph.split("\n")]
-    if max(judged.score for _, judged in lines) < WORTH:
-        return
     keeps = [
-        judged.score >= WORTH or (judged.score >= _BESIDE and judged.act not in _LEFT_OUT)
-        for _, judged in lines
+        judged.score >= WORTH and not (is_told and judged.act is Act.TASK) for _, judged in lines
     ]
     for at, (line, judged) in enumerate(lines):
         leads = line.endswith(":") and at + 1 < len(lines) and not any(keeps[at + 1 :])
@@ -227,13 +225,6 @@ def _within(line: str, room: int) -> Iterator[str]:
         yield text
 
 
-def _informative(text: str) -> str:
-    """Return *text* without the lines that only ask or thank, whole where nothing is left."""
-    lines = text.split("\n")
-    left = [line for line in lines if sentence_act(line).act not in _LEFT_OUT]
-    return "\n".join(left or lines)
-
-
 def _stopped_at(turn: OwnExchange, before: OwnExchange | None) -> Answered | None:
     """Return what the agent was about to do when it was interrupted, None where nobody can tell."""
     if not turn.stopped or before is None or not before.exchange.runs:
@@ -252,7 +243,8 @@ def _memories(
     whole = "\n".join(turn.own.paragraphs)
     asked = _answered(turn.own, own, texts) if whole else None
     mine = "\n".join(own.paragraphs)
-    kept = _parts(turn, own if asked else own.without_lead())
+    statement = own if asked else own.without_lead()
+    kept = _passages(turn, statement, is_told=bool(ended) and _stands_alone(ended))
     if not kept and asked and _answers(whole, asked):
         left = "\n".join(line for line in mine.split("\n") if not only_picks(line))
         kept = (
@@ -260,9 +252,6 @@ def _memories(
         )
     elif not kept and ended and (pick := quoted(turn.own, own)) and not _asks(mine):
         asked, kept = Answered(pick, turn.exchange.place), [UserPassage("", _PICKED)]
-    elif not kept and ended and (judged := act(mine, stopped=turn.stopped)).score >= _BESIDE:
-        is_told = kind_of(judged) and not _is_doubted(turn, judged)
-        kept = [UserPassage(cut(_informative(mine), PART_CHARS), judged)] if is_told else []
     leave = before_leave(asked.text) if asked and not asked.is_marked else None
     if kept and leave is not None and len(leave) < _SAYS_CHARS_MIN:
         asked = None  # what was said beside "shall I go on?" is no answer to it
@@ -290,11 +279,6 @@ def answers_a_fault(texts: Sequence[AgentText]) -> bool:
     """
     begun = texts[0].text[:_REPLY_CHARS] if texts else ""
     return NAMES_A_FAULT.search(begun) is not None and AGREES.search(begun) is None
-
-
-def _parts(turn: OwnExchange, own: Words) -> list[UserPassage]:
-    passages = parts(own, stopped=turn.stopped)
-    return [part for part in passages if not _is_doubted(turn, part.judged)]
 
 
 def _is_doubted(turn: OwnExchange, judged: Judged) -> bool:

@@ -20,7 +20,7 @@ from memd.text.sentences import sentences
 RULES_CHARS_MAX = 600
 _SCORE = 0.7
 _POINTS_MIN = 3
-_LEFT_OUT = frozenset({Act.QUESTION, Act.REQUEST, Act.ACKNOWLEDGEMENT})
+_LEFT_OUT = frozenset({Act.QUESTION, Act.REQUEST, Act.TASK, Act.ACKNOWLEDGEMENT})
 _OURS = re.compile(r"\b(?:we|our|us|my|i)\b", re.IGNORECASE)
 _NOW = re.compile(r"^\W*[-*]\s|\b(?:need|let'?s|going to|want|will|once)\b", re.IGNORECASE)
 _HEED = re.compile(

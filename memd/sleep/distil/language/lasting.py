@@ -55,6 +55,10 @@ _MADE = (
     # "grams, not cups", as somebody wants them
     rf"{_LEAD}(?:[^,.?]{{0,80}}, )?(?:use|give|write|send|show|call|prefer|say)\b[^.?]{{0,200}},"
     r" (?:not|never|and not) \w+(?: \w+)?(?=\W*$)",
+    # "In release notes we want the reason first", "I expect you to test what you claim"
+    rf"{_LEAD}(?:in|for|on) (?:all |any )?(?:[a-z]+ )?[a-z]{{2,}}s,? (?:we|i) (?:want|need|like"
+    r"|expect|require)\b(?! to\b)",
+    r"\b(?:i|we) expect (?:you to|(?:all|every|each|any)\b)",
     # Whose way it is
     r"\b(?:it'?s|this is|that'?s|as) (?:our|my|the team's|a|the) (?:\w+ )?(?:convention|policy|rule"
     r"|practice|habit|standard|custom|guideline|way)\b",

@@ -65,7 +65,7 @@ SAID_OF_ONESELF = words(
     # What every piece of the work gets.
     rf"{_LEAD}(?:every|each|any|all)(?: new| single)? {_WORK} {_HANDLED}",
     rf"{_LEAD}(?:anything|everything) (?!in (?:this|that)\b)[^,.?]{{3,60}}"
-    rf" (?:goes|must|needs|has to|belongs|is generated)\b",
+    rf" (?:goes|must|should|needs|has to|belongs|is generated)\b",
     rf"{_LEAD}(?:when|if) an? (?:new )?{_WORK} [^,?]{{3,80}},"
     r" (?:please |then |always )*(?:mark|make|use|add|write|put|split|ask|tell|run|call|name)\b",
     r"(?:on (?:mon|tues|wednes|thurs|fri|satur|sun)days)",

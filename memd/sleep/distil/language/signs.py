@@ -35,11 +35,21 @@ _NO_WISH = (
 )
 LOOK = r" to (?:go|leave|look|check|see|figure|discuss|plan|decide|think|talk|know|understand)\b"
 _NOT_NOW = rf"(?!{LOOK})"
-_WANTS = words(
+# What somebody wants of the work at hand, most often today's task.
+_ASKS_FOR = words(
     r"(?:we|i)(?: do| really| just| also| only| still|'ll)* ?(?:want|wanted|need|require|expect)"
     rf"{_NOT_NOW}",
     r"^\W*(?:need|want)",
     r"(?:we|i)(?: are|'re| am|'m)(?: already| not| only)? going to",
+    r"\w+(?:'ll)? should",
+    r"(?:we|it|they)(?:'ll| will)(?: also)?"
+    r" (?:use|keep|have|fetch|need|go|do|be|support|want|store)",
+    r"let(?:'?s| us)",
+    rf"needs?{_NOT_NOW} (?:to|a|an)",
+    r"ought to",
+)
+# What somebody chooses, and how things are done.
+_CHOOSES = words(
     r"(?:we|i)(?: do| really| just| also| still)*"
     r" (?:don't|do not|won't|will not|can't|cannot|shouldn't|aren't)"
     rf"{_NO_WISH}",
@@ -56,13 +66,12 @@ _WANTS = words(
     rf"^{FIRST}(?:use|prefer|avoid|stick (?:to|with)|go with|keep(?! \w+ing| on| it up)|only \w+)",
     rf"^{FIRST}(?:don't|do not|never){_NO_WISH}",
     r"^\W*no \w+(?: \w+)?,? (?:please|pls|at all|here)",
-    r"\w+(?:'ll)? should(?:n't| not| only| always| just| be)?",
-    r"(?:we|it|they)(?:'ll| will)(?: also)?"
-    r" (?:use|keep|have|fetch|need|go|do|be|support|want|store)",
-    r"let(?:'?s| us)",
-    rf"needs?{_NOT_NOW} (?:to|a|an)",
-    r"ought to",
     r"make sure",
+    # "Commit messages should name the ticket", "you should ask": of a kind, or of the agent.
+    r"should(?:n't| not| only| always| never)",
+    r"^\W*(?:(?:and|also|all|any|our|new)\W+)*(?!(?:this|its|yes)\b)(?:[a-z-]+ )?[a-z-]{3,}s"
+    r" should",
+    r"you should(?! (?:try|start|see|be able|have|now)\b)",
     r"(?:i am|i'm|we're) (?:fine|ok|okay|good|happy) with",
     r"(?:go|stick|stay) with",
     r"(?:i|we) (?:decided|chose|picked|agreed|said)",
@@ -80,7 +89,7 @@ _FORBIDS = (
 # "There was never an issue", "defined but never used" tell what is.
 _NEVER = r"(?<!was )(?<!were )(?<!had )(?<!has )(?<!have )(?<!but )(?<!been )never"
 _RULES = words(
-    r"always", _NEVER, r"only", r"must(?:n't)?", r"instead", _FORBIDS,
+    r"always", _NEVER, r"ever(?=\W*$)", r"only", r"must(?:n't)?", r"instead", _FORBIDS,
     r"no longer", r"rather than", r"except", r"at (?:most|least)",
     r"exactly(?! (?:what|how|where|why|when|which|who)\b)", r"without",
     r"ha(?:s|ve) to", r"required?", r"forbidden", r"not allowed", r"may not",
@@ -130,9 +139,12 @@ _CORRECTS = words(
     r"actually(?=\s*(?:[.,!\u2026]|$))",
     r"no,? (?:man|dude|wait)",
     r"not (?:\w+ ){0,3}but",
+    r"you should(?:n't| not) (?:be|have)",
+    r"you should(?:'ve| have) (?:\w+ )?\w+(?:ed|un|ne|ade|en|old|ut)(?! an?\b)",
+    r"^\W*(?:k|ok(?:ay)?|yes|yeah|good|great|nice|fine|perfect)\b[^.?!]{0,60}\bbut\b",
 )
 _REFUSAL = re.compile(
-    r"\W*(?:(?:no|nope|nah|wrong|wait|incorrect|stop|dude|hold on|uh+|hmm+|wth|wtf|not)\b)",
+    r"\W*(?:(?:no|nope|nah|wrong|incorrect|stop|dude|wth|wtf|not)\b)",
     re.IGNORECASE,
 )
 _CAUSE = words(
@@ -264,9 +276,23 @@ def is_passing(plain: str) -> bool:
     return is_bare or _PASSING.search(plain) is not None
 
 
+def only_asks_for(signs: Signs, plain: str) -> bool:
+    """Return whether all that a sentence with *signs* says is what somebody wants of the work.
+
+    >>> text = "we want a second button on the page"
+    >>> only_asks_for(signs_of(text, text, 8, stopped=False), text)
+    True
+    """
+    says_how = signs.rules or signs.requires or signs.causes or signs.corrects or signs.stopped
+    return bool(signs.wants) and not says_how and _CHOOSES.search(plain) is None
+
+
 def signs_of(text: str, plain: str, count: int, *, stopped: bool) -> Signs:
     """Return the signs of one sentence of *count* words; *plain* is it as it is spoken."""
-    wants, rules = bool(_WANTS.search(plain)), bool(_RULES.search(plain))
+    wants, rules = (
+        bool(_CHOOSES.search(plain) or _ASKS_FOR.search(plain)),
+        bool(_RULES.search(plain)),
+    )
     refuses = bool(_REFUSAL.match(plain) or REFUSES.match(plain))
     corrects = refuses or bool(_CORRECTS.search(plain))
     requires, causes = bool(_REQUIRES.search(plain)), bool(_CAUSE.search(plain))

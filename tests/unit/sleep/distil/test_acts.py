@@ -8,17 +8,25 @@ from memd.sleep.distil.acts import WORTH, Act, act, approves
 
 KEPT = {
     Act.DECISION: [
+        "For now we keep the old endpoint in pkg/api.",
+        "Our goal is to have one binary for the server and the client.",
+        "Commit messages should name the ticket.",
+        "The subject line should only name the part that changed.",
+    ],
+    Act.TASK: [
         "Let's put the rate limiter into its own package",
         "We want the tray icon on both desktops.",
-        "For now we keep the old endpoint in pkg/api.",
         "When the token has expired we should fall back to the login page, no?",
-        "Our goal is to have one binary for the server and the client.",
+        "The button should have a wider line",
     ],
     Act.CORRECTION: [
         "No, the retry belongs into the client, not into the handler",
         "I said the cache stays, you removed it anyway",
         "The address is wrong: it's ~/.app/cli/token.json, not ~/.config/app",
         "I thought we would open the file once?",
+        "You should have asked before deleting the branch.",
+        "You should not be moving anything out of the archive.",
+        "ok, fine for the first page, but the second has no line",
         "Turns out the old parser is still used, so we don't touch it.",
     ],
     Act.PREFERENCE: [
@@ -48,6 +56,9 @@ LEFT = {
         "ok, let's start with a plan in docs/PLAN.md",
         "Please add a column to the table",
         "write it up",
+        "I want to add a column to the table",
+        "wait, first write a page about it",
+        "I've started it. We want a second line in Name. Now run it again.",
     ],
     Act.ACKNOWLEDGEMENT: ["great, thanks!", "ok", "Let me try that, 1 sec.", "danke", ""],
     Act.APPROVAL: ["yup!", "ok, yes", "sure"],

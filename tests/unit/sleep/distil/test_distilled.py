@@ -174,14 +174,32 @@ def test_a_digest_with_the_line_of_a_tool_is_trusted_like_the_tool() -> None:
 
 def test_a_line_that_only_asks_is_not_told_beside_one_that_says_something() -> None:
     messages = [
-        user("The importer did nothing at all with the big files yesterday.\nWhat do you think?"),
+        user("The importer must open each of the big files only once.\nWhat do you think?"),
         agent("`importer.py` opened the file once to count its rows, because `len` needs them."),
     ]
 
     (text,) = told(*messages)
 
-    assert text.startswith("The importer did nothing")
+    assert text.startswith("The importer must open")
     assert "What do you think" not in text
+
+
+TASK = "We want a wider column in the table of the halls"
+DONE = "halls.py has a wider column seats_left now, because the plan of the hall needs it."
+
+
+def test_what_is_wanted_of_the_work_is_told_by_what_came_of_it() -> None:
+    assert told(user(TASK), agent(DONE)) == [DONE]
+
+
+@pytest.mark.parametrize("said", ["Understood.", "It is done: all three are fixed now."])
+def test_what_is_wanted_of_the_work_stands_where_nothing_tells_what_came_of_it(said: str) -> None:
+    assert told(user(TASK), agent(said)) == [TASK]
+
+
+def test_what_is_wanted_with_a_rule_stands_beside_what_came_of_it() -> None:
+    (text,) = told(user(f"{TASK}, and it must stay sorted"), agent(DONE))
+    assert text == f"{TASK}, and it must stay sorted\nOutcome: {DONE}"
 
 
 def test_an_interruption_is_no_memory_and_what_follows_it_corrects() -> None:
