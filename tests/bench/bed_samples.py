@@ -1,4 +1,4 @@
-"""The samples of the beds ``coding`` and ``everyday``, each through a real store.
+"""The samples of the beds beside the dialogues, each through a real store.
 
 ``coding``: a part of a session is stored when it ends, and what it asks is asked before
 that, of all that was stored till then. Sessions that the readers hold back are left out.
@@ -17,7 +17,8 @@ from bench import coding, foreign, household
 from bench.coding import Asked, Passage
 from bench.kept_recall import AGENT, TEAM, Team, rooms_of
 from bench.kept_scores import holds
-from bench.locomo import when
+from bench.locomo import Turn, when
+from bench.public import Store
 from bench.readings import HELD, SPLITS, Reading, readings, session_lines, split
 from bench.samples import Remembered, Sample, candidates_of, house_with, ingested
 from bench.stage import model_dir
@@ -53,7 +54,7 @@ class Asking:
     ) -> Sample:
         """Ask *text*; *gold* are the sources that answer it."""
         found, sources = await self.candidates(text)
-        right = [source in gold for source in sources]
+        right = nearest_of_each(gold, found, sources)
         prompt = await self.prompt(text, found, right)
         return Sample(kind, fold, name, len(gold), found, right, bed, prompt)
 
@@ -72,6 +73,19 @@ class Asking:
         request = PrepareRequest(query=text, project_id=self._project)
         made = await self._inject.prepare(caller, request)
         return tuple(each.id in good for each in made.memories)
+
+
+def nearest_of_each(
+    gold: Sequence[str], found: Sequence[Measured], sources: Sequence[str | None]
+) -> list[bool]:
+    """Return which of *found* answer: of a long text in pieces the piece that is nearest."""
+    nearest: dict[str, int] = {}
+    for at, source in enumerate(sources):
+        if source is not None and source in gold:
+            best = nearest.setdefault(source, at)
+            if found[at].features["cos"] > found[best].features["cos"]:
+                nearest[source] = at
+    return [nearest.get(source or "") == at for at, source in enumerate(sources)]
 
 
 def prompting(house: Prompting) -> Inject:
@@ -122,6 +136,36 @@ async def coding_sessions(embedder: Remembered, folder: Path, *, prompts: bool) 
         for kind, question in foreign_questions(folder, list(stored.values()), asked):
             samples.append(await _coding(asking, kind, question))
     return samples
+
+
+async def public_talk(
+    embedder: Remembered, bed: str, stores: Sequence[Store], *, prompts: bool
+) -> list[Sample]:
+    """Return the samples of the *stores* of a public bed, each under an agent of its own."""
+    samples: list[Sample] = []
+    async with house_with(embedder) as house:
+        inject = prompting(house) if prompts else None
+        for store in stores:
+            agent = store.dialogue.name
+            await ingested(house, agent, [_said(turn) for turn in store.dialogue.turns])
+        await house.queue.drain()
+        for store in stores:
+            agent, asked = store.dialogue.name, store.dialogue.questions
+            asking = Asking(house.recall, agent, inject)
+            folds = store.folds or (agent,) * len(asked)
+            for each, its in zip(asked, folds, strict=True):
+                samples.append(await asking.sample("H", its, "", each.text, each.gold, bed))
+            for at, (kind, text) in enumerate(store.foreign):
+                samples.append(await asking.sample(kind, folds[at % len(folds)], "", text, (), bed))
+    return samples
+
+
+def _said(turn: Turn) -> dict[str, Any]:
+    """Return *turn* as an item; what nobody is named as the speaker of, a person said."""
+    if turn.speaker:
+        return turn.item()
+    item = {name: value for name, value in turn.item().items() if name != "speaker"}
+    return {**item, "origin": "person", "deliberate": True}
 
 
 async def _coding(asking: Asking, kind: str, question: Asked) -> Sample:

@@ -3,9 +3,10 @@
 ``coding`` are recorded coding sessions (``bench.coding``), what naps compose of them (kind
 C) and questions about other teams' code; ``everyday`` is one person's notes in several
 languages (``bench.household``); ``dialogues``, with ``--dialogues FILE``, is what the ranker
-was fitted on first. Prints for each what the product ranks first, its gate left open,
-beside plain cosine and BM25 over the same candidates; what its gate costs, which share of
-foreign questions it answers, and what a default prompt holds.
+was fitted on first; ``scenes``, ``committees``, ``chats`` and ``channel``, with ``--public DIR``,
+are public conversations (``bench.public``). Prints for each what the product ranks first, its
+gate left open, beside plain cosine and BM25 over the same candidates; what its gate costs, which
+share of foreign questions it answers, and what a default prompt holds.
 
 With ``--cache DIR`` vectors are kept between runs, and for ``bench.fit`` also the samples,
 until a module that they depend on changes.
@@ -26,7 +27,7 @@ import numpy as np
 
 import bench
 import memd
-from bench import bed_samples, locomo
+from bench import bed_samples, locomo, public
 from bench.kept_recall import TEAM
 from bench.samples import Remembered, Sample, collect
 from bench.stage import model_dir
@@ -35,7 +36,8 @@ from memd.embedding.embed import EmbedderThread
 from memd.recall.ranking.rankings import judged, ranked
 from memd.recall.ranking.weights import HYBRID
 
-BEDS = ("dialogues", "coding", "everyday")
+BEDS = ("dialogues", "coding", "everyday", *public.SOURCES)
+NEEDED = {"dialogues": "--dialogues FILE", "coding": "--transcripts DIR"}
 HONEST = ("H", "G", "C")
 CUTS = (5, 10)
 UNMEASURED = frozenset({"weights.py", "rankings.py", "select.py", "answer.py", "apart.py"})
@@ -49,6 +51,12 @@ class Sources:
     dialogues: Path | None
     transcripts: Path | None
     cache: Path | None
+    public: Path | None = None
+
+    def of(self, bed: str) -> Path | None:
+        """Return where the texts of *bed* are; the household's are in the repository."""
+        folders = {"dialogues": self.dialogues, "coding": self.transcripts}
+        return folders.get(bed, self.public if bed in public.SOURCES else None)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -56,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     add_sources(parser)
     parser.add_argument("--beds", nargs="+", choices=BEDS, default=["coding", "everyday"])
     options = parser.parse_args(argv)
-    sources = Sources(options.dialogues, options.transcripts, options.cache)
+    sources = Sources(options.dialogues, options.transcripts, options.cache, options.public)
     for bed in options.beds:
         print("\n".join(table(bed, samples(bed, sources, prompts=bed != "dialogues"))))
 
@@ -65,6 +73,7 @@ def add_sources(parser: argparse.ArgumentParser) -> None:
     """Add the options that say where the texts are."""
     parser.add_argument("--dialogues", type=Path, metavar="FILE")
     parser.add_argument("--transcripts", type=Path, metavar="DIR")
+    parser.add_argument("--public", type=Path, metavar="DIR")
     parser.add_argument("--cache", type=Path, metavar="DIR")
 
 
@@ -99,20 +108,22 @@ def _write(path: Path, value: object) -> None:
 async def _collected(
     bed: str, sources: Sources, kept: dict[str, bytes], *, prompts: bool
 ) -> list[Sample]:
+    folder = sources.of(bed)
+    if folder is None and bed != "everyday":
+        raise SystemExit(f"the bed {bed} needs {NEEDED.get(bed, '--public DIR')}")
     if bed == "dialogues":
-        if sources.dialogues is None:
-            raise SystemExit("the bed dialogues needs --dialogues FILE")
-        return await collect(locomo.read(sources.dialogues), kept)
-    if bed == "coding" and sources.transcripts is None:
-        raise SystemExit("the bed coding needs --transcripts DIR")
+        assert folder is not None
+        return await collect(locomo.read(folder), kept)
     embedder = Remembered(EmbedderThread(model_dir()), kept)
     if embedder.fingerprint is None:
         raise SystemExit(f"no model in {model_dir()}; run: memd model install")
     try:
         if bed == "everyday":
             return await bed_samples.everyday(embedder, prompts=prompts)
-        assert sources.transcripts is not None
-        folder = sources.transcripts
+        assert folder is not None
+        if bed in public.SOURCES:
+            stores = public.stores(bed, folder)
+            return await bed_samples.public_talk(embedder, bed, stores, prompts=prompts)
         found = await bed_samples.coding_sessions(embedder, folder, prompts=prompts)
         return found + [each async for each in bed_samples.composed(folder, prompts=prompts)]
     finally:
@@ -135,8 +146,7 @@ def _state(bed: str, sources: Sources) -> str:
     )
     modules = [p for name in folders for p in sorted((product / name).rglob("*.*"))]
     modules += [*sorted(benches.glob("*.py")), *sorted(benches.glob("*.txt"))]
-    given = sources.dialogues if bed == "dialogues" else sources.transcripts
-    digest = hashlib.sha256(f"{model_dir()} {given} {bed}".encode())
+    digest = hashlib.sha256(f"{model_dir()} {sources.of(bed)} {bed}".encode())
     for path in modules:
         if path.suffix in {".py", ".sql", ".txt"} and path.name not in UNMEASURED | {
             "fit.py",

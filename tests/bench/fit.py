@@ -42,9 +42,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--judge", choices=beds.BEDS)
     parser.add_argument("--keep-ranker", action="store_true", help="fit gate and calibration only")
     parser.add_argument("--transcripts", type=Path, metavar="DIR")
+    parser.add_argument("--public", type=Path, metavar="DIR")
     parser.add_argument("--cache", type=Path, metavar="DIR")
     options = parser.parse_args(argv)
-    sources = beds.Sources(options.file, options.transcripts, options.cache)
+    sources = beds.Sources(options.file, options.transcripts, options.cache, options.public)
     samples = [s for bed in options.beds for s in beds.samples(bed, sources) if s.kind in FITTED]
     if len(options.beds) > 1:
         for bed in [options.judge] if options.judge else options.beds:
