@@ -105,11 +105,12 @@ def lost(folder: Path, acknowledged: list[str], empty: set[str] | None = None) -
 
 
 def ingest(conn: Writing, vfs: RecordingVFS) -> None:
-    for number in range(6):
+    """Tell the first memory of an agent, two more, and one after a checkpoint."""
+    for number in range(4):
         ids: list[str] = []
         insert(conn, number, ids)
         vfs.mark(ids[0])
-        if number == 3:
+        if number == 2:
             conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
 

@@ -22,10 +22,10 @@ from memd.base.errors import CallerError, UnavailableError
 from memd.client import AsyncClient
 from memd.serve.routes.routes import methods
 
-UNITS_MAX = 120
+UNITS_MAX = 116
 """Of work between a question and its answer: what a desktop does in about a second, the
 longest wait that is promised. Threads on cores that share a pipeline count up to twice."""
-PAUSE_S = 0.01  # what of a wait may stay unseen: a hundredth of what is promised
+PAUSE_S = 0.05  # what of a wait may stay unseen: UNITS_MAX is as much less than 120
 TEXTS: dict[str, Callable[[int], str]] = {"honest": honest, "hostile": hostile}
 
 

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.builders import a_row, an_id_source
 from support.clocks import HeldClock
 from support.entries import NOW
 from support.fakes import DIMENSION, HashEmbedder, fingerprint, numbers
+from support.gate import drawn
 from support.store import ADA, a_house
 
 from memd.backends.assembly import Assembly
@@ -213,7 +214,7 @@ CALLERS = st.builds(
     st.sampled_from([None, None, "s1"]),
     st.sampled_from([None, None, "p1"]),
 )
-SOME = settings(max_examples=40)
+SOME = drawn(gate=25, long=40)
 
 
 def expected(world: World, query: MemoryQuery, caller: Caller) -> list[Known]:

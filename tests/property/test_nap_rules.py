@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.gate import drawn
 
 from memd.sleep.nap.consolidator import MENTION_SHARE, MemoryConsolidator, tail_start
 from memd.sleep.nap.facts import HEADER, NO_FACTS, extract_facts, parse_summary, render_bullets
@@ -36,7 +37,7 @@ SESSIONS = st.lists(MESSAGES, max_size=14)
 
 
 @given(SESSIONS, st.sampled_from((0.0, MENTION_SHARE)))
-@settings(max_examples=300)
+@drawn(gate=150, long=300)
 def test_consolidating_twice_is_as_once(session: list[Any], share: float) -> None:
     nap = MemoryConsolidator(mention_share=share)
     before = copy.deepcopy(session)
@@ -48,7 +49,7 @@ def test_consolidating_twice_is_as_once(session: list[Any], share: float) -> Non
 
 
 @given(SESSIONS, SESSIONS)
-@settings(max_examples=300)
+@drawn(gate=150, long=300)
 def test_no_fact_is_lost_or_nested_however_often_it_is_consolidated(
     session: list[Any], later: list[Any]
 ) -> None:

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.clocks import HeldClock
+from support.gate import drawn
 from support.nights import ADA, Bed, Tables, a_bed, differing, fill, some_settings
 
 from memd.base.errors import ConflictError, InvalidStateError, MemoryNotFoundError
@@ -24,8 +25,8 @@ from memd.domain.sleep.sleep import RunReport
 from memd.sleep.night.night import STEPS
 
 SEEDS = st.integers(0, 2**32)
-SOME = settings(max_examples=12)
-FEW = settings(max_examples=6)
+SOME = drawn(gate=8, long=12)
+FEW = drawn(gate=4, long=6)
 MANY = settings(max_examples=400)
 
 Then = Callable[[Bed, random.Random], Awaitable[None]]

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from hypothesis import given
 from hypothesis import strategies as st
+from support.gate import drawn
 from support.org import HUMAN
 from support.store import a_writer
 
@@ -85,6 +86,7 @@ def replayed(log: Sequence[Operation]) -> list[SnapshotRow]:
     return [facts[fact_id] for fact_id in sorted(facts)]
 
 
+@drawn(gate=50, long=100)
 @given(STEPS)
 def test_the_facts_are_what_replaying_the_log_gives(steps: list[Step]) -> None:
     with a_log(steps) as (conn, log):
@@ -98,6 +100,7 @@ def test_the_facts_are_what_replaying_the_log_gives(steps: list[Step]) -> None:
         assert fact_index.is_intact(conn)
 
 
+@drawn(gate=50, long=100)
 @given(STEPS, st.lists(st.integers(900, 1_500), min_size=1, max_size=10))
 def test_a_moment_is_what_replaying_the_log_up_to_it_gives(
     steps: list[Step], moments: list[int]
@@ -108,6 +111,7 @@ def test_a_moment_is_what_replaying_the_log_up_to_it_gives(
             assert list(org_facts.snapshot_at(conn, at_us)) == replayed(until)
 
 
+@drawn(gate=50, long=100)
 @given(STEPS)
 def test_versions_count_up_by_one_and_times_never_go_back(steps: list[Step]) -> None:
     with a_log(steps) as (conn, log):
@@ -123,6 +127,7 @@ def test_versions_count_up_by_one_and_times_never_go_back(steps: list[Step]) -> 
             assert ("RETRACT", "RETRACT") not in set(itertools.pairwise(kinds))
 
 
+@drawn(gate=50, long=100)
 @given(STEPS, st.sampled_from(("litestar", "use", "rest", "%", "_", "e f")))
 def test_a_literal_search_finds_exactly_what_holds_the_text(steps: list[Step], text: str) -> None:
     with a_log(steps) as (conn, log):

@@ -15,6 +15,7 @@ from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, rule
 from support.clocks import HeldClock
+from support.gate import drawn
 from support.store import ADA, BOB, a_house, stored, visible
 
 from memd.backends.assembly import Assembly
@@ -241,7 +242,7 @@ class Lives(RuleBasedStateMachine):
 
 # Shrinking restarts the rooms thousands of times; the steps that failed are printed as they were.
 UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)
-Lives.TestCase.settings = settings(max_examples=25, stateful_step_count=30, phases=UNSHRUNK)
+Lives.TestCase.settings = settings(drawn(gate=15, long=25), stateful_step_count=30, phases=UNSHRUNK)
 TestLives = Lives.TestCase
 
 

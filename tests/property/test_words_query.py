@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from support.gate import drawn
 from support.store import ADA, BOB, a_house, stored
 
 from memd.backends.assembly import Assembly
@@ -38,7 +39,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[asyncio.Ru
         runner.run(house_of.__aexit__(None, None, None))
 
 
-@settings(max_examples=150)
+@drawn(gate=75, long=150)
 @given(text=QUERIES)
 @example(text='owner:a2 OR "a2"')
 def test_any_text_is_a_question_about_ones_own_memories(

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from support.gate import drawn
 from support.nights import ADA, BOB, Bed, a_bed, fill, move_to_archive, settled, some_settings
 
 from memd.domain.caller import Caller
@@ -289,7 +290,7 @@ async def every_filter_finds_its_rows(bed: Bed, chance: random.Random) -> None:
         assert set(mine) <= may
 
 
-@settings(max_examples=6)
+@drawn(gate=4, long=6)
 @given(st.integers(0, 2**32))
 @example(9007)  # a tagged memory that stood beside one summary and then behind another
 @example(108)

@@ -7,6 +7,7 @@ would also be an error at run time.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib.util
 import json
@@ -51,8 +52,12 @@ def schema_sql() -> str:
     return (Path(__file__).parent / "schema.sql").read_text(encoding="utf-8")
 
 
+@functools.cache
 def vec0_path() -> str:
-    """Return the path of the loadable vec0 library without importing its package (and numpy)."""
+    """Return the path of the loadable vec0 library without importing its package (and numpy).
+
+    Looked up once: to find a package takes a tenth of what opening a connection does.
+    """
     spec = importlib.util.find_spec("sqlite_vec")
     if spec is None or not spec.submodule_search_locations:
         raise StorageError("the sqlite-vec package is missing", hint="reinstall memd")
