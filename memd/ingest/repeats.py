@@ -15,7 +15,7 @@ from memd.domain.ingest import IngestRequest
 from memd.ingest.draft import Draft, Drafts, is_assistant, is_owner
 from memd.store.file.database import Database
 from memd.store.session import injections
-from memd.text.restating import KnownWords, unsaid
+from memd.text.repetition import KnownWords, remove_known
 from memd.view.echo import fenced_texts, spoken
 
 
@@ -51,6 +51,6 @@ def mark_repeats(drafts: Drafts, known: KnownWords) -> Drafts:
 
 
 def _mark_repeat(draft: Draft, known: KnownWords) -> Draft:
-    if draft.preference is not None or unsaid(draft.content, known).strip():
+    if draft.preference is not None or remove_known(draft.content, known).strip():
         return draft
     return replace(draft, passing=Passing.REMARK)

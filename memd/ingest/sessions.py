@@ -28,7 +28,7 @@ from memd.store.file.database import Database
 from memd.store.memory import removal, versions
 from memd.store.session import message_index, session_texts, sessions
 from memd.store.session.sessions import MessageRow, SessionRow
-from memd.text.function_words import telling_words
+from memd.text.function_words import content_words
 
 STEP_ROWS = 64
 IDLE_SESSIONS = 16  # at most so many are ended per minute
@@ -128,7 +128,7 @@ class Sessions:
         Those that contain all of them; if there are none, those that contain any. A text that
         occurs several times comes once, at its last place.
         """
-        terms = telling_words(query.query)[:QUERY_TERMS_MAX]
+        terms = content_words(query.query)[:QUERY_TERMS_MAX]
         return await self.db.read(_search, caller.agent_id, query, terms) if terms else ()
 
     async def has_messages(self, caller: Caller) -> bool:

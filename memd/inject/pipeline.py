@@ -19,7 +19,7 @@ from memd.inject.isolation import Failed, isolate
 from memd.recall.filter import MemoryFilterStrategy, filter_for_injection
 from memd.recall.ranking.diversify import diverse_order, score_by_rank
 from memd.recall.ranking.rank import fuse_ranked_lists, rank_memories
-from memd.text.lessons import as_lesson
+from memd.text.lessons import parse_lesson
 
 Entries = tuple[MemoryEntry, ...]
 
@@ -104,7 +104,7 @@ def exclude(scored: Sequence[ScoredMemory], texts: Sequence[str]) -> tuple[Score
     return tuple(
         memory
         for memory in scored
-        if not known & {memory.entry.id, memory.entry.content, as_lesson(memory.entry.content)}
+        if not known & {memory.entry.id, memory.entry.content, parse_lesson(memory.entry.content)}
     )
 
 

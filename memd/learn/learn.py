@@ -35,7 +35,7 @@ from memd.store.learn.learnings import LearningRow, NewLearning, TrustedLessonRo
 from memd.store.learn.playbook import FixRow, NewPattern, PatternRow
 from memd.store.memory.filters import bind
 from memd.text.function_words import words_of
-from memd.text.lessons import as_lesson
+from memd.text.lessons import parse_lesson
 
 R = TypeVar("R")
 
@@ -259,7 +259,7 @@ def _learning_of_memory(row: TrustedLessonRow) -> Learning:
         task_type=task_type_of(()),
         approach=approach_of(()),
         outcome=outcome_of(""),
-        lesson=as_lesson(row.content) or row.content,
+        lesson=parse_lesson(row.content) or row.content,
         timestamp=from_us(row.created_at_us),
     )
 

@@ -90,18 +90,20 @@ class UptakeCounter:
             await asyncio.wait(list(self._tasks))
 
     async def _count(self, session: _Session, pending: _PendingPrompt, answer: str) -> None:
-        from memd.text.uptake import uptake
+        from memd.text.uptake import measure_uptake
         from memd.view.echo import spoken
 
         try:
             texts = await self._db.read(uses.texts_of, pending.ids)
-            used = await self._work.run(lambda: uptake(pending.question, texts, spoken(answer)))
+            used = await self._work.run(
+                lambda: measure_uptake(pending.question, texts, spoken(answer))
+            )
         except MemdError as error:
             log.warning("an answer was not looked at", kind=error.kind)
             return
         counts = {
             "given": len(texts),
-            "tellable": len(used.tellable),
+            "tellable": len(used.recognisable),
             "taken_up": len(used.taken_up),
         }
         self.counts.update(answers=1, **counts)

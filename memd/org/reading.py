@@ -19,7 +19,7 @@ from memd.org.access import readable_categories
 from memd.store.file.connect import Reading
 from memd.store.org import fact_index, org_facts, rules
 from memd.store.org.org_facts import FactRow, OperationRow, SnapshotRow
-from memd.text.function_words import telling_words
+from memd.text.function_words import content_words
 
 Row = TypeVar("Row", FactRow, OperationRow, SnapshotRow)
 Model = TypeVar("Model")
@@ -27,7 +27,7 @@ Model = TypeVar("Model")
 
 def terms(context: str) -> list[str]:
     """Return the content words of *context*, QUERY_TERMS_MAX at most."""
-    return telling_words(context)[:QUERY_TERMS_MAX]
+    return content_words(context)[:QUERY_TERMS_MAX]
 
 
 def find_matching(

@@ -24,7 +24,7 @@ from memd.base.errors import (
 )
 from memd.base.limits import EVENTS_WAITING_MAX, FRAME_BYTES_MAX
 from memd.rpc import envelope, framing
-from memd.text.preference import filed_as
+from memd.text.preference import default_category
 
 Progress = Callable[[int, int], None]
 """Called with the number of finished steps, and of all steps."""
@@ -169,7 +169,7 @@ def deliver(
 
 def store_params(content: str, category: str | None, params: dict[str, Any]) -> dict[str, Any]:
     """Return the params of ``memory.store``; without a *category* it is derived from *content*."""
-    filed = category or filed_as(content, params.get("speaker"))
+    filed = category or default_category(content, params.get("speaker"))
     return {"content": content, "category": filed, **params}
 
 

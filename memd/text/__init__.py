@@ -1,4 +1,4 @@
-"""What a text is made of: cleaned, cut into chunks, counted, routed, weighed.
+"""Texts: cleaned, chunked, counted, routed, scored.
 
-Pure. Nothing here loads a model or opens a file.
+Pure. Nothing here loads a model or opens a file other than a vocabulary.
 """

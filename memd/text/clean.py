@@ -1,9 +1,9 @@
-"""Step one of ingest: the form in which a text is compared, cut and stored (SPEC 1.2).
+"""Step one of ingest: normalise a text for comparing, chunking and storing (SPEC 1.2).
 
-Four small repairs and nothing else: what looks the same becomes the same
+Four repairs and nothing else: equal-looking characters become equal
 (NFC), line ends become newlines, the ends are stripped, and three or more
-newlines become two. White space inside a line, markup and code stay as they
-are. The work is linear in the text, also for a text made to be slow.
+newlines become two. White space within a line, markup and code stay
+unchanged. The work is linear in the text, also for a hostile one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import pairwise
 
 _MANY_NEWLINES = re.compile(r"\n{3,}")
 
-# Ordering a run of combining marks costs the square of its length: one run of
+# Ordering a run of combining marks is quadratic in its length: a run of
 # 80,000 takes five seconds. No script stacks more than a few dozen, so longer
 # runs are ordered piece by piece.
 _MARKS_MAX = 1_024
@@ -29,24 +29,24 @@ def clean(text: str) -> str:
     >>> clean("  Cafe\u0301\r\n\r\n\r\nLine two  ")
     'Café\n\nLine two'
     """
-    text = _nfc(text).replace("\r\n", "\n").replace("\r", "\n").strip()
+    text = _to_nfc(text).replace("\r\n", "\n").replace("\r", "\n").strip()
     return _MANY_NEWLINES.sub("\n\n", text)
 
 
-def folded(text: str) -> str:
-    r"""Return *text* for the detectors of later steps: single spaces, no empty lines.
+def fold_lines(text: str) -> str:
+    r"""Return *text* with single spaces and without empty lines, for pattern matching.
 
-    Their patterns may then be written without repeated white space, which a text
-    of nothing else could make slow.
+    Patterns then need no repeated white space, which a hostile text could make
+    slow.
 
-    >>> folded("  a \t b\n \n\nc")
+    >>> fold_lines("  a \t b\n \n\nc")
     'a b\nc'
     """
     lines = (" ".join(line.split()) for line in text.splitlines() if line)
     return "\n".join(filter(None, lines))
 
 
-def _nfc(text: str) -> str:
+def _to_nfc(text: str) -> str:
     if len(text) <= _MARKS_MAX or text.isascii():
         return unicodedata.normalize("NFC", text)
     classes = bytes(map(unicodedata.combining, text))

@@ -1,19 +1,19 @@
-r"""How dense a text is: conversation may be summarised, code and configuration may not (SPEC 16.7).
+"""Density of a text: conversation may be summarised, code and configuration may not (SPEC 16.7).
 
 Five signals are weighed as documented: code, structure, identifiers, numbers and
-the shape of the lines. Three things differ from the documents, and the reason is
-one (SPEC D10): their classifier told dense from sparse only because a pattern
-that ignored case took every word of five letters for an identifier.
+the shape of the lines. Three rules differ from the specification, for one
+reason (SPEC D10): its classifier separated dense from sparse only because a
+case-insensitive pattern took every word of five letters for an identifier.
 
 - A name in camelCase has its capitals.
-- What prose has too counts little: a bullet, a bracket after a space, a
+- Signals that prose has too count little: a bullet, a bracket after a space, a
   semicolon within a line, ``Alice: long sentence``.
-- The sum is bent so that *any one* strong signal reaches one half, and nothing
+- The sum is mapped so that *any one* strong signal reaches one half, and nothing
   reaches one: threshold 0 makes everything dense, threshold 1 nothing.
 
-Nothing here looks at a character more than a fixed number of times, whatever
-the text: each pattern either has a fixed width, or starts where a word or a
-line starts and never gives back what it took.
+No pattern reads a character more than a fixed number of times, whatever
+the text: each either has a fixed width, or starts at the start of a word or
+line and is possessive.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _IDENTIFIER_WEIGHT = 0.20
 _NUMBER_WEIGHT = 0.10
 _LINES_WEIGHT = 0.15
 
-# The weighted sum that scores one half: below the least of the three signals that say
-# "dense" by themselves, above what line breaks and numbers can say together with a few words.
+# The weighted sum that scores one half: below the least of the three signals that suffice
+# for "dense", above the most that line breaks, numbers and a few words reach together.
 _HALF = 0.19
 
 _LONG_LINE_CHARS = 80
 _MANY_LINES = 10
-_BULLET_SHARE = 0.1  # of a line of structure; notes and shopping lists are made of bullets
+_BULLET_SHARE = 0.1  # of a line of structure; notes and shopping lists have bullets, too
 
 _CODE = re.compile(
     r"""
@@ -98,10 +98,10 @@ _NUMBER = re.compile(r"\b(?:v?\d++\.\d++\.\d++(?:\.\d++)?|\d{4}-\d\d-\d\d|\d{5,}
 
 
 class DensityClassifier:
-    """Tells dense texts from sparse ones, by rule.
+    """Classifies texts as dense or sparse, by rule.
 
     *dense_threshold* is the score, from 0 to 1, from which a text is dense: 0
-    makes every text dense and 1 none. Raises ValueError outside of that.
+    makes every text dense and 1 none. Raises ValueError outside that range.
     """
 
     def __init__(self, dense_threshold: float = DENSE_THRESHOLD) -> None:
@@ -156,8 +156,8 @@ def score(content: str) -> float:
 
 
 def _shortness(lines: list[str]) -> float:
-    """Return how much the lines are short and many; a single one says nothing."""
-    if len(lines) < 2:  # noqa: PLR2004  # a line has no shape of its own
+    """Return a measure of short and many lines; 0 for a single one."""
+    if len(lines) < 2:  # noqa: PLR2004  # a single line has no shape
         return 0.0
     mean = sum(map(len, lines)) / len(lines)
     return max(0.0, 1.0 - mean / _LONG_LINE_CHARS) * min(1.0, len(lines) / _MANY_LINES)

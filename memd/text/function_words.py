@@ -1,7 +1,4 @@
-"""The words of English that say nothing about what is meant. Pure.
-
-And a text as the set of its other words, for rules that compare texts without an index.
-"""
+"""English function words, which carry no meaning of their own, and a text's other words. Pure."""
 
 from __future__ import annotations
 
@@ -22,17 +19,17 @@ FUNCTION_WORDS = frozenset(
 _WORD = re.compile(r"[^\W_]+")
 
 
-def telling_words(text: str) -> list[str]:
-    """Return the words of *text* that say something, folded, each once; all where none does.
+def content_words(text: str) -> list[str]:
+    """Return the content words of *text*, folded, each once; all words where there are none.
 
-    >>> telling_words("How do we deploy to production?")
+    >>> content_words("How do we deploy to production?")
     ['deploy', 'production']
     """
     words = dict.fromkeys(match.group().casefold() for match in _WORD.finditer(text))
     return [word for word in words if word not in FUNCTION_WORDS] or list(words)
 
 
-_AROUND = "!.,?;:\"'()"
+_PUNCTUATION = "!.,?;:\"'()"
 
 
 def words_of(text: str) -> frozenset[str]:
@@ -41,4 +38,4 @@ def words_of(text: str) -> frozenset[str]:
     >>> sorted(words_of('Use Python 3.11, "please"!'))
     ['3.11', 'please', 'python', 'use']
     """
-    return frozenset(filter(None, (word.strip(_AROUND) for word in text.lower().split())))
+    return frozenset(filter(None, (word.strip(_PUNCTUATION) for word in text.lower().split())))

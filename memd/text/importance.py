@@ -1,15 +1,14 @@
-"""Step four of ingest: how much a text matters when it arrives (SPEC 1.6, D4).
+"""Step four of ingest: the importance of a text on arrival (SPEC 1.6, D4).
 
 importance = 0.6 novelty + 0.4 salience. Novelty is the distance from what is
-known already, salience counts four plain signals in the words, names and numbers
-among them (``entities``). A stream's text below the threshold is archived, never
-thrown away.
+known already, salience sums four plain signals in the words, including names and
+numbers. A stream's text below the threshold is archived, never deleted.
 
-The detectors of names and numbers (SPEC 1.6.5) are coarse on purpose: a rule that took no
-first word's capital for a name turned away six times as many of the texts that later
-answered a question (SPEC D4). What they must not do is score a courtesy for its capital
+The detectors of names and numbers (SPEC 1.6.5) are coarse on purpose: a rule that ignored
+the capital of every first word turned away six times as many of the texts that later
+answered a question (SPEC D4). But they must not score a courtesy for its capital
 ("Thanks a lot!"), or miss a name for its letters ("Zürich", "IBM", "Bo"). Chinese, Japanese
-and Korean have no capitals: there a name is known by what follows it (a title, a kind of
+and Korean have no capitals: there a name is recognised by what follows it (a title, a kind of
 place), or by the brackets of a work.
 """
 
@@ -24,7 +23,7 @@ from memd.text.function_words import FUNCTION_WORDS
 from memd.text.preference import SIGNAL
 
 IMPORTANCE_MIN = 0.3
-_TOLERANCE = 1e-9  # 0.6 * 0.5 must pass, whatever the last bit says
+_TOLERANCE = 1e-9  # 0.6 * 0.5 must pass despite rounding
 
 _NOVELTY_WEIGHT = 0.6
 _SALIENCE_WEIGHT = 0.4
@@ -57,10 +56,10 @@ _RARE_WORDS_MIN = 2
 def novelty(similarity: float | None) -> float:
     """Return how new a text is, from its cosine *similarity* to the centroid of what is known.
 
-    None means that nothing is known yet, or that no vector is there to compare:
-    then everything is new (SPEC 1.6.2). Not a number is a ValueError.
+    None means that nothing is known yet, or that there is no vector to compare:
+    then everything is new (SPEC 1.6.2). NaN raises ValueError.
     """
-    return 1.0 if similarity is None else _share(1.0 - similarity)
+    return 1.0 if similarity is None else _clamp(1.0 - similarity)
 
 
 def salience(text: str, counter: TokenCounter | None = None) -> float:
@@ -76,16 +75,16 @@ def salience(text: str, counter: TokenCounter | None = None) -> float:
         total += _NUMBER_WEIGHT
     if SIGNAL.search(text):
         total += _PREFERENCE_WEIGHT
-    if technical(text, counter):
+    if is_technical(text, counter):
         total += _TECHNICAL_WEIGHT
     return min(1.0, round(total, 9))
 
 
-def technical(text: str, counter: TokenCounter | None = None) -> bool:
-    """Return whether *text* has a term of some trade: a code shape, or rare words.
+def is_technical(text: str, counter: TokenCounter | None = None) -> bool:
+    """Return whether *text* has a technical term: a code shape, or rare words.
 
-    Rare is what the vocabulary has no whole words for: on average a word of the
-    text is 1.5 pieces or more (SPEC D4). Without a counter only shapes tell.
+    Rare words are those that the vocabulary lacks: on average a word of the
+    text has 1.5 pieces or more (SPEC D4). Without a counter only shapes count.
     """
     if _CODE_SHAPE.search(text):
         return True
@@ -99,7 +98,7 @@ def technical(text: str, counter: TokenCounter | None = None) -> bool:
 
 def importance(novelty: float, salience: float) -> float:
     """Return the importance of a text, from 0 to 1 (SPEC 1.6.1)."""
-    return _share(_NOVELTY_WEIGHT * novelty + _SALIENCE_WEIGHT * salience)
+    return _clamp(_NOVELTY_WEIGHT * novelty + _SALIENCE_WEIGHT * salience)
 
 
 def is_kept(importance: float) -> bool:
@@ -107,7 +106,7 @@ def is_kept(importance: float) -> bool:
     return importance >= IMPORTANCE_MIN - _TOLERANCE
 
 
-def _share(value: float) -> float:
+def _clamp(value: float) -> float:
     if not math.isfinite(value):
         raise ValueError("a similarity or a score must be a finite number")
     return min(1.0, max(0.0, value))
@@ -119,7 +118,7 @@ _NUMBER = re.compile(r"(?<![A-Za-z_\d])\d++[A-Za-z]{0,2}(?![A-Za-z_\d])")
 """Digits, with a unit or an ending of up to two letters (5pm, 10km, 3rd); not v2."""
 
 _LETTERS = re.compile(r"[^\W\d_]+")
-_KINDS = re.compile(r"[A-Z]{2,}s")  # APIs, PDFs: kinds of things
+_PLURALS = re.compile(r"[A-Z]{2,}s")  # APIs, PDFs: kinds of things
 
 _CJK_NAME = re.compile(
     "[\u4e00-\u9fff\u3005]{1,6}"
@@ -130,7 +129,7 @@ _CJK_NAME = re.compile(
     "|[가-힣]{2,6}(?:씨|님|대학교|주식회사|특별시|광역시)"
 )
 
-# Ordinary words that open a sentence, or stand in capitals for stress alone.
+# Ordinary words that open a sentence, or are capitalised for emphasis alone.
 _ORDINARY = FUNCTION_WORDS | frozenset(
     """
     absolutely actually afternoon agreed ah aha ain alright although always amazing anyway
@@ -156,11 +155,11 @@ _ORDINARY = FUNCTION_WORDS | frozenset(
 
 
 _OPENING_CHARS_MIN = 3  # as documented: a capital and two small letters
-_TELLING_CHARS_MIN = 4
+_CONTENT_CHARS_MIN = 4
 
 
 def has_number(text: str) -> bool:
-    """Return whether *text* says a number, of whatever length, or a date.
+    """Return whether *text* contains a number, of whatever length, or a date.
 
     >>> has_number("12345 servers"), has_number("1.5 GB"), has_number("version v2")
     (True, True, False)
@@ -169,7 +168,7 @@ def has_number(text: str) -> bool:
 
 
 def has_name(text: str) -> bool:
-    """Return whether *text* names a person, a place, a firm or a product, as far as it shows.
+    """Return whether *text* names a person, a place, a firm or a product, as far as recognisable.
 
     >>> has_name("we moved to IBM"), has_name("Grüße aus Zürich"), has_name("Thanks a lot")
     (True, True, False)
@@ -177,26 +176,26 @@ def has_name(text: str) -> bool:
     text = text[:_CHARS_MAX]
     words = [word[0] for word in _LETTERS.finditer(text)]
     capitals = [word for word in words if _is_capital(word)]
-    if any(not word.isupper() for word in capitals) or _tells(words):
+    if any(not word.isupper() for word in capitals) or _is_statement(words):
         return True
-    # Letters that are all capitals name something where they are the exception.
-    rare = len(words) == 1 or sum(map(str.isupper, words)) * 2 < len(words)
-    return (bool(capitals) and rare) or _CJK_NAME.search(text) is not None
+    # Words in capitals are names where they are the exception.
+    is_exception = len(words) == 1 or sum(map(str.isupper, words)) * 2 < len(words)
+    return (bool(capitals) and is_exception) or _CJK_NAME.search(text) is not None
 
 
-def _tells(words: Sequence[str]) -> bool:
-    """Return whether a text of *words* begins like a sentence and says more than courtesies.
+def _is_statement(words: Sequence[str]) -> bool:
+    """Return whether a text of *words* begins like a sentence and is more than a courtesy.
 
     Half of the sentences that later answer a question name nothing: "The roof leaks." A
-    capital at their head counts, where an ordinary word alone ("Thanks a lot!") does not.
+    capital at their start counts, except that of an ordinary word alone ("Thanks a lot!").
     """
-    opened = any(len(word) >= _OPENING_CHARS_MIN and word.istitle() for word in words)
-    return opened and any(
-        len(word) >= _TELLING_CHARS_MIN and word.casefold() not in _ORDINARY for word in words
+    begins_sentence = any(len(word) >= _OPENING_CHARS_MIN and word.istitle() for word in words)
+    return begins_sentence and any(
+        len(word) >= _CONTENT_CHARS_MIN and word.casefold() not in _ORDINARY for word in words
     )
 
 
 def _is_capital(word: str) -> bool:
-    if not word[0].isupper() or len(word) == 1 or _KINDS.fullmatch(word):
+    if not word[0].isupper() or len(word) == 1 or _PLURALS.fullmatch(word):
         return False
     return word == "US" or word.casefold() not in _ORDINARY

@@ -1,4 +1,4 @@
-"""What a few languages say by single words: nothing, yes, no, always. Pure."""
+"""Words and phrases of several languages: function words, yes, no, always, failure. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from memd.text.function_words import FUNCTION_WORDS as ENGLISH
 
-# A text without them is no sentence of these languages: a log, a list of names, a heading.
+# A text without any is no sentence of these languages but a log, a list of names, a heading.
 _OTHERS = """
     der die das den dem des ein eine einen einem einer und oder aber nicht kein keine ist sind war
     wir ich du er sie es ihr mit von zu zum zur auf in im an am für als auch nur noch wie wenn dass
@@ -39,7 +39,7 @@ _HAPPENED = """
     wat gebeurd gebeurde gedaan heb hebben hebt gezegd besproken geleerd nieuws alles was er
 """
 ASKS_FOR_ALL = FUNCTION_WORDS | frozenset(_HAPPENED.split())
-"""A question of nothing but these asks for whatever there is."""
+"""A question of only these words asks for everything."""
 
 _GERMAN_ONLY = """
     der das dem den ein eine einen einem einer ist sind wie wo wann wer wem wen welche welcher
@@ -49,7 +49,7 @@ _GERMAN = frozenset(_GERMAN_ONLY.split())
 
 
 def capitals_name(words: frozenset[str]) -> bool:
-    """Return whether a capital letter inside a sentence of *words*, casefolded, marks a name.
+    """Return whether a capital letter within a sentence of *words*, casefolded, marks a name.
 
     In German every noun has one.
 
@@ -67,15 +67,15 @@ YES = re.compile(
     r")(?!\w)",
     re.IGNORECASE,
 )
-"""A message that begins so agrees with what the agent proposed."""
+"""A message that begins so agrees with the agent's proposal."""
 WELL = re.compile(
     r"\W*+(?:ok(?:ay)?|k|fine|perfect|great|good|right|correct|nice|cool)(?!\w)", re.IGNORECASE
 )
-"""A short message that begins so agrees; a long one only begins to speak."""
+"""A short message that begins so agrees; for a long one it is only an opening."""
 REFUSES = re.compile(
     r"\W*+(?:nein|nicht|kein|non|ne|pas|nee|não|nao|niet|geen|falsch|faux)(?!\w)", re.IGNORECASE
 )
-"""A sentence that begins so refuses, in another language than English."""
+"""The beginning of a sentence that refuses, in languages other than English."""
 ALWAYS_OR_NEVER = re.compile(
     r"(?<!\w)(?:immer|niemals|nie wieder|ab jetzt|toujours|jamais|désormais|siempre|nunca"
     r"|sempre(?! (?:dá|aparece|falha|falla|fallisce|mostra|o mesmo)\b)"
@@ -84,7 +84,7 @@ ALWAYS_OR_NEVER = re.compile(
     r"|必ず|常に|今後は?|毎回|絶対に|항상|앞으로|반드시",
     re.IGNORECASE,
 )
-"""A sentence with it holds for longer than today, in another language than English."""
+"""Words that make a sentence a lasting rule, in languages other than English."""
 LASTING = re.compile(
     r"(?<!\w)(?:bitte (?:nicht|keine?n?|nur|immer|nie)\b|(?:ich|wir) (?:bevorzuge|mag|hasse)\w*"
     r"|mir ist [^.]*lieber|in zukunft|künftig|ab sofort|hör auf|je (?:préfère|déteste|n'aime pas)"
@@ -93,7 +93,7 @@ LASTING = re.compile(
     r"|daqui (?:para|pra) frente"
     r"|a partir de agora|pare de|preferisco|non mi piace|d'ora in avanti|smetti(?:la)? di"
     r"|ik (?:wil liever|haat)|liever (?:niet|geen)|vanaf nu|hou op|stop met"
-    # What somebody is, and each time that the other does it.
+    # Statements about oneself, and "each time you ...".
     r"|ich (?:bin|arbeite) [^.?!]{0,20}(?:windows|linux|mac|nutzer\w*|anwender\w*|entwickler\w*)"
     r"|(?:jedes mal|immer),? wenn du"
     r"|je (?:suis|travaille) (?:sous|sur) (?:windows|linux|mac\w*)"
@@ -105,7 +105,7 @@ LASTING = re.compile(
     r"|(?:пиши|отвечай|говори)\w* [^.?!]*на (?:русском|английском)|без моего \w+)(?!\w)",
     re.IGNORECASE,
 )
-"""How somebody wants things done, in other languages than English."""
+"""How somebody wants things done, in languages other than English."""
 REPROACH = re.compile(
     r"(?<!\w)(?:(?:warum|wieso) \w+st du (?:immer|ständig|schon wieder|dauernd)"
     r"|du \w+st (?:immer|ständig|schon wieder|dauernd)"
@@ -123,7 +123,7 @@ REPROACH = re.compile(
     r"|ik (?:heb|had) (?:je )?(?:al |toch )?gezegd|hoe vaak moet ik)(?!\w)",
     re.IGNORECASE,
 )
-"""What was said before and not heeded, in other languages than English."""
+"""A reminder of something said before and ignored, in languages other than English."""
 LEAVE = re.compile(
     r"(?<!\w)(?:(?:quieres|te gustaría|deseas) que (?:haga(?:mos)?|suba(?:mos)?) (?:\w+ )?"
     r"(?:push|commit|merge|pull|pr|resumen)|(?:quieres|te gustaría|deseas) que (?:lo |la )?"
@@ -143,7 +143,7 @@ LEAVE = re.compile(
     r"|(?:要我|要不要|需要我|是否|我可以)(?:现在)?(?:继续|提交|推送|运行|开始|测试)",
     re.IGNORECASE,
 )
-"""Whether the next step may be taken, in other languages than English."""
+"""A request for permission to take the next step, in languages other than English."""
 FAILS = re.compile(
     r"(?<!\w)(?:(?:no|ya|tampoco) (?:funciona|carga|aparece|abre|se ve)|sigue (?:igual|sin)"
     r"|(?:funktioniert|geht|läuft) (?:immer noch |noch |wieder )?(?:nicht|jetzt)"
@@ -153,10 +153,10 @@ FAILS = re.compile(
     r"|(?:не|всё ещё не|теперь) работает)(?!\w)|不行|没用|没有用|还是(?:一样|报错|不)|可以了",
     re.IGNORECASE,
 )
-"""That something does, or does not, work at this moment, in other languages than English."""
+"""That something works or fails at this moment, in languages other than English."""
 ASKS_UNMARKED = re.compile(
     r"有没有|为什么|怎么|是不是|能不能|[吗嘛呢]\W*$"
     r"|(?<!\w)(?:почему|зачем|можно ли|что если)(?!\w)",
     re.IGNORECASE,
 )
-"""A question by its words where people leave its mark out, in other scripts than Latin."""
+"""A question recognisable without its mark, which is often left out, in non-Latin scripts."""

@@ -1,6 +1,6 @@
-"""Lessons that somebody says in so many words: a line that begins with ``Lesson:``. Pure.
+"""Lessons that are marked as such: lines that begin with ``Lesson:``. Pure.
 
-No guess is made about what could be one: a line says what it is, or it is none.
+Nothing is guessed: a line is marked as a lesson or is none.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ _LESSON = re.compile(
 )
 
 
-def lessons_in(text: str) -> list[str]:
-    r"""Return the lessons that lines of *text* say, each once, in order.
+def extract_lessons(text: str) -> list[str]:
+    r"""Return the lessons in lines of *text*, each once, in order.
 
-    >>> lessons_in("Fixed.\n- **Lesson learned:** run the linter before a push")
+    >>> extract_lessons("Fixed.\n- **Lesson learned:** run the linter before a push")
     ['run the linter before a push']
     """
     if ":" not in text:
         return []
-    lessons = (_sentence(line["said"]) for line in _LESSON.finditer(text))
+    lessons = (_clean_sentence(line["said"]) for line in _LESSON.finditer(text))
     return list(dict.fromkeys(lesson for lesson in lessons if lesson))
 
 
-def as_lesson(text: str) -> str | None:
-    """Return the lesson that *text* is, None where it is none or says something besides.
+def parse_lesson(text: str) -> str | None:
+    """Return the lesson that *text* states, None if it states none or more than that.
 
-    >>> as_lesson("Lesson: run the linter before a push")
+    >>> parse_lesson("Lesson: run the linter before a push")
     'run the linter before a push'
     """
     line = _LESSON.fullmatch(text.strip())
-    return (_sentence(line["said"]) or None) if line else None
+    return (_clean_sentence(line["said"]) or None) if line else None
 
 
-def _sentence(text: str) -> str:
-    """Return *text* without the end of its emphasis, "" if that is no sentence."""
+def _clean_sentence(text: str) -> str:
+    """Return *text* without trailing emphasis, "" if that is no sentence."""
     text = text.strip()
     if text.count("**") % 2:
         text = text.removesuffix("**").rstrip()

@@ -1,11 +1,11 @@
-"""Which texts state a preference, and under which name it is kept (SPEC 1.7.5, D5).
+"""Detection of preferences, and the names under which they are stored (SPEC 1.7.5, D5).
 
-A preference is kept under the name of its topic where the topic can be read off
-its words, so that a new statement takes the place of the old one: "my favourite
-editor is Vim", and a year later Helix. Where it cannot, the name is a hash of
-the words, and two wordings are two preferences. The choice is lopsided on
-purpose: a preference kept twice is seen and put right, one that another topic
-has overwritten is gone without a word.
+A preference is stored under the name of its topic where its words tell the topic,
+so that a new statement replaces the old one: "my favourite
+editor is Vim", and a year later Helix. Otherwise the name is a hash of
+the words, and two wordings are two preferences. This errs on one side on
+purpose: a preference stored twice is noticed and fixed, one overwritten by
+another topic is lost silently.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ _DIRECTIVE = (
     r"|désormais|réponds|siempre|nunca|responde|sempre|rispondi|altijd|nooit|voortaan"
     r"|antwoord)\b)"
 )
-"""How whoever hears it is to work from now on: the beginning of a sentence that tells them.
-Compiled when something is added: every command of the terminal imports this module."""
+"""The beginning of a sentence that tells an assistant how to work from now on.
+Compiled when something is added, as every command of the terminal imports this module.
+"""
 
 _SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?]+(?=\s|$)|[.!?]+|\n|$)")
 _ASKS = re.compile(
@@ -40,9 +41,9 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 
-# The patterns below read one sentence in lower case with single spaces. They
-# begin at its beginning: "when I travel, my favourite food is ..." is another
-# matter than "my favourite food is ...".
+# The patterns below match one sentence in lower case with single spaces, from
+# its beginning: "when I travel, my favourite food is ..." differs from
+# "my favourite food is ...".
 _LEAD = (
     r"^(?:(?:well|so|and|also|actually|yes|yeah|no|btw|by the way|note|remember|fyi|update),? )?"
     r"(?:that )?"
@@ -62,19 +63,19 @@ _ALWAYS = re.compile(
 )
 _SENTENCE_CHARS_MAX = 300
 
-# A value that goes on "for Python" or "when it rains" holds under a condition,
-# and another value may hold under another one.
+# A value followed by "for Python" or "when it rains" is conditional, and
+# another value may hold under another condition.
 _CONDITION = frozenset(("for", "when", "if", "in", "on", "at", "during", "with", "while", "as"))
 
-# Words that take their meaning from somewhere else. "My favourite one" and "my
-# favourite part of it" name a topic for those present only.
+# Words whose meaning depends on context: "my favourite one" and "my favourite
+# part of it" name no topic.
 _POINTING = re.compile(
     r"\b(?:the|this|that|these|those|it|its|them|all|here|there|his|her|their|he|she|they|ones?|parts?"
     r"|things?|bit|times?|memory|moments?|way|ever|of|about|so|far|and|or)\b"
 )
 _ARTICLES = frozenset(("a", "an", "the", "my"))
 _PLURAL = re.compile(r"(?<=sh|ch)es$|(?<=[a-z]{3})(?<![suix])(?<!sh|ch)(?<!ie)(?<!he)s$")
-_NOT_WORD = re.compile(r"[^\w+#]+")
+_NON_WORD = re.compile(r"[^\w+#]+")
 
 
 def is_preference(text: str) -> bool:
@@ -88,16 +89,16 @@ def is_preference(text: str) -> bool:
     return any(True for _ in _statements(text))
 
 
-def filed_as(text: str, speaker: str | None) -> str:
+def default_category(text: str, speaker: str | None) -> str:
     """Return the category of a text that is added without one: a preference, or a fact.
 
-    What the owner tells their assistants to do from now on is one, too: an added text is
-    for them, as a text that is read somewhere is not. Only the owner prefers (SPEC D5):
-    what another *speaker* says is a fact about him.
+    A directive of the owner to the assistants counts as a preference, because an added text is
+    addressed to them, unlike one read elsewhere. Only the owner has preferences (SPEC D5):
+    those of another *speaker* are facts.
 
-    >>> filed_as("I prefer dark mode", None), filed_as("I prefer dark mode", "Ann")
+    >>> default_category("I prefer dark mode", None), default_category("I prefer dark mode", "Ann")
     ('procedural', 'semantic')
-    >>> filed_as("Always answer in German", None), filed_as("Ann always answers", None)
+    >>> default_category("Always answer in German", None), default_category("He naps", "Ann")
     ('procedural', 'semantic')
     """
     prefers = is_preference(text) or _is_directive(text)
@@ -105,10 +106,10 @@ def filed_as(text: str, speaker: str | None) -> str:
 
 
 def preference_name(text: str) -> str:
-    """Return the name under which the preference in *text* is kept.
+    """Return the name under which the preference in *text* is stored.
 
-    Letter case and white space make no difference. A text that states more
-    than one preference, or none whose topic is plain, is named by its hash.
+    Letter case and white space make no difference. A text that states several
+    preferences, or one without a plain topic, is named by its hash.
 
     >>> preference_name("Well, my favourite editor is Vim.")
     'favorite_editor'
@@ -118,15 +119,17 @@ def preference_name(text: str) -> str:
     'preference_1297c0bee1b6'
     """
     statements = list(_statements(text))
-    name = _topical(statements[0]) if len(statements) == 1 else None
-    return name or _hashed(text)
+    name = _topic_name(statements[0]) if len(statements) == 1 else None
+    return name or _hash_name(text)
 
 
 def _is_directive(text: str) -> bool:
-    """Return whether *text* is one sentence that says how to work from now on."""
+    """Return whether *text* is one sentence that tells how to work from now on."""
     folded = " ".join(text.split())
-    one = len(_SENTENCE.findall(folded)) == 1 and len(folded) <= _SENTENCE_CHARS_MAX
-    return one and not folded.endswith("?") and bool(re.match(_DIRECTIVE, folded, re.IGNORECASE))
+    is_single = len(_SENTENCE.findall(folded)) == 1 and len(folded) <= _SENTENCE_CHARS_MAX
+    return (
+        is_single and not folded.endswith("?") and bool(re.match(_DIRECTIVE, folded, re.IGNORECASE))
+    )
 
 
 def _statements(text: str) -> list[str]:
@@ -140,14 +143,14 @@ def _statements(text: str) -> list[str]:
     return sentences
 
 
-def _topical(sentence: str) -> str | None:
+def _topic_name(sentence: str) -> str | None:
     if sentence.endswith("?") or len(sentence) > _SENTENCE_CHARS_MAX:
         return None
     folded = " ".join(sentence.lower().split()).rstrip(".!")
-    return _favourite(folded) or _either(folded) or _habit(folded)
+    return _favourite_name(folded) or _choice_name(folded) or _habit_name(folded)
 
 
-def _favourite(sentence: str) -> str | None:
+def _favourite_name(sentence: str) -> str | None:
     match = _FAVOURITE.search(sentence) or _IS_FAVOURITE.search(sentence)
     if not match or _CONDITION.intersection(match["value"].split()):
         return None
@@ -158,41 +161,41 @@ def _favourite(sentence: str) -> str | None:
     return _name("favorite", words)
 
 
-def _either(sentence: str) -> str | None:
-    """Name a choice by both sides in order, so that a change of mind finds the same name."""
+def _choice_name(sentence: str) -> str | None:
+    """Name a choice by both sides in order, so that the opposite choice has the same name."""
     match = _OVER.search(sentence)
     if not match:
         return None
-    one, other = sorted((_bare(match["one"]), _bare(match["other"])))
-    where = _bare(match["where"] or "")
+    one, other = sorted((_strip_articles(match["one"]), _strip_articles(match["other"])))
+    where = _strip_articles(match["where"] or "")
     words = [*one.split(), "or", *other.split(), *(["for", *where.split()] if where else [])]
     if not one or not other or _POINTING.search(f"{one} {other} {where}"):
         return None
     return _name("prefer", words)
 
 
-def _habit(sentence: str) -> str | None:
+def _habit_name(sentence: str) -> str | None:
     match = _ALWAYS.search(sentence)
     if not match:
         return None
-    habit = _bare(match["what"])
+    habit = _strip_articles(match["what"])
     return None if _POINTING.search(habit) else _name("always", habit.split())
 
 
-def _bare(phrase: str) -> str:
+def _strip_articles(phrase: str) -> str:
     return " ".join(word for word in phrase.split() if word not in _ARTICLES)
 
 
 def _singular(word: str) -> str:
-    """Take off a plain plural: "editors" and "dishes", but not "glass", "gas" or "series"."""
+    """Remove a plain plural: of "editors" and "dishes", but not "glass", "gas" or "series"."""
     return _PLURAL.sub("", word)
 
 
 def _name(kind: str, words: list[str]) -> str | None:
-    slug = "_".join(filter(None, (_NOT_WORD.sub("_", word).strip("_") for word in words)))
+    slug = "_".join(filter(None, (_NON_WORD.sub("_", word).strip("_") for word in words)))
     return f"{kind}_{slug}" if slug else None
 
 
-def _hashed(text: str) -> str:
+def _hash_name(text: str) -> str:
     folded = " ".join(text.lower().split())
     return "preference_" + hashlib.sha256(folded.encode()).hexdigest()[:12]

@@ -1,11 +1,11 @@
-"""Step five of ingest: what kind of memory a text becomes (SPEC 1.7, D2, seed 004's table).
+"""Step five of ingest: the category of a text (SPEC 1.7, D2, seed 004's table).
 
 A hint wins. Then, first match: a preference of the owner is procedural, a
 statement about this very session is working, a rule of the work is procedural,
-what somebody else likes or whom he answers to is social, a plain fact is
+what another person likes or reports to is social, a plain fact is
 semantic, and all else is episodic. Working memories end with their session, so
-that rule asks for the session or the task in so many words: "now" and "today"
-stand in half of all messages and say nothing about how long something is true.
+that rule requires the session or the task to be named: "now" and "today"
+occur in half of all messages and do not limit how long something is true.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 
 from memd.domain.enums import MemoryCategory
-from memd.text.clean import folded
+from memd.text.clean import fold_lines
 from memd.text.preference import is_preference
 
 _THIS_SESSION = re.compile(
@@ -32,7 +32,7 @@ _THIS = (
     "project|repo|repository|codebase|service|app|application|team|company|package|module|library"
 )
 
-# A rule of the work: a step that people go through, and what it asks for.
+# A rule of the work: a step of a process, and what it requires.
 _STEP = (
     "(?:code |design |security )?reviews?|pull requests?|PRs?|merges?|commits?|deploys?"
     "|deployments?|releases?|hotfix(?:es)?|migrations?|rollbacks?|incidents?|refunds?|invoices?|purchases?"
@@ -44,15 +44,15 @@ _RULE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 
-# Capitalised at the start of a sentence, and yet no name.
+# Capitalised at the start of a sentence, but no names.
 _NO_SUBJECT = (
     "It|There|That|This|These|Those|He|She|They|We|You|Here|What|Who|Where|When|Why|How|Which|If|Then"
     "|But|Because|Every(?:thing|one|body)|Some(?:thing|one|body)?|No(?:thing|body)|Any(?:thing|one)"
     "|All|Both|Not|Let|Is|Are|Do|Does|Did|Have|Has|Can|Could|Will|Would|Should|Life|Things"
 )
 
-# A sentence that begins with a subject and goes on with a verb of state. Case
-# counts: a name is known by its capital.
+# A sentence that begins with a subject and a verb of state. Case matters: a
+# name has a capital.
 _FACT = re.compile(
     rf"""
     (?:^(?:[-*]\ )?|[.!?]["')]*\ )
@@ -69,7 +69,7 @@ _FACT = re.compile(
     """,
     re.VERBOSE | re.MULTILINE,
 )
-# Who likes what, and whom he answers to: a person by role or by name, never the user.
+# Likes and reporting lines of a person, by role or by name, never of the user.
 _ROLE = (
     "lead|manager|boss|director|architect|designer|developer|engineer|reviewer|tester|team|client"
     "|customer|colleague|coworker|friend|neighbou?r|teacher|wife|husband|partner|mother|father|mom|dad"
@@ -100,8 +100,8 @@ def route(
 ) -> MemoryCategory:
     """Return the category of *text* (SPEC 1.7.1-3).
 
-    Only what the owner says can be a preference (SPEC D5): the same words of
-    somebody else are routed as if the signal were not there.
+    Only the owner's words can be a preference (SPEC D5): the same words of
+    another speaker are routed without that rule.
 
     >>> route("The user is a backend engineer.").value
     'semantic'
@@ -110,14 +110,16 @@ def route(
         return hint
     if by_owner and is_preference(text):
         return MemoryCategory.PROCEDURAL
-    lines = folded(text[:_CHARS_MAX])
+    lines = fold_lines(text[:_CHARS_MAX])
     if _THIS_SESSION.search(lines):
         return MemoryCategory.WORKING
-    return next((kind for shape, kind in _SHAPES if _states(shape, lines)), MemoryCategory.EPISODIC)
+    return next(
+        (kind for shape, kind in _SHAPES if _is_stated(shape, lines)), MemoryCategory.EPISODIC
+    )
 
 
-def _states(pattern: re.Pattern[str], text: str) -> bool:
-    """Return whether *text* states what *pattern* looks for, and does not ask for it."""
+def _is_stated(pattern: re.Pattern[str], text: str) -> bool:
+    """Return whether *text* states, rather than asks, what *pattern* matches."""
     match = pattern.search(text)
     if match is None:
         return False

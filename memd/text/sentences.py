@@ -1,4 +1,4 @@
-"""Where a sentence ends. Pure."""
+"""Splitting a text into sentences. Pure."""
 
 from __future__ import annotations
 

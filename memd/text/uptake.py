@@ -1,7 +1,7 @@
-"""Whether an answer took up a text that stood beside the question. Pure, and an estimate.
+"""Whether an answer used a text that was injected beside the question. Pure, and an estimate.
 
-A text is known again by the words that hardly anybody says by chance: numbers, names, paths,
-identifiers. Those of the question tell nothing, for an answer has them from there.
+A text is recognised by words that are rarely used by chance: numbers, names, paths,
+identifiers. Those of the question do not count, as the answer may have them from there.
 """
 
 from __future__ import annotations
@@ -20,31 +20,35 @@ _NAME_CHARS_MIN = 2
 
 
 class Uptake(NamedTuple):
-    """Which texts could be known again in an answer, and which were, by their ids."""
+    """The ids of the texts that could be recognised in an answer, and of those that were."""
 
-    tellable: frozenset[str] = frozenset()
+    recognisable: frozenset[str] = frozenset()
     taken_up: frozenset[str] = frozenset()
 
 
-def uptake(question: str, given: Mapping[str, str], answer: str) -> Uptake:
-    """Return which of the texts *given* beside *question* the *answer* took up.
+def measure_uptake(question: str, texts: Mapping[str, str], answer: str) -> Uptake:
+    """Return which of the *texts* beside *question* the *answer* used.
 
-    >>> found = uptake("Which port?", {"a": "The proxy listens on 8443.", "b": "Be brief."}, "8443")
-    >>> sorted(found.tellable), sorted(found.taken_up)
+    >>> used = measure_uptake(
+    ...     "Which port?", {"a": "The proxy listens on 8443.", "b": "Be brief."}, "8443"
+    ... )
+    >>> sorted(used.recognisable), sorted(used.taken_up)
     (['a'], ['a'])
     """
-    asked, answer_words = _words(question), _words(answer)
-    own = {memory_id: key_terms(text) - asked for memory_id, text in given.items()}
+    question_words, answer_words = _words(question), _words(answer)
+    own_terms = {memory_id: key_terms(text) - question_words for memory_id, text in texts.items()}
     return Uptake(
-        tellable=frozenset(memory_id for memory_id, terms in own.items() if terms),
-        taken_up=frozenset(memory_id for memory_id, terms in own.items() if terms & answer_words),
+        recognisable=frozenset(memory_id for memory_id, terms in own_terms.items() if terms),
+        taken_up=frozenset(
+            memory_id for memory_id, terms in own_terms.items() if terms & answer_words
+        ),
     )
 
 
 def key_terms(text: str) -> frozenset[str]:
     """Return the numbers, names, paths and identifiers of *text*, folded.
 
-    A sentence's first word is a name only where its letters say so.
+    A sentence's first word is a name only if its letters show it.
 
     >>> sorted(key_terms("Ask Ada. Restart nginx-2 on port 8443, see /etc/nginx.conf, 3 times"))
     ['8443', 'ada', 'etc/nginx.conf', 'nginx-2']
@@ -53,12 +57,14 @@ def key_terms(text: str) -> frozenset[str]:
     for sentence in sentences(text):
         words = [match.group() for match in _WORD.finditer(sentence)]
         terms.update(
-            word.casefold() for place, word in enumerate(words) if _tells(word, first=place == 0)
+            word.casefold()
+            for place, word in enumerate(words)
+            if _is_key_term(word, first=place == 0)
         )
     return frozenset(terms)
 
 
-def _tells(word: str, *, first: bool) -> bool:
+def _is_key_term(word: str, *, first: bool) -> bool:
     if sum(map(str.isdigit, word)) >= _DIGITS_MIN or _IDENTIFIER.search(word):
         return True
     if len(word) < _NAME_CHARS_MIN:

@@ -35,7 +35,7 @@ from memd.store.file.connect import Reading, Writing
 from memd.store.memory import sources
 from memd.store.session import message_index, sessions
 from memd.store.session.sessions import NewMessage
-from memd.text.function_words import telling_words
+from memd.text.function_words import content_words
 
 BY = Caller(agent_id="bench", method="bench")
 QUERIES = 200
@@ -127,7 +127,7 @@ def _sizes(conn: Reading, size: float) -> dict[str, float]:
 async def _searched(house: Assembly, texts: Sequence[str]) -> dict[str, float]:
     chance, took = random.Random(7), []
     for _ in range(QUERIES):
-        words = telling_words(chance.choice(texts))
+        words = content_words(chance.choice(texts))
         query = " ".join(chance.sample(words, min(2, len(words)))) or "copy1"
         began = time.perf_counter()
         found = await house.sessions.search(BY, SessionQuery(query=query))

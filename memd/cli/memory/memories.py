@@ -70,12 +70,12 @@ def add(
     A text that states a preference ("I prefer", "I always", "I hate", "my favourite", "always",
     "never", "answer in German"), or that is added as procedural, comes first in every prompt.
     """
-    from memd.text.preference import filed_as
+    from memd.text.preference import default_category
 
     typed = options.join_words(words)
     content = sys.stdin.read().strip() if typed == "-" else typed
     params = options.without_none(
-        category=category or filed_as(content, speaker),
+        category=category or default_category(content, speaker),
         content=content,
         namespace=namespace,
         speaker=speaker,

@@ -13,7 +13,7 @@ from typing import Any
 
 from memd.sleep.nap.blocks import TOOL_ROLE, TranscriptTurn, pair_results, parse_turn
 from memd.sleep.nap.cleaning import Message
-from memd.text.restating import KnownWords, unsaid
+from memd.text.repetition import KnownWords, remove_known
 from memd.view.echo import fenced_texts, spoken, unlabelled
 
 _OWN_TOOL = re.compile(r"(?:mcp_{1,2})?(?:plugin_memd_)?memd(?:[_.:/-].*)?", re.IGNORECASE)
@@ -54,7 +54,7 @@ def _remove_repeats(message: Message, known: KnownWords) -> Message:
     if message.get("role") != "assistant":
         return message
     if isinstance(content, str):
-        return message | {"content": unsaid(content, known)}
+        return message | {"content": remove_known(content, known)}
     if isinstance(content, list):
         return message | {"content": [_remove_block_repeats(block, known) for block in content]}
     return message
@@ -62,9 +62,9 @@ def _remove_repeats(message: Message, known: KnownWords) -> Message:
 
 def _remove_block_repeats(block: Any, known: KnownWords) -> Any:
     if isinstance(block, str):
-        return unsaid(block, known)
+        return remove_known(block, known)
     text = block.get("text") if isinstance(block, Mapping) else None
-    return {**block, "text": unsaid(text, known)} if isinstance(text, str) else block
+    return {**block, "text": remove_known(text, known)} if isinstance(text, str) else block
 
 
 def _remove_own_parts(

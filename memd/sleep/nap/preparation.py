@@ -33,7 +33,7 @@ from memd.sleep.nap.echoes import remove_echoes
 from memd.sleep.nap.erasures import SessionHistory, find_erased
 from memd.sleep.nap.facts import HEADER, Fact
 from memd.sleep.nap.messages import StoredMessage, to_stored
-from memd.text.lessons import as_lesson, lessons_in
+from memd.text.lessons import extract_lessons, parse_lesson
 
 _CHUNKING = ChunkingConfig()
 
@@ -129,7 +129,7 @@ def extract(
     lessons = find_lessons(spoken[:start])
     lesson_texts = {lesson.text for lesson in lessons}
     plain_facts = (
-        () if distils else tuple(f for f in facts if as_lesson(f.text) not in lesson_texts)
+        () if distils else tuple(f for f in facts if parse_lesson(f.text) not in lesson_texts)
     )
     memories = _distil(remove_echoes(earlier, injected), spoken) if distils else ()
     new_facts, new_lessons = (
@@ -229,6 +229,6 @@ def find_lessons(messages: Sequence[Mapping[str, Any]]) -> tuple[Fact, ...]:
         speaker_turn = parse_turn(message)
         if speaker_turn.text.startswith(HEADER):
             continue
-        for text in lessons_in(speaker_turn.text):
+        for text in extract_lessons(speaker_turn.text):
             first.setdefault(text, Fact(text, speaker_turn.role, None, index))
     return tuple(first.values())

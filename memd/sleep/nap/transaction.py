@@ -41,7 +41,7 @@ from memd.store.memory import removal, sources
 from memd.store.run import runs
 from memd.store.session import injections, sessions, turns
 from memd.store.session.slots import DIGEST
-from memd.text.restating import KnownWords
+from memd.text.repetition import KnownWords
 
 ASKED = "asked"
 CLOCK_SKEW_US = 86_400_000_000  # the furthest in the future that a timestamp is believed: a day
@@ -305,4 +305,4 @@ def find_repeated(rows: Iterable[tuple[int, str]], texts: Sequence[str]) -> list
 
 def _is_repeated(text: str, known: KnownWords) -> bool:
     statements = [each.text for each in sentences(text) if not NARRATION.match(each.text)]
-    return bool(statements) and all(known.says(each) for each in statements)
+    return bool(statements) and all(known.covers(each) for each in statements)

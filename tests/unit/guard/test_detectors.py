@@ -197,6 +197,6 @@ def _cost_of_all_s(text: str) -> float:
 def test_the_known_detectors_are_found() -> None:
     known = {"suspicion.suspicion", "secrets.screen", "passing.passing", "statements.statements",
              "preference.is_preference", "importance.salience", "route.route", "density.score",
-             "lessons.lessons_in", "periods.periods", "importance.has_name", "clean.clean",
+             "lessons.extract_lessons", "periods.periods", "importance.has_name", "clean.clean",
              "statements.triples", "view.view"}  # fmt: skip
     assert known - FOUND.keys() == set()

@@ -3,7 +3,7 @@ import unicodedata
 import pytest
 from support.effort import effort
 
-from memd.text.clean import clean, folded
+from memd.text.clean import clean, fold_lines
 
 
 def test_a_text_is_composed_stripped_and_its_newlines_are_collapsed() -> None:
@@ -52,4 +52,4 @@ def test_texts_with_ordinary_marks_are_not_cut() -> None:
 
 
 def test_folding_leaves_single_spaces_and_no_empty_line() -> None:
-    assert folded(" a\t b \n\n \n c\u2028d") == "a b\nc\nd"
+    assert fold_lines(" a\t b \n\n \n c\u2028d") == "a b\nc\nd"

@@ -8,9 +8,9 @@ from memd.text.importance import (
     IMPORTANCE_MIN,
     importance,
     is_kept,
+    is_technical,
     novelty,
     salience,
-    technical,
 )
 
 
@@ -140,21 +140,21 @@ def test_other_words_are_no_signal(text: str) -> None:
     ],
 )
 def test_code_shapes_are_technical(text: str) -> None:
-    assert technical(text)
+    assert is_technical(text)
 
 
 @pytest.mark.parametrize(
     "text", ["and/or", "well-known", "5pm", "2nd", "e.g. this", "A plain sentence.", "wait...what"]
 )
 def test_plain_words_are_not(text: str) -> None:
-    assert not technical(text, WholeWords())
+    assert not is_technical(text, WholeWords())
 
 
 def test_words_that_the_vocabulary_has_in_pieces_are_technical() -> None:
-    assert technical("idempotent retries", Letters())
-    assert not technical("idempotent retries", WholeWords())
-    assert not technical("idempotent retries")
-    assert not technical("idempotent", Letters())
+    assert is_technical("idempotent retries", Letters())
+    assert not is_technical("idempotent retries", WholeWords())
+    assert not is_technical("idempotent retries")
+    assert not is_technical("idempotent", Letters())
 
 
 def test_everything_is_new_to_an_empty_store() -> None:

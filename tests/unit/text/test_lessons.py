@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memd.text.lessons import as_lesson, lessons_in
+from memd.text.lessons import extract_lessons, parse_lesson
 
 SAID = "the tests need Redis on port 6380."
 
@@ -29,8 +29,8 @@ SAID = "the tests need Redis on port 6380."
     ],
 )
 def test_a_line_that_begins_with_the_word_says_a_lesson(line: str) -> None:
-    assert as_lesson(line) == SAID
-    assert lessons_in(f"We are done.\r\n{line}\r\n\nNext?") == [SAID]
+    assert parse_lesson(line) == SAID
+    assert extract_lessons(f"We are done.\r\n{line}\r\n\nNext?") == [SAID]
 
 
 @pytest.mark.parametrize(
@@ -47,13 +47,13 @@ def test_a_line_that_begins_with_the_word_says_a_lesson(line: str) -> None:
     ],
 )
 def test_no_other_line_does(line: str) -> None:
-    assert as_lesson(line) is None
-    assert lessons_in(line) == []
+    assert parse_lesson(line) is None
+    assert extract_lessons(line) == []
 
 
 def test_only_a_line_that_stands_alone_is_one_lesson() -> None:
-    assert as_lesson(f"Lesson: {SAID}\nAnd more.") is None
-    assert lessons_in(f"Lesson: {SAID}\nLesson: {SAID}\nLesson: It is not the cache.") == [
+    assert parse_lesson(f"Lesson: {SAID}\nAnd more.") is None
+    assert extract_lessons(f"Lesson: {SAID}\nLesson: {SAID}\nLesson: It is not the cache.") == [
         SAID,
         "It is not the cache.",
     ]

@@ -2,7 +2,7 @@ import hashlib
 
 import pytest
 
-from memd.text.preference import filed_as, is_preference, preference_name
+from memd.text.preference import default_category, is_preference, preference_name
 
 
 @pytest.mark.parametrize(
@@ -116,8 +116,8 @@ def test_different_topics_never_share_a_name() -> None:
     ],
 )
 def test_what_assistants_are_to_do_from_now_on_is_added_as_a_preference(text: str) -> None:
-    assert filed_as(text, None) == "procedural"
-    assert filed_as(text, "Ann") == "semantic", "what another says is a fact about them"
+    assert default_category(text, None) == "procedural"
+    assert default_category(text, "Ann") == "semantic", "what another says is a fact about them"
 
 
 @pytest.mark.parametrize(
@@ -135,4 +135,4 @@ def test_what_assistants_are_to_do_from_now_on_is_added_as_a_preference(text: st
     ],
 )
 def test_what_only_sounds_like_a_wish_is_added_as_a_fact(text: str) -> None:
-    assert filed_as(text, None) == "semantic"
+    assert default_category(text, None) == "semantic"

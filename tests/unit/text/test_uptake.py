@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memd.text.uptake import key_terms, uptake
+from memd.text.uptake import key_terms, measure_uptake
 
 GIVEN = {
     "port": "The staging proxy listens on port 8443.",
@@ -25,16 +25,18 @@ GIVEN = {
     ],
 )
 def test_an_answer_takes_up_what_it_has_the_own_words_of(answer: str, taken_up: set[str]) -> None:
-    found = uptake("Where does it listen?", GIVEN, answer)
+    found = measure_uptake("Where does it listen?", GIVEN, answer)
 
-    assert found.tellable == {"port", "bucket", "path"}
+    assert found.recognisable == {"port", "bucket", "path"}
     assert found.taken_up == taken_up
 
 
 def test_what_the_question_says_itself_tells_nothing() -> None:
-    found = uptake("Is 8443 the port, or does Fjord have another?", GIVEN, "8443, for Fjord.")
+    found = measure_uptake(
+        "Is 8443 the port, or does Fjord have another?", GIVEN, "8443, for Fjord."
+    )
 
-    assert found.tellable == {"path"}
+    assert found.recognisable == {"path"}
     assert found.taken_up == set()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memd.text.restating import KnownWords, unsaid
+from memd.text.repetition import KnownWords, remove_known
 
 TOLD = KnownWords(
     [
@@ -26,7 +26,7 @@ TOLD = KnownWords(
     ],
 )
 def test_what_was_told_is_known_again(sentence: str) -> None:
-    assert TOLD.says(sentence)
+    assert TOLD.covers(sentence)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_what_was_told_is_known_again(sentence: str) -> None:
     ],
 )
 def test_news_in_the_same_words_stays(sentence: str) -> None:
-    assert not TOLD.says(sentence)
+    assert not TOLD.covers(sentence)
 
 
 def test_only_the_sentences_that_were_told_are_taken_out() -> None:
@@ -54,6 +54,6 @@ def test_only_the_sentences_that_were_told_are_taken_out() -> None:
         "- You always use pnpm, not npm.\n- The lock file is in the repository now.\n"
     )
     left = "I have raised its memory to 4 GB.\n\n- The lock file is in the repository now."
-    assert unsaid(text, TOLD) == left
-    assert unsaid(text, KnownWords(())) == text
-    assert unsaid("Nothing of it.\n\n  Indented.", TOLD) == "Nothing of it.\n\n  Indented."
+    assert remove_known(text, TOLD) == left
+    assert remove_known(text, KnownWords(())) == text
+    assert remove_known("Nothing of it.\n\n  Indented.", TOLD) == "Nothing of it.\n\n  Indented."
