@@ -282,5 +282,5 @@ async def _opened(database: Path, clock: Clock, stack: AsyncExitStack, *, mmap: 
         done = repair(database, database.with_suffix(".audit"), stamp, now_us, tables())
         log.error("the file could not be opened; it was repaired", lost=len(done.lost))
         db = await stack.enter_async_context(open_database(database, clock, mmap=mmap))
-        db.damage.note(f"file: it was repaired at the start, the damaged one is {done.damaged}")
+        db.damage.add(f"file: it was repaired at the start, the damaged one is {done.damaged}")
         return db

@@ -9,7 +9,7 @@ from contextlib import suppress
 from memd.base import log
 from memd.base.errors import MemdError
 from memd.domain.values import EVERYBODY, Emit, EventName
-from memd.store.check.upkeep import Checking, Upkeep
+from memd.store.check.upkeep import BackgroundCheck, Upkeep
 from memd.store.file.database import Database
 
 RHYTHM_SECONDS = 60.0
@@ -30,7 +30,7 @@ class Care:
         self._upkeep = upkeep
         self._due = due
         self._emit = emit
-        self._checking = upkeep.checking
+        self._checking = upkeep.background_check
 
     async def run(self) -> None:
         """Never ends: a fault of the file is logged, and a minute later it is tried again."""
@@ -45,16 +45,16 @@ class Care:
     def look(self) -> None:
         """Notice a file that is gone, and tell of what was found damaged."""
         self._db.write_refusal()
-        fresh = self._db.damage.fresh()
+        fresh = self._db.damage.take_new()
         if fresh:
             log.error("the store is damaged: see memd status", found=len(fresh))
             self._emit(EVERYBODY, EventName.DAMAGED, {"what": list(fresh)})
 
-    async def minute(self, checking: Checking) -> None:
+    async def minute(self, checking: BackgroundCheck) -> None:
         """Do what is due, then look at a portion of the file."""
         try:
             if await self._db.recover():
                 await self._due()
-            await checking.portion()
+            await checking.check_portion()
         except MemdError as error:
             log.error("upkeep failed", kind=error.kind)

@@ -25,8 +25,8 @@ from memd.guard.secrets import admit
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
 from memd.store.moving import dump
-from memd.store.moving.desk import Desk, Fate
-from memd.store.moving.load import Learn, settle, take
+from memd.store.moving.load import Learn, index_new, load_record
+from memd.store.moving.target import ImportOutcome, ImportTarget
 
 
 class EntityMoving(Protocol):
@@ -38,7 +38,9 @@ class EntityMoving(Protocol):
     def page(
         self, conn: Reading, after: str, limit: int, bytes_max: int
     ) -> tuple[list[dict[str, Any]], str | None]: ...
-    def take(self, conn: Writing, item: EntityRecord, salt: Callable[[], bytes]) -> Fate: ...
+    def take(
+        self, conn: Writing, item: EntityRecord, salt: Callable[[], bytes]
+    ) -> ImportOutcome: ...
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ class Moving:
     ) -> tuple[list[dict[str, Any]], str | None]:
         if after is not None and self.entities.is_place(after):
             return self.entities.page(conn, after, limit, FRAME_BYTES_MAX // 2)
-        items, last = dump.page(conn, after, limit, FRAME_BYTES_MAX // 2)
+        items, last = dump.export_page(conn, after, limit, FRAME_BYTES_MAX // 2)
         return items, self.entities.begin(conn) if last is None else last
 
     async def load(self, caller: Caller, items: Sequence[dict[str, Any]]) -> LoadResult:
@@ -82,27 +84,27 @@ class Moving:
         records = [_read(item) for item in items]
 
         def work(conn: Writing) -> LoadResult:
-            desk = Desk(conn, self._screen, self.ids.salt)
+            target = ImportTarget(conn, self._screen, self.ids.salt)
             counts, problems = {"stored": 0, "known": 0, "skipped": 0}, []
             for index, record in enumerate(records):
                 try:
-                    counts[self._load_record(desk, record)] += 1
+                    counts[self._load_record(target, record)] += 1
                 except CallerError as error:
                     problems.append(Problem(index=index, message=error.message, hint=error.hint))
-            settle(desk)
+            index_new(target)
             return LoadResult(**counts, problems=tuple(problems))
 
         done = await self.db.write(caller, work)
         self.wake()
         return done
 
-    def _load_record(self, desk: Desk, record: AnyRecord | InvalidError) -> Fate:
+    def _load_record(self, target: ImportTarget, record: AnyRecord | InvalidError) -> ImportOutcome:
         """Load one record completely or not at all; raises a CallerError."""
         if isinstance(record, InvalidError):
             raise record
         if isinstance(record, EntityRecord):
-            return self.entities.take(desk.conn, record, desk.salt)
-        return take(desk, record, self.learn)
+            return self.entities.take(target.conn, record, target.salt)
+        return load_record(target, record, self.learn)
 
     def _screen(self, text: str) -> Screened:
         return admit(text, self.secrets).text

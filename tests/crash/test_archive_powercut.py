@@ -72,7 +72,7 @@ def outcome(folder: Path) -> tuple[str, int, int] | None:
         try:
             prepare_writer(conn)
             caches.ensure(conn)
-            if [*check.rows(conn), *check.caches(conn)]:
+            if [*check.check_rows(conn), *check.check_caches(conn)]:
                 return None
             counted = [
                 conn.execute(sql).get

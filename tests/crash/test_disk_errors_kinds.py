@@ -47,7 +47,7 @@ async def filled(folder: Path) -> dict[str, str]:
 def now(path: Path) -> str:
     """Return a hash over what the file holds; it must be sound."""
     with a_writer(path) as conn:
-        assert [*check.rows(conn), *check.caches(conn)] == []
+        assert [*check.check_rows(conn), *check.check_caches(conn)] == []
         return held(conn)
 
 

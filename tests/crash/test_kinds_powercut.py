@@ -70,7 +70,7 @@ def wrong(image: Path, found: Traced, last: int) -> list[str]:
     try:
         with a_writer(image / "memd.db") as conn:
             leave_as_it_is(conn)
-            now, problems = held(conn), [*check.rows(conn), *check.caches(conn)]
+            now, problems = held(conn), [*check.check_rows(conn), *check.check_caches(conn)]
     except (apsw.Error, MemdError) as error:
         return [type(error).__name__]
     if now not in found.held[last : last + 2]:

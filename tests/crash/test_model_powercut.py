@@ -61,7 +61,7 @@ def wrong(folder: Path, trace: list[Op], start: int) -> Iterator[str]:
         try:
             with a_writer(image / "memd.db") as conn:
                 leave_as_it_is(conn)
-                yield from [*check.rows(conn), *check.caches(conn)]
+                yield from [*check.check_rows(conn), *check.check_caches(conn)]
                 if lacking(conn):
                     yield "a memory is not found"
                 coming = model_switch.current_switch(conn) is not None

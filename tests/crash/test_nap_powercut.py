@@ -90,7 +90,7 @@ def outcome(folder: Path) -> tuple[int, ...] | None:
         try:
             prepare_writer(conn)
             caches.ensure(conn)
-            if [*check.rows(conn), *check.caches(conn)]:
+            if [*check.check_rows(conn), *check.check_caches(conn)]:
                 return None
             counts = (
                 "SELECT count(*) FROM session_message",

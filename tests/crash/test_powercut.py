@@ -97,7 +97,7 @@ def lost(folder: Path, acknowledged: list[str], empty: set[str] | None = None) -
         with found(folder, empty) as conn:
             if conn is None:
                 return acknowledged
-            problems = [*check.rows(conn), *check.caches(conn)]
+            problems = [*check.check_rows(conn), *check.check_caches(conn)]
             there = {row[0] for row in conn.execute("SELECT memory_id FROM memory")}
             return problems + [mark for mark in acknowledged if mark not in there]
     except (apsw.Error, MemdError) as error:

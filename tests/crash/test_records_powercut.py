@@ -59,7 +59,7 @@ def wrong(folder: Path, trace: list[Op], start: int) -> Iterator[str | bool]:
             with a_writer(image / "memd.db") as conn:
                 leave_as_it_is(conn)
                 is_new, names, rows = shapes(conn)
-                yield from [*check.rows(conn), *check.caches(conn)]
+                yield from [*check.check_rows(conn), *check.check_caches(conn)]
         except (apsw.Error, MemdError, KeyError) as error:
             yield type(error).__name__
             continue

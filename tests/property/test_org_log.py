@@ -96,7 +96,7 @@ def test_the_facts_are_what_replaying_the_log_gives(steps: list[Step]) -> None:
         assert [(row.fact_id, row.content, row.version) for row in now if row is not None] == [
             (row.fact_id, row.content, row.version) for row in standing
         ]
-        assert list(org_check.rows(conn)) == []
+        assert list(org_check.check_rows(conn)) == []
         assert fact_index.is_intact(conn)
 
 

@@ -167,12 +167,12 @@ async def test_a_file_checks_itself_in_portions_and_tells_whoever_listens(
     async with a_house(path) as house:
         tending = care.Care(house.db, house.upkeep, house.due, lambda *said: told_of.append(said))
         portions = 0
-        while house.upkeep.checking.progress().finished_at is None and portions < pages:
-            await tending.minute(house.upkeep.checking)
+        while house.upkeep.background_check.progress().finished_at is None and portions < pages:
+            await tending.minute(house.upkeep.background_check)
             portions += 1
         tending.look()
         tending.look()
-        state = house.upkeep.checking.progress()
+        state = house.upkeep.background_check.progress()
         assert state.finished_at is not None
         assert state.pages == state.pages_checked == pages
         assert portions > pages // 16

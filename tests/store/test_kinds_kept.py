@@ -56,7 +56,7 @@ async def test_a_backup_holds_every_row_of_every_kind(tmp_path: Path) -> None:
     for table in {*before} - {"meta", "change"}:  # that a copy was made is noted in the original
         assert after[table] == before[table], table
     with a_writer(copy) as conn:
-        assert [*check.rows(conn), *check.caches(conn)] == []
+        assert [*check.check_rows(conn), *check.check_caches(conn)] == []
 
 
 async def test_undoing_a_night_leaves_every_other_kind_byte_for_byte(tmp_path: Path) -> None:
@@ -82,8 +82,8 @@ TAMPERED = {
     "UPDATE org_operation SET content = 'The shop sells spoons.' WHERE kind = 'PUBLISH'":
         "does not match its hash",
     "UPDATE org_operation SET at_us = at_us + 1 WHERE version = 2": "does not match its hash",
-    "UPDATE org_fact SET content = 'The shop sells spoons.'": "it is not what its log gives",
-    "DELETE FROM org_operation WHERE version = 2": "it is not what its log gives",
+    "UPDATE org_fact SET content = 'The shop sells spoons.'": "it does not match its log",
+    "DELETE FROM org_operation WHERE version = 2": "it does not match its log",
     "UPDATE statement SET span_to = 9999 WHERE operation_key IS NOT NULL":
         "words that its text does not have",
     "UPDATE statement SET subject_key = 9999": "of statement points to a missing entity",
@@ -106,11 +106,11 @@ async def test_a_check_finds_what_was_changed_past_memd(
 ) -> None:
     path = await a_file_of_every_kind(tmp_path / "live")
     with a_writer(path) as conn:
-        assert list(check.rows(conn)) == []
+        assert list(check.check_rows(conn)) == []
     with tampering(path) as planted:
         planted.execute(tamper)
         assert planted.changes()
     with a_writer(path) as conn:
-        found = list(check.rows(conn))
+        found = list(check.check_rows(conn))
     assert any(finding in each for each in found), found
     assert not any("spoons" in each or "/memories" in each for each in found)

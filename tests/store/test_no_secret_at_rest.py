@@ -31,6 +31,6 @@ async def test_no_file_holds_a_byte_of_a_secret(tmp_path: Path, name: str) -> No
         await house.ingest.set_preference(ADA, "key", said)
         raw = bytes_of(tmp_path)
         assert secret.encode() not in raw
-        assert secret.lower().encode() not in raw  # as the words cache would have it
+        assert secret.lower().encode() not in raw  # as the full-text index would have it
         assert b"every day" in raw
     assert secret.encode() not in bytes_of(tmp_path)

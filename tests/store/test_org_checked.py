@@ -63,7 +63,7 @@ async def test_a_words_cache_that_lies_is_found_and_rebuilt(tmp_path: Path, faul
         conn.execute(CACHE_FAULTS[fault])
     async with a_house(path) as house:
         report = await house.upkeep.check(CALLER)
-        assert any("cache of facts" in problem for problem in report.problems), report
+        assert any("index of facts" in problem for problem in report.problems), report
         await house.upkeep.rebuild(CALLER)
         assert (await house.upkeep.check(CALLER)).ok
         assert await contents(house, "closed lighthouses") == [TEXT]

@@ -40,7 +40,7 @@ READS: dict[str, Try] = {
     "history": lambda house, ids: house.org.history(CALLER, ids[0]),
     "list_policies": lambda house, _: house.org.list_policies(CALLER),
     "count_policies": lambda house, _: house.org.count_policies(CALLER),
-    "check": lambda house, _: house.db.read(lambda conn: list(org_check.rows(conn))),
+    "check": lambda house, _: house.db.read(lambda conn: list(org_check.check_rows(conn))),
 }
 
 

@@ -90,7 +90,7 @@ async def test_a_sound_file_is_as_it_was(tmp_path: Path) -> None:
                 await churn.forget()
         await house.queue.drain()
         assert await house.db.read(_wrong) == []
-        assert await house.db.read_dedicated(renewal.damaged_vectors) == []
+        assert await house.db.read_dedicated(renewal.find_damaged_vectors) == []
     with tampering(path) as conn:
         before = source_hash(conn)
     async with a_house(path) as house:

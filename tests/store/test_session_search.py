@@ -206,7 +206,7 @@ async def test_a_check_sees_a_cache_that_is_wrong_and_a_rebuild_mends_it(
         conn.execute(FAULTS[fault])
     async with a_house(path) as house:
         report = await house.upkeep.check(ADA)
-        assert [one for one in report.problems if "words cache of sessions" in one]
+        assert [one for one in report.problems if "full-text index of sessions" in one]
         await house.upkeep.rebuild(ADA)
         assert (await house.upkeep.check(ADA)).ok
         assert set(await places(house, "kiln")) == {0, 1, 2}
@@ -235,7 +235,7 @@ async def test_a_rebuild_that_a_kill_broke_off_is_ended_by_the_next_start(tmp_pa
         await house.db.write(ADA, message_index.start_build)
         await house.db.write(ADA, lambda conn: message_index.step_build(conn, 2))
         report = await house.upkeep.check(ADA)
-        assert [one for one in report.problems if "words cache of sessions" in one]
+        assert [one for one in report.problems if "full-text index of sessions" in one]
     async with a_house(path) as house:
         assert set(await places(house, "kiln")) == {0, 1, 2}
         assert (await house.upkeep.check(ADA)).ok

@@ -18,7 +18,7 @@ from memd.store.run import runs, undo
 
 def halves(conn: Writing) -> list[str]:
     """Return all that is half done or damaged in the file."""
-    return [*_groups(conn), *_ledgers(conn), *check.rows(conn), *check.caches(conn)]
+    return [*_groups(conn), *_ledgers(conn), *check.check_rows(conn), *check.check_caches(conn)]
 
 
 def _groups(conn: Reading) -> Iterator[str]:

@@ -140,7 +140,7 @@ class Keeper:
             yield f"fact {fact_id}: version {version} is not what was acknowledged"
         found = client.call("org.get", {"fact_id": fact_id})
         if (None if found is None else found["content"]) != history[-1]["content"]:
-            yield f"fact {fact_id}: it is not what its log gives"
+            yield f"fact {fact_id}: it does not match its log"
         self.facts[fact_id] = (len(numbers), history[-1]["content"])
 
     def _of_file(self, client: Client, path: str) -> Iterator[str]:

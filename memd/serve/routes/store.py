@@ -109,7 +109,7 @@ async def backup(context: Context, _params: KeyParams) -> str:
     repeats="anew",
 )
 async def note_copy(context: Context, params: NoteCopyParams) -> str:
-    return await context.rooms.upkeep.note_copy(context.caller, params.target, made=params.made)
+    return await context.rooms.upkeep.record_copy(context.caller, params.target, made=params.made)
 
 
 @router.method(
@@ -140,7 +140,7 @@ async def import_(context: Context, params: ImportParams) -> ImportResult:
     counts, rooms = {"stored": 0, "known": 0, "skipped": 0}, context.rooms
     for number, entry in enumerate(params.items, 1):
         owner = context.caller.acting_for(entry.agent_id)
-        met = await rooms.upkeep.met(owner, entry)
+        met = await rooms.upkeep.find_known(owner, entry)
         if met is None:
             await rooms.ingest.store(_importing(owner, entry), _request(entry))
         counts[met or "stored"] += 1

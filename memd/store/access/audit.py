@@ -21,7 +21,7 @@ from memd.domain.org.access import Anchor, AuditReport, AuditRow
 from memd.store.access import changes
 from memd.store.access.changes import AuditFilter, AuditLink, Head, RefusedAttempt
 from memd.store.check import anchors
-from memd.store.check.anchors import Noted
+from memd.store.check.anchors import RecordedHead
 from memd.store.file import backup
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
@@ -60,7 +60,7 @@ class Audit:
 
         *given* are heads that the caller knows, from a journal or a copy elsewhere.
         """
-        recorded = [Noted(seq, head, GIVEN) for seq, head in given]
+        recorded = [RecordedHead(seq, head, GIVEN) for seq, head in given]
         problems: list[str] = []
         if self.notes is not None:
             from_file, problems = anchors.read(self.notes)
@@ -108,12 +108,12 @@ def _row(link: AuditLink) -> AuditRow:
     )
 
 
-def _of_backups(conn: Reading, database: Path) -> list[Noted]:
+def _of_backups(conn: Reading, database: Path) -> list[RecordedHead]:
     paths = backup.find_copies(database, backup.recorded_copies(conn))
-    return list(anchors.of_backups(map(Path, paths)))
+    return list(anchors.read_manifests(map(Path, paths)))
 
 
-def report(conn: Reading, recorded: Sequence[Noted], problems: Sequence[str]) -> AuditReport:
+def report(conn: Reading, recorded: Sequence[RecordedHead], problems: Sequence[str]) -> AuditReport:
     """Verify the chain by itself and against the *recorded* heads; *problems* were found before."""
     head, mismatches = changes.last_link(conn), list(problems)
     broken = changes.verify(conn)
@@ -139,7 +139,7 @@ def report(conn: Reading, recorded: Sequence[Noted], problems: Sequence[str]) ->
     )
 
 
-def _compare(conn: Reading, recorded: Noted) -> Anchor:
+def _compare(conn: Reading, recorded: RecordedHead) -> Anchor:
     agrees = changes.hash_at(conn, recorded.seq) == recorded.hash
     return Anchor(seq=recorded.seq, hash=recorded.hash.hex(), source=recorded.source, agrees=agrees)
 

@@ -44,7 +44,7 @@ def list_clients(conn: Reading) -> list[ClientRow]:
          ORDER BY c.client_id
         """
     )
-    intact_rows = intact.unsealed(conn, rows, "client", 8, 0)
+    intact_rows = intact.verify_sealed(conn, rows, "client", 8, 0)
     return [_row(cast("_Columns", row)) for row in intact_rows]
 
 

@@ -1,1 +1,1 @@
-"""Whether what is in the file is what was written."""
+"""Verification that what is in the file is what was written."""

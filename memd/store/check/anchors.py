@@ -1,9 +1,9 @@
-"""The audit's head, noted outside the file: in a text file beside it and with each backup.
+"""Anchors: the audit's head, recorded in a text file beside the database and with each backup.
 
-The chain in the file proves that nothing in its middle was changed; that its end
-was not cut off, or everything after some link written anew, only a head shows
-that was noted elsewhere before (PROMISES 4). A line here is ``seq at_us head
-sum``, and each sum is over the sum before it: an edited or missing line shows.
+The chain in the file proves that nothing in its middle was changed. That its end was not cut off,
+or everything after some link rewritten, only a head recorded elsewhere before can prove (PROMISES
+4). A line here is ``seq at_us head sum``, and each sum covers the sum before it, so that an edited
+or missing line is detected.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _SUM_CHARS = 32
 _START = ""
 
 
-class Noted(NamedTuple):
-    """A head as it was noted, and where."""
+class RecordedHead(NamedTuple):
+    """A head as it was recorded, and where."""
 
     seq: int
     hash: bytes
@@ -32,7 +32,7 @@ class Noted(NamedTuple):
 
 
 def append(path: Path, head: Head, now_us: int) -> None:
-    """Note *head* in the file at *path*, 0600; it is on the disk once this returns."""
+    """Append *head* to the file at *path*, mode 0600; durable once this returns."""
     handle = os.open(
         path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
     )
@@ -55,12 +55,12 @@ def _sum(before: str, line: str) -> str:
     return hashlib.sha256(f"{before} {line}".encode()).hexdigest()[:_SUM_CHARS]
 
 
-def read(path: Path) -> tuple[list[Noted], list[str]]:
-    """Return the heads that are noted in *path*, and what is wrong with the file.
+def read(path: Path) -> tuple[list[RecordedHead], list[str]]:
+    """Return the heads recorded in *path*, and what is wrong with the file.
 
-    After a line that does not fit, the later ones are checked among themselves.
+    After a line that does not match, the later ones are checked among themselves.
     """
-    noted: list[Noted] = []
+    heads: list[RecordedHead] = []
     problems: list[str] = []
     before: str | None = _START
     with suppress(FileNotFoundError):
@@ -68,28 +68,28 @@ def read(path: Path) -> tuple[list[Noted], list[str]]:
             note, _, check = line.rpartition(" ")
             if before is not None and check != _sum(before, note):
                 problems.append(f"{path.name}: line {number} was changed, or one before it is gone")
-            one = _parsed(note, path.name)
-            if one is not None:
-                noted.append(one)
+            head = _parse(note, path.name)
+            if head is not None:
+                heads.append(head)
             before = check or None
-    return noted, problems
+    return heads, problems
 
 
-def _parsed(line: str, source: str) -> Noted | None:
+def _parse(line: str, source: str) -> RecordedHead | None:
     try:
         seq, _, head = line.split(" ")
-        return Noted(int(seq), bytes.fromhex(head), source)
+        return RecordedHead(int(seq), bytes.fromhex(head), source)
     except ValueError:
         return None
 
 
 def manifest_of(backup: Path) -> Path:
-    """Return the file that says what is in *backup*."""
+    """Return the path of the manifest of *backup*."""
     return backup.with_name(f"{backup.name}{MANIFEST}")
 
 
-def note_backup(backup: Path, head: Head) -> None:
-    """Write beside *backup* how large it is and which head the audit in it has."""
+def write_manifest(backup: Path, head: Head) -> None:
+    """Write the manifest of *backup*: its size and the head of its audit."""
     fields = {
         "v": 1,
         "file": backup.name,
@@ -108,9 +108,11 @@ def note_backup(backup: Path, head: Head) -> None:
         os.close(handle)
 
 
-def of_backups(backups: Iterable[Path]) -> Iterator[Noted]:
-    """Yield the heads that the manifests of *backups* name."""
+def read_manifests(backups: Iterable[Path]) -> Iterator[RecordedHead]:
+    """Yield the heads in the manifests of *backups*."""
     for backup in backups:
         with suppress(OSError, ValueError, KeyError, TypeError):
             fields = json.loads(manifest_of(backup).read_text("utf-8"))["audit"]
-            yield Noted(int(fields["seq"]), bytes.fromhex(fields["head"]), manifest_of(backup).name)
+            yield RecordedHead(
+                int(fields["seq"]), bytes.fromhex(fields["head"]), manifest_of(backup).name
+            )

@@ -1,9 +1,8 @@
-"""Checking the whole file: what is said to be in it is in it, bit for bit (PROMISES P6).
+"""A check of the whole file: everything in it is as it was written, bit for bit (PROMISES P6).
 
-Rows, earlier versions and kept sources against their hashes, vectors against
-their checksums, the caches against the rows, pages and foreign keys by SQLite
-itself, the audit against its chain. Findings name a memory or a cache, never a
-text.
+Rows, earlier versions and sources are compared with their hashes, vectors with their checksums, the
+caches with the rows; SQLite checks pages and foreign keys; the audit is verified. Findings name a
+memory or a cache, never a text.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from pathlib import Path
 import apsw
 
 from memd.store.access import changes
-from memd.store.check import kept_check, org_check
+from memd.store.check import org_check, reference_check
 from memd.store.file import page_sums
 from memd.store.file.connect import Reading, Writing, hash_columns
 from memd.store.memory.rows import hash_row, read_hashed, tags_of
@@ -28,10 +27,11 @@ from memd.store.session import message_index
 PROBLEMS_MAX = 100
 
 
-def rows(conn: Reading) -> Iterator[str]:
+def check_rows(conn: Reading) -> Iterator[str]:
     """Yield what is wrong with rows and vectors; reads everything once."""
     for part in (
-        _page_sums, _pages, _hashes, _seals, _versions, _sources, _checksums, _facts, _kept, _audit
+        _page_sums, _pages, _hashes, _seals, _versions, _sources, _checksums, _facts, _references,
+        _audit,
     ):  # fmt: skip
         try:
             yield from part(conn)
@@ -39,8 +39,8 @@ def rows(conn: Reading) -> Iterator[str]:
             yield f"file: reading{part.__name__.replace('_', ' ')} failed: {type(error).__name__}"
 
 
-def caches(conn: Writing) -> Iterator[str]:
-    """Yield what is wrong with the caches; ``memd rebuild`` mends it."""
+def check_caches(conn: Writing) -> Iterator[str]:
+    """Yield what is wrong with the caches; ``memd rebuild`` repairs it."""
     try:
         yield from _caches(conn)
     except (apsw.Error, TypeError, ValueError, AssertionError) as error:
@@ -49,16 +49,16 @@ def caches(conn: Writing) -> Iterator[str]:
 
 def _caches(conn: Writing) -> Iterator[str]:
     if not fulltext.is_intact(conn):
-        yield "words cache: it does not agree with the memories; run: memd rebuild"
+        yield "full-text index: it does not agree with the memories; run: memd rebuild"
     if not fact_index.is_intact(conn):
-        yield "words cache of facts: it does not agree with them; run: memd rebuild"
+        yield "full-text index of facts: it does not agree with them; run: memd rebuild"
     if not message_index.is_intact(conn):
-        yield "words cache of sessions: it does not agree with their messages; run: memd rebuild"
+        yield "full-text index of sessions: it does not agree with the messages; run: memd rebuild"
     yield from _vector_cache(conn)
 
 
 def counts(conn: Reading) -> dict[str, int]:
-    """Return how much there is to check."""
+    """Return the numbers of rows to check."""
     row = conn.execute(
         """
         SELECT (SELECT count(*) FROM memory), (SELECT count(*) FROM embedding),
@@ -67,11 +67,11 @@ def counts(conn: Reading) -> dict[str, int]:
     ).fetchone()
     assert row is not None
     return dict(
-        zip(("memories", "vectors", "changes", "operations"), map(_whole, row), strict=True)
+        zip(("memories", "vectors", "changes", "operations"), map(_as_int, row), strict=True)
     )
 
 
-def _whole(value: apsw.SQLiteValue) -> int:
+def _as_int(value: apsw.SQLiteValue) -> int:
     assert isinstance(value, int)
     return value
 
@@ -82,7 +82,7 @@ def _page_sums(conn: Reading) -> Iterator[str]:
 
 
 def page_finding(conn: Reading, page: int) -> str:
-    """Return what is said of a page that does not match its checksum."""
+    """Return the finding for a page that does not match its checksum."""
     where = page_sums.table_of_page(conn, page)
     return f"file: page {page} ({where}) is damaged, or another program wrote it"
 
@@ -125,16 +125,16 @@ SELECT memory_id, content, content_hash, row_hash
 
 
 def _seals(conn: Reading) -> Iterator[str]:
-    yield from sealed_rows(conn)
+    yield from check_sealed_rows(conn)
 
 
-def sealed_rows(conn: Reading) -> Iterator[str]:
-    """Yield clients, preferences, lessons and patterns that are not as they were written."""
+def check_sealed_rows(conn: Reading) -> Iterator[str]:
+    """Yield damaged clients, preferences, lessons and patterns."""
     for kind, name, query in _SEALED:
-        rows = conn.execute(query)
+        columns_of_rows = conn.execute(query)
         while True:
             try:
-                *covered, seal = next(rows)
+                *covered, seal = next(columns_of_rows)
             except StopIteration:
                 break
             except UnicodeDecodeError:
@@ -144,7 +144,7 @@ def sealed_rows(conn: Reading) -> Iterator[str]:
                 yield f"{kind} {covered[name]}: the row does not match its hash"
 
 
-# As the triggers of schema.sql seal them: what a finding calls it, which column names it.
+# As the triggers of schema.sql hash them: kind, column that names a row, query.
 _SEALED = (
     (
         "client",
@@ -190,10 +190,10 @@ def _versions(conn: Reading) -> Iterator[str]:
     ):
         try:
             *columns, tags = json.loads(str(snapshot))
-            sound = row_hash == hash_row(tuple(columns), tuple(tags))
+            matches = row_hash == hash_row(tuple(columns), tuple(tags))
         except ValueError:
-            sound = False
-        if not sound:
+            matches = False
+        if not matches:
             yield f"memory {memory_id}: its version {version} does not match its hash"
 
 
@@ -201,19 +201,19 @@ def _sources(conn: Reading) -> Iterator[str]:
     for key, sha256, packed in conn.execute("SELECT source_key, sha256, zlib FROM source"):
         assert isinstance(packed, bytes)
         try:
-            sound = hashlib.sha256(zlib.decompress(packed)).digest() == sha256
+            matches = hashlib.sha256(zlib.decompress(packed)).digest() == sha256
         except zlib.error:
-            sound = False
-        if not sound:
+            matches = False
+        if not matches:
             yield f"source {key}: the text does not match its hash"
 
 
 def _facts(conn: Reading) -> Iterator[str]:
-    yield from org_check.rows(conn)
+    yield from org_check.check_rows(conn)
 
 
-def _kept(conn: Reading) -> Iterator[str]:
-    yield from kept_check.rows(conn)
+def _references(conn: Reading) -> Iterator[str]:
+    yield from reference_check.check_rows(conn)
 
 
 def _audit(conn: Reading) -> Iterator[str]:

@@ -1,9 +1,8 @@
-"""Rows as they were written: whatever is told to anybody is compared with its hash first.
+"""Integrity of rows that are read: every row is compared with its hash before it is returned.
 
-A row that does not match, or whose text is no text any more, is withheld: it is left out
-where there are others, and refused with DamagedError where it was asked for by name. It
-is noted on the way, by kind and id and never by its text, for ``system.status``, for
-``event.damaged`` and for whoever runs ``memd check``.
+A row that does not match, or whose text is not valid UTF-8, is withheld: it is left out of a list,
+and refused with DamagedError when it was asked for by name. It is reported by kind and id, never by
+its text, to ``system.status``, ``event.damaged`` and ``memd check``.
 """
 
 from __future__ import annotations
@@ -29,85 +28,86 @@ Columns: TypeAlias = "tuple[apsw.SQLiteValue, ...]"
 
 
 class Damage:
-    """What was found damaged since the last whole check; filled by any thread, told by the loop."""
+    """The damage found since the last whole check; any thread adds, the event loop reads."""
 
     def __init__(self) -> None:
-        self._found: dict[str, None] = {}
+        self._problems: dict[str, None] = {}
         self._fresh: deque[str] = deque(maxlen=KEPT_MAX)
 
-    def note(self, what: str) -> None:
-        """Note *what* once; beyond KEPT_MAX only the first are told."""
-        if what not in self._found and len(self._found) < KEPT_MAX:
-            self._found[what] = None
+    def add(self, what: str) -> None:
+        """Record *what* once; beyond KEPT_MAX only the first are kept."""
+        if what not in self._problems and len(self._problems) < KEPT_MAX:
+            self._problems[what] = None
             self._fresh.append(what)
 
     def problems(self) -> tuple[str, ...]:
-        """Return everything noted, in order."""
-        return tuple(self._found)
+        """Return everything recorded, in order."""
+        return tuple(self._problems)
 
-    def fresh(self) -> tuple[str, ...]:
-        """Return what was noted since the last call."""
+    def take_new(self) -> tuple[str, ...]:
+        """Return what was recorded since the last call."""
         reasons: list[str] = []
         while self._fresh:
             reasons.append(self._fresh.popleft())
         return tuple(reasons)
 
-    def settle(self, problems: Iterable[str]) -> None:
-        """Replace what was noted by the *problems* that a whole check has found."""
-        self._found.clear()
+    def replace(self, problems: Iterable[str]) -> None:
+        """Replace what was recorded by the *problems* that a whole check has found."""
+        self._problems.clear()
         for problem in problems:
-            self.note(problem)
+            self.add(problem)
 
 
-def note(conn: Reading, what: str) -> None:
-    """Note *what* for whoever looks after the file; nobody may on a connection of a command."""
+def report(conn: Reading, what: str) -> None:
+    """Report damage to the database; connections of commands have no listener."""
     if conn.damage is not None:
         conn.damage(what)
 
 
-def readable(conn: Reading, rows: Iterator[Columns], kind: str) -> Iterator[Columns]:
-    """Yield those of *rows* whose texts are texts."""
+def skip_undecodable(conn: Reading, rows: Iterator[Columns], kind: str) -> Iterator[Columns]:
+    """Yield those of *rows* whose texts can be decoded."""
     while True:
         try:
             row = next(rows)
         except StopIteration:
             return
         except UnicodeDecodeError:
-            note(conn, f"{kind}: the text of one is damaged")
+            report(conn, f"{kind}: the text of one is damaged")
             continue
         yield row
 
 
-def unsealed(
-    conn: Reading, rows: Iterator[Columns], kind: str, width: int, named: int
+def verify_sealed(
+    conn: Reading, rows: Iterator[Columns], kind: str, width: int, name_column: int
 ) -> Iterator[Columns]:
-    """Yield *rows* without their seals: those that are as their last column says.
+    """Yield the first *width* columns of those *rows* that match their hash, the last column.
 
-    What comes before it, after the first *width* columns, is what was sealed; the one at
-    *named* names the row.
+    The columns between are what was hashed; the one at *name_column* identifies the row.
     """
-    for row in readable(conn, rows, kind):
+    for row in skip_undecodable(conn, rows, kind):
         *covered, seal = row[width:]
         if hash_columns(*covered) == seal:
             yield row[:width]
         else:
-            note(conn, f"{kind} {covered[named]}: the row does not match its hash")
+            report(conn, f"{kind} {covered[name_column]}: the row does not match its hash")
 
 
 def memories(conn: Reading, keys: Sequence[int]) -> list[int]:
-    """Return those of *keys* whose memory is there and as it was written, in their order."""
+    """Return those of *keys* whose memory exists and matches its hash, in their order."""
     if not keys:
         return []
-    sound = {
+    intact_keys = {
         cast("int", key)
-        for key, *columns, tags, row_hash in readable(conn, _hashed(conn, keys), "memory")
+        for key, *columns, tags, row_hash in skip_undecodable(
+            conn, _read_hashed(conn, keys), "memory"
+        )
         if _matches(conn, columns, cast("str", tags), row_hash)
     }
-    return [key for key in keys if key in sound]
+    return [key for key in keys if key in intact_keys]
 
 
-def named(conn: Reading, ids: Sequence[str]) -> frozenset[str]:
-    """Return those of the memories' *ids* whose row is as it was written."""
+def intact_ids(conn: Reading, ids: Sequence[str]) -> frozenset[str]:
+    """Return those of the memories' *ids* whose row matches its hash."""
     rows = conn.execute(
         """
         SELECT memory_key, memory_id
@@ -120,12 +120,12 @@ def named(conn: Reading, ids: Sequence[str]) -> frozenset[str]:
     return frozenset(keys[key] for key in memories(conn, list(keys)))
 
 
-def refused(what: str) -> DamagedError:
-    """Return the error for *what* was asked for by name and is damaged."""
+def damaged_error(what: str) -> DamagedError:
+    """Return the error for *what*, which was asked for by name and is damaged."""
     return DamagedError(f"{what} is damaged and withheld", hint=HINT)
 
 
-def _hashed(conn: Reading, keys: Sequence[int]) -> apsw.Cursor:
+def _read_hashed(conn: Reading, keys: Sequence[int]) -> apsw.Cursor:
     return conn.execute(
         f"""
         SELECT m.memory_key, {HASHED_COLUMNS},
@@ -140,10 +140,10 @@ def _hashed(conn: Reading, keys: Sequence[int]) -> apsw.Cursor:
 
 
 def _matches(conn: Reading, columns: list[apsw.SQLiteValue], tags: str, row_hash: object) -> bool:
-    named = tuple(json.loads(tags)) if tags != "[]" else ()
-    if hash_row(tuple(columns), named) == row_hash:
+    tag_names = tuple(json.loads(tags)) if tags != "[]" else ()
+    if hash_row(tuple(columns), tag_names) == row_hash:
         return True
-    note(conn, f"memory {columns[0]}: the row does not match its hash")
+    report(conn, f"memory {columns[0]}: the row does not match its hash")
     return False
 
 
@@ -152,12 +152,12 @@ OPERATION_COLUMNS = """
        o.author_id, o.seniority, o.autonomy_level, o.client, o.signature, o.at_us,
        o.valid_from_us, o.valid_to_us, o.row_hash"""
 _FACT_ID, _SIGNATURE = 1, 12
-# The statements below are put together from constants of the store only.
+# The statements below are built from constants of the store only.
 # ruff: noqa: S608
 
 
 def facts(conn: Reading, keys: Collection[int]) -> frozenset[int]:
-    """Return those of *keys* whose fact stands as the log says, and whose log is as written."""
+    """Return those of *keys* whose fact agrees with its log, and whose log matches its hashes."""
     rows = conn.execute(
         f"""
         SELECT f.fact_key, f.fact_id, f.content IS o.content AND f.tags IS o.tags
@@ -169,17 +169,17 @@ def facts(conn: Reading, keys: Collection[int]) -> frozenset[int]:
         """,
         {"keys": json.dumps(list(keys))},
     )
-    sound: set[int] = set()
-    for key, fact_id, alike in _signed(conn, rows, 3):
+    intact_keys: set[int] = set()
+    for key, fact_id, alike in _verify_signed(conn, rows, 3):
         if alike:
-            sound.add(cast("int", key))
+            intact_keys.add(cast("int", key))
         else:
-            note(conn, f"fact {fact_id}: it is not what its log gives")
-    return frozenset(sound)
+            report(conn, f"fact {fact_id}: it does not match its log")
+    return frozenset(intact_keys)
 
 
 def operations(conn: Reading, keys: Collection[int]) -> frozenset[int]:
-    """Return those of *keys* whose operation is as it was written."""
+    """Return those of *keys* whose operation matches its hash."""
     rows = conn.execute(
         f"""
         SELECT o.operation_key, {OPERATION_COLUMNS}
@@ -188,11 +188,11 @@ def operations(conn: Reading, keys: Collection[int]) -> frozenset[int]:
         """,
         {"keys": json.dumps(list(keys))},
     )
-    return frozenset(cast("int", key) for (key,) in _signed(conn, rows, 1))
+    return frozenset(cast("int", key) for (key,) in _verify_signed(conn, rows, 1))
 
 
 def logs(conn: Reading, fact_ids: Collection[str]) -> frozenset[str]:
-    """Return those of *fact_ids* of which every operation is as it was written."""
+    """Return those of *fact_ids* whose operations all match their hashes."""
     rows = conn.execute(
         f"""
         SELECT o.fact_id, {OPERATION_COLUMNS}
@@ -201,8 +201,8 @@ def logs(conn: Reading, fact_ids: Collection[str]) -> frozenset[str]:
         """,
         {"fact_ids": json.dumps(list(fact_ids))},
     )
-    sound = Counter(fact_id for (fact_id,) in _signed(conn, rows, 1))
-    there = conn.execute(
+    matching = Counter(fact_id for (fact_id,) in _verify_signed(conn, rows, 1))
+    totals = conn.execute(
         """
         SELECT o.fact_id, count(*)
           FROM json_each(:fact_ids) AS k
@@ -211,30 +211,32 @@ def logs(conn: Reading, fact_ids: Collection[str]) -> frozenset[str]:
         """,
         {"fact_ids": json.dumps(list(fact_ids))},
     )
-    return frozenset(cast("str", one) for one, count in there if sound[one] == count)
+    return frozenset(
+        cast("str", fact_id) for fact_id, count in totals if matching[fact_id] == count
+    )
 
 
-def _signed(conn: Reading, rows: Iterator[Columns], width: int) -> Iterator[Columns]:
-    """Yield the first *width* columns of the operations that are as written and, if signed, signed.
+def _verify_signed(conn: Reading, rows: Iterator[Columns], width: int) -> Iterator[Columns]:
+    """Yield the first *width* columns of operations that match their hash and any signature.
 
-    What follows is OPERATION_COLUMNS.
+    The other columns are OPERATION_COLUMNS.
     """
     keys: tuple[bytes, ...] | None = None
-    for row in readable(conn, rows, "fact"):
+    for row in skip_undecodable(conn, rows, "fact"):
         *covered, seal = row[width:]
         if hash_columns(*covered) != seal:
-            note(conn, f"fact {covered[_FACT_ID]}: the row does not match its hash")
+            report(conn, f"fact {covered[_FACT_ID]}: the row does not match its hash")
             continue
         if covered[_SIGNATURE] is not None:
             keys = proofs.owner_keys(conn) if keys is None else keys
-            if not proofs.is_valid(keys, covered[_SIGNATURE], signed_of(covered)):
-                note(conn, unproved(covered))
+            if not proofs.is_valid(keys, covered[_SIGNATURE], signed_columns(covered)):
+                report(conn, signature_finding(covered))
                 continue
         yield row[:width]
 
 
-def signed_of(covered: Sequence[apsw.SQLiteValue]) -> proofs.SignedColumns:
-    """Return what the signature of an operation with these columns must be over."""
+def signed_columns(covered: Sequence[apsw.SQLiteValue]) -> proofs.SignedColumns:
+    """Return the columns that the signature of this operation must cover."""
     fact_id, _, kind, category, content, tags = covered[_FACT_ID : _FACT_ID + 6]
     return proofs.SignedColumns(
         cast("str", fact_id),
@@ -247,6 +249,6 @@ def signed_of(covered: Sequence[apsw.SQLiteValue]) -> proofs.SignedColumns:
     )
 
 
-def unproved(covered: Sequence[apsw.SQLiteValue]) -> str:
-    """Return what is said of an operation with these columns that its owner did not sign."""
+def signature_finding(covered: Sequence[apsw.SQLiteValue]) -> str:
+    """Return the finding for an operation that its owner did not sign."""
     return f"fact {covered[_FACT_ID]}: the owner's signature is over something else"

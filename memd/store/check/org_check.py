@@ -1,4 +1,4 @@
-"""Whether the organisation's log is what was written, and the facts are what it gives."""
+"""A check of organisational memory: the log is as written, and the facts are its replay."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from memd.store.org.org import hash_row
 _SIGNATURE = 12
 
 
-def rows(conn: Reading) -> Iterator[str]:
-    """Yield what is wrong: an operation that is not as it was written, a fact that is not its log.
+def check_rows(conn: Reading) -> Iterator[str]:
+    """Yield operations that fail their hash or signature, and facts that differ from the log.
 
     Findings name a fact, never its text.
     """
@@ -30,12 +30,12 @@ def rows(conn: Reading) -> Iterator[str]:
     for *columns, row_hash in operations:
         if hash_row(tuple(columns)) != row_hash:
             yield f"fact {columns[1]}: its version {columns[2]} does not match its hash"
-        elif not proofs.is_valid(keys, columns[_SIGNATURE], intact.signed_of(columns)):
-            yield intact.unproved(columns)
-    yield from _unlike_the_log(conn)
+        elif not proofs.is_valid(keys, columns[_SIGNATURE], intact.signed_columns(columns)):
+            yield intact.signature_finding(columns)
+    yield from _compare_with_log(conn)
 
 
-def _unlike_the_log(conn: Reading) -> Iterator[str]:
+def _compare_with_log(conn: Reading) -> Iterator[str]:
     facts = conn.execute(
         """
         WITH replayed AS (
@@ -61,4 +61,4 @@ def _unlike_the_log(conn: Reading) -> Iterator[str]:
         """
     )
     for (fact_id,) in facts:
-        yield f"fact {fact_id}: it is not what its log gives"
+        yield f"fact {fact_id}: it does not match its log"

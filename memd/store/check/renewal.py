@@ -1,8 +1,8 @@
-"""What ``memd rebuild`` makes anew beside the caches: indexes, contexts, damaged vectors.
+"""What ``memd rebuild`` renews beside the caches: indexes, contexts, damaged vectors.
 
-Everything here follows from rows that have a hash of their own. A damaged vector is taken
-from the vectors' cache where that has it whole, else the queue makes it again from its
-text. Rows themselves are not mended: that is what ``memd repair`` or a backup is for.
+All of it follows from rows that have a hash of their own. A damaged vector is copied from the
+vector cache if it is intact there; otherwise the queue embeds the text again. Rows themselves are
+not repaired: that is the task of ``memd repair`` or a backup.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from memd.store.search import centroids, contexts, fulltext, vectors
 from memd.store.search.vectors import VectorCache
 
 
-def indexes(conn: Reading) -> list[str]:
+def list_indexes(conn: Reading) -> list[str]:
     """Return the names of the indexes of ordinary tables."""
     rows = conn.execute(
         """
@@ -36,12 +36,12 @@ def indexes(conn: Reading) -> list[str]:
 
 
 def reindex(conn: Writing, name: str) -> None:
-    """Make the index *name* anew from the rows of its table."""
+    """Rebuild the index *name* from the rows of its table."""
     conn.execute(f"REINDEX {name}")  # a name of the schema
 
 
-def damaged_vectors(conn: Reading) -> list[int]:
-    """Return the memories of which a vector does not match its checksum; reads all of them."""
+def find_damaged_vectors(conn: Reading) -> list[int]:
+    """Return the memories with a vector that does not match its checksum; reads all of them."""
     rows = conn.execute("SELECT memory_key, checksum, vector FROM embedding ORDER BY memory_key")
     return [
         cast("int", key)
@@ -51,10 +51,10 @@ def damaged_vectors(conn: Reading) -> list[int]:
 
 
 def renew_vectors(conn: Writing, keys: Sequence[int]) -> None:
-    """Put back what the cache has of the damaged vectors of *keys*; let go of the others.
+    """Restore the damaged vectors of *keys* from the cache, and delete those it does not have.
 
-    Those are without a vector then, as after a change of model: the queue finds them. The
-    running sums of their agents are made anew, for what was damaged cannot be taken out.
+    Their memories are without a vector then, as after a change of model, and the queue finds them.
+    The centroids of their agents are rebuilt, because a damaged vector cannot be subtracted.
     """
     cache = vectors.current_cache(conn)
     rows = conn.execute(
@@ -70,9 +70,9 @@ def renew_vectors(conn: Writing, keys: Sequence[int]) -> None:
         embedding_key, key, model_key, checksum, vector = cast(
             "tuple[int, int, int, bytes, bytes]", row
         )
-        if vectors.checksum(vector) == checksum:  # written anew meanwhile
+        if vectors.checksum(vector) == checksum:  # rewritten meanwhile
             continue
-        spare = _cached(conn, cache, key) if cache and cache.model_key == model_key else None
+        spare = _read_cached(conn, cache, key) if cache and cache.model_key == model_key else None
         changes.touch(conn, b"vector made anew", checksum)
         if spare is not None and vectors.checksum(spare) == checksum:
             conn.execute(
@@ -86,7 +86,7 @@ def renew_vectors(conn: Writing, keys: Sequence[int]) -> None:
     centroids.rebuild(conn, lost)
 
 
-def _cached(conn: Reading, cache: VectorCache, key: int) -> bytes | None:
+def _read_cached(conn: Reading, cache: VectorCache, key: int) -> bytes | None:
     try:
         sql = f"SELECT vector FROM {cache.table} WHERE rowid = ?"  # noqa: S608  # a name of ours
         value = conn.execute(sql, (key,)).get
@@ -96,7 +96,7 @@ def _cached(conn: Reading, cache: VectorCache, key: int) -> bytes | None:
 
 
 def renew_contexts(conn: Writing, after: int, limit: int) -> int | None:
-    """Write anew what is wrong among the contexts of the next memories; None after the last."""
+    """Rewrite the stale contexts of the next *limit* memories; None after the last."""
     rows = conn.execute(
         """
         SELECT memory_key, state IN ('active', 'pending')
@@ -109,9 +109,9 @@ def renew_contexts(conn: Writing, after: int, limit: int) -> int | None:
     ).fetchall()
     if not rows:
         return None
-    # A hidden memory's context is as old as its hiding.
-    wrong = contexts.find_stale(conn, [cast("int", key) for key, visible in rows if visible])
-    fulltext.unindex(conn, wrong)
-    contexts.write(conn, wrong)
-    fulltext.index(conn, wrong)
+    # A hidden memory's context is as old as its hiding, so only visible ones can be stale.
+    stale = contexts.find_stale(conn, [cast("int", key) for key, visible in rows if visible])
+    fulltext.unindex(conn, stale)
+    contexts.write(conn, stale)
+    fulltext.index(conn, stale)
     return cast("int", rows[-1][0])

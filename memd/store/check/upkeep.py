@@ -1,9 +1,9 @@
 """The room that looks after the file: check, rebuild, backup, figures.
 
-While memd runs the file is checked by itself. Once a minute a portion of pages is compared
-with their checksums, so that each is looked at within a day or so and nobody waits for it;
-then the rows that hold texts. What it finds is in ``system.status`` at once. It changes
-nothing: ``memd check`` looks at everything in one go, ``memd repair`` mends.
+While memd runs, the file is checked in the background. Once a minute a portion of pages is compared
+with their checksums, so that each is checked within a day or so without delaying anybody; then the
+rows that contain texts. Findings are in ``system.status`` at once. It changes nothing: ``memd
+check`` checks everything in one go, ``memd repair`` repairs.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from memd.store.org import fact_index, org_facts
 from memd.store.search import fulltext, pending, vectors
 from memd.store.session import message_index
 
-REBUILD_MESSAGES = 100  # of a step: texts, and some are long
-_TOLD_MAX = 5
+REBUILD_MESSAGES = 100  # messages of one step: some are long
+_LISTED_MAX = 5
 REBUILD_ROWS = 500  # rows of one step: a write waits about 50 ms at most
 
 Progress = Callable[[int, int], None]
@@ -41,39 +41,39 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Upkeep:
-    """The room's needs, handed in by the daemon."""
+    """Checks, rebuilds, backups and figures of one database."""
 
     db: Database
     clock: Clock
 
     @cached_property
-    def checking(self) -> Checking:
-        """The check that runs by itself."""
-        return Checking(self.db, self.clock)
+    def background_check(self) -> BackgroundCheck:
+        """The check that runs in the background."""
+        return BackgroundCheck(self.db, self.clock)
 
     async def check(self, caller: Caller) -> CheckReport:
         """Check the whole file and report; changes nothing."""
         problems = await self.db.read_dedicated(
-            lambda conn: list(islice(check.rows(conn), check.PROBLEMS_MAX))
+            lambda conn: list(islice(check.check_rows(conn), check.PROBLEMS_MAX))
         )
         if self.db.read_only:
             problems.append("caches were not checked: the store is read-only")
         else:
             try:
-                problems += await self.db.write(caller, lambda conn: list(check.caches(conn)))
+                problems += await self.db.write(caller, lambda conn: list(check.check_caches(conn)))
             except DamagedError:
                 problems.append("file: the caches could not be checked; run: memd repair")
-        self.db.damage.settle(problems)
+        self.db.damage.replace(problems)
         figures = await self.db.read(check.counts)
         return CheckReport(ok=not problems, problems=tuple(problems), figures=figures)
 
     async def rebuild(self, caller: Caller, progress: Progress | None = None) -> None:
-        """Build the caches anew from the rows, beside the live ones, in small steps.
+        """Rebuild the caches from the rows, beside the live ones, in small steps.
 
-        Indexes, contexts and damaged vectors before (renewal.py). Recall goes on with the
-        old caches; no memory's row changes. Killed half-way, they stay and the next rebuild
-        starts afresh. Messages of sessions are found again as they come in; what a kill
-        left out comes in at the next start.
+        Indexes, contexts and damaged vectors come first (renewal.py). Recall goes on with the old
+        caches; no memory's row changes. After a kill they stay in use and the next rebuild starts
+        afresh. The index of messages is emptied and refilled; what a kill left out is added at the
+        next start.
         """
         total = 2 * (await self.db.read(check.counts))["memories"]
         done = 0
@@ -87,17 +87,17 @@ class Upkeep:
         await self.db.write(caller, fulltext.start_build)
         while await self.db.write(caller, lambda conn: fulltext.step_build(conn, REBUILD_ROWS)):
             done = min(done + REBUILD_ROWS, total // 2)
-            _tell(progress, done, total)
+            _report(progress, done, total)
         if await self.db.write(caller, vectors.start_build):
             while await self.db.write(caller, lambda conn: vectors.step_build(conn, REBUILD_ROWS)):
                 done = min(done + REBUILD_ROWS, total)
-                _tell(progress, done, total)
-        _tell(progress, total, total)
+                _report(progress, done, total)
+        _report(progress, total, total)
 
     async def _renew(self, caller: Caller) -> None:
-        for name in await self.db.read(renewal.indexes):
+        for name in await self.db.read(renewal.list_indexes):
             await self.db.write(caller, partial(renewal.reindex, name=name))
-        damaged = await self.db.read_dedicated(renewal.damaged_vectors)
+        damaged = await self.db.read_dedicated(renewal.find_damaged_vectors)
         for at in range(0, len(damaged), REBUILD_ROWS):
             keys = damaged[at : at + REBUILD_ROWS]
             await self.db.write(caller, partial(renewal.renew_vectors, keys=keys))
@@ -107,26 +107,26 @@ class Upkeep:
             after = await self.db.write(caller, step)
 
     async def backup(self, caller: Caller, target: str | None = None) -> str:
-        """Write a verified copy and return its path; by default beside the database.
+        """Write a verified backup and return its path; by default beside the database.
 
-        A copy elsewhere is noted first. A store that cannot be written is copied all
-        the same: that is when it is needed most.
+        A copy elsewhere is recorded first. A store that cannot be written is backed up all the
+        same: that is when a backup is needed most.
         """
         stamp = from_us(self.clock.now_us()).strftime("%Y%m%dT%H%M%S%f")
         path = (
             backup.default_path(self.db.path, stamp) if target is None else Path(target).absolute()
         )
         if target is not None:
-            await self.note_copy(caller, str(path))
+            await self.record_copy(caller, str(path))
         await self.db.read_dedicated(lambda conn: backup.make(conn, path), transaction=False)
         return str(path)
 
-    async def note_copy(self, caller: Caller, target: str, *, made: bool = False) -> str:
-        """Note a copy that its caller is about to make, so that forgetting names it.
+    async def record_copy(self, caller: Caller, target: str, *, made: bool = False) -> str:
+        """Record a copy that the caller is about to make, so that forgetting can name it.
 
-        Returns the path of the store. Once it is *made*, one that this process cannot see
-        is noted for good. Raises InvalidError for a *target* that is not absolute. A store
-        that cannot be written is copied all the same.
+        Returns the path of the store. Once it is *made*, a copy that this process cannot see is
+        recorded for good. Raises InvalidError for a *target* that is not absolute. A store that
+        cannot be written is copied all the same.
         """
         copy = Path(target)
         if not copy.is_absolute():
@@ -139,32 +139,34 @@ class Upkeep:
         return str(self.db.path.absolute())
 
     async def sweep(self) -> None:
-        """Remove what backups elsewhere left half-written when they were killed."""
+        """Remove partial backups elsewhere that were left by a kill."""
         await self.db.read_dedicated(
             lambda conn: backup.sweep([path.parent for path in backup.recorded_copies(conn)])
         )
 
-    async def met(self, caller: Caller, entry: MemoryEntry) -> str | None:
-        """Return "known" for what the caller's agent has, "skipped" for what was erased or expired.
+    async def find_known(self, caller: Caller, entry: MemoryEntry) -> str | None:
+        """Return "known" for a memory the agent has, "skipped" for an erased or expired one.
 
-        It is known under its id, or as the same text of the same time, so that a file
-        that is imported twice is there once, however long ago the first time was.
+        It is known by its id, or by the same text of the same time, so that a file that is imported
+        twice is stored once, however long ago the first time was.
         """
-        met = await self.db.read(_met, caller.agent_id, entry)
+        known = await self.db.read(_find_known, caller.agent_id, entry)
         expired = entry.expires_at and to_us(entry.expires_at) <= self.clock.now_us()
-        return "skipped" if met is None and expired else met
+        return "skipped" if known is None and expired else known
 
     def why_degraded(self) -> list[str]:
-        """Return why writes are refused, if they are, and what was found damaged."""
+        """Return why writes are refused, if they are, and the damage found."""
         refused = self.db.write_refusal()
         damaged = self.db.damage.problems()
-        reasons = [f"damaged and withheld: {what}; run: memd check" for what in damaged[:_TOLD_MAX]]
-        if len(damaged) > _TOLD_MAX:
-            reasons.append(f"and {len(damaged) - _TOLD_MAX} more damaged; run: memd check")
+        reasons = [
+            f"damaged and withheld: {what}; run: memd check" for what in damaged[:_LISTED_MAX]
+        ]
+        if len(damaged) > _LISTED_MAX:
+            reasons.append(f"and {len(damaged) - _LISTED_MAX} more damaged; run: memd check")
         return [*([] if refused is None else [refused]), *reasons]
 
     async def stats(self) -> dict[str, Any]:
-        """Return counts of rows, where the file is, its size in bytes, and why it is degraded."""
+        """Return counts of rows, path and size in bytes of the file, and why it is degraded."""
         why = self.why_degraded()
         figures = await self.db.read(_figures, self.clock.now_us())
         path = self.db.path
@@ -175,17 +177,17 @@ class Upkeep:
             "database": str(path),
             "file_bytes": size,
             "degraded": why,
-            "check": self.checking.progress(),
+            "check": self.background_check.progress(),
         }
 
     async def history(self, days: int) -> GrowthHistory:
-        """Return how the store grew in the last *days*, and what memd worked."""
-        from memd.store.check.history import history  # a start does without
+        """Return how the store grew in the last *days*, and memd's work."""
+        from memd.store.check.growth import history  # not needed at a start
 
         return await self.db.read_dedicated(lambda conn: history(conn, self.clock.now_us(), days))
 
     async def tidy(self) -> None:
-        """Drop old replies and empty the WAL; for now and then."""
+        """Delete old replies and empty the WAL; to be called periodically."""
         now_us = self.db.lasting.now_us()
 
         def work(conn: Writing) -> int:
@@ -199,7 +201,7 @@ class Upkeep:
 _CALLER = Caller(client="memd", method="tidy")
 
 
-def _met(conn: Reading, agent_id: str, entry: MemoryEntry) -> str | None:
+def _find_known(conn: Reading, agent_id: str, entry: MemoryEntry) -> str | None:
     known = conn.execute(
         """
         SELECT 1
@@ -240,23 +242,23 @@ def _figures(conn: Reading, now_us: int) -> dict[str, int]:
 
 
 def _records(conn: Reading) -> dict[str, int]:
-    from memd.store.records import rows  # a start does without
+    from memd.store.records import rows  # not needed at a start
 
     return rows.counts_of_all(conn)
 
 
-def _tell(progress: Progress | None, done: int, total: int) -> None:
+def _report(progress: Progress | None, done: int, total: int) -> None:
     if progress is not None:
         progress(done, total)
 
 
-PORTION_PAGES = 1_024  # 16 MB: some 50 ms of a thread of its own
+PORTION_PAGES = 1_024  # 16 MB: some 50 ms in its thread
 PORTION_ROWS = 500
-PASS_US = 86_400_000_000  # between the beginnings of two passes
+PASS_US = 86_400_000_000  # between the starts of two passes
 
 
-class Checking:
-    """One pass after the other; ``portion`` does the next piece."""
+class BackgroundCheck:
+    """The background check: one pass after the other, in portions."""
 
     def __init__(self, db: Database, clock: Clock) -> None:
         self._db = db
@@ -268,7 +270,7 @@ class Checking:
         self._pages = 0
 
     def progress(self) -> SelfCheck:
-        """Return how far it is."""
+        """Return the progress of the present pass."""
         return SelfCheck(
             pages=self._pages,
             pages_checked=min(self._page - 1, self._pages),
@@ -276,8 +278,8 @@ class Checking:
             found=len(self._db.damage.problems()),
         )
 
-    async def portion(self) -> None:
-        """Look at the next piece of the file; nothing while a pass is over and the next not due."""
+    async def check_portion(self) -> None:
+        """Check the next portion of the file; does nothing between two passes."""
         now_us = self._clock.monotonic_us()
         if self._began_us is None:
             self._began_us, self._page, self._row = now_us, 1, 0
@@ -290,17 +292,17 @@ class Checking:
 
     def _pages_portion(self, conn: Reading) -> bool:
         """Compare some pages with their checksums; False when there are no more."""
-        cut = page_sums.layout(self._db.path)
-        self._pages = cut.pages if cut.has_sums else 0
+        file_layout = page_sums.layout(self._db.path)
+        self._pages = file_layout.pages if file_layout.has_sums else 0
         if self._page > self._pages:
             return False
         for page in page_sums.find_damaged(conn, self._db.path, self._page, PORTION_PAGES):
-            self._db.damage.note(check.page_finding(conn, page))
+            self._db.damage.add(check.page_finding(conn, page))
         self._page += PORTION_PAGES
         return True
 
     def _rows_portion(self, conn: Reading) -> None:
-        """Compare some memories with their hashes, then, at the end of a pass, what has a seal."""
+        """Compare some memories with their hashes, at the end of a pass rows of other tables."""
         rows = conn.execute(
             "SELECT memory_key FROM memory WHERE memory_key > :after ORDER BY 1 LIMIT :limit",
             {"after": self._row, "limit": PORTION_ROWS},
@@ -310,7 +312,7 @@ class Checking:
             intact.memories(conn, keys)
             self._row = keys[-1]
             return
-        for finding in islice(check.sealed_rows(conn), check.PROBLEMS_MAX):
-            self._db.damage.note(finding)
+        for finding in islice(check.check_sealed_rows(conn), check.PROBLEMS_MAX):
+            self._db.damage.add(finding)
         self._row = -1
         self._finished_us = self._clock.now_us()

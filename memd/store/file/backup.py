@@ -130,7 +130,7 @@ def make(conn: Reading, target: Path, progress: Progress | None = None) -> None:
     except FileExistsError:
         raise InvalidStateError(f"{target} is being written already") from None
     with suppress(OSError):  # the backup is whole without it
-        anchors.note_backup(target, head)
+        anchors.write_manifest(target, head)
     _sync(target.parent)
 
 

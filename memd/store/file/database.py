@@ -316,7 +316,7 @@ class Database:
             raise
         except apsw.Error as error:
             raise translate(error) from error
-        cast("Reading", conn).damage = self.damage.note
+        cast("Reading", conn).damage = self.damage.add
         return cast("T", conn)
 
     def _count_wal(self, _conn: object, _name: str, pages: int) -> int:

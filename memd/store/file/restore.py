@@ -93,7 +93,7 @@ def _validate(staged: Path) -> int:
         conn.pragma("journal_mode", "delete")
         if version == SCHEMA_VERSION:
             prepare(conn)
-            problems = list(islice(check.rows(conn), _PROBLEMS_LISTED))
+            problems = list(islice(check.check_rows(conn), _PROBLEMS_LISTED))
         else:
             verdict = conn.pragma("quick_check")
             problems = [] if verdict == "ok" else [str(verdict)]

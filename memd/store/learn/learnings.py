@@ -104,12 +104,12 @@ def list_latest(conn: Reading, agent_key: int, limit: int) -> list[LearningRow]:
 
 def _drop_damaged(conn: Reading, rows: Iterator[intact.Columns]) -> Iterator[LearningRow]:
     """Yield the learnings without damaged ones."""
-    for *columns, agent_key, row_hash in intact.readable(conn, rows, "learning"):
+    for *columns, agent_key, row_hash in intact.skip_undecodable(conn, rows, "learning"):
         row = LearningRow._make(columns)
         if hash_columns(row.learning_id, agent_key, *row[1:]) == row_hash:
             yield row
         else:
-            intact.note(conn, f"learning {row.learning_id}: the row does not match its hash")
+            intact.report(conn, f"learning {row.learning_id}: the row does not match its hash")
 
 
 def list_trusted_lessons(
@@ -130,8 +130,10 @@ def list_trusted_lessons(
         """,  # noqa: S608  # the filter's own constants
         {**filters.params, "tag": tag, "untrusted": Trust.UNTRUSTED, "limit": limit},
     )
-    lesson_rows = [TrustedLessonRow._make(row) for row in intact.readable(conn, rows, "memory")]
-    intact_ids = intact.named(conn, [row.memory_id for row in lesson_rows])
+    lesson_rows = [
+        TrustedLessonRow._make(row) for row in intact.skip_undecodable(conn, rows, "memory")
+    ]
+    intact_ids = intact.intact_ids(conn, [row.memory_id for row in lesson_rows])
     return [row for row in lesson_rows if row.memory_id in intact_ids]
 
 

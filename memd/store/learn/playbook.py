@@ -96,12 +96,12 @@ def find(conn: Reading, agent_key: int, pattern_id: str) -> PatternRow | None:
 
 def _drop_damaged(conn: Reading, rows: Iterator[intact.Columns]) -> Iterator[PatternRow]:
     """Yield the patterns without damaged ones."""
-    for *columns, agent_key, row_hash in intact.readable(conn, rows, "pattern"):
+    for *columns, agent_key, row_hash in intact.skip_undecodable(conn, rows, "pattern"):
         row = PatternRow._make(columns)
         if hash_columns(agent_key, *row[: PatternRow._fields.index("success_count")]) == row_hash:
             yield row
         else:
-            intact.note(conn, f"pattern {row.pattern_id}: the row does not match its hash")
+            intact.report(conn, f"pattern {row.pattern_id}: the row does not match its hash")
 
 
 def list_patterns(
@@ -137,8 +137,8 @@ def list_fixes(conn: Reading, filters: BoundFilter, limit: int) -> list[FixRow]:
         """,  # noqa: S608  # the filter's own constants
         {**filters.params, "fix": FIX_TAG, "nap": NAP_TAG, "limit": limit},
     )
-    fix_rows = [FixRow._make(row) for row in intact.readable(conn, rows, "memory")]
-    intact_ids = intact.named(conn, [row.memory_id for row in fix_rows])
+    fix_rows = [FixRow._make(row) for row in intact.skip_undecodable(conn, rows, "memory")]
+    intact_ids = intact.intact_ids(conn, [row.memory_id for row in fix_rows])
     return [row for row in fix_rows if row.memory_id in intact_ids]
 
 

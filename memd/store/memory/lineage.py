@@ -144,6 +144,6 @@ def list_latest(
         """,
         {"agent_key": agent_key, "project_id": project_id, "now_us": now_us, "limit": limit},
     )
-    summaries = [SummaryRow._make(row) for row in intact.readable(conn, rows, "memory")]
-    intact_ids = intact.named(conn, [row.memory_id for row in summaries])
+    summaries = [SummaryRow._make(row) for row in intact.skip_undecodable(conn, rows, "memory")]
+    intact_ids = intact.intact_ids(conn, [row.memory_id for row in summaries])
     return [row for row in summaries if row.memory_id in intact_ids]

@@ -59,7 +59,7 @@ def by_id(conn: Reading, agent_key: int, memory_id: str) -> StoredMemory | None:
         return None
     rows = by_keys(conn, [key])
     if not rows:
-        raise intact.refused(f"memory {memory_id}")
+        raise intact.damaged_error(f"memory {memory_id}")
     return rows[key]
 
 
@@ -67,7 +67,7 @@ def by_key(conn: Reading, key: int) -> StoredMemory:
     """Return a row that is known to exist; raises DamagedError when it does not match its hash."""
     rows = by_keys(conn, [key])
     if not rows:
-        raise intact.refused("the memory")
+        raise intact.damaged_error("the memory")
     return rows[key]
 
 
@@ -81,8 +81,8 @@ def key_of(conn: Reading, agent_key: int, memory_id: str) -> int | None:
         return None
     agrees = conn.execute("SELECT memory_id = ? FROM memory WHERE memory_key = ?", (memory_id, key))
     if not agrees.get:  # the index is damaged: that row is another memory's
-        intact.note(conn, "file: the index of ids does not agree with the memories")
-        raise intact.refused(f"memory {memory_id}")
+        intact.report(conn, "file: the index of ids does not agree with the memories")
+        raise intact.damaged_error(f"memory {memory_id}")
     return key
 
 

@@ -174,7 +174,7 @@ def list_preferences(conn: Reading, agent_key: int, now_us: int) -> list[Prefere
         {"agent_key": agent_key, "now_us": now_us},
     )
     width, name_column = len(PreferenceRow._fields), 1
-    intact_rows = intact.unsealed(conn, rows, "preference", width, name_column)
+    intact_rows = intact.verify_sealed(conn, rows, "preference", width, name_column)
     return [PreferenceRow._make(row) for row in intact_rows]
 
 

@@ -1,5 +1,5 @@
-"""A whole profile as records that mean the same in another store, out and in.
+"""Export and import of a whole profile as records that mean the same in another store.
 
-Promises that what arrives is what left, dates and ids included, and that nothing is
-there twice. Never overwrites what is newer here.
+What arrives is what left, dates and ids included, and nothing is there twice. An import never
+overwrites what is newer here.
 """

@@ -1,8 +1,8 @@
 """Everything of a profile as records that mean the same in another store, page by page.
 
-A record names what it belongs to by public ids, never by keys. What is left out is
-made anew or belongs to this computer: caches, vectors, what naps and nights noted of
-their work, replies, the audit, clients' keys. What a record refers to comes before it.
+A record refers to others by public ids, never by keys. Not exported is what is rebuilt or belongs
+to this computer: caches, vectors, the ledger of naps and nights, replies, the audit, clients' keys.
+What a record refers to comes before it.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from memd.base.errors import InvalidError
 from memd.store.file.connect import Reading
 
 
-class _Kind(NamedTuple):
-    """The first columns of *select* are where a page goes on; *first* lies before all of them."""
+class _RecordKind(NamedTuple):
+    """One kind of record. *select* begins with its position's columns, *first* is before all."""
 
     select: str
     first: tuple[int | str, ...] = (-1,)
 
 
-# A name's ending says how a column is told: _us is a time, _json is JSON, _zlib a text.
-_KINDS: Final[Mapping[str, _Kind]] = {
-    "agent": _Kind(
+# A column's suffix says how it is exported: _us is a time, _json is JSON, _zlib a text.
+_KINDS: Final[Mapping[str, _RecordKind]] = {
+    "agent": _RecordKind(
         """
         SELECT agent_key, agent_id, level, retention_days,
                retention_overrides AS retention_overrides_json, created_at_us
@@ -35,7 +35,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
          ORDER BY agent_key
         """
     ),
-    "session": _Kind(
+    "session": _RecordKind(
         """
         SELECT s.session_key, a.agent_id, s.session_id, p.project_id, c.client_id AS client,
                s.started_at_us, s.last_activity_us AS last_activity_at_us, s.ended_at_us,
@@ -48,7 +48,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
          ORDER BY s.session_key
         """
     ),
-    "text": _Kind(
+    "text": _RecordKind(
         """
         SELECT o.source_key, a.agent_id, s.session_id, lower(hex(o.sha256)) AS sha256,
                o.zlib AS text_zlib, o.created_at_us
@@ -59,7 +59,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
          ORDER BY o.source_key
         """
     ),
-    "message": _Kind(
+    "message": _RecordKind(
         """
         SELECT g.session_key, g.ordinal AS place, a.agent_id, s.session_id, g.ordinal, g.role,
                g.nth, g.said_at_us, lower(hex(o.sha256)) AS sha256
@@ -72,7 +72,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
         """,
         (-1, -1),
     ),
-    "memory": _Kind(
+    "memory": _RecordKind(
         """
         SELECT m.memory_key, m.memory_id AS id, a.agent_id, c.client_id AS client, s.session_id,
                p.project_id, lower(hex(o.sha256)) AS sha256, m.namespace, m.category, m.level,
@@ -106,7 +106,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
         """
     ),
     # An earlier version is the whole row as it was, in the order of rows.HASHED.
-    "version": _Kind(
+    "version": _RecordKind(
         """
         SELECT v.memory_key, v.version AS place, m.memory_id AS id, v.version, v.replaced_at_us,
                c.client_id AS client, s.session_id, p.project_id,
@@ -129,7 +129,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
         """,
         (-1, -1),
     ),
-    "derived": _Kind(
+    "derived": _RecordKind(
         """
         SELECT d.to_key, d.from_key, s.memory_id AS summary, m.memory_id AS source
           FROM derived AS d
@@ -140,7 +140,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
         """,
         (-1, -1),
     ),
-    "turn": _Kind(
+    "turn": _RecordKind(
         """
         SELECT t.memory_key, t.ordinal AS place, m.memory_id, t.ordinal,
                lower(hex(o.sha256)) AS sha256
@@ -152,7 +152,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
         """,
         (-1, -1),
     ),
-    "slot": _Kind(
+    "slot": _RecordKind(
         """
         SELECT t.slot_key, a.agent_id, s.session_id, t.slot, m.memory_id,
                m.memory_key IS NOT NULL AND t.row_hash IS m.row_hash AS as_written
@@ -164,7 +164,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
          ORDER BY t.slot_key
         """
     ),
-    "preference": _Kind(
+    "preference": _RecordKind(
         """
         SELECT p.preference_key, a.agent_id, p.name, p.value, p.confidence, p.token_count,
                m.memory_id, p.created_at_us, p.updated_at_us, p.origin,
@@ -177,7 +177,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
          ORDER BY p.preference_key
         """
     ),
-    "file": _Kind(
+    "file": _RecordKind(
         """
         SELECT f.agent_key, f.path AS place, a.agent_id, f.path, m.memory_id, f.blank
           FROM memory_file AS f
@@ -188,7 +188,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
         """,
         (-1, ""),
     ),
-    "learning": _Kind(
+    "learning": _RecordKind(
         """
         SELECT l.learning_key, l.learning_id AS id, a.agent_id, l.task_type,
                l.approach AS approach_json, l.outcome, l.lesson, l.at_us
@@ -198,7 +198,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
          ORDER BY l.learning_key
         """
     ),
-    "pattern": _Kind(
+    "pattern": _RecordKind(
         """
         SELECT b.agent_key, b.pattern_id AS place, a.agent_id, b.pattern_id AS id, b.task_type,
                b.description, b.tool_sequence AS tool_sequence_json, b.prompt_template,
@@ -210,7 +210,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
         """,
         (-1, ""),
     ),
-    "rules": _Kind(
+    "rules": _RecordKind(
         """
         SELECT rules_key, rules AS rules_json, at_us
           FROM org_rules
@@ -218,7 +218,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
          ORDER BY rules_key
         """
     ),
-    "owner_key": _Kind(
+    "owner_key": _RecordKind(
         """
         SELECT owner_key, lower(hex(public_key)) AS public_key, created_at_us, revoked_at_us
           FROM owner_key
@@ -226,7 +226,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
          ORDER BY owner_key
         """
     ),
-    "operation": _Kind(
+    "operation": _RecordKind(
         """
         SELECT operation_key, operation_id AS id, fact_id, version, kind AS operation, category,
                content, tags AS tags_json, is_human, author_id, seniority, autonomy_level, client,
@@ -237,7 +237,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
          ORDER BY operation_key
         """
     ),
-    "proposal": _Kind(
+    "proposal": _RecordKind(
         """
         SELECT proposal_key, proposal_id AS id, fact_id, kind AS operation, category, content,
                tags AS tags_json, valid_from_us AS valid_from_at_us, valid_to_us AS valid_to_at_us,
@@ -247,7 +247,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
          ORDER BY proposal_key
         """
     ),
-    "forgotten": _Kind(
+    "forgotten": _RecordKind(
         """
         SELECT memory_id AS place, memory_id AS id, forgotten_at_us
           FROM forgotten
@@ -259,42 +259,42 @@ _KINDS: Final[Mapping[str, _Kind]] = {
 }
 
 
-def page(
+def export_page(
     conn: Reading, after: str | None, limit: int, bytes_max: int
 ) -> tuple[list[dict[str, Any]], str | None]:
-    """Return up to *limit* records and where the next page begins, None after the last.
+    """Return up to *limit* records and the position of the next page, None after the last.
 
-    A page ends before it has more than *bytes_max* as JSON, but for a single record.
-    Raises InvalidError for an *after* that ends no page.
+    A page ends before it exceeds *bytes_max* as JSON, unless it is a single record. Raises
+    InvalidError for an invalid *after*.
     """
     items: list[dict[str, Any]] = []
     size, last = 0, after
-    for place, record in _from(conn, after):
-        weight = len(json.dumps(record))
-        if items and (len(items) == limit or size + weight > bytes_max):
+    for position, record in _iter_records(conn, after):
+        record_size = len(json.dumps(record))
+        if items and (len(items) == limit or size + record_size > bytes_max):
             return items, last
         items.append(record)
-        size, last = size + weight, place
+        size, last = size + record_size, position
     return items, None
 
 
-def _from(conn: Reading, after: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each record after *after* with its place, until nobody wants more."""
-    begun, keys = _place(after)
+def _iter_records(conn: Reading, after: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each record after *after* with its position."""
+    start_kind, keys = _parse_position(after)
     for name, kind in _KINDS.items():
-        if begun is not None and name != begun:
+        if start_kind is not None and name != start_kind:
             continue
-        first = kind.first if begun is None else keys
-        begun = None
+        first = kind.first if start_kind is None else keys
+        start_kind = None
         rows = conn.execute(kind.select, {f"k{n}": value for n, value in enumerate(first)})
         for row in rows:
             names = [column[0] for column in rows.get_description()]
-            where = json.dumps([name, *row[: len(kind.first)]])
+            position = json.dumps([name, *row[: len(kind.first)]])
             columns = dict(zip(names[len(kind.first) :], row[len(kind.first) :], strict=True))
-            yield where, {"kind": name, **_record(columns)}
+            yield position, {"kind": name, **_record(columns)}
 
 
-def _place(after: str | None) -> tuple[str | None, tuple[int | str, ...]]:
+def _parse_position(after: str | None) -> tuple[str | None, tuple[int | str, ...]]:
     if after is None:
         return None, ()
     try:
@@ -307,18 +307,18 @@ def _place(after: str | None) -> tuple[str | None, tuple[int | str, ...]]:
 
 
 def _record(columns: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row as a record: without what is not there, times as RFC 3339."""
+    """Return a row as a record: without empty columns, times as RFC 3339."""
     record: dict[str, Any] = {}
     for name, value in columns.items():
         if value is None or (value == "" and name in {"sha256", "signature"}):
             continue
-        stem, _, how = name.rpartition("_")
-        if how == "us":
-            record[stem] = from_us(value).isoformat()
-        elif how == "json":
-            record[stem] = json.loads(value)
-        elif how == "zlib":
-            record[stem] = zlib.decompress(value).decode("utf-8", "replace")
+        field, _, suffix = name.rpartition("_")
+        if suffix == "us":
+            record[field] = from_us(value).isoformat()
+        elif suffix == "json":
+            record[field] = json.loads(value)
+        elif suffix == "zlib":
+            record[field] = zlib.decompress(value).decode("utf-8", "replace")
         else:
             record[name] = value
     return record

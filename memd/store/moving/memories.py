@@ -1,4 +1,4 @@
-"""Memories of another store, their earlier versions, and what summaries were made from."""
+"""Import of memories, their earlier versions, and the lineage of summaries."""
 
 from __future__ import annotations
 
@@ -19,12 +19,19 @@ from memd.domain.moving import (
 from memd.store.access import names
 from memd.store.memory import memories
 from memd.store.memory.rows import MemoryRow, hash_row
-from memd.store.moving.desk import Desk, Fate, client_key, find_session, find_source, memory_key
+from memd.store.moving.target import (
+    ImportOutcome,
+    ImportTarget,
+    ensure_client,
+    find_memory,
+    find_session,
+    find_source,
+)
 from memd.store.search import caches
 
 
-def memory(desk: Desk, record: MemoryRecord) -> Fate:
-    if memory_key(desk.conn, record.id) is not None:
+def store_memory(desk: ImportTarget, record: MemoryRecord) -> ImportOutcome:
+    if find_memory(desk.conn, record.id) is not None:
         return "known"
     if desk.conn.execute("SELECT 1 FROM forgotten WHERE memory_id = ?", (record.id,)).get:
         return "skipped"
@@ -39,8 +46,8 @@ def memory(desk: Desk, record: MemoryRecord) -> Fate:
         "UPDATE memory SET updated_at_us = :updated_at WHERE memory_key = :key",
         {"updated_at": values["updated_at"], "key": key},
     )
-    for needed, statement in _BESIDE.items():
-        if values.get(needed) is not None:
+    for first_value, statement in _SIDE_TABLES.items():
+        if values.get(first_value) is not None:
             desk.conn.execute(statement, {**values, "key": key, "flags": _flags(record)})
     if record.publisher is not None:
         publisher_key = names.ensure_agent(desk.conn, record.publisher, row.created_at_us)
@@ -48,11 +55,11 @@ def memory(desk: Desk, record: MemoryRecord) -> Fate:
             "INSERT INTO shared (memory_key, publisher_key) VALUES (?, ?)",
             (key, publisher_key),
         )
-    desk.fresh.append(key)
+    desk.unindexed.append(key)
     return "stored"
 
 
-def version(desk: Desk, record: VersionRecord) -> Fate:
+def store_version(desk: ImportTarget, record: VersionRecord) -> ImportOutcome:
     keys = desk.conn.execute(
         "SELECT memory_key, agent_key FROM memory WHERE memory_id = ?", (record.id,)
     ).fetchone()
@@ -60,7 +67,7 @@ def version(desk: Desk, record: VersionRecord) -> Fate:
         return "skipped"
     key, agent_key = keys
     assert isinstance(agent_key, int)
-    row = _frozen(desk, record, agent_key)
+    row = _immutable_row(desk, record, agent_key)
     columns = row.hashed_columns
     desk.conn.execute(
         """
@@ -79,23 +86,23 @@ def version(desk: Desk, record: VersionRecord) -> Fate:
     return "stored" if desk.conn.changes() else "known"
 
 
-def derived(desk: Desk, record: DerivedRecord) -> Fate:
-    summary = memory_key(desk.conn, record.summary)
-    source = memory_key(desk.conn, record.source)
+def store_derived(desk: ImportTarget, record: DerivedRecord) -> ImportOutcome:
+    summary = find_memory(desk.conn, record.summary)
+    source = find_memory(desk.conn, record.source)
     if summary is None or source is None:
         return "skipped"
-    known = desk.conn.execute(
+    exists = desk.conn.execute(
         "SELECT 1 FROM derived WHERE from_key = ? AND to_key = ?", (source, summary)
     ).get
-    if known:
+    if exists:
         return "known"
-    with caches.reindexing(desk.conn, [source]):  # where it lies in them depends on this row
+    with caches.reindexing(desk.conn, [source]):  # its cache part depends on this row
         desk.conn.execute("INSERT INTO derived (from_key, to_key) VALUES (?, ?)", (source, summary))
     return "stored"
 
 
-def turn(desk: Desk, record: TurnRecord) -> Fate:
-    key = memory_key(desk.conn, record.memory_id)
+def store_turn(desk: ImportTarget, record: TurnRecord) -> ImportOutcome:
+    key = find_memory(desk.conn, record.memory_id)
     if key is None:
         return "skipped"
     agent_key = desk.conn.execute("SELECT agent_key FROM memory WHERE memory_key = ?", (key,)).get
@@ -114,14 +121,14 @@ def turn(desk: Desk, record: TurnRecord) -> Fate:
     return "stored" if desk.conn.changes() else "known"
 
 
-def slot(desk: Desk, record: SlotRecord) -> Fate:
+def store_slot(desk: ImportTarget, record: SlotRecord) -> ImportOutcome:
     session_key = find_session(
         desk.conn, names.find_agent(desk.conn, record.agent_id), record.session_id
     )
-    key = memory_key(desk.conn, record.memory_id)
+    key = find_memory(desk.conn, record.memory_id)
     if session_key is None or (record.memory_id is not None and key is None):
         return "skipped"
-    known = desk.conn.execute(
+    exists = desk.conn.execute(
         """
         SELECT 1
           FROM nap_slot
@@ -129,7 +136,7 @@ def slot(desk: Desk, record: SlotRecord) -> Fate:
         """,
         {"session_key": session_key, "slot": record.slot, "memory_key": key},
     ).get
-    if known:
+    if exists:
         return "known"
     desk.conn.execute(
         """
@@ -148,9 +155,9 @@ def slot(desk: Desk, record: SlotRecord) -> Fate:
     return "stored"
 
 
-def file(desk: Desk, record: FileRecord) -> Fate:
+def store_file(desk: ImportTarget, record: FileRecord) -> ImportOutcome:
     agent_key = names.find_agent(desk.conn, record.agent_id)
-    key = memory_key(desk.conn, record.memory_id)
+    key = find_memory(desk.conn, record.memory_id)
     if agent_key is None or (record.memory_id is not None and key is None):
         return "skipped"
     desk.conn.execute(
@@ -163,8 +170,8 @@ def file(desk: Desk, record: FileRecord) -> Fate:
     return "stored" if desk.conn.changes() else "known"
 
 
-def forgotten(desk: Desk, record: ForgottenRecord) -> Fate:
-    if memory_key(desk.conn, record.id) is not None:
+def store_forgotten(desk: ImportTarget, record: ForgottenRecord) -> ImportOutcome:
+    if find_memory(desk.conn, record.id) is not None:
         raise ConflictError(
             "it was forgotten there and is still remembered here",
             hint=f"memd forget {record.id}",
@@ -176,23 +183,22 @@ def forgotten(desk: Desk, record: ForgottenRecord) -> Fate:
     return "stored" if desk.conn.changes() else "known"
 
 
-# Rows.
-
-
-def _row(desk: Desk, record: MemoryRecord) -> MemoryRow:
+def _row(desk: ImportTarget, record: MemoryRecord) -> MemoryRow:
     created_us = to_us(record.created_at)
     agent_key = names.ensure_agent(desk.conn, record.agent_id, created_us)
     expires = None if record.expires_at is None else to_us(record.expires_at)
-    return _frozen(desk, record, agent_key)._replace(
+    return _immutable_row(desk, record, agent_key)._replace(
         source_key=find_source(desk.conn, agent_key, record.sha256),
         state=record.state,
         expires_at_us=expires,
     )
 
 
-def _frozen(desk: Desk, record: MemoryRecord | VersionRecord, agent_key: int) -> MemoryRow:
+def _immutable_row(
+    desk: ImportTarget, record: MemoryRecord | VersionRecord, agent_key: int
+) -> MemoryRow:
     created_us = to_us(record.created_at)
-    writer_key = client_key(desk.conn, record.client, created_us)
+    writer_key = ensure_client(desk.conn, record.client, created_us)
     project_key = names.ensure_project(desk.conn, record.project_id, created_us)
     return MemoryRow(
         memory_id=record.id,
@@ -226,7 +232,7 @@ def _frozen(desk: Desk, record: MemoryRecord | VersionRecord, agent_key: int) ->
         created_at_us=created_us,
         occurred_at_us=None if record.occurred_at is None else to_us(record.occurred_at),
         salt=desk.salt(),
-        state=MemoryState.ACTIVE,  # of no meaning for a version
+        state=MemoryState.ACTIVE,  # unused for a version
         expires_at_us=None,
         tags=record.tags,
         is_summary=bool(record.is_summary),
@@ -234,8 +240,8 @@ def _frozen(desk: Desk, record: MemoryRecord | VersionRecord, agent_key: int) ->
     )
 
 
-# What stands beside a memory, each when its first value is there.
-_BESIDE = {
+# Rows of other tables, each inserted when the named value is present.
+_SIDE_TABLES = {
     "access_count": """
         INSERT INTO memory_use (memory_key, access_count, last_access_us)
         VALUES (:key, :access_count, :last_access_at)

@@ -1,4 +1,4 @@
-"""The organisation's log of another store: operations with their times, rules, proposals, keys."""
+"""Import of organisational memory: operations with their times, rules, proposals, keys."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from memd.base.errors import ConflictError
 from memd.domain.moving import OperationRecord, OwnerKeyRecord, ProposalRecord, RulesRecord
 from memd.domain.org.org import OrgFactAuthor
 from memd.store.access import changes
-from memd.store.moving.desk import Desk, Fate
+from memd.store.moving.target import ImportOutcome, ImportTarget
 from memd.store.org import org, proofs, rules
 from memd.store.org.org import FactContent, Operation, Stamp
 
 
-def operation(desk: Desk, record: OperationRecord) -> Operation | None:
+def append_operation(desk: ImportTarget, record: OperationRecord) -> Operation | None:
     """Append an operation as it was written; None when it is in the log already.
 
-    Raises ConflictError when this store's log of the fact says something else.
+    Raises ConflictError when this store's log of the fact differs.
     """
     conn = desk.conn
     if conn.execute("SELECT 1 FROM org_operation WHERE operation_id = ?", (record.id,)).get:
@@ -43,25 +43,25 @@ def operation(desk: Desk, record: OperationRecord) -> Operation | None:
     )
     if record.content is None:
         return org.retract(conn, record.fact_id, stamp)
-    wording = FactContent(
+    content = FactContent(
         record.category,
         desk.screen(record.content),
         tuple(sorted(record.tags)),
         None if record.valid_from_at is None else to_us(record.valid_from_at),
         None if record.valid_to_at is None else to_us(record.valid_to_at),
     )
-    return org.publish(conn, record.fact_id, wording, stamp)
+    return org.publish(conn, record.fact_id, content, stamp)
 
 
-def rule(desk: Desk, record: RulesRecord) -> Fate:
-    """Put rules where their time belongs among those that are logged here.
+def store_rules(desk: ImportTarget, record: RulesRecord) -> ImportOutcome:
+    """Insert rules at their time among those that are logged here.
 
-    Rules that say what those before them said are not said again.
+    Rules equal to the ones before them are left out.
     """
     text, at_us = json.dumps(record.rules, sort_keys=True), to_us(record.at)
     logged = rules.list_rules(desk.conn)
     merged = sorted({*logged, (at_us, text)})
-    entries = [each for n, each in enumerate(merged) if n == 0 or merged[n - 1][1] != each[1]]
+    entries = [entry for n, entry in enumerate(merged) if n == 0 or merged[n - 1][1] != entry[1]]
     if entries == logged:
         return "known"
     desk.conn.execute("DELETE FROM org_rules")
@@ -69,8 +69,8 @@ def rule(desk: Desk, record: RulesRecord) -> Fate:
     return "stored"
 
 
-def owner_key(desk: Desk, record: OwnerKeyRecord) -> Fate:
-    """Keep a public key of the owner's; the one that is current here stays so.
+def store_owner_key(desk: ImportTarget, record: OwnerKeyRecord) -> ImportOutcome:
+    """Store a public key of the owner's; the key that is current here stays current.
 
     Raises ConflictError for the current key of another owner.
     """
@@ -91,8 +91,8 @@ def owner_key(desk: Desk, record: OwnerKeyRecord) -> Fate:
     return "stored"
 
 
-def proposal(desk: Desk, record: ProposalRecord) -> Fate:
-    """Keep a proposal as it stood."""
+def store_proposal(desk: ImportTarget, record: ProposalRecord) -> ImportOutcome:
+    """Store a proposal in its state."""
     content = None if record.content is None else desk.screen(record.content)
     desk.conn.execute(
         """

@@ -95,7 +95,7 @@ def list_versions(conn: Reading, filters: FactFilter) -> list[FactVersionRow]:
             "limit": filters.limit,
         },
     )
-    versions = [FactVersionRow._make(row) for row in intact.readable(conn, rows, "fact")]
+    versions = [FactVersionRow._make(row) for row in intact.skip_undecodable(conn, rows, "fact")]
     intact_keys = intact.operations(conn, [row.operation_key for row in versions])
     return [row for row in versions if row.operation_key in intact_keys]
 

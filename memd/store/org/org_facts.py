@@ -146,7 +146,7 @@ def of_keys(conn: Reading, keys: Collection[int]) -> list[FactRow]:
 
 def _drop_damaged(conn: Reading, rows: Iterator[intact.Columns]) -> list[FactRow]:
     """Return the facts without damaged ones."""
-    facts = [FactRow._make(row) for row in intact.readable(conn, rows, "fact")]
+    facts = [FactRow._make(row) for row in intact.skip_undecodable(conn, rows, "fact")]
     intact_keys = intact.facts(conn, [row.fact_key for row in facts])
     return [row for row in facts if row.fact_key in intact_keys]
 
@@ -183,7 +183,7 @@ def history(conn: Reading, fact_id: str) -> list[OperationRow]:
         """,
         {"fact_id": fact_id},
     )
-    operations = list(intact.readable(conn, rows, f"fact {fact_id}"))
+    operations = list(intact.skip_undecodable(conn, rows, f"fact {fact_id}"))
     intact_keys = intact.operations(conn, [cast("int", row[0]) for row in operations])
     return [OperationRow._make(row[1:]) for row in operations if row[0] in intact_keys]
 
@@ -215,7 +215,7 @@ def snapshot_at(
         """,
         {"at_us": at_us, "after": after, "limit": limit},
     )
-    facts = [SnapshotRow._make(row) for row in intact.readable(conn, rows, "fact")]
+    facts = [SnapshotRow._make(row) for row in intact.skip_undecodable(conn, rows, "fact")]
     intact_ids = intact.logs(conn, [row.fact_id for row in facts])
     return (row for row in facts if row.fact_id in intact_ids)
 

@@ -296,4 +296,4 @@ def _checked(fresh: Path) -> list[str]:
     """Return what a check of the new file still finds."""
     with restore.open_offline(fresh) as conn:
         prepare(conn)
-        return list(islice(check.rows(conn), check.PROBLEMS_MAX))
+        return list(islice(check.check_rows(conn), check.PROBLEMS_MAX))

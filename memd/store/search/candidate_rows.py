@@ -87,7 +87,7 @@ def read_candidates(
         """,
         {**condition.params, "keys": keys_array(keys)},
     )
-    return [SearchCandidate._make(row) for row in intact.readable(conn, rows, "memory")]
+    return [SearchCandidate._make(row) for row in intact.skip_undecodable(conn, rows, "memory")]
 
 
 def find_summaries(

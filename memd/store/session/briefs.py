@@ -178,13 +178,13 @@ def _superseded(conn: Reading, keys: Sequence[int], since_us: int) -> tuple[str,
         """,
         {"keys": keys_array(keys), "since_us": since_us},
     )
-    contents = {str(one): str(text) for one, text in intact.readable(conn, rows, "memory")}
-    intact_ids = intact.named(conn, list(contents))
+    contents = {str(one): str(text) for one, text in intact.skip_undecodable(conn, rows, "memory")}
+    intact_ids = intact.intact_ids(conn, list(contents))
     return tuple(content for memory_id, content in contents.items() if memory_id in intact_ids)
 
 
 def _drop_damaged(conn: Reading, rows: Iterator[intact.Columns]) -> list[BriefRow]:
     """Return the rows without damaged ones."""
-    entries = [BriefRow._make(row) for row in intact.readable(conn, rows, "memory")]
-    intact_ids = intact.named(conn, [row.memory_id for row in entries])
+    entries = [BriefRow._make(row) for row in intact.skip_undecodable(conn, rows, "memory")]
+    intact_ids = intact.intact_ids(conn, [row.memory_id for row in entries])
     return [row for row in entries if row.memory_id in intact_ids]

@@ -1,4 +1,4 @@
-"""What stands beside memories: agents, sessions, texts, preferences, what was learnt."""
+"""Import of everything but memories and facts: agents, sessions, texts, preferences, learnings."""
 
 from __future__ import annotations
 
@@ -22,11 +22,18 @@ from memd.store.learn import learnings, playbook
 from memd.store.learn.learnings import NewLearning
 from memd.store.memory import preferences, sources
 from memd.store.memory.preferences import NewPreference
-from memd.store.moving.desk import Desk, Fate, client_key, find_session, find_source, memory_key
+from memd.store.moving.target import (
+    ImportOutcome,
+    ImportTarget,
+    ensure_client,
+    find_memory,
+    find_session,
+    find_source,
+)
 from memd.store.session import message_index
 
 
-def agent(desk: Desk, record: AgentRecord) -> Fate:
+def store_agent(desk: ImportTarget, record: AgentRecord) -> ImportOutcome:
     current = agents.find(desk.conn, record.agent_id)
     key = names.ensure_agent(desk.conn, record.agent_id, to_us(record.created_at))
     if current is not None and (
@@ -41,7 +48,7 @@ def agent(desk: Desk, record: AgentRecord) -> Fate:
     return "stored"
 
 
-def session(desk: Desk, record: SessionRecord) -> Fate:
+def store_session(desk: ImportTarget, record: SessionRecord) -> ImportOutcome:
     at_us = to_us(record.started_at)
     agent_key = names.ensure_agent(desk.conn, record.agent_id, at_us)
     if find_session(desk.conn, agent_key, record.session_id) is not None:
@@ -50,7 +57,7 @@ def session(desk: Desk, record: SessionRecord) -> Fate:
         desk.conn,
         record.session_id,
         agent_key=agent_key,
-        client_key=client_key(desk.conn, record.client, at_us),
+        client_key=ensure_client(desk.conn, record.client, at_us),
         project_key=names.ensure_project(desk.conn, record.project_id, at_us),
         now_us=at_us,
     )
@@ -73,7 +80,7 @@ def session(desk: Desk, record: SessionRecord) -> Fate:
     return "stored"
 
 
-def text(desk: Desk, record: TextRecord) -> Fate:
+def store_text(desk: ImportTarget, record: TextRecord) -> ImportOutcome:
     at_us = to_us(record.created_at)
     agent_key = names.ensure_agent(desk.conn, record.agent_id, at_us)
     raw = desk.screen(record.text).encode()
@@ -85,7 +92,7 @@ def text(desk: Desk, record: TextRecord) -> Fate:
     return "stored"
 
 
-def message(desk: Desk, record: MessageRecord) -> Fate:
+def store_message(desk: ImportTarget, record: MessageRecord) -> ImportOutcome:
     agent_key = names.find_agent(desk.conn, record.agent_id)
     session_key = find_session(desk.conn, agent_key, record.session_id)
     source_key = find_source(desk.conn, agent_key, record.sha256)
@@ -113,30 +120,30 @@ def message(desk: Desk, record: MessageRecord) -> Fate:
     return "stored"
 
 
-def preference(desk: Desk, record: PreferenceRecord) -> Fate:
-    """Keep a preference, unless one of its name is newer, or is the owner's and it is not."""
+def store_preference(desk: ImportTarget, record: PreferenceRecord) -> ImportOutcome:
+    """Store a preference, unless the one here is newer, or is the owner's and it is not."""
     created_us, updated_us = to_us(record.created_at), to_us(record.updated_at)
     agent_key = names.ensure_agent(desk.conn, record.agent_id, created_us)
-    named = {"agent_key": agent_key, "name": record.name}
-    there = desk.conn.execute(
+    params = {"agent_key": agent_key, "name": record.name}
+    current_us = desk.conn.execute(
         """
         SELECT updated_at_us
           FROM preference
          WHERE agent_key = :agent_key AND name = :name
         """,
-        named,
+        params,
     ).get
-    if isinstance(there, int) and there >= updated_us:
+    if isinstance(current_us, int) and current_us >= updated_us:
         return "known"
     new = NewPreference(
         record.name,
         desk.screen(record.value),
         record.confidence,
         record.token_count,
-        memory_key(desk.conn, record.memory_id),
+        find_memory(desk.conn, record.memory_id),
         desk.salt(),
         record.origin,
-        client_key(desk.conn, record.client, created_us),
+        ensure_client(desk.conn, record.client, created_us),
         None if record.confirmed_at is None else to_us(record.confirmed_at),
     )
     if not preferences.put(desk.conn, agent_key, new, updated_us):
@@ -147,14 +154,14 @@ def preference(desk: Desk, record: PreferenceRecord) -> Fate:
            SET created_at_us = min(created_at_us, :created_us)
          WHERE agent_key = :agent_key AND name = :name
         """,
-        {**named, "created_us": created_us},
+        {**params, "created_us": created_us},
     )
     return "stored"
 
 
-def learning(desk: Desk, record: LearningRecord) -> Fate:
-    known = desk.conn.execute("SELECT 1 FROM learning WHERE learning_id = ?", (record.id,)).get
-    if known:
+def store_learning(desk: ImportTarget, record: LearningRecord) -> ImportOutcome:
+    exists = desk.conn.execute("SELECT 1 FROM learning WHERE learning_id = ?", (record.id,)).get
+    if exists:
         return "known"
     new = NewLearning(
         record.id,
@@ -169,15 +176,15 @@ def learning(desk: Desk, record: LearningRecord) -> Fate:
     return "stored"
 
 
-def pattern(desk: Desk, record: PatternRecord) -> Fate:
+def store_pattern(desk: ImportTarget, record: PatternRecord) -> ImportOutcome:
     created_us, updated_us = to_us(record.created_at), to_us(record.updated_at)
     agent_key = names.ensure_agent(desk.conn, record.agent_id, created_us)
-    named = {"agent_key": agent_key, "id": record.id}
-    there = desk.conn.execute(
+    params = {"agent_key": agent_key, "id": record.id}
+    current_us = desk.conn.execute(
         "SELECT updated_at_us FROM playbook WHERE agent_key = :agent_key AND pattern_id = :id",
-        named,
+        params,
     ).get
-    if isinstance(there, int) and there >= updated_us:
+    if isinstance(current_us, int) and current_us >= updated_us:
         return "known"
     new = playbook.NewPattern(
         record.id,
@@ -194,7 +201,7 @@ def pattern(desk: Desk, record: PatternRecord) -> Fate:
            SET success_count = :count, promoted = :promoted, updated_at_us = :updated_us
          WHERE agent_key = :agent_key AND pattern_id = :id
         """,
-        {**named, "count": record.success_count, "promoted": record.promoted,
+        {**params, "count": record.success_count, "promoted": record.promoted,
          "updated_us": updated_us},
     )  # fmt: skip
     return "stored"

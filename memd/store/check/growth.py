@@ -1,6 +1,6 @@
-"""How the store grew, and what memd worked, by day: for a person's figures and plots.
+"""How the store grew, and memd's work, by day: for a person's figures and plots.
 
-Counts and times, of all agents together. Read on a connection of its own: it scans an index.
+Counts and times of all agents together. Use a dedicated connection: it scans an index.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _METRICS = "record_task_metrics"
 
 
 def history(conn: Reading, now_us: int, days: int) -> GrowthHistory:
-    """Return the last *days* up to now, the first of them first; days are those of UTC."""
+    """Return the last *days* up to now, the earliest first; days are in UTC."""
     first = now_us // DAY_US - days + 1
     return GrowthHistory(
         days=tuple(_days(conn, first, days)), works=tuple(_works(conn, first * DAY_US))
@@ -44,9 +44,9 @@ def _days(conn: Reading, first: int, days: int) -> Iterator[DayFigures]:
 
 
 def _works(conn: Reading, since_us: int) -> Iterator[WorkDone]:
-    """Yield naps and nights as memd noted them, as far as it did, the newest WORKS_MAX."""
-    there = conn.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (_METRICS,)).get
-    if not there:
+    """Yield naps and nights from memd's task metrics, if there are any, the newest WORKS_MAX."""
+    exists = conn.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (_METRICS,)).get
+    if not exists:
         return
     rows = conn.execute(
         """

@@ -1,7 +1,6 @@
-"""Whether what stands beside memories and facts points to what it should.
+"""A check of references that foreign keys cannot express.
 
-Foreign keys are SQLite's to check; here is what they cannot say. Findings name a
-memory, a fact or a proposal, never a text or a path.
+Findings name a memory, a fact or a proposal, never a text or a path.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from collections.abc import Iterator
 from memd.store.file.connect import Reading
 
 
-def rows(conn: Reading) -> Iterator[str]:
+def check_rows(conn: Reading) -> Iterator[str]:
     """Yield what is wrong with statements, proposals, files, shared and quarantined memories."""
     for problem, query in _FINDINGS:
         for (name,) in conn.execute(query):
@@ -20,7 +19,7 @@ def rows(conn: Reading) -> Iterator[str]:
 
 _FINDINGS = (
     (
-        "fact {}: something is said by words that its text does not have",
+        "fact {}: a statement quotes words that its text does not have",
         """
         SELECT DISTINCT o.fact_id
           FROM statement AS s
@@ -57,7 +56,7 @@ _FINDINGS = (
         """,
     ),
     (
-        "memory {}: it was made of a message of another agent's",
+        "memory {}: it was made of a message of another agent",
         """
         SELECT DISTINCT m.memory_id
           FROM memory_turn AS t
