@@ -292,23 +292,23 @@ def app(only: str | None = None) -> typer.Typer:
     """Return the typer application, with all commands or with the command or group *only*."""
     from memd.cli import typer_app
 
-    whole = typer_app.new_application(
+    application = typer_app.new_application(
         "Memory for the AI assistants on your own computer.",
         "Try: memd demo. Options and examples of a command: memd COMMAND --help",
         SECTIONS,
     )
     for entry in COMMANDS:
         if only in {None, entry.name}:
-            typer_app.add(whole, entry.name, load(entry))
+            typer_app.add(application, entry.name, load(entry))
     for name, (summary, entries) in GROUPS.items():
         if only in {None, name}:
             commands = {entry.name: load(entry) for entry in entries}
-            firsts = [line for each in commands.values() for line in _examples(each)[:1]]
-            group = typer_app.new_application(summary, typer_app.examples(firsts))
+            first_examples = [line for each in commands.values() for line in _examples(each)[:1]]
+            group = typer_app.new_application(summary, typer_app.examples(first_examples))
             for inner, command in commands.items():
                 typer_app.add(group, inner, command)
-            whole.add_typer(group, name=name)
-    return whole
+            application.add_typer(group, name=name)
+    return application
 
 
 def run(argv: Sequence[str]) -> int:
@@ -342,10 +342,10 @@ def find(argv: Sequence[str]) -> tuple[Entry, list[str]] | None:
     first = argv[0] if argv else ""
     if first in GROUPS:
         second = argv[1] if len(argv) > 1 else ""
-        chosen = [entry for entry in GROUPS[first][1] if entry.name == second]
-        return (chosen[0], list(argv[2:])) if chosen else None
-    chosen = [entry for entry in COMMANDS if entry.name == first]
-    return (chosen[0], list(argv[1:])) if chosen else None
+        matches = [entry for entry in GROUPS[first][1] if entry.name == second]
+        return (matches[0], list(argv[2:])) if matches else None
+    matches = [entry for entry in COMMANDS if entry.name == first]
+    return (matches[0], list(argv[1:])) if matches else None
 
 
 def load(entry: Entry) -> Callable[..., Any]:
@@ -360,9 +360,9 @@ def _complete() -> int:
 
     completion.enable()
     first = completion.first_word()
-    known = first in GROUPS or first in {entry.name for entry in COMMANDS}
+    is_command = first in GROUPS or first in {entry.name for entry in COMMANDS}
     try:
-        app(first if known else None)(args=[], prog_name="memd")
+        app(first if is_command else None)(args=[], prog_name="memd")
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else Exit.ERROR
     return Exit.OK

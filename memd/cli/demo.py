@@ -74,28 +74,28 @@ def demo(
     title, text = _text(file)
     model_dir = Paths.resolve(profile).model_dir
     fetch(model_dir)
-    tell = _Output(quiet=json)
-    tell.begin()
+    output = _Output(quiet=json)
+    output.show_title()
     with daemon(model_dir) as running:
-        tell.started(running.started_s, running.pid)
+        output.show_start(running.started_s, running.pid)
         loaded_s = _load(running.client)
-        tell.loaded(loaded_s)
-        learned = _remember(running.client, title, text)
-        tell.remembered(title, learned)
-        asked = [_ask_question(running.client, question) for question in _questions(file, text)]
-        for answer in asked:
-            tell.answered(answer)
+        output.show_load(loaded_s)
+        ingested = _remember(running.client, title, text)
+        output.show_ingest(title, ingested)
+        answers = [_ask_question(running.client, question) for question in _questions(file, text)]
+        for answer in answers:
+            output.show_answer(answer)
         began = time.monotonic()
     stopped_s = time.monotonic() - began
-    tell.ended(stopped_s)
+    output.show_stop(stopped_s)
     if json:
         say.print_json(
             {
                 "text": title,
                 "started_s": round(running.started_s, 3),
                 "loaded_s": round(loaded_s, 3),
-                "ingest": learned,
-                "questions": asked,
+                "ingest": ingested,
+                "questions": answers,
                 "stopped_s": round(stopped_s, 3),
             }
         )
@@ -106,11 +106,11 @@ def _text(file: Path | None) -> tuple[str, str]:
     readme = Path(__file__).resolve().parents[2] / "README.md"
     if file is None and not readme.is_file():
         return "README.md", str(metadata.metadata("memd").json["description"])
-    chosen = file or readme
+    path = file or readme
     try:
-        return chosen.name, chosen.read_text(encoding="utf-8-sig")
+        return path.name, path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidError(f"{chosen} cannot be read as UTF-8 text", field="file") from error
+        raise InvalidError(f"{path} cannot be read as UTF-8 text", field="file") from error
 
 
 def _questions(file: Path | None, text: str) -> list[DemoQuestion]:
@@ -201,27 +201,27 @@ class _Output:
     def __init__(self, *, quiet: bool) -> None:
         self._say = (lambda _text="": None) if quiet else say.out
 
-    def begin(self) -> None:
+    def show_title(self) -> None:
         self._say(say.bold("memd demo") + say.dim("  on a temporary memory; yours is not touched"))
 
-    def started(self, seconds: float, pid: int) -> None:
+    def show_start(self, seconds: float, pid: int) -> None:
         self._step("start", f"the daemon (process {pid}) answers after {seconds:.1f} s")
 
-    def loaded(self, seconds: float) -> None:
+    def show_load(self, seconds: float) -> None:
         self._step("", f"its model is loaded {seconds:.1f} s after the first text")
 
-    def remembered(self, title: str, learned: dict[str, Any]) -> None:
+    def show_ingest(self, title: str, ingested: dict[str, Any]) -> None:
         texts = f"{title} and {len(STATEMENTS)} things a user said"
-        rate = f"{learned['memories_per_s']:.0f} a second"
+        rate = f"{ingested['memories_per_s']:.0f} a second"
         self._step(
             "remember",
-            f"{texts}: {learned['memories']} memories in {learned['seconds']} s ({rate})",
+            f"{texts}: {ingested['memories']} memories in {ingested['seconds']} s ({rate})",
         )
-        if learned["preferences"]:
+        if ingested["preferences"]:
             self._step("", "one of them is a preference, which comes first in every prompt")
         self._step("ask", "")
 
-    def answered(self, answer: dict[str, Any]) -> None:
+    def show_answer(self, answer: dict[str, Any]) -> None:
         self._say(
             f"\n  {say.bold(answer['question'])}  {say.dim(format(answer['ms'], '.0f') + ' ms')}"
         )
@@ -235,7 +235,7 @@ class _Output:
         if not answer["answers"]:
             self._say("    " + say.dim("nothing: no memory answers this question"))
 
-    def ended(self, seconds: float) -> None:
+    def show_stop(self, seconds: float) -> None:
         self._say()
         self._step("stop", f"the daemon stopped after {seconds:.1f} s; its memory is deleted")
         self._say()

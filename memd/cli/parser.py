@@ -23,7 +23,7 @@ class Parameter(NamedTuple):
     many: bool
     required: bool
     default: Any
-    how: Option | Argument
+    declaration: Option | Argument
 
 
 class Unclear(Exception):  # noqa: N818  # not an error: typer will parse it
@@ -34,32 +34,32 @@ def parameters(command: Callable[..., Any]) -> list[Parameter]:
     """Return the parameters of *command*, in order."""
     rows = []
     for parameter in inspect.signature(command, eval_str=True).parameters.values():
-        annotation, how = get_args(parameter.annotation)
+        annotation, declaration = get_args(parameter.annotation)
         kind, many = _plain(annotation)
         required = parameter.default is inspect.Parameter.empty
         default = None if required else parameter.default
-        rows.append(Parameter(parameter.name, kind, many, required, default, how))
+        rows.append(Parameter(parameter.name, kind, many, required, default, declaration))
     return rows
 
 
 def parse(command: Callable[..., Any], words: Sequence[str]) -> dict[str, Any] | None:
     """Return the arguments of *command* in *words*, or None if typer must parse them."""
-    known = parameters(command)
+    declared = parameters(command)
     options: dict[str, tuple[Parameter, bool]] = {}
-    for parameter in known:
-        if isinstance(parameter.how, Option):
-            for name in parameter.how.names:
+    for parameter in declared:
+        if isinstance(parameter.declaration, Option):
+            for name in parameter.declaration.names:
                 yes, _, no = name.partition("/")
                 options[yes] = (parameter, True)
                 if no:
                     options[no] = (parameter, False)
-    values = {p.name: [] if p.many else p.default for p in known}
+    values = {p.name: [] if p.many else p.default for p in declared}
     try:
         plain = _options(list(words), options, values)
-        _positions(plain, [p for p in known if isinstance(p.how, Argument)], values)
+        _positions(plain, [p for p in declared if isinstance(p.declaration, Argument)], values)
     except (Unclear, ValueError):
         return None
-    return {p.name: p.default if values[p.name] == [] else values[p.name] for p in known}
+    return {p.name: p.default if values[p.name] == [] else values[p.name] for p in declared}
 
 
 def _options(
@@ -93,8 +93,8 @@ def _positions(plain: list[str], positional: list[Parameter], values: dict[str, 
     for parameter in positional:
         if parameter.required and not plain:
             raise Unclear
-        taken, plain = (plain, []) if parameter.many else (plain[:1], plain[1:])
-        for word in taken:
+        chosen, plain = (plain, []) if parameter.many else (plain[:1], plain[1:])
+        for word in chosen:
             _set_value(parameter, word, values)
     if plain:
         raise Unclear

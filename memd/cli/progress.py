@@ -55,8 +55,8 @@ class Progress:
         now_us = self._clock.monotonic_us()
         if now_us - self._told_us >= LINE_EVERY_US:
             self._told_us = now_us
-            of = f" of {self._amount(total)}" if total and self._unit != "%" else ""
-            say.note(f"{self._what}: {self._amount(done)}{of}")
+            total_text = f" of {self._amount(total)}" if total and self._unit != "%" else ""
+            say.note(f"{self._what}: {self._amount(done)}{total_text}")
 
     def share(self, what: str, share: float) -> None:
         """Report the current step and its progress as a share from 0 to 1."""

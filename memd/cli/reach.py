@@ -59,7 +59,7 @@ def operator_key(profile: str | None) -> Path | None:
 
 
 def start_hint(profile: str | None) -> str:
-    """Return the hint how to start *profile*'s daemon.
+    """Return a hint that says how to start *profile*'s daemon.
 
     >>> start_hint(None)
     'start it with "memd serve", or at every login with "memd service install"'

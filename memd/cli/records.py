@@ -131,7 +131,7 @@ def _print_page(answer: dict[str, Any]) -> None:
         return
     first = list(items[0])
     columns = [word_column(first[0].upper(), whole=True), text_column("RECORD")]
-    rest = [
+    texts = [
         ", ".join(
             f"{name}={_text(item[name])}"
             for name in first[1:]
@@ -139,7 +139,7 @@ def _print_page(answer: dict[str, Any]) -> None:
         )
         for item in items
     ]
-    table(tuple(columns), [(item[first[0]], text) for item, text in zip(items, rest, strict=True)])
+    table(tuple(columns), [(item[first[0]], text) for item, text in zip(items, texts, strict=True)])
     if answer["next"] is not None:
         say.note("there are more: use --limit, or export")
 

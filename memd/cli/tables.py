@@ -82,11 +82,11 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
         return
     if not (rows := list(rows)):
         return  # the command itself reports that there is nothing
-    shown = [
+    cells = [
         [_terminal_cell(each, cell) for each, cell in zip(columns, row, strict=True)]
         for row in rows
     ]
-    _write(columns, shown)
+    _write(columns, cells)
 
 
 def short(public_id: str) -> str:
@@ -127,16 +127,16 @@ def _write(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
     columns = [columns[place] for place in order]
     lines = [[row[place] for place in order] for row in rows]
     widths = _widths(columns, [[column.head for column in columns], *lines])
-    barred = columns[0].stored
+    is_marked = columns[0].stored
 
     def line(row: Sequence[str]) -> str:
         cells = (padded(cut(cell, room), room) for cell, room in zip(row, widths, strict=True))
-        return cut(_GAP.join(cells).rstrip(), say.width() - len(say.BAR) * barred)
+        return cut(_GAP.join(cells).rstrip(), say.width() - len(say.BAR) * is_marked)
 
-    margin = " " * len(say.BAR) * barred
+    margin = " " * len(say.BAR) * is_marked
     say.out(say.dim(margin + line([column.head for column in columns])))
     for row in lines:
-        say.out(say.mark_line(line(row)) if barred else line(row))
+        say.out(say.mark_line(line(row)) if is_marked else line(row))
 
 
 def _widths(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[int]:
@@ -147,15 +147,15 @@ def _widths(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[in
     texts = [place for place, column in enumerate(columns) if column.kind is ColumnKind.TEXT]
     if not texts:
         return needs
-    left = say.width() - len(_GAP) * (len(columns) - 1) - len(say.BAR) * columns[0].stored
-    wide = min(TEXT_CELLS_MIN, needs[texts[0]])
-    if left - sum(needs) + needs[texts[0]] < wide:
+    available = say.width() - len(_GAP) * (len(columns) - 1) - len(say.BAR) * columns[0].stored
+    minimum = min(TEXT_CELLS_MIN, needs[texts[0]])
+    if available - sum(needs) + needs[texts[0]] < minimum:
         needs = [
             min(need, WORD_CELLS_MAX)
             if column.kind is ColumnKind.WORD and not column.whole
             else need
             for need, column in zip(needs, columns, strict=True)
         ]
-    rest = left - sum(needs) + needs[texts[0]]
-    needs[texts[0]] = max(min(rest, needs[texts[0]]), wide)
+    remaining = available - sum(needs) + needs[texts[0]]
+    needs[texts[0]] = max(min(remaining, needs[texts[0]]), minimum)
     return needs

@@ -49,8 +49,8 @@ def add(to: typer.Typer, name: str, command: Callable[..., Any]) -> None:
 
 def examples(lines: Iterable[str]) -> str | None:
     """Return the examples section of a help text, or None if there are none."""
-    shown = "".join(f"\n  {line}" for line in lines)
-    return f"\b\nExamples:{shown}" if shown else None
+    text = "".join(f"\n  {line}" for line in lines)
+    return f"\b\nExamples:{text}" if text else None
 
 
 def translate(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -72,12 +72,14 @@ def translate(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _translate_annotation(name: str, annotation: Any) -> Any:
-    kind, how = get_args(annotation)
-    if isinstance(how, Option):
-        return Annotated[kind, typer.Option(*how.names, help=how.help, metavar=how.metavar)]
+    kind, declared = get_args(annotation)
+    if isinstance(declared, Option):
+        return Annotated[
+            kind, typer.Option(*declared.names, help=declared.help, metavar=declared.metavar)
+        ]
     # Typer itself adds the brackets and dots for "optional" and "several".
-    word = (how.metavar or name.upper()).strip("[].")
-    return Annotated[kind, typer.Argument(help=how.help, metavar=word)]
+    word = (declared.metavar or name.upper()).strip("[].")
+    return Annotated[kind, typer.Argument(help=declared.help, metavar=word)]
 
 
 def _no_callback() -> None:
@@ -92,8 +94,8 @@ class _SectionedGroup(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands, in the order of the headings and otherwise as added."""
         del ctx
-        placed = {name for names in self.headings.values() for name in names}
-        others = tuple(name for name in self.commands if name not in placed)
+        listed = {name for names in self.headings.values() for name in names}
+        others = tuple(name for name in self.commands if name not in listed)
         for heading, names in (*self.headings.items(), (OTHERS, others)):
             rows = [
                 (name, first_sentence(self.commands[name].help or ""))

@@ -137,7 +137,7 @@ def test_a_file_that_cannot_be_read_stops_no_other(desk: Desk) -> None:
     assert told.code == 1
     assert "memd: b.md: not UTF-8 text (line 1)" in told.err
     assert "memd: e.jsonl" in told.err
-    assert "files 4, new 5, failed 2; passed over: binary 1, hidden 1" in told.out
+    assert "files 4, new 5, failed 2; ignored: binary 1, hidden 1" in told.out
     assert desk("import", "no-such.md").code == 1
 
 

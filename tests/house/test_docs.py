@@ -38,7 +38,7 @@ def test_every_command_has_a_summary_an_explanation_of_each_option_and_examples(
     for entry in entries:
         command = load(entry)
         assert (command.__doc__ or "").strip(), entry
-        assert all(parameter.how.help for parameter in parser.parameters(command)), entry
+        assert all(parameter.declaration.help for parameter in parser.parameters(command)), entry
         lines = getattr(command, "examples", ())
         assert lines, entry
         assert any("memd " in line for line in lines), entry

@@ -87,7 +87,7 @@ def _command(name: str, command: Callable[..., Any], level: int = 2) -> str:
 
     lines = [f"{'#' * level} memd {name}", "", inspect.getdoc(command) or "", ""]
     for parameter in parser.parameters(command):
-        how = parameter.how
+        how = parameter.declaration
         if isinstance(how, Option):
             value = f" {how.metavar}" if how.metavar else ""
             lines.append(f"- `{', '.join(how.names)}{value}`: {how.help}")

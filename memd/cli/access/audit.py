@@ -83,9 +83,9 @@ def verify(
     The end of the chain is compared with the heads that memd notes outside the database: regularly,
     at each stop and with each backup. Rows that no head covers are reported as unproven.
     """
-    given = [_anchor(one) for one in anchor or ()]
+    anchors = [_anchor(one) for one in anchor or ()]
     with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
-        report: dict[str, Any] = client.call("audit.verify", {"anchors": given})
+        report: dict[str, Any] = client.call("audit.verify", {"anchors": anchors})
     if json:
         say.print_json(report)
     else:
@@ -102,13 +102,13 @@ def verify(
         raise say.CommandExit(say.Exit.ERROR)
 
 
-def _anchor(typed: str) -> dict[str, Any]:
+def _anchor(text: str) -> dict[str, Any]:
     """Parse SEQ:HASH into an anchor.
 
     >>> _anchor("7:" + "0f" * 32)["seq"]
     7
     """
-    seq, _, head = typed.partition(":")
+    seq, _, head = text.partition(":")
     if not seq.isdecimal() or len(head) != _HASH_CHARS:
         raise InvalidError(
             "an anchor is a number, a colon and 64 hex digits", field="--anchor", hint="7:0f3c..."

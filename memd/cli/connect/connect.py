@@ -83,24 +83,24 @@ def connect(
     from memd.assist.connect import connect as connecting
 
     assistant, where = find_assistant(name), locations(profile)
-    work = connecting.plan_removal if remove else connecting.plan_connect
-    changes = work(assistant, where)
+    plan = connecting.plan_removal if remove else connecting.plan_connect
+    changes = plan(assistant, where)
     if changes and not remove and not is_installed(assistant, where):
         say.note(f"{assistant.title} was not found on this computer; connecting it anyway")
     if not json:
         print_diff(changes)
-    made = None
+    key_file = None
     if not print_:
         if changes:
             say.confirm(_question(changes, assistant), yes=yes)
-        made = None if remove else make_key(name, profile, agent)
+        key_file = None if remove else make_key(name, profile, agent)
         connecting.write(changes, where.data)
     if json:
         say.print_json({
             "name": name,
             "connected": connecting.is_connected(assistant, where),
             "files": [str(each.file) for each in changes],
-            "key_file": made,
+            "key_file": key_file,
             "then": assistant.next_step if not remove else "",
         })  # fmt: skip
     elif not print_:
@@ -165,13 +165,13 @@ def make_key(name: str, profile: str | None, agent: str = YOURS) -> str | None:
     if (Paths.resolve(profile).keys_dir / f"{name}.key").is_file():
         return None
     with daemon(profile) as client:
-        known = client.call("client.list", {})["items"]
-        lost = [one for one in known if one["name"] == name and not one["revoked_at"]]
-        if lost:
+        clients = client.call("client.list", {})["items"]
+        stale = [one for one in clients if one["name"] == name and not one["revoked_at"]]
+        if stale:
             client.call("client.revoke", {"name": name})  # its file is gone, so it cannot be used
-            agent = lost[-1]["agent_id"] or agent
-        made = client.call("client.add", {"name": name, "agent_id": agent, "scopes": SCOPES})
-    return str(made["key_file"])
+            agent = stale[-1]["agent_id"] or agent
+        added = client.call("client.add", {"name": name, "agent_id": agent, "scopes": SCOPES})
+    return str(added["key_file"])
 
 
 def _question(changes: list[FileChange], assistant: Assistant) -> str:

@@ -63,11 +63,13 @@ def _latency(methods: dict[str, dict[str, Any]]) -> list[TwoPartBar]:
 
 def _results(metrics: dict[str, Any]) -> list[TwoPartBar]:
     bars = []
-    for asked, outcomes in metrics["asked"].items():
-        gave = outcomes.get("given", 0)
-        texts = sum(n for what, n in metrics["given"].get(asked, {}).items() if what != "in_window")
-        whole = gave + outcomes.get("nothing", 0)
-        bars.append(TwoPartBar(f"{asked}s", gave, whole, f"{gave:,} of {whole:,}, {texts:,} texts"))
+    for kind, outcomes in metrics["asked"].items():
+        successes = outcomes.get("given", 0)
+        texts = sum(n for what, n in metrics["given"].get(kind, {}).items() if what != "in_window")
+        total = successes + outcomes.get("nothing", 0)
+        bars.append(
+            TwoPartBar(f"{kind}s", successes, total, f"{successes:,} of {total:,}, {texts:,} texts")
+        )
     return bars
 
 

@@ -38,8 +38,8 @@ def list_(json: options.Json = False) -> None:
         keys = ("profile", "running", "bytes")
         say.print_json({"profiles": [dict(zip(keys, row, strict=True)) for row in rows]})
         return
-    shown = [(name, "running" if runs else "stopped", f"{size:,}") for name, runs, size in rows]
-    table((word_column("PROFILE", whole=True), word_column("DAEMON"), word_column("BYTES")), shown)
+    cells = [(name, "running" if runs else "stopped", f"{size:,}") for name, runs, size in rows]
+    table((word_column("PROFILE", whole=True), word_column("DAEMON"), word_column("BYTES")), cells)
 
 
 @options.examples(
@@ -83,12 +83,16 @@ def remove(name: Name, yes: options.Yes = False, json: options.Json = False) -> 
     service.remove_service(paths)
     _stop(paths)
     with _locked(paths):
-        left = [str(each) for each in _files(paths) if not _erase(each)]
+        remaining = [str(each) for each in _files(paths) if not _erase(each)]
     if json:
-        say.print_json({"profile": name, "left": left})
+        say.print_json({"profile": name, "left": remaining})
     else:
-        say.note(f"could not be erased: {', '.join(left)}" if left else f"removed profile {name}")
-    if left:
+        say.note(
+            f"could not be erased: {', '.join(remaining)}"
+            if remaining
+            else f"removed profile {name}"
+        )
+    if remaining:
         raise say.CommandExit(say.Exit.ERROR)
 
 
@@ -115,11 +119,15 @@ def _refuse_connected(name: str) -> None:
     from memd.cli.connect.connect import locations
 
     place = locations(name)
-    there = [each for each, it in ASSISTANTS.items() if name in profiles_of(it, place)]
-    if there:
-        commands = "; ".join(f"memd connect {each} --remove --profile {name}" for each in there)
+    connected = [
+        client for client, assistant in ASSISTANTS.items() if name in profiles_of(assistant, place)
+    ]
+    if connected:
+        commands = "; ".join(
+            f"memd connect {client} --remove --profile {name}" for client in connected
+        )
         raise InvalidStateError(
-            f"assistants are connected to {name}: {', '.join(there)}", hint=commands
+            f"assistants are connected to {name}: {', '.join(connected)}", hint=commands
         )
 
 
@@ -144,7 +152,7 @@ def _locked(paths: Paths) -> Iterator[None]:
         yield
         return
     try:
-        held = lock_store(paths.lock, paths.database, create=False)
+        lock = lock_store(paths.lock, paths.database, create=False)
     except AlreadyRunningError:
         raise InvalidStateError(
             f"the daemon of {paths.profile} does not stop",
@@ -153,7 +161,7 @@ def _locked(paths: Paths) -> Iterator[None]:
     try:
         yield
     finally:
-        held.close()
+        lock.close()
 
 
 def _resolve(name: str) -> Paths:
@@ -187,5 +195,5 @@ def _is_running(paths: Paths) -> bool:
 
 def _bytes(name: str) -> int:
     database = Paths.resolve(name).with_settings().database
-    beside = (database, *(database.with_name(database.name + end) for end in ("-wal", "-shm")))
-    return sum(each.stat().st_size for each in beside if each.exists())
+    files = (database, *(database.with_name(database.name + end) for end in ("-wal", "-shm")))
+    return sum(each.stat().st_size for each in files if each.exists())

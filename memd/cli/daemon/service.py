@@ -94,8 +94,8 @@ def remove_service(paths: Paths) -> bool:
         name = units.label(paths.profile)
         domain = f"gui/{os.getuid()}"
         return _stop_and_remove(("launchctl", "bootout", f"{domain}/{name}"), [f"{name}.plist"])
-    taken = [_remove_unit(name, files) for name, files in _units(paths)]
-    return any(taken)
+    removed = [_remove_unit(name, files) for name, files in _units(paths)]
+    return any(removed)
 
 
 @options.examples("memd service status", "memd service status --json")
@@ -128,13 +128,13 @@ def command_path(argv0: str = "", command: str | None = None) -> Path:
     that an upgrade replaces. A service must start the link, so links are not followed.
     """
     command = command or shutil.which("memd")
-    typed = Path(argv0 or sys.argv[0]).absolute()
-    if typed.name == "memd" and typed.is_file():
-        if command and Path(command).samefile(typed):
+    invoked = Path(argv0 or sys.argv[0]).absolute()
+    if invoked.name == "memd" and invoked.is_file():
+        if command and Path(command).samefile(invoked):
             return Path(command).absolute()
-        return typed
-    beside = Path(sys.executable).with_name("memd")
-    for candidate in (Path(command) if command else beside, beside):
+        return invoked
+    sibling = Path(sys.executable).with_name("memd")
+    for candidate in (Path(command) if command else sibling, sibling):
         if candidate.is_file():
             return candidate.absolute()
     raise InvalidStateError(
@@ -290,9 +290,9 @@ def _run_checked(command: Sequence[str]) -> None:
 
 def _run(command: Sequence[str]) -> ProgramResult:
     try:
-        done = subprocess.run(  # noqa: S603  # fixed programs, arguments from checked names
+        completed = subprocess.run(  # noqa: S603  # fixed programs, arguments from checked names
             command, capture_output=True, text=True, timeout=_SECONDS_MAX, check=False
         )
     except (FileNotFoundError, subprocess.TimeoutExpired) as error:
         return ProgramResult(127, str(error))
-    return ProgramResult(done.returncode, (done.stderr or done.stdout).strip())
+    return ProgramResult(completed.returncode, (completed.stderr or completed.stdout).strip())

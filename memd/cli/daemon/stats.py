@@ -99,11 +99,11 @@ def _counts(label: str, counts: dict[str, int]) -> list[str]:
 
 def _results(metrics: dict[str, Any]) -> list[str]:
     rows = []
-    for asked, outcomes in metrics["asked"].items():
+    for kind, outcomes in metrics["asked"].items():
         gave, empty = outcomes.get("given", 0), outcomes.get("nothing", 0)
-        texts = metrics["given"].get(asked, {})
+        texts = metrics["given"].get(kind, {})
         what = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in texts.items())
-        rows.append(f"  {asked + 's:':<10}{gave + empty:,}, {gave:,} with results: {what}")
+        rows.append(f"  {kind + 's:':<10}{gave + empty:,}, {gave:,} with results: {what}")
     return rows
 
 

@@ -123,10 +123,10 @@ def _set_values(text: str, values: Mapping[str, str | None]) -> str:
 
 
 def _environment_lines(environ: Mapping[str, str]) -> str:
-    given = [(name, environ[name]) for name in CARRIED if environ.get(name)]
+    variables = [(name, environ[name]) for name in CARRIED if environ.get(name)]
     return "".join(
         f"Environment={_quote(f'{name}={os.path.abspath(value)}')}\n"  # noqa: PTH100  # text only
-        for name, value in given
+        for name, value in variables
     )
 
 

@@ -46,8 +46,8 @@ def show(answer: dict[str, Any], query: str, *, numbers: bool) -> None:
         _show(memory, query, numbers=numbers)
     if not memories:
         say.note("nothing found")
-    if hidden := len(answer["memories"]) - len(memories):
-        say.note(f"and {hidden} unlikely: --why shows them")
+    if unlikely := len(answer["memories"]) - len(memories):
+        say.note(f"and {unlikely} unlikely: --why shows them")
     if numbers:
         _show_cut(answer)
 
@@ -91,13 +91,13 @@ def _about(memory: dict[str, Any]) -> str:
     if memory.get("is_shared"):
         about.append(f"shared by {memory['user_id']}")
     about += [memory[name] for name in ("speaker", "source") if memory.get(name)]
-    named = id_for_reader(memory["id"])
-    return f"{say.line(' · '.join(about), say.width() - len(named) - 13)} · {named}"
+    short_id = id_for_reader(memory["id"])
+    return f"{say.line(' · '.join(about), say.width() - len(short_id) - 13)} · {short_id}"
 
 
-def refuse(**given: object) -> None:
+def refuse(**filters: object) -> None:
     """Raise InvalidError for an option that filters memories only."""
-    for name, value in given.items():
+    for name, value in filters.items():
         if value:
             raise InvalidError(
                 f"--{name} filters memories, not the messages of sessions",
@@ -106,9 +106,9 @@ def refuse(**given: object) -> None:
             )
 
 
-def search(profile: str | None, asked: dict[str, Any], *, json: bool) -> None:
+def search(profile: str | None, params: dict[str, Any], *, json: bool) -> None:
     """Search the messages of sessions and print the matches, best first."""
-    answer = call(profile, "session.search", asked)
+    answer = call(profile, "session.search", params)
     if json:
         say.print_json(answer)
         return

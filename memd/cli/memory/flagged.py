@@ -82,26 +82,26 @@ def release(memory_ids: _Ids, profile: options.Profile = None, json: options.Jso
 @options.examples("memd flagged add 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
 def add(memory_ids: _Ids, profile: options.Profile = None, json: options.Json = False) -> None:
     """Quarantine memories, and move what was derived from them to the trash."""
-    done, missing = _apply_to_each(profile, "memory.quarantine", memory_ids)
-    _report(done, missing, "quarantined", "no such memory", json=json)
+    quarantined, missing = _apply_to_each(profile, "memory.quarantine", memory_ids)
+    _report(quarantined, missing, "quarantined", "no such memory", json=json)
 
 
 def _apply_to_each(
     profile: str | None, method: str, memory_ids: list[str]
 ) -> tuple[list[str], list[str]]:
-    done: list[str] = []
+    changed: list[str] = []
     missing: list[str] = []
     with daemon(profile) as client:
         for memory_id in memory_ids:
-            (done if client.call(method, {"id": memory_id}) else missing).append(memory_id)
-    return done, missing
+            (changed if client.call(method, {"id": memory_id}) else missing).append(memory_id)
+    return changed, missing
 
 
-def _report(done: list[str], missing: list[str], word_column: str, why: str, *, json: bool) -> None:
+def _report(changed: list[str], missing: list[str], label: str, why: str, *, json: bool) -> None:
     if json:
-        say.print_json({word_column: done, "missing": missing})
+        say.print_json({label: changed, "missing": missing})
     else:
-        for memory_id in done:
+        for memory_id in changed:
             say.out(memory_id)
     for memory_id in missing:
         say.note(f"memd: {why}: {say.line(memory_id)}")

@@ -92,10 +92,10 @@ def show_messages(prompt: dict[str, Any], nothing: str) -> None:
 
 def _left_out(prompt: dict[str, Any]) -> str:
     counts: dict[str, int] = dict(prompt["left_out"])
-    known = counts.pop("in_window", 0)
-    left = [f"{n} {_SINGULAR[name] if n == 1 else name}" for name, n in counts.items() if n]
-    text = f"; left out: {', '.join(left)}" if left else ""
-    return text + (f"; {known} already in the session" if known else "")
+    in_window = counts.pop("in_window", 0)
+    parts = [f"{n} {_SINGULAR[name] if n == 1 else name}" for name, n in counts.items() if n]
+    text = f"; left out: {', '.join(parts)}" if parts else ""
+    return text + (f"; {in_window} already in the session" if in_window else "")
 
 
 @options.examples(

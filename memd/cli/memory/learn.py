@@ -61,11 +61,11 @@ def success(
         )
         return
     params = options.without_none(description=what, tools=tool, task_type=task_type, agent_id=agent)
-    made = call(profile, "learn.success", params)
+    result = call(profile, "learn.success", params)
     if json:
-        say.print_json(made)
+        say.print_json(result)
     else:
-        say.out(made["pattern_id"])
+        say.out(result["pattern_id"])
 
 
 @options.examples(
@@ -118,14 +118,14 @@ def failure(
         task_type=task_type,
         agent_id=agent,
     )
-    made = call(profile, "learn.failure", params)
+    result = call(profile, "learn.failure", params)
     if json:
-        say.print_json(made)
-    elif made["id"] is not None:
-        say.out(made["id"])
-        say.note(made["proposal"]["discovery"])
-    if made["id"] is None:
-        say.note(f"memd: no lesson was stored: {made['why_not']}")
+        say.print_json(result)
+    elif result["id"] is not None:
+        say.out(result["id"])
+        say.note(result["proposal"]["discovery"])
+    if result["id"] is None:
+        say.note(f"memd: no lesson was stored: {result['why_not']}")
         raise say.CommandExit(say.Exit.ERROR)
 
 
@@ -241,11 +241,11 @@ def forget(
 
 
 def _outcome(profile: str | None, *, json: bool, **params: Any) -> None:
-    made = call(profile, "learn.outcome", options.without_none(**params))
+    result = call(profile, "learn.outcome", options.without_none(**params))
     if json:
-        say.print_json(made)
+        say.print_json(result)
     else:
-        say.out(made["id"])
+        say.out(result["id"])
 
 
 def _pattern(entry: dict[str, Any]) -> tuple[str, str, str, str]:

@@ -72,8 +72,8 @@ def add(
     """
     from memd.text.preference import default_category
 
-    typed = options.join_words(words)
-    content = sys.stdin.read().strip() if typed == "-" else typed
+    text = options.join_words(words)
+    content = sys.stdin.read().strip() if text == "-" else text
     params = options.without_none(
         category=category or default_category(content, speaker),
         content=content,
@@ -86,12 +86,12 @@ def add(
     params["metadata"] = {"tags": tag or []}
     with daemon(profile) as client:
         memory_id = client.call("memory.store", params)
-        kept = client.call("memory.get", options.without_none(id=memory_id, agent_id=agent))
+        entry = client.call("memory.get", options.without_none(id=memory_id, agent_id=agent))
     if json:
         say.print_json({"id": memory_id})
     else:
         say.out(memory_id)
-    say.report_secrets(content, kept["content"] if kept else "")
+    say.report_secrets(content, entry["content"] if entry else "")
 
 
 @options.examples(
@@ -140,18 +140,18 @@ def search(
             archived=archived,
             turns=turns,
         )
-        asked = options.without_none(
+        request = options.without_none(
             session_id=session, since=low, until=high, project_id=project, limit=top, agent_id=agent
         )
-        answers.search(profile, {**asked, "query": text}, json=json)
+        answers.search(profile, {**request, "query": text}, json=json)
         return
     params = _question(text, top, category, namespace, tag, project, mode, agent)
-    more = options.without_none(
+    filters = options.without_none(
         session_id=session, occurred_since=low, occurred_until=high, why=why or None
     )
-    also = {"include_compressed": archived, "include_passing": turns}
-    asked = {**params, **more, **also, "preferences": "matching"}
-    answer = call(profile, "memory.recall", asked)
+    flags = {"include_compressed": archived, "include_passing": turns}
+    request = {**params, **filters, **flags, "preferences": "matching"}
+    answer = call(profile, "memory.recall", request)
     if json:
         say.print_json(answer)
         return
@@ -186,10 +186,10 @@ def recall(
     text = options.join_words(query)
     params = _question(text, top, category, namespace, tag, project, mode, agent)
     low, high = parse_range(since, until)
-    more = options.without_none(
+    filters = options.without_none(
         token_budget=budget, occurred_since=low, occurred_until=high, why=why or None
     )
-    answer = call(profile, "memory.recall", {**params, **more})
+    answer = call(profile, "memory.recall", {**params, **filters})
     if json:
         say.print_json(answer)
         return

@@ -25,13 +25,13 @@ def set_(
 ) -> None:
     """Set a preference, replacing one of the same name."""
     value = options.join_words(words)
-    named = options.without_none(name=name, agent_id=agent)
+    params = options.without_none(name=name, agent_id=agent)
     with daemon(profile) as client:
-        client.call("preference.set", {**named, "value": value})
-        kept = client.call("preference.get", named)
+        client.call("preference.set", {**params, "value": value})
+        stored = client.call("preference.get", params)
     if json:
-        say.print_json({"preference": kept})
-    say.report_secrets(value, kept["value"] if kept else "")
+        say.print_json({"preference": stored})
+    say.report_secrets(value, stored["value"] if stored else "")
 
 
 @options.examples("memd preference list", "memd preference list --json")
@@ -86,12 +86,12 @@ def confirm(
 
     Prints the text; only that text is confirmed.
     """
-    named = options.without_none(name=name, agent_id=agent)
+    params = options.without_none(name=name, agent_id=agent)
     with daemon(profile) as client:
-        preference = client.call("preference.get", named)
+        preference = client.call("preference.get", params)
         if preference is None:
             _exit_unknown(name)
-        client.call("preference.confirm", {**named, "value": preference["value"]})
+        client.call("preference.confirm", {**params, "value": preference["value"]})
     if json:
         say.print_json({"preference": {**preference, "confirmed": True}})
     else:

@@ -138,7 +138,7 @@ def _apply_to_each(  # two commands in one
     method: str,
     memory_ids: list[str],
     agent: str | None,
-    done: str,
+    label: str,
     *,
     json: bool,
 ) -> list[str]:
@@ -150,7 +150,7 @@ def _apply_to_each(  # two commands in one
             there = client.call(method, options.without_none(id=memory_id, agent_id=agent))
             (changed if there else missing).append(memory_id)
     if json:
-        say.print_json({done: changed, "missing": missing})
+        say.print_json({label: changed, "missing": missing})
     else:
         for memory_id in changed:
             say.out(memory_id)
@@ -174,11 +174,11 @@ def _forget_params(
     return params
 
 
-def _report_missing(typed: Sequence[str], known: Sequence[str]) -> None:
-    for one in typed:
-        if len(typed) <= len(known):
+def _report_missing(ids: Sequence[str], known_ids: Sequence[str]) -> None:
+    for one in ids:
+        if len(ids) <= len(known_ids):
             return
-        if not any(memory_id.endswith(one) for memory_id in known):
+        if not any(memory_id.endswith(one) for memory_id in known_ids):
             say.report_unknown(one)
 
 

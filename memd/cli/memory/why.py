@@ -68,17 +68,17 @@ def _about(explanation: dict[str, Any]) -> list[str]:
 
 def _describe_sources(explanation: dict[str, Any]) -> str:
     if explanation["turns"]:
-        gone = sum(turn["text"] is None for turn in explanation["turns"])
-        kept = len(explanation["turns"]) - gone
-        if not kept:
+        missing = sum(turn["text"] is None for turn in explanation["turns"])
+        count = len(explanation["turns"]) - missing
+        if not count:
             return "made from messages that are no longer kept"
         if "digest" in explanation["memory"]["metadata"]["tags"]:
             return "made from the whole session; its first and last messages:"
-        more = f" ({gone} more no longer kept)" if gone else ""
-        return f"made from {kept} message{'s' if kept > 1 else ''}:{more}"
+        note = f" ({missing} more no longer kept)" if missing else ""
+        return f"made from {count} message{'s' if count > 1 else ''}:{note}"
     if explanation["sources"]:
-        of = len(explanation["sources"]) + explanation["sources_left"]
-        return f"made from {of} memor{'ies' if of > 1 else 'y'}:"
+        total = len(explanation["sources"]) + explanation["sources_left"]
+        return f"made from {total} memor{'ies' if total > 1 else 'y'}:"
     return "stored as received"
 
 

@@ -54,11 +54,11 @@ def prompts(conn: sqlite3.Connection, tables: Tables) -> list[Chat]:
     if "prompt_text" not in tables.get("user_prompts", frozenset()):
         return []
     rows = [values(row) for row in conn.execute("SELECT * FROM user_prompts")]
-    asked = [(str(_first_of(row, _ASSISTANT_S) or ""), row) for row in rows]
-    asked.sort(key=lambda each: (each[0], each[1].get("prompt_number") or 0, each[1].get("id")))
+    numbered = [(str(_first_of(row, _ASSISTANT_S) or ""), row) for row in rows]
+    numbered.sort(key=lambda each: (each[0], each[1].get("prompt_number") or 0, each[1].get("id")))
     return [
-        Chat(name, list(_prompt_lines(row for _, row in assistant_id)))
-        for name, assistant_id in groupby(asked, key=lambda each: each[0])
+        Chat(name, list(_prompt_lines(row for _, row in group)))
+        for name, group in groupby(numbered, key=lambda each: each[0])
         if name
     ]
 
@@ -97,10 +97,10 @@ def _summary(row: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _item(text: str, heading: str, tags: list[str]) -> dict[str, Any]:
-    named = " ".join(heading.split())
-    kept = merge_tags([" ".join(tag.split())[:NAME_CHARS_MAX] for tag in tags if tag], [])
-    item: dict[str, Any] = {"text": text, "origin": "import", "tags": kept}
-    return {**item, "heading": named} if named and len(named) <= HEADING_CHARS_MAX else item
+    title = " ".join(heading.split())
+    unique_tags = merge_tags([" ".join(tag.split())[:NAME_CHARS_MAX] for tag in tags if tag], [])
+    item: dict[str, Any] = {"text": text, "origin": "import", "tags": unique_tags}
+    return {**item, "heading": title} if title and len(title) <= HEADING_CHARS_MAX else item
 
 
 def _placement(row: Mapping[str, Any], sessions: Mapping[str, str]) -> dict[str, str]:

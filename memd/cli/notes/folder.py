@@ -41,15 +41,15 @@ def find(paths: Sequence[Path]) -> FolderNotes:
     """
     notes = FolderNotes()
     for path in paths:
-        whole = absolute(path)
-        if opencode.is_folder(whole):
-            notes.files.append(whole)
-        elif whole.is_dir():
-            _walk(whole, notes)
-        elif not whole.exists():
-            notes.failed[whole] = "does not exist"
+        full_path = absolute(path)
+        if opencode.is_folder(full_path):
+            notes.files.append(full_path)
+        elif full_path.is_dir():
+            _walk(full_path, notes)
+        elif not full_path.exists():
+            notes.failed[full_path] = "does not exist"
         else:
-            notes.files.append(whole)
+            notes.files.append(full_path)
     notes.files = list(dict.fromkeys(notes.files))
     return notes
 
@@ -85,15 +85,15 @@ def is_binary(path: Path) -> bool:
 def _walk(folder: Path, notes: FolderNotes) -> None:
     for place, names, files in os.walk(folder, onerror=lambda error: _record_failure(error, notes)):
         inner = Path(place)
-        kept = []
+        visible = []
         for name in sorted(names):
             if name.startswith("."):
                 notes.skipped["hidden"] += 1
             elif (inner / name).is_symlink():
                 notes.skipped["links"] += 1
             else:
-                kept.append(name)
-        names[:] = kept
+                visible.append(name)
+        names[:] = visible
         for name in sorted(files):
             why = _skip_reason(inner / name)
             if why is not None:

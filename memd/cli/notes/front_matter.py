@@ -85,10 +85,10 @@ def moment(value: object) -> datetime | None:
 
 def day_of(words: str) -> date | None:
     """Parse a day such as ``2026-11-21`` or ``21.11.2026``; return None for other text."""
-    if whole := _DAY.fullmatch(words):
-        return date(int(whole[1]), int(whole[2]), int(whole[3]))
-    if whole := _GERMAN_DAY.fullmatch(words):
-        return date(int(whole[3]), int(whole[2]), int(whole[1]))
+    if match := _DAY.fullmatch(words):
+        return date(int(match[1]), int(match[2]), int(match[3]))
+    if match := _GERMAN_DAY.fullmatch(words):
+        return date(int(match[3]), int(match[2]), int(match[1]))
     return None
 
 
@@ -126,9 +126,9 @@ def _yaml(block: str) -> Any:
 
 def _interpret(values: Mapping[str, Any], below: str) -> FrontMatter:
     problems: list[str] = []
-    dated = next((values[key] for key in _DATES if values.get(key)), None)
-    occurred_at = None if dated is None else moment(dated)
-    if dated is not None and occurred_at is None:
+    date_value = next((values[key] for key in _DATES if values.get(key)), None)
+    occurred_at = None if date_value is None else moment(date_value)
+    if date_value is not None and occurred_at is None:
         problems.append("its date cannot be read")
     title = values.get("title")
     words = " ".join(str(title).split()) if isinstance(title, (str, int, float, date)) else ""

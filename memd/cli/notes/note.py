@@ -84,10 +84,10 @@ def _with_headings(outermost: str | None, section: NoteSection) -> tuple[str | N
     """Return the headings of a section as one line, and its text with those that do not fit."""
     path = [*([outermost] if outermost else []), *section.headings]
     path = [each for n, each in enumerate(path) if n == 0 or not _same_heading(each, path[n - 1])]
-    left: list[str] = []
+    overflow: list[str] = []
     while len(" > ".join(path)) > HEADING_CHARS_MAX:
-        left.append(path.pop(1 if len(path) > 2 else 0))  # noqa: PLR2004  # keep the first and the last
-    return " > ".join(path) or None, "\n".join([*left, section.text])
+        overflow.append(path.pop(1 if len(path) > 2 else 0))  # noqa: PLR2004  # keep the first and the last
+    return " > ".join(path) or None, "\n".join([*overflow, section.text])
 
 
 def _same_heading(one: str, other: str) -> bool:

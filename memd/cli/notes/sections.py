@@ -122,15 +122,15 @@ def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
 
 def _atx(line: str) -> tuple[int, str]:
     """Return level and title of a heading such as ``## Decision ##``; (0, "") for other lines."""
-    marked = _ATX.fullmatch(line)
-    if marked is None:
+    match = _ATX.fullmatch(line)
+    if match is None:
         return 0, ""
-    words = marked[2].rstrip()
+    words = match[2].rstrip()
     bare = words.rstrip("#")
     if not bare or bare[-1] in " \t":
         words = bare
     title = " ".join(words.split())
-    return (len(marked[1]), title) if 0 < len(title) <= HEADING_CHARS_MAX else (0, "")
+    return (len(match[1]), title) if 0 < len(title) <= HEADING_CHARS_MAX else (0, "")
 
 
 def _is_underline(line: str) -> bool:
@@ -147,16 +147,16 @@ def _may_be_heading(lines: Sequence[str]) -> bool:
 def code_lines(lines: Sequence[str]) -> frozenset[int]:
     """Return the numbers of lines in code fences. An unclosed fence is ordinary text."""
     code: set[int] = set()
-    opened: tuple[int, str] | None = None
+    open_fence: tuple[int, str] | None = None
     for number, line in enumerate(lines):
         fence = _FENCE.fullmatch(line)
         if fence is None:
             continue
         marks, rest = fence[1], fence[2]
-        if opened is None:
+        if open_fence is None:
             if not (marks[0] == "`" and "`" in rest):  # that would be inline code
-                opened = number, marks
-        elif marks[0] == opened[1][0] and len(marks) >= len(opened[1]) and not rest.strip():
-            code.update(range(opened[0], number + 1))
-            opened = None
+                open_fence = number, marks
+        elif marks[0] == open_fence[1][0] and len(marks) >= len(open_fence[1]) and not rest.strip():
+            code.update(range(open_fence[0], number + 1))
+            open_fence = None
     return frozenset(code)

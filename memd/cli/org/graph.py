@@ -63,8 +63,8 @@ def path(  # a command's options
 ) -> None:
     """Show the shortest paths between two entities, most trusted first."""
     params = _time_params(as_of, known_at, agent)
-    asked = {**params, "source": source, "target": target, "hops": hops, "limit": limit}
-    answer = call(profile, "graph.path", asked)
+    request = {**params, "source": source, "target": target, "hops": hops, "limit": limit}
+    answer = call(profile, "graph.path", request)
     if json:
         say.print_json(answer)
         return

@@ -225,8 +225,8 @@ def _with_whole_id(client: Client, params: dict[str, Any]) -> dict[str, Any]:
     """Return *params* with the full id of the fact, because a short id must not be signed."""
     if params.get("fact_id") is None:
         return params
-    known = client.call("org.history", {"fact_id": params["fact_id"], "limit": 1})["items"]
-    return {**params, "fact_id": known[0]["fact_id"]} if known else params
+    versions = client.call("org.history", {"fact_id": params["fact_id"], "limit": 1})["items"]
+    return {**params, "fact_id": versions[0]["fact_id"]} if versions else params
 
 
 def _print_facts(facts: list[dict[str, Any]], *, json: bool) -> None:

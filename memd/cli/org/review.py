@@ -98,9 +98,9 @@ def review(
     with daemon(profile) as client:
         items = _waiting(client)
         if approve or reject:
-            decided = _decide(client, profile, items, approve or reject, bool(approve))
+            decision = _decide(client, profile, items, approve or reject, bool(approve))
             if json:
-                say.print_json(decided)
+                say.print_json(decision)
             return
         if json:
             say.print_json({"items": items})
@@ -160,13 +160,13 @@ def _decide(
     from memd.org.review import of_proposal
 
     end = proposal_id or ""
-    chosen = [one for one in items if len(end) >= _END_CHARS and one["id"].endswith(end)]
-    if len(chosen) != 1:
-        which = "several open proposals end in" if chosen else "no open proposal has"
+    matches = [one for one in items if len(end) >= _END_CHARS and one["id"].endswith(end)]
+    if len(matches) != 1:
+        which = "several open proposals end in" if matches else "no open proposal has"
         raise InvalidError(f"{which} this id", hint="memd org review --json lists them")
-    proposal_id = chosen[0]["id"]
+    proposal_id = matches[0]["id"]
     action = "org.approve" if yes else "org.reject"
-    signature = sign(client, profile, action, of_proposal(Proposal.model_validate(chosen[0])))
+    signature = sign(client, profile, action, of_proposal(Proposal.model_validate(matches[0])))
     answer = client.call(action, {"id": proposal_id, "signature": signature})
     say.note(f"written as {answer}" if yes else "rejected")
     return {"id": proposal_id, "approved": yes, "fact_id": answer if yes else None}

@@ -69,12 +69,12 @@ def make(client: Client, profile: str | None) -> str:
             hint=f"restore your copy of the file: {_key_file(profile)}",
         )
     say.note("creating the owner key, which signs what you write yourself")
-    made = new_key(_new_passphrase())
-    client_key.write(_key_file(profile), made.text)
-    client.call("owner.set", {"public_key": made.public_key})
+    key_pair = new_key(_new_passphrase())
+    client_key.write(_key_file(profile), key_pair.text)
+    client.call("owner.set", {"public_key": key_pair.public_key})
     say.note(f"created {_key_file(profile)}")
     say.note("keep a copy elsewhere: without it the key cannot be replaced")
-    return made.text
+    return key_pair.text
 
 
 def renew(client: Client, profile: str | None) -> str:
@@ -85,16 +85,16 @@ def renew(client: Client, profile: str | None) -> str:
     if _key_text(profile) is None:
         raise NotFoundError("there is no owner key to renew", hint="memd owner init")
     say.note("new key:")
-    made = new_key(_new_passphrase())
+    key_pair = new_key(_new_passphrase())
     say.note("signing it with the old key:")
-    body = {"public_key": made.public_key}
+    body = {"public_key": key_pair.public_key}
     signature = sign(client, profile, "owner.set", body)
-    old = _key_file(profile)
+    key_file = _key_file(profile)
     # Both files exist until the daemon has accepted the new key.
-    client_key.write(old.with_name("owner.key.new"), made.text)
+    client_key.write(key_file.with_name("owner.key.new"), key_pair.text)
     client.call("owner.set", {**body, "signature": signature})
-    old.with_name("owner.key.new").replace(old)
-    return made.text
+    key_file.with_name("owner.key.new").replace(key_file)
+    return key_pair.text
 
 
 def _key_text(profile: str | None) -> str | None:

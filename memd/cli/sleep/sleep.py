@@ -106,8 +106,8 @@ def sleep(
     action = _action(now=now, dry_run=dry_run, undo=undo, report=report, pause=pause, resume=resume)
     _check(action, run, by_night=bool(step or agent or in_days), last=last)
     if action == "undo":
-        undone = _last_undoable(profile) if run is None else run
-        _run(profile, "sleep.undo", {"run_id": undone}, "undoing", json=json)
+        run_id = _last_undoable(profile) if run is None else run
+        _run(profile, "sleep.undo", {"run_id": run_id}, "undoing", json=json)
     elif action == "report":
         _reports(profile, run, json=json)
     elif action == "night":
@@ -211,8 +211,8 @@ def _status(profile: str | None, action: str, *, json: bool) -> None:
     if json:
         say.print_json(status)
         return
-    how = "paused" if status["paused"] else "on" if status["enabled"] else "off"
-    _field("sleep", f"{how}, {status['interval']}")
+    state = "paused" if status["paused"] else "on" if status["enabled"] else "off"
+    _field("sleep", f"{state}, {status['interval']}")
     if status.get("running"):
         _field("running", status_line(status))
     last = status.get("last")
@@ -310,8 +310,8 @@ def _faults(run: dict[str, Any]) -> Iterator[str]:
 
 def _steps(run: dict[str, Any]) -> Iterator[str]:
     for step in run["steps"]:
-        did = _EFFECTS.get(step["name"], "changed")
-        yield f"{step['name']:<14} {_memories(step['rows'])} {did}"
+        effect = _EFFECTS.get(step["name"], "changed")
+        yield f"{step['name']:<14} {_memories(step['rows'])} {effect}"
     summaries = run.get("detail", {}).get("summaries")
     if isinstance(summaries, int) and summaries:
         yield f"{'summaries':<14} {summaries:,} created"
@@ -320,8 +320,10 @@ def _steps(run: dict[str, Any]) -> Iterator[str]:
 
 
 def _can_be_undone(run: dict[str, Any]) -> bool:
-    did = any(step["rows"] for step in run["steps"])
-    return run["kind"] in _UNDOABLE and run["state"] == "done" and not run["dry_run"] and did
+    has_changes = any(step["rows"] for step in run["steps"])
+    return (
+        run["kind"] in _UNDOABLE and run["state"] == "done" and not run["dry_run"] and has_changes
+    )
 
 
 def _print_undo(run: dict[str, Any]) -> None:

@@ -41,9 +41,9 @@ def usage(
             say.note("no assistant has reported its context window")
         while watch:
             time.sleep(LOOK_S)
-            now = client.call("usage.list", params)
-            if now != answer:
-                answer = now
+            latest = client.call("usage.list", params)
+            if latest != answer:
+                answer = latest
                 _show(answer, json=json, again=True)
 
 
@@ -88,9 +88,9 @@ def bar(fill: float | None) -> str:
     if fill is None:
         return "?"
     eighths = min(_BAR * 8, round(fill * _BAR * 8))
-    whole, rest = divmod(eighths, 8)
-    drawn = "█" * whole + (_EIGHTHS[rest] if rest else "")
-    return f"{drawn.ljust(_BAR)} {round(fill * 100):>3} %"
+    full, rest = divmod(eighths, 8)
+    blocks = "█" * full + (_EIGHTHS[rest] if rest else "")
+    return f"{blocks.ljust(_BAR)} {round(fill * 100):>3} %"
 
 
 def _nap(window: Mapping[str, Any]) -> str:

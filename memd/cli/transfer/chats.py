@@ -126,9 +126,9 @@ def _of_chatgpt(row: Mapping[str, Any]) -> Chat:
     """Return the current branch of a chat, collected from its end to its beginning."""
     nodes, at = row["mapping"], row.get("current_node")
     chat_lines: list[ChatLine] = []
-    seen: set[str] = set()
-    while isinstance(at, str) and at in nodes and at not in seen:
-        seen.add(at)
+    visited: set[str] = set()
+    while isinstance(at, str) and at in nodes and at not in visited:
+        visited.add(at)
         message = nodes[at].get("message") or {}
         role = _ROLES.get(str((message.get("author") or {}).get("role")))
         pieces = (message.get("content") or {}).get("parts") or ()
@@ -164,15 +164,15 @@ def _of_lines(lines: Sequence[str], at: str) -> Iterator[ChatLine]:
     """Yield the messages of a chat of aider, without the program's own output."""
     role, texts = "", list[str]()
     for line in [*lines, _ASKED]:
-        is_asked = line.startswith(_ASKED.rstrip())
-        if line.startswith(_TOLD) or not (is_asked or role):
+        is_prompt = line.startswith(_ASKED.rstrip())
+        if line.startswith(_TOLD) or not (is_prompt or role):
             continue
-        now = "user" if is_asked else "assistant"
-        if (now != role or line == _ASKED) and (text := "\n".join(texts).strip()):
+        next_role = "user" if is_prompt else "assistant"
+        if (next_role != role or line == _ASKED) and (text := "\n".join(texts).strip()):
             yield ChatLine(role, text, at)
             texts = []
-        role = now
-        texts.append(line.removeprefix(_ASKED.rstrip()).removeprefix(" ") if is_asked else line)
+        role = next_role
+        texts.append(line.removeprefix(_ASKED.rstrip()).removeprefix(" ") if is_prompt else line)
 
 
 Tables = Mapping[str, frozenset[str]]

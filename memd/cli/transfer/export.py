@@ -53,22 +53,22 @@ def export(
 
     "memd import" reads it, on this or another computer. Keys and the audit are not exported.
     """
-    fresh = file.with_name(file.name + ".new") if file else None
+    temporary = file.with_name(file.name + ".new") if file else None
     count = 0
     with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
         client.call("system.hello")  # fail before writing anything if no daemon runs
         lines = _everything(client) if agent is None else _visible(client, agent)
-        target = closing(_private(fresh)) if fresh else nullcontext(sys.stdout)
+        target = closing(_private(temporary)) if temporary else nullcontext(sys.stdout)
         # A bar would be drawn over lines that go to the terminal.
-        shown = file is None and sys.stdout.isatty()
-        with target as stream, nullcontext() if shown else Progress("exporting") as progress:
+        to_terminal = file is None and sys.stdout.isatty()
+        with target as stream, nullcontext() if to_terminal else Progress("exporting") as progress:
             for line in lines:
                 stream.write(say.to_json(line) + "\n")
                 count += "memd" not in line and line.get("kind") != export_format.END
                 if progress is not None:
                     progress.at(count)
-    if file and fresh:
-        fresh.replace(file)
+    if file and temporary:
+        temporary.replace(file)
     say.note(f"exported {count:,} {'records' if agent is None else 'memories'}")
 
 
@@ -126,10 +126,10 @@ def import_records(
     A bad line is reported by its number and does not stop the others. Raises InvalidError at
     the end if there was one, or if the file is truncated.
     """
-    ended: list[int] = []
+    end_lines: list[int] = []
     problems: list[str] = []
     count = 0
-    lines = _lines(outcome.file, problems, ended)
+    lines = _lines(outcome.file, problems, end_lines)
     for batch in _batches(lines):
         count += len(batch)
         if not dry_run:
@@ -140,13 +140,13 @@ def import_records(
     outcome.problems += problems[:_PROBLEMS_TOLD]
     if len(problems) > _PROBLEMS_TOLD:
         outcome.problems.append(f"and {len(problems) - _PROBLEMS_TOLD:,} more")
-    if not ended:
+    if not end_lines:
         raise InvalidError("the file is truncated: its end is missing")
     if problems:
         raise InvalidError(f"{len(problems):,} of {count:,} records were not imported")
 
 
-def _lines(file: Path, problems: list[str], ended: list[int]) -> Iterator[Line]:
+def _lines(file: Path, problems: list[str], end_lines: list[int]) -> Iterator[Line]:
     with file.open(encoding="utf-8-sig", errors="replace", newline="\n") as stream:
         for number, line in enumerate(stream, start=1):
             if not line.strip():
@@ -160,7 +160,7 @@ def _lines(file: Path, problems: list[str], ended: list[int]) -> Iterator[Line]:
             elif number == 1:
                 export_format.check_header(item, file.name)
             elif item.get("kind") == export_format.END:
-                ended.append(number)
+                end_lines.append(number)
             else:
                 yield number, item
 

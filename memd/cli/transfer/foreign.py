@@ -151,15 +151,15 @@ def _of_graph(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     for row in rows:
         if row["type"] == _RELATION:
             ends = [_text(row.get("from")), _text(row.get("to"))]
-            does = " ".join(_WORD_ENDS.split(_text(row.get("relationType")))).lower()
-            if does and all(ends):
-                yield _item(f"{ends[0]} {does} {ends[1]}", ends)
+            relation = " ".join(_WORD_ENDS.split(_text(row.get("relationType")))).lower()
+            if relation and all(ends):
+                yield _item(f"{ends[0]} {relation} {ends[1]}", ends)
             continue
         name, kind = _text(row.get("name")), _text(row.get("entityType"))
-        called = f"{name} ({kind})" if kind else name
-        for observed in row.get("observations") or ():
-            if name and _text(observed):
-                yield _item(f"{called}: {_text(observed)}", [name])
+        subject = f"{name} ({kind})" if kind else name
+        for observation in row.get("observations") or ():
+            if name and _text(observation):
+                yield _item(f"{subject}: {_text(observation)}", [name])
 
 
 def _of_mem0(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -87,8 +87,8 @@ def _rows(conn: sqlite3.Connection, session: object) -> Iterator[_Exchange]:
         """,
         {"session": session},
     )
-    for _, its in groupby(rows, key=lambda row: row[0]):
-        parts = list(its)
+    for _, group in groupby(rows, key=lambda row: row[0]):
+        parts = list(group)
         yield _parse(parts[0][1]), [_parse(part) for _, _, part in parts]
 
 
@@ -118,12 +118,12 @@ def _messages(info: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> It
             if not part.get("synthetic") and not part.get("ignored"):
                 blocks.append({"type": "text", "text": text})
         elif part.get("type") == "tool":
-            state, of = _mapping(part.get("state")), str(part.get("callID"))
-            name, given = str(part.get("tool")), _mapping(state.get("input"))
-            blocks.append({"type": "tool_use", "id": of, "name": name, "input": given})
-            failed = state.get("error")
-            answer = {"type": "tool_result", "tool_use_id": of, "is_error": failed is not None}
-            answers.append({**answer, "content": str(failed or state.get("output") or "")})
+            state, call_id = _mapping(part.get("state")), str(part.get("callID"))
+            name, tool_input = str(part.get("tool")), _mapping(state.get("input"))
+            blocks.append({"type": "tool_use", "id": call_id, "name": name, "input": tool_input})
+            error = state.get("error")
+            answer = {"type": "tool_result", "tool_use_id": call_id, "is_error": error is not None}
+            answers.append({**answer, "content": str(error or state.get("output") or "")})
     if blocks:
         yield ChatLine(str(role), blocks, at)
     if answers:

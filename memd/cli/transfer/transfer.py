@@ -190,11 +190,11 @@ def _report(
         return
     for each in outcomes:
         _report_file(each)
-    passed = ", ".join(f"{name} {number:,}" for name, number in sorted(skipped.items()))
+    ignored = ", ".join(f"{name} {number:,}" for name, number in sorted(skipped.items()))
     say.out(
         ("would be: " if flags.dry_run else "")
         + _summary({"files": len(outcomes)} | counts | {"failed": failed})
-        + (f"; passed over: {passed}" if passed else "")
+        + (f"; ignored: {ignored}" if ignored else "")
     )
     if counts["quarantined"]:
         say.note("what looks like an attack is quarantined; to review it: memd flagged list")

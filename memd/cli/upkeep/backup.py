@@ -97,7 +97,7 @@ def restore(
 def hold_store(paths: Paths) -> Iterator[None]:
     """Hold the store's lock. Raises InvalidStateError if a daemon holds it."""
     try:
-        held = lock_store(paths.lock, paths.database, create=False)
+        lock = lock_store(paths.lock, paths.database, create=False)
     except AlreadyRunningError as error:
         raise InvalidStateError(
             f"{error.message}; stop it first",
@@ -106,7 +106,7 @@ def hold_store(paths: Paths) -> Iterator[None]:
     try:
         yield
     finally:
-        held.close()
+        lock.close()
 
 
 def _report(done: Any, keys: list[str]) -> None:
@@ -160,12 +160,12 @@ def _keys_from(copy: Path, folder: Path) -> list[str]:
     """Restore the keys beside *copy*; a different key of the same name is kept, renamed."""
     names: list[str] = []
     for path in sorted(copy.with_name(f"{copy.name}{KEYS}").glob("*.key")):
-        text, there = path.read_text("utf-8").rstrip("\n"), folder / path.name
-        if there.exists():
-            if client_key.private_text(there).rstrip("\n") == text:
+        text, existing = path.read_text("utf-8").rstrip("\n"), folder / path.name
+        if existing.exists():
+            if client_key.private_text(existing).rstrip("\n") == text:
                 continue
-            there.rename(there.with_name(f"{there.name}.{_stamp()}.replaced"))
-        client_key.write(there, text)
+            existing.rename(existing.with_name(f"{existing.name}.{_stamp()}.replaced"))
+        client_key.write(existing, text)
         names.append(path.name)
     return names
 

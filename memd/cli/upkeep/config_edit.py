@@ -69,14 +69,14 @@ def _change(profile: str | None, key: str, value: Any, *, json: bool) -> None:
     path = split_key(key)
     with _locked(places.config_file.parent):
         file = find(places.config_file) or places.config_file
-        changed, warned, reload = _write_change(profile, file, path, value)
+        changed, messages, reload = _write_change(profile, file, path, value)
     if json:
         say.print_json(
-            {"file": str(file), "changed": changed, "daemon": reload, "warnings": warned}
+            {"file": str(file), "changed": changed, "daemon": reload, "warnings": messages}
         )
         return
     say.out(say.line(str(file)))
-    for warning in warned:
+    for warning in messages:
         say.note(say.line(warning))
     _note_effect(join_key(path), reload)
 
@@ -93,9 +93,9 @@ def _write_change(
     from memd.base.settings import read
 
     tree = _with(read(file) if file.exists() else {}, path, value)
-    warned = _warnings(tree, file, path)
-    there = files.read(file)
-    old = there or ""
+    messages = _warnings(tree, file, path)
+    before = files.read(file)
+    old = before or ""
     try:
         new = _edit(old, file, path, value)
     except UnreadableError:
@@ -109,9 +109,9 @@ def _write_change(
             files.write(files.backup_of(file), old)
         files.write(file, new)
     try:
-        return new != old, warned, _reload(profile)
+        return new != old, messages, _reload(profile)
     except MemoryConfigError:
-        if there is None:
+        if before is None:
             files.remove(file)
         elif new != old:
             files.write(file, old)

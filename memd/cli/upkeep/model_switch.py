@@ -114,9 +114,9 @@ def bench(
     The test questions are those asked in your conversations, each with the turn that answered it.
     Each model embeds the latest 500 memories, which takes about a minute.
     """
-    chosen = names or [each["name"] for each in _models(profile) if each["installed"]]
+    models = names or [each["name"] for each in _models(profile) if each["installed"]]
     with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
-        answer: dict[str, Any] = client.call("model.bench", {"names": chosen})
+        answer: dict[str, Any] = client.call("model.bench", {"names": models})
     if json:
         say.print_json(answer)
         return

@@ -78,11 +78,11 @@ def run_offline(profile: str | None, method: str, params: dict[str, Any]) -> Any
     paths = Paths.resolve(profile).with_settings()
     if not paths.database.exists():
         raise NotFoundError(f"{paths.database} does not exist", hint="nothing was remembered yet")
-    held = lock_store(paths.lock, paths.database)
+    lock = lock_store(paths.lock, paths.database)
     try:
         return asyncio.run(_run(paths, method, params))
     finally:
-        held.close()
+        lock.close()
 
 
 async def _run(paths: Paths, method: str, params: dict[str, Any]) -> Any:

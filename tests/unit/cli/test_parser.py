@@ -78,9 +78,9 @@ def a_line(draw: st.DrawFn, command: Callable[..., None]) -> list[str]:
     pieces: list[list[str]] = []
     for parameter in parser.parameters(command):
         value = st.integers(0, 99).map(str) if parameter.kind is int else SAFE
-        if isinstance(parameter.how, Option):
+        if isinstance(parameter.declaration, Option):
             for _ in range(draw(st.integers(0, 2))):
-                name = draw(st.sampled_from(spellings(parameter.how)))
+                name = draw(st.sampled_from(spellings(parameter.declaration)))
                 pieces.append([name] if parameter.kind is bool else [name, draw(value)])
         else:
             least = 1 if parameter.required else 0
