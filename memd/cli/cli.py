@@ -73,7 +73,7 @@ COMMANDS: tuple[Entry, ...] = (
 
 GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
     "preference": (
-        "Manage preferences, which come first in every prompt.",
+        "Manage preferences, which every prompt contains.",
         (
             Entry("set", "memd.cli.memory.preference", "set_"),
             Entry("list", "memd.cli.memory.preference", "list_"),

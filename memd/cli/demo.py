@@ -218,7 +218,7 @@ class _Output:
             f"{texts}: {ingested['memories']} memories in {ingested['seconds']} s ({rate})",
         )
         if ingested["preferences"]:
-            self._step("", "one of them is a preference, which comes first in every prompt")
+            self._step("", "one of them is a preference, which is in every prompt")
         self._step("ask", "")
 
     def show_answer(self, answer: dict[str, Any]) -> None:

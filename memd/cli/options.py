@@ -72,7 +72,11 @@ Yes = Annotated[bool, option("--yes", "-y", help="Do not ask for confirmation.")
 DryRun = Annotated[bool, option("--dry-run", help="Show what would be done; change nothing.")]
 Agent = Annotated[
     str | None,
-    option("--agent", metavar="NAME", help="Agent that the memories belong to; default: default."),
+    option(
+        "--agent",
+        metavar="NAME",
+        help='Agent of the memories; default: "default", shared by all assistants.',
+    ),
 ]
 Category = Annotated[
     str | None,

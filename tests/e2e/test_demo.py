@@ -20,7 +20,7 @@ memd demo  on a temporary memory; yours is not touched
 start     the daemon (process #) answers after # s
           its model is loaded # s after the first text
 remember  garden.md and # things a user said: # memories in # s (# a second)
-          one of them is a preference, which comes first in every prompt
+          one of them is a preference, which is in every prompt
 ask
   Pond  # ms
   Which database does the billing service use now?  # ms

@@ -15,7 +15,7 @@ from memd.cli.sleep.sleep import status_line
 def serve(
     profile: options.Profile = None,
     foreground: Annotated[
-        bool, options.option("--foreground", help="Stay in the foreground; always the case.")
+        bool, options.option("--foreground", help="No effect; memd always stays in the foreground.")
     ] = False,
 ) -> None:
     """Run the daemon in the foreground until Ctrl-C or SIGTERM."""

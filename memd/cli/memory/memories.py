@@ -68,7 +68,7 @@ def add(
     """Store a text as a memory, verbatim. Prints its id.
 
     A text that states a preference ("I prefer", "I always", "I hate", "my favourite", "always",
-    "never", "answer in German"), or that is added as procedural, comes first in every prompt.
+    "never", "answer in German"), or that is added as procedural, is part of every prompt.
     """
     from memd.text.preference import default_category
 

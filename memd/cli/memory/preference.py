@@ -1,4 +1,4 @@
-"""``memd preference``: named preferences, which come first in prompts."""
+"""``memd preference``: named preferences, which every prompt contains."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def delete(
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Move memories to the trash, where they can be restored for a week."""
+    """Move memories to the trash, where they can be restored for a week by default."""
     missing = _apply_to_each(profile, "memory.delete", memory_ids, agent, "deleted", json=json)
     for memory_id in missing:
         say.report_unknown(memory_id)
