@@ -60,9 +60,9 @@ def parse_event_time(option: str, text: str | None) -> str | None:
     if text is None:
         return None
     from memd.base.clock import SystemClock
-    from memd.extract.periods import limit
+    from memd.extract.periods import parse_limit
 
-    instant = limit(text, SystemClock().now_us()) or _parse_local(text)
+    instant = parse_limit(text, SystemClock().now_us()) or _parse_local(text)
     if instant is None:
         raise InvalidError(
             f"{option} must be a time",

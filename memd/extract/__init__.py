@@ -1,4 +1,4 @@
-"""What a text says: things, statements and dates; and whether a turn states anything.
+"""Extract things, statements, times and events from texts, and classify turns in passing.
 
-Rules of several languages, each in linear time. Pure.
+Rules for several languages, each in linear time. Pure.
 """

@@ -1,7 +1,7 @@
-"""Lists of phrases as patterns. Pure.
+"""Compile lists of phrases to patterns. Pure.
 
-A list is text: expressions between commas, in lines as they fit. A blank in one is any
-white space.
+A list is text: expressions separated by commas, over any number of lines. A blank in one
+matches any white space.
 """
 
 from __future__ import annotations
@@ -9,29 +9,29 @@ from __future__ import annotations
 import re
 
 
-def any_of(listed: str) -> str:
+def any_of(phrases: str) -> str:
     r"""Return an alternation of the expressions of a list.
 
     >>> print(any_of("let me, i am"))
     let\s+me|i\s+am
     """
-    return "|".join(one.replace(" ", r"\s+") for one in _items(listed))
+    return "|".join(one.replace(" ", r"\s+") for one in _items(phrases))
 
 
-def longest_first(listed: str) -> str:
-    """Return :func:`any_of` so that no expression hides a longer one behind it."""
-    return any_of(", ".join(sorted(_items(listed), key=len, reverse=True)))
+def longest_first(phrases: str) -> str:
+    """Return :func:`any_of` with longer expressions first, so that a prefix hides none."""
+    return any_of(", ".join(sorted(_items(phrases), key=len, reverse=True)))
 
 
-def opening(*listed: str, before: str = "") -> re.Pattern[str]:
-    """Return the pattern of any expression at a start, as whole words, in whatever case."""
-    return re.compile(rf"{before}(?:{any_of(', '.join(listed))})(?!\w)", re.IGNORECASE)
+def opening(*phrases: str, before: str = "") -> re.Pattern[str]:
+    """Return the pattern of any expression at the start, as whole words, ignoring case."""
+    return re.compile(rf"{before}(?:{any_of(', '.join(phrases))})(?!\w)", re.IGNORECASE)
 
 
-def anywhere(*listed: str) -> re.Pattern[str]:
-    """Return the pattern of any expression anywhere, as whole words, in whatever case."""
-    return re.compile(rf"(?<!\w)(?:{any_of(', '.join(listed))})(?!\w)", re.IGNORECASE)
+def anywhere(*phrases: str) -> re.Pattern[str]:
+    """Return the pattern of any expression anywhere, as whole words, ignoring case."""
+    return re.compile(rf"(?<!\w)(?:{any_of(', '.join(phrases))})(?!\w)", re.IGNORECASE)
 
 
-def _items(listed: str) -> list[str]:
-    return " ".join(listed.split()).split(", ")
+def _items(phrases: str) -> list[str]:
+    return " ".join(phrases.split()).split(", ")

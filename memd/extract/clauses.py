@@ -1,9 +1,8 @@
-"""What one clause says: subject, verb, object, and what it holds for and when.
+"""Parse one clause into statements: subject, relation, object, qualifier and valid time.
 
-A clause is read by its verb: what stands before must be a name, what stands
-behind it too, and where either is not, nothing is said. A :class:`Story` carries
-what an earlier clause of the same text leaves open: "the team used Flask until March,
-*then switched* to Litestar".
+A clause is parsed from its verb: the texts before and after it must be names, or there is no
+statement. A :class:`TextContext` carries what earlier clauses of the text leave open: "the team
+used Flask until March, *then switched* to Litestar".
 """
 
 from __future__ import annotations
@@ -13,27 +12,27 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from memd.extract.things import TEAM, loosely, name
-from memd.extract.verbs import FIELDS, FORMS, SAID, Verb
-from memd.extract.when import When
+from memd.extract.things import TEAM, loose_name, name
+from memd.extract.verbs import FIELDS, FORMS, VERB_PHRASE, Verb
+from memd.extract.when import TimeMention
 
 OBJECTS_MAX = 5
 
 
 @dataclass(slots=True)
-class Story:
-    """What the clauses read so far leave for the next."""
+class TextContext:
+    """What the clauses so far leave for the next ones."""
 
     speaker: str | None = None
     now_us: int | None = None
     subject: str | None = None
-    using: str | None = None
-    until_us: int | None = None
-    last: str | None = None
+    last_used: str | None = None
+    used_until_us: int | None = None
+    last_object: str | None = None
 
 
 class ClauseStatement(NamedTuple):
-    """One statement of a clause, without its place in the text."""
+    """One statement of a clause, without its position in the text."""
 
     subject: str
     relation: str
@@ -51,17 +50,17 @@ class _Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Predicate:
-    """A verb that was found, what stands before and behind it, and the times of its clause."""
+    """A verb, the subject before it, the text after it, and the times of its clause."""
 
     subject: str
     match: re.Match[str]
-    rest: str
-    times: Sequence[When]
-    story: Story
+    tail: str
+    times: Sequence[TimeMention]
+    context: TextContext
 
     @property
     def verb(self) -> Verb:
-        return _form(self.match)
+        return _verb_of(self.match)
 
     @property
     def negated(self) -> bool:
@@ -70,13 +69,13 @@ class _Predicate:
 
 @dataclass(frozen=True, slots=True)
 class _Objects:
-    """What stands behind a verb: the things, those that are ruled out, and for what it holds."""
+    """The objects of a verb, those that are ruled out, and the qualifier."""
 
     things: tuple[str, ...] = ()
     ruled_out: tuple[str, ...] = ()
     qualifier: str | None = None
-    instead: str | None = None
-    """After "with": what came in its place."""
+    replacement: str | None = None
+    """After "replaced ... with": the new thing."""
 
 
 _EXCEPTION = re.compile(
@@ -121,81 +120,87 @@ _ONE_OF = frozenset(("member_of",))
 _GROUP = re.compile(r"(?:team|department|group|squad|guild|company|organisation)s?$", re.IGNORECASE)
 
 
-def clause(text: str, times: Sequence[When], story: Story) -> Iterator[ClauseStatement]:
-    """Yield what *text*, a clause without its words of time, says at *times*."""
+def parse_clause(
+    text: str, times: Sequence[TimeMention], context: TextContext
+) -> Iterator[ClauseStatement]:
+    """Yield the statements of *text*, a clause without its words of time, at *times*."""
     exception = _EXCEPTION.match(text)
     if exception is None:
-        yield from _plainly(text, times, story)
+        yield from _parse_plain(text, times, context)
         return
-    excepted = story.last or TEAM
-    rest = text[exception.end() :]
-    statements = list(_plainly(rest, times, story))
-    only = name(rest, story.speaker) if not statements else None
+    excepted = context.last_object or TEAM
+    tail = text[exception.end() :]
+    statements = list(_parse_plain(tail, times, context))
+    only = name(tail, context.speaker) if not statements else None
     subject = statements[0].subject if statements else only
     if subject and subject not in {excepted, TEAM}:
-        story.subject = subject
+        context.subject = subject
         yield ClauseStatement(subject, "except_for", excepted)
     yield from statements
 
 
-def _plainly(text: str, times: Sequence[When], story: Story) -> Iterator[ClauseStatement]:
-    standard = list(_standard(text, times, story))
+def _parse_plain(
+    text: str, times: Sequence[TimeMention], context: TextContext
+) -> Iterator[ClauseStatement]:
+    standard = list(_parse_standard(text, times, context))
     if standard:
         yield from standard
         return
-    for match in SAID.finditer(text):
-        subject = _subject(text[: match.start()], match, story)
+    for match in VERB_PHRASE.finditer(text):
+        subject = _find_subject(text[: match.start()], match, context)
         if subject is not None:
-            rest = text[match.end() :].strip()
-            yield from _clauses(_Predicate(subject, match, rest, times, story))
+            tail = text[match.end() :].strip()
+            yield from _parse_predicate(_Predicate(subject, match, tail, times, context))
             return
 
 
-def _subject(before: str, match: re.Match[str], story: Story) -> str | None:
-    """Return who does it; a command is everyone's, and "then" goes on with the one before."""
+def _find_subject(before: str, match: re.Match[str], context: TextContext) -> str | None:
+    """Return the subject; without one, that of the clause before, or TEAM for a command."""
     if before.strip(" ,:"):
         attribute = _HAS.match(before.strip())
-        return before.strip() if attribute else name(before, story.speaker)
-    if story.subject is not None:
-        return story.subject
-    verb = _form(match)
+        return before.strip() if attribute else name(before, context.speaker)
+    if context.subject is not None:
+        return context.subject
+    verb = _verb_of(match)
     return TEAM if verb.bare and not match["modal"] else None
 
 
-def _form(match: re.Match[str]) -> Verb:
+def _verb_of(match: re.Match[str]) -> Verb:
     return FORMS[" ".join(match["verb"].casefold().split())]
 
 
-def _clauses(predicate: _Predicate) -> Iterator[ClauseStatement]:
-    subject, story = predicate.subject, predicate.story
-    if not _means_it(predicate):
+def _parse_predicate(predicate: _Predicate) -> Iterator[ClauseStatement]:
+    subject, context = predicate.subject, predicate.context
+    if not _is_asserted(predicate):
         return
-    if predicate.verb.doing == "is":
-        statements = _is(predicate)
-    elif _HAS.match(subject) and name(subject, story.speaker) is None:
+    if predicate.verb.kind == "is":
+        statements = _parse_is(predicate)
+    elif _HAS.match(subject) and name(subject, context.speaker) is None:
         return
-    elif predicate.verb.doing == "state":
-        statements = _state(predicate)
+    elif predicate.verb.kind == "state":
+        statements = _parse_state(predicate)
     elif predicate.negated:
         return
     else:
-        statements = _switch(predicate) if predicate.verb.doing == "switch" else _event(predicate)
+        statements = (
+            _parse_switch(predicate) if predicate.verb.kind == "switch" else _parse_event(predicate)
+        )
     for statement in statements:
         if statement.subject != statement.object:
-            story.subject, story.last = subject, statement.object
+            context.subject, context.last_object = subject, statement.object
             yield statement
 
 
-def _means_it(predicate: _Predicate) -> bool:
+def _is_asserted(predicate: _Predicate) -> bool:
     match, verb = predicate.match, predicate.verb
     modal = (match["modal"] or "").casefold()
     if modal in {"would", "could", "might", "had"}:
         return False
     if modal in {"will", "shall"} and not match["no"]:
         return bool(predicate.times)
-    if verb.doing == "switch" and match["verb"].casefold() in {"switch", "migrate"}:
+    if verb.kind == "switch" and match["verb"].casefold() in {"switch", "migrate"}:
         return bool(predicate.times)
-    if verb.tense == "past" and verb.doing == "is":
+    if verb.tense == "past" and verb.kind == "is":
         return bool(predicate.times)
     return not (verb.tense == "past" and predicate.negated)
 
@@ -203,72 +208,76 @@ def _means_it(predicate: _Predicate) -> bool:
 # The kinds of verbs.
 
 
-def _standard(text: str, times: Sequence[When], story: Story) -> Iterator[ClauseStatement]:
+def _parse_standard(
+    text: str, times: Sequence[TimeMention], context: TextContext
+) -> Iterator[ClauseStatement]:
     match = _STANDARD.match(text) or _STANDARD_IS.match(text)
-    thing = loosely(match["thing"]) if match else None
+    thing = loose_name(match["thing"]) if match else None
     if match is None or thing is None:
         return
-    subject = name(match["who"], story.speaker) if match["who"] else TEAM
-    purpose = loosely(match["purpose"] or "") or loosely(match["what"] or "")
+    subject = name(match["who"], context.speaker) if match["who"] else TEAM
+    purpose = loose_name(match["purpose"] or "") or loose_name(match["what"] or "")
     if subject is None:
         return
-    span = _Span(_moment(times)) if match["begins"] else _lasting(times)
-    story.subject, story.last = subject, thing
+    span = _Span(_moment(times)) if match["begins"] else _validity(times)
+    context.subject, context.last_object = subject, thing
     negated = bool(match["no"])
     yield ClauseStatement(subject, "standardises_on", thing, negated, purpose, *span)
 
 
-def _state(predicate: _Predicate) -> Iterator[ClauseStatement]:
-    subject, verb, story = predicate.subject, predicate.verb, predicate.story
-    span = _lasting(predicate.times)
+def _parse_state(predicate: _Predicate) -> Iterator[ClauseStatement]:
+    subject, verb, context = predicate.subject, predicate.verb, predicate.context
+    span = _validity(predicate.times)
     if verb.tense == "past" and span == _Span():
-        if story.now_us is None:
+        if context.now_us is None:
             return
-        span = _Span(None, story.now_us)
-    behind = _objects(predicate.rest, loose=verb.relation in _LOOSE)
-    for thing in behind.things:
-        if not _can_be(verb, thing):
+        span = _Span(None, context.now_us)
+    objects = _parse_objects(predicate.tail, loose=verb.relation in _LOOSE)
+    for thing in objects.things:
+        if not _is_possible(verb, thing):
             continue
-        one, other = (thing, subject) if verb.turned else (subject, thing)
-        yield ClauseStatement(one, verb.relation, other, predicate.negated, behind.qualifier, *span)
+        one, other = (thing, subject) if verb.inverted else (subject, thing)
+        yield ClauseStatement(
+            one, verb.relation, other, predicate.negated, objects.qualifier, *span
+        )
         if verb.relation == "uses":
-            story.using, story.until_us = thing, span.to_us
-    for thing in behind.ruled_out if not predicate.negated else ():
-        yield ClauseStatement(subject, verb.relation, thing, True, behind.qualifier, *span)
+            context.last_used, context.used_until_us = thing, span.to_us
+    for thing in objects.ruled_out if not predicate.negated else ():
+        yield ClauseStatement(subject, verb.relation, thing, True, objects.qualifier, *span)
 
 
-def _event(predicate: _Predicate) -> Iterator[ClauseStatement]:
+def _parse_event(predicate: _Predicate) -> Iterator[ClauseStatement]:
     subject, verb = predicate.subject, predicate.verb
     moment = _moment(predicate.times)
-    behind = _objects(predicate.rest, loose=verb.relation in _LOOSE)
-    if verb.relation == "replaces" and behind.instead and behind.things:
-        when = moment or predicate.story.now_us
-        yield from _changed(subject, behind.things[0], behind.instead, when)
+    objects = _parse_objects(predicate.tail, loose=verb.relation in _LOOSE)
+    if verb.relation == "replaces" and objects.replacement and objects.things:
+        when = moment or predicate.context.now_us
+        yield from _change(subject, objects.things[0], objects.replacement, when)
         return
-    stops = verb.doing == "stop"
-    for thing in behind.things:
-        if not _can_be(verb, thing):
+    stops = verb.kind == "stop"
+    for thing in objects.things:
+        if not _is_possible(verb, thing):
             continue
-        one, other = (thing, subject) if verb.turned else (subject, thing)
-        yield ClauseStatement(one, verb.relation, other, stops, behind.qualifier, moment)
+        one, other = (thing, subject) if verb.inverted else (subject, thing)
+        yield ClauseStatement(one, verb.relation, other, stops, objects.qualifier, moment)
 
 
-def _can_be(verb: Verb, thing: str) -> bool:
-    """Return whether a thing can be at that end: one joins a team or a name, not "the party"."""
+def _is_possible(verb: Verb, thing: str) -> bool:
+    """Return whether a thing fits the relation: one joins a team or a name, not "the party"."""
     return (
         verb.relation not in _ONE_OF or not thing.startswith("the ") or bool(_GROUP.search(thing))
     )
 
 
-def _switch(predicate: _Predicate) -> Iterator[ClauseStatement]:
-    subject, story = predicate.subject, predicate.story
-    way = _TO_FROM.match(predicate.rest) or _TO.match(predicate.rest)
-    if way is None:
+def _parse_switch(predicate: _Predicate) -> Iterator[ClauseStatement]:
+    subject, context = predicate.subject, predicate.context
+    change = _TO_FROM.match(predicate.tail) or _TO.match(predicate.tail)
+    if change is None:
         return
-    new = _objects(way["new"], loose=False)
-    old = _objects(way["old"] or "", loose=True).things
+    new = _parse_objects(change["new"], loose=False)
+    old = _parse_objects(change["old"] or "", loose=True).things
     moved = predicate.match["verb"].casefold().split()[-1] in {"moved", "changed"}
-    moment = _moment(predicate.times) or story.until_us or story.now_us
+    moment = _moment(predicate.times) or context.used_until_us or context.now_us
     if not new.things:
         return
     if moved and subject != TEAM and not _GROUP.search(subject):
@@ -278,16 +287,16 @@ def _switch(predicate: _Predicate) -> Iterator[ClauseStatement]:
             yield ClauseStatement(subject, "located_in", thing, to_us=moment)
         yield ClauseStatement(subject, "located_in", new.things[0], from_us=moment)
         return
-    before = old[0] if old else story.using
+    before = old[0] if old else context.last_used
     if before is None and not moved:
         yield ClauseStatement(
             subject, "uses", new.things[0], qualifier=new.qualifier, from_us=moment
         )
     if before is not None:
-        yield from _changed(subject, before, new.things[0], moment, new.qualifier)
+        yield from _change(subject, before, new.things[0], moment, new.qualifier)
 
 
-def _changed(
+def _change(
     subject: str, old: str, new: str, moment: int | None, qualifier: str | None = None
 ) -> Iterator[ClauseStatement]:
     yield ClauseStatement(subject, "uses", old, qualifier=qualifier, to_us=moment)
@@ -295,80 +304,80 @@ def _changed(
     yield ClauseStatement(new, "replaces", old, qualifier=qualifier, from_us=moment)
 
 
-def _is(predicate: _Predicate) -> Iterator[ClauseStatement]:
-    """Yield who is in which role, what is of which kind, and "the owner of X is Y"."""
-    subject, rest, negated, span = (
+def _parse_is(predicate: _Predicate) -> Iterator[ClauseStatement]:
+    """Yield roles ("the CTO is Ann"), kinds ("X is a Y") and attributes ("the owner of X is Y")."""
+    subject, tail, negated, span = (
         predicate.subject,
-        predicate.rest,
+        predicate.tail,
         predicate.negated,
-        _lasting(predicate.times),
+        _validity(predicate.times),
     )
     attribute = _HAS.match(subject)
     if attribute is not None:
-        yield from _attribute(attribute, predicate)
+        yield from _parse_attribute(attribute, predicate)
         return
-    kind = _A.match(rest)
+    kind = _A.match(tail)
     if kind is not None:
-        thing = _objects(rest[kind.end() :], loose=True).things
+        thing = _parse_objects(tail[kind.end() :], loose=True).things
         if thing and subject != TEAM and not subject.startswith("the "):
             yield ClauseStatement(subject, "is_a", thing[0], negated, None, *span)
         return
-    behind = _objects(rest, loose=False)
-    if len(behind.things) != 1:
+    objects = _parse_objects(tail, loose=False)
+    if len(objects.things) != 1:
         return
-    who = behind.things[0]
+    who = objects.things[0]
     roles = [one.startswith("the ") for one in (subject, who)]
     if roles == [False, True]:
-        yield ClauseStatement(who, "is", subject, negated, behind.qualifier, *span)
+        yield ClauseStatement(who, "is", subject, negated, objects.qualifier, *span)
     elif roles == [True, False] and subject != TEAM:
-        yield ClauseStatement(subject, "is", who, negated, behind.qualifier, *span)
+        yield ClauseStatement(subject, "is", who, negated, objects.qualifier, *span)
 
 
-def _attribute(match: re.Match[str], predicate: _Predicate) -> Iterator[ClauseStatement]:
+def _parse_attribute(match: re.Match[str], predicate: _Predicate) -> Iterator[ClauseStatement]:
     verb = FIELDS.get((match["key"] or match["own"]).casefold())
     whose = name(match["of"] or match["whose"])
-    things = _objects(predicate.rest, loose=False).things
+    things = _parse_objects(predicate.tail, loose=False).things
     if verb is None or whose is None or not things:
         return
-    one, other = (things[0], whose) if verb.turned else (whose, things[0])
-    span = _lasting(predicate.times)
+    one, other = (things[0], whose) if verb.inverted else (whose, things[0])
+    span = _validity(predicate.times)
     yield ClauseStatement(one, verb.relation, other, predicate.negated, None, *span)
 
 
-# What stands behind a verb.
+# Objects.
 
 
-def _objects(rest: str, *, loose: bool) -> _Objects:
-    """Return the things that *rest* begins with; none where a condition follows."""
-    take = loosely if loose else name
-    pieces = list(_pieces(rest))
+def _parse_objects(tail: str, *, loose: bool) -> _Objects:
+    """Return the things at the start of *tail*; none if a condition follows."""
+    take = loose_name if loose else name
+    pieces = list(_split_pieces(tail))
     things: list[str] = []
     objects = _Objects()
     for place, (word, piece) in enumerate(pieces):
         if word in _CONDITION:
             return _Objects()
         if place == 0 or (word == "," and things):
-            things += _listed(piece, take if place == 0 else name)
+            things += _split_list(piece, take if place == 0 else name)
         elif word in _OUT:
-            objects = replace(objects, ruled_out=(*objects.ruled_out, *_listed(piece, take)))
+            objects = replace(objects, ruled_out=(*objects.ruled_out, *_split_list(piece, take)))
         elif word in _SCOPE and objects.qualifier is None:
-            objects = replace(objects, qualifier=loosely(piece))
+            objects = replace(objects, qualifier=loose_name(piece))
         elif word == "with" and things:
-            objects = replace(objects, instead=name(piece))
+            objects = replace(objects, replacement=name(piece))
     return replace(objects, things=tuple(things[:OBJECTS_MAX]))
 
 
-def _pieces(rest: str) -> Iterator[tuple[str, str]]:
+def _split_pieces(tail: str) -> Iterator[tuple[str, str]]:
     at, word = 0, ""
-    for match in _TAIL.finditer(rest):
+    for match in _TAIL.finditer(tail):
         if match.start() >= at:
-            yield word, rest[at : match.start()]
+            yield word, tail[at : match.start()]
             word = " ".join((match["word"] or match["mark"] or "-").casefold().split())
             at = match.end()
-    yield word, rest[at:]
+    yield word, tail[at:]
 
 
-def _listed(piece: str, take: object) -> list[str]:
+def _split_list(piece: str, take: object) -> list[str]:
     assert callable(take)
     whole = take(piece) if not _AND.search(piece) else name(piece) if '"' in piece else None
     if whole is not None:
@@ -377,16 +386,16 @@ def _listed(piece: str, take: object) -> list[str]:
     return [one for one in things if one is not None] if all(things) else []
 
 
-# When.
+# Times.
 
 
-def _lasting(times: Sequence[When]) -> _Span:
-    """Return the stretch in which what lasts holds."""
+def _validity(times: Sequence[TimeMention]) -> _Span:
+    """Return the span in which a state holds."""
     start = next((one.from_us for one in times if one.from_us is not None), None)
     stop = next((one.to_us for one in times if one.to_us is not None), None)
     return _Span(start, stop) if start is None or stop is None or start < stop else _Span()
 
 
-def _moment(times: Sequence[When]) -> int | None:
-    """Return when something happened: the beginning of the time that is named."""
+def _moment(times: Sequence[TimeMention]) -> int | None:
+    """Return when an event happened: the beginning of the first time."""
     return next((one.from_us or one.to_us for one in times), None)

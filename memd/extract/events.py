@@ -1,9 +1,8 @@
-"""Which events a text dates itself by: "before the release", "since we moved to Berlin".
+"""Find events by which a text gives a time: "before the release", "since we moved to Berlin".
 
-Pure, in seven languages. It says what words name as an event and on which side of it a time
-lies; when that was is in a memory, or nowhere (``recall/event_time.py``). Careful before complete:
-an event is what is named as known ("the", "our", "we ..."); "after a walk" and "after
-lunch" name none.
+Pure, in seven languages. The result is the event's words, and on which side of it the time lies;
+its date may be in a memory (``recall/event_time.py``). Precision before completeness: an event is
+named as known ("the", "our", "we ..."); "after a walk" and "after lunch" name none.
 """
 
 from __future__ import annotations
@@ -14,11 +13,11 @@ from functools import cache
 from typing import NamedTuple
 
 WORDS_MAX = 8  # of an event
-_SHORT = 3  # letters: what is no longer says little in a language without a list of such words
+_SHORT = 3  # letters of probable function words, in languages without a list of them
 
 
 class Side(StrEnum):
-    """Where the time that is meant lies, seen from the event."""
+    """Where the time lies, relative to the event."""
 
     BEFORE = "before"
     AFTER = "after"
@@ -27,14 +26,14 @@ class Side(StrEnum):
 
 
 class Event(NamedTuple):
-    """What tells an event from others, and where the time lies that is dated by it."""
+    """An event's words, and where the time lies relative to it."""
 
     side: Side
     words: tuple[str, ...]
 
 
 class _Language(NamedTuple):
-    """What leads to an event, what says that it is known, and what asks, after it."""
+    """Patterns of what precedes an event, marks it as known, and asks a question after it."""
 
     before: str
     after: str
@@ -107,7 +106,7 @@ _LANGUAGES = (
 _FIRST = frozenset(
     re.findall(r"[^\W_]+", " ".join(lead for language in _LANGUAGES for lead in language[:4]))
 )
-"""Words of which every lead holds one."""
+"""Every lead contains one of these words."""
 _ELIDED = r"(?:dell?|l)['\u2019]"
 _NAMED = r"(?=[A-Z\xc0-\xde][\w-]+['\u2019]s\s)"
 _END = r"(?=[.,;:?!\n()]|$"
@@ -120,8 +119,8 @@ _AHEAD = re.compile(
 
 
 @cache
-def _spoken(language: _Language) -> re.Pattern[str]:
-    """Return the pattern of *language*; compiled when the first question comes."""
+def _pattern(language: _Language) -> re.Pattern[str]:
+    """Return the pattern of *language*, compiled on first use."""
     leads = "|".join(f"(?P<{side}>{getattr(language, side)})" for side in Side)
     return re.compile(
         rf"(?<![\w-])(?i:{leads})\s+(?:(?i:{language.known})\s+|(?i:{_ELIDED})|{_NAMED})"
@@ -129,17 +128,17 @@ def _spoken(language: _Language) -> re.Pattern[str]:
     )
 
 
-def events(text: str) -> tuple[Event, ...]:
-    """Return the events that *text* names as the limit of a time.
+def find_events(text: str) -> tuple[Event, ...]:
+    """Return the events by which *text* gives a time.
 
-    >>> [(one.side.value, one.words) for one in events("What broke after the last release?")]
+    >>> [(one.side.value, one.words) for one in find_events("What broke after the last release?")]
     [('after', ('last', 'release'))]
     """
     if _FIRST.isdisjoint(_WORD.findall(text.casefold())):
-        return ()  # most texts name none, and this is soon known
+        return ()  # the fast path for most texts
     events_read = []
     for language in _LANGUAGES:
-        for match in _spoken(language).finditer(text):
+        for match in _pattern(language).finditer(text):
             words = _WORD.findall(match["words"])
             if language is _GERMAN:
                 words = _with_noun(words)
@@ -152,13 +151,13 @@ def events(text: str) -> tuple[Event, ...]:
 
 
 def _with_noun(words: list[str]) -> list[str]:
-    """Return *words* up to the last noun: "vor dem Umzug gekocht", the verb is the question's."""
+    """Return *words* up to the last noun, since in "vor dem Umzug gekocht" the verb is not part."""
     last = max((at for at, word in enumerate(words, 1) if word[0].isupper()), default=0)
     return words[: last or None]
 
 
 def asks_ahead(text: str) -> bool:
-    """Return whether *text* asks for what is to come, or for what is always so.
+    """Return whether *text* asks about the future, or about what is always so.
 
     >>> asks_ahead("What should I do before the release?")
     True

@@ -1,14 +1,13 @@
-"""Whether a turn states something, or asks, orders, acknowledges, remarks in passing. Pure.
+"""Classify turns in passing: questions, requests, acknowledgements and remarks. Pure.
 
-Lopsided on purpose: a question that is taken for a statement costs an entry in some
-prompt; a statement that is taken for a question is never told again. So a text is kept
-apart only when each of its clauses is known to state nothing. Whoever asks and tells in
-one breath ("I moved to Berlin, do you know a dentist?") tells, and an order that outlives
-the day ("always run the tests") is a rule. Takes time in proportion to the text, and no
-text longer than TEXT_CHARS_MAX is read.
+Errors are not symmetric: a question taken for a statement costs an entry in some prompt, but a
+statement taken for a question is never injected again. So a turn is in passing only if each of
+its clauses is known to state nothing. A turn that both asks and states ("I moved to Berlin, do
+you know a dentist?") is a statement, and a standing order ("always run the tests") is a rule.
+Takes linear time; a text longer than TEXT_CHARS_MAX is not in passing.
 
-A text of nothing but acknowledgements (yes, no, thanks, which one) states nothing, in nine
-languages and by the marks of two more.
+Acknowledgements (yes, no, thanks, which one) are known in nine languages, and two more by their
+particles.
 """
 
 from __future__ import annotations
@@ -21,25 +20,25 @@ from memd.domain.enums import Passing
 from memd.extract.alternations import longest_first
 from memd.extract.passing_words import (
     ASKS,
-    ASKS_PLAINLY,
+    ASKS_UNMARKED,
+    CJK,
+    CJK_ASKS,
     CONDITIONS,
+    DEPENDENT,
     FINITE,
-    HANGS,
+    FIRST_PERSON,
     INTRODUCES,
-    LEADS,
-    NEAR_ASIA,
-    NEAR_ASIA_ASKS,
-    OWN,
+    LEAD_INS,
+    REASONS,
     REMARKS,
-    SAYS_SO,
     SUBORDINATES,
-    TOLD,
-    TOLD_ABOUT,
+    THIRD_PERSON,
+    VERBS,
 )
 from memd.extract.requests import (
-    NEAR_ASIA_ORDERS,
-    NEAR_ASIA_STANDING,
-    ORDERS_ELSEWHERE,
+    CJK_ORDERS,
+    CJK_STANDING,
+    ORDERS_FOREIGN,
     ORDERS_NOW,
     STANDING,
 )
@@ -47,12 +46,12 @@ from memd.text.sentences import sentences
 
 TEXT_CHARS_MAX: Final = 2_000
 _SENTENCE_CHARS_MAX: Final = 400
-_CALLED_WORDS_MAX: Final = 2
-"""A first clause of no more is a name that is called, or a sigh."""
+_NAME_WORDS_MAX: Final = 2
+"""A first clause with at most so many words may be an address or an interjection."""
 
-_CALLED_CHARS_MAX: Final = 4
-_NAMED_WORDS_MAX: Final = 3
-"""A later clause of more words that hangs on nothing says something."""
+_CJK_NAME_CHARS_MAX: Final = 4
+_FRAGMENT_WORDS_MAX: Final = 3
+"""A later independent clause with more words is a statement."""
 
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _CLAUSE = re.compile(
@@ -61,139 +60,138 @@ _CLAUSE = re.compile(
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 _AROUND = "\"'\u201c\u201d\u201e\u00ab\u00bb\u300c\u300d*_~ \t-\u2022>"
 _APOSTROPHES = str.maketrans({"\u2019": "'", "\u02bc": "'", "`": "'"})
-# What is typed to the program and not to the assistant: "/review 150", and marks of programs.
-_TYPED = re.compile(
+# Input for the program and not for the assistant: "/review 150", and programs' own marks.
+_COMMAND = re.compile(
     r"\s*+(?:/[a-z][\w:-]*(?:\s+[\w#./@-]+){0,4}\s*\Z|<(?:local-)?command-|\[Request interr)"
 )
-# "Address: 12 Main Street" names what follows, and "Fix this: ..." may quote it.
-_NAMED = re.compile(r"[:\uff1a]\s+\S")
+# "Address: 12 Main Street" states what follows, and "Fix this: ..." may quote it.
+_COLON = re.compile(r"[:\uff1a]\s+\S")
 _MARKS = "?\uff1f"
-_OF_TODAY = frozenset({Passing.REQUEST, Passing.REMARK})
+_OF_THE_MOMENT = frozenset({Passing.REQUEST, Passing.REMARK})
 _RANK = (Passing.QUESTION, Passing.REQUEST, Passing.REMARK, Passing.ACKNOWLEDGEMENT)
 
 
-def passing(text: str, *, by_assistant: bool = False) -> Passing | None:
-    """Return what *text* does if it states nothing; None for what is to be remembered.
+def passing_kind(text: str, *, by_assistant: bool = False) -> Passing | None:
+    """Return the kind of a turn in passing; None for one that states something.
 
-    >>> passing("Which port does it use?").value, passing("Rename foo to bar.").value
+    >>> passing_kind("Which port does it use?").value, passing_kind("Rename foo to bar.").value
     ('question', 'request')
-    >>> passing("Can you use tabs? I always use tabs."), passing("use pnpm, not npm")
+    >>> passing_kind("Can you use tabs? I always use tabs."), passing_kind("use pnpm, not npm")
     (None, None)
     """
     if len(text) > TEXT_CHARS_MAX:
         return None
-    if _TYPED.match(text):
+    if _COMMAND.match(text):
         return Passing.REQUEST
     kinds: set[Passing] = set()
     for sentence in sentences(_FENCED.sub("\n", text).translate(_APOSTROPHES)):
-        act = _act(sentence, by_assistant=by_assistant)
-        if act is None:
+        kind = _classify_sentence(sentence, by_assistant=by_assistant)
+        if kind is None:
             return None
-        kinds.add(act)
-    return _first(kinds)
+        kinds.add(kind)
+    return _strongest(kinds)
 
 
-def _act(sentence: str, *, by_assistant: bool) -> Passing | None:
-    """Return what one sentence does, None for one that states something."""
+def _classify_sentence(sentence: str, *, by_assistant: bool) -> Passing | None:
+    """Return the kind of one sentence, None for one that states something."""
     bare = sentence.strip(_AROUND)
     if not _WORD.search(bare):
         return Passing.ACKNOWLEDGEMENT
-    if len(bare) > _SENTENCE_CHARS_MAX or SAYS_SO.search(bare) or INTRODUCES.search(bare):
+    if len(bare) > _SENTENCE_CHARS_MAX or REASONS.search(bare) or INTRODUCES.search(bare):
         return None
-    if NEAR_ASIA.search(bare):
-        return _near_asia(bare)
-    rest = _without_lead(bare)
-    is_asked = _is_asked(sentence)
+    if CJK.search(bare):
+        return _classify_cjk(bare)
+    rest = _strip_lead(bare)
+    is_asked = _ends_with_question_mark(sentence)
     if not is_asked and (not rest or ACKNOWLEDGES.fullmatch(bare)):
         return Passing.ACKNOWLEDGEMENT
     if by_assistant and REMARKS.match(rest):
         act = None if FINITE.search(rest) else Passing.REMARK
     else:
-        act = _of_clauses(rest, is_asked=is_asked)
-        if by_assistant and act is Passing.REQUEST:  # "Now fix the import": to itself
+        act = _classify_clauses(rest, is_asked=is_asked)
+        if by_assistant and act is Passing.REQUEST:  # "Now fix the import", addressed to itself
             act = Passing.REMARK
-    return None if act in _OF_TODAY and STANDING.search(bare) else act
+    return None if act in _OF_THE_MOMENT and STANDING.search(bare) else act
 
 
-def _is_asked(sentence: str) -> bool:
-    """Return whether there is a question mark behind the last word."""
+def _ends_with_question_mark(sentence: str) -> bool:
+    """Return whether a question mark follows the last word."""
     behind = itertools.takewhile(lambda letter: not letter.isalnum(), reversed(sentence))
     return any(letter in _MARKS for letter in behind)
 
 
-def _of_clauses(text: str, *, is_asked: bool) -> Passing | None:
-    """Return what the clauses of a sentence do together, None as soon as one states something."""
-    if not is_asked and _NAMED.search(text):
+def _classify_clauses(text: str, *, is_asked: bool) -> Passing | None:
+    """Return the joint kind of a sentence's clauses, None as soon as one states something."""
+    if not is_asked and _COLON.search(text):
         return None
-    clauses = [clause for part in _CLAUSE.split(text) if (clause := _without_lead(part.strip()))]
+    clauses = [clause for part in _CLAUSE.split(text) if (clause := _strip_lead(part.strip()))]
     kinds: set[Passing] = set()
     names = 0
     for place, clause in enumerate(clauses):
-        does = _does(clause, is_asked=is_asked)
+        kind = _classify_clause(clause, is_asked=is_asked)
         begun = bool(kinds - {Passing.ACKNOWLEDGEMENT})
-        if does is not None:
-            kinds.add(does)
+        if kind is not None:
+            kinds.add(kind)
         elif _states(clause, begun=begun) or not (begun or is_asked or CONDITIONS.match(clause)):
-            is_name = place == 0 and len(_WORD.findall(clause)) <= _CALLED_WORDS_MAX
+            is_name = place == 0 and len(_WORD.findall(clause)) <= _NAME_WORDS_MAX
             is_asking = is_asked and not begun and place == len(clauses) - 1
-            if OWN.match(clause) or not (is_name or is_asking):
+            if FIRST_PERSON.match(clause) or not (is_name or is_asking):
                 return None
             names += 1
     if is_asked:
-        return _first(kinds - {Passing.ACKNOWLEDGEMENT}) or Passing.QUESTION
+        return _strongest(kinds - {Passing.ACKNOWLEDGEMENT}) or Passing.QUESTION
     if names and kinds == {Passing.ACKNOWLEDGEMENT}:
-        return None  # "Berlin, thanks!" answers
-    return _first(kinds)
+        return None  # "Berlin, thanks!" is an answer
+    return _strongest(kinds)
 
 
-def _first(kinds: set[Passing]) -> Passing | None:
-    return next((act for act in _RANK if act in kinds), None)
+def _strongest(kinds: set[Passing]) -> Passing | None:
+    return next((kind for kind in _RANK if kind in kinds), None)
 
 
-def _does(clause: str, *, is_asked: bool) -> Passing | None:
-    """Return what a clause does by its first words, None for one that only goes with others."""
+def _classify_clause(clause: str, *, is_asked: bool) -> Passing | None:
+    """Return a clause's kind by its first words, None for one without a kind of its own."""
     if ACKNOWLEDGES.fullmatch(clause):
         return Passing.ACKNOWLEDGEMENT
-    if order := ORDERS_NOW.match(clause) or ORDERS_ELSEWHERE.match(clause):
+    if order := ORDERS_NOW.match(clause) or ORDERS_FOREIGN.match(clause):
         verb = FINITE.search(clause, order.end())
         is_told = verb and not SUBORDINATES.search(clause, order.start(), verb.start())
         return None if is_told else Passing.REQUEST
-    is_question = is_asked and not OWN.match(clause) and ASKS.match(clause)
-    return Passing.QUESTION if is_question or ASKS_PLAINLY.match(clause) else None
+    is_question = is_asked and not FIRST_PERSON.match(clause) and ASKS.match(clause)
+    return Passing.QUESTION if is_question or ASKS_UNMARKED.match(clause) else None
 
 
 def _states(clause: str, *, begun: bool) -> bool:
-    """Return whether a clause says something; one that goes with a question *begun* may not."""
-    if OWN.match(clause):
+    """Return whether a clause is a statement; *begun*: it follows a question or a request."""
+    if FIRST_PERSON.match(clause):
         return True
-    if HANGS.match(clause):
+    if DEPENDENT.match(clause):
         return False
-    if not begun or len(_WORD.findall(clause)) > _NAMED_WORDS_MAX:
+    if not begun or len(_WORD.findall(clause)) > _FRAGMENT_WORDS_MAX:
         return True
-    return bool(TOLD_ABOUT.match(clause) or TOLD.search(clause))
+    return bool(THIRD_PERSON.match(clause) or VERBS.search(clause))
 
 
-def _without_lead(text: str) -> str:
-    lead = LEADS.match(text)
+def _strip_lead(text: str) -> str:
+    lead = LEAD_INS.match(text)
     return text[lead.end() :] if lead else text
 
 
-def _near_asia(text: str) -> Passing | None:
-    """Return what a sentence of Chinese or Japanese does, told by its marks."""
-    if NEAR_ASIA_ACKNOWLEDGES.fullmatch(text):
+def _classify_cjk(text: str) -> Passing | None:
+    """Return the kind of a Chinese or Japanese sentence, by its particles."""
+    if CJK_ACKNOWLEDGES.fullmatch(text):
         return Passing.ACKNOWLEDGEMENT
     *before, last = [part for part in _CLAUSE.split(text) if part.strip()] or [""]
     if any(
-        len(part) > _CALLED_CHARS_MAX and not NEAR_ASIA_ACKNOWLEDGES.fullmatch(part)
-        for part in before
+        len(part) > _CJK_NAME_CHARS_MAX and not CJK_ACKNOWLEDGES.fullmatch(part) for part in before
     ):
         return None
-    if NEAR_ASIA_ORDERS.match(last):
-        return None if NEAR_ASIA_STANDING.search(text) else Passing.REQUEST
-    return Passing.QUESTION if NEAR_ASIA_ASKS.search(last) else None
+    if CJK_ORDERS.match(last):
+        return None if CJK_STANDING.search(text) else Passing.REQUEST
+    return Passing.QUESTION if CJK_ASKS.search(last) else None
 
 
-# Cyrillic letters and wide marks are what is looked for.
+# Cyrillic letters and full-width marks are intended.
 # ruff: noqa: RUF001
 
 _PRAISE = (
@@ -253,7 +251,7 @@ _ACKNOWLEDGEMENTS = rf"""
     не за что,
     угу, ага
 """
-# Somebody is called after these: after "yes" a name is the answer.
+# A name after these is an address; after "yes" it would be the answer.
 _CALLED = "|".join(
     f"(?<={word})"
     for word in (
@@ -272,13 +270,13 @@ _CALLED = "|".join(
         *("great", "awesome", "nice"),
     )
 )
-# Atomic, and the longest first: what was taken is not tried again, however long the text.
+# Atomic groups with the longest first prevent backtracking in long texts.
 ACKNOWLEDGES = re.compile(
     rf"(?>\W*+(?:{longest_first(_ACKNOWLEDGEMENTS)})(?![\w']))++"
     rf"(?:(?:{_CALLED}),\s+[^\W\d_]+)?\W*",
     re.IGNORECASE,
 )
-NEAR_ASIA_ACKNOWLEDGES = re.compile(
+CJK_ACKNOWLEDGES = re.compile(
     r"(?>\W*+(?:OKです|好的?|嗯+|行|可以|谢谢你?|謝謝|多谢|明白了?|知道了|收到|对的?|對|是的?|没问题|沒問題|不用|不客气|继续|繼續|你好"
     r"|はい|うん|ええ|いいえ|ありがとう(?:ございます|ございました)?|どうも|了解(?:です|しました)?|わかった|わかりました|分かりました"
     r"|なるほど|いいね|いいです(?:ね)?|大丈夫(?:です)?|お願いします|よろしく(?:お願いします)?|続けて|こんにちは|ok)[了啊吧呀ね]?)++\W*",

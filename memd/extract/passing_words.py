@@ -1,8 +1,8 @@
-r"""The words by which it is told that a turn asks, orders, acknowledges or remarks.
+r"""Word tables for the classification of turns in passing.
 
-English, German, French, Spanish, Italian, Portuguese, Dutch, Polish and Russian; Chinese
-and Japanese by their marks. Each table is an alternation at the start of a clause, or
-anywhere in one. What no table knows says something, and is remembered.
+English, German, French, Spanish, Italian, Portuguese, Dutch, Polish and Russian; Chinese and
+Japanese by their particles. Each table is an alternation at the start of a clause, or anywhere
+in it. A clause that no table matches is a statement.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import re
 
 from memd.extract.alternations import any_of, anywhere, opening
 
-# Cyrillic letters and wide marks are what is looked for.
+# Cyrillic letters and full-width marks are intended.
 # ruff: noqa: RUF001
 
 
-# What a sentence begins with before it says what it is about.
-LEADS = re.compile(
+# Fillers at the beginning of a sentence.
+LEAD_INS = re.compile(
     rf"""(?:(?:{
         any_of('''
     hey, hi, hello, yo, ok, okay, so, well, oh, ah, um, uh, hm+, wow, and, but, also, now, then,
@@ -37,8 +37,8 @@ LEADS = re.compile(
     re.IGNORECASE,
 )
 
-# A clause of the speaker's own: what follows is said, not asked.
-OWN = opening(
+# A clause in the first person states something.
+FIRST_PERSON = opening(
     r"(?:did|have|haven't|didn't) i (?:ever |already )?(?:mention|tell|told|say|said)\w*",
     r"(?:i|we)(?:'m|'ve|'d|'ll|'re)?, my, our, mine, ich, wir, mein\w*, unser\w*, je, j'\w+, nous,"
     r" mon, ma, mes, notre, nos, yo, nosotr[oa]s, mi, mis, nuestr\w+, me \w+, nos \w+, io, noi,"
@@ -48,7 +48,7 @@ OWN = opening(
     r" we, mijn, ons, onze, ja, mój, moja, moje, mam, nasz\w*, я, мы, мой, моя, моё, мои, меня, у"
     r" меня, мне, наш\w*",
 )
-# What others did or are: "the port is 80", "it fails".
+# Finite verbs of the third person: "the port is 80", "it fails".
 _FINITE = (
     "is, are, was, were, am, isn't, aren't, wasn't, weren't, has, had, hasn't, will, won't,"
     " would, died,"
@@ -57,7 +57,7 @@ _FINITE = (
     " była, было, был, была, было"
 )
 FINITE = anywhere(_FINITE)
-TOLD = anywhere(
+VERBS = anywhere(
     _FINITE,
     r"have, haven't, can't, cannot, doesn't, don't, didn't, says?, said, works?, fails?, needs?,"
     r" takes?, uses?, likes?, loves?, hates?, prefers?, became, got, went, gave, told, [a-z]{3,}ed",
@@ -70,22 +70,22 @@ SUBORDINATES = anywhere(
     " wie, waar,"
     " hoe, co, kto, gdzie, jak, что, кто, где, как"
 )
-# Somebody is introduced: "my daughter Mia".
+# Somebody is named: "my daughter Mia".
 INTRODUCES = re.compile(
     r"(?<!\w)(?:(?:[Mm]y|[Oo]ur|[Mm]on|[Mm]a|[Nn]otre|[Mm]i|[Nn]uestr\w|[Mm]i[oa]|[Mm]eu"
     r"|[Mm]inha|[Mm]ijn"
     r"|[Oo]nze|[Mm]ój|[Mm]oja|[Мм]ой|[Мм]оя)\s+\w+\s+[^\W\d_a-zß-ÿа-яё]\w+"
     r"|[Mm]ein\w*\s+[A-ZÄÖÜ]\w+\s+[A-ZÄÖÜ]\w+)"
 )
-TOLD_ABOUT = opening(
+THIRD_PERSON = opening(
     "he, she, they, it, this, that, these, those, there, his, her, their, its, er, sie, es, das,"
     " il,"
     " elle, ils, elles, ce, c'est, él, ella, ellos, lui, lei, loro, ele, ela, eles, hij, zij,"
     " ze, het,"
     " on, ona, ono, oni, он, она, оно, они, это"
 )
-# A reason, or what somebody is to know of the speaker: said inside of a question.
-SAYS_SO = re.compile(
+# A reason, or information about the speaker, within a question.
+REASONS = re.compile(
     r"(?<!\w)(?:(?:because|since|although|though|given(?:\s+that)?|now\s+that"
     r"|considering(?:\s+that)?)"
     r"\s+(?:i|we|my|our|he|she|they|it|there|the)(?:'\w+)?"
@@ -103,8 +103,8 @@ SAYS_SO = re.compile(
     re.IGNORECASE,
 )
 
-# A question, told by its first words. The first table asks without a mark, too.
-ASKS_PLAINLY = opening(
+# First words of questions. The first table needs no question mark.
+ASKS_UNMARKED = opening(
     r"(?:what|who|where|when|why|how|which)(?:'s|s|'re)? (?:is|are|do|does|did|can|could|should"
     r"|was|"
     r"were|would|will|about|come|many|much|long|often|far|else|kind of|happens?|happened|to)",
@@ -161,8 +161,8 @@ CONDITIONS = opening(
     " quando, prima, dopo, depois, als, wanneer, voordat, nadat, jeśli, gdy, zanim, если, когда,"
     " прежде"
 )
-# A clause that hangs on another one: a condition, a place, a comparison, one thing more.
-HANGS = opening(
+# First words of a dependent clause: a condition, a place, a comparison, an addition.
+DEPENDENT = opening(
     r"if, when, once, before, after, while, until, unless, as soon as, in case,"
     r" so (?:that|i|we|it),"
     r" whether, which, where, who, to, in, on, at, from, for, with, without, under, into, of,"
@@ -185,12 +185,10 @@ HANGS = opening(
     r" если, когда, чтобы, прежде, что, где, как, или, и, с, без, в, для, на, котор\w+, например",
 )
 
-NEAR_ASIA_ASKS = re.compile(
-    r"(?:[？?]|[吗嗎呢么麼]|ですか|ますか|でしょうか|のか|かな)[。！!?？]*$"
-)
-NEAR_ASIA = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+CJK_ASKS = re.compile(r"(?:[？?]|[吗嗎呢么麼]|ですか|ますか|でしょうか|のか|かな)[。！!?？]*$")
+CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 
-# What an assistant says of what it does just now.
+# Announcements of an assistant about its current work.
 REMARKS = re.compile(
     r"(?:(?:now|next|first|then|good|great|ok|okay|perfect|sure|yes|alright)\W+)*(?:(?:let me"
     r"|let's|"

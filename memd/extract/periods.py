@@ -1,8 +1,7 @@
-"""Which stretches of time a question or an option names: "last week", "seit März", "2025-03".
+"""Find the periods of time that a question or an option names: "last week", "seit März", "2025-03".
 
-Read in seven languages, against a *now* on the clock of the person's own time zone.
-Careful before complete: "may I", "the last line", "port 2024" name no time.
-``when.py`` reads statements, in UTC, and decides what holds; this only says what is meant.
+Seven languages, relative to a *now* in the person's own time zone. Precision before completeness:
+"may I", "the last line" and "port 2024" name no time. For statements, in UTC, see ``when.py``.
 """
 
 from __future__ import annotations
@@ -14,24 +13,24 @@ from datetime import datetime, tzinfo
 from memd.base.clock import from_us
 from memd.extract import stretches
 from memd.extract import time_words as words
-from memd.extract.points import AROUND, Point, Text, ago, point, split
+from memd.extract.points import AROUND, Point, TimeText, parse_ago, parse_point, split_words
 from memd.extract.stretches import CalendarDate
-from memd.extract.time_words import Grain, folded
+from memd.extract.time_words import Grain, fold
 
 _WORDS = re.compile(r"[^\W_]+")
 _NUMBER = re.compile(r"\d{4}")
-_LIMIT_CHARS_MAX = 200  # of words that are a time and nothing else
+_LIMIT_CHARS_MAX = 200  # of a text that is only a time
 
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A stretch of time that characters *start* to *end* of a text name.
+    """A period of time, named by characters *start* to *end* of a text.
 
-    From *from_us* until before *to_us*; either may be open. *grain* is how exact the words
-    are, *other* the second reading where there are two: "on Monday" is the last one, or the
-    next. *limit_us* is the moment that they mean as a limit. *bounds* are words that limit
-    ("since", "until", "between"). *dates* are those said by their place in the calendar.
-    *by_event*: a memory says when it was, and it may be a wrong one.
+    It includes *from_us* and excludes *to_us*; either may be open. *grain* is the precision of
+    the words, *other* a second reading: "on Monday" is the last one or the next. *limit_us* is
+    the moment that the words mean as a limit. *bounds*: the words limit ("since", "until",
+    "between"). *dates*: dates given by the calendar. *by_event*: the time comes from a memory of
+    an event, which may be the wrong one.
     """
 
     start: int
@@ -46,66 +45,66 @@ class Period:
     by_event: bool = False
 
 
-def periods(text: str, now_us: int, zone: tzinfo | None = None) -> tuple[Period, ...]:
-    """Return the times that *text* names, in order, as a person in *zone* means them at *now_us*.
+def find_periods(text: str, now_us: int, zone: tzinfo | None = None) -> tuple[Period, ...]:
+    """Return the periods that *text* names, in order, as a person in *zone* means them at *now_us*.
 
-    Without *zone* the machine's own. What no calendar has is left out.
+    Without *zone*, the machine's. Impossible dates are left out.
 
     >>> from datetime import UTC
-    >>> [(one.from_us, one.to_us) for one in periods("What did I cook yesterday?", 0, UTC)]
+    >>> [(one.from_us, one.to_us) for one in find_periods("What did I cook yesterday?", 0, UTC)]
     [(-86400000000, 0)]
     """
-    plain = folded(text)
+    plain = fold(text)
     if words.CORE.isdisjoint(_WORDS.findall(plain)) and not _NUMBER.search(plain):
-        return ()  # most texts name no time, and this is soon known
+        return ()  # the fast path for most texts
     now = from_us(now_us).astimezone(zone).replace(tzinfo=None)
-    reading = Text(text, split(text), now, zone)
+    reading = TimeText(text, split_words(text), now, zone)
     result: list[Period] = []
     place = 0
     while place < len(reading.words):
-        period, after = _read(reading, place)
+        period, after = _parse(reading, place)
         if period is not None:
             result.append(period)
         place = max(after, place + 1)
     return tuple(result)
 
 
-def limit(text: str, now_us: int, zone: tzinfo | None = None) -> datetime | None:
-    """Return the moment with which the time that is all of *text* begins; None if it is none.
+def parse_limit(text: str, now_us: int, zone: tzinfo | None = None) -> datetime | None:
+    """Parse *text* as one time and return its moment as a limit; None for any other text.
 
     >>> from datetime import UTC
-    >>> limit("last week", 0, UTC).isoformat()
+    >>> parse_limit("last week", 0, UTC).isoformat()
     '1969-12-22T00:00:00+00:00'
     """
     if len(text) > _LIMIT_CHARS_MAX:
         return None
     for whole in (text, f"in {text}"):
-        spans = periods(whole, now_us, zone)
+        spans = find_periods(whole, now_us, zone)
         if len(spans) == 1 and not spans[0].bounds:
             rest = f"{whole[: spans[0].start]} {whole[spans[0].end :]}"
-            if {each.word for each in split(rest)} <= AROUND:
+            if {each.word for each in split_words(rest)} <= AROUND:
                 return from_us(spans[0].limit_us)
     return None
 
 
-def _read(text: Text, place: int) -> tuple[Period | None, int]:
-    """Return the time that begins with a word, and the place after it."""
+def _parse(text: TimeText, place: int) -> tuple[Period | None, int]:
+    """Return the period that begins at a word, and the index after it."""
     if text.at(place) not in words.FIRST and not text.at(place)[:1].isdigit():
         return None, place + 1
     try:
-        past = ago(text, place)
+        past = parse_ago(text, place)
         if past is not None:
-            return _period(text, past), past.after
-        bounded = _between(text, place) or _bounded(text, place)
-        if bounded is not None:
-            return bounded
-        named = _beside(text, place) or point(text, place)
-    except (ValueError, OverflowError):  # the thirtieth of February
+            return _to_period(text, past), past.after
+        bound = _parse_between(text, place) or _parse_bound(text, place)
+        if bound is not None:
+            return bound
+        named = _parse_adjacent(text, place) or parse_point(text, place)
+    except (ValueError, OverflowError):  # such as the thirtieth of February
         return None, place + 1
-    return (None, place + 1) if named is None else (_period(text, named), named.after)
+    return (None, place + 1) if named is None else (_to_period(text, named), named.after)
 
 
-def _period(text: Text, named: Point) -> Period:
+def _to_period(text: TimeText, named: Point) -> Period:
     begin, end, grain, other, limited = named.stretch
     return Period(
         start=text.words[named.first].start,
@@ -119,22 +118,22 @@ def _period(text: Text, named: Point) -> Period:
     )
 
 
-def _between(text: Text, place: int) -> tuple[Period, int] | None:
-    """Read "between A and B", "from A to B"; A may borrow the year of B."""
+def _parse_between(text: TimeText, place: int) -> tuple[Period, int] | None:
+    """Parse "between A and B", "from A to B"; A may take the year of B."""
     word = text.at(place)
     joints = words.AND if word in words.BETWEEN else words.TO if word in words.FROM else None
-    first = point(text, text.unfilled(place + 1)) if joints else None
+    first = parse_point(text, text.skip_fillers(place + 1)) if joints else None
     if joints is None or first is None or text.at(first.after) not in joints:
         return None
-    second = point(text, text.unfilled(first.after + 1))
+    second = parse_point(text, text.skip_fillers(first.after + 1))
     if second is None:
         return None
     if first.date and second.date and first.date.year is None and second.date.year:
-        lent = first.date._replace(year=second.date.year)
-        first = first._replace(stretch=stretches.date(text.now, lent))
+        date = first.date._replace(year=second.date.year)
+        first = first._replace(stretch=stretches.date(text.now, date))
     if first.stretch.begin >= second.stretch.end:
-        first = first._replace(stretch=stretches.earlier(first.stretch))
-    low, high = _period(text, first), _period(text, second)
+        first = first._replace(stretch=stretches.shift_earlier(first.stretch))
+    low, high = _to_period(text, first), _to_period(text, second)
     if low.limit_us >= (high.to_us or 0):
         return None
     whole = replace(
@@ -149,15 +148,15 @@ def _between(text: Text, place: int) -> tuple[Period, int] | None:
     return whole, second.after
 
 
-def _bounded(text: Text, place: int) -> tuple[Period, int] | None:
-    """Read "since A", "after A", "until A", "before A"."""
+def _parse_bound(text: TimeText, place: int) -> tuple[Period, int] | None:
+    """Parse "since A", "after A", "until A", "before A"."""
     word = text.at(place)
     if word not in _LIMITS:
         return None
-    named = point(text, text.unfilled(place + 1))
+    named = parse_point(text, text.skip_fillers(place + 1))
     if named is None:
         return None
-    one = _period(text, named)
+    one = _to_period(text, named)
     begin: int | None = None
     end: int | None = None
     if word in words.SINCE:
@@ -176,16 +175,16 @@ def _bounded(text: Text, place: int) -> tuple[Period, int] | None:
 _LIMITS = words.SINCE | words.AFTER | words.UNTIL | words.BEFORE
 
 
-def _beside(text: Text, place: int) -> Point | None:
-    """Read "the Monday before 24 July", "the week after Easter Monday": beside another time."""
+def _parse_adjacent(text: TimeText, place: int) -> Point | None:
+    """Parse "the Monday before 24 July", "the week after Easter Monday"."""
     side = text.at(place + 1)
     if side not in words.BEFORE and side not in words.AFTER:
         return None
     if text.at(place) not in words.WEEKDAYS and text.at(place) not in words.UNITS:
         return None
-    edge = point(text, text.unfilled(place + 2))
+    edge = parse_point(text, text.skip_fillers(place + 2))
     if edge is None:
         return None
     before = side in words.BEFORE
     at = edge.stretch.begin if before else edge.stretch.end
-    return edge._replace(stretch=stretches.week_beside(at, before=before), first=place)
+    return edge._replace(stretch=stretches.adjacent_week(at, before=before), first=place)

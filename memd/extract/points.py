@@ -1,7 +1,7 @@
-"""What single words of time name: "yesterday", "last week", "8 May 2023", "il y a trois jours".
+"""Parse single expressions of time: "yesterday", "last week", "8 May 2023", "il y a trois jours".
 
-The tables are ``time_words.py``, the calendar is ``stretches.py``; here is which words stand
-beside which. Each word is looked at a fixed number of times, whatever the text.
+The word tables are in ``time_words.py``, the calendar in ``stretches.py``; this module has the
+grammar. Each word is examined a bounded number of times, so parsing takes linear time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from memd.base.clock import to_us
 from memd.extract import stretches
 from memd.extract import time_words as words
 from memd.extract.stretches import CalendarDate, Stretch
-from memd.extract.time_words import folded
+from memd.extract.time_words import fold
 
 _WORD = re.compile(
     r"(?<![\w.:/-])(?:\d{4}-\d{2}-\d{2}|\d{4}-\d{2}|\d{1,2}\.\d{1,2}\.\d{4})(?![\w/-]|[.:]\d)"
@@ -29,7 +29,7 @@ _COMPOUND_FIRST = frozenset(each[0] for each in words.COMPOUNDS)
 
 
 class DateWord(NamedTuple):
-    """A word as the tables spell it, as it is written, and its characters."""
+    """A word in the tables' spelling, as written, and its position in the text."""
 
     word: str
     text: str
@@ -37,8 +37,8 @@ class DateWord(NamedTuple):
     end: int
 
 
-class Text(NamedTuple):
-    """A text's words, and when and where it is read."""
+class TimeText(NamedTuple):
+    """A text's words, and the reader's time and time zone."""
 
     whole: str
     words: tuple[DateWord, ...]
@@ -46,11 +46,11 @@ class Text(NamedTuple):
     zone: tzinfo | None
 
     def at(self, place: int) -> str:
-        """Return a word; empty before the first and after the last."""
+        """Return a word; "" before the first and after the last."""
         return self.words[place].word if 0 <= place < len(self.words) else ""
 
-    def unfilled(self, place: int, most: int = 3) -> int:
-        """Return the place of the first word from *place* on that is no article."""
+    def skip_fillers(self, place: int, most: int = 3) -> int:
+        """Return the index of the first word from *place* on that is no filler."""
         return next((at for at in range(place, place + most) if self.at(at) not in _FILLERS), place)
 
     def us(self, local: datetime) -> int:
@@ -62,7 +62,7 @@ class Text(NamedTuple):
         return not before or before in _SENTENCE_END
 
     def follows_year(self, place: int) -> bool:
-        """Return whether the number there may be a year, by what stands around it."""
+        """Return whether the number at *place* may be a year, by its context."""
         one = self.words[place]
         after = self.whole[one.end : one.end + 2]
         return (
@@ -74,7 +74,7 @@ class Text(NamedTuple):
 
 
 class Point(NamedTuple):
-    """What the words from *first* until before *after* name."""
+    """The time that the words from *first* until before *after* name."""
 
     stretch: Stretch
     first: int
@@ -86,9 +86,9 @@ _FILLERS = words.FILLERS
 AROUND = _FILLERS | frozenset(("on", "at", "am", "in", "over"))
 
 
-def split(text: str) -> tuple[DateWord, ...]:
-    """Return the words, folded; what means one thing together is one."""
-    single = [DateWord(folded(m.group()), m.group(), *m.span()) for m in _WORD.finditer(text)]
+def split_words(text: str) -> tuple[DateWord, ...]:
+    """Return the words, folded; a compound is one word."""
+    single = [DateWord(fold(m.group()), m.group(), *m.span()) for m in _WORD.finditer(text)]
     joined: list[DateWord] = []
     place = 0
     while place < len(single):
@@ -103,7 +103,7 @@ def split(text: str) -> tuple[DateWord, ...]:
 
 
 def _compound(single: Sequence[DateWord], place: int) -> tuple[Sequence[DateWord], str | None]:
-    """Return the longest run of words at *place* that means one thing, and that."""
+    """Return the words of the longest compound at *place*, and its word; None without one."""
     for length in range(_COMPOUND_WORDS, 0, -1):
         part = single[place : place + length]
         one = words.COMPOUNDS.get(tuple([each.word for each in part]))
@@ -112,17 +112,26 @@ def _compound(single: Sequence[DateWord], place: int) -> tuple[Sequence[DateWord
     return single[place : place + 1], None
 
 
-def point(text: Text, place: int) -> Point | None:
-    """Return the time that begins with the word at *place*, None where none does."""
-    for read in (ago, _numbers, _named_day, _shifted, _month, _weekday, _season, _year):
+def parse_point(text: TimeText, place: int) -> Point | None:
+    """Return the time that begins at the word *place*, or None."""
+    for read in (
+        parse_ago,
+        _parse_numeric,
+        _parse_named_day,
+        _parse_shifted,
+        _parse_month,
+        _parse_weekday,
+        _parse_season,
+        _parse_year,
+    ):
         point_read = read(text, place)
         if point_read is not None:
             return point_read
     return None
 
 
-def _number(text: Text, place: int) -> tuple[int, bool, int] | None:
-    """Return a number, whether it is a vague one ("a few"), and the place after it."""
+def _parse_number(text: TimeText, place: int) -> tuple[int, bool, int] | None:
+    """Return a number, whether it is vague ("a few"), and the index after it."""
     word = text.at(place)
     if word.isdecimal() and len(word) <= 3:  # noqa: PLR2004  # digits
         return int(word), False, place + 1
@@ -135,12 +144,12 @@ def _number(text: Text, place: int) -> tuple[int, bool, int] | None:
     return number, word in words.VAGUE, place + 1
 
 
-def ago(text: Text, place: int) -> Point | None:
-    """Read "3 days ago", "vor einer Woche", "il y a deux mois", "the last few weeks"."""
+def parse_ago(text: TimeText, place: int) -> Point | None:
+    """Parse "3 days ago", "vor einer Woche", "il y a deux mois", "the last few weeks"."""
     word = text.at(place)
     leads = word in words.AGO_LEADS and (word != "ha" or "\xe1" in text.words[place].text.lower())
     lasts = word in words.LASTS
-    number = _number(text, place + 1 if leads or lasts else place)
+    number = _parse_number(text, place + 1 if leads or lasts else place)
     unit = words.COUNTED.get(text.at(number[2])) if number else None
     if number is None or unit is None:
         return None
@@ -154,8 +163,8 @@ def ago(text: Text, place: int) -> Point | None:
     return None
 
 
-def _numbers(text: Text, place: int) -> Point | None:
-    """Read 2025-03-01, 2025-03 and 1.3.2025."""
+def _parse_numeric(text: TimeText, place: int) -> Point | None:
+    """Parse 2025-03-01, 2025-03 and 1.3.2025."""
     word = text.at(place)
     if word.count("-") == 0 and word.count(".") == 0:
         return None
@@ -166,8 +175,8 @@ def _numbers(text: Text, place: int) -> Point | None:
     return Point(stretches.date(text.now, date), place, place + 1, date)
 
 
-def _named_day(text: Text, place: int) -> Point | None:
-    """Read "yesterday", "gestern Abend", "tonight", "this morning", "last night"."""
+def _parse_named_day(text: TimeText, place: int) -> Point | None:
+    """Parse "yesterday", "gestern Abend", "tonight", "this morning", "last night"."""
     word = text.at(place)
     if word in words.DAY_PARTS:
         shift, hours = words.DAY_PARTS[word]
@@ -178,20 +187,20 @@ def _named_day(text: Text, place: int) -> Point | None:
         whole = stretches.part_of(stretches.day(text.now, shift), words.PARTS[text.at(place + 1)])
         return Point(whole, place, place + 2) if shift <= 0 else None
     shift_of = words.DAYS.get(word)
-    if shift_of is None or _elsewhere(text, place):
+    if shift_of is None or _has_other_meaning(text, place):
         return None
     return _with_part(text, Point(stretches.day(text.now, shift_of), place, place + 1))
 
 
-def _elsewhere(text: Text, place: int) -> bool:
-    """Return whether a word for a day means something else here."""
+def _has_other_meaning(text: TimeText, place: int) -> bool:
+    """Return whether a word for a day has another meaning in this context."""
     word, before = text.at(place), text.at(place - 1)
     if word == "hier":  # French; a place in German and Dutch
         return any(each.word in words.GERMANIC for each in text.words)
     return word in {"morgen", "manana"} and before in {"am", "guten", "la", "jeden", "der", "s"}
 
 
-def _with_part(text: Text, day: Point) -> Point:
+def _with_part(text: TimeText, day: Point) -> Point:
     """Return *day*, or the part of it that follows."""
     for at in range(day.after, day.after + 3):
         hours = words.PARTS.get(text.at(at))
@@ -202,8 +211,8 @@ def _with_part(text: Text, day: Point) -> Point:
     return day
 
 
-def _shifted(text: Text, place: int) -> Point | None:
-    """Read "last week", "nächsten Montag", "le mois dernier", "this March"."""
+def _parse_shifted(text: TimeText, place: int) -> Point | None:
+    """Parse "last week", "nächsten Montag", "le mois dernier", "this March"."""
     shift = words.SHIFTS.get(text.at(place))
     at, after = place + 1, place + 2
     if shift is None:
@@ -211,14 +220,14 @@ def _shifted(text: Text, place: int) -> Point | None:
         at = place
     if shift is None:
         return None
-    moment = _shifted_noun(text, text.at(at), shift)
+    moment = _shift_noun(text, text.at(at), shift)
     if moment is None or text.at(after) == "of":
         return None
-    point = Point(moment, place, after)
-    return _with_part(text, point) if text.at(at) in words.WEEKDAYS else point
+    parse_point = Point(moment, place, after)
+    return _with_part(text, parse_point) if text.at(at) in words.WEEKDAYS else parse_point
 
 
-def _shifted_noun(text: Text, word: str, shift: int) -> Stretch | None:
+def _shift_noun(text: TimeText, word: str, shift: int) -> Stretch | None:
     if word in words.UNITS:
         unit = words.UNITS[word]
         return stretches.unit_of(text.now, unit, shift)
@@ -226,13 +235,13 @@ def _shifted_noun(text: Text, word: str, shift: int) -> Stretch | None:
         return stretches.weekday(text.now, words.WEEKDAYS[word], shift)
     if word in words.MONTHS:
         return stretches.date(text.now, CalendarDate(words.MONTHS[word]), shift)
-    if word in words.SEASONS and northern(text.now, text.zone):
+    if word in words.SEASONS and is_northern(text.now, text.zone):
         return stretches.season(text.now, words.SEASONS[word], None, shift)
     return None
 
 
-def _month(text: Text, place: int) -> Point | None:
-    """Read "March", "8 May 2023", "May 8th", "el 8 de mayo de 2023", "March 2025"."""
+def _parse_month(text: TimeText, place: int) -> Point | None:
+    """Parse "March", "8 May 2023", "May 8th", "el 8 de mayo de 2023", "March 2025"."""
     at, day = place, _day(text, place)
     if day is not None:
         at = place + (2 if text.at(place + 1) in words.JOINTS else 1)
@@ -254,18 +263,18 @@ def _month(text: Text, place: int) -> Point | None:
     return Point(stretches.date(text.now, date), place, after, date)
 
 
-def _day(text: Text, place: int) -> int | None:
+def _day(text: TimeText, place: int) -> int | None:
     match = _DAY.fullmatch(text.at(place))
     return int(match[1]) if match and 1 <= int(match[1]) <= 31 else None  # noqa: PLR2004  # a month's days
 
 
-def _year_number(text: Text, place: int) -> int | None:
+def _year_number(text: TimeText, place: int) -> int | None:
     word = text.at(place)
     return int(word) if _YEAR.fullmatch(word) and text.follows_year(place) else None
 
 
-def _is_month(text: Text, place: int) -> bool:
-    """Return whether a month's name is one, by what stands beside it."""
+def _is_month(text: TimeText, place: int) -> bool:
+    """Return whether an ambiguous name of a month means the month, by its context."""
     word = text.at(place)
     if word not in words.UNSURE or text.at(place - 1) in words.MONTH_LEADS:
         return True
@@ -273,8 +282,8 @@ def _is_month(text: Text, place: int) -> bool:
     return word in words.CAPITAL and capital and not text.begins_sentence(place)
 
 
-def _weekday(text: Text, place: int) -> Point | None:
-    """Read "on Monday", "samedi soir", "segunda-feira", "at the weekend"."""
+def _parse_weekday(text: TimeText, place: int) -> Point | None:
+    """Parse "on Monday", "samedi soir", "segunda-feira", "at the weekend"."""
     word, before = text.at(place), text.at(place - 1)
     if words.UNITS.get(word) == "weekend" and before in AROUND and word != "weekends":
         return Point(stretches.some_weekend(text.now), place, place + 1)
@@ -287,10 +296,10 @@ def _weekday(text: Text, place: int) -> Point | None:
     return _with_part(text, Point(stretches.weekday(text.now, number, None), place, after))
 
 
-def _season(text: Text, place: int) -> Point | None:
-    """Read "in spring", "summer 2024"; nothing where it is open which half of the earth it is."""
+def _parse_season(text: TimeText, place: int) -> Point | None:
+    """Parse "in spring", "summer 2024"; None unless the time zone is in the north."""
     number = words.SEASONS.get(text.at(place))
-    if number is None or not northern(text.now, text.zone):
+    if number is None or not is_northern(text.now, text.zone):
         return None
     leads = [text.at(place - 1), text.at(place - 2)]
     year = _year_number(text, place + 1)
@@ -300,16 +309,16 @@ def _season(text: Text, place: int) -> Point | None:
     return Point(point_in, place, place + (1 if year is None else 2))
 
 
-def _year(text: Text, place: int) -> Point | None:
-    """Read "in 2024", "seit 2024"; a number by itself is none."""
+def _parse_year(text: TimeText, place: int) -> Point | None:
+    """Parse "in 2024", "seit 2024"; a bare number is no year."""
     year = _year_number(text, place)
     if year is None or text.at(place - 1) not in words.YEAR_LEADS:
         return None
     return Point(stretches.year(year), place, place + 1)
 
 
-def northern(now: datetime, zone: tzinfo | None) -> bool:
-    """Return whether clocks go forward for the middle of the year; False where they never do."""
+def is_northern(now: datetime, zone: tzinfo | None) -> bool:
+    """Return whether the zone's clocks go forward for July; False where they never change."""
     winter, summer = (
         (at.replace(tzinfo=zone) if zone else at.astimezone()).utcoffset()
         for at in (now.replace(month=1, day=1), now.replace(month=7, day=1))

@@ -1,8 +1,8 @@
-"""The words by which a request of the moment is told from a rule, in nine languages. Pure.
+"""Word tables that distinguish a request of the moment from a standing order, in nine languages.
 
-A verb at the start is an order in English, and a report in languages that leave the
-subject out: "abre a las nueve" says when it opens. So where a verb may be either, or a
-noun ("Test coverage is 80 %"), what follows has to be a thing that is pointed at.
+A verb at the start is an order in English, but may be a statement in languages that omit the
+subject: "abre a las nueve" says when it opens. So a verb that may be a statement or a noun ("Test
+coverage is 80 %") must be followed by an object with a determiner or the like. Pure.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 
 from memd.extract.alternations import any_of, anywhere
 
-# Cyrillic letters and wide marks are what is looked for.
+# Cyrillic letters and full-width marks are intended.
 # ruff: noqa: RUF001
 
 _PLAIN = """
@@ -55,8 +55,8 @@ ORDERS_NOW = re.compile(
 )
 """An order at the start of an English clause."""
 
-# Asked politely, or a form that only an order has.
-_PLAIN_ELSEWHERE = """
+# Polite questions, and forms that only orders have.
+_PLAIN_FOREIGN = """
     (?:kannst|könntest|würdest|magst|willst) du, könnt ihr, könn(?:en|ten) sie, zeig, schreib, mach,
     gib, sag mir, hilf mir, lass uns, lies, schau, such, bau, erklär, prüf,
     (?:peux|pourrais|veux)-tu, (?:pouvez|pourriez|voulez)-vous, tu peux, tu pourrais, dis-moi,
@@ -79,8 +79,8 @@ _PLAIN_ELSEWHERE = """
     объясни, найди, поищи, переименуй, создай, открой, проверь, переведи, сделай, скажи мне,
     помоги мне, посмотри
 """
-# A form that may also say what I, he or she does.
-_WITH_OBJECT_ELSEWHERE = """
+# Forms that may also be statements in the first or third person.
+_WITH_OBJECT_FOREIGN = """
     zeige, schreibe, mache, lösche?, entferne?, erstelle?, benenne?, starte, prüfe, überprüfe?,
     erkläre, öffne, behebe?, korrigiere?, übersetze?, führe?, fasse?, füge?, installiere?,
     vergleiche?, ändere?,
@@ -98,7 +98,7 @@ _WITH_OBJECT_ELSEWHERE = """
     open,
     controleer, vertaal, kijk, vat
 """
-_OBJECT_ELSEWHERE = (
+_OBJECT_FOREIGN = (
     r"\s+(?:die|das|den|der|dem|eine?[nm]?|mir|uns|alle|es|sie|bitte|mal|diese\w*|le|la|les"
     r"|l'\w+|un|"
     r"une|des|ce|cet|cette|ces|mon|ma|tout\w*|ça|moi|el|los|las|una|este|esta|esto|ese|eso|todos"
@@ -107,18 +107,18 @@ _OBJECT_ELSEWHERE = (
     r"|dit|dat|"
     r"deze|alle|alles|eens)(?!\w)"
 )
-ORDERS_ELSEWHERE = re.compile(
-    rf"(?:(?:{any_of(_PLAIN_ELSEWHERE)})(?!\w)"
-    rf"|(?:{any_of(_WITH_OBJECT_ELSEWHERE)}){_OBJECT_ELSEWHERE})",
+ORDERS_FOREIGN = re.compile(
+    rf"(?:(?:{any_of(_PLAIN_FOREIGN)})(?!\w)"
+    rf"|(?:{any_of(_WITH_OBJECT_FOREIGN)}){_OBJECT_FOREIGN})",
     re.IGNORECASE,
 )
-"""The same in the other languages that have words."""
-NEAR_ASIA_ORDERS = re.compile(
+"""An order at the start of a clause in the other languages with spaces between words."""
+CJK_ORDERS = re.compile(
     r"(?:请(?!问)|請(?!問)|帮我|幫我|麻烦|能不能|给我)"
     r"|[^。]{0,200}(?:ください|下さい|くれる？|もらえますか？?)[。！]?\Z"
 )
 
-# Words of a wish that outlives the day: a standing order, and what is chosen.
+# Words of a lasting wish: a standing order, or a choice.
 STANDING = anywhere(
     r"always, never, ever again, from now on, going forward, in (?:the )?future, next time, every,"
     r" each, whenever, by default, as a (?:general )?rule, remember, keep in mind,"
@@ -152,6 +152,6 @@ STANDING = anywhere(
     r" не забывай,"
     r" вместо, по умолчанию",
 )
-NEAR_ASIA_STANDING = re.compile(
+CJK_STANDING = re.compile(
     r"总是|總是|永远|永遠|从现在|從現在|记住|記住|不要|以后|以後|每次|每天|务必|いつも|必ず|今後|覚え|毎回|毎日|ないで|常に"
 )

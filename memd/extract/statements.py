@@ -1,18 +1,17 @@
-"""A text becomes statements about things: no language model, the same every time.
+"""Extract statements about things from a text by rule, deterministically.
 
-Precision comes first: a sentence that asks, doubts, reports or leaves open who is
-meant says nothing, since a text is found by its words all the same and a wrong
-edge leads astray. What is understood: the relations of ``verbs.py`` between names
-(``things.py``) at times (``when.py``), exceptions, negations and changes, and the
-explicit forms of ``triples.py``.
+Precision comes first: a sentence that asks, doubts, reports or leaves its subject open has no
+statement, since the text is found by its words anyway and a wrong edge misleads. Extracted are
+the relations of ``verbs.py`` between names (``things.py``) at times (``when.py``), exceptions,
+negations and changes, and explicit triples.
 
-A change of what the same text says raises ``model.graph.STATEMENTS_VERSION``. Its patterns
-take 10 ms to compile: whoever reads texts loads this when the first one comes.
+Whoever changes the statements of a text raises ``domain.org.graph.STATEMENTS_VERSION``. The
+patterns take 10 ms to compile, so import this module where the first text is read.
 
-Some forms say it outright: arrows, ``Owner: Ann`` lines and wiki links. ``Billing ->
-depends_on -> Postgres`` and ``Billing | owned by | Ann`` say one thing each. Lines of keys
-speak of the heading above them, or of the line that names it (``Service: billing``). Two
-wiki links in one line, or a link under a heading, make ``links_to``.
+Explicit triples are arrows, ``Owner: Ann`` lines and wiki links. ``Billing -> depends_on ->
+Postgres`` and ``Billing | owned by | Ann`` are one statement each. Lines with keys are about the
+heading above them, or about the line that names a subject (``Service: billing``). Two wiki links
+in one line, or a link under a heading, make ``links_to``.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ from itertools import chain
 
 from memd.base.limits import STATEMENTS_CHARS_MAX
 from memd.domain.org.graph import ExtractedStatement, fold_name
-from memd.extract.clauses import ClauseStatement, Story, clause
-from memd.extract.things import CHARS_MAX, name, unwrapped
-from memd.extract.verbs import FIELDS, SAID, relation
-from memd.extract.when import When, times
+from memd.extract.clauses import ClauseStatement, TextContext, parse_clause
+from memd.extract.things import CHARS_MAX, name, unwrap
+from memd.extract.verbs import FIELDS, VERB_PHRASE, parse_relation
+from memd.extract.when import TimeMention, find_times
 
 STATEMENTS_MAX = 200
 _SENTENCE_CHARS_MAX = 400
@@ -53,46 +52,48 @@ _BREAK = re.compile(
 _AND = re.compile(r",?\s+and\s+|,\s+(?=(?:we|do|don't|never|use|not\s+use)\s)", re.IGNORECASE)
 
 
-def statements(
+def extract_statements(
     text: str, now_us: int | None = None, *, speaker: str | None = None
 ) -> tuple[ExtractedStatement, ...]:
-    """Return what *text* says, in order and each thing once.
+    """Return the statements of *text*, in order, each once.
 
-    *now_us* is when it was said: relative words count from it, and what changed
-    without a date changed then. *speaker* stands for "I".
+    *now_us* is when it was said: relative times count from it, and a change without a date
+    happened then. *speaker* is the meaning of "I".
 
-    >>> [(one.subject, one.relation, one.object) for one in statements("We use Litestar.")]
+    >>> [(one.subject, one.relation, one.object) for one in extract_statements("We use Litestar.")]
     [('the team', 'uses', 'Litestar')]
     """
     text = _FENCE.sub(lambda match: _blank(match.group()), text[:STATEMENTS_CHARS_MAX])
-    explicit = list(triples(text))
-    taken = {(one.start, one.end) for one in explicit}
-    spoken = (one for one in _prose(text, now_us, speaker) if _apart(one, taken))
+    explicit = list(extract_triples(text))
+    explicit_spans = {(one.start, one.end) for one in explicit}
+    prose = (
+        one for one in _extract_prose(text, now_us, speaker) if _is_outside(one, explicit_spans)
+    )
     statements_by: dict[object, ExtractedStatement] = {}
-    for one in sorted(chain(explicit, spoken), key=lambda one: (one.start, one.end)):
-        if _sound(one):
-            statements_by.setdefault(_same(one), one)
+    for one in sorted(chain(explicit, prose), key=lambda one: (one.start, one.end)):
+        if _is_valid(one):
+            statements_by.setdefault(_identity(one), one)
     return tuple(statements_by.values())[:STATEMENTS_MAX]
 
 
 def covers(text: str, spans: Iterable[tuple[int, int]]) -> bool:
-    """Return whether each sentence of *text* meets one of *spans*, where statements were read.
+    """Return whether each sentence of *text* overlaps one of *spans*, those of its statements.
 
-    Where it does, the text holds as long as its statements do; where not, it says
-    something more, which nothing can contradict.
+    If so, the text holds as long as its statements do; else it says something more, which no
+    statement can contradict.
     """
-    read = list(spans)
+    spans = list(spans)
     return all(
-        any(start < end_ and begin < end for begin, end_ in read)
+        any(start < end_ and begin < end for begin, end_ in spans)
         for start, end in _sentences(text)
         if any(letter.isalnum() for letter in text[start:end])
     )
 
 
-def things(text: str) -> tuple[str, ...]:
-    """Return the names that *text*, a question, mentions: the longest first, each once.
+def find_things(text: str) -> tuple[str, ...]:
+    """Return the names in a question, the longest first, each once.
 
-    >>> things("What may the data team use instead of Litestar?")
+    >>> find_things("What may the data team use instead of Litestar?")
     ('the data team', 'Litestar')
     """
     words = [match.span() for match in re.finditer(r"\[\[[^\]]+\]\]|[^\s?!,;()]+", text)]
@@ -101,7 +102,7 @@ def things(text: str) -> tuple[str, ...]:
     while at < len(words):
         for length in range(min(5, len(words) - at), 0, -1):
             thing = name(text[words[at][0] : words[at + length - 1][1]])
-            if thing is not None and not any(map(SAID.fullmatch, thing.split())):
+            if thing is not None and not any(map(VERB_PHRASE.fullmatch, thing.split())):
                 names.setdefault(fold_name(thing), thing)
                 at += length - 1
                 break
@@ -109,14 +110,14 @@ def things(text: str) -> tuple[str, ...]:
     return tuple(sorted(names.values(), key=len, reverse=True))
 
 
-def _sound(one: ExtractedStatement) -> bool:
+def _is_valid(one: ExtractedStatement) -> bool:
     names = (one.subject, one.object)
     return all(fold_name(part) and len(part) <= CHARS_MAX for part in names) and fold_name(
         one.subject
     ) != fold_name(one.object)
 
 
-def _same(one: ExtractedStatement) -> object:
+def _identity(one: ExtractedStatement) -> object:
     return (
         fold_name(one.subject),
         one.relation,
@@ -128,8 +129,8 @@ def _same(one: ExtractedStatement) -> object:
     )
 
 
-def _apart(one: ExtractedStatement, taken: set[tuple[int, int]]) -> bool:
-    return not any(start <= one.start < end for start, end in taken)
+def _is_outside(one: ExtractedStatement, spans: set[tuple[int, int]]) -> bool:
+    return not any(start <= one.start < end for start, end in spans)
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
@@ -141,23 +142,25 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
             yield start, end
 
 
-def _prose(text: str, now_us: int | None, speaker: str | None) -> Iterator[ExtractedStatement]:
-    story = Story(speaker=speaker, now_us=now_us)
+def _extract_prose(
+    text: str, now_us: int | None, speaker: str | None
+) -> Iterator[ExtractedStatement]:
+    story = TextContext(speaker=speaker, now_us=now_us)
     for start, end in _sentences(text):
         sentence = text[start:end]
         if end - start > _SENTENCE_CHARS_MAX or _DOUBT.search(sentence):
             continue
-        story.subject = story.using = story.until_us = None
-        times_in = times(sentence, now_us)
-        bare = _without(sentence.rstrip(".!; "), times_in)
-        clauses = list(_clauses(bare))
+        story.subject = story.last_used = story.used_until_us = None
+        times_in = find_times(sentence, now_us)
+        bare = _blank_times(sentence.rstrip(".!; "), times_in)
+        clauses = list(_split_clauses(bare))
         for place, (begin, close) in enumerate(clauses):
             after = clauses[place + 1][0] if place + 1 < len(clauses) else len(sentence)
             inside = [one for one in times_in if begin <= one.start < after]
             lead = _LEAD.match(bare[begin:close])
             first = begin + (lead.end() if lead else 0)
             stop = max([close, *(one.end for one in inside)])
-            for statement in clause(bare[first:close].strip(" ,"), inside, story):
+            for statement in parse_clause(bare[first:close].strip(" ,"), inside, story):
                 yield _statement(statement, start + begin, start + max(stop, begin + 1))
 
 
@@ -175,26 +178,26 @@ def _statement(clause_statement: ClauseStatement, start: int, end: int) -> Extra
     )
 
 
-def _without(sentence: str, times_: tuple[When, ...]) -> str:
+def _blank_times(sentence: str, times_: tuple[TimeMention, ...]) -> str:
     for one in times_:
         sentence = sentence[: one.start] + " " * (one.end - one.start) + sentence[one.end :]
     return sentence
 
 
-def _clauses(sentence: str) -> Iterator[tuple[int, int]]:
-    """Yield the clauses of a sentence: at "then", "but", a semicolon, and between two subjects."""
+def _split_clauses(sentence: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of a sentence's clauses, split at "then", "but", ";" and new subjects."""
     begin = 0
     for match in _BREAK.finditer(sentence):
         if match.start() > begin:
-            yield from _joined(sentence, begin, match.start())
+            yield from _split_at_and(sentence, begin, match.start())
         begin = match.end()
-    yield from _joined(sentence, begin, len(sentence))
+    yield from _split_at_and(sentence, begin, len(sentence))
 
 
-def _joined(sentence: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
+def _split_at_and(sentence: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
     for match in _AND.finditer(sentence, begin, end):
-        right = SAID.search(sentence, match.end(), end)
-        if right is None or not SAID.search(sentence, begin, match.start()):
+        right = VERB_PHRASE.search(sentence, match.end(), end)
+        if right is None or not VERB_PHRASE.search(sentence, begin, match.start()):
             continue
         subject = sentence[match.end() : right.start()].strip()
         if not subject or name(subject) is not None:
@@ -212,15 +215,12 @@ _LINE = re.compile(r"[^\n]+")
 _ARROW = re.compile(r"\s*(?:--?>|=>|\u2192|--)\s*")
 _PIPE = re.compile(r"\s*\|\s*")
 _PARTS = 3
-_LINE_CHARS_MIN = 3  # "# a", the shortest heading
+_LINE_CHARS_MIN = 3  # the shortest heading is "# a"
 _LINE_CHARS_MAX = 400
 _SIGN = re.compile(
     r"^\s*#{1,6}\s|:(?:\*\*)?\s+\S|\[\[|\|.*\||(?:-->?|->|=>|\u2192).*(?:--|->|=>|\u2192)"
 )
-"""What a line has that says anything here, or names what others speak of.
-
-Each pattern is tried only on a line that has what it cannot do without.
-"""
+"""A cheap test for lines that may have a triple, or name a subject."""
 _HEADING = re.compile(r"#{1,6}\s+(?P<name>[^#\n]{1,80}?)\s*#*")
 _FIELD = re.compile(
     r"\s*(?:[-*]\s+)?(?:\*\*)?(?P<key>[A-Za-z][a-z_ -]{2,20}?)(?:\*\*)?:(?:\*\*)?\s+"
@@ -233,8 +233,8 @@ _LINK = re.compile(r"\[\[(?P<name>[^\[\]|#\n]{1,80})(?:[|#][^\[\]\n]{0,80})?\]\]
 _BULLET = re.compile(r"^\s*(?:[-*]|\d{1,3}[.)])\s+")
 
 
-def triples(text: str) -> Iterator[ExtractedStatement]:
-    """Yield what *text* says in arrows, bars, keys and links, in order."""
+def extract_triples(text: str) -> Iterator[ExtractedStatement]:
+    """Yield the statements in arrows, bars, keys and links, in order."""
     heading: str | None = None
     for match in _LINE.finditer(text):
         line = match.group()
@@ -249,7 +249,11 @@ def triples(text: str) -> Iterator[ExtractedStatement]:
         if field is not None and field["key"].casefold() in _SUBJECTS:
             heading = field["value"].strip().removesuffix(".")[:CHARS_MAX]
             continue
-        rows = list(_explicit(line)) or list(_field(field, heading)) or list(_links(line, heading))
+        rows = (
+            list(_parse_triple(line))
+            or list(_parse_field(field, heading))
+            or list(_parse_links(line, heading))
+        )
         start = match.start() + len(line) - len(line.lstrip())
         end = match.start() + len(line.rstrip())
         for one in rows:
@@ -260,18 +264,18 @@ def triples(text: str) -> Iterator[ExtractedStatement]:
 _Edge = tuple[str, str, str, str | None]
 
 
-def _explicit(line: str) -> Iterator[_Edge]:
+def _parse_triple(line: str) -> Iterator[_Edge]:
     bare = _BULLET.sub("", line.strip())
     for shape in (_ARROW, _PIPE):
         parts = [part.strip() for part in shape.split(bare)]
         if len(parts) != _PARTS or not all(0 < len(part) <= CHARS_MAX for part in parts):
             continue
-        one, words, other = (unwrapped(part) or part for part in parts)
-        verb = relation(words)
+        one, words, other = (unwrap(part) or part for part in parts)
+        verb = parse_relation(words)
         if verb is not None:
             yield (
                 (other, verb.relation, one, None)
-                if verb.turned
+                if verb.inverted
                 else (
                     one,
                     verb.relation,
@@ -284,18 +288,18 @@ def _explicit(line: str) -> Iterator[_Edge]:
         return
 
 
-def _field(field: re.Match[str] | None, heading: str | None) -> Iterator[_Edge]:
+def _parse_field(field: re.Match[str] | None, heading: str | None) -> Iterator[_Edge]:
     verb = FIELDS.get(field["key"].casefold().replace("_", " ")) if field else None
     if field is None or heading is None or verb is None:
         return
     for value in field["value"].split(","):
-        thing = unwrapped(value) or value.strip().removesuffix(".")
+        thing = unwrap(value) or value.strip().removesuffix(".")
         if 0 < len(thing) <= CHARS_MAX:
-            one, other = (thing, heading) if verb.turned else (heading, thing)
+            one, other = (thing, heading) if verb.inverted else (heading, thing)
             yield one, verb.relation, other, None
 
 
-def _links(line: str, heading: str | None) -> Iterator[_Edge]:
+def _parse_links(line: str, heading: str | None) -> Iterator[_Edge]:
     if "[[" not in line:
         return
     names = list(dict.fromkeys(match["name"].strip() for match in _LINK.finditer(line)))

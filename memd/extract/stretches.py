@@ -1,8 +1,7 @@
-"""Stretches of days, weeks, months and years around a now, on one calendar without a zone. Pure.
+"""Compute stretches of days, weeks, months and years around a now, without time zones. Pure.
 
-A stretch begins with *begin* and ends before *end*. Where words leave open which of two
-is meant ("on Monday"), *other* is the second. Raises ValueError or OverflowError for
-what no calendar has.
+A stretch includes *begin* and excludes *end*. If words are ambiguous ("on Monday"), *other* is
+the second reading. Functions raise ValueError or OverflowError for impossible dates.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ DAYS_NEAR = 7
 
 
 class Stretch(NamedTuple):
-    """A stretch, how exact its words are, and the moment that they mean as a limit."""
+    """A stretch of time, the precision of its words, and the moment that they mean as a limit."""
 
     begin: datetime
     end: datetime
@@ -30,14 +29,14 @@ class Stretch(NamedTuple):
 
 
 class CalendarDate(NamedTuple):
-    """A date by its place in the calendar: a month, perhaps with a year and a day."""
+    """A month, perhaps with a year and a day."""
 
     month: int
     year: int | None = None
     day: int | None = None
 
     def match(self, moment: datetime) -> float:
-        """Return 1 for the same month (and year, day within a week), 0.5 for the month only."""
+        """Return 1 for the same month (and year, and day within a week), 0.5 for another day."""
         if moment.month != self.month:
             return 0.0
         if self.year is not None and moment.year != self.year:
@@ -53,25 +52,28 @@ def day(now: datetime, shift: int) -> Stretch:
 
 
 def part_of(whole: Stretch, hours: tuple[int, int]) -> Stretch:
-    """Return the hours of a day, up to those of the next one."""
+    """Return the *hours* of a day; they may reach into the next day."""
     first, last = (timedelta(hours=hour) for hour in hours)
     other = whole.other and (whole.other[0] + first, whole.other[0] + last)
     return Stretch(whole.begin + first, whole.begin + last, Grain.HOUR, other)
 
 
 def ago(now: datetime, number: int, unit: str, *, vague: bool = False) -> Stretch:
-    """Return about when it was *number* units ago; *vague* is "a few"."""
+    """Return the stretch around *number* units ago; *vague* is for "a few"."""
     if unit in {"minute", "hour"}:
         length = timedelta(**{f"{unit}s": 1})
         at = now - number * length
         around = max(length, timedelta(minutes=10)) / 2
         return Stretch(at - (2 if vague else 1) * around, at + around, Grain.HOUR, limit=at)
-    at = _back(_midnight(now), number, unit)
-    limit = at if unit != "day" or not vague else _back(_midnight(now), number + 1, unit)
+    at = _subtract(_midnight(now), number, unit)
+    limit = at if unit != "day" or not vague else _subtract(_midnight(now), number + 1, unit)
     slack = {"day": 0, "week": 3, "month": 15, "year": 120}[unit] * _DAY
     if vague:
         return Stretch(
-            _back(at, number + 1, unit), _back(at, -1, unit) + _DAY, Grain(unit), limit=limit
+            _subtract(at, number + 1, unit),
+            _subtract(at, -1, unit) + _DAY,
+            Grain(unit),
+            limit=limit,
         )
     return Stretch(at - slack, at + slack + _DAY, Grain(unit), limit=limit)
 
@@ -80,11 +82,11 @@ def recent(now: datetime, number: int, unit: str) -> Stretch:
     """Return the last *number* units, up to now."""
     if unit in {"minute", "hour"}:
         return Stretch(now - timedelta(**{f"{unit}s": number}), now, Grain.HOUR)
-    return Stretch(_back(_midnight(now), number, unit), _midnight(now) + _DAY, Grain(unit))
+    return Stretch(_subtract(_midnight(now), number, unit), _midnight(now) + _DAY, Grain(unit))
 
 
 def unit_of(now: datetime, unit: str, shift: int) -> Stretch:
-    """Return the week, weekend, month, quarter or year that is *shift* away from now's."""
+    """Return the week, weekend, month, quarter or year *shift* units from the current one."""
     today = _midnight(now)
     monday = today - today.weekday() * _DAY
     if unit == "week":
@@ -100,7 +102,7 @@ def unit_of(now: datetime, unit: str, shift: int) -> Stretch:
 
 
 def some_weekend(now: datetime) -> Stretch:
-    """Return the latest weekend that has begun, or else the next one."""
+    """Return the latest weekend that has begun; the other reading is the next one."""
     this, last = unit_of(now, "weekend", 0), unit_of(now, "weekend", -1)
     if now < this.begin:
         return last._replace(other=this[:2])
@@ -108,7 +110,7 @@ def some_weekend(now: datetime) -> Stretch:
 
 
 def weekday(now: datetime, number: int, shift: int | None) -> Stretch:
-    """Return the last, this week's or the next such day; without *shift* the last or the next."""
+    """Return the last, this week's or the next such day; without *shift* both last and next."""
     today = _midnight(now)
     since = (today.weekday() - number) % 7
     last = today - (since or 7) * _DAY
@@ -123,19 +125,19 @@ def weekday(now: datetime, number: int, shift: int | None) -> Stretch:
 
 
 def date(now: datetime, named: CalendarDate, shift: int | None = None) -> Stretch:
-    """Return the date; one without a year is the latest that has begun, or else the next."""
+    """Return the date; without a year the latest that has begun, and as other the next."""
     if named.year is not None:
-        return _dated(named, named.year)
-    this = _dated(named._replace(day=named.day and min(named.day, 28)), now.year)
+        return _date_in(named, named.year)
+    this = _date_in(named._replace(day=named.day and min(named.day, 28)), now.year)
     if shift == 0:
-        return _dated(named, now.year)
+        return _date_in(named, now.year)
     running = this.begin <= now < this.end
     past = now.year if this.begin <= now else now.year - 1
     if shift == -1:
-        return _dated(named, past - running)
+        return _date_in(named, past - running)
     if shift == 1:
-        return _dated(named, past + 1)
-    return _dated(named, past)._replace(other=_dated(named, past + 1)[:2])
+        return _date_in(named, past + 1)
+    return _date_in(named, past)._replace(other=_date_in(named, past + 1)[:2])
 
 
 def year(number: int) -> Stretch:
@@ -145,7 +147,7 @@ def year(number: int) -> Stretch:
 
 
 def season(now: datetime, number: int, of_year: int | None, shift: int | None) -> Stretch:
-    """Return a season of the north; spring is 0. A winter begins in the December before."""
+    """Return a season of the north; spring is 0. A winter begins in December of the year before."""
     if of_year is not None:
         return _season(number, of_year)
     this = _season(number, now.year)
@@ -161,23 +163,23 @@ def season(now: datetime, number: int, of_year: int | None, shift: int | None) -
     )
 
 
-def earlier(stretch: Stretch) -> Stretch:
-    """Return the same weekday a week, or the same month a year, earlier."""
+def shift_earlier(stretch: Stretch) -> Stretch:
+    """Return the same weekday a week earlier, or the same date a year earlier."""
     back = _WEEK if stretch.grain in {Grain.HOUR, Grain.DAY} and stretch.other else None
     if back is None or (stretch.other and stretch.other[0] - stretch.begin > 3 * _WEEK):
-        begin, end = (_back(at, 1, "year") for at in stretch[:2])
+        begin, end = (_subtract(at, 1, "year") for at in stretch[:2])
     else:
         begin, end = (at - back for at in stretch[:2])
     return Stretch(begin, end, stretch.grain)
 
 
-def week_beside(edge: datetime, *, before: bool) -> Stretch:
-    """Return the week before, or after, *edge*: where "the Monday before" it lies."""
+def adjacent_week(edge: datetime, *, before: bool) -> Stretch:
+    """Return the week before or after *edge*, in which "the Monday before" it lies."""
     begin = edge - _WEEK if before else edge
     return Stretch(begin, begin + _WEEK, Grain.WEEK)
 
 
-def _dated(named: CalendarDate, of_year: int) -> Stretch:
+def _date_in(named: CalendarDate, of_year: int) -> Stretch:
     if named.day is None:
         first = of_year * _MONTHS_A_YEAR + named.month - 1
         return Stretch(_first(first), _first(first + 1), Grain.MONTH)
@@ -191,7 +193,7 @@ def _season(number: int, of_year: int) -> Stretch:
     return Stretch(_first(first), _first(first + 3), Grain.QUARTER)
 
 
-def _back(at: datetime, number: int, unit: str) -> datetime:
+def _subtract(at: datetime, number: int, unit: str) -> datetime:
     if unit in {"day", "week"}:
         return at - number * (_DAY if unit == "day" else _WEEK)
     months = number * (1 if unit == "month" else _MONTHS_A_YEAR)
@@ -201,7 +203,7 @@ def _back(at: datetime, number: int, unit: str) -> datetime:
 
 
 def _first(place: int) -> datetime:
-    """Return the first of a month, by how many months lie before it since the year 0."""
+    """Return the first of a month, given the number of months since the year 0."""
     return datetime(place // _MONTHS_A_YEAR, place % _MONTHS_A_YEAR + 1, 1)  # noqa: DTZ001  # the zone comes last
 
 

@@ -1,9 +1,8 @@
-"""Which words name a thing: proper and code names, what is quoted, teams and roles.
+"""Recognise names of things: proper and code names, quotations, teams and roles.
 
-A name is taken only where it looks like one, since a wrong edge misleads for ever
-and a missing one is found by words all the same. What stands for something else
-("it", "they", "this one") is no name, and a first word's capital proves nothing
-when it is a common one.
+Precision comes first: a wrong edge misleads for ever, while a missing one is found by words
+anyway. Pronouns ("it", "they", "this one") are no names, and a capital letter at the start of a
+sentence proves nothing for a common word.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 import re
 
 TEAM = "the team"
-"""What "we", "our team" and a command without a subject stand for."""
+"""The thing that "we", "our team" and the subject of a command mean."""
 
 CHARS_MAX = 80
 _WORDS_MAX = 6
@@ -40,7 +39,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Words that stand for something else, or for nothing that could be pointed at.
+# Pronouns and other words that name nothing by themselves.
 _POINTING = _words(
     """
     i me my mine you your yours he him his she her hers it its they them their theirs this that
@@ -49,7 +48,7 @@ _POINTING = _words(
     others another such each
     """
 )
-# A sentence may begin with these in capitals; and nothing that begins so is a name.
+# Common words, which may be capitalised at the start of a sentence; no name begins with one.
 _COMMON = _words(
     """
     a an and as at but by for from if in into no not of on or so the then to too up with yes yeah
@@ -78,8 +77,8 @@ _EMPTY = _words(
 )
 
 
-def unwrapped(text: str) -> str | None:
-    """Return what stands between quotes, backticks or brackets, None where there are none."""
+def unwrap(text: str) -> str | None:
+    """Return *text* without its quotes, backticks or brackets; None if it has none."""
     match = _WRAPPED.fullmatch(text.strip())
     if match is None:
         return None
@@ -88,7 +87,7 @@ def unwrapped(text: str) -> str | None:
 
 
 def name(text: str, speaker: str | None = None) -> str | None:
-    """Return the thing that *text* names, None when it is none for sure.
+    """Return the thing that *text* names, None unless it surely is a name.
 
     >>> name("the data team"), name("we"), name("Litestar"), name("it"), name("a lot")
     ('the data team', 'the team', 'Litestar', None, None)
@@ -101,17 +100,19 @@ def name(text: str, speaker: str | None = None) -> str | None:
         return TEAM
     if lower in {"i", "me"}:
         return speaker
-    inner = unwrapped(text)
+    inner = unwrap(text)
     if inner is not None:
         return inner
-    return _role(text) or (text if _GROUP.fullmatch(text) and _sound(text) else _proper(text))
+    return _role(text) or (
+        text if _GROUP.fullmatch(text) and _is_plausible(text) else _proper(text)
+    )
 
 
-def loosely(text: str) -> str | None:
-    """Return the thing that *text* names in a place where only a thing can stand.
+def loose_name(text: str) -> str | None:
+    """Return the thing that *text* names, in a position where only a thing can occur.
 
-    >>> loosely("2 approvals"), loosely("postgres"), loosely("them"), loosely("a bit more")
-    ('2 approvals', 'postgres', None, None)
+    >>> [loose_name(text) for text in ("2 approvals", "postgres", "them", "a bit more")]
+    ['2 approvals', 'postgres', None, None]
     """
     label = name(text)
     if label is not None:
@@ -121,19 +122,19 @@ def loosely(text: str) -> str | None:
     if not 1 <= len(words) <= _LOOSE_WORDS_MAX or len(text) > CHARS_MAX:
         return None
     fit = all(_PLAIN.fullmatch(word) for word in words)
-    return " ".join(words) if fit and _sound(text) and not _NUMBER.fullmatch(text) else None
+    return " ".join(words) if fit and _is_plausible(text) and not _NUMBER.fullmatch(text) else None
 
 
 def _role(text: str) -> str | None:
     match = _ROLE.fullmatch(text)
-    if match is None or not _sound(match["words"]):
+    if match is None or not _is_plausible(match["words"]):
         return None
     article, rest = text.split(maxsplit=1)
     rest = " ".join(rest.split())
     return f"the {rest}" if article.casefold() in {"the", "our"} else f"{article.lower()} {rest}"
 
 
-def _sound(text: str) -> bool:
+def _is_plausible(text: str) -> bool:
     words = text.casefold().split()
     if any(word in _POINTING or word in _EMPTY for word in words):
         return False

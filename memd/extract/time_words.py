@@ -1,7 +1,7 @@
-"""Words of time in seven languages, folded: small letters without accents. Tables only.
+"""Tables of words of time in seven languages, folded: lower case without accents.
 
-English, German, French, Spanish, Italian, Portuguese, Dutch. A word that means
-something else in daily use is in ``UNSURE`` and counts only beside a word of time.
+English, German, French, Spanish, Italian, Portuguese, Dutch. A word with another common meaning
+is in ``UNSURE`` and counts only next to a word of time.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import TypeVar
 Value = TypeVar("Value")
 
 
-def folded(word: str) -> str:
-    """Return *word* as the tables spell it.
+def fold(word: str) -> str:
+    """Return *word* in the tables' spelling.
 
-    >>> folded("Février"), folded("Übermorgen")
+    >>> fold("Février"), fold("Übermorgen")
     ('fevrier', 'ubermorgen')
     """
     plain = word.casefold()
@@ -27,7 +27,7 @@ def folded(word: str) -> str:
 
 
 class Grain(StrEnum):
-    """How exact words of time are: which stretch they name, or count in."""
+    """The precision of words of time."""
 
     HOUR = "hour"
     DAY = "day"
@@ -41,7 +41,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def _numbered(*rows: str, first: int = 1) -> dict[str, int]:
+def _number(*rows: str, first: int = 1) -> dict[str, int]:
     return {word: number for number, row in enumerate(rows, first) for word in row.split()}
 
 
@@ -49,7 +49,7 @@ def _all(rows: dict[Value, str]) -> dict[str, Value]:
     return {word: value for value, row in rows.items() for word in row.split()}
 
 
-MONTHS = _numbered(
+MONTHS = _number(
     "january jan januar janner janvier janv enero gennaio janeiro januari",
     "february feb februar feber fevrier fevr febrero febbraio fevereiro februari",
     "march mar marz maerz mars marzo marco maart",
@@ -66,7 +66,7 @@ MONTHS = _numbered(
 UNSURE = _words("may march mar sep dec jan mars mai marco mei julio juli janeiro")
 """Months that are also names, verbs, or a planet."""
 CAPITAL = _words("may march mar sep dec jan")
-"""Those of them for which a capital letter will do; they are English."""
+"""Those of UNSURE, all English, that count if they are capitalised."""
 MONTH_LEADS = _words(
     """in im en em au dans seit ab bis vor nach depuis avant apres desde hasta since until till
     before after from to through during durante through by dal tra fra dopo ate sinds tot voor
@@ -76,7 +76,7 @@ MONTH_LEADS = _words(
 JOINTS = _words("of de del di du d der des do da von van")
 """Words between a day, a month and a year."""
 
-WEEKDAYS = _numbered(
+WEEKDAYS = _number(
     "monday montag lundi lunes lunedi maandag",
     "tuesday dienstag mardi martes martedi dinsdag",
     "wednesday mittwoch mercredi miercoles mercoledi woensdag",
@@ -86,10 +86,10 @@ WEEKDAYS = _numbered(
     "sunday sonntag dimanche domingo domenica zondag",
     first=0,
 )
-FEIRAS = _numbered("segunda", "terca", "quarta", "quinta", "sexta", first=0)
+FEIRAS = _number("segunda", "terca", "quarta", "quinta", "sexta", first=0)
 """Portuguese weekdays, ordinals unless "feira" follows."""
 HABITS = _words("every each jeden jede chaque cada ogni elke iedere los tous toutes")
-"""Before a weekday: no day, but a rule."""
+"""Before a weekday these make a habit and not a day."""
 
 DAYS = _all(
     {
@@ -105,7 +105,7 @@ GERMANIC = _words(
     und nicht hat haben gibt liegt steht wohnt het een ik wij wat waar wanneer staat ligt zijn
     woont"""
 )
-"""Beside one of these "hier" is a place, not the French yesterday."""
+"""In a text with one of these, "hier" means "here" and not the French "yesterday"."""
 
 PARTS = _all(
     {
@@ -117,7 +117,7 @@ PARTS = _all(
         (18, 29): "night nacht nuit noche notte noite",
     }
 )
-"""Hours of the day, up to those of the next."""
+"""Hours of the day; they may reach into the next day."""
 PART_LEADS = _words("a in por pela de la na em noite am im s le au nel di")
 DAY_PARTS = {
     "tonight": (0, (17, 29)),
@@ -171,7 +171,7 @@ SHIFTS_AFTER = _all(
     }
 )
 """Those that may follow their noun."""
-SEASONS = _numbered(
+SEASONS = _number(
     "spring fruhling fruhjahr printemps primavera voorjaar lente",
     "summer sommer ete verano estate verao zomer",
     "autumn fall herbst automne otono autunno outono herfst",
@@ -180,7 +180,7 @@ SEASONS = _numbered(
 )
 SEASON_LEADS = _words("in im en au el nel em no during since seit depuis desde")
 
-NUMBERS = _numbered(
+NUMBERS = _number(
     "a an one ein eine einem einer einen un une una uno um uma een",
     "two zwei deux dos due dois duas twee couple paar",
     "three drei trois tres tre drie few",
@@ -226,7 +226,7 @@ NO_YEAR = _words(
     euro dollars pounds ms px mb kb gb km m kg zeilen worter menschen zeichen stuck lignes mots
     lineas palabras percent"""
 )
-"""What follows a number that is no year."""
+"""After a number these show that it is no year."""
 
 LASTS = _words(
     """last past letzten vergangenen derniers dernieres ultimos ultimas ultimi ultime laatste
@@ -252,7 +252,7 @@ COMPOUNDS = {
     ("que", "vem"): "proximo",
     ("il", "prossimo"): "prossimo",
 }
-"""Words that mean one thing together."""
+"""Compounds: several words with one meaning."""
 
 CORE = (
     frozenset(MONTHS)
@@ -266,6 +266,6 @@ CORE = (
     | frozenset(SEASONS)
     | frozenset(("aujourd",))
 )
-"""Words of which every time holds one, or a number of four digits."""
+"""Every expression of time contains one of these words, or a number of four digits."""
 FIRST = CORE.union(SHIFTS, LASTS, AGO_LEADS, NUMBERS, SINCE, AFTER, UNTIL, BEFORE, BETWEEN, FROM)
 """Words that a time may begin with, beside numbers."""

@@ -1,6 +1,6 @@
-"""The closed vocabulary of relations, and the words that say them.
+"""The closed vocabulary of relations, and the verbs that express them.
 
-| relation | says | only one at a time |
+| relation | means | only one at a time |
 |---|---|---|
 | uses | works with a tool, a language, a service | |
 | standardises_on | has it as its standard or default (for something) | one a subject |
@@ -21,7 +21,7 @@
 | links_to | a wiki page names it | |
 | related_to | any other relation of an explicit triple; the qualifier says which | |
 
-What "only one at a time" means for time is ``memd/org/temporal.py``'s to decide.
+``memd/org/temporal.py`` implements "only one at a time".
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ import re
 from typing import Literal, NamedTuple
 
 Tense = Literal["present", "past"]
-Doing = Literal["state", "switch", "begin", "stop", "is"]
+VerbKind = Literal["state", "switch", "begin", "stop", "is"]
 
 RELATIONS = frozenset(
     {
@@ -42,14 +42,14 @@ RELATIONS = frozenset(
 
 
 class Verb(NamedTuple):
-    """What a verb form says; *turned* has subject and object the other way round."""
+    """The meaning of a verb form; *inverted*: subject and object are swapped."""
 
     relation: str
-    doing: Doing = "state"
+    kind: VerbKind = "state"
     tense: Tense = "present"
-    turned: bool = False
+    inverted: bool = False
     bare: bool = False
-    """An infinitive: without a subject it is a command."""
+    """An infinitive, which is a command without a subject."""
 
 
 _WORDS: dict[Verb, str] = {
@@ -72,14 +72,14 @@ _WORDS: dict[Verb, str] = {
     "|are built on|are based on",
     Verb("replaces"): "replaces|supersedes|takes the place of",
     Verb("replaces", "begin"): "replaced|superseded|took the place of|has replaced",
-    Verb("replaces", "begin", turned=True): "is replaced by|was replaced by|were replaced by"
+    Verb("replaces", "begin", inverted=True): "is replaced by|was replaced by|were replaced by"
     "|was superseded by|is superseded by|has been replaced by",
     Verb("owns"): "owns|own|is responsible for|are responsible for|maintains|maintain"
     "|is the owner of|are the owners of|is in charge of",
-    Verb("owns", turned=True): "is owned by|are owned by|is maintained by|are maintained by"
+    Verb("owns", inverted=True): "is owned by|are owned by|is maintained by|are maintained by"
     "|belongs to",
     Verb("leads"): "leads|is leading|is the lead of|is the head of|heads",
-    Verb("leads", turned=True): "is led by|is headed by",
+    Verb("leads", inverted=True): "is led by|is headed by",
     Verb("works_on"): "works on|is working on|are working on|work on",
     Verb("member_of"): "works at|works for|is a member of|are members of|is employed at",
     Verb("member_of", "begin"): "joined|has joined",
@@ -94,14 +94,14 @@ _WORDS: dict[Verb, str] = {
     Verb("except_for"): "is an exception to|are an exception to|is exempt from|are exempt from",
 }  # fmt: skip
 FORMS: dict[str, Verb] = {form: verb for verb, forms in _WORDS.items() for form in forms.split("|")}
-"""Every form in lower case with what it says."""
+"""Every form in lower case with its meaning."""
 
 _NOT = (
     r"don't|doesn't|didn't|mustn't|shouldn't|can't|cannot|isn't|aren't|do not|does not|did not"
     r"|must not|should not|may not|can not|is not|are not|no longer|never|do no longer"
 )
 _ANY = "|".join(sorted((form.replace(" ", r"\s+") for form in FORMS), key=len, reverse=True))
-SAID = re.compile(
+VERB_PHRASE = re.compile(
     r"(?<![\w'\u2019.-])(?:(?P<modal>must|should|shall|will|may|can|would|could|might|had)\s+)?"
     rf"(?:(?P<no>{_NOT})\s+)?"
     r"(?:(?:always|now|currently|also|still|mostly|usually|generally|officially|recently|already"
@@ -109,13 +109,13 @@ SAID = re.compile(
     rf"(?P<verb>{_ANY})(?P<after>\s+(?:not|no\s+longer)|n't)?(?![\w'\u2019-])",
     re.IGNORECASE,
 )
-"""A verb where it stands, with its modal and its negation."""
+"""A verb with its modal and its negation."""
 
 FIELDS: dict[str, Verb] = {
-    "owner": Verb("owns", turned=True),
-    "maintainer": Verb("owns", turned=True),
-    "responsible": Verb("owns", turned=True),
-    "lead": Verb("leads", turned=True),
+    "owner": Verb("owns", inverted=True),
+    "maintainer": Verb("owns", inverted=True),
+    "responsible": Verb("owns", inverted=True),
+    "lead": Verb("leads", inverted=True),
     "uses": Verb("uses"),
     "stack": Verb("uses"),
     "replaces": Verb("replaces"),
@@ -135,15 +135,15 @@ FIELDS: dict[str, Verb] = {
 """The keys of ``Owner: Ann`` lines, in lower case."""
 
 
-def relation(words: str) -> Verb | None:
-    """Return what *words* between two arrows say, None when the vocabulary has no word for it.
+def parse_relation(words: str) -> Verb | None:
+    """Return the meaning of *words* between two arrows, None if the vocabulary lacks them.
 
-    >>> relation("depends_on"), relation("is owned by").turned
-    (Verb(relation='depends_on', doing='state', tense='present', turned=False, bare=False), True)
+    >>> parse_relation("depends_on"), parse_relation("is owned by").inverted
+    (Verb(relation='depends_on', kind='state', tense='present', inverted=False, bare=False), True)
     """
     plain = " ".join(words.casefold().replace("_", " ").replace("-", " ").split())
     name = plain.replace(" ", "_")
     if name in RELATIONS:
         return Verb(name)
     form = FORMS.get(plain)
-    return form if form and form.doing in {"state", "is"} else None
+    return form if form and form.kind in {"state", "is"} else None

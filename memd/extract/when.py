@@ -1,10 +1,9 @@
-"""Which times a sentence names: "until March 2026", "since 2025-03", "in Q2 2026".
+"""Find the times that a statement names: "until March 2026", "since 2025-03", "in Q2 2026".
 
-A time is a stretch with a start and an end; either may be open. Days, months,
-quarters and years are UTC's. An end is the *start* of what is named ("until
-March" ends with February), unless the words say otherwise ("through March", "until
-the end of March"). Relative words count from a *now* that is passed in; without it
-they say nothing, and neither does a date that no calendar has.
+A time has a start and an end; either may be open. Days, months, quarters and years are in UTC.
+An end is the *start* of the named unit ("until March" ends with February), unless the words say
+otherwise ("through March", "until the end of March"). Relative words count from a given *now*;
+without it they are ignored, like impossible dates.
 """
 
 from __future__ import annotations
@@ -17,15 +16,15 @@ from typing import NamedTuple
 from memd.base.clock import from_us, to_us
 
 
-class When(NamedTuple):
-    """A time in a text: characters *start* to *end*, and the stretch; *within* one unit or not."""
+class TimeMention(NamedTuple):
+    """A time named by characters *start* to *end* of a text."""
 
     start: int
     end: int
     from_us: int | None
     to_us: int | None
     within: bool = False
-    """Said with "in" or "on": a stretch for what lasted, a moment for what happened."""
+    """Named with "in" or "on": a span for a state, a moment for an event."""
 
 
 class _Unit(NamedTuple):
@@ -49,7 +48,7 @@ _POINT = (
     rf"|(?:last|this|next) (?:week|month|quarter|year)|\d{{1,3}} (?:day|week|month|year)s? ago"
     rf"|yesterday|today|tomorrow|{_YEAR})"
 )
-# "from January to March 2026" lends the first month the second one's year.
+# In "from January to March 2026" the first month takes the second one's year.
 _BARE = rf"(?:{_POINT}|{_MONTH})"
 _WORDS = (
     rf"\b(?:"
@@ -75,22 +74,22 @@ _MONTHS_A_YEAR = 12
 
 
 @cache
-def _spoken() -> re.Pattern[str]:
-    """Return the pattern of every time; it takes 20 ms to compile, which no start has to pay."""
+def _pattern() -> re.Pattern[str]:
+    """Return the pattern of all times, compiled on first use, since that takes 20 ms."""
     return re.compile(_WORDS, re.IGNORECASE)
 
 
-def times(sentence: str, now_us: int | None = None) -> tuple[When, ...]:
-    """Return the times of *sentence* in order; what is impossible or means nothing is left out.
+def find_times(sentence: str, now_us: int | None = None) -> tuple[TimeMention, ...]:
+    """Return the times in *sentence*, in order, without impossible ones.
 
-    >>> [(one.from_us, one.to_us is None) for one in times("since 1970-13", None)]
+    >>> [(one.from_us, one.to_us is None) for one in find_times("since 1970-13", None)]
     []
     """
-    moments = (_read(match, now_us) for match in _spoken().finditer(sentence))
+    moments = (_read(match, now_us) for match in _pattern().finditer(sentence))
     return tuple(one for one in moments if one is not None)
 
 
-def _read(match: re.Match[str], now_us: int | None) -> When | None:
+def _read(match: re.Match[str], now_us: int | None) -> TimeMention | None:
     start, end = match.span()
     if match["first"]:
         return _stretch(match, now_us)
@@ -100,14 +99,14 @@ def _read(match: re.Match[str], now_us: int | None) -> When | None:
         return None
     if match["opening"]:
         late = match["start"].casefold() == "after"
-        return When(start, end, unit.close if late else unit.begin, None)
+        return TimeMention(start, end, unit.close if late else unit.begin, None)
     if match["closing"]:
         late = bool(match["whole"]) or match["stop"].casefold() in {"through", "thru"}
-        return When(start, end, None, unit.close if late else unit.begin)
-    return When(start, end, unit.begin, unit.close, within=True)
+        return TimeMention(start, end, None, unit.close if late else unit.begin)
+    return TimeMention(start, end, unit.begin, unit.close, within=True)
 
 
-def _stretch(match: re.Match[str], now_us: int | None) -> When | None:
+def _stretch(match: re.Match[str], now_us: int | None) -> TimeMention | None:
     second = _unit(match["second"], now_us)
     first = _unit(match["first"], now_us)
     year = _YEARS.search(match["second"])
@@ -118,15 +117,15 @@ def _stretch(match: re.Match[str], now_us: int | None) -> When | None:
     close = second.close if match["joint"].casefold() == "through" else second.begin
     if first.begin >= close:
         return None
-    return When(*match.span(), first.begin, close)
+    return TimeMention(*match.span(), first.begin, close)
 
 
 def _unit(word: str, now_us: int | None) -> _Unit | None:
-    """Return the day, month, quarter or year that *word* names, None when there is none."""
+    """Return the day, month, quarter or year that *word* names, or None."""
     text = " ".join(word.casefold().split())
     try:
         return _relative(text, now_us) if _is_relative(text) else _absolute(text)
-    except (ValueError, OverflowError):  # the thirtieth of February
+    except (ValueError, OverflowError):  # such as the thirtieth of February
         return None
 
 
@@ -170,7 +169,7 @@ def _relative(text: str, now_us: int | None) -> _Unit | None:
 
 
 def _around(today: date, unit: str, shift: int, *, exact: bool) -> _Unit:
-    """Return the unit *shift* units from now; *exact* is the one day, or month, so long ago."""
+    """Return the unit *shift* units from now; *exact*: the day, or month, exactly so long ago."""
     if unit in {"day", "week"}:
         length = 1 if unit == "day" else 7
         first = today if exact else today - timedelta(days=today.weekday())

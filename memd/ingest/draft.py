@@ -16,7 +16,7 @@ from memd.domain.enums import MemoryCategory, Origin, Passing, Trust
 from memd.domain.ingest import IngestRequest
 from memd.domain.memory import distinct
 from memd.domain.trust import TRUST, Flag, Screened, SecretsPolicy, Suspicion, is_quarantined
-from memd.extract.passing import passing
+from memd.extract.passing import passing_kind
 from memd.guard.secrets import Screening, admit, screen_name
 from memd.guard.suspicion import suspicion_of_fields, suspicion_of_pieces
 from memd.text.chunk import chunk
@@ -190,7 +190,7 @@ def _add_passing(draft: Draft, piece: str, *, by_assistant: bool) -> Draft:
     """Return *draft* with the kind of its *piece*, if that states nothing."""
     if draft.preference is not None:
         return draft
-    return replace(draft, passing=passing(piece, by_assistant=by_assistant))
+    return replace(draft, passing=passing_kind(piece, by_assistant=by_assistant))
 
 
 def is_owner(speaker: str | None, origin: Origin | None) -> bool:

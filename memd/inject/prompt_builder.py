@@ -19,7 +19,7 @@ from memd.domain.inject import (
 from memd.domain.recall import MemoryChunk, RecallResult
 from memd.domain.settings.retrieval import NON_INFERABLE_TAG, ScoredMemory
 from memd.domain.trust import mark_of_preference
-from memd.extract.passing import passing
+from memd.extract.passing import passing_kind
 from memd.guard.redaction import redact
 from memd.inject.context import ContextInjectionStrategy
 from memd.inject.format import directive, format_memories
@@ -152,7 +152,7 @@ class PromptBuilder:
     @property
     def _has_question(self) -> bool:
         """Whether the text is more than an acknowledgement such as "yes" or "go on"."""
-        return passing(self.request.query) is not Passing.ACKNOWLEDGEMENT
+        return passing_kind(self.request.query) is not Passing.ACKNOWLEDGEMENT
 
     @property
     def _memories(self) -> OwnMemories:

@@ -1,7 +1,7 @@
 """Tables of the words of a question that ask for relations. Pure.
 
 A verb's position between subject and object gives the direction in which its relation is
-walked; a noun ("the owner of", "Ann's team") has a direction of its own. *turned*: subject and
+walked; a noun ("the owner of", "Ann's team") has a direction of its own. *inverted*: subject and
 object of the verb are swapped, as in "is led by".
 """
 
@@ -16,7 +16,7 @@ class CueEdge(NamedTuple):
     """One reading of a cue."""
 
     relation: str
-    turned: bool = False
+    inverted: bool = False
 
 
 class Noun(NamedTuple):
@@ -67,7 +67,7 @@ _QUESTION_FORMS: dict[tuple[CueEdge, ...], str] = {
 
 VERBS: dict[str, tuple[CueEdge, ...]] = {
     **{
-        form: (CueEdge(verb.relation, verb.turned),)
+        form: (CueEdge(verb.relation, verb.inverted),)
         for form, verb in FORMS.items()
         if form not in _PLAIN
     },

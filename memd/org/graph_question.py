@@ -278,7 +278,7 @@ def _verb_cue(
         return Cue(
             at,
             at + length - 1,
-            tuple((option.relation, not option.turned) for option in options),
+            tuple((option.relation, not option.inverted) for option in options),
             negated=_is_negated(tokens, at),
             weak=phrase in WEAK,
             subject_first=_is_inverted(tokens, at, at + length, before),

@@ -140,8 +140,8 @@ def render_triple(subject: str, relation: str, object_: str) -> str:
                 field=field,
                 hint='without "|", arrows, brackets, backticks and line ends',
             )
-    from memd.extract.statements import statements
-    from memd.extract.verbs import relation as known_relation
+    from memd.extract.statements import extract_statements
+    from memd.extract.verbs import parse_relation as known_relation
 
     if not _RELATION.fullmatch(relation.strip()):
         raise OrgMemoryQueryError(
@@ -151,7 +151,7 @@ def render_triple(subject: str, relation: str, object_: str) -> str:
         raise OrgMemoryQueryError("a triple is about two different things", field="object")
     separator = "|" if known_relation(relation) else "->"
     text = f"{subject.strip()} {separator} {relation.strip()} {separator} {object_.strip()}"
-    if len(statements(text)) != 1:
+    if len(extract_statements(text)) != 1:
         raise OrgMemoryQueryError(
             "the triple would not be parsed back unchanged", hint="use plain names on both sides"
         )

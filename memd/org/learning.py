@@ -159,10 +159,11 @@ class RelationExtractor:
 
 
 def _read(rows: Sequence[BacklogRow]) -> dict[int, tuple[ExtractedStatement, ...]]:
-    from memd.extract.statements import statements
+    from memd.extract.statements import extract_statements
 
     return {
-        row.memory_key: statements(row.content, row.said_at_us, speaker=row.speaker) for row in rows
+        row.memory_key: extract_statements(row.content, row.said_at_us, speaker=row.speaker)
+        for row in rows
     }
 
 

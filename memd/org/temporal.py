@@ -125,10 +125,10 @@ def _update_rows(
 def _claims(conn: Writing, operation: Operation) -> list[Claim]:
     if operation.kind is not OperationType.PUBLISH or operation.content is None:
         return []
-    from memd.extract.statements import statements
+    from memd.extract.statements import extract_statements
 
     claims: dict[Claim, None] = {}
-    for one in statements(operation.content, operation.at_us):
+    for one in extract_statements(operation.content, operation.at_us):
         start, stop = _validity(one, operation)
         claims[
             Claim(

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from memd.base.clock import DAY_US, from_us, to_us
-from memd.extract.events import Event, Side, asks_ahead, events
-from memd.extract.periods import Period, periods
+from memd.extract.events import Event, Side, asks_ahead, find_events
+from memd.extract.periods import Period, find_periods
 from memd.extract.time_words import Grain
 from memd.recall.scope import SearchScope
 from memd.store.file.connect import Reading
@@ -34,7 +34,7 @@ def event_periods(
     """Return the periods beside the events that the question *text* names, where they are known."""
     if "?" not in text or len(text) > QUESTION_CHARS_MAX:
         return ()
-    named = events(text)
+    named = find_events(text)
     if not named or asks_ahead(text):
         return ()
     found_periods = (_event_period(conn, scopes, event, stem) for event in named)
@@ -66,7 +66,7 @@ def tells_of(own: str, terms: frozenset[str], stem: Stem) -> bool:
     if own.rstrip().endswith("?") or not terms <= frozenset(stem(own)):
         return False
     dating = (
-        frozenset(term for word in event.words for term in stem(word)) for event in events(own)
+        frozenset(term for word in event.words for term in stem(word)) for event in find_events(own)
     )
     return not any(terms <= event_terms for event_terms in dating)
 
@@ -83,7 +83,9 @@ def event_time(candidate: SearchCandidate) -> EventTime:
     """Return when the event of *candidate* was: as its text says, if that names one time."""
     moment_us = candidate.moment_us
     times = [
-        period for period in periods(candidate.own[:TEXT_CHARS], moment_us) if not period.bounds
+        period
+        for period in find_periods(candidate.own[:TEXT_CHARS], moment_us)
+        if not period.bounds
     ]
     if len(times) == 1 and times[0].from_us is not None and times[0].to_us is not None:
         return EventTime(times[0].from_us, times[0].to_us, times[0].grain)

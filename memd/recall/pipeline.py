@@ -18,7 +18,7 @@ from memd.base.limits import QUERY_CHARS_MAX
 from memd.base.shared_lock import SharedLock
 from memd.domain.encoding import Embedder, ModelFingerprint
 from memd.domain.enums import SearchMode
-from memd.extract.periods import periods
+from memd.extract.periods import find_periods
 from memd.recall.candidates import RankedCandidates, SearchQuery, rank_candidates
 from memd.recall.event_time import event_periods
 from memd.recall.question import Question, name_candidates, question
@@ -249,7 +249,9 @@ def parse_search(
         None if fingerprint is None else vectors.is_current_model(conn, str(fingerprint))
     )
     stem = fulltext.stemmer(conn)
-    times = periods(text, resolved[0].shown.now_us) or event_periods(conn, resolved, text, stem)
+    times = find_periods(text, resolved[0].shown.now_us) or event_periods(
+        conn, resolved, text, stem
+    )
     asked = question(text, speakers, stem, times)
     tuning = tunings.read_active(conn) if load_tuning else None
     targets = search_targets(conn, resolved, asked)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from memd.base.errors import ModelError, UnavailableError
 from memd.base.limits import QUERY_CHARS_MAX
 from memd.domain.encoding import Embedder
-from memd.extract.periods import periods
+from memd.extract.periods import find_periods
 from memd.recall.question import Question, question
 from memd.recall.ranking.features import Statistics, measure
 from memd.recall.ranking.rankings import gate, ranked
@@ -94,7 +94,7 @@ def _rank(
     conn: Reading, query: str, texts: Sequence[RankableText], embedded: Sequence[bytes]
 ) -> TextRanking:
     stem = fulltext.stemmer(conn)
-    times = periods(query, max(text.created_at_us for text in texts))
+    times = find_periods(query, max(text.created_at_us for text in texts))
     asked = question(query, frozenset(), stem, times)
     cosines = dict(enumerate(vectors.cosines(conn, embedded[0], embedded[1:]))) if embedded else {}
     candidates = [_candidate(place, text) for place, text in enumerate(texts)]

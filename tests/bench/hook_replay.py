@@ -33,7 +33,7 @@ from support.pumping import bare
 from bench.readings import split
 from bench.stage import Stage, staged
 from bench.transcripts import Message, exported
-from memd.extract.passing import passing
+from memd.extract.passing import passing_kind
 from memd.view.echo import fenced_texts
 
 SOURCE = AGENT = "claude-code"
@@ -88,7 +88,7 @@ class Replay:
         )["items"]
         parts = {_folded(text), *(_folded(item["content"]) for item in items)}
         self.said |= {(session, part) for part in parts}
-        if role == "user" and passing(text) is not None:
+        if role == "user" and passing_kind(text) is not None:
             self.asked.add(_folded(text))
 
 

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 from bench.readings import split
 from bench.stage import Stage, staged
 from bench.transcripts import Message, exported
-from memd.extract.passing import passing
+from memd.extract.passing import passing_kind
 
 AGENT = "me"
 PASSES = {"first": "", "second": " again"}
@@ -45,7 +45,7 @@ class Heard(NamedTuple):
 
     @property
     def is_asked(self) -> bool:
-        return self.role == "user" and passing(self.text) is not None
+        return self.role == "user" and passing_kind(self.text) is not None
 
 
 @dataclass

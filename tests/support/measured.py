@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC
 from typing import Any
 
-from memd.extract.periods import periods
+from memd.extract.periods import find_periods
 from memd.recall.question import Question, question
 from memd.recall.ranking.features import Measured, Statistics, measure
 from memd.store.search.candidate_rows import SearchCandidate
@@ -21,7 +21,7 @@ def words_of(text: str) -> list[str]:
 
 def asked(text: str, *names: str, now_us: int = 0) -> Question:
     """Return *text* as a question of *now_us*, where *names* are known speakers."""
-    return question(text, frozenset(names), words_of, periods(text, now_us, UTC))
+    return question(text, frozenset(names), words_of, find_periods(text, now_us, UTC))
 
 
 def a_candidate(key: int, own: str, **fields: Any) -> SearchCandidate:

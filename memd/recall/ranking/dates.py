@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from memd.base.clock import DAY_US, from_us
-from memd.extract.periods import Period, periods
+from memd.extract.periods import Period, find_periods
 from memd.extract.time_words import Grain
 from memd.store.search.candidate_rows import SearchCandidate
 
@@ -66,7 +66,7 @@ def _fit(asked: Sequence[Period], candidate: SearchCandidate) -> Fit:
     undated = (period for period in asked if period.bounds or not _is_dated(period))
     inside = max((_inside(period, moment_us, moment_us) for period in undated), default=0.0)
     if inside < 1.0 and (_YEAR.search(candidate.own) or not _is_dated(asked[0])):
-        times = periods(candidate.own[:TEXT_CHARS], moment_us)
+        times = find_periods(candidate.own[:TEXT_CHARS], moment_us)
         inside = max([inside, *(_overlap(period, time) for period in asked for time in times)])
     return Fit(date, inside)
 

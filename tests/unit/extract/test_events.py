@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memd.extract.events import Side, asks_ahead, events
+from memd.extract.events import Side, asks_ahead, find_events
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from memd.extract.events import Side, asks_ahead, events
     ],
 )
 def test_an_event_is_named_as_the_limit_of_a_time(question: str, side: Side, words: str) -> None:
-    assert events(question) == ((side, tuple(words.split())),)
+    assert find_events(question) == ((side, tuple(words.split())),)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_an_event_is_named_as_the_limit_of_a_time(question: str, side: Side, wor
     ],
 )
 def test_what_is_not_named_as_known_is_no_event(question: str) -> None:
-    assert events(question) == ()
+    assert find_events(question) == ()
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support.effort import effort
 
 from memd.domain.enums import Passing
-from memd.extract.passing import TEXT_CHARS_MAX, passing
+from memd.extract.passing import TEXT_CHARS_MAX, passing_kind
 
 LETTERS = {
     "s": None,
@@ -32,15 +32,15 @@ def test_no_statement_is_kept_apart_and_hardly_anything_else_is_remembered() -> 
     others = [text for does, text in LABELLED if does is not None]
     assert len(statements) >= 290
     assert len(others) >= 230
-    lost = [text for text in statements if passing(text) is not None]
-    remembered = [text for text in others if passing(text) is None]
+    lost = [text for text in statements if passing_kind(text) is not None]
+    remembered = [text for text in others if passing_kind(text) is None]
     assert lost == []
     assert len(remembered) <= 0.02 * len(others), remembered
 
 
 @pytest.mark.parametrize(("does", "text"), [each for each in LABELLED if each[0] is not None])
 def test_what_a_turn_does_is_told(does: Passing, text: str) -> None:
-    assert passing(text) is does
+    assert passing_kind(text) is does
 
 
 @pytest.mark.parametrize(
@@ -61,36 +61,36 @@ def test_what_a_turn_does_is_told(does: Passing, text: str) -> None:
     ],
 )
 def test_an_assistant_remarks_on_what_it_does(text: str, does: Passing | None) -> None:
-    assert passing(text, by_assistant=True) is does
+    assert passing_kind(text, by_assistant=True) is does
 
 
 @pytest.mark.parametrize("text", ["Let me look at the parser.", "I'll now run to the station."])
 def test_what_a_person_means_to_do_is_no_remark(text: str) -> None:
-    assert passing(text) is None
+    assert passing_kind(text) is None
 
 
 def test_a_turn_does_what_its_sentences_do_together() -> None:
-    assert passing("Thanks! That looks great. Can you run it again?") is Passing.REQUEST
-    assert passing("ok. What is left?") is Passing.QUESTION
-    assert passing("What is left? The docs are done.") is None
-    assert passing("Fix this:\n```py\nx = 1\n```") is Passing.REQUEST
-    assert passing("```py\nx = 1\n```") is None
-    assert passing("") is None
+    assert passing_kind("Thanks! That looks great. Can you run it again?") is Passing.REQUEST
+    assert passing_kind("ok. What is left?") is Passing.QUESTION
+    assert passing_kind("What is left? The docs are done.") is None
+    assert passing_kind("Fix this:\n```py\nx = 1\n```") is Passing.REQUEST
+    assert passing_kind("```py\nx = 1\n```") is None
+    assert passing_kind("") is None
 
 
 def test_what_is_typed_to_the_program_states_nothing() -> None:
-    assert passing("/review 150") is Passing.REQUEST
-    assert passing("/etc/memd is where the settings are kept") is None
+    assert passing_kind("/review 150") is Passing.REQUEST
+    assert passing_kind("/etc/memd is where the settings are kept") is None
 
 
 def test_a_text_that_is_too_long_is_remembered() -> None:
-    assert passing("What is that? " * 10) is Passing.QUESTION
-    assert passing("What is that? " * (TEXT_CHARS_MAX // 14 + 1)) is None
+    assert passing_kind("What is that? " * 10) is Passing.QUESTION
+    assert passing_kind("What is that? " * (TEXT_CHARS_MAX // 14 + 1)) is None
 
 
 @given(st.text(max_size=300), st.booleans())
 def test_any_text_is_judged(text: str, by_assistant: bool) -> None:
-    assert passing(text, by_assistant=by_assistant) in {None, *Passing}
+    assert passing_kind(text, by_assistant=by_assistant) in {None, *Passing}
 
 
 WORDS = [text for _, each in LABELLED for text in each.split()]
@@ -98,7 +98,7 @@ WORDS = [text for _, each in LABELLED for text in each.split()]
 
 @given(st.lists(st.sampled_from([*WORDS, ",", "?", ":", "…", "\n", "yes please", "no problem"])))
 def test_words_in_any_order_are_judged(words: list[str]) -> None:
-    assert passing(" ".join(words)) in {None, *Passing}
+    assert passing_kind(" ".join(words)) in {None, *Passing}
 
 
 # Each could be read in very many ways by a pattern that tries them all.
@@ -124,6 +124,6 @@ def test_no_text_takes_long(piece: str) -> None:
     """A pattern that tries every reading of such a text never comes to an end of it."""
     text = (piece * TEXT_CHARS_MAX)[: TEXT_CHARS_MAX - 1] + "X"
     with effort() as spent:
-        passing(text)
-        passing(text, by_assistant=True)
+        passing_kind(text)
+        passing_kind(text, by_assistant=True)
     assert spent.units < 20

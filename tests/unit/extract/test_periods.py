@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from memd.base.clock import from_us, to_us
-from memd.extract.periods import Period, limit, periods
+from memd.extract.periods import Period, find_periods, parse_limit
 from memd.extract.stretches import CalendarDate
 from memd.extract.time_words import Grain
 
@@ -18,7 +18,7 @@ NOW = to_us(datetime(2026, 11, 18, 14, 30, tzinfo=BERLIN))
 
 def read(text: str) -> list[str]:
     """Return each time of *text* as its first and last moment, in local time, to the hour."""
-    return [f"{shown(one.from_us)} {shown(one.to_us)}" for one in periods(text, NOW, BERLIN)]
+    return [f"{shown(one.from_us)} {shown(one.to_us)}" for one in find_periods(text, NOW, BERLIN)]
 
 
 def shown(moment_us: int | None) -> str:
@@ -29,7 +29,7 @@ def shown(moment_us: int | None) -> str:
 
 
 def only(text: str) -> Period:
-    (one,) = periods(text, NOW, BERLIN)
+    (one,) = find_periods(text, NOW, BERLIN)
     return one
 
 
@@ -161,8 +161,8 @@ def test_how_exact_words_are_and_whether_they_limit() -> None:
 
 
 def test_a_season_is_read_only_where_clocks_tell_which_half_of_the_earth_it_is() -> None:
-    assert periods("last summer", NOW, UTC) == ()
-    assert periods("last summer", NOW, ZoneInfo("Australia/Sydney")) == ()
+    assert find_periods("last summer", NOW, UTC) == ()
+    assert find_periods("last summer", NOW, ZoneInfo("Australia/Sydney")) == ()
 
 
 def test_a_day_is_as_long_as_the_clock_of_its_zone_makes_it() -> None:
@@ -197,7 +197,7 @@ def test_the_place_of_the_words_is_known() -> None:
     ],
 )
 def test_a_limit_is_where_a_time_begins(text: str, begin: str) -> None:
-    found = limit(text, NOW, BERLIN)
+    found = parse_limit(text, NOW, BERLIN)
 
     assert found is not None
     assert shown(to_us(found)) == begin
@@ -205,13 +205,13 @@ def test_a_limit_is_where_a_time_begins(text: str, begin: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "soon", "last", "last week or so", "monday tuesday", "0"])
 def test_what_is_not_a_time_and_nothing_else_is_no_limit(text: str) -> None:
-    assert limit(text, NOW, BERLIN) is None
+    assert parse_limit(text, NOW, BERLIN) is None
 
 
 @pytest.mark.parametrize(
     "word", ["May ", "1 ", "de ", "between March and ", "il y a ", "8.", "last "]
 )
 def test_a_text_of_nothing_but_words_of_time_is_read_once(word: str) -> None:
-    short, long = (len(periods(word * times, NOW, BERLIN)) for times in (50, 100))
+    short, long = (len(find_periods(word * times, NOW, BERLIN)) for times in (50, 100))
 
     assert long <= 2 * short + 1

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memd.base.clock import from_us, to_us
-from memd.extract.statements import STATEMENTS_MAX, covers, statements, things
+from memd.extract.statements import STATEMENTS_MAX, covers, extract_statements, find_things
 from memd.extract.verbs import RELATIONS
 
 NOW_US = to_us(datetime(2026, 11, 21, 12, tzinfo=UTC))
@@ -18,7 +18,7 @@ NOW_US = to_us(datetime(2026, 11, 21, 12, tzinfo=UTC))
 def said(text: str, now_us: int | None = NOW_US) -> list[str]:
     """Return what *text* says, in a short form: subject relation object [for what] [times]."""
     found = []
-    for one in statements(text, now_us, speaker="Ann"):
+    for one in extract_statements(text, now_us, speaker="Ann"):
         line = f"{one.subject} {'not ' * one.negated}{one.relation} {one.object}"
         line += f" for {one.qualifier}" if one.qualifier else ""
         line += f" from {day(one.valid_from_us)}" if one.valid_from_us is not None else ""
@@ -166,16 +166,16 @@ TIMES = {
 
 @pytest.mark.parametrize("words", TIMES)
 def test_times_resolve_to_utc_days_and_impossible_ones_say_nothing(words: str) -> None:
-    (one,) = statements(f"Billing uses Redis {words}.", NOW_US)
+    (one,) = extract_statements(f"Billing uses Redis {words}.", NOW_US)
     start, stop = one.valid_from_us, one.valid_to_us
     assert one.object == "Redis"
     assert (start and day(start), stop and day(stop)) == TIMES[words]
 
 
 def test_without_a_now_relative_words_say_nothing() -> None:
-    (one,) = statements("Billing uses Redis since last week.")
+    (one,) = extract_statements("Billing uses Redis since last week.")
     assert one.valid_from_us is None
-    assert statements("The team used Subversion.") == ()
+    assert extract_statements("The team used Subversion.") == ()
 
 
 CHAT = (
@@ -283,8 +283,8 @@ def test_what_is_asked_doubted_reported_or_conditional_says_nothing(text: str) -
     st.text(max_size=300) | st.lists(st.sampled_from(list(UNDERSTOOD)), max_size=4).map(" ".join)
 )
 def test_any_text_gives_statements_inside_it_each_once_and_the_same_again(text: str) -> None:
-    found = statements(text, NOW_US)
-    assert found == statements(text, NOW_US)
+    found = extract_statements(text, NOW_US)
+    assert found == extract_statements(text, NOW_US)
     assert len(found) <= STATEMENTS_MAX
     for one in found:
         assert 0 <= one.start < one.end <= len(text)
@@ -297,14 +297,14 @@ def test_any_text_gives_statements_inside_it_each_once_and_the_same_again(text: 
 
 def test_a_text_is_covered_when_each_sentence_was_read() -> None:
     text = "Flask is the standard. Billing uses Redis."
-    assert covers(text, [(one.start, one.end) for one in statements(text)])
+    assert covers(text, [(one.start, one.end) for one in extract_statements(text)])
     longer = f"{text} Ask Zoe about hinges."
-    assert not covers(longer, [(one.start, one.end) for one in statements(longer)])
+    assert not covers(longer, [(one.start, one.end) for one in extract_statements(longer)])
 
 
 def test_a_question_names_its_things() -> None:
-    assert things("What may the data team use instead of Litestar?") == (
+    assert find_things("What may the data team use instead of Litestar?") == (
         "the data team",
         "Litestar",
     )
-    assert things("who knows?") == ()
+    assert find_things("who knows?") == ()

@@ -9,7 +9,7 @@ from support.entries import NOW
 from support.measured import asked
 
 from memd.base.clock import to_us
-from memd.extract.periods import periods
+from memd.extract.periods import find_periods
 from memd.recall.question import name_candidates, question
 
 
@@ -111,6 +111,6 @@ def test_what_asks_nothing_is_a_request(text: str, request_made: bool) -> None:
     ],
 )
 def test_a_question_may_name_nothing_but_a_time(text: str, only: bool) -> None:
-    times = periods(text, to_us(NOW), UTC)
+    times = find_periods(text, to_us(NOW), UTC)
 
     assert question(text, frozenset(), str.split, times).only_time is only
