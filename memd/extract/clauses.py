@@ -306,12 +306,8 @@ def _change(
 
 def _parse_is(predicate: _Predicate) -> Iterator[ClauseStatement]:
     """Yield roles ("the CTO is Ann"), kinds ("X is a Y") and attributes ("the owner of X is Y")."""
-    subject, tail, negated, span = (
-        predicate.subject,
-        predicate.tail,
-        predicate.negated,
-        _validity(predicate.times),
-    )
+    subject, tail, negated = predicate.subject, predicate.tail, predicate.negated
+    span = _validity(predicate.times)
     attribute = _HAS.match(subject)
     if attribute is not None:
         yield from _parse_attribute(attribute, predicate)
