@@ -1,4 +1,4 @@
-"""Put away and brought back: archive, trash, restore, forget (SPEC D21).
+"""Archive, trash, restore, forget and quarantine (SPEC D21).
 
 Only ``forget`` and a trash whose time is up destroy anything.
 """

@@ -1,13 +1,12 @@
-"""The archive: what was put away for good, looked at and brought back (SPEC 16.13, D21).
+"""The archive: memories archived for good, listed and restored (SPEC 16.13, D21).
 
-Two ways back, and they are not the same. ``restore`` shows a memory as it is
-kept and changes nothing; ``restore_to_hot`` makes it an ordinary memory again,
-under its own id and byte for byte. Either id names it: the one it has always
-had, or the one under which it was put away. Nobody sees, counts or brings back
-what another agent put away.
+There are two kinds of restoring. ``restore`` returns a memory as it is archived and changes
+nothing; ``restore_to_hot`` makes it an ordinary memory again, under its own id and byte for byte.
+Either id names it: its own, or its archival id. Nobody sees, counts or restores what another agent
+archived.
 
-:class:`OwnArchive` is the same archive as the documents' ``ArchivalStore``, for
-a program that works with a backend.
+:class:`OwnArchive` is the same archive as the documents' ``ArchivalStore``, for a program that
+works with a backend.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from memd.archive.quarantine import look_again
+from memd.archive.quarantine import screen_restored
 from memd.base.clock import Clock, from_us
 from memd.base.errors import MemoryNotFoundError, MemoryStoreError
 from memd.base.ids import Ids
@@ -38,14 +37,14 @@ STEP_ROWS = 64
 
 @dataclass(frozen=True)
 class Archival:
-    """The room's needs, handed in by whoever opens the file."""
+    """The room of the archive over one database."""
 
     db: Database
     clock: Clock
     ids: Ids
 
     async def search(self, caller: Caller, query: MemoryQuery) -> tuple[ArchivedMemory, ...]:
-        """Return what lies in the archive, by words with text, newest first without."""
+        """Return archived memories, by words with text, newest first without."""
         now_us = self.clock.now_us()
 
         def work(conn: Reading) -> tuple[ArchivedMemory, ...]:
@@ -54,34 +53,33 @@ class Archival:
                 return ()
             condition = filters.bind(agent_key, query, now_us, only_hidden=True)
             rows = archive_rows.search(conn, condition, query.text, query.limit)
-            return tuple(_shown(row, away) for row, away in rows)
+            return tuple(_to_archived(row, archive_row) for row, archive_row in rows)
 
         return await self.db.read(work)
 
     async def restore(self, caller: Caller, entry_id: str) -> ArchivedMemory:
-        """Return an archived memory; it stays where it is. Raises MemoryNotFoundError."""
+        """Return an archived memory, which stays archived. Raises MemoryNotFoundError."""
 
         def work(conn: Reading) -> ArchivedMemory | None:
             key = _find(conn, caller, entry_id, self.clock.now_us())
             if key is None:
                 return None
-            return _shown(memories.by_key(conn, key), archive_rows.rows_of(conn, [key])[key])
+            return _to_archived(memories.by_key(conn, key), archive_rows.rows_of(conn, [key])[key])
 
         memory = await self.db.read(work)
         if memory is None:
-            raise _unknown()
+            raise _not_found()
         return memory
 
     async def restore_to_hot(self, caller: Caller, entry_id: str) -> MemoryEntry:
         """Make an archived memory an ordinary one again, byte for byte, and return it.
 
-        A turn in passing, which is kept apart, becomes one, too. Raises
-        MemoryNotFoundError. A repetition under the same idempotency key has the first
-        one's answer.
+        A turn in passing is promoted likewise. Raises MemoryNotFoundError. A repetition under the
+        same idempotency key gets the first answer.
         """
 
         def work(conn: Writing) -> str:
-            return back_from_archive(conn, caller, entry_id, self.clock.now_us())
+            return restore_memory(conn, caller, entry_id, self.clock.now_us())
 
         memory_id = await self.db.write(caller, work, reply=str)
 
@@ -89,7 +87,7 @@ class Archival:
             agent_key = names.find_agent(conn, caller.agent_id)
             row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
             if row is None:
-                raise _unknown()
+                raise _not_found()
             return redact_entry(row.entry())
 
         return await self.db.read(read)
@@ -97,40 +95,42 @@ class Archival:
     async def turned_away(
         self, caller: Caller, after: str | None, limit: int, *, everybody: bool = False
     ) -> tuple[tuple[ArchivedMemory, ...], str | None]:
-        """Return a page of what the gate of importance turned away, the newest first.
+        """Return a page of memories below the importance threshold, newest first.
 
-        Of the caller's agent, or with *everybody* of all: a client whose key names its
-        agent has its own, and so has one without a key as soon as some agent has one.
+        Of the caller's agent, or with *everybody* of all agents. A client whose key names its agent
+        gets its own, and so does one without a key as soon as some agent has a key.
         """
 
         def work(conn: Reading) -> tuple[tuple[ArchivedMemory, ...], str | None]:
-            meant = _meant(conn, caller, everybody=everybody)
+            agent_key = _agent_filter(conn, caller, everybody=everybody)
             keys = archive_rows.list_below_threshold(
-                conn, meant, after, self.clock.now_us(), limit + 1
+                conn, agent_key, after, self.clock.now_us(), limit + 1
             )
-            rows, away = memories.by_keys(conn, keys), archive_rows.rows_of(conn, keys)
-            shown = tuple(_shown(rows[key], away[key]) for key in keys[:limit] if key in rows)
+            rows, archived = memories.by_keys(conn, keys), archive_rows.rows_of(conn, keys)
+            page = tuple(
+                _to_archived(rows[key], archived[key]) for key in keys[:limit] if key in rows
+            )
             following = (
                 memories.row_hashes(conn, [keys[limit - 1]])[0][1] if len(keys) > limit else None
             )
-            return shown, following
+            return page, following
 
         return await self.db.read(work)
 
     async def restore_turned_away(self, caller: Caller, *, everybody: bool = False) -> int:
-        """Make everything that was turned away an ordinary memory again; returns how many.
+        """Make every memory below the threshold an ordinary one again; returns how many.
 
-        In small steps, each a transaction: after a crash the same call does the rest.
-        *everybody* as for :meth:`turned_away`.
+        In small steps, each a transaction: after a crash the same call does the rest. *everybody*
+        as for :meth:`turned_away`.
         """
 
         def step(conn: Writing) -> int:
-            meant = _meant(conn, caller, everybody=everybody)
+            agent_key = _agent_filter(conn, caller, everybody=everybody)
             now_us = self.clock.now_us()
-            keys = archive_rows.list_below_threshold(conn, meant, None, now_us, STEP_ROWS)
+            keys = archive_rows.list_below_threshold(conn, agent_key, None, now_us, STEP_ROWS)
             for key in keys:
                 removal.restore(conn, key, now_us)
-                look_again(conn, key, now_us)
+                screen_restored(conn, key, now_us)
             return len(keys)
 
         done = 0
@@ -141,10 +141,10 @@ class Archival:
     async def move_to_archive(
         self, caller: Caller, memory_id: str, reason: ArchiveReason
     ) -> str | None:
-        """Put a memory into the archive and return its archival id; None when there is none.
+        """Archive a memory and return its archival id, None when there is none.
 
-        What lies in the trash because it was deleted comes out of it; what is in the
-        archive already stays as it is. One transaction.
+        A memory in the trash is restored from it first; one that is archived already stays as it
+        is. One transaction.
         """
 
         def work(conn: Writing) -> str:
@@ -152,7 +152,7 @@ class Archival:
             row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
             if row is None:
                 return ""
-            return into_archive(conn, row.memory_key, reason, self.clock.now_us(), self.ids)
+            return archive_memory(conn, row.memory_key, reason, self.clock.now_us(), self.ids)
 
         return await self.db.write(caller, work, reply=str) or None
 
@@ -168,26 +168,27 @@ class Archival:
         return await self.db.read(work)
 
 
-def into_archive(conn: Writing, key: int, reason: ArchiveReason, now_us: int, ids: Ids) -> str:
-    """Put a memory that exists into the archive, out of the trash if need be; its id there."""
+def archive_memory(conn: Writing, key: int, reason: ArchiveReason, now_us: int, ids: Ids) -> str:
+    """Archive a memory, restoring it from the trash if need be; returns its archival id."""
     removal.restore_from_trash(conn, key, now_us)
     if key not in archive_rows.rows_of(conn, [key]):
         removal.archive(conn, [key], reason, now_us, new_id=ids.new)
     return archive_rows.rows_of(conn, [key])[key].archival_id
 
 
-def back_from_archive(conn: Writing, caller: Caller, entry_id: str, now_us: int) -> str:
-    """Make an archived memory an ordinary one again; its own id. Raises MemoryNotFoundError.
+def restore_memory(conn: Writing, caller: Caller, entry_id: str, now_us: int) -> str:
+    """Make an archived memory an ordinary one again; returns its own id.
 
-    So does a turn in passing become one, which is kept apart and not in the archive.
+    A turn in passing, which is not in the archive, is promoted likewise. Raises
+    MemoryNotFoundError.
     """
     key = _find(conn, caller, entry_id, now_us)
     if key is None:
-        key = _passing(conn, caller, entry_id, now_us)
+        key = _find_passing(conn, caller, entry_id, now_us)
     elif not removal.restore(conn, key, now_us):
-        raise _unknown()
+        raise _not_found()
     passing.promote(conn, [key])
-    look_again(conn, key, now_us)
+    screen_restored(conn, key, now_us)
     return memories.by_key(conn, key).memory_id
 
 
@@ -195,18 +196,16 @@ def back_from_archive(conn: Writing, caller: Caller, entry_id: str, now_us: int)
 class OwnArchive:
     """The documents' ``ArchivalStore`` over memd's own file.
 
-    *room* is asked at each call, so that a backend which is not connected can say
-    so. What is archived must be a memory of this file: it is put away there, in one
-    transaction, and never copied.
+    *room* is called each time, so that a backend which is not connected can raise. What is archived
+    must be a memory of this file: it is archived there, in one transaction, and never copied.
     """
 
     room: Callable[[], Archival]
 
     async def archive(self, entry: ArchivalEntry) -> str:
-        """Put the memory that *entry* is of away, and return its archival id.
+        """Archive the memory that *entry* was made from, and return its archival id.
 
-        Raises MemoryStoreError when the file has no such memory, or another one under
-        its id.
+        Raises MemoryStoreError when the file has no such memory, or another one under its id.
         """
         room, caller = self.room(), Caller(agent_id=entry.agent_id)
         archival_id = await room.move_to_archive(
@@ -220,12 +219,12 @@ class OwnArchive:
 
     async def search(self, agent_id: str, query: MemoryQuery) -> tuple[ArchivalEntry, ...]:
         answer = await self.room().search(Caller(agent_id=agent_id), query)
-        return tuple(as_documented(each) for each in answer)
+        return tuple(to_archival_entry(archived) for archived in answer)
 
     async def restore(self, agent_id: str, entry_id: str) -> ArchivalEntry | None:
-        """Return an archived memory, None when it is unknown or another's; it stays there."""
+        """Return an archived memory, which stays archived; None for an unknown one."""
         try:
-            return as_documented(await self.room().restore(Caller(agent_id=agent_id), entry_id))
+            return to_archival_entry(await self.room().restore(Caller(agent_id=agent_id), entry_id))
         except MemoryNotFoundError:
             return None
 
@@ -240,17 +239,17 @@ class OwnArchive:
         return await self.room().count(Caller(agent_id=agent_id))
 
 
-def as_documented(memory: ArchivedMemory) -> ArchivalEntry:
+def to_archival_entry(memory: ArchivedMemory) -> ArchivalEntry:
     """Return an archived memory as the documents have it (SPEC 16.13)."""
     return archival_entry(memory.entry, memory.mode, memory.archived_at)
 
 
-def _shown(row: StoredMemory, away: ArchivedRow) -> ArchivedMemory:
+def _to_archived(row: StoredMemory, archive_row: ArchivedRow) -> ArchivedMemory:
     return ArchivedMemory(
-        archival_id=away.archival_id,
-        reason=ArchiveReason(away.reason),
-        archived_at=from_us(away.archived_at_us),
-        mode=ArchivalMode.ABSTRACTIVE if away.abstracted else ArchivalMode.EXTRACTIVE,
+        archival_id=archive_row.archival_id,
+        reason=ArchiveReason(archive_row.reason),
+        archived_at=from_us(archive_row.archived_at_us),
+        mode=ArchivalMode.ABSTRACTIVE if archive_row.abstracted else ArchivalMode.EXTRACTIVE,
         entry=redact_entry(row.entry()),
     )
 
@@ -260,25 +259,25 @@ def _find(conn: Reading, caller: Caller, entry_id: str, now_us: int) -> int | No
     return None if agent_key is None else archive_rows.find(conn, agent_key, entry_id, now_us)
 
 
-def _passing(conn: Reading, caller: Caller, memory_id: str, now_us: int) -> int:
-    """Return a visible turn in passing by its id. Raises MemoryNotFoundError."""
+def _find_passing(conn: Reading, caller: Caller, memory_id: str, now_us: int) -> int:
+    """Return the key of a visible turn in passing by its id. Raises MemoryNotFoundError."""
     agent_key = names.find_agent(conn, caller.agent_id)
     row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
     if row is None or row.passing is None or row.state not in VISIBLE:
-        raise _unknown()
+        raise _not_found()
     if row.expires_at_us is not None and row.expires_at_us <= now_us:
-        raise _unknown()
+        raise _not_found()
     return row.memory_key
 
 
-def _meant(conn: Reading, caller: Caller, *, everybody: bool) -> int | None:
-    """Return the agent whose memories are meant, None for all; 0 is nobody's key."""
+def _agent_filter(conn: Reading, caller: Caller, *, everybody: bool) -> int | None:
+    """Return the key of the agent to read, None for all agents; 0 matches no agent."""
     if everybody and not (caller.bound or caller.closed):
         return None
     return names.find_agent(conn, caller.agent_id) or 0
 
 
-def _unknown() -> MemoryNotFoundError:
+def _not_found() -> MemoryNotFoundError:
     return MemoryNotFoundError(
         "no such memory in the archive", field="id", hint="archive.search lists what is in it"
     )

@@ -1,9 +1,9 @@
-"""The room of what is taken away: the trash, and forgetting (SPEC D21).
+"""The room of deletion: the trash, and forgetting (SPEC D21).
 
-``delete`` goes to the trash and can be undone for ``undo_days``. The archive
-(archival.py) is for good and can always be restored. ``forget`` erases at once, everywhere, and
-empties the write-ahead log and blanks the unused bytes of the file's pages before it
-answers, so that no byte is left in the file.
+``delete`` moves to the trash and can be undone for ``undo_days``. The archive (archival.py) is for
+good and can always be restored. ``forget`` erases at once, everywhere, and empties the write-ahead
+log and zeroes the unused bytes of the file's pages before it answers, so that no byte of it is left
+in the file.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from memd.archive.quarantine import EXCERPT_CHARS, look_again
+from memd.archive.quarantine import EXCERPT_CHARS, screen_restored
 from memd.base.clock import DAY_US, Clock, from_us, to_us
 from memd.base.errors import BusyError, DiskFullError, InvalidError, MemoryStoreError
 from memd.base.limits import FORGOTTEN_IDS_MAX, FORGOTTEN_TEXTS_MAX
@@ -41,7 +41,7 @@ _TIMES = {"since", "until"}
 
 @dataclass(frozen=True)
 class Archive:
-    """The room's needs, handed in by the daemon."""
+    """The trash and forgetting over one database."""
 
     db: Database
     clock: Clock
@@ -50,8 +50,8 @@ class Archive:
     async def delete(self, caller: Caller, memory_id: str) -> bool:
         """Move a memory to the trash; False when there is none the caller could see (SPEC 7.7).
 
-        Raises MemoryStoreError for a shared one, which everybody can see: its publisher
-        may retract it.
+        Raises MemoryStoreError for a shared one, which everybody can see: its publisher may retract
+        it.
         """
 
         def work(conn: Writing) -> bool:
@@ -77,19 +77,18 @@ class Archive:
         source: str | None = None,
         dry_run: bool = False,  # noqa: FBT001, FBT002  # as the socket names it
     ) -> ForgetResult:
-        """Erase memories for ever: by id, filter or source reference, in whatever state they are.
+        """Erase memories for ever, by id, filter or source reference, in any state.
 
-        Shared copies that the caller's agent published are meant like its own memories,
-        and what it learnt from tasks goes by id, or by a filter of nothing but a time.
-        The answer proves what went: SHA-256 over the erased rows' ids and hashes. It
-        also names the backups that may still hold them. On a full disk it takes the room
-        that was set aside for it. Raises BusyError when the rows are gone but a reader
-        keeps the log from being emptied, so that bytes may be left: the same request again
-        finishes it. Raises
-        InvalidError for a filter that holds no condition: all is never meant by nothing.
+        Shared copies that the caller's agent published are included, and its learnings from tasks
+        by id, or by a filter with nothing but a time. The answer proves what was erased, with
+        SHA-256 over the rows' ids and hashes, and names the backups that may still contain them. On
+        a full disk it uses the space that was reserved for it. Raises BusyError when the rows are
+        erased but a reader prevents emptying the log, so that bytes may be left: the same request
+        again finishes it. Raises InvalidError for a filter without any condition, which would erase
+        everything.
 
-        A filter that names a session and nothing else also means the messages that naps
-        kept of it. A message goes, too, with a memory that says what stands in it.
+        A filter with a session and nothing else also means the messages that naps stored of it. A
+        message is also erased with a memory that contains its text.
         """
         erasure = _Erasure(caller, ids, condition, source)
         erasure.check()
@@ -99,16 +98,16 @@ class Archive:
             messages = sessions.erase_messages(conn, erasure.session(conn))
             removal.erase(conn, [key for key, _, _ in rows], self.clock.now_us())
             erase_learnings(conn, lessons)
-            return _proof(_erased(rows, lessons), messages)
+            return _receipt(_proofs(rows, lessons), messages)
 
-        def would(conn: Reading) -> ForgetResult:
+        def preview_work(conn: Reading) -> ForgetResult:
             messages = sessions.count_messages(conn, erasure.session(conn))
             rows, lessons = erasure.rows(conn, self.clock.now_us()), erasure.lessons(conn)
-            preview = _proof(_erased(rows, lessons), messages)
+            preview = _receipt(_proofs(rows, lessons), messages)
             return preview.model_copy(update={"texts": _first_lines(conn, rows)})
 
         if dry_run:
-            preview = await self.db.read(would)
+            preview = await self.db.read(preview_work)
             return preview.model_copy(update={"proof": "", "dry_run": True})
         try:
             forgotten = await self.db.write(caller, work, reply=ForgetResult)
@@ -117,7 +116,7 @@ class Archive:
                 raise
             forgotten = await self.db.write(caller, work, reply=ForgetResult)
         await scrub.erase_residue(self.db)
-        # Aside: a disk that hangs must make nobody wait but who asked.
+        # On a dedicated connection: a disk that hangs must delay only this caller.
         backups = await self.db.read_dedicated(
             lambda conn: backup.find_copies(self.db.path, backup.recorded_copies(conn))
         )
@@ -152,19 +151,19 @@ class Archive:
         return tuple(items), following
 
     async def trash_restore(self, caller: Caller, memory_id: str) -> bool:
-        """Bring a memory back from the trash; False when it is not there."""
+        """Restore a memory from the trash; False when it is not there."""
 
         def work(conn: Writing) -> bool:
             key, now_us = _key(conn, caller, memory_id), self.clock.now_us()
             if key is None or not removal.restore_from_trash(conn, key, now_us):
                 return False
-            look_again(conn, key, now_us)
+            screen_restored(conn, key, now_us)
             return True
 
         return await self.db.write(caller, work, reply=bool)
 
     async def purge(self) -> int:
-        """Erase what was in the trash long enough, trash what expired; returns how many went."""
+        """Erase what is due in the trash, trash what has expired; returns the number erased."""
         erased = 0
         while True:
             step = await self.db.write(_CALLER, self._purge_step)
@@ -177,13 +176,13 @@ class Archive:
         return erased
 
     def _purge_step(self, conn: Writing) -> int:
-        now_us = self.db.lasting.now_us()  # a clock that leaps erases nothing
-        gone = removal.list_expired(conn, now_us, PURGE_ROWS)
-        staying = sessions.filter_outliving(conn, gone)
-        for key in staying:
+        now_us = self.db.lasting.now_us()  # a clock that jumps ahead erases nothing
+        expired = removal.list_expired(conn, now_us, PURGE_ROWS)
+        outliving = sessions.filter_outliving(conn, expired)
+        for key in outliving:
             sessions.make_episodic(conn, key, now_us)
-        gone = [key for key in gone if key not in staying]
-        removal.trash(conn, gone, TrashReason.EXPIRED, now_us, self.undo_days * DAY_US)
+        expired = [key for key in expired if key not in outliving]
+        removal.trash(conn, expired, TrashReason.EXPIRED, now_us, self.undo_days * DAY_US)
         due = removal.list_due(conn, now_us, PURGE_ROWS)
         removal.erase(conn, due, now_us)
         return len(due)
@@ -216,7 +215,7 @@ def _refuse_shared(conn: Reading, memory_id: str, now_us: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Erasure:
-    """What a caller asked to forget."""
+    """A request to forget."""
 
     caller: Caller
     ids: Sequence[str] | None
@@ -224,7 +223,7 @@ class _Erasure:
     source: str | None
 
     def check(self) -> None:
-        """Refuse to erase what nobody named."""
+        """Raise InvalidError for a request without any condition."""
         if self.condition is None:
             if self.ids is not None or self.source is not None:
                 return
@@ -237,14 +236,14 @@ class _Erasure:
             )
 
     def rows(self, conn: Reading, now_us: int) -> list[tuple[int, str, bytes]]:
-        """Return the memories, with the shared copies that the caller's agent published."""
+        """Return the memories, and the shared copies that the caller's agent published."""
         agent_key = names.find_agent(conn, self.caller.agent_id)
         if agent_key is None:
             return []
         keys = self._keys(conn, agent_key, now_us)
-        everybody = names.find_agent(conn, RESERVED_AGENT)
-        if everybody is not None:
-            copies = self._keys(conn, everybody, now_us)
+        shared_key = names.find_agent(conn, RESERVED_AGENT)
+        if shared_key is not None:
+            copies = self._keys(conn, shared_key, now_us)
             keys += shared.published_among(conn, agent_key, copies)
         return memories.row_hashes(conn, keys)
 
@@ -257,12 +256,12 @@ class _Erasure:
         bound = filters.bind(agent_key, self.condition or MemoryFilter(), now_us)
         return memories.find_in_any_state(conn, bound)
 
-    def lessons(self, conn: Reading) -> Learnt:
-        """Return what the agent learnt from tasks that goes as well."""
-        return doomed_learnings(conn, self.caller, self.ids, self.condition)
+    def lessons(self, conn: Reading) -> LearningsToErase:
+        """Return the agent's learnings from tasks that are erased as well."""
+        return find_learnings(conn, self.caller, self.ids, self.condition)
 
     def session(self, conn: Reading) -> int | None:
-        """Return the session that the filter means as a whole, None when it means less or more."""
+        """Return the session if the filter is one session as a whole, else None."""
         if self.condition is None or self.condition.session_id is None:
             return None
         if any(getattr(self.condition, name) for name in _CONDITIONS if name != "session_id"):
@@ -274,7 +273,7 @@ class _Erasure:
 
 
 def _first_lines(conn: Reading, rows: Sequence[tuple[int, str, bytes]]) -> tuple[str, ...]:
-    """Return how the first texts begin, as a person is asked about them."""
+    """Return the beginnings of the first texts, for a person to confirm."""
     keys = [key for key, _, _ in rows[:FORGOTTEN_TEXTS_MAX]]
     entries = memories.by_keys(conn, keys)
     lines = (
@@ -284,61 +283,61 @@ def _first_lines(conn: Reading, rows: Sequence[tuple[int, str, bytes]]) -> tuple
     return tuple(line or "(nothing that can be shown)" for line in lines)
 
 
-def _erased(rows: Sequence[tuple[int, str, bytes]], lessons: Learnt) -> list[Proof]:
+def _proofs(rows: Sequence[tuple[int, str, bytes]], lessons: LearningsToErase) -> list[Proof]:
     memories_gone = [Proof(memory_id, row_hash) for _, memory_id, row_hash in rows]
     return [*memories_gone, *lessons.lessons, *lessons.patterns]
 
 
-def _proof(gone: Sequence[Proof], messages: int = 0) -> ForgetResult:
+def _receipt(proofs: Sequence[Proof], messages: int = 0) -> ForgetResult:
     digest = hashlib.sha256()
-    for each in gone:
-        digest.update(each.public_id.encode() + each.row_hash)
+    for proof in proofs:
+        digest.update(proof.public_id.encode() + proof.row_hash)
     return ForgetResult(
-        count=len(gone),
+        count=len(proofs),
         messages=messages,
-        ids=tuple(each.public_id for each in gone[:FORGOTTEN_IDS_MAX]),
+        ids=tuple(proof.public_id for proof in proofs[:FORGOTTEN_IDS_MAX]),
         proof=digest.hexdigest(),
     )
 
 
-class Learnt(NamedTuple):
-    """What is to go, with the proof of what it was."""
+class LearningsToErase(NamedTuple):
+    """The learnings to erase, with the proof of what they were."""
 
     agent_key: int
     lessons: list[Proof]
     patterns: list[Proof]
 
 
-def doomed_learnings(
+def find_learnings(
     conn: Reading, caller: Caller, ids: Sequence[str] | None, condition: MemoryFilter | None
-) -> Learnt:
-    """Return the caller's lessons and patterns of *ids*, or of the time that *condition* names.
+) -> LearningsToErase:
+    """Return the caller's lessons and patterns with *ids*, or of the time in *condition*.
 
-    They hold words of tasks, not of memories; a filter reaches them when it names a time and
-    nothing that only a memory has. A filter is never taken for more than it says.
+    They contain words of tasks, not of memories. A filter applies to them only when it has a time
+    and no condition that only a memory has: it must never erase more than it says.
     """
     agent_key = names.find_agent(conn, caller.agent_id)
     since_us = until_us = None
-    if ids is None and condition is not None and _is_of_time(condition):
+    if ids is None and condition is not None and _has_only_times(condition):
         since_us = None if condition.since is None else to_us(condition.since)
         until_us = None if condition.until is None else to_us(condition.until)
-    meant = (() if ids is None else ids, since_us, until_us)
+    selection = (() if ids is None else ids, since_us, until_us)
     if agent_key is None:
-        return Learnt(0, [], [])
-    return Learnt(
+        return LearningsToErase(0, [], [])
+    return LearningsToErase(
         agent_key,
-        learnings.list_proofs(conn, agent_key, *meant),
-        playbook.list_proofs(conn, agent_key, *meant),
+        learnings.list_proofs(conn, agent_key, *selection),
+        playbook.list_proofs(conn, agent_key, *selection),
     )
 
 
-def erase_learnings(conn: Writing, learning: Learnt) -> None:
+def erase_learnings(conn: Writing, learning: LearningsToErase) -> None:
     """Destroy lessons and patterns."""
-    learnings.erase(conn, learning.agent_key, [each.public_id for each in learning.lessons])
-    playbook.erase(conn, learning.agent_key, [each.public_id for each in learning.patterns])
+    learnings.erase(conn, learning.agent_key, [proof.public_id for proof in learning.lessons])
+    playbook.erase(conn, learning.agent_key, [proof.public_id for proof in learning.patterns])
 
 
-def _is_of_time(condition: MemoryFilter) -> bool:
+def _has_only_times(condition: MemoryFilter) -> bool:
     return not any(
         getattr(condition, name) for name in MemoryFilter.model_fields if name not in _TIMES
     )

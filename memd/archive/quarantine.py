@@ -1,10 +1,9 @@
-"""The room of what is suspicious: shown to its owner, released, or set aside by hand (PROMISES 5).
+"""The room of suspicious memories: list them, release them, quarantine by hand (PROMISES 5).
 
-What looks like an attack is never thrown away and never told to its sender as
-refused: it is stored out of sight. Only the owner looks at it, since whoever
-reads it to an assistant has delivered it, and only the owner brings it back.
-What was made from a memory that turns out to be poisoned goes with it, and
-what else stood behind a summary comes back: nothing honest is lost.
+What looks like an attack is never discarded and its sender is never told that it was refused: it is
+stored out of sight. Only the owner looks at it, since reading it to an assistant would deliver it,
+and only the owner releases it. What was made from a memory that turns out to be poisoned goes with
+it, and the other sources of a summary are restored: nothing honest is lost.
 """
 
 from __future__ import annotations
@@ -33,13 +32,13 @@ EXCERPT_CHARS = 200
 
 @dataclass(frozen=True)
 class Quarantine:
-    """The room's needs, handed in by whoever opens the file."""
+    """The quarantine over one database."""
 
     db: Database
     clock: Clock
     undo_days: int
     wake: Callable[[], None] = lambda: None
-    """Called when a memory came back and waits for a vector."""
+    """Called when a memory was released and waits for a vector."""
 
     async def flagged(
         self,
@@ -50,11 +49,11 @@ class Quarantine:
         aside: bool = False,
         everybody: bool = False,
     ) -> tuple[tuple[FlaggedMemory, ...], str | None]:
-        """Return a page of what is suspicious, newest first, each with the beginning of its text.
+        """Return a page of suspicious memories, newest first, each with the beginning of its text.
 
-        Of the caller's agent and what it shared, or with *everybody* of all agents; with
-        *aside* only what is in quarantine. A client whose key names its agent has its own,
-        and so has one without a key as soon as some agent has one.
+        Of the caller's agent and what it shared, or with *everybody* of all agents; with *aside*
+        only those in quarantine. A client whose key names its agent gets its own, and so does one
+        without a key as soon as some agent has a key.
         """
 
         def work(conn: Reading) -> tuple[list[FlaggedMemory], str | None]:
@@ -65,12 +64,12 @@ class Quarantine:
                     return [], None
             rows = flagged.list_page(conn, agent_key, after, limit + 1, quarantined=aside)
             entries = memories.by_keys(conn, [row.memory_key for row in rows])
-            shown = [
-                _shown(row, entries[row.memory_key])
+            page = [
+                _to_flagged(row, entries[row.memory_key])
                 for row in rows[:limit]
                 if row.memory_key in entries
             ]
-            return shown, rows[limit - 1].memory_id if len(rows) > limit else None
+            return page, rows[limit - 1].memory_id if len(rows) > limit else None
 
         items, following = await self.db.read(work)
         return tuple(items), following
@@ -83,7 +82,7 @@ class Quarantine:
             row = None if key is None else flagged.get(conn, key)
             if row is None:
                 return None
-            return _shown(row, memories.by_key(conn, row.memory_key), whole=True)
+            return _to_flagged(row, memories.by_key(conn, row.memory_key), whole=True)
 
         memory = await self.db.read(work)
         if memory is None:
@@ -91,14 +90,14 @@ class Quarantine:
         return memory
 
     async def release(self, caller: Caller, memory_id: str) -> bool:
-        """Bring a memory back out of quarantine; False when it is not there.
+        """Release a memory from quarantine; False when it is not there.
 
-        It is found and put into prompts again, trusted as little as before, and is not
-        set aside a second time by itself. Raises MemoryNotFoundError for an id that is none.
+        It is found and put into prompts again, with the same trust as before, and is not
+        quarantined automatically again. Raises MemoryNotFoundError for an unknown id.
         """
 
         def work(conn: Writing) -> bool:
-            return flagged.release(conn, _known(conn, caller, memory_id), self.clock.now_us())
+            return flagged.release(conn, _require(conn, caller, memory_id), self.clock.now_us())
 
         released = await self.db.write(caller, work, reply=bool)
         if released:
@@ -106,44 +105,47 @@ class Quarantine:
         return released
 
     async def quarantine(self, caller: Caller, memory_id: str) -> QuarantineResult:
-        """Set a memory aside by hand, with everything that was made from it.
+        """Quarantine a memory by hand, with everything that was made from it.
 
-        Summaries and facts that hold its words go to the trash, and what else stood
-        behind them comes back. Raises MemoryNotFoundError for an id that is none, and
-        for one in the trash.
+        Summaries and facts with its words go to the trash, and their other sources are restored.
+        Raises MemoryNotFoundError for an unknown id and for a memory in the trash.
         """
 
         def work(conn: Writing) -> QuarantineResult:
-            key = _known(conn, caller, memory_id)
+            key = _require(conn, caller, memory_id)
             row = memories.by_key(conn, key)
             if row.state in {MemoryState.TRASHED, MemoryState.STALE}:
                 raise MemoryNotFoundError("the memory is in the trash", field="id")
             if row.state == MemoryState.QUARANTINED:
                 return QuarantineResult(id=memory_id)
             now_us = self.clock.now_us()
-            made = [one for one in removal.restore_sources(conn, [key], now_us) if one != key]
-            removal.trash(conn, made, TrashReason.DELETED, now_us, self.undo_days * DAY_US)
+            derived = [
+                derived_key
+                for derived_key in removal.restore_sources(conn, [key], now_us)
+                if derived_key != key
+            ]
+            removal.trash(conn, derived, TrashReason.DELETED, now_us, self.undo_days * DAY_US)
             removal.restore(conn, key, now_us)
             flagged.quarantine(conn, key, _flags(row), now_us)
-            return QuarantineResult(id=memory_id, removed=len(made))
+            return QuarantineResult(id=memory_id, removed=len(derived))
 
         return await self.db.write(caller, work, reply=QuarantineResult)
 
 
-def look_again(conn: Writing, key: int, now_us: int) -> bool:
-    """Set aside what comes back from trash or archive and would not have come in today.
+def screen_restored(conn: Writing, key: int, now_us: int) -> bool:
+    """Quarantine a restored memory that would not be admitted today.
 
-    Patterns get better; what the owner released stays released. Returns whether it did.
+    The patterns improve, but what the owner released stays released. Returns whether it did.
     """
     row = memories.by_keys(conn, [key]).get(key)
     if row is None or row.state in HIDDEN or row.is_summary:
         return False
     if row.state == MemoryState.QUARANTINED or flagged.is_released(conn, key):
         return False
-    seen = suspicion(row.content)
-    if not is_quarantined(seen, Origin(row.origin)):
+    verdict = suspicion(row.content)
+    if not is_quarantined(verdict, Origin(row.origin)):
         return False
-    flagged.quarantine(conn, key, sorted(seen.flags), now_us)
+    flagged.quarantine(conn, key, sorted(verdict.flags), now_us)
     return True
 
 
@@ -152,7 +154,7 @@ def _flags(row: StoredMemory) -> list[Flag]:
 
 
 def _key(conn: Reading, caller: Caller, memory_id: str) -> int | None:
-    """Return the memory if the caller may act for its agent."""
+    """Return the key of the memory if the caller may act for its agent."""
     if not caller.bound:
         memory_key = flagged.find_key(conn, memory_id)
         rows = {} if memory_key is None else memories.by_keys(conn, [memory_key])
@@ -162,14 +164,14 @@ def _key(conn: Reading, caller: Caller, memory_id: str) -> int | None:
     return None if row is None else row.memory_key
 
 
-def _known(conn: Reading, caller: Caller, memory_id: str) -> int:
+def _require(conn: Reading, caller: Caller, memory_id: str) -> int:
     key = _key(conn, caller, memory_id)
     if key is None:
         raise MemoryNotFoundError("no such memory", field="id")
     return key
 
 
-def _shown(row: FlaggedRow, memory: StoredMemory, *, whole: bool = False) -> FlaggedMemory:
+def _to_flagged(row: FlaggedRow, memory: StoredMemory, *, whole: bool = False) -> FlaggedMemory:
     text = screen(memory.content).text
     return FlaggedMemory(
         id=row.memory_id,

@@ -158,5 +158,5 @@ def _answers(conn: Reading) -> bool:
 
 def _make_all(conn: Writing) -> None:
     for entity in ENTITIES.values():
-        shape.make(conn, entity.table)
-        shape.follow(conn, entity.table)
+        shape.ensure(conn, entity.table)
+        shape.migrate(conn, entity.table)

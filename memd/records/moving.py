@@ -80,7 +80,7 @@ def _rows(conn: Reading, entity: Entity, key: list[str]) -> Iterator[rows.Row]:
     """Yield the entity's rows behind *key*, by their key; memd's own notes are left out."""
     names = [column.name for column in entity.table.columns]
     places = [names.index(name) for name in entity.table.key]
-    while batch := rows.by_key(conn, entity.table, key, _PAGE_ROWS):
+    while batch := rows.list_by_key(conn, entity.table, key, _PAGE_ROWS):
         for row in batch:
             if entity.name not in NOTED or not str(row[places[0]]).startswith(OWN_IDS):
                 yield row
@@ -116,7 +116,7 @@ def take(
     row = to_row(screened(record))
     if any(row[name] is None for name in entity.table.key):
         raise InvalidError(f"{entity.name}: it has no key")
-    shape.follow(conn, entity.table)
+    shape.migrate(conn, entity.table)
     if rows.get(conn, entity.table, [row[name] for name in entity.table.key]) is not None:
         return "known"
     with conn:  # a savepoint

@@ -135,6 +135,6 @@ def _write(conn: Writing, noted: Sequence[_Row], occurrences: Sequence[Occurrenc
         if each.used:
             uses.count_uses(conn, each.used, each.at_us)
     for table, row in noted:
-        shape.follow(conn, table)
+        shape.migrate(conn, table)
         if rows.get(conn, table, [row["id"]]) is None:  # a night that went on is told again
             rows.insert(conn, table, row)

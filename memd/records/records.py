@@ -167,7 +167,7 @@ class Records:
         """Return the record with *key*, None when there is none that the caller may read."""
         where = self._conditions(caller, entity, dict(zip(entity.key, key, strict=True)))
         await self._follow(entity)
-        page = await self._db.read(rows.page, entity.table, where, limit=1)
+        page = await self._db.read(rows.list_page, entity.table, where, limit=1)
         return from_row(entity.model, page[0]) if page else None
 
     async def list(
@@ -190,7 +190,7 @@ class Records:
             raise QueryError("offset must not be negative", field="offset")
         await self._follow(entity)
         page = await self._db.read(
-            rows.page,
+            rows.list_page,
             entity.table,
             self._conditions(caller, entity, where, times),
             limit=-1 if limit is None else limit,
@@ -220,7 +220,7 @@ class Records:
         def work(conn: Reading) -> RowPage:
             page: list[rows.Row] = []
             left = REPLY_BYTES_MAX
-            for row in rows.some(conn, entity.table, conditions, after=behind, limit=most + 1):
+            for row in rows.iter_rows(conn, entity.table, conditions, after=behind, limit=most + 1):
                 if len(page) == most or left < 0:
                     return RowPage(entity, page, more=True)
                 page.append(row)
@@ -247,7 +247,7 @@ class Records:
         """Return all that *conditions* hold for: for what no filter of the declaration says."""
         where = [*self._conditions(caller, entity, {}), *conditions]
         await self._follow(entity)
-        page = await self._db.read(rows.page, entity.table, where)
+        page = await self._db.read(rows.list_page, entity.table, where)
         return tuple(from_row(entity.model, row) for row in page)
 
     async def total(self, caller: Caller, where: Mapping[str, Any]) -> rows.CurrencyTotal:
@@ -257,7 +257,7 @@ class Records:
         await self._follow(entity)
 
         def work(conn: Reading) -> rows.CurrencyTotal:
-            currencies = rows.currencies(conn, entity.table, conditions)
+            currencies = rows.list_currencies(conn, entity.table, conditions)
             if len(currencies) > 1:
                 raise QueryError(
                     f"costs in {', '.join(currencies)} have no sum",
@@ -273,7 +273,7 @@ class Records:
         """Return how many records there are of each entity that has any."""
         tables = {entity.table.name: name for name, entity in ENTITIES.items()}
         schemas = [entity.table for entity in ENTITIES.values()]
-        counts = await self._db.read(lambda conn: list(rows.counts(conn, schemas)))
+        counts = await self._db.read(lambda conn: list(rows.count_tables(conn, schemas)))
         return {tables[name]: number for name, number in counts}
 
     def _conditions(
@@ -304,7 +304,7 @@ class Records:
 async def followed(db: Database, entity: Entity) -> None:
     """Bring the entity's table to its declaration; raises MigrationError when that cannot be."""
     if not await db.read(shape.is_current, entity.table):
-        await db.write(_MIGRATES, lambda conn: shape.follow(conn, entity.table))
+        await db.write(_MIGRATES, lambda conn: shape.migrate(conn, entity.table))
 
 
 def audit(conn: Writing, entity: Entity, row: Mapping[str, Any], salt: bytes) -> None:

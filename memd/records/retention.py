@@ -57,7 +57,7 @@ def _before(entity: Entity, moment_us: int) -> Condition:
 async def _dropped(
     db: Database, entity: Entity, where: list[Condition], salt: Callable[[], bytes] | None
 ) -> int:
-    if not await db.read(rows.page, entity.table, where, limit=1):
+    if not await db.read(rows.list_page, entity.table, where, limit=1):
         return 0  # most nights: nothing is written then
 
     def step(conn: Writing) -> int:

@@ -14,7 +14,7 @@ from support.fakes import fingerprint, hash_vector
 from support.powercut import RecordingVFS, images
 from support.store import ADA
 
-from memd.archive.archival import back_from_archive, into_archive
+from memd.archive.archival import archive_memory, restore_memory
 from memd.domain.enums import ArchiveReason, TrashReason
 from memd.store.access import changes, names
 from memd.store.check import check
@@ -46,8 +46,8 @@ def away_and_back(conn: Writing, done: Pass, *, trashed: bool) -> None:
     ids = an_id_source(1_000)
     if trashed:
         done(conn, lambda: removal.trash(conn, [1], TrashReason.DELETED, 7, 99), 7)
-    archival_id = done(conn, lambda: into_archive(conn, 1, ArchiveReason.CAP, 8, ids), 8)
-    done(conn, lambda: back_from_archive(conn, ADA, archival_id, 9), 9)
+    archival_id = done(conn, lambda: archive_memory(conn, 1, ArchiveReason.CAP, 8, ids), 8)
+    done(conn, lambda: restore_memory(conn, ADA, archival_id, 9), 9)
 
 
 def fill(conn: Writing) -> None:

@@ -84,7 +84,7 @@ async def test_a_table_that_is_made_anew_in_two_transactions_is_found(
         conn.execute("RELEASE halves; COMMIT; BEGIN IMMEDIATE; SAVEPOINT halves")
         copy(conn, *given)
 
-    make = shape._make_anew
+    make = shape._rebuild
 
     def halved(conn: Writing, *given: Any) -> None:
         conn.execute("SAVEPOINT halves")
@@ -92,7 +92,7 @@ async def test_a_table_that_is_made_anew_in_two_transactions_is_found(
         conn.execute("RELEASE halves")
 
     monkeypatch.setattr(shape, "_copy", later)
-    monkeypatch.setattr(shape, "_make_anew", halved)
+    monkeypatch.setattr(shape, "_rebuild", halved)
     monkeypatch.setattr(Writing, "__enter__", lambda self: self)
     monkeypatch.setattr(Writing, "__exit__", lambda *_given: None)
     trace, start = await traced(tmp_path / "live")

@@ -14,7 +14,7 @@ from support.nights import ADA as CALLER
 from support.nights import a_bed
 from support.store import ADA, BOB, a_house, stored, visible
 
-from memd.archive.archival import OwnArchive, as_documented
+from memd.archive.archival import OwnArchive, to_archival_entry
 from memd.backends.assembly import Assembly
 from memd.base.errors import MemoryNotFoundError, MemoryStoreError
 from memd.domain.enums import ArchiveReason, MemoryState
@@ -205,7 +205,7 @@ async def test_a_clock_that_ran_backwards_archives_nothing_before_it_was_made(
         clock.advance(days=-2)
         found = await house.archival.restore(ADA, await move_to_archive(house, memory_id))
 
-        assert as_documented(found).archived_at == found.entry.created_at
+        assert to_archival_entry(found).archived_at == found.entry.created_at
 
 
 def row_of(conn: Reading, memory_id: str) -> dict[str, object]:

@@ -22,7 +22,7 @@ from memd.records.entities import tables
 from memd.store.access import clients
 from memd.store.file import page_sums
 from memd.store.file.connect import PAGE_BYTES
-from memd.store.repairing.repair import Repaired, repair
+from memd.store.repairing.repair import RepairReport, repair
 
 TOWNS = ("Faro", "Hove", "Skagen", "Riga", "Brest")
 
@@ -74,7 +74,7 @@ def texts(path: Path) -> dict[str, str]:
 _TEXTS = "SELECT memory_id, content FROM memory"
 
 
-def repaired(path: Path, stamp: str = "now") -> Repaired:
+def repaired(path: Path, stamp: str = "now") -> RepairReport:
     """Repair the file at *path*."""
     return repair(path, path.with_suffix(".audit"), stamp, 1_800_000_000_000_000, tables())
 

@@ -244,7 +244,7 @@ def _figures(conn: Reading, now_us: int) -> dict[str, int]:
 def _records(conn: Reading) -> dict[str, int]:
     from memd.store.records import rows  # not needed at a start
 
-    return rows.counts_of_all(conn)
+    return rows.count_all(conn)
 
 
 def _report(progress: Progress | None, done: int, total: int) -> None:

@@ -1,7 +1,7 @@
-"""Rows of records: inserted, replaced, read page by page, counted, summed, deleted.
+"""Rows of records: insert, replace, list page by page, count, sum, delete.
 
-A table is made by the first write into it, in that write's transaction; before, it reads as
-empty. What a constraint of SQLite refuses is an error of SPEC 19.1.
+A table is created by the first write into it, in that write's transaction; before, it reads as
+empty. A constraint that SQLite enforces is an error of SPEC 19.1.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import apsw
 
 from memd.base.record_errors import ConstraintViolationError, DuplicateRecordError
 from memd.store.file.connect import Reading, Writing
-from memd.store.records.shape import exists, make
-from memd.store.records.table import PREFIX, RecordTable, quoted
+from memd.store.records.shape import ensure, exists
+from memd.store.records.table import PREFIX, RecordTable, quote
 
-# The statements below are put together from names of declarations (table.py); values are bound.
+# The statements are built from names of declarations (table.py); values are bound.
 # ruff: noqa: S608
 
 Value = str | int | float | None
@@ -33,7 +33,7 @@ class Condition(NamedTuple):
 
 
 class CurrencyTotal(NamedTuple):
-    """What the rows of one currency come to."""
+    """The sum of the rows of one currency."""
 
     currency: str
     amount: float
@@ -41,18 +41,18 @@ class CurrencyTotal(NamedTuple):
 
 def insert(conn: Writing, table: RecordTable, row: Mapping[str, Value]) -> None:
     """Add *row*; raises DuplicateRecordError or ConstraintViolationError."""
-    make(conn, table)
+    ensure(conn, table)
     _run(conn, _insert(table, row), row)
 
 
 def save(conn: Writing, table: RecordTable, row: Mapping[str, Value]) -> bool:
-    """Add *row*, or put it in place of the one with its key; True when there was none."""
-    make(conn, table)
-    there = get(conn, table, [row[name] for name in table.key]) is not None
-    rest = [name for name in row if name not in table.key]
-    changes = ", ".join(f'"{name}" = excluded."{name}"' for name in rest)
+    """Add *row*, or replace the one with its key; True when there was none."""
+    ensure(conn, table)
+    exists_already = get(conn, table, [row[name] for name in table.key]) is not None
+    other_columns = [name for name in row if name not in table.key]
+    changes = ", ".join(f'"{name}" = excluded."{name}"' for name in other_columns)
     _run(conn, f"{_insert(table, row)} ON CONFLICT DO UPDATE SET {changes}", row)
-    return not there
+    return not exists_already
 
 
 def get(conn: Reading, table: RecordTable, key: Sequence[Value]) -> Row | None:
@@ -64,7 +64,7 @@ def get(conn: Reading, table: RecordTable, key: Sequence[Value]) -> Row | None:
     return conn.execute(f"SELECT {_columns(table)} FROM {table.name}{text}", values).fetchone()
 
 
-def page(
+def list_page(
     conn: Reading,
     table: RecordTable,
     where: Sequence[Condition],
@@ -73,11 +73,11 @@ def page(
     limit: int = -1,
     offset: int = 0,
 ) -> list[Row]:
-    """Return the rows that *where* holds for, in order; *after* is a place in that order."""
-    return list(some(conn, table, where, after=after, limit=limit, offset=offset))
+    """Return the rows that match *where*, in order; *after* is a position in that order."""
+    return list(iter_rows(conn, table, where, after=after, limit=limit, offset=offset))
 
 
-def some(
+def iter_rows(
     conn: Reading,
     table: RecordTable,
     where: Sequence[Condition],
@@ -86,9 +86,9 @@ def some(
     limit: int = -1,
     offset: int = 0,
 ) -> Iterator[Row]:
-    """Yield what :func:`page` returns, one by one.
+    """Yield what :func:`list_page` returns, one by one.
 
-    The row that *after* is of may be deleted meanwhile: the next page begins behind its place.
+    The row at *after* may be deleted meanwhile: the next page begins behind its position.
     """
     if not exists(conn, table):
         return iter(())
@@ -96,22 +96,22 @@ def some(
     order = table.order + table.key
     if after is not None:
         marks = ", ".join("?" for _ in order)
-        joint = " AND" if text else " WHERE"
-        text += f"{joint} ({quoted(order)}) {'<' if table.newest_first else '>'} ({marks})"
+        keyword = " AND" if text else " WHERE"
+        text += f"{keyword} ({quote(order)}) {'<' if table.newest_first else '>'} ({marks})"
         values += list(after)
-    way = " DESC" if table.newest_first else ""
-    sorting = ", ".join(f'"{name}"{way}' for name in order)
+    direction = " DESC" if table.newest_first else ""
+    order_by = ", ".join(f'"{name}"{direction}' for name in order)
     return conn.execute(
-        f"SELECT {_columns(table)} FROM {table.name}{text} ORDER BY {sorting} LIMIT ? OFFSET ?",
+        f"SELECT {_columns(table)} FROM {table.name}{text} ORDER BY {order_by} LIMIT ? OFFSET ?",
         [*values, limit, offset],
     )
 
 
-def by_key(conn: Reading, table: RecordTable, after: Sequence[Value], limit: int) -> list[Row]:
-    """Return the rows with the next keys behind *after*, none of it for the first ones."""
+def list_by_key(conn: Reading, table: RecordTable, after: Sequence[Value], limit: int) -> list[Row]:
+    """Return the rows with the next keys after *after*, the first ones for an empty *after*."""
     if not exists(conn, table):
         return []
-    key, marks = quoted(table.key), ", ".join("?" for _ in after)
+    key, marks = quote(table.key), ", ".join("?" for _ in after)
     where = f" WHERE ({key}) > ({marks})" if after else ""
     return conn.execute(
         f"SELECT {_columns(table)} FROM {table.name}{where} ORDER BY {key} LIMIT ?",
@@ -120,7 +120,7 @@ def by_key(conn: Reading, table: RecordTable, after: Sequence[Value], limit: int
 
 
 def count(conn: Reading, table: RecordTable, where: Sequence[Condition] = ()) -> int:
-    """Return how many rows *where* holds for."""
+    """Return how many rows match *where*."""
     if not exists(conn, table):
         return 0
     text, values = _where(where)
@@ -132,7 +132,7 @@ def count(conn: Reading, table: RecordTable, where: Sequence[Condition] = ()) ->
 def delete(
     conn: Writing, table: RecordTable, where: Sequence[Condition], *, limit: int | None = None
 ) -> int:
-    """Delete the rows that *where* holds for, at most *limit*, and return how many they were.
+    """Delete the rows that match *where*, at most *limit*, and return how many they were.
 
     Raises ConstraintViolationError when other records refer to one of them.
     """
@@ -140,7 +140,7 @@ def delete(
         return 0
     text, values = _where(where)
     if limit is not None:
-        key = quoted(table.key)
+        key = quote(table.key)
         text = f" WHERE ({key}) IN (SELECT {key} FROM {table.name}{text} LIMIT ?)"
         values.append(limit)
     try:
@@ -150,8 +150,8 @@ def delete(
     return conn.changes()
 
 
-def currencies(conn: Reading, table: RecordTable, where: Sequence[Condition]) -> list[str]:
-    """Return the currencies that there are, in order: a step in an index for each, no scan."""
+def list_currencies(conn: Reading, table: RecordTable, where: Sequence[Condition]) -> list[str]:
+    """Return the currencies that occur, in order: one step in an index each, no scan."""
     if not exists(conn, table):
         return []
     names: list[str] = []
@@ -167,17 +167,17 @@ def currencies(conn: Reading, table: RecordTable, where: Sequence[Condition]) ->
 
 
 def total(conn: Reading, table: RecordTable, column: str, where: Sequence[Condition]) -> float:
-    """Return the sum of *column*, 0.0 of nothing."""
+    """Return the sum of *column*, 0.0 for no rows."""
     if not exists(conn, table):
         return 0.0
     text, values = _where(where)
-    # Without a condition on the currency: half the work for each row of the index.
+    # A total without a condition on the currency halves the work for each row of the index.
     amount = conn.execute(f'SELECT total("{column}") FROM {table.name}{text}', values).get
     return float(str(amount))
 
 
-def counts_of_all(conn: Reading) -> dict[str, int]:
-    """Return how many records there are of each entity that has any; needs no declaration."""
+def count_all(conn: Reading) -> dict[str, int]:
+    """Return how many records each entity has, if any; needs no declaration."""
     tables = conn.execute(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB ? ORDER BY name",
         (PREFIX + "*",),
@@ -189,7 +189,7 @@ def counts_of_all(conn: Reading) -> dict[str, int]:
     return {name: int(str(number)) for name, number in numbers.items() if number}
 
 
-def counts(conn: Reading, tables: Sequence[RecordTable]) -> Iterator[tuple[str, int]]:
+def count_tables(conn: Reading, tables: Sequence[RecordTable]) -> Iterator[tuple[str, int]]:
     """Yield the name of each table that has rows, with how many."""
     for table in tables:
         if number := count(conn, table):
@@ -197,17 +197,17 @@ def counts(conn: Reading, tables: Sequence[RecordTable]) -> Iterator[tuple[str, 
 
 
 def _columns(table: RecordTable) -> str:
-    return quoted(tuple(column.name for column in table.columns))
+    return quote(tuple(column.name for column in table.columns))
 
 
 def _where(conditions: Sequence[Condition]) -> tuple[str, list[Value]]:
-    text = " AND ".join(f'"{each.column}" {each.op} ?' for each in conditions)
-    return f" WHERE {text}" if text else "", [each.value for each in conditions]
+    text = " AND ".join(f'"{condition.column}" {condition.op} ?' for condition in conditions)
+    return f" WHERE {text}" if text else "", [condition.value for condition in conditions]
 
 
 def _insert(table: RecordTable, row: Mapping[str, Value]) -> str:
     marks = ", ".join("?" for _ in row)
-    return f"INSERT INTO {table.name} ({quoted(tuple(row))}) VALUES ({marks})"
+    return f"INSERT INTO {table.name} ({quote(tuple(row))}) VALUES ({marks})"
 
 
 def _run(conn: Writing, text: str, row: Mapping[str, Value]) -> None:

@@ -1,10 +1,10 @@
-"""A table of records is made when it is first written, and follows its declaration.
+"""Tables of records are created when they are first written, and follow their declaration.
 
 A file may be older than this memd (decision 0202). A column that the declaration has gained is
-added to its table, with the value that a record without it has. A rule of a column that has
-changed, such as which words a status may be, makes the table anew around the same rows, in one
-transaction. What would lose or change what is stored (a column that is gone, another type or
-key, a row that the new rule forbids) is refused in words, and nothing is touched.
+added to its table, with its default. A changed rule of a column, such as the values that a status
+may have, rebuilds the table around the same rows, in one transaction. A change that would lose or
+alter what is stored (a column that is gone, another type or key, a row that the new rule forbids)
+is refused with a message, and nothing is touched.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ import apsw
 
 from memd.base.record_errors import MigrationError
 from memd.store.file.connect import Reading, Writing
-from memd.store.records.table import PREFIX, RecordColumn, RecordTable, quoted
+from memd.store.records.table import PREFIX, RecordColumn, RecordTable, quote
 
-# As in rows.py: the statements are put together from names and rules of declarations.
+# As in rows.py, the statements are built from names and rules of declarations.
 # ruff: noqa: S608
 
-_BEFORE = "_before"
-"""What the name of a table ends in while another is made in its place."""
+_OLD = "_before"
+"""The suffix of a table's name while it is being rebuilt."""
 
 
 class _Steps(NamedTuple):
-    """What brings a table to its declaration."""
+    """The steps from a table to its declaration."""
 
     statements: Sequence[str] = ()
-    anew: bool = False
-    """Whether the table must be made anew; the statements are of no use then."""
+    rebuild: bool = False
+    """Whether the table must be rebuilt; the statements are of no use then."""
 
 
 def exists(conn: Reading, table: RecordTable) -> bool:
@@ -38,62 +38,64 @@ def exists(conn: Reading, table: RecordTable) -> bool:
     return _text(conn, table.name) is not None
 
 
-def make(conn: Writing, table: RecordTable) -> None:
-    """Make *table*, and before it those that it refers to, as far as they are not there."""
+def ensure(conn: Writing, table: RecordTable) -> None:
+    """Create *table* and, before it, the tables that it refers to, unless they exist."""
     for needed in table.needs:
-        make(conn, needed)
+        ensure(conn, needed)
     if not exists(conn, table):
         conn.execute(table.ddl)
 
 
 def is_current(conn: Reading, table: RecordTable) -> bool:
-    """Return whether *table* is as declared, or not there yet, and all that it refers to.
+    """Return whether *table* and all that it refers to match their declaration or do not exist.
 
-    Raises MigrationError when it cannot become so.
+    Raises MigrationError when it cannot be migrated.
     """
     if not all(is_current(conn, needed) for needed in table.needs):
         return False
-    return _behind(conn, table) == _Steps()
+    return _pending_steps(conn, table) == _Steps()
 
 
-def follow(conn: Writing, table: RecordTable) -> None:
-    """Bring *table* to its declaration; raises MigrationError, with nothing done, where it cannot.
+def migrate(conn: Writing, table: RecordTable) -> None:
+    """Migrate *table*, after those that it refers to.
 
-    Before it, those that it refers to.
+    Raises MigrationError, with nothing done, when it cannot be migrated.
     """
     for needed in table.needs:
-        follow(conn, needed)
-    steps = _behind(conn, table)
+        migrate(conn, needed)
+    steps = _pending_steps(conn, table)
     with conn:  # a savepoint
-        if steps.anew:
-            _make_anew(conn, table)
+        if steps.rebuild:
+            _rebuild(conn, table)
         for statement in steps.statements:
             conn.execute(statement)
 
 
-def _behind(conn: Reading, table: RecordTable) -> _Steps:
-    """Return what brings *table* to its declaration; nothing for one that is not there."""
+def _pending_steps(conn: Reading, table: RecordTable) -> _Steps:
+    """Return the steps that bring *table* to its declaration; none for one that does not exist."""
     text = _text(conn, table.name)
     if text is None:
         return _Steps()
     _require_same(conn, table)
-    there = _names(conn, table.name)
+    existing = _names(conn, table.name)
     defined = dict(_definitions(text))
-    added = [column for column in table.columns if column.name not in there]
+    added = [column for column in table.columns if column.name not in existing]
     changed = [
         column
         for column in table.columns
-        if column.name in there
+        if column.name in existing
         and defined.get(column.name, "").partition(" DEFAULT ")[0] != column.ddl
     ]
     for column in added:
         if column.required and column.default is None:
             _refuse(table, f"has no {column.name}, and a record must have one")
     for column in changed:
-        _require_kept(conn, table, column)
+        _require_allowed(conn, table, column)
     if changed:
-        return _Steps(anew=True)
-    return _Steps([*(_adding(table, column) for column in added), *_indexing(conn, table)])
+        return _Steps(rebuild=True)
+    return _Steps(
+        [*(_add_column(table, column) for column in added), *_update_indexes(conn, table)]
+    )
 
 
 def _require_same(conn: Reading, table: RecordTable) -> None:
@@ -111,8 +113,8 @@ def _require_same(conn: Reading, table: RecordTable) -> None:
         _refuse(table, f"has another key than {', '.join(table.key)}")
 
 
-def _require_kept(conn: Reading, table: RecordTable, column: RecordColumn) -> None:
-    """Raise MigrationError where a row holds what *column* may not hold any more."""
+def _require_allowed(conn: Reading, table: RecordTable, column: RecordColumn) -> None:
+    """Raise MigrationError when a row has a value that *column* no longer allows."""
     rules = [f"NOT ({column.check})"] if column.check else []
     if column.required:
         rules.append(f'"{column.name}" IS NULL')
@@ -125,36 +127,36 @@ def _require_kept(conn: Reading, table: RecordTable, column: RecordColumn) -> No
         _refuse(table, f"has a {column.name} that this memd does not allow")
 
 
-def _adding(table: RecordTable, column: RecordColumn) -> str:
+def _add_column(table: RecordTable, column: RecordColumn) -> str:
     value = "" if column.default is None else f" DEFAULT {column.default}"
     return f"ALTER TABLE {table.name} ADD COLUMN {column.ddl}{value}"
 
 
-def _indexing(conn: Reading, table: RecordTable) -> Iterator[str]:
-    """Yield what drops indexes that are not declared, or otherwise, and makes those that are."""
-    there = _indexes(conn, table.name)
+def _update_indexes(conn: Reading, table: RecordTable) -> Iterator[str]:
+    """Yield the statements that drop undeclared or changed indexes and create the declared ones."""
+    existing = _indexes(conn, table.name)
     declared = {index.name: index.ddl for index in table.index_ddls}
-    for name, text in there.items():
+    for name, text in existing.items():
         if declared.get(name) != text:
             yield f'DROP INDEX "{name}"'
     for name, text in declared.items():
-        if there.get(name) != text:
+        if existing.get(name) != text:
             yield text
 
 
-def _make_anew(conn: Writing, table: RecordTable) -> None:
-    """Make *table* by its declaration, with the rows that it has.
+def _rebuild(conn: Writing, table: RecordTable) -> None:
+    """Rebuild *table* by its declaration, with the rows that it has.
 
-    Tables that refer to it are made again, too, as they are: a foreign key points to a table
-    and not to a name.
+    Tables that refer to it are rebuilt as they are: a foreign key points to a table and not to a
+    name.
     """
-    referring = list(_referring(conn, table.name))
+    referring = list(_iter_referring(conn, table.name))
     texts = {name: [_text(conn, name), *_indexes(conn, name).values()] for name in referring}
     columns = {name: _names(conn, name) for name in (table.name, *referring)}
     for name in columns:
         for index in _indexes(conn, name):
             conn.execute(f'DROP INDEX "{index}"')
-        conn.execute(f"ALTER TABLE {name} RENAME TO {name}{_BEFORE}")
+        conn.execute(f"ALTER TABLE {name} RENAME TO {name}{_OLD}")
     conn.execute(table.ddl)
     for statements in texts.values():
         for statement in statements:
@@ -166,20 +168,20 @@ def _make_anew(conn: Writing, table: RecordTable) -> None:
     except apsw.ConstraintError:
         _refuse(table, "has a row that this memd does not allow")
     for name in reversed(columns):
-        conn.execute(f"DROP TABLE {name}{_BEFORE}")
+        conn.execute(f"DROP TABLE {name}{_OLD}")
 
 
 def _copy(
-    conn: Writing, name: str, there: tuple[str, ...], declared: RecordTable | None = None
+    conn: Writing, name: str, existing: tuple[str, ...], declared: RecordTable | None = None
 ) -> None:
-    """Copy the rows of the table before; what it had not has its default."""
-    added = [c for c in declared.columns if c.name not in there] if declared else []
-    values = ", ".join([quoted(there), *(column.default or "NULL" for column in added)])
-    names = quoted((*there, *(column.name for column in added)))
-    conn.execute(f"INSERT INTO {name} ({names}) SELECT {values} FROM {name}{_BEFORE}")
+    """Copy the rows of the old table; new columns get their default."""
+    added = [c for c in declared.columns if c.name not in existing] if declared else []
+    values = ", ".join([quote(existing), *(column.default or "NULL" for column in added)])
+    names = quote((*existing, *(column.name for column in added)))
+    conn.execute(f"INSERT INTO {name} ({names}) SELECT {values} FROM {name}{_OLD}")
 
 
-def _referring(conn: Reading, name: str) -> Iterator[str]:
+def _iter_referring(conn: Reading, name: str) -> Iterator[str]:
     """Yield the tables of records that refer to *name*, and those that refer to them."""
     tables = conn.execute(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB ? ORDER BY name",
@@ -189,7 +191,7 @@ def _referring(conn: Reading, name: str) -> Iterator[str]:
         keys = conn.execute(f'PRAGMA foreign_key_list("{other}")').fetchall()
         if other != name and any(row[2] == name for row in keys):
             yield str(other)
-            yield from _referring(conn, str(other))
+            yield from _iter_referring(conn, str(other))
 
 
 def _names(conn: Reading, name: str) -> tuple[str, ...]:
@@ -197,25 +199,25 @@ def _names(conn: Reading, name: str) -> tuple[str, ...]:
 
 
 def _definitions(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each column's name with how *text*, a table's, defines it.
+    """Yield each column's name and its definition in *text*, a table's statement.
 
     >>> dict(_definitions('CREATE TABLE a ("b" REAL CHECK ("b" IN (1, 2)), "c" TEXT)'))
     {'b': '"b" REAL CHECK ("b" IN (1, 2))', 'c': '"c" TEXT'}
     """
-    depth, begun, quote = 0, 0, ""
+    depth, start, open_quote = 0, 0, ""
     for at, letter in enumerate(text):
-        if quote:
-            quote = "" if letter == quote else quote
+        if open_quote:
+            open_quote = "" if letter == open_quote else open_quote
             continue
-        quote = letter if letter in "'\"" else ""
+        open_quote = letter if letter in "'\"" else ""
         if letter == "(":
             depth += 1
-            begun = at + 1 if depth == 1 else begun
+            start = at + 1 if depth == 1 else start
         elif (letter == "," and depth == 1) or (letter == ")" and depth == 1):
-            definition = text[begun:at].strip()
+            definition = text[start:at].strip()
             if definition.startswith('"'):
                 yield definition.split('"')[1], definition
-            begun = at + 1
+            start = at + 1
         depth -= letter == ")"
 
 
@@ -236,7 +238,7 @@ def _text(conn: Reading, name: str) -> str | None:
 
 
 def _indexes(conn: Reading, name: str) -> dict[str, str]:
-    """Return the indexes of the table *name* that somebody made, with their texts."""
+    """Return the explicitly created indexes of the table *name*, with their statements."""
     rows = conn.execute(
         "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = ?"
         " AND sql IS NOT NULL",

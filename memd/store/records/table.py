@@ -1,6 +1,6 @@
-"""A table of records as values, and the text that creates it.
+"""A table of records as values, and the statement that creates it.
 
-Only names and checks of ``memd/records/entities.py`` get into this text, never a value.
+Only names and checks of ``memd/records/entities.py`` get into the statement, never a value.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 PREFIX = "record_"
-"""What the names of these tables and their indexes begin with; ``shape.py`` knows it."""
+"""The prefix of the names of these tables and their indexes; ``shape.py`` uses it."""
 
 
 class RecordColumn(NamedTuple):
@@ -20,9 +20,9 @@ class RecordColumn(NamedTuple):
     required: bool
     check: str | None = None
     references: str | None = None
-    """The table whose only key column it holds."""
+    """The table whose only key column it refers to."""
     default: str | None = None
-    """What a required one has in rows that were written before it was declared, as SQL."""
+    """The value, as SQL, of a required column in rows that are older than its declaration."""
 
     @property
     def ddl(self) -> str:
@@ -52,30 +52,30 @@ class RecordTable:
     newest_first: bool = False
     indexes: tuple[tuple[str, ...], ...] = ()
     needs: tuple[RecordTable, ...] = field(default=())
-    """The tables that columns refer to: they are made first."""
+    """The tables that columns refer to, which are created first."""
 
     @property
     def ddl(self) -> str:
-        """Return the statements that make the table and its indexes, in the order of their need."""
+        """The statements that create the table and its indexes, in order."""
         columns = ",\n    ".join(column.ddl for column in self.columns)
-        text = f"CREATE TABLE {self.name} (\n    {columns},\n    PRIMARY KEY ({quoted(self.key)})\n"
+        text = f"CREATE TABLE {self.name} (\n    {columns},\n    PRIMARY KEY ({quote(self.key)})\n"
         text += ") STRICT, WITHOUT ROWID;\n"
         return text + "".join(f"{index.ddl};\n" for index in self.index_ddls)
 
     @property
     def index_ddls(self) -> tuple[RecordIndex, ...]:
-        """Return each index with the statement that makes it."""
+        """Each index with the statement that creates it."""
         names = [f"{self.name}_by_{'_'.join(index[:2])}" for index in self.indexes]
         return tuple(
-            RecordIndex(name, f"CREATE INDEX {name} ON {self.name} ({quoted(index)})")
+            RecordIndex(name, f"CREATE INDEX {name} ON {self.name} ({quote(index)})")
             for name, index in zip(names, self.indexes, strict=True)
         )
 
 
-def quoted(names: tuple[str, ...]) -> str:
-    """Return column names as SQL reads them.
+def quote(names: tuple[str, ...]) -> str:
+    """Return column names quoted for SQL.
 
-    >>> quoted(("to", "at_us"))
+    >>> quote(("to", "at_us"))
     '"to", "at_us"'
     """
     return ", ".join(f'"{name}"' for name in names)

@@ -1,4 +1,4 @@
-"""Salvaging a damaged file: pages are read past SQLite (pages.py), rows are judged (salvage.py).
+"""Repair of a damaged file: its pages are read without SQLite and its rows verified.
 
-A new file is made of them (repair.py).
+See pages.py and salvage.py. repair.py makes a new file of the intact rows.
 """

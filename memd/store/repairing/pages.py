@@ -1,9 +1,9 @@
-"""A SQLite file read page by page, where SQLite itself gives up (its format: fileformat2.html).
+"""Reading a SQLite file page by page, where SQLite itself gives up (its format: fileformat2.html).
 
-Trees are walked from their roots; what a lost page led to is found all the same, for a
-leaf of a table says by its shape what it is. Only cells that a page points to are read,
-so nothing comes back from bytes that were given free. Nothing here is trusted: a row that
-is not whole is left out, and which rows are as they were written is judged by their hashes.
+Trees are walked from their roots. Leaves that a lost page led to are found as well, because a leaf
+page of a table can be recognised by its content. Only cells that a page points to are read, so
+nothing comes back from freed bytes. Nothing here is trusted: a row that is not complete is left
+out, and the hashes decide which rows are as they were written.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _LONG_MAX = 1 << 63
 
 
 class Cell(NamedTuple):
-    """One row of a table: its rowid (0 in a tree of an index) and its columns."""
+    """A row of a table: its rowid (0 in an index's tree) and its columns."""
 
     rowid: int
     columns: tuple[Value, ...]
 
 
 class FilePages:
-    """The bytes of a file, cut into pages. *page_bytes* and *reserved* where its header is lost."""
+    """The pages of a file. *page_bytes* and *reserved* are used when its header is lost."""
 
     def __init__(self, raw: bytes | mmap, page_bytes: int, reserved: int) -> None:
         self._raw = raw
@@ -48,7 +48,7 @@ class FilePages:
         self.visited: set[int] = set()
 
     def free(self) -> frozenset[int]:
-        """Return the pages that the file's list of free ones names, as far as it can be read."""
+        """Return the pages in the file's free list, as far as it can be read."""
         pages: set[int] = set()
         trunk = int.from_bytes(self._raw[32:36], "big")
         while 1 <= trunk <= self.count and trunk not in pages:
@@ -60,10 +60,10 @@ class FilePages:
         return frozenset(pages)
 
     def tree(self, root: int) -> Iterator[Cell]:
-        """Yield the rows of the tree at *root*, as far as its pages are there, each page once."""
-        waiting = [root]
-        while waiting:
-            number = waiting.pop()
+        """Yield the rows of the tree at *root*, as far as its pages exist, each page once."""
+        stack = [root]
+        while stack:
+            number = stack.pop()
             if not 1 <= number <= self.count or number in self.visited:
                 continue
             head = self._head(number)
@@ -71,21 +71,21 @@ class FilePages:
                 continue
             self.visited.add(number)
             if head.kind in _INTERIOR:
-                waiting += self._children(number, head)
+                stack += self._children(number, head)
             if head.kind != _TABLE_INTERIOR:
                 yield from self._cells(number, head)
 
     def mark(self, root: int) -> None:
-        """Visit the tree at *root* without reading its rows."""
-        waiting = [root]
-        while waiting:
-            number = waiting.pop()
+        """Mark the pages of the tree at *root* as visited without reading its rows."""
+        stack = [root]
+        while stack:
+            number = stack.pop()
             head = self._head(number) if 1 <= number <= self.count else None
             if head is None or number in self.visited:
                 continue
             self.visited.add(number)
             if head.kind in _INTERIOR:
-                waiting += self._children(number, head)
+                stack += self._children(number, head)
 
     def orphans(self) -> Iterator[list[Cell]]:
         """Yield the rows of each leaf of a table that no tree led to."""
@@ -96,7 +96,7 @@ class FilePages:
                 if head is not None and head.kind == _TABLE_LEAF:
                     yield list(self._cells(number, head))
 
-    # Below: one page.
+    # Reading one page.
 
     def _page(self, number: int) -> bytes:
         start = (number - 1) * self.page_bytes
@@ -115,7 +115,7 @@ class FilePages:
 
     def _children(self, number: int, head: _Head) -> list[int]:
         page = self._page(number)
-        places = (head.at + 8, *head.cells)  # the last child stands in the header
+        places = (head.at + 8, *head.cells)  # the last child is in the header
         return [int.from_bytes(page[at : at + 4], "big") for at in places]
 
     def _cells(self, number: int, head: _Head) -> Iterator[Cell]:
@@ -124,7 +124,7 @@ class FilePages:
             try:
                 cell = self._cell(page, head.kind, at)
             except (ValueError, IndexError, struct.error):
-                continue  # UnicodeDecodeError, too: a text that is none
+                continue  # includes UnicodeDecodeError, a damaged text
             yield cell
 
     def _cell(self, page: bytes, kind: int, at: int) -> Cell:
@@ -142,32 +142,35 @@ class FilePages:
         if size > len(self._raw):
             raise ValueError(size)
         if size <= most:
-            return _whole(page[at : at + size], size)
+            return _require_size(page[at : at + size], size)
         least = (usable - 12) * 32 // 255 - 23
         local = least + (size - least) % (usable - 4)
         local = local if local <= most else least
-        parts = [_whole(page[at : at + local], local)]
-        left, following = size - local, int.from_bytes(page[at + local : at + local + 4], "big")
-        while left > 0:
+        parts = [_require_size(page[at : at + local], local)]
+        remaining, following = (
+            size - local,
+            int.from_bytes(page[at + local : at + local + 4], "big"),
+        )
+        while remaining > 0:
             if not 1 <= following <= self.count:
                 raise ValueError(following)
             page = self._page(following)
-            part = page[4 : 4 + min(left, usable - 4)]
+            part = page[4 : 4 + min(remaining, usable - 4)]
             parts.append(part)
-            left -= len(part)
+            remaining -= len(part)
             following = int.from_bytes(page[:4], "big")
-        return _whole(b"".join(parts), size)
+        return _require_size(b"".join(parts), size)
 
 
 class _Head(NamedTuple):
-    """A page of a tree: its kind, where its header is, where its cells are."""
+    """The header of a tree's page: its kind, its offset, the offsets of the cells."""
 
     kind: int
     at: int
     cells: tuple[int, ...]
 
 
-def _whole(part: bytes, size: int) -> bytes:
+def _require_size(part: bytes, size: int) -> bytes:
     if len(part) != size:
         raise ValueError(size)
     return part
@@ -202,7 +205,7 @@ def _record(raw: bytes) -> tuple[Value, ...]:
 def _value(raw: bytes, kind: int, at: int) -> tuple[Value, int]:
     if kind < len(_INT_BYTES):
         size = _INT_BYTES[kind]
-        part = _whole(raw[at : at + size], size)
+        part = _require_size(raw[at : at + size], size)
         return (int.from_bytes(part, "big", signed=True) if size else None), at + size
     if kind == _FLOAT_TYPE:
         return struct.unpack_from(">d", raw, at)[0], at + 8
@@ -211,5 +214,5 @@ def _value(raw: bytes, kind: int, at: int) -> tuple[Value, int]:
     if kind < _BLOB_TYPE:
         raise ValueError(kind)
     size = (kind - _BLOB_TYPE) // 2
-    part = _whole(raw[at : at + size], size)
+    part = _require_size(raw[at : at + size], size)
     return (part.decode() if kind % 2 else part), at + size

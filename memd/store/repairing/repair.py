@@ -1,9 +1,8 @@
-"""A new file made of what is readable of a damaged one, which is kept beside it.
+"""Repair: a new file is made of what is readable of a damaged one, which is kept beside it.
 
-The damaged file is copied, with its log, and only the copy is read. Rows come over as
-they were; contexts, indexes and the caches of words and vectors are made anew, and what
-has no vector any more waits for the model as if it had just been told. What is lost is
-listed by kind and id.
+The damaged file is copied, with its log, and only the copy is read. Rows are copied as they were;
+contexts, indexes, the full-text indexes and the vector cache are rebuilt, and a memory that has
+lost its vector waits for the model like a new one. What is lost is listed by kind and id.
 """
 
 from __future__ import annotations
@@ -46,8 +45,8 @@ _STEP = 500
 _CALLER = Caller(client="memd", method="repair")
 
 
-class Repaired(NamedTuple):
-    """What a repair did. *lost* names rows, *remaining* what a check of the new file still says."""
+class RepairReport(NamedTuple):
+    """The outcome of a repair. *lost* names rows; *remaining* are findings in the new file."""
 
     path: str
     damaged: str
@@ -58,50 +57,49 @@ class Repaired(NamedTuple):
 
 def repair(
     database: Path, anchors: Path, stamp: str, now_us: int, records: Sequence[RecordTable] = ()
-) -> Repaired:
+) -> RepairReport:
     """Make a new file of what is readable of *database*; call only while holding its locks.
 
-    The damaged one is kept as ``NAME-STAMP-damaged.backup.db``, with its log and the notes
-    of its audit. *records* are the tables of operational records: those that the damaged
-    file has are made again. After a crash either file stands there, whole. Raises
-    DamagedError for a file of another schema or without anything readable, and then nothing
-    has changed.
+    The damaged one is kept as ``NAME-STAMP-damaged.backup.db``, with its log and audit anchors.
+    *records* are the tables of operational records: those in the damaged file are created again.
+    After a crash one of the two files is there, complete. Raises DamagedError for a file of another
+    schema or without anything readable, and then nothing has changed.
     """
     copy = database.with_name(f".{database.stem}-salvaged{PARTIAL}")
-    fresh = database.with_name(f".{database.stem}-repaired{PARTIAL}")
+    new_file = database.with_name(f".{database.stem}-repaired{PARTIAL}")
     try:
         _merge_log(database, copy)
-        salvage = _made(copy, fresh, now_us, records)
-        remaining = _checked(fresh)
+        salvage = _build(copy, new_file, now_us, records)
+        remaining = _check(new_file)
         kept = restore.keep_old(database, anchors, stamp, "damaged")
-        restore.replace_store(fresh, database)
+        restore.replace_store(new_file, database)
     except apsw.Error as error:
         raise translate(error) from error
     finally:
-        for path in (copy, fresh):
+        for path in (copy, new_file):
             for ending in ("", "-wal", "-shm", "-journal"):
                 path.with_name(f"{path.name}{ending}").unlink(missing_ok=True)
-    return Repaired(
+    return RepairReport(
         str(database), str(kept), dict(salvage.kept), tuple(salvage.lost), tuple(remaining)
     )
 
 
 def _merge_log(database: Path, copy: Path) -> None:
-    """Copy the file and move its log into the copy, where SQLite still can."""
+    """Copy the file and checkpoint its log into the copy, where SQLite still can."""
     restore.copy_store(database, copy)
     with suppress(apsw.Error), closing(apsw.Connection(str(copy))) as conn:
-        conn.execute("SELECT count(*) FROM sqlite_schema").get  # noqa: B018  # or it has no log yet
+        conn.execute("SELECT count(*) FROM sqlite_schema").get  # noqa: B018  # opens the log
         conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
 
-def _made(copy: Path, fresh: Path, now_us: int, records: Sequence[RecordTable]) -> Salvage:
+def _build(copy: Path, new_file: Path, now_us: int, records: Sequence[RecordTable]) -> Salvage:
     if copy.stat().st_size < PAGE_BYTES:
         raise DamagedError("nothing of the file is readable", hint="restore a backup")
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
     with (
         copy.open("rb") as file,
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as raw,
-        closing(Writing(str(fresh), flags=flags, vfs=page_sums.vfs())) as conn,
+        closing(Writing(str(new_file), flags=flags, vfs=page_sums.vfs())) as conn,
     ):
         pages = FilePages(raw, PAGE_BYTES, PAGE_SUM_BYTES)
         if pages.version not in (None, 0, SCHEMA_VERSION):
@@ -116,36 +114,36 @@ def _made(copy: Path, fresh: Path, now_us: int, records: Sequence[RecordTable]) 
             salvage.run()
             if not salvage.kept:
                 raise DamagedError("nothing of the file is readable", hint="restore a backup")
-            _mend(conn, salvage)
-            _chain(conn, salvage, now_us)
+            _restore_consistency(conn, salvage)
+            _copy_audit(conn, salvage, now_us)
         conn.pragma("foreign_keys", True)
-        _caches(conn)
+        _rebuild_caches(conn)
         conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-    restore.fsync(fresh)
+    restore.fsync(new_file)
     return salvage
 
 
-def _mend(conn: Writing, salvage: Salvage) -> None:
-    """Make the rows fit each other again."""
+def _restore_consistency(conn: Writing, salvage: Salvage) -> None:
+    """Make the rows consistent with each other again."""
     conn.execute("DELETE FROM memory WHERE memory_id IN (SELECT memory_id FROM forgotten)")
-    before = _keys_spoken_of(conn)
+    before = _referenced_keys(conn)
     conn.execute(_LOST_AGENTS)
-    for _ in range(3):  # what a mended row pointed to may itself go
+    for _ in range(3):  # removing a row may leave others that refer to it
         for table in salvage.tables:
-            _let_go(conn, table, salvage)
+            _drop_dangling(conn, table, salvage)
     conn.execute(_FACTS)
     conn.execute(_QUARANTINED)
     conn.execute(_WITHOUT_VECTOR)
     keys = [cast("int", key) for (key,) in conn.execute("SELECT memory_key FROM memory")]
-    gone = len(before - set(keys))
-    if gone:
-        salvage.lost.append(f"memory: {gone} of which only vectors, tags or counts are left")
+    lost_count = len(before - set(keys))
+    if lost_count:
+        salvage.lost.append(f"memory: {lost_count} of which only vectors, tags or counts are left")
     for key in keys:
         _rehash(conn, key, salvage)
         contexts.write(conn, [key])
 
 
-def _keys_spoken_of(conn: Writing) -> set[int]:
+def _referenced_keys(conn: Writing) -> set[int]:
     rows = conn.execute(
         """
         SELECT memory_key FROM embedding
@@ -158,14 +156,16 @@ def _keys_spoken_of(conn: Writing) -> set[int]:
     return {cast("int", key) for (key,) in rows}
 
 
-def _let_go(conn: Writing, table: str, salvage: Salvage) -> None:
-    """Let rows go of what is lost: the reference where that may be missing, else the row."""
+def _drop_dangling(conn: Writing, table: str, salvage: Salvage) -> None:
+    """Remove references to lost rows, or the rows themselves where the reference is required."""
     nullable = {c.name for c in salvage.tables[table].columns if not (c.is_required or c.primary)}
     links = conn.execute(
         'SELECT "table", "from", "to" FROM pragma_foreign_key_list(:table)', {"table": table}
     ).fetchall()
-    for parent, column, named in links:
-        key = named or next(c.name for c in salvage.tables[str(parent)].columns if c.primary)
+    for parent, column, target_column in links:
+        key = target_column or next(
+            c.name for c in salvage.tables[str(parent)].columns if c.primary
+        )
         missing = f"""
              WHERE {column} IS NOT NULL
                AND NOT EXISTS (SELECT 1 FROM {parent} AS p WHERE p.{key} = {table}.{column})
@@ -175,7 +175,7 @@ def _let_go(conn: Writing, table: str, salvage: Salvage) -> None:
                 conn.execute(f"UPDATE {table} SET {column} = NULL {missing}")  # noqa: S608
                 continue
         except apsw.ConstraintError:
-            pass  # it may not be missing together with another one
+            pass  # a CHECK forbids NULL here together with another column
         conn.execute(f"DELETE FROM {table} {missing}")  # noqa: S608
         if conn.changes():
             salvage.lost.append(f"{table}: {conn.changes()} that belonged to what is lost")
@@ -215,7 +215,7 @@ UPDATE memory
 
 
 def _rehash(conn: Writing, key: int, salvage: Salvage) -> None:
-    """Give a row whose text is whole, and which lost something else, the hash of what is left."""
+    """Update the hash of a row whose text is intact but which lost something else."""
     new_hash = hash_row(read_hashed(conn, key).columns, tags_of(conn, key))
     row = conn.execute("SELECT memory_id, row_hash FROM memory WHERE memory_key = ?", (key,))
     memory_id, row_hash = cast("tuple[str, bytes]", row.fetchone())
@@ -224,8 +224,8 @@ def _rehash(conn: Writing, key: int, salvage: Salvage) -> None:
         salvage.lost.append(f"memory {memory_id}: the text is whole, tags or fields are not")
 
 
-def _chain(conn: Writing, salvage: Salvage, now_us: int) -> None:
-    """Keep the audit's links as far as each follows from the one before, and add ours."""
+def _copy_audit(conn: Writing, salvage: Salvage, now_us: int) -> None:
+    """Copy the audit's links as far as each follows from the one before; append the repair's."""
     prev = GENESIS
     for seq in range(1, len(salvage.links) + 1):
         row = salvage.links.get(seq)
@@ -245,22 +245,22 @@ def _chain(conn: Writing, salvage: Salvage, now_us: int) -> None:
         )
         prev = link.hash
         salvage.kept["change"] += 1
-    left = len(salvage.links) - salvage.kept["change"]
-    if left:
-        salvage.lost.append(f"audit: {left} links that follow a lost one")
+    cut_off = len(salvage.links) - salvage.kept["change"]
+    if cut_off:
+        salvage.lost.append(f"audit: {cut_off} links that follow a lost one")
     changes.touch(conn, b"", prev)
     changes.record(conn, _CALLER, now_us, None)
 
 
-def _caches(conn: Writing) -> None:
-    """Make the caches of words and vectors anew."""
+def _rebuild_caches(conn: Writing) -> None:
+    """Rebuild the full-text indexes and the vector cache."""
     caches.ensure(conn)
     with conn:
         fact_index.rebuild(conn)
         message_index.start_build(conn)
         fulltext.start_build(conn)
     for step in (message_index.step_build, fulltext.step_build):
-        while _stepped(conn, step):
+        while _run_step(conn, step):
             pass
     model = conn.execute(_MODEL).fetchone()
     if model is None:
@@ -285,15 +285,15 @@ SELECT m.model_key, m.dimension
 """
 
 
-def _stepped(conn: Writing, step: Callable[[Writing, int], bool]) -> bool:
+def _run_step(conn: Writing, step: Callable[[Writing, int], bool]) -> bool:
     conn.execute("BEGIN IMMEDIATE")
     is_more = step(conn, _STEP)
     conn.execute("COMMIT")
     return is_more
 
 
-def _checked(fresh: Path) -> list[str]:
+def _check(new_file: Path) -> list[str]:
     """Return what a check of the new file still finds."""
-    with restore.open_offline(fresh) as conn:
+    with restore.open_offline(new_file) as conn:
         prepare(conn)
         return list(islice(check.check_rows(conn), check.PROBLEMS_MAX))
