@@ -78,12 +78,12 @@ def to_json(answer: Mapping[str, Any]) -> str:
     >>> print(to_json({"a": chr(0x202E)}))
     {"a": "\u202e"}
     """
-    from memd.view.view import hidden
+    from memd.view.view import hidden_characters
 
     text = json.dumps(answer, ensure_ascii=False)
     if text.isascii() and text.isprintable():
         return text
-    unseen = {*hidden(text), *(_BREAKS & set(text))}
+    unseen = {*hidden_characters(text), *(_BREAKS & set(text))}
     return text.translate({ord(one): json.dumps(one)[1:-1] for one in unseen})
 
 
@@ -144,9 +144,9 @@ def mark_line(line: str) -> str:
     """Mark a line that begins with stored text, so that it cannot pass for a line of memd's."""
     if sys.stdout.isatty():
         return f"{BAR}{line}"
-    from memd.view.labels import apart
+    from memd.view.labels import escape_output_line
 
-    return apart(line)
+    return escape_output_line(line)
 
 
 def quote_prompt(text: str) -> str:
@@ -155,7 +155,7 @@ def quote_prompt(text: str) -> str:
         return "\n".join(f"{BAR}{line}" for line in text.split("\n"))
     from memd.view import labels
 
-    return "\n".join(map(labels.composed, text.split("\n")))
+    return "\n".join(map(labels.escape_prompt_line, text.split("\n")))
 
 
 def passage(text: str, query: str, cells_max: int) -> str:

@@ -119,7 +119,7 @@ def _terminal_cell(column: Column, cell: str) -> str:
 
 
 def _write(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
-    from memd.view.cells import cut, padded
+    from memd.view.cells import cut, pad
 
     order = list(range(len(columns)))
     if not any(column.in_place for column in columns):
@@ -130,7 +130,7 @@ def _write(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
     is_marked = columns[0].stored
 
     def line(row: Sequence[str]) -> str:
-        cells = (padded(cut(cell, room), room) for cell, room in zip(row, widths, strict=True))
+        cells = (pad(cut(cell, room), room) for cell, room in zip(row, widths, strict=True))
         return cut(_GAP.join(cells).rstrip(), say.width() - len(say.BAR) * is_marked)
 
     margin = " " * len(say.BAR) * is_marked

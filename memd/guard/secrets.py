@@ -35,7 +35,7 @@ from memd.guard.secret_shapes import (
     SecretShape,
     has_card_context,
 )
-from memd.view.view import hidden
+from memd.view.view import hidden_characters
 
 ENCODED = "encoded_secret"
 HIDDEN = "hidden_text"
@@ -179,7 +179,7 @@ def _find_secrets(text: str) -> list[_Finding]:
     # Deleting plain ASCII by a table takes a tenth of a pattern's time; the rest decodes, as
     # the bytes of other characters are all outside of the table.
     rest = text.encode("utf-8", "surrogatepass").translate(None, _PLAIN)
-    unseen = hidden(rest.decode("utf-8", "surrogatepass")) if rest else frozenset()
+    unseen = hidden_characters(rest.decode("utf-8", "surrogatepass")) if rest else frozenset()
     if not unseen:
         return _merge_overlaps(list(_find_in_lines(text)) + list(_find_wrapped(text)))
     gaps = re.compile(f"[{re.escape(''.join(sorted(unseen)))}]+")

@@ -16,7 +16,7 @@ from memd.ingest.draft import Draft, Drafts, is_assistant, is_owner
 from memd.store.file.database import Database
 from memd.store.session import injections
 from memd.text.repetition import KnownWords, remove_known
-from memd.view.echo import fenced_texts, spoken
+from memd.view.echo import find_fenced, strip_injected
 
 
 async def load_known_words(
@@ -33,12 +33,12 @@ async def load_known_words(
         return KnownWords(())
     assert request.session_id is not None
     injected = await db.read(injections.injected_texts, caller.agent_id, request.session_id)
-    return KnownWords([*injected, *fenced_texts(request.text)])
+    return KnownWords([*injected, *find_fenced(request.text)])
 
 
 def strip_fences(request: IngestRequest) -> IngestRequest:
     """Return *request* without memd's own texts, unless there is nothing else."""
-    text = spoken(request.text)
+    text = strip_injected(request.text)
     is_unchanged = text == request.text or not text.strip()
     return request if is_unchanged else request.model_copy(update={"text": text})
 

@@ -16,7 +16,7 @@ from memd.domain.settings.retrieval import ScoredMemory
 from memd.domain.trust import mark as mark_of
 from memd.domain.trust import mark_of_shared
 from memd.view.labels import body
-from memd.view.view import ENTRY_TAG, untrusted_content_directive, view, wrapped
+from memd.view.view import ENTRY_TAG, untrusted_content_directive, view, wrap_stored
 
 if TYPE_CHECKING:
     from memd.inject.knowledge import KnowledgeItem  # imports all of recall's ranking
@@ -173,7 +173,7 @@ def fence(text: str, nonce: str | None = None) -> str:
     if nonce is not None:
         lines = view(text, tags=(ENTRY_TAG,)).split("\n")
         text = "\n".join(f"{line_mark(nonce)}{line}" for line in lines)
-    return wrapped(ENTRY_TAG, text)
+    return wrap_stored(ENTRY_TAG, text)
 
 
 def line_mark(nonce: str) -> str:

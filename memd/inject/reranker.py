@@ -23,7 +23,7 @@ from memd.domain.settings.retrieval import ScoredMemory
 from memd.inject.isolation import json_reply
 from memd.recall.rerank import CANDIDATES, blend_scores
 from memd.sleep.strategies.ask import Model
-from memd.view.view import untrusted_content_directive, wrapped
+from memd.view.view import untrusted_content_directive, wrap_stored
 
 TASK_TAG = "task-data"
 SHOWN_CHARS = 500
@@ -112,7 +112,7 @@ def rerank_prompt(query: str, candidates: Sequence[ScoredMemory]) -> str:
         f" {json.dumps(memory.entry.content[:SHOWN_CHARS], ensure_ascii=False)}"
         for place, memory in enumerate(candidates)
     ]
-    return "\n".join([wrapped(TASK_TAG, query), wrapped(TASK_TAG, "\n".join(lines))])
+    return "\n".join([wrap_stored(TASK_TAG, query), wrap_stored(TASK_TAG, "\n".join(lines))])
 
 
 def permutation(ranking: Any, count: int) -> list[int] | None:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from memd.view.view import ENTRY_TAG, MEMORY_TAG, view, wrapped
+from memd.view.view import ENTRY_TAG, MEMORY_TAG, view, wrap_stored
 
 MAX_TOKENS = 4500
 """15 % of the defining documents' window of 30,000."""
@@ -141,7 +141,7 @@ def line(fragment: MemoryFragment) -> str:
     """
     source = view(fragment.source, one_line=True, tags=_TAGS)
     text = f"[{source}] {fragment.mark}{view(fragment.content, one_line=True, tags=_TAGS)}"
-    return wrapped(ENTRY_TAG, text) if fragment.untrusted else text
+    return wrap_stored(ENTRY_TAG, text) if fragment.untrusted else text
 
 
 def tokens_of(text: str) -> int:

@@ -25,7 +25,7 @@ from memd.learn.tiers import one_line
 from memd.llm.llm import LanguageModel
 from memd.llm.provider import CompletionRequest
 from memd.llm.purposes import Purpose
-from memd.view.view import wrapped
+from memd.view.view import wrap_stored
 
 TAG = "failed-task"
 _DESCRIPTION_CHARS = 2_000
@@ -92,7 +92,7 @@ def prompt_of(payload: FailureAnalysisPayload) -> str:
         ("Can be reassigned", "yes" if payload.can_reassign else "no"),
         ("What cured it", one_line(payload.mended_by or "", TIER_CHARS_MAX) or "unknown"),
     )
-    return wrapped(TAG, "\n".join(f"{name}: {value}" for name, value in parts))
+    return wrap_stored(TAG, "\n".join(f"{name}: {value}" for name, value in parts))
 
 
 def _one_line_tiers(lesson: ProposedLesson) -> ProceduralMemoryProposal:

@@ -91,12 +91,12 @@ class UptakeCounter:
 
     async def _count(self, session: _Session, pending: _PendingPrompt, answer: str) -> None:
         from memd.text.uptake import measure_uptake
-        from memd.view.echo import spoken
+        from memd.view.echo import strip_injected
 
         try:
             texts = await self._db.read(uses.texts_of, pending.ids)
             used = await self._work.run(
-                lambda: measure_uptake(pending.question, texts, spoken(answer))
+                lambda: measure_uptake(pending.question, texts, strip_injected(answer))
             )
         except MemdError as error:
             log.warning("an answer was not looked at", kind=error.kind)

@@ -20,7 +20,7 @@ CHARS_PER_TOKEN = 4
 
 @dataclass(frozen=True, slots=True)
 class CompletionRequest:
-    """One prompt. Remembered text in it is fenced by whoever makes it (``view.wrapped``).
+    """One prompt. Remembered text in it is fenced by whoever makes it (``view.wrap_stored``).
 
     With a *schema*, JSON Schema of an object, the answer is to be JSON of that shape; what
     comes is checked by ``LanguageModel.answer``. *model* None is the provider's own.

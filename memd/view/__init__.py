@@ -1,4 +1,4 @@
-"""One way out: every text for a prompt or a terminal passes here.
+"""Rendering of texts for prompts and terminals: every text that is shown passes here.
 
-Pure, standard library only. Stored bytes are never changed; only the view is.
+Pure, standard library only. Stored bytes are never changed, only the view of them.
 """

@@ -1,7 +1,7 @@
-"""How wide a text is on a terminal: East Asian letters and emoji take two cells.
+"""The width of a text on a terminal: East Asian letters and emoji take two cells.
 
-The standard library's tables say so; rich's would cost a listing 15 ms. What a terminal draws
-in no cell at all (combining marks) counts as none. Pure.
+By the standard library's tables; loading rich would cost a listing 15 ms. Combining marks
+take no cell. Pure.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ ELLIPSIS = "…"
 
 
 def width(text: str) -> int:
-    """Return how many cells *text* takes, a text of one line that was seen through ``view``.
+    """Return the number of cells of *text*, one line rendered by ``view``.
 
     >>> width("memd"), width("東京"), width("é"), width("e" + chr(0x301))
     (4, 4, 1, 1)
@@ -22,7 +22,7 @@ def width(text: str) -> int:
 
 
 def cut(text: str, cells_max: int) -> str:
-    """Return the beginning of *text* that takes at most *cells_max* cells; a cut is marked.
+    """Return *text* cut to at most *cells_max* cells, with an ellipsis if it was cut.
 
     >>> cut("東京のサーバー", 6), cut("short", 6), cut("anything", 0)
     ('東京…', 'short', '')
@@ -41,10 +41,10 @@ def cut(text: str, cells_max: int) -> str:
     return text
 
 
-def padded(text: str, cells: int) -> str:
-    """Return *text* with spaces up to *cells* cells.
+def pad(text: str, cells: int) -> str:
+    """Return *text* padded with spaces to *cells* cells.
 
-    >>> padded("東", 4) + "|"
+    >>> pad("東", 4) + "|"
     '東  |'
     """
     return text + " " * (cells - width(text))
@@ -56,5 +56,5 @@ def _cells(letter: str) -> int:
     if category in {"Mn", "Me", "Cf"}:
         return 0
     if category == "Cn" and "\U0001f300" <= letter <= "\U0001faff":
-        return 2  # an emoji that is younger than this Python's tables
+        return 2  # an emoji newer than this Python's tables
     return 2 if unicodedata.east_asian_width(letter) in {"W", "F"} else 1

@@ -1,8 +1,8 @@
-"""What memd put into a conversation, found there again and taken out. Pure.
+"""Detection and removal of memd's own text in a conversation. Pure.
 
-A fence stands on lines of its own, plain or escaped; one that is cut off reaches to the
-end, since a reader may have shortened it. Gemini CLI writes all that a hook adds between
-two tags, into its user's own message.
+A fence is on lines of its own, plain or escaped; an unclosed one reaches to the end, since
+the text may have been shortened. Gemini CLI writes the output of hooks between two tags into
+its user's message.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ _FENCE = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _ADDED = re.compile(r"<hook_context>(.*?)(?:</hook_context>|\Z)", re.DOTALL)
-# No line end in it: each line of a long run of empty ones would read all that follow.
+# Without line ends: on a long run of empty lines each would scan all that follow.
 _LABEL = re.compile(
     r"^[ \t]*(?:\[[^\]\n]{1,80}\][ \t]*)+(?:\(relevance: [^)\n]{0,80}\)[ \t]*)?", re.MULTILINE
 )
 
 
-def spoken(text: str) -> str:
-    """Return *text* without what memd put there."""
+def strip_injected(text: str) -> str:
+    """Return *text* without what memd injected."""
     if "<hook_context>" in text:
         text = _ADDED.sub("", text)
     return _FENCE.sub("", text) if MEMORY_TAG in text else text
 
 
-def fenced_texts(text: str) -> list[str]:
-    r"""Return what stands in memd's fences in *text*, each without its label.
+def find_fenced(text: str) -> list[str]:
+    r"""Return the contents of memd's fences in *text*, without labels.
 
-    >>> fenced_texts("<memory-entry>\n[semantic | score: 0.90] Push on Fridays.\n</memory-entry>")
+    >>> find_fenced("<memory-entry>\n[semantic | score: 0.90] Push on Fridays.\n</memory-entry>")
     ['Push on Fridays.']
     """
     if MEMORY_TAG not in text:
         return []
-    return [entry for match in _FENCE.finditer(text) if (entry := unlabelled(match[2]))]
+    return [entry for match in _FENCE.finditer(text) if (entry := strip_labels(match[2]))]
 
 
-def unlabelled(text: str) -> str:
-    """Return *text* without the labels that memd's lines begin with."""
+def strip_labels(text: str) -> str:
+    """Return *text* without the labels of memd's lines."""
     return _LABEL.sub("", text).strip()

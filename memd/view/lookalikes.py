@@ -1,8 +1,8 @@
 """Characters that look like those of memd's own tags and labels (Unicode TR39).
 
-From the data of TR39 in confusable_homoglyphs 3.3.1, as far as compatibility forms (NFKD) do not
-lead there anyway, with a few that fonts draw alike. Letters that are alike among themselves
-stand for one: i, 1 and | for l, 0 for o. Data alone; Unicode License v3,
+From the data of TR39 in confusable_homoglyphs 3.3.1, without those that compatibility forms
+(NFKD) cover, with a few that fonts draw alike. Letters that look alike are one: i, 1 and | are
+l, 0 is o. Data only; Unicode License v3,
 https://www.unicode.org/license.txt, copyright 1991-2023 Unicode, Inc.
 """
 

@@ -1,8 +1,8 @@
-"""A life as bars: as text for a terminal, and as a picture that stands alone (SVG).
+"""Timelines as bars: as text for a terminal, and as a self-contained SVG.
 
-Every word passes :func:`memd.view.view.one_line` and is escaped, so that no name can
-leave its place, neither in a terminal nor in a page that shows the picture. The
-picture has no script, no style from elsewhere and no address.
+Every text passes :func:`memd.view.view.one_line` and is escaped, so that no name can break
+out, neither in a terminal nor in a page with the SVG. The SVG has no script, no external
+style and no link.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ _DAY_US = 86_400_000_000
 _BAR, _GAP, _OPEN_START, _OPEN_END = "\u2588", "\u00b7", "\u2039", "\u203a"
 _BAR_PAST = "\u2591"
 
-# Of the picture, in its own units.
+# Lengths in the SVG, in its own units.
 _ROW = 34
 _LEFT, _WIDE, _RIGHT, _TOP = 330, 560, 20, 56
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Bar(NamedTuple):
-    """One stretch: what held, who said so, and from when to when; None is open.
+    """One period of a timeline: what held, who said so, start and end; None is open.
 
-    What is *gone* was believed once and is not any more.
+    A period that is *gone* was once believed and no longer is.
     """
 
     label: str
@@ -45,23 +45,23 @@ class _Frame(NamedTuple):
 
 
 def as_text(bars: Sequence[Bar], now_us: int) -> list[tuple[str, str, str]]:
-    """Return a row for each of *bars*: bar, what, who; all bars share one axis.
+    """Return a row for each of *bars*: bar, label, detail; all bars share one axis.
 
     >>> as_text([Bar("Flask", "Ann", None, 10), Bar("Litestar", "Ann", 10, None)], 10)[0][1]
     'Flask'
     """
     frame = _frame(bars, now_us)
-    return [(_drawn(bar, frame), _short(bar.label), one_line(bar.detail)) for bar in bars]
+    return [(_draw_bar(bar, frame), _short(bar.label), one_line(bar.detail)) for bar in bars]
 
 
 def axis(bars: Sequence[Bar], now_us: int) -> tuple[str, str]:
-    """Return the days at which the axis of :func:`as_text` begins and ends."""
+    """Return the first and last day of the axis of :func:`as_text`."""
     frame = _frame(bars, now_us)
     return _day(frame.start), _day(frame.stop)
 
 
 def as_svg(title: str, bars: Sequence[Bar], now_us: int) -> str:
-    """Return *bars* as an SVG document, the texts escaped."""
+    """Return *bars* as an SVG document, with escaped texts."""
     frame = _frame(bars, now_us)
     height = _TOP + _ROW * len(bars) + 44
     width = _LEFT + _WIDE + _RIGHT
@@ -113,7 +113,7 @@ def _foot(frame: _Frame, now_us: int, top: int) -> list[str]:
 
 
 def _frame(bars: Sequence[Bar], now_us: int) -> _Frame:
-    """Return the days that the bars need, with room at an end that is open."""
+    """Return the range of the bars, with room at an open end."""
     edges = [now_us, *(edge for bar in bars for edge in bar[2:4] if edge is not None)]
     first, last = min(edges), max(edges)
     room = max(_DAY_US, (last - first) // 10)
@@ -123,7 +123,7 @@ def _frame(bars: Sequence[Bar], now_us: int) -> _Frame:
     )
 
 
-def _drawn(bar: Bar, frame: _Frame) -> str:
+def _draw_bar(bar: Bar, frame: _Frame) -> str:
     begin = 0 if bar.start_us is None else _place(bar.start_us, frame)
     end = TEXT_BAR_CHARS if bar.stop_us is None else _place(bar.stop_us, frame)
     end = min(TEXT_BAR_CHARS, max(end, begin + 1))
@@ -147,7 +147,7 @@ def _day(moment_us: int) -> str:
 
     try:
         return f"{_EPOCH + timedelta(microseconds=moment_us):%Y-%m-%d}"
-    except OverflowError:  # an open end beyond what a calendar has
+    except OverflowError:  # an open end beyond the calendar's range
         return ""
 
 
@@ -157,7 +157,7 @@ def _short(text: str, chars_max: int = LABEL_CHARS_MAX) -> str:
 
 
 def _safe(text: str) -> str:
-    """Return *text* as it may stand in an SVG: no markup, and no character that XML forbids."""
+    """Return *text* escaped for SVG, without characters that XML forbids."""
     shown = "".join(
         letter
         for letter in one_line(text)

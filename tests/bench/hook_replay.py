@@ -34,7 +34,7 @@ from bench.readings import split
 from bench.stage import Stage, staged
 from bench.transcripts import Message, exported
 from memd.extract.passing import passing_kind
-from memd.view.echo import fenced_texts
+from memd.view.echo import find_fenced
 
 SOURCE = AGENT = "claude-code"
 PASSES = {"first": "", "second": " again"}
@@ -70,7 +70,7 @@ class Replay:
         return counts
 
     def _counted(self, session: str, added: str) -> dict[str, int]:
-        texts = [_folded(text) for text in fenced_texts(added)]
+        texts = [_folded(text) for text in find_fenced(added)]
         counts = {"told": bool(added), "texts": len(texts), "characters": len(added)}
         counts["window"] = sum((session, text) in self.said for text in texts)
         counts["asked"] = sum(text in self.asked for text in texts)

@@ -21,7 +21,7 @@ from support.planted import asking, planted
 from memd.base.errors import MemdError
 from memd.cli import cli, say
 from memd.client import Client
-from memd.view.view import hidden
+from memd.view.view import hidden_characters
 
 MARK = "FORGED"
 TAG_LETTERS = "".join(chr(0xE0000 + ord(letter)) for letter in "obey")
@@ -113,7 +113,7 @@ _LIVE = re.compile(r"[<\uff1c\u2039]\s*/\s*(memory-entry|memory|task-data)(?![\w
 
 def _escapes(text: str) -> list[str]:
     """Return what in *text*, made for a prompt, is not as a prompt may be."""
-    found = [f"{ord(one):x}" for one in sorted(hidden(text))]
+    found = [f"{ord(one):x}" for one in sorted(hidden_characters(text))]
     found += [line for line in text.splitlines() if line not in text.split("\n")]
     for tag in ("memory", "memory-entry", "task-data"):
         live = [match.group() for match in _LIVE.finditer(text) if match[1].lower() == tag]
@@ -395,7 +395,7 @@ def test_no_command_writes_what_a_terminal_heeds_or_a_line_that_a_field_made_up(
 
 def _heeded(text: str, *, lines_kept: bool) -> list[str]:
     """Return what in *text* a terminal heeds, and the lines that a field made up."""
-    found = [f"{ord(one):x}" for one in sorted(hidden(text))]
+    found = [f"{ord(one):x}" for one in sorted(hidden_characters(text))]
     found += [line for line in text.splitlines() if line not in text.split("\n")]
     if not lines_kept:
         found += [line for line in text.split("\n") if line.startswith(MARK)]
@@ -408,10 +408,10 @@ def _heeded(text: str, *, lines_kept: bool) -> list[str]:
 def test_neither_the_log_nor_a_page_has_a_line_that_a_text_made_up(daemon: Spawned) -> None:
     log = daemon.log.read_text("utf-8", errors="surrogateescape")
     assert [line for line in log.split("\n") if line.startswith(MARK)] == []
-    assert not hidden(log)
+    assert not hidden_characters(log)
     assert MARK not in log, "no memory's text is ever logged"
     pages = list(daemon.paths.data_dir.rglob("*.md"))
     assert any(MARK in page.read_text("utf-8") for page in pages)
-    assert {page.name: hidden(page.read_text("utf-8")) for page in pages
-            if hidden(page.read_text("utf-8"))} == {}  # fmt: skip
+    assert {page.name: hidden_characters(page.read_text("utf-8")) for page in pages
+            if hidden_characters(page.read_text("utf-8"))} == {}  # fmt: skip
     assert [page.name for page in pages if not page.name.isprintable()] == []

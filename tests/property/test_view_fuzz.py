@@ -20,7 +20,7 @@ from memd.inject.synthesizer import BASE_RELEVANCE, MemoryFragment, line
 from memd.inject.tools.arguments import list_line, render_entries, search_line
 from memd.inject.tools.file_text import render_file
 from memd.view.labels import LABELS, memory_block
-from memd.view.view import hidden, neutralised, view, wrap_untrusted
+from memd.view.view import hidden_characters, neutralise_tags, view, wrap_untrusted
 
 DATA = Path(__file__).parents[3] / "shared/data"
 NONCE = "0f1e2d3c4b5a6978"
@@ -38,7 +38,7 @@ _HOSTILE = st.lists(st.one_of(_PIECES, st.text(max_size=4)), max_size=40).map(""
 def _holds(text: str) -> None:
     live = re.compile(r"[<\uff1c\u2039]\s*[/\uff0f]\s*memory(?![\w-])", re.IGNORECASE)
     seen = view(text)
-    assert not hidden(seen)
+    assert not hidden_characters(seen)
     assert not live.search(seen)
     assert view(seen) == seen
     block = memory_block([(text, text)])
@@ -48,7 +48,7 @@ def _holds(text: str) -> None:
     assert (first, last) == ("<memory-entry>", "</memory-entry>")
     assert all(line.startswith(line_mark(NONCE).rstrip()) for line in inner)
     wrapped = wrap_untrusted("memory-entry", text)
-    assert neutralised(wrapped[:-15], ("memory-entry",)) == wrapped[:-15]
+    assert neutralise_tags(wrapped[:-15], ("memory-entry",)) == wrapped[:-15]
 
 
 @given(_HOSTILE)
@@ -150,7 +150,7 @@ def test_real_conversations_are_seen_as_they_are() -> None:
         if path.suffix in {".md", ".traj"}:
             texts.append(path.read_text("utf-8", errors="ignore"))
     changed = [text for text in texts if view(text) != text]
-    unseen = {letter for text in changed for letter in text if hidden(letter)}
+    unseen = {letter for text in changed for letter in text if hidden_characters(letter)}
     assert len(texts) > 1_000
     assert all(set(text) & unseen or "\r" in text or "</memory" in text for text in changed)
     assert len(changed) <= len(texts) // 100

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from memd.view.view import hidden
+from memd.view.view import hidden_characters
 
 BATCH = 2_048
 REPRESENTATIVES = 40
@@ -19,7 +19,7 @@ def _changed() -> Iterator[int]:
     seen: dict[tuple[str, bool], int] = {}
     for point in range(sys.maxunicode + 1):
         letter = chr(point)
-        kind = (unicodedata.category(letter), bool(hidden(letter)))
+        kind = (unicodedata.category(letter), bool(hidden_characters(letter)))
         seen[kind] = seen.get(kind, 0) + 1
         many = kind[0] in {"Cn", "Co", "Cs"} or not kind[1]
         if not many or seen[kind] <= REPRESENTATIVES or letter in "\n\r\x0b\x0c\x85\u2028\u2029":

@@ -31,7 +31,7 @@ from memd.inject.isolation import json_reply
 from memd.inject.multi.workers import EPISODIC, PROCEDURAL, SEMANTIC, Candidates
 from memd.inject.tools.reformulation import WordReformulator
 from memd.sleep.strategies.ask import Model
-from memd.view.view import untrusted_content_directive, wrapped
+from memd.view.view import untrusted_content_directive, wrap_stored
 
 WORKERS = (SEMANTIC, PROCEDURAL, EPISODIC)
 TASK_TAG = "task-data"
@@ -194,7 +194,7 @@ def _reason(reply: dict[str, Any]) -> str:
 
 
 def _fence(text: str) -> str:
-    return wrapped(TASK_TAG, text)
+    return wrap_stored(TASK_TAG, text)
 
 
 def _system(task: str) -> str:

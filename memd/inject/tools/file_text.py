@@ -20,8 +20,8 @@ from memd.base.limits import (
     TEXT_CHARS_MAX,
 )
 from memd.domain.trust import ASSISTED_MARK
-from memd.view.labels import guarded
-from memd.view.view import ENTRY_TAG, OURS, one_line, view, wrapped
+from memd.view.labels import escape_label
+from memd.view.view import ENTRY_TAG, OURS, one_line, view, wrap_stored
 
 ROOT = "/memories"
 DEPTH = 2
@@ -119,7 +119,7 @@ def _is_plain(name: str) -> bool:
 
 
 def _fence(line: str) -> str:
-    return wrapped(ENTRY_TAG, f"{ASSISTED_MARK}{one_line(line)}")
+    return wrap_stored(ENTRY_TAG, f"{ASSISTED_MARK}{one_line(line)}")
 
 
 def render_file(
@@ -155,7 +155,7 @@ def _own_line(line: str) -> str:
 
 
 def _line(line: str) -> str:
-    return guarded(_own_line(line))
+    return escape_label(_own_line(line))
 
 
 def _as_shown(text: str) -> str:
@@ -165,7 +165,7 @@ def _as_shown(text: str) -> str:
 def _unescape(shown: str) -> str:
     """Remove the backslashes with which the view escapes lines and tags that look like memd's."""
     lines = [_MARKED_LINE.sub(r"\1", line) for line in shown.split("\n")]
-    lines = [plain if guarded(plain) == line else line
+    lines = [plain if escape_label(plain) == line else line
              for line, plain in zip(shown.split("\n"), lines, strict=True)]  # fmt: skip
     return "\n".join(lines).replace("<\\", "<")
 

@@ -19,7 +19,7 @@ from memd.inject.isolation import isolate
 from memd.inject.pipeline import Entries
 from memd.recall.question import WORD
 from memd.text.function_words import FUNCTION_WORDS
-from memd.view.view import untrusted_content_directive, wrapped
+from memd.view.view import untrusted_content_directive, wrap_stored
 
 PROBABILITY_MIN = 0.5
 ENTRIES_READ = 5  # memories from which words are added
@@ -173,4 +173,6 @@ def _system(task: str) -> str:
 def _render_search(query: str, results: Iterable[MemoryEntry]) -> str:
     entries = tuple(results)
     shown = [fence(entry.content[:RESULT_CHARS]) for entry in entries[:RESULTS_SHOWN]]
-    return "\n".join([wrapped(QUERY_TAG, query), f"{len(entries)} memories were found:", *shown])
+    return "\n".join(
+        [wrap_stored(QUERY_TAG, query), f"{len(entries)} memories were found:", *shown]
+    )

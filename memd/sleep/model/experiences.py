@@ -31,7 +31,7 @@ from memd.store.file.database import Database
 from memd.store.memory import by_tag, transitions
 from memd.store.memory.groups import MemberRow
 from memd.store.memory.transitions import PlannedSummary, RunStep
-from memd.view.view import untrusted_content_directive, wrapped
+from memd.view.view import untrusted_content_directive, wrap_stored
 
 VERSION = "llm-v1"
 _RATIO_MIN, _RATIO_MAX = 0.01, 1.0
@@ -83,7 +83,7 @@ class Experiences:
         parts = split_parts(row.own)
         config = self.config
         model = Model(self.provider, self.model, config.temperature, config.max_tokens)
-        prompt = wrapped(_TAG, "\n\n".join(parts)[:_PROMPT_CHARS_MAX])
+        prompt = wrap_stored(_TAG, "\n\n".join(parts)[:_PROMPT_CHARS_MAX])
         reply = await ask(model, prompt, system=_SYSTEM)
         if reply is None:
             return None

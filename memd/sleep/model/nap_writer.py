@@ -28,7 +28,7 @@ from memd.sleep.model.turn_check import TurnCheck
 from memd.sleep.nap.cleaning import Message
 from memd.sleep.nap.messages import role_of, text_to_store
 from memd.sleep.nap.preparation import NapExtract
-from memd.view.view import untrusted_content_directive, wrapped
+from memd.view.view import untrusted_content_directive, wrap_stored
 
 WINDOW_CHARS = 24_000
 """Of the transcript in one prompt: some 6,000 tokens, which small models can read."""
@@ -150,7 +150,7 @@ def split_windows(messages: Sequence[Message]) -> list[NapWindow]:
 
 def _build_request(window: NapWindow, agent_id: str) -> CompletionRequest:
     prompt = "\n".join(
-        f"Turn {place}:\n{wrapped(_TAG, text)}"
+        f"Turn {place}:\n{wrap_stored(_TAG, text)}"
         for place, text in zip(window.places, window.texts, strict=True)
     )
     labels = ", ".join(FIELDS)

@@ -21,7 +21,7 @@ from memd.extract.things import CHARS_MAX
 from memd.llm.llm import LanguageModel
 from memd.llm.provider import CompletionRequest
 from memd.llm.purposes import Purpose
-from memd.view.view import untrusted_content_directive, wrapped
+from memd.view.view import untrusted_content_directive, wrap_stored
 
 PROMPT_CHARS_MAX = 12_000
 TEXT_CHARS_MAX = 2_000
@@ -74,7 +74,7 @@ class ModelRelations:
             return {}
         numbers = list(sent_texts)
         prompt = "\n".join(
-            f"Text {number}:\n{wrapped(_TAG, sent_texts[key])}"
+            f"Text {number}:\n{wrap_stored(_TAG, sent_texts[key])}"
             for number, key in enumerate(numbers)
         )
         request = CompletionRequest(

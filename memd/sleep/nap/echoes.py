@@ -14,7 +14,7 @@ from typing import Any
 from memd.sleep.nap.blocks import TOOL_ROLE, TranscriptTurn, pair_results, parse_turn
 from memd.sleep.nap.cleaning import Message
 from memd.text.repetition import KnownWords, remove_known
-from memd.view.echo import fenced_texts, spoken, unlabelled
+from memd.view.echo import find_fenced, strip_injected, strip_labels
 
 _OWN_TOOL = re.compile(r"(?:mcp_{1,2})?(?:plugin_memd_)?memd(?:[_.:/-].*)?", re.IGNORECASE)
 
@@ -40,11 +40,11 @@ def _memd_texts(
 ) -> Iterator[str]:
     """Yield the texts within memd's fences and in the answers of its tools."""
     for place, each in enumerate(turns):
-        yield from fenced_texts(each.text)
+        yield from find_fenced(each.text)
         for number, result in enumerate(each.results):
-            texts = fenced_texts(result.text)
+            texts = find_fenced(result.text)
             if not texts and _is_own_tool(names.get((place, number)) or result.name):
-                texts = [line for part in result.text.splitlines() if (line := unlabelled(part))]
+                texts = [line for part in result.text.splitlines() if (line := strip_labels(part))]
             yield from texts
 
 
@@ -75,7 +75,7 @@ def _remove_own_parts(
     changes: Message = {}
     content = message.get("content")
     if isinstance(content, str):
-        changes["content"] = spoken(content)
+        changes["content"] = strip_injected(content)
     elif isinstance(content, list):
         changes["content"] = _remove_own_blocks(content, place, names)
     calls = message.get("tool_calls")
@@ -96,7 +96,7 @@ def _remove_own_blocks(
                 remaining.append(_clean_field(block, "content"))
             number += 1
         elif isinstance(block, str):
-            remaining.append(spoken(block))
+            remaining.append(strip_injected(block))
         elif kind != "tool_use" or not _is_own_tool(block.get("name")):
             remaining.append(_clean_field(block, "text"))
     return remaining
@@ -106,7 +106,7 @@ def _clean_field(block: Any, field: str) -> Any:
     text = block.get(field) if isinstance(block, Mapping) else None
     if isinstance(text, list):
         return {**block, field: [_clean_field(each, "text") for each in text]}
-    return {**block, field: spoken(text)} if isinstance(text, str) else block
+    return {**block, field: strip_injected(text)} if isinstance(text, str) else block
 
 
 def _is_own_call(call: object) -> bool:

@@ -13,7 +13,7 @@ from memd.base.errors import ProviderError
 from memd.domain.backend import CompletionProvider
 from memd.domain.memory import MemoryEntry
 from memd.sleep.strategies.ask import ask, build_model, gather_limited
-from memd.view.view import untrusted_content_directive, wrapped
+from memd.view.view import untrusted_content_directive, wrap_stored
 
 SHORT_CHARS = 200
 _TAG = "memory-entry"
@@ -55,7 +55,7 @@ class AbstractiveSummarizer:
         del agent_id
         if self._model is None:
             return truncate(content)
-        answer = await ask(self._model, wrapped(_TAG, content), system=_SYSTEM)
+        answer = await ask(self._model, wrap_stored(_TAG, content), system=_SYSTEM)
         return truncate(content) if answer is None else answer
 
     async def summarize_batch(self, entries: Sequence[MemoryEntry]) -> tuple[tuple[str, str], ...]:

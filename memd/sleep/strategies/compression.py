@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from memd.sleep.strategies.abstractive import truncate
 from memd.sleep.strategies.ask import Model, request_answer
-from memd.view.view import untrusted_content_directive, wrapped
+from memd.view.view import untrusted_content_directive, wrap_stored
 
 SENTENCES = 3
 CHARS = 900
@@ -78,7 +78,7 @@ def _end_sentence(text: str) -> str:
 
 def build_prompt(contents: Sequence[str]) -> str:
     """Return the prompt for a session's texts, in order."""
-    fenced = wrapped(_FENCE, "\n".join(contents))
+    fenced = wrap_stored(_FENCE, "\n".join(contents))
     return PROMPT.replace("{session_content}", fenced)
 
 

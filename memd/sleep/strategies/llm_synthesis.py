@@ -20,7 +20,7 @@ from memd.domain.enums import MemoryCategory
 from memd.domain.sleep.consolidation import CONSOLIDATED_TAG, LLMConsolidationConfig
 from memd.sleep.strategies.ask import ask, build_model
 from memd.sleep.strategies.operations import CondensedGroup, GroupMember, concatenate
-from memd.view.view import untrusted_content_directive, wrapped
+from memd.view.view import untrusted_content_directive, wrap_stored
 
 SYNTHESIZED_TAG = "llm-synthesized"
 FALLBACK_TAG = "concat-fallback"
@@ -91,13 +91,13 @@ def build_prompt(
     total = config.max_total_user_content_chars
     blocks = [_cut_to_fit(members[0].text[: config.max_entry_input_chars], total)]
     for member in members[1:]:
-        block = wrapped(_MEMORY, member.text[: config.max_entry_input_chars])
+        block = wrap_stored(_MEMORY, member.text[: config.max_entry_input_chars])
         if _length([*blocks, block]) > total:
             break
         blocks.append(block)
     prompt_members = tuple(members[: len(blocks)])
     for text in context[: config.max_trajectory_context_entries]:
-        block = wrapped(_CONTEXT, text[: config.max_trajectory_chars_per_entry])
+        block = wrap_stored(_CONTEXT, text[: config.max_trajectory_chars_per_entry])
         if _length([*blocks, block]) > total:
             break
         blocks.append(block)
@@ -106,10 +106,10 @@ def build_prompt(
 
 def _cut_to_fit(text: str, total: int) -> str:
     """Return *text* in its fence, truncated to at most *total* characters."""
-    block = wrapped(_MEMORY, text)
+    block = wrap_stored(_MEMORY, text)
     while len(block) > total:
         text = text[: total - len(block)]
-        block = wrapped(_MEMORY, text)
+        block = wrap_stored(_MEMORY, text)
     return block
 
 

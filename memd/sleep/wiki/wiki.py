@@ -34,8 +34,8 @@ from memd.guard.redaction import redact
 from memd.sleep.strategies.pages import ListableBackend, iter_pages
 from memd.sleep.wiki import wiki_files
 from memd.sleep.wiki.wiki_files import MARK
-from memd.view.fold import fold, seen_from
-from memd.view.labels import guarded
+from memd.view.fold import fold, skip_invisible
+from memd.view.labels import escape_label
 from memd.view.view import one_line, view
 
 RAW, WIKI = "raw", "wiki"
@@ -228,10 +228,10 @@ def _escape_text(content: str) -> str:
 
 
 def _escape_line(line: str) -> str:
-    place = seen_from(line, 0)
+    place = skip_invisible(line, 0)
     if _OWN_LINES.match(fold(line[place : place + _SHAPE_CHARS_MAX])):
         return f"{line[:place]}\\{line[place:]}"
-    return guarded(line)
+    return escape_label(line)
 
 
 def render_summary(entry: MemoryEntry) -> str:

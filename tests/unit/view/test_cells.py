@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from memd.view.cells import cut, padded, width
+from memd.view.cells import cut, pad, width
 from memd.view.view import one_line
 
 EVERYDAY = (
@@ -22,4 +22,4 @@ def test_what_is_cut_never_takes_more_than_the_room(text: str, room: int) -> Non
 
 @given(st.text(max_size=30), st.integers(0, 80))
 def test_what_is_padded_takes_the_room_or_is_longer_already(text: str, room: int) -> None:
-    assert width(padded(text, room)) == max(room, width(text))
+    assert width(pad(text, room)) == max(room, width(text))

@@ -15,7 +15,7 @@ from memd.domain.settings.retrieval import ScoredMemory
 from memd.inject.format import fence, format_memories, line_mark
 from memd.text.tokens import DefaultTokenEstimator
 from memd.view.labels import memory_block
-from memd.view.view import ENTRY_TAG, MEMORY_TAG, hidden, view, wrap_untrusted
+from memd.view.view import ENTRY_TAG, MEMORY_TAG, hidden_characters, view, wrap_untrusted
 
 NONCE = "0f1e2d3c4b5a6978"
 
@@ -50,7 +50,7 @@ def test_no_planted_fence_is_live(name: str) -> None:
     assert _only_end(wrap_untrusted(ENTRY_TAG, text), ENTRY_TAG)
     assert _only_end(wrap_untrusted("task-data", text), "task-data")
     assert _only_end(fence(text), ENTRY_TAG)
-    assert not hidden(fence(text, NONCE))
+    assert not hidden_characters(fence(text, NONCE))
 
 
 @pytest.mark.parametrize("name", HOSTILE)

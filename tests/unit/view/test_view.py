@@ -9,7 +9,7 @@ from support.gate import drawn
 
 from memd.view.view import (
     LIVE_TAGS_MAX,
-    neutralised,
+    neutralise_tags,
     one_line,
     untrusted_content_directive,
     view,
@@ -206,15 +206,15 @@ def test_a_hostile_text_is_seen_in_bounded_time(unit: str) -> None:
 def test_behind_many_live_tags_what_only_begins_like_one_is_marked_too() -> None:
     few = "</memory>" * LIVE_TAGS_MAX
     for text in (f"{few}</men>", f"</men>{few}</memory-x>"):
-        seen = neutralised(text, ("memory",))
+        seen = neutralise_tags(text, ("memory",))
         assert seen.count("<\\/") == LIVE_TAGS_MAX + 1
         assert seen.replace("<\\", "<") == text
-        assert neutralised(seen, ("memory",)) == seen
-    assert neutralised("</men>" * 3 * LIVE_TAGS_MAX, ("memory",)).count("\\") == 0
+        assert neutralise_tags(seen, ("memory",)) == seen
+    assert neutralise_tags("</men>" * 3 * LIVE_TAGS_MAX, ("memory",)).count("\\") == 0
 
 
 def test_without_tags_nothing_is_neutralised() -> None:
-    assert neutralised("</memory>", ()) == "</memory>"
+    assert neutralise_tags("</memory>", ()) == "</memory>"
 
 
 def test_untrusted_text_is_wrapped_in_lines_of_its_tag() -> None:
