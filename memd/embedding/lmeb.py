@@ -1,8 +1,8 @@
-"""What the documents know of embedding models for memory, and how one is chosen (SPEC 18.1).
+"""The specification's ranking of embedding models for memory, and the choice of one (SPEC 18.1).
 
-LMEB measures how models find memories; MTEB, by which models are usually chosen, does not
-predict it. memd's own all-MiniLM-L6-v2 is not in the table. What a model is worth on this
-owner's memories says ``memd model bench``, and that counts for more.
+LMEB measures how models retrieve memories; MTEB, by which models are usually chosen, does not
+predict it. memd's own all-MiniLM-L6-v2 is not in the table. ``memd model bench`` measures a
+model on the owner's own memories, which counts for more.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from memd.base.errors import MemoryConfigError
 
 
 class Tier(StrEnum):
-    """What a model needs: 7 to 12, 1 to 4, or less than one billion parameters (SPEC 18.1.5)."""
+    """The class of a model: 7 to 12, 1 to 4, or less than one billion parameters (SPEC 18.1.5)."""
 
     GPU_FULL = "gpu_full"
     GPU_CONSUMER = "gpu_consumer"
@@ -23,7 +23,7 @@ class Tier(StrEnum):
 
 
 class LmebRow(NamedTuple):
-    """A row of the table: NDCG@10 by kind of memory. *estimated* kinds were not measured."""
+    """A row of the table: NDCG@10 by kind of memory. *estimated* rows were not measured."""
 
     model: str
     billions: float
@@ -64,25 +64,25 @@ RANKINGS: Final = (
     ),
 )
 
-LMEB_OF: Final = {
+LMEB_KINDS: Final = {
     "episodic": ("episodic", "high"),
     "procedural": ("procedural", "high"),
     "semantic": ("semantic", "medium"),
     "social": ("dialogue", "medium"),
     "working": (None, "n/a"),
 }
-"""Which kind of LMEB a category of memory is, and how much it counts (SPEC 18.1.2)."""
+"""The LMEB kind of each category of memory, and its weight (SPEC 18.1.2)."""
 
 TASKS: Final = {"episodic": 69, "procedural": 67, "dialogue": 42, "semantic": 15}
 
 MTEB_CORRELATION: Final = {"pearson": -0.115, "spearman": -0.130}
-"""Between a model's MTEB score and what it finds of memories (SPEC 18.1.1)."""
+"""Between a model's MTEB score and its retrieval of memories (SPEC 18.1.1)."""
 
 _LOCAL_PRESETS: Final = frozenset({"ollama", "lm-studio", "vllm"})
 
 
 def tier_of(preset: str | None, *, has_gpu: bool | None) -> Tier:
-    """Return the tier of what serves models (SPEC 18.1.4).
+    """Return the tier of the service that runs models (SPEC 18.1.4).
 
     >>> [str(tier_of(*case[:1], has_gpu=case[1])) for case in ((None, None), ("ollama", False))]
     ['gpu_consumer', 'cpu']
@@ -94,8 +94,8 @@ def tier_of(preset: str | None, *, has_gpu: bool | None) -> Tier:
     return Tier.CPU if has_gpu is False else Tier.GPU_CONSUMER
 
 
-def ranked(name: str) -> LmebRow | None:
-    """Return the row of a model by its name, which may say more than the table's."""
+def find_row(name: str) -> LmebRow | None:
+    """Return the row of a model by its name, which may contain more than the table's."""
     return next((row for row in RANKINGS if row.model.lower() in name.lower()), None)
 
 

@@ -1,9 +1,9 @@
-"""What an installed model folder is: its files, their hashes, its identity.
+"""A model folder: its files, their hashes, its identity.
 
 A folder counts as installed when its manifest, ``memd-model.json``, lists files
-that are there with the sizes it says. Hashes are compared when the model is
-loaded and by ``status``: a vector made by damaged weights would look like any
-other. Reading an identity costs a few ``stat`` calls, so a daemon may ask often
+that exist with the listed sizes. Hashes are compared when the model is
+loaded and by ``status``, as a vector of damaged weights looks like any
+other. Reading the identity costs a few ``stat`` calls, so a daemon can check often
 and notices a model that is installed while it runs.
 """
 
@@ -32,17 +32,17 @@ SOURCE_SHA256 = {
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
 DIMENSION = 384
-WINDOW_TOKENS = 256  # with [CLS] and [SEP]; the model is defined at 256, its files say 128 and 512
+WINDOW_TOKENS = 256  # with [CLS] and [SEP]; the model's definition, its files say 128 and 512
 POOLING = "mean"
 FINGERPRINT = ModelFingerprint(
     MODEL_NAME, SOURCE_SHA256[WEIGHTS_FILE], WINDOW_TOKENS, POOLING, DIMENSION
 )
 INSTALL_HINT = "run: memd model install"
-NOTHING = "no model is installed"
-"""The problem of a folder in which there is nothing, not even a damaged model."""
+NOT_INSTALLED = "no model is installed"
+"""The problem of a folder without any model, even a damaged one."""
 
 Stamp = tuple[int, int, int]
-"""Inode, time and size of a manifest: another stamp is another installation."""
+"""Inode, time and size of a manifest, which identify an installation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +56,17 @@ class ModelFile:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a folder says it holds."""
+    """The contents of a folder by its manifest."""
 
     fingerprint: ModelFingerprint
     files: tuple[ModelFile, ...]
     prefix: str = ""
-    """What stands before every text that the model reads."""
+    """The prefix of every text for the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelStatus:
-    """What is in a model folder. *problem* says what is wrong, None when all is well."""
+    """The state of a model folder. *problem* is None when all is well."""
 
     folder: Path
     installed: bool
@@ -76,12 +76,12 @@ class ModelStatus:
 
 
 class ModelFolder:
-    """The model folder, read again only when its manifest changed."""
+    """A model folder whose manifest is read again only after a change."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._seen: tuple[Manifest, Stamp] | None = None
-        self._condemned: tuple[Stamp, ModelError] | None = None
+        self._cached: tuple[Manifest, Stamp] | None = None
+        self._damaged: tuple[Stamp, ModelError] | None = None
 
     def read(self) -> tuple[Manifest, Stamp] | None:
         """Return manifest and stamp, None when there is no model, or raise ModelError."""
@@ -90,23 +90,23 @@ class ModelFolder:
         except OSError:
             return None
         stamp = (stat.st_ino, stat.st_mtime_ns, stat.st_size)
-        if self._condemned and self._condemned[0] == stamp:
-            why = self._condemned[1]
-            raise ModelError(why.message, hint=why.hint)
-        seen = self._seen
-        if seen is None or seen[1] != stamp:
+        if self._damaged and self._damaged[0] == stamp:
+            error = self._damaged[1]
+            raise ModelError(error.message, hint=error.hint)
+        cached = self._cached
+        if cached is None or cached[1] != stamp:
             manifest = read_manifest(self.path)
             if manifest is None:
                 return None
-            self._seen = seen = (manifest, stamp)
-        return seen
+            self._cached = cached = (manifest, stamp)
+        return cached
 
-    def condemn(self, stamp: Stamp, error: ModelError) -> None:
+    def mark_damaged(self, stamp: Stamp, error: ModelError) -> None:
         """Let every ``read`` raise *error* until another model is installed.
 
-        Without this each request would hash the same damaged 90 MB again.
+        Otherwise each request would hash the same damaged 90 MB again.
         """
-        self._condemned = (stamp, error)
+        self._damaged = (stamp, error)
 
 
 def sha256_of(path: Path) -> str:
@@ -116,9 +116,9 @@ def sha256_of(path: Path) -> str:
 
 
 def read_manifest(folder: Path) -> Manifest | None:
-    """Return what *folder* says it holds, or None when it has no manifest.
+    """Return the manifest of *folder*, None when it has none.
 
-    Raises ModelError when the manifest is damaged, or a file that it lists is
+    Raises ModelError when the manifest is damaged, or a listed file is
     missing or has another size; the message names the file. Compares no hashes.
     """
     path = folder / MANIFEST_FILE
@@ -134,9 +134,9 @@ def read_manifest(folder: Path) -> Manifest | None:
 
 
 def check_hashes(folder: Path, manifest: Manifest) -> None:
-    """Raise ModelError, naming the file, unless every file has the hash of *manifest*.
+    """Raise ModelError, naming the file, unless every file has the hash in *manifest*.
 
-    DegradedError when a file cannot be read just now.
+    Raises DegradedError when a file cannot be read now.
     """
     for file in manifest.files:
         path = folder / file.name
@@ -159,9 +159,9 @@ def write_manifest(
     source: Mapping[str, str] = MappingProxyType({"repository": REPOSITORY, "revision": REVISION}),
     prefix: str = "",
 ) -> Manifest:
-    """Write the manifest of every file that lies in *folder* now, and return it.
+    """Write the manifest of all files in *folder*, and return it.
 
-    *source* says where the weights were published.
+    *source* is where the weights were published.
     """
     files = tuple(
         ModelFile(path.name, path.stat().st_size, sha256_of(path))
@@ -183,12 +183,12 @@ def write_manifest(
 
 
 def status(model_dir: Path) -> ModelStatus:
-    """Say what is in *model_dir*, having compared every hash; raises nothing."""
+    """Return the state of *model_dir*, comparing every hash; raises nothing."""
     manifest: Manifest | None = None
     try:
         manifest = read_manifest(model_dir)
         if manifest is None:
-            return ModelStatus(model_dir, installed=False, problem=NOTHING)
+            return ModelStatus(model_dir, installed=False, problem=NOT_INSTALLED)
         check_hashes(model_dir, manifest)
     except (ModelError, DegradedError) as error:
         files = manifest.files if manifest else ()
@@ -209,7 +209,7 @@ def _parse(raw: bytes) -> Manifest:
         dimension=int(fields["dimension"]),
     )
     files = tuple(
-        ModelFile(_plain(name), int(entry["size_bytes"]), str(entry["sha256"]))
+        ModelFile(_check_name(name), int(entry["size_bytes"]), str(entry["sha256"]))
         for name, entry in document["files"].items()
     )
     if not any(file.name == ONNX_FILE for file in files):
@@ -217,7 +217,7 @@ def _parse(raw: bytes) -> Manifest:
     return Manifest(fingerprint, files, str(document.get("prefix", "")))
 
 
-def _plain(name: str) -> str:
+def _check_name(name: str) -> str:
     """Return *name* unless it could lead out of the folder."""
     if name in {"", ".", ".."} or Path(name).name != name:
         raise ValueError("not a file name")

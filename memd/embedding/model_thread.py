@@ -1,11 +1,11 @@
-"""One model and the thread that owns it: what the embedding model and the re-ranker share.
+"""A model and the thread that owns it, for the embedding model and the re-ranker.
 
-The model is loaded when it is first asked and given back after a while without a
-question; another one in its folder is noticed. A call goes through it a batch at a
-time, and before each batch the queue is looked at again: so bulk work holds a person's
-question up for one batch at most, and a caller who left costs no more than that.
+The model is loaded on its first request and released after a while without
+one; another model in its folder is noticed. A request is processed a batch at a
+time, and the queue is checked again before each batch: so bulk work delays an interactive
+request by one batch at most, and an abandoned request costs no more than that.
 
-Whatever the model does, the thread lives, and whoever waits is told by a typed error.
+Whatever the model does, the thread lives, and every caller gets a typed error.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ Answer = TypeVar("Answer")
 
 
 class ModelKind(NamedTuple):
-    """How a model is spoken of."""
+    """Texts about one kind of model, for errors."""
 
     name: str
-    counted: str
-    """What waits in its queue."""
+    unit: str
+    """What is counted in its queue."""
     hint: str
     """How to install one."""
     thread: str
 
 
 class ModelRequest(ABC, Generic[Model, Answer]):
-    """One call, made in the loop whose caller waits, and how far it has come."""
+    """One request, created in its caller's loop, and its progress."""
 
     size = 1
-    """How much room it takes in the queue."""
+    """Its size in the queue."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -60,11 +60,11 @@ class ModelRequest(ABC, Generic[Model, Answer]):
 
     @abstractmethod
     def step(self, model: Model) -> bool:
-        """Do one batch; return whether that was the last."""
+        """Do one batch; return whether it was the last."""
 
     @abstractmethod
     def result(self) -> Answer:
-        """Return what was asked for, once the last batch is done."""
+        """Return the result, after the last batch."""
 
     def succeed(self, answer: Answer) -> None:
         self._settle(lambda: self.answer.set_result(answer))
@@ -74,26 +74,26 @@ class ModelRequest(ABC, Generic[Model, Answer]):
 
     def _settle(self, act: Callable[[], None]) -> None:
         def on_loop() -> None:
-            if not self.answer.done():  # its caller may have gone
+            if not self.answer.done():  # its caller may have cancelled it
                 act()
 
-        with suppress(RuntimeError):  # the loop is closed: nobody waits
+        with suppress(RuntimeError):  # the loop is closed, so there is no caller
             self._loop.call_soon_threadsafe(on_loop)
 
 
 _running: set[threading.Thread] = set()
 
 
-def left_behind() -> bool:
-    """Return whether a model's thread is still at work."""
+def has_live_threads() -> bool:
+    """Return whether any model's thread is still running."""
     return any(thread.is_alive() for thread in _running)
 
 
 class ModelThread(Generic[Model]):
     """A model of a daemon, used from one loop.
 
-    Costs nothing until the first question. A caller that stops waiting loses its
-    answer and harms nobody. The thread never keeps the process alive; ``close``
+    Costs nothing until the first request. Cancelling a request affects no
+    other one. The thread never keeps the process alive; ``close``
     ends it in order.
     """
 
@@ -111,13 +111,13 @@ class ModelThread(Generic[Model]):
         self._kind = kind
         self._idle_s = idle_ms / 1_000
         self._waiting_max = waiting_max
-        # Below this line: shared with the thread, touched under the condition only.
-        self._turn = threading.Condition()
+        # Below this line: shared with the thread, accessed under the condition only.
+        self._condition = threading.Condition()
         self._interactive: deque[ModelRequest[Model, Any]] = deque()
         self._bulk: deque[ModelRequest[Model, Any]] = deque()
         self._waiting = 0
         self._closing = False
-        self._on_end: Callable[[], object] = bool  # nobody waits yet
+        self._on_end: Callable[[], object] = bool  # replaced by close
         self._thread: threading.Thread | None = None
         self._model: Model | None = None
         self._stamp: Stamp | None = None
@@ -127,26 +127,26 @@ class ModelThread(Generic[Model]):
         return self._model is not None
 
     async def close(self) -> None:
-        """End the thread and give the model back. What still waits gets a StoppingError.
+        """End the thread and release the model. Waiting requests get a StoppingError.
 
-        Waits for the batch under way, but not for ever: a thread that is busy
-        reading the model from a slow disk is left behind and ends with the process.
+        Waits for the batch in progress, but not for ever: a thread that is busy
+        reading the model from a slow disk is abandoned and ends with the process.
         """
         loop = asyncio.get_running_loop()
-        ended = asyncio.Event()
-        with self._turn:
-            running = self._thread is not None and self._thread.is_alive()
+        thread_ended = asyncio.Event()
+        with self._condition:
+            is_running = self._thread is not None and self._thread.is_alive()
             self._closing = True
-            self._on_end = partial(loop.call_soon_threadsafe, ended.set)
-            self._turn.notify()
-        if running:
+            self._on_end = partial(loop.call_soon_threadsafe, thread_ended.set)
+            self._condition.notify()
+        if is_running:
             with suppress(TimeoutError):
-                await asyncio.wait_for(ended.wait(), EMBED_CLOSE_MS_MAX / 1_000)
+                await asyncio.wait_for(thread_ended.wait(), EMBED_CLOSE_MS_MAX / 1_000)
 
-    # For the model's own class.
+    # For subclasses.
 
     def _manifest(self) -> Manifest | None:
-        """Return what is installed; None without a whole one. Compares no hashes, loads nothing."""
+        """Return the installed manifest; None without an intact one. Compares no hashes."""
         try:
             manifest = self._folder.read()
         except ModelError:
@@ -154,11 +154,11 @@ class ModelThread(Generic[Model]):
         return manifest[0] if manifest else None
 
     def _read_manifest(self) -> tuple[Manifest, Stamp]:
-        """Return what is installed; raises DegradedError for nothing, ModelError for damage."""
+        """Return the installed manifest; DegradedError without one, ModelError if damaged."""
         try:
             installed = self._folder.read()
         except ModelError as error:
-            raise self._damaged(error) from error
+            raise self._with_hint(error) from error
         if installed is None:
             raise DegradedError(f"no {self._kind.name} is installed", hint=self._kind.hint)
         return installed
@@ -166,36 +166,36 @@ class ModelThread(Generic[Model]):
     async def _ask(self, request: ModelRequest[Model, Answer], *, bulk: bool = False) -> Answer:
         """Return the answer to *request*, which is never too large for an idle queue."""
         kind = self._kind
-        with self._turn:
+        with self._condition:
             if self._closing:
                 raise StoppingError(f"the {kind.name} is being closed")
             if self._waiting and self._waiting + request.size > self._waiting_max:
-                raise BusyError(f"{self._waiting} {kind.counted} already wait for the {kind.name}")
+                raise BusyError(f"{self._waiting} {kind.unit} already wait for the {kind.name}")
             self._waiting += request.size
             (self._bulk if bulk else self._interactive).append(request)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name=kind.thread, daemon=True)
                 _running.add(self._thread)
                 self._thread.start()
-            self._turn.notify()
+            self._condition.notify()
         try:
             return await request.answer
         finally:
-            self._drop(request)  # a caller that stops waiting makes room at once
+            self._dequeue(request)  # a cancelled request makes room at once
 
-    # Below: the thread.
+    # Executed in the thread.
 
     def _run(self) -> None:
         try:
             while not self._closing:
-                self._turn_over()
-        finally:  # nobody may wait for a thread that is gone, whatever ended it
+                self._serve_or_release()
+        finally:  # no request may wait for a dead thread
             self._refuse_waiting()
             _running.discard(threading.current_thread())
 
-    def _turn_over(self) -> None:
-        """Serve one batch, or give the model back when nothing came for long."""
-        request = self._next()  # not kept while waiting: it holds texts
+    def _serve_or_release(self) -> None:
+        """Serve one batch, or release the model when it is idle."""
+        request = self._next()  # not referenced while waiting, as it holds texts
         if request is not None:
             self._serve(request)
         else:
@@ -203,15 +203,17 @@ class ModelThread(Generic[Model]):
 
     def _next(self) -> ModelRequest[Model, Any] | None:
         """Wait for work and return it, still first in its queue; None when idle or closing."""
-        with self._turn:
+        with self._condition:
             idle_s = self._idle_s if self.loaded else None
-            self._turn.wait_for(lambda: self._closing or self._interactive or self._bulk, idle_s)
+            self._condition.wait_for(
+                lambda: self._closing or self._interactive or self._bulk, idle_s
+            )
             waiting = self._interactive or self._bulk
             return waiting[0] if waiting and not self._closing else None
 
     def _refuse_waiting(self) -> None:
         self._release()
-        with self._turn:
+        with self._condition:
             self._closing = True
             for request in (*self._interactive, *self._bulk):
                 request.fail(StoppingError(f"the {self._kind.name} is being closed"))
@@ -222,13 +224,13 @@ class ModelThread(Generic[Model]):
             self._on_end()
 
     def _serve(self, request: ModelRequest[Model, Any]) -> None:
-        """Do one batch of *request*; when it is over, answer it, having made room first."""
+        """Do one batch of *request*; after the last one dequeue it, then answer."""
         if request.answer.cancelled():
-            self._drop(request)
+            self._dequeue(request)
             return
         answer: Callable[[], None] | None = None
         try:
-            if request.step(self._ready()):
+            if request.step(self._load_model()):
                 answer = partial(request.succeed, request.result())
         except MemdError as error:
             answer = partial(request.fail, error)
@@ -237,32 +239,32 @@ class ModelThread(Generic[Model]):
             failure.__cause__ = error
             answer = partial(request.fail, failure)
         if answer is not None:
-            self._drop(request)
+            self._dequeue(request)
             answer()
 
-    def _drop(self, request: ModelRequest[Model, Any]) -> None:
-        """Take *request* out of its queue, if it is still there."""
-        with self._turn:
+    def _dequeue(self, request: ModelRequest[Model, Any]) -> None:
+        """Remove *request* from its queue, if it is still there."""
+        with self._condition:
             for queue in (self._interactive, self._bulk):
                 if request in queue:
                     queue.remove(request)
                     self._waiting -= request.size
 
-    def _ready(self) -> Model:
-        """Return the model, loaded now if it is not, or if the folder holds another one."""
+    def _load_model(self) -> Model:
+        """Return the model, loading it if necessary or if the folder has another one."""
         manifest, stamp = self._read_manifest()
         if self._model is None or self._stamp != stamp:
             self._model = None
             try:
                 self._model = self._loader(self._folder.path, manifest)
             except ModelError as error:
-                self._folder.condemn(stamp, error)
-                raise self._damaged(error) from error
+                self._folder.mark_damaged(stamp, error)
+                raise self._with_hint(error) from error
             self._stamp = stamp
         return self._model
 
-    def _damaged(self, error: ModelError) -> ModelError:
-        """Return *error* with the command that mends this kind of model."""
+    def _with_hint(self, error: ModelError) -> ModelError:
+        """Return *error* with the command that reinstalls this kind of model."""
         return ModelError(error.message, hint=self._kind.hint)
 
     def _release(self) -> None:
@@ -272,21 +274,21 @@ class ModelThread(Generic[Model]):
 
 
 def keep_libraries_quiet() -> None:
-    """Tell the model's libraries, before they are imported, to ask no network and report nothing.
+    """Configure the model's libraries, before their import, for no network and no telemetry.
 
-    onnxruntime 1.29 and later keeps a device id in the home folder and reports each
-    session to its maker unless ORT_DISABLE_TELEMETRY is set when it starts; the
+    onnxruntime 1.29 and later stores a device id in the home folder and reports each
+    session to its vendor unless ORT_DISABLE_TELEMETRY is set when it starts; the
     choice then holds for the life of the process.
     """
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     os.environ["HF_HUB_OFFLINE"] = "1"
     os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy adds vectors here, no more
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy only adds vectors here
 
 
 def _trim() -> None:
-    """Give freed memory back to the system, where the C library can."""
+    """Return freed memory to the system, where the C library can."""
     try:
         ctypes.CDLL(None).malloc_trim(0)
     except (OSError, AttributeError):

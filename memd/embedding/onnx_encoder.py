@@ -1,10 +1,10 @@
-"""Runs any encoder that a folder holds as ONNX: pooled, centred, of length 1.
+"""Runs any encoder from a folder with ONNX: pooled, centred, of length 1.
 
-The vectors of many models lie in a narrow cone: two texts that have nothing in common have
-a cosine of 0.7 or more, and two in the same language more still. What memd decides by a
-cosine (whether anything answers, whether a text is news) is fitted to a model whose vectors
-do neither. So the mean vector, and the directions that tell one language from another, are
-measured when a model is added, kept beside it and taken off each vector (docs/decisions/0160,
+The vectors of many models lie in a narrow cone: two unrelated texts have
+a cosine of 0.7 or more, and two in the same language more still. memd's decisions by a
+cosine (whether anything answers, whether a text is news) are fitted to a model without
+either effect. So the mean vector, and the directions that separate languages, are
+measured when a model is added, stored beside it and removed from each vector (docs/decisions/0160,
 0183).
 """
 
@@ -42,7 +42,7 @@ class OnnxEncoder:
         self._dimension = model.dimension
         self._tokens = ModelTokens(folder / TOKENIZER_FILE)
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1  # two threads spin against each other on a small machine
+        options.intra_op_num_threads = 1  # two threads compete on a small machine
         options.log_severity_level = 4
         try:
             self._tokenizer = Tokenizer.from_file(str(folder / TOKENIZER_FILE))
@@ -53,13 +53,15 @@ class OnnxEncoder:
             raise ModelError(f"{folder.name} cannot be loaded: {type(error).__name__}") from error
         self._tokenizer.enable_padding()
         self._tokenizer.enable_truncation(model.window_tokens)
-        taken = len(self._tokenizer.encode(self._prefix, add_special_tokens=False))
-        self._window = max(1, model.window_tokens - _SPECIAL_TOKENS - taken)
+        prefix_tokens = len(self._tokenizer.encode(self._prefix, add_special_tokens=False))
+        self._window = max(1, model.window_tokens - _SPECIAL_TOKENS - prefix_tokens)
         self._inputs = {each.name for each in self._session.get_inputs()}
         self._centre: Rows | None = None
         if (folder / CENTRE_FILE).exists():
-            kept = np.fromfile(folder / CENTRE_FILE, dtype="<f4").reshape(-1, self._dimension)
-            self._centre, self._directions = kept[0], kept[1:]
+            centre_rows = np.fromfile(folder / CENTRE_FILE, dtype="<f4").reshape(
+                -1, self._dimension
+            )
+            self._centre, self._directions = centre_rows[0], centre_rows[1:]
 
     def windows(self, text: str) -> list[TextWindow]:
         """Return the parts of *text* that fit the model's window; at least one."""
@@ -67,40 +69,41 @@ class OnnxEncoder:
 
     def encode(self, texts: list[str]) -> Rows:
         """Return one vector for each text that fits the window, in order."""
-        rows = self.pooled(texts)
+        rows = self.pool(texts)
         if self._centre is None:
             return rows
         rows = rows - self._centre
         return _unit(rows - rows @ self._directions.T @ self._directions)
 
-    def pooled(self, texts: list[str]) -> Rows:
+    def pool(self, texts: list[str]) -> Rows:
         """Return the model's own vectors, of length 1; EmbeddingError for another dimension."""
         import numpy as np
 
         encodings = self._tokenizer.encode_batch([self._prefix + text for text in texts])
-        given: dict[str, Any] = {
+        inputs: dict[str, Any] = {
             "input_ids": np.array([each.ids for each in encodings], dtype=np.int64),
             "attention_mask": np.array([each.attention_mask for each in encodings], dtype=np.int64),
             "token_type_ids": np.array([each.type_ids for each in encodings], dtype=np.int64),
         }
-        out = self._session.run(None, {name: given[name] for name in self._inputs & given.keys()})[
-            0
-        ]
-        if out.ndim == 3:  # noqa: PLR2004  # a vector for each token
-            weights = given["attention_mask"][:, :, None].astype(np.float32)
-            out = out[:, 0] if self._cls else (out * weights).sum(1) / weights.sum(1)
-        if out.shape != (len(texts), self._dimension):
+        output = self._session.run(
+            None, {name: inputs[name] for name in self._inputs & inputs.keys()}
+        )[0]
+        if output.ndim == 3:  # noqa: PLR2004  # a vector for each token
+            weights = inputs["attention_mask"][:, :, None].astype(np.float32)
+            output = output[:, 0] if self._cls else (output * weights).sum(1) / weights.sum(1)
+        if output.shape != (len(texts), self._dimension):
             raise EmbeddingError(
-                f"the model gives vectors of shape {out.shape}, not {(len(texts), self._dimension)}"
+                f"the model gives vectors of shape {output.shape}, "
+                f"not {(len(texts), self._dimension)}"
             )
-        return _unit(out.astype(np.float32))
+        return _unit(output.astype(np.float32))
 
 
 def _unit(rows: Rows) -> Rows:
     import numpy as np
 
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    if not np.all(norms > 0.0):  # false for what is not finite, too
+    if not np.all(norms > 0.0):  # also false for NaN
         raise EmbeddingError("the model gave a vector that is not of length 1")
     unit: Rows = rows / norms
     return unit

@@ -1,10 +1,10 @@
 """Writes the encoder as an ONNX file, from the official weights.
 
-The published model comes as ``safetensors`` and onnxruntime runs ONNX, so memd
-writes the graph itself, once, when the model is installed: a BERT encoder of six
+The published model is a ``safetensors`` file and onnxruntime runs ONNX, so memd
+writes the graph itself, once, at the installation: a BERT encoder of six
 layers whose only output is one vector for each token (``fastembed`` does mean
-pooling and normalisation). The same weights give the same bytes every time.
-Proof that the graph is the model: reference vectors made by another
+pooling and normalisation). The same weights always give the same bytes.
+The proof that the graph is the model are reference vectors of another
 implementation, compared at each installation.
 """
 
@@ -31,12 +31,12 @@ HEADS = 12
 NORM_EPSILON = 1e-12
 _OPSET = 17  # the first with LayerNormalization
 _IR_VERSION = 8
-_MASKED = -10_000.0  # added to the score of padding: exp() of it is nothing
+_MASKED = -10_000.0  # added to the score of padding, so that its exp() is 0
 _HEADER_BYTES_MAX = 1_000_000
 
 
 def read_safetensors(path: Path) -> Tensors:
-    """Return the float32 tensors of a ``safetensors`` file, by name; ModelError if it is none.
+    """Return the float32 tensors of a ``safetensors`` file by name; ModelError if it is none.
 
     The format: eight bytes little-endian length, that much JSON (name, dtype,
     shape, offsets into the rest), then the raw numbers.
@@ -72,7 +72,7 @@ def write_onnx(tensors: Tensors, path: Path, *, layers: int = LAYERS) -> None:
 
 
 def _encoder(graph: _Graph, layers: int) -> None:
-    """Lay out the whole encoder: embeddings, mask, layers."""
+    """Add the whole encoder: embeddings, mask, layers."""
     hidden = _embeddings(graph)
     mask = _mask(graph)
     for layer in range(layers):
@@ -83,26 +83,28 @@ def _encoder(graph: _Graph, layers: int) -> None:
 
 
 def _embeddings(graph: _Graph) -> str:
-    """Sum what a token, its place and its segment mean, and normalise."""
+    """Add the sum of word, position and segment embeddings, normalised."""
     words = graph.node("Gather", [graph.weight("embeddings.word_embeddings.weight"), "input_ids"])
     kinds = graph.node(
         "Gather", [graph.weight("embeddings.token_type_embeddings.weight"), "token_type_ids"]
     )
-    # Places are 0, 1, 2 ... up to the length of this batch.
+    # Positions are 0, 1, 2 ... up to the length of this batch.
     shape = graph.node("Shape", ["input_ids"])
     length = graph.node("Gather", [shape, graph.integer(1)], axis=0)
-    places = graph.node("Range", [graph.integer(0), length, graph.integer(1)])
-    place = graph.node("Gather", [graph.weight("embeddings.position_embeddings.weight"), places])
-    total = graph.node("Add", [graph.node("Add", [words, kinds]), place])
+    positions = graph.node("Range", [graph.integer(0), length, graph.integer(1)])
+    position = graph.node(
+        "Gather", [graph.weight("embeddings.position_embeddings.weight"), positions]
+    )
+    total = graph.node("Add", [graph.node("Add", [words, kinds]), position])
     return _norm(graph, "embeddings.LayerNorm", total)
 
 
 def _mask(graph: _Graph) -> str:
-    """Turn 1 and 0 into 0 and a large negative number, shaped [batch, 1, 1, sequence]."""
-    wide = graph.node("Unsqueeze", ["attention_mask", graph.integers([1, 2])])
-    real = graph.node("Cast", [wide], to=graph.FLOAT)
-    absent = graph.node("Sub", [graph.number(1.0), real])
-    return graph.node("Mul", [absent, graph.number(_MASKED)])
+    """Add the mask: 1 becomes 0, 0 a large negative number, shaped [batch, 1, 1, sequence]."""
+    expanded = graph.node("Unsqueeze", ["attention_mask", graph.integers([1, 2])])
+    is_token = graph.node("Cast", [expanded], to=graph.FLOAT)
+    is_padding = graph.node("Sub", [graph.number(1.0), is_token])
+    return graph.node("Mul", [is_padding, graph.number(_MASKED)])
 
 
 def _attention(graph: _Graph, prefix: str, hidden: str, mask: str) -> str:
@@ -112,8 +114,8 @@ def _attention(graph: _Graph, prefix: str, hidden: str, mask: str) -> str:
     scale = graph.number(math.sqrt(DIMENSION // HEADS))
     scores = graph.node("Div", [graph.node("MatMul", [query, key]), scale])
     shares = graph.node("Softmax", [graph.node("Add", [scores, mask])], axis=-1)
-    seen = graph.node("Transpose", [graph.node("MatMul", [shares, value])], perm=[0, 2, 1, 3])
-    joined = graph.node("Reshape", [seen, graph.integers([0, 0, DIMENSION])])
+    attended = graph.node("Transpose", [graph.node("MatMul", [shares, value])], perm=[0, 2, 1, 3])
+    joined = graph.node("Reshape", [attended, graph.integers([0, 0, DIMENSION])])
     out = _linear(graph, f"{prefix}.output.dense", joined)
     return _norm(graph, f"{prefix}.output.LayerNorm", graph.node("Add", [out, hidden]))
 
@@ -125,20 +127,20 @@ def _heads(graph: _Graph, prefix: str, hidden: str, order: list[int]) -> str:
 
 
 def _feed_forward(graph: _Graph, prefix: str, hidden: str) -> str:
-    wide = _linear(graph, f"{prefix}.intermediate.dense", hidden)
-    narrow = _linear(graph, f"{prefix}.output.dense", _gelu(graph, wide))
+    expanded = _linear(graph, f"{prefix}.intermediate.dense", hidden)
+    narrow = _linear(graph, f"{prefix}.output.dense", _gelu(graph, expanded))
     return _norm(graph, f"{prefix}.output.LayerNorm", graph.node("Add", [narrow, hidden]))
 
 
 def _gelu(graph: _Graph, value: str) -> str:
-    """Lay out the exact form, x * (1 + erf(x / sqrt 2)) / 2, which onnxruntime fuses."""
+    """Add the exact form, x * (1 + erf(x / sqrt 2)) / 2, which onnxruntime fuses."""
     error = graph.node("Erf", [graph.node("Div", [value, graph.number(math.sqrt(2.0))])])
     double = graph.node("Mul", [value, graph.node("Add", [error, graph.number(1.0)])])
     return graph.node("Mul", [double, graph.number(0.5)])
 
 
 def _linear(graph: _Graph, prefix: str, value: str) -> str:
-    product = graph.node("MatMul", [value, graph.weight(f"{prefix}.weight", turned=True)])
+    product = graph.node("MatMul", [value, graph.weight(f"{prefix}.weight", transposed=True)])
     return graph.node("Add", [graph.weight(f"{prefix}.bias"), product])
 
 
@@ -148,7 +150,7 @@ def _norm(graph: _Graph, prefix: str, value: str) -> str:
 
 
 class _Graph:
-    """Collects nodes and weights, and names what is between them."""
+    """Collects nodes and weights, and names the values between them."""
 
     FLOAT = 1  # TensorProto.FLOAT
     INT64 = 7  # TensorProto.INT64
@@ -164,16 +166,16 @@ class _Graph:
         self._nodes.append((kind, inputs, output, attrs))
         return output
 
-    def weight(self, name: str, *, turned: bool = False) -> str:
-        """Add a tensor of the model; *turned* as a product needs it."""
+    def weight(self, name: str, *, transposed: bool = False) -> str:
+        """Add a tensor of the model, *transposed* for a product."""
         tensor = self._tensors[name]
-        self._constants[name] = tensor.T if turned else tensor
+        self._constants[name] = tensor.T if transposed else tensor
         return name
 
     def number(self, value: float) -> str:
         import numpy as np
 
-        # An array without dimensions: one of length 1 would change the shape of what it meets.
+        # A scalar array: one of length 1 would change the shape of its operand.
         return self._constant(f"number_{value!r}", np.array(value, dtype=np.float32))
 
     def integer(self, value: int) -> str:
@@ -188,7 +190,7 @@ class _Graph:
         return self._constant(name, np.array(values, dtype=np.int64))
 
     def model(self, onnx: Any) -> Any:
-        """Return everything as one ModelProto."""
+        """Return the graph as one ModelProto."""
         import numpy as np
 
         make = onnx.helper

@@ -24,8 +24,8 @@ from memd.base.work import Work
 from memd.domain.caller import Caller
 from memd.domain.encoding import ModelFingerprint, TokenCounter
 from memd.domain.values import EVERYBODY, Emit, EventName, unheard
-from memd.embedding.chosen import ChosenEmbedder
 from memd.embedding.model_files import status
+from memd.embedding.switchable import SwitchableEmbedder
 from memd.ingest.queue import EmbeddingQueue
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database
@@ -62,7 +62,7 @@ class ModelSwitch:
     """Switches the embedding model; its parts are handed in by the daemon."""
 
     context: SwitchContext
-    embedder: ChosenEmbedder
+    embedder: SwitchableEmbedder
     emit: Emit = unheard
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _problem: str | None = None
@@ -166,13 +166,13 @@ class ModelSwitch:
         if TOKENIZER_FILE not in {file.name for file in state.files}:
             raise ModelError(f"{name} lacks {TOKENIZER_FILE}", hint=ADD_HINT)
         try:
-            await self.embedder.of(name).embed(["memd"])
+            await self.embedder.embedder_of(name).embed(["memd"])
         except MemdError as error:
             raise ModelError(f"{name} does not run: {error.message}", hint=ADD_HINT) from error
         return state.fingerprint
 
     async def _migrate(self, change: ModelChange) -> bool:
-        model = self.embedder.of(change.name).fingerprint
+        model = self.embedder.embedder_of(change.name).fingerprint
         if model is None or str(model) != change.fingerprint:
             raise ModelError(f"the folder of {change.name} no longer holds the model of before")
         for _ in range(3):  # few rows arrive meanwhile; under constant writes, retry later
@@ -188,7 +188,7 @@ class ModelSwitch:
 
     async def _embed(self, change: ModelChange, model: ModelFingerprint) -> None:
         """Give every memory a vector of the coming model, oldest first."""
-        context, embedder = self.context, self.embedder.of(change.name)
+        context, embedder = self.context, self.embedder.embedder_of(change.name)
         queue = EmbeddingQueue(context.db, embedder, context.counter, context.clock, context.ids)
         after = 0
         while rows := await self.context.db.read(

@@ -29,7 +29,7 @@ from memd.domain.inject import (
     ToolDefinition,
 )
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
-from memd.embedding.patience import patience
+from memd.embedding.load_timeout import load_timeout
 from memd.inject.in_window import SessionWindows
 from memd.inject.isolation import answer_or_error
 from memd.inject.knowledge import Knowledge
@@ -91,7 +91,7 @@ class Inject:
         builder = PromptBuilder(self, caller, request, strategy, nonce, synthesize=synthesize)
         async with builder.window.exclusive():
             if request.token_budget > 0:
-                with patience(request.patience_ms):
+                with load_timeout(request.patience_ms):
                     await builder.compose()
             builder.window.note(builder.prompt.ids)
         return builder.finish()

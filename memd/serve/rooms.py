@@ -20,9 +20,9 @@ from memd.backends.care import Care
 from memd.base.clock import Clock
 from memd.base.paths import Paths
 from memd.domain.settings.settings import Settings
-from memd.embedding.chosen import ChosenEmbedder
 from memd.embedding.cross_encoder import RerankerThread
 from memd.embedding.embed import EmbedderThread
+from memd.embedding.switchable import SwitchableEmbedder
 from memd.ingest.switch import ModelSwitch
 from memd.inject.prompting import Prompting
 from memd.learn.uptake import UptakeCounter
@@ -68,10 +68,10 @@ _FOR_PROMPTS = (
 
 def models(
     settings: Settings, paths: Paths, stack: AsyncExitStack
-) -> tuple[ChosenEmbedder, RerankerThread]:
+) -> tuple[SwitchableEmbedder, RerankerThread]:
     """Return the models' threads, which load nothing yet; *stack* ends them."""
     idle_ms = settings.daemon.model_idle_minutes * 60_000
-    embedder = ChosenEmbedder(paths.model_dir, partial(EmbedderThread, idle_ms=idle_ms))
+    embedder = SwitchableEmbedder(paths.model_dir, partial(EmbedderThread, idle_ms=idle_ms))
     stack.push_async_callback(embedder.close)
     reranker = RerankerThread(paths.reranker_dir, idle_ms=idle_ms)
     stack.push_async_callback(reranker.close)
@@ -104,7 +104,7 @@ class Rooms(Prompting):
         ground: Ground,
         paths: Paths,
         events: Events,
-        embedder: ChosenEmbedder,
+        embedder: SwitchableEmbedder,
         reranker: RerankerThread,
         stack: AsyncExitStack,
     ) -> None:

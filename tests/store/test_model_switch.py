@@ -27,8 +27,8 @@ from memd.base.errors import (
 )
 from memd.domain.enums import SearchMode
 from memd.domain.memory import MemoryQuery, MemoryUpdate
-from memd.embedding.chosen import ChosenEmbedder
 from memd.embedding.model_files import ONNX_FILE
+from memd.embedding.switchable import SwitchableEmbedder
 from memd.ingest.switch import ModelSwitch
 from memd.learn.tuning.bench import measure, ranks_of
 from memd.store.file.connect import Reading, Writing
@@ -40,14 +40,14 @@ TEXTS = [f"hive {number} has {number} frames of honey" for number in range(150)]
 class Bed:
     """A house whose model can be changed."""
 
-    def __init__(self, house: Assembly, chosen: ChosenEmbedder) -> None:
+    def __init__(self, house: Assembly, chosen: SwitchableEmbedder) -> None:
         self.house = house
         self.chosen = chosen
         self.events: list[Any] = []
         self.switch = ModelSwitch(house, chosen, lambda *told: self.events.append(told[2]))
 
     def model(self, name: str) -> SwitchedModel:
-        return cast("SwitchedModel", self.chosen.of(name))
+        return cast("SwitchedModel", self.chosen.embedder_of(name))
 
     async def dense(self, text: str) -> list[str]:
         query = MemoryQuery(text=text, limit=20)

@@ -52,7 +52,7 @@ class WordsEmbedder:
     def serve(self, name: str | None) -> None:
         """There is no other model (``ChosenEmbedder``)."""
 
-    def of(self, name: str) -> WordsEmbedder:
+    def embedder_of(self, name: str) -> WordsEmbedder:
         """Return itself: there is no other model."""
         del name
         return self

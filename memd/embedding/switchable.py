@@ -1,9 +1,9 @@
-"""The embedding model that is in use, of those in the folder of models.
+"""The embedder of the model in use, among the models in the models folder.
 
-Everything that embeds holds this one embedder, so that another model is in use at once and
-everywhere. Models lie side by side, each in a folder of its name; the one that memd comes
-with is in use until the owner chooses another (docs/models.md). A thread is started by the
-first text and its model given back when idle, so a model that is not used costs nothing.
+Everything that embeds shares this one embedder, so that a switch of the model takes effect
+everywhere at once. Each model is a folder of its name; memd's own is in use until the owner
+chooses another (docs/models.md). A model's thread starts with its first text and releases
+the model when idle, so an unused model costs nothing.
 """
 
 from __future__ import annotations
@@ -19,56 +19,56 @@ from memd.embedding.embed import EmbedderThread
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
-class ChosenEmbedder:
-    """The embedder of a daemon (:class:`memd.domain.encoding.Embedder`), whichever model it is."""
+class SwitchableEmbedder:
+    """The embedder of a daemon (:class:`memd.domain.encoding.Embedder`), for any model."""
 
     def __init__(self, default: Path, make: Callable[[Path], EmbedderThread]) -> None:
         self._default = default
-        self._make = make
+        self._create = make
         self._threads: dict[str, EmbedderThread] = {}
         self.name = default.name
         """The folder's name of the model in use."""
 
     @property
     def fingerprint(self) -> ModelFingerprint | None:
-        return self.of(self.name).fingerprint
+        return self.embedder_of(self.name).fingerprint
 
     @property
     def loaded(self) -> bool:
-        return self.of(self.name).loaded
+        return self.embedder_of(self.name).loaded
 
     async def embed(self, texts: Sequence[str], *, bulk: bool = False) -> list[bytes]:
-        """Return one vector for each text, all of the model that is in use now."""
-        return await self.of(self.name).embed(texts, bulk=bulk)
+        """Return one vector for each text, all of the model in use."""
+        return await self.embedder_of(self.name).embed(texts, bulk=bulk)
 
     def warm(self) -> None:
-        """Have the model loaded for whoever asks next; nothing is waited for."""
-        self.of(self.name).warm()
+        """Start to load the model for the next caller, without waiting."""
+        self.embedder_of(self.name).warm()
 
     def serve(self, name: str | None) -> None:
-        """Use the model in the folder *name* from now on; None for the one memd comes with."""
+        """Use the model in the folder *name* from now on; None for memd's own."""
         self.name = name or self._default.name
 
-    def of(self, name: str) -> EmbedderThread:
+    def embedder_of(self, name: str) -> EmbedderThread:
         """Return the embedder of the model in the folder *name*, in use or not."""
         if name not in self._threads:
-            self._threads[name] = self._make(folder_of(self._default, name))
+            self._threads[name] = self._create(folder_of(self._default, name))
         return self._threads[name]
 
     def folder(self, name: str) -> Path:
-        """Return where the model *name* lies, or would; InvalidError for what is no name."""
+        """Return the folder of the model *name*, which may not exist; InvalidError for no name."""
         return folder_of(self._default, name)
 
     async def close(self) -> None:
-        """End every thread and give the models back."""
+        """End every thread and release the models."""
         for thread in self._threads.values():
             await thread.close()
 
 
 def folder_of(default: Path, name: str) -> Path:
-    """Return the folder of the model *name*, beside *default*; InvalidError for what is no name.
+    """Return the folder of the model *name*, beside *default*; InvalidError for an invalid name.
 
-    The folder of *default* is the person's choice, and may be called anything.
+    The folder of *default* was chosen by the owner and may have any name.
     """
     if name == default.name:
         return default
