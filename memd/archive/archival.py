@@ -92,7 +92,7 @@ class Archival:
 
         return await self.db.read(read)
 
-    async def turned_away(
+    async def list_below_threshold(
         self, caller: Caller, after: str | None, limit: int, *, everybody: bool = False
     ) -> tuple[tuple[ArchivedMemory, ...], str | None]:
         """Return a page of memories below the importance threshold, newest first.
@@ -117,7 +117,7 @@ class Archival:
 
         return await self.db.read(work)
 
-    async def restore_turned_away(self, caller: Caller, *, everybody: bool = False) -> int:
+    async def restore_below_threshold(self, caller: Caller, *, everybody: bool = False) -> int:
         """Make every memory below the threshold an ordinary one again; returns how many.
 
         In small steps, each a transaction: after a crash the same call does the rest. *everybody*
@@ -218,6 +218,7 @@ class OwnArchive:
         return archival_id
 
     async def search(self, agent_id: str, query: MemoryQuery) -> tuple[ArchivalEntry, ...]:
+        """Return the agent's archived memories that match."""
         answer = await self.room().search(Caller(agent_id=agent_id), query)
         return tuple(to_archival_entry(archived) for archived in answer)
 
@@ -236,6 +237,7 @@ class OwnArchive:
             return None
 
     async def count(self, agent_id: str) -> int:
+        """Return how many of the agent's memories are archived."""
         return await self.room().count(Caller(agent_id=agent_id))
 
 

@@ -118,7 +118,7 @@ class Archive:
         await scrub.erase_residue(self.db)
         # On a dedicated connection: a disk that hangs must delay only this caller.
         backups = await self.db.read_dedicated(
-            lambda conn: backup.find_copies(self.db.path, backup.recorded_copies(conn))
+            lambda conn: backup.find_copies(self.db.path, backup.list_recorded(conn))
         )
         return forgotten.model_copy(update={"backups": backups})
 
@@ -244,7 +244,7 @@ class _Erasure:
         shared_key = names.find_agent(conn, RESERVED_AGENT)
         if shared_key is not None:
             copies = self._keys(conn, shared_key, now_us)
-            keys += shared.published_among(conn, agent_key, copies)
+            keys += shared.filter_published(conn, agent_key, copies)
         return memories.row_hashes(conn, keys)
 
     def _keys(self, conn: Reading, agent_key: int, now_us: int) -> list[int]:

@@ -40,7 +40,7 @@ class Quarantine:
     wake: Callable[[], None] = lambda: None
     """Called when a memory was released and waits for a vector."""
 
-    async def flagged(
+    async def list_flagged(
         self,
         caller: Caller,
         after: str | None,

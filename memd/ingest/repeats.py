@@ -32,7 +32,7 @@ async def load_known_words(
     if origin is Origin.PERSON or not is_assistant(request.speaker):
         return KnownWords(())
     assert request.session_id is not None
-    injected = await db.read(injections.injected_texts, caller.agent_id, request.session_id)
+    injected = await db.read(injections.list_texts, caller.agent_id, request.session_id)
     return KnownWords([*injected, *find_fenced(request.text)])
 
 

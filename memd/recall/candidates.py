@@ -88,7 +88,7 @@ def _exclude(
     """Return *candidates* without one memory, and without its words in its neighbours' contexts."""
     if excluded_key is None:
         return candidates
-    to_next, to_last = contexts.quoted_parts(conn, excluded_key)
+    to_next, to_last = contexts.context_parts(conn, excluded_key)
     remaining = []
     for candidate in candidates:
         if candidate.memory_key == excluded_key:

@@ -132,7 +132,7 @@ def shared_scope(conn: Reading, reader: Caller | None, where: RecallFilter) -> S
     The active project hides what was shared for another one alone.
     """
     reader_key = None if reader is None else names.find_agent(conn, reader.agent_id)
-    agent_key = shared.shared_agent_key(conn, reader_key)
+    agent_key = shared.find_shared_agent(conn, reader_key)
     if agent_key is None:
         return None
     active = None if reader is None else replace(reader, session_id=None)

@@ -41,7 +41,7 @@ async def test_forgetting_names_the_backups_elsewhere_until_they_are_removed(
         assert (await house.archive.forget(ADA, ids=ids[2:3])).backups == tuple(saved)
         (tmp_path / "unplugged").rename(disk)
         await house.upkeep.backup(ADA, str(disk / "three.db"))  # what is gone is not kept noted
-        assert list(await house.db.read(backup.recorded_copies)) == [
+        assert list(await house.db.read(backup.list_recorded)) == [
             disk / "two.db",
             disk / "three.db",
         ]

@@ -344,7 +344,7 @@ async def test_a_file_that_gives_orders_is_set_aside_and_its_writer_is_told(
             "Its owner can release it: memd flagged list"
         )
         assert await paths(files) == []
-        (aside,), _ = await house.quarantine.flagged(ADA, None, 10, aside=True)
+        (aside,), _ = await house.quarantine.list_flagged(ADA, None, 10, aside=True)
         assert await house.quarantine.release(ADA, aside.id)
         assert await paths(files) == ["/memories/a"]
         await done(

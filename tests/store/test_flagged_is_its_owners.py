@@ -20,9 +20,9 @@ async def test_a_client_without_a_key_sees_nothing_of_an_agent_that_has_one(
     async with a_house(tmp_path / "memd.db") as house:
         await told(house, ATTACK, origin="web")
         await told(house, ATTACK, origin="web", caller=BOB)
-        everything, _ = await house.quarantine.flagged(BOB, None, 10, everybody=True)
+        everything, _ = await house.quarantine.list_flagged(BOB, None, 10, everybody=True)
         assert {one.agent_id for one in everything} == {ADA.agent_id, BOB.agent_id}
-        seen, _ = await house.quarantine.flagged(KEYLESS, None, 10, everybody=True)
+        seen, _ = await house.quarantine.list_flagged(KEYLESS, None, 10, everybody=True)
         assert {one.agent_id for one in seen} == {BOB.agent_id}
         (adas,) = [one for one in everything if one.agent_id == ADA.agent_id]
         assert (await house.quarantine.show(BOB, adas.id)).id == adas.id

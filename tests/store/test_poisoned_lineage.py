@@ -79,7 +79,7 @@ async def test_what_was_set_aside_by_hand_is_in_no_night_and_comes_back_on_a_wor
         await bed.night.compress(ADA, force=True, sessions=1)
         assert not [each for each in await summaries(bed) if "AcmeDrop" in each[0]
                     and each[2] != MemoryState.TRASHED]  # fmt: skip
-        (one,), _ = await house.quarantine.flagged(ADA, None, 10)
+        (one,), _ = await house.quarantine.list_flagged(ADA, None, 10)
         assert (one.id, Flag.OWNER in one.flags) == (poison, True)
         assert (await house.quarantine.quarantine(ADA, poison)).removed == 0
         assert await house.quarantine.release(ADA, poison)

@@ -346,12 +346,12 @@ async def test_a_file_that_is_held_is_busy_and_what_is_shared_is_still_found(
 
 async def test_where_nobody_else_published_there_is_nothing_to_look_through(tmp_path: Path) -> None:
     async with a_house(tmp_path / "memd.db") as house:
-        assert await house.db.read(shared.shared_agent_key, None) is None
+        assert await house.db.read(shared.find_shared_agent, None) is None
         await published(house, "Bees sleep.")
         ada = {agent_id: key for key, agent_id in await house.db.read(groups.list_agents, 0)}["ada"]
-        assert await house.db.read(shared.shared_agent_key, ada) is None
-        assert await house.db.read(shared.shared_agent_key, None) is not None
-        assert await house.db.read(shared.shared_agent_key, ada + 1000) is not None
+        assert await house.db.read(shared.find_shared_agent, ada) is None
+        assert await house.db.read(shared.find_shared_agent, None) is not None
+        assert await house.db.read(shared.find_shared_agent, ada + 1000) is not None
 
 
 async def test_categories_stay_as_they_were_published(tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ async def restore_to_hot(context: Context, params: WriteIdParams) -> MemoryEntry
     "List what the importance gate turned away, newest first.",
 )
 async def list_turned_away(context: Context, params: ListTurnedAwayParams) -> ArchivedPage:
-    items, after = await context.rooms.archival.turned_away(
+    items, after = await context.rooms.archival.list_below_threshold(
         context.caller, params.after, params.limit, everybody=params.everybody
     )
     return ArchivedPage(items=items, next=after)
@@ -135,7 +135,7 @@ async def list_turned_away(context: Context, params: ListTurnedAwayParams) -> Ar
     repeats="when done",
 )
 async def restore_turned_away(context: Context, params: RestoreTurnedAwayParams) -> int:
-    return await context.rooms.archival.restore_turned_away(
+    return await context.rooms.archival.restore_below_threshold(
         context.caller, everybody=params.everybody
     )
 

@@ -293,7 +293,7 @@ async def list_flagged(context: Context, params: FlaggedParams) -> FlaggedPage:
     quarantine, caller = context.rooms.quarantine, context.caller
     if params.id is not None:
         return FlaggedPage(items=(await quarantine.show(caller, params.id),))
-    items, after = await quarantine.flagged(
+    items, after = await quarantine.list_flagged(
         caller, params.after, params.limit, aside=params.quarantined, everybody=params.everybody
     )
     return FlaggedPage(items=items, next=after)

@@ -248,7 +248,7 @@ class Nap:
         """Return the texts injected into the session: an answer that repeats them has no news."""
         if session_id is None:
             return ()
-        return tuple(await self.db.read(injections.injected_texts, caller.agent_id, session_id))
+        return tuple(await self.db.read(injections.list_texts, caller.agent_id, session_id))
 
     # Where the messages come from.
 

@@ -109,7 +109,7 @@ def _row(link: AuditLink) -> AuditRow:
 
 
 def _of_backups(conn: Reading, database: Path) -> list[RecordedHead]:
-    paths = backup.find_copies(database, backup.recorded_copies(conn))
+    paths = backup.find_copies(database, backup.list_recorded(conn))
     return list(anchors.read_manifests(map(Path, paths)))
 
 
@@ -160,7 +160,7 @@ def _unproven(checked_anchors: Sequence[Anchor], head: Head) -> tuple[str, ...]:
     if proven < head.seq:
         reasons.append(
             f"links {proven + 1} to {head.seq} follow one another, but no note outside the file"
-            " names them: that they were written anew, or some after them cut off, cannot be seen"
+            " names them: that they were rewritten, or some after them cut off, cannot be seen"
         )
     if not any(anchor.source == GIVEN for anchor in checked_anchors):
         reasons.append(

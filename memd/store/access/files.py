@@ -54,12 +54,12 @@ def find(conn: Reading, agent_key: int, path: str, now_us: int) -> FileRow | Non
     try:
         row = rows.fetchone()
     except UnicodeDecodeError:
-        raise intact.damaged_error("the file") from None
+        raise intact.make_error("the file") from None
     if row is None:
         return None
     file = FileRow._make(row)
     if file.memory_key is not None and not intact.memories(conn, [file.memory_key]):
-        raise intact.damaged_error("the file")
+        raise intact.make_error("the file")
     return file
 
 

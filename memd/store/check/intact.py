@@ -99,7 +99,7 @@ def memories(conn: Reading, keys: Sequence[int]) -> list[int]:
     intact_keys = {
         cast("int", key)
         for key, *columns, tags, row_hash in skip_undecodable(
-            conn, _read_hashed(conn, keys), "memory"
+            conn, _select_hashed(conn, keys), "memory"
         )
         if _matches(conn, columns, cast("str", tags), row_hash)
     }
@@ -120,12 +120,12 @@ def intact_ids(conn: Reading, ids: Sequence[str]) -> frozenset[str]:
     return frozenset(keys[key] for key in memories(conn, list(keys)))
 
 
-def damaged_error(what: str) -> DamagedError:
+def make_error(what: str) -> DamagedError:
     """Return the error for *what*, which was asked for by name and is damaged."""
     return DamagedError(f"{what} is damaged and withheld", hint=HINT)
 
 
-def _read_hashed(conn: Reading, keys: Sequence[int]) -> apsw.Cursor:
+def _select_hashed(conn: Reading, keys: Sequence[int]) -> apsw.Cursor:
     return conn.execute(
         f"""
         SELECT m.memory_key, {HASHED_COLUMNS},
@@ -229,13 +229,13 @@ def _verify_signed(conn: Reading, rows: Iterator[Columns], width: int) -> Iterat
             continue
         if covered[_SIGNATURE] is not None:
             keys = proofs.owner_keys(conn) if keys is None else keys
-            if not proofs.is_valid(keys, covered[_SIGNATURE], signed_columns(covered)):
+            if not proofs.is_valid(keys, covered[_SIGNATURE], columns_to_sign(covered)):
                 report(conn, signature_finding(covered))
                 continue
         yield row[:width]
 
 
-def signed_columns(covered: Sequence[apsw.SQLiteValue]) -> proofs.SignedColumns:
+def columns_to_sign(covered: Sequence[apsw.SQLiteValue]) -> proofs.SignedColumns:
     """Return the columns that the signature of this operation must cover."""
     fact_id, _, kind, category, content, tags = covered[_FACT_ID : _FACT_ID + 6]
     return proofs.SignedColumns(

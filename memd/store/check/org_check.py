@@ -30,7 +30,7 @@ def check_rows(conn: Reading) -> Iterator[str]:
     for *columns, row_hash in operations:
         if hash_row(tuple(columns)) != row_hash:
             yield f"fact {columns[1]}: its version {columns[2]} does not match its hash"
-        elif not proofs.is_valid(keys, columns[_SIGNATURE], intact.signed_columns(columns)):
+        elif not proofs.is_valid(keys, columns[_SIGNATURE], intact.columns_to_sign(columns)):
             yield intact.signature_finding(columns)
     yield from _compare_with_log(conn)
 

@@ -141,7 +141,7 @@ class Upkeep:
     async def sweep(self) -> None:
         """Remove partial backups elsewhere that were left by a kill."""
         await self.db.read_dedicated(
-            lambda conn: backup.sweep([path.parent for path in backup.recorded_copies(conn)])
+            lambda conn: backup.sweep([path.parent for path in backup.list_recorded(conn)])
         )
 
     async def find_known(self, caller: Caller, entry: MemoryEntry) -> str | None:

@@ -65,7 +65,7 @@ def partial_path(target: Path) -> Path:
     return target.with_name(f".{target.name}{PARTIAL}")
 
 
-def recorded_copies(conn: Reading) -> dict[Path, bool]:
+def list_recorded(conn: Reading) -> dict[Path, bool]:
     """Return the recorded copies outside the database's folder, made or begun.
 
     The value says whether the copy lies where the daemon cannot see it: a service in a sandbox has
@@ -85,7 +85,7 @@ def record_copy(conn: Writing, target: Path, *, unseen: bool = False) -> None:
     """Record a copy elsewhere. Entries whose files were removed go first, then the oldest."""
     copies = {
         path: is_unseen
-        for path, is_unseen in recorded_copies(conn).items()
+        for path, is_unseen in list_recorded(conn).items()
         if is_unseen or path.exists() or partial_path(path).exists() or not path.parent.exists()
     }
     copies.pop(target, None)
@@ -125,7 +125,7 @@ def make(conn: Reading, target: Path, progress: Progress | None = None) -> None:
         with _open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY) as handle:
             with suppress(OSError):  # a file system without locks: sweep() fails there, too
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            with _reporting(conn, partial, progress):
+            with _report_progress(conn, partial, progress):
                 head = _fill(conn, partial, target)
     except FileExistsError:
         raise InvalidStateError(f"{target} is being written already") from None
@@ -149,7 +149,7 @@ def make_from_outside(database: Path, target: Path, progress: Progress | None = 
 
 
 @contextmanager
-def _reporting(conn: Reading, partial: Path, progress: Progress | None) -> Iterator[None]:
+def _report_progress(conn: Reading, partial: Path, progress: Progress | None) -> Iterator[None]:
     """Call *progress* while SQLite works; an exception from it, such as Ctrl-C, ends that work."""
     if progress is None:
         yield

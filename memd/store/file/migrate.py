@@ -289,7 +289,7 @@ def check_shape(conn: Writing) -> None:
 
 
 @functools.cache
-def _expected() -> frozenset[tuple[apsw.SQLiteValue, ...]]:
+def _declared_objects() -> frozenset[tuple[apsw.SQLiteValue, ...]]:
     """Return the objects that ``schema.sql`` creates."""
     with closing(apsw.Connection(":memory:")) as fresh:
         fresh.execute(schema_sql())
@@ -297,7 +297,7 @@ def _expected() -> frozenset[tuple[apsw.SQLiteValue, ...]]:
 
 
 def _differences(conn: Writing) -> Iterator[str]:
-    expected = _expected()
+    expected = _declared_objects()
     existing = set(conn.execute(_OBJECTS))
     for kind, name in _without_columns(expected - existing):
         if kind != "trigger":  # a row written without one is found by its missing hash

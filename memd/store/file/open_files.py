@@ -62,6 +62,7 @@ class LastFailure:
 
     @property
     def message(self) -> str | None:
+        """Why the last write was refused, None when it was not."""
         return None if self._error is None else f"the last write was refused: {self._error.message}"
 
     @property
@@ -75,6 +76,7 @@ class LastFailure:
             self._error = error
 
     def clear(self) -> None:
+        """Record a successful write."""
         if not (self.is_full and _is_full(self._folder)):
             self._error = None
 

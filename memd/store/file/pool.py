@@ -22,6 +22,7 @@ class Pool:
         self._holding = asyncio.Lock()
 
     def add(self, conn: Reading) -> None:
+        """Add an open connection."""
         self._all.append(conn)
         self._free.put_nowait(conn)
 
@@ -61,7 +62,7 @@ class Pool:
 
     async def _release_when_idle(self, conn: Reading) -> None:
         with suppress(apsw.Error):
-            await cast("Any", conn).async_run(_nothing)  # runs after the work before it
+            await cast("Any", conn).async_run(_do_nothing)  # runs after the work before it
         self._free.put_nowait(conn)
 
     def take_all(self) -> list[Reading]:
@@ -77,5 +78,5 @@ async def close(conn: Reading) -> None:
         await cast("Any", conn).aclose(True)
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     """Do nothing: a marker that runs when everything handed to the connection before is done."""

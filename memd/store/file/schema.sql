@@ -1,7 +1,7 @@
--- The one truth about memd's file. Every migration path ends in exactly this.
+-- The schema of memd's file. Every migration path ends in exactly this text.
 -- Times are integer microseconds (_us). *_key is an integer that never leaves
 -- store/; *_id is public text. FTS5 and vec0 tables are caches beside this
--- schema (words.py, vectors.py), named by generation and listed in meta.
+-- schema (fulltext.py, vectors.py), named by generation and listed in meta.
 
 -- Read by the store at every start: store id, active cache generations.
 CREATE TABLE meta (
@@ -9,7 +9,7 @@ CREATE TABLE meta (
     value ANY
 ) STRICT, WITHOUT ROWID;
 
--- Whose memories they are. Per-agent configuration (SPEC 7.14), read by ingest and nights.
+-- The owners of memories, with per-agent configuration (SPEC 7.14). Read by ingest and nights.
 CREATE TABLE agent (
     agent_key INTEGER PRIMARY KEY,
     agent_id TEXT NOT NULL UNIQUE,
@@ -19,7 +19,7 @@ CREATE TABLE agent (
     created_at_us INTEGER NOT NULL
 ) STRICT;
 
--- Which program wrote. key_hash is NULL for the keyless local client.
+-- The programs that write. key_hash is NULL for the keyless local client.
 CREATE TABLE client (
     client_key INTEGER PRIMARY KEY,
     client_id TEXT NOT NULL UNIQUE,
@@ -33,7 +33,7 @@ CREATE TABLE client (
     row_hash BLOB -- sealed(), by the triggers below
 ) STRICT;
 
--- What the memories of level project are filtered by.
+-- Projects, by which memories of level project are filtered.
 CREATE TABLE project (
     project_key INTEGER PRIMARY KEY,
     project_id TEXT NOT NULL UNIQUE,
@@ -53,11 +53,11 @@ CREATE TABLE session (
     memory_count INTEGER NOT NULL DEFAULT 0 CHECK (memory_count >= 0),
     token_count INTEGER NOT NULL DEFAULT 0 CHECK (token_count >= 0),
     compressed INTEGER NOT NULL DEFAULT 0 CHECK (compressed IN (0, 1)),
-    heard INTEGER NOT NULL DEFAULT 0 CHECK (heard >= 0), -- messages ever kept: the next one's place
+    heard INTEGER NOT NULL DEFAULT 0 CHECK (heard >= 0), -- messages ever stored, the next ordinal
     UNIQUE (agent_key, session_id)
 ) STRICT;
 
--- A text as it arrived (after the secrets screen), kept when cleaning or chunking changed it.
+-- A text as it arrived (after the secrets screen), stored when cleaning or chunking changed it.
 CREATE TABLE source (
     source_key INTEGER PRIMARY KEY,
     agent_key INTEGER NOT NULL REFERENCES agent (agent_key) ON DELETE CASCADE,
@@ -68,7 +68,7 @@ CREATE TABLE source (
     UNIQUE (agent_key, sha256)
 ) STRICT;
 
--- One thing remembered. row_hash is SHA-256 over the immutable columns and the tags;
+-- The memories. row_hash is SHA-256 over the immutable columns and the tags;
 -- state, updated_at_us and expires_at_us may change. salt keys the audit's hash of this
 -- row, so that forgetting the row also forgets what the hash could prove.
 CREATE TABLE memory (
@@ -106,14 +106,14 @@ CREATE TABLE memory (
     as_is INTEGER NOT NULL DEFAULT 0 CHECK (as_is IN (0, 1)) -- by memory.store: never gated
 ) STRICT;
 
--- Read by listings, newest first, and by counts: the whole answer without a row.
+-- Read by listings, newest first, and by counts: a covering index.
 CREATE INDEX memory_by_time
     ON memory (agent_key, created_at_us DESC, memory_id, state, expires_at_us);
--- Read by searches for what happened in a stretch of time.
+-- Read by searches for what happened in a period.
 CREATE INDEX memory_by_event ON memory (agent_key, occurred_at_us) WHERE occurred_at_us IS NOT NULL;
--- Read by ingest to recognise a text that is there already (SPEC D7).
+-- Read by ingest to recognise a text that is stored already (SPEC D7).
 CREATE INDEX memory_by_content ON memory (agent_key, content_hash);
--- Read by forget, and by imports that ask what they brought before.
+-- Read by forget, and by imports, for what they imported before.
 CREATE INDEX memory_by_reference ON memory (agent_key, reference) WHERE reference IS NOT NULL;
 -- Read when a source is erased.
 CREATE INDEX memory_by_source ON memory (source_key) WHERE source_key IS NOT NULL;
@@ -127,9 +127,9 @@ CREATE INDEX memory_summaries ON memory (agent_key, created_at_us DESC, memory_i
     WHERE is_summary AND state IN ('active', 'pending');
 -- Read by the embedding queue at every start: the rows without a vector.
 CREATE INDEX memory_pending ON memory (memory_key) WHERE state = 'pending';
--- Read by searches: whether an agent has summaries that are put away; mostly none.
+-- Read by searches: whether an agent has hidden summaries; mostly none.
 CREATE INDEX memory_summary_away ON memory (agent_key) WHERE is_summary AND state IN ('compressed', 'archived');
--- Read by the purge of what expired.
+-- Read by the purge of expired memories.
 CREATE INDEX memory_expiring ON memory (expires_at_us) WHERE expires_at_us IS NOT NULL;
 
 -- Tags in the order given. Read by filters (all of a query's tags must be there).
@@ -142,7 +142,7 @@ CREATE TABLE memory_tag (
 -- Read when a memory is read back.
 CREATE INDEX memory_tag_by_memory ON memory_tag (memory_key, ordinal);
 
--- How often answers took a memory up that stood in a prompt, by an estimate. Written in
+-- How often answers used a memory of their prompt, by an estimate. Written in
 -- batches, never inside a request; read by exports.
 CREATE TABLE memory_use (
     memory_key INTEGER PRIMARY KEY REFERENCES memory (memory_key) ON DELETE CASCADE,
@@ -150,21 +150,21 @@ CREATE TABLE memory_use (
     last_access_us INTEGER
 ) STRICT;
 
--- The visible turns before and after in the same session, and their words: the words cache's
--- second column. Rewritten with its neighbours; read by the ranker.
+-- The visible turns before and after in the same session, and their words: the second column of
+-- the full-text index. Rewritten with its neighbours; read by the ranker.
 CREATE TABLE memory_context (
     memory_key INTEGER PRIMARY KEY REFERENCES memory (memory_key) ON DELETE CASCADE,
     before_key INTEGER,
     after_key INTEGER,
     context TEXT NOT NULL
 ) STRICT;
--- Read by erasing, for the memories whose context quotes one.
+-- Read by erasing, for the memories whose context quotes an erased one.
 CREATE INDEX memory_context_by_before ON memory_context (before_key) WHERE before_key IS NOT NULL;
 CREATE INDEX memory_context_by_after ON memory_context (after_key) WHERE after_key IS NOT NULL;
 
--- Turns that state nothing: what was asked, wanted done, acknowledged or remarked in passing. No
--- search reads them unless asked to (parts.py), no night makes anything of them. A row goes when
--- its memory is handed over on purpose.
+-- Turns in passing: questions, requests, acknowledgements and remarks, which state nothing. Searches
+-- read them on request (cache_parts.py), nights ignore them. A row is deleted when its memory is
+-- promoted.
 CREATE TABLE passing (
     memory_key INTEGER PRIMARY KEY REFERENCES memory (memory_key) ON DELETE CASCADE,
     kind TEXT NOT NULL CHECK (kind IN ('question', 'request', 'acknowledgement', 'remark'))
@@ -180,7 +180,7 @@ CREATE TABLE memory_version (
     PRIMARY KEY (memory_key, version)
 ) STRICT;
 
--- What a summary was made from (from -> to = source -> summary). Read by recall and undo.
+-- Lineage: the sources of a summary (from -> to = source -> summary). Read by recall and undo.
 CREATE TABLE derived (
     from_key INTEGER NOT NULL REFERENCES memory (memory_key) ON DELETE CASCADE,
     to_key INTEGER NOT NULL REFERENCES memory (memory_key) ON DELETE CASCADE,
@@ -189,7 +189,7 @@ CREATE TABLE derived (
 -- Read to show a summary's sources.
 CREATE INDEX derived_by_summary ON derived (to_key, from_key);
 
--- Put away (state archived or compressed): why, when, and under which archival id.
+-- Hidden memories (state archived or compressed): why, when, and under which archival id.
 CREATE TABLE archive (
     memory_key INTEGER PRIMARY KEY REFERENCES memory (memory_key) ON DELETE CASCADE,
     archival_id TEXT NOT NULL UNIQUE,
@@ -199,8 +199,8 @@ CREATE TABLE archive (
     archived_at_us INTEGER NOT NULL
 ) STRICT;
 
--- A nap, a night, a compression or an undo: what was asked, how far it is, what it did.
--- Read by a start, which goes on where a kill interrupted, by reports and by undo.
+-- Naps, nights, compressions and undos: request, progress and report. Read by a start, which
+-- continues where a kill interrupted, by reports and by undo.
 CREATE TABLE run (
     run_key INTEGER PRIMARY KEY AUTOINCREMENT,
     run_id TEXT NOT NULL UNIQUE,
@@ -225,18 +225,18 @@ CREATE TABLE run_step (
 ) STRICT, WITHOUT ROWID;
 
 -- What a run did to one memory, as JSON before and after: state, times, archive and trash rows.
--- No foreign key to memory: a row that was erased since is noticed by undo, not passed over.
+-- No foreign key to memory: undo must notice a row that was erased since.
 CREATE TABLE run_change (
     run_key INTEGER NOT NULL REFERENCES run (run_key) ON DELETE CASCADE,
     change INTEGER NOT NULL,
-    step INTEGER NOT NULL, -- the transaction that did it, and is undone as a whole
+    step INTEGER NOT NULL, -- the transaction that did it, which is undone as a whole
     memory_key INTEGER NOT NULL,
     what TEXT NOT NULL CHECK (what IN ('made', 'moved')),
     before TEXT CHECK (json_valid(before)),
     after TEXT NOT NULL CHECK (json_valid(after)),
     PRIMARY KEY (run_key, change)
 ) STRICT, WITHOUT ROWID;
--- Read to find the run that last touched a memory.
+-- Read to find the run that last changed a memory.
 CREATE INDEX run_change_by_memory ON run_change (memory_key, run_key);
 
 -- A session's messages as naps read them, each once; the text is a source row.
@@ -246,15 +246,15 @@ CREATE TABLE session_message (
     source_key INTEGER NOT NULL REFERENCES source (source_key) ON DELETE CASCADE,
     nth INTEGER NOT NULL CHECK (nth >= 0), -- of equal messages in the session
     role TEXT NOT NULL,
-    said_at_us INTEGER, -- as its transcript tells
+    said_at_us INTEGER, -- from its transcript
     PRIMARY KEY (session_key, ordinal),
     UNIQUE (session_key, source_key, nth)
 ) STRICT, WITHOUT ROWID;
 -- Read when a source is erased.
 CREATE INDEX session_message_by_source ON session_message (source_key);
 
--- Which messages a memory of a nap was made of, in order; without a source where the message is
--- no longer kept. Read by memory.why, and when such a memory is erased.
+-- The messages that a memory of a nap was made of, in order; without a source when the message is
+-- no longer stored. Read by memory.why, and when such a memory is erased.
 CREATE TABLE memory_turn (
     memory_key INTEGER NOT NULL REFERENCES memory (memory_key) ON DELETE CASCADE,
     ordinal INTEGER NOT NULL CHECK (ordinal >= 0),
@@ -264,16 +264,16 @@ CREATE TABLE memory_turn (
 -- Read when a source is erased.
 CREATE INDEX memory_turn_by_source ON memory_turn (source_key) WHERE source_key IS NOT NULL;
 
--- What the words cache of sessions indexes (session_words.py): the text of every kept message
--- once, however often it was said. unpacked() is memd's own function (connect.py).
+-- The content of the full-text index of messages (message_index.py): the text of every stored
+-- message once, however often it was said. unpacked() is memd's own function (connect.py).
 CREATE VIEW session_words (source_key, content, owner) AS
 SELECT o.source_key, unpacked(o.zlib), 'a' || o.agent_key
   FROM source AS o
  WHERE EXISTS (SELECT 1 FROM session_message AS g WHERE g.source_key = o.source_key);
 
--- What each memory of a nap is about: a later nap that says something else of the same slot replaces
--- it. row_hash is how the nap wrote it: with another one its owner has rewritten it. A digest
--- without a memory was forgotten. Read by naps; nights leave these memories whole.
+-- What each memory of a nap is about: a later nap replaces the memory of the same slot. row_hash is
+-- that of the memory as the nap wrote it; another one means that its owner has rewritten it. A
+-- digest without a memory was forgotten. Read by naps; nights do not change these memories.
 CREATE TABLE nap_slot (
     slot_key INTEGER PRIMARY KEY,
     session_key INTEGER NOT NULL REFERENCES session (session_key) ON DELETE CASCADE,
@@ -283,11 +283,11 @@ CREATE TABLE nap_slot (
 ) STRICT;
 -- Read by every nap of the session.
 CREATE INDEX nap_slot_by_session ON nap_slot (session_key);
--- Read for what holds in all of a project.
+-- Read for the slots of a whole project.
 CREATE INDEX nap_slot_by_name ON nap_slot (slot);
 
--- Each assistant's context window as it last said, and whether a crossing may fire. Read by
--- the trigger, so that a restart fires nothing twice.
+-- Each assistant's context window as last reported, and whether a crossing may fire. Read by
+-- the nap trigger, so that a restart fires nothing twice.
 CREATE TABLE usage_window (
     source TEXT NOT NULL,
     session_id TEXT NOT NULL,
@@ -314,8 +314,8 @@ CREATE TABLE session_window (
     announced INTEGER NOT NULL CHECK (announced IN (0, 1))
 ) STRICT;
 
--- What a client was given in the prompts of a session, until its window is emptied or the session
--- ends: a memory, a fact, a lesson or a pattern, by its public id. Read by the next prompt.
+-- The memories, facts, lessons and patterns, by public id, in the prompts of a session, until its
+-- window is emptied or the session ends. Read by the next prompt.
 CREATE TABLE injection (
     session_key INTEGER NOT NULL REFERENCES session (session_key) ON DELETE CASCADE,
     client_key INTEGER NOT NULL REFERENCES client (client_key) ON DELETE CASCADE,
@@ -338,7 +338,7 @@ CREATE TABLE trash (
 -- Read by the purge.
 CREATE INDEX trash_by_time ON trash (erase_after_us);
 
--- Ids that were erased on purpose, so that a retry or an import cannot bring them back.
+-- Ids of forgotten memories, so that a retry or an import cannot store them again.
 CREATE TABLE forgotten (
     memory_id TEXT NOT NULL PRIMARY KEY,
     forgotten_at_us INTEGER NOT NULL
@@ -364,7 +364,7 @@ CREATE TABLE embedding (
     UNIQUE (memory_key, model_key, kind)
 ) STRICT;
 
--- The running sum behind novelty (SPEC D4), one per agent and model.
+-- The running sum of vectors for novelty (SPEC D4), one per agent and model.
 CREATE TABLE centroid (
     agent_key INTEGER NOT NULL REFERENCES agent (agent_key) ON DELETE CASCADE,
     model_key INTEGER NOT NULL REFERENCES embedding_model (model_key) ON DELETE CASCADE,
@@ -374,7 +374,7 @@ CREATE TABLE centroid (
 ) STRICT, WITHOUT ROWID;
 
 -- Preferences: first in every recall (SPEC D5). salt keys the audit's hash of the row. client_key is
--- who set it; without confirmed_at_us the owner neither said nor confirmed it, and it stands in a fence.
+-- who set it. Without confirmed_at_us the owner neither said nor confirmed it, and it is fenced.
 CREATE TABLE preference (
     preference_key INTEGER PRIMARY KEY,
     agent_key INTEGER NOT NULL REFERENCES agent (agent_key) ON DELETE CASCADE,
@@ -392,10 +392,10 @@ CREATE TABLE preference (
     row_hash BLOB, -- sealed(), by the triggers below
     UNIQUE (agent_key, name)
 ) STRICT;
--- Read when the memory behind a preference goes.
+-- Read when the memory that states a preference is deleted.
 CREATE INDEX preference_by_memory ON preference (memory_key) WHERE memory_key IS NOT NULL;
 
--- Who speaks in an agent's memories: the ranker's name feature.
+-- The speakers in an agent's memories: the ranker's name feature.
 CREATE TABLE speaker (
     agent_key INTEGER NOT NULL REFERENCES agent (agent_key) ON DELETE CASCADE,
     name TEXT NOT NULL,
@@ -431,7 +431,7 @@ CREATE TABLE change (
     hash BLOB NOT NULL
 ) STRICT;
 
--- Tuned ranker weights; the active row wins over the shipped table.
+-- Tuned ranker weights; the active row overrides the shipped table.
 CREATE TABLE weights (
     weights_key INTEGER PRIMARY KEY,
     name TEXT NOT NULL,
@@ -441,7 +441,7 @@ CREATE TABLE weights (
 ) STRICT;
 
 -- The organisation's log (SPEC 15.5): append-only, one row an operation, a version a fact.
--- at_us never goes back: it is when memd knew. valid_*_us is when it held in the world.
+-- at_us, when memd knew it, never goes back. valid_*_us is when it held in the world.
 CREATE TABLE org_operation (
     operation_key INTEGER PRIMARY KEY AUTOINCREMENT,
     operation_id TEXT NOT NULL UNIQUE,
@@ -469,7 +469,7 @@ CREATE TABLE org_operation (
 -- Read by snapshots of a moment.
 CREATE INDEX org_operation_by_time ON org_operation (at_us, fact_id);
 
--- The facts as they are now: what replaying the log gives. Read by get, query and lists.
+-- The current facts: the result of replaying the log. Read by get, query and lists.
 CREATE TABLE org_fact (
     fact_key INTEGER PRIMARY KEY,
     fact_id TEXT NOT NULL UNIQUE,
@@ -483,28 +483,28 @@ CREATE TABLE org_fact (
 ) STRICT;
 -- Read by lists of a category, newest first.
 CREATE INDEX org_fact_by_category ON org_fact (category, created_at_us DESC) WHERE retracted_at_us IS NULL;
--- Read by walks: whether what an operation said still stands.
+-- Read by walks: whether an operation is still current.
 CREATE INDEX org_fact_by_operation ON org_fact (operation_key) WHERE retracted_at_us IS NULL;
 
--- What the words cache of facts indexes (org_words.py): those that stand.
+-- The content of the full-text index of facts (fact_index.py): the current ones.
 CREATE VIEW org_fact_words (fact_key, content, category) AS
 SELECT fact_key, content, category
   FROM org_fact
  WHERE retracted_at_us IS NULL;
 
--- Who could write and read which category since when: the rules in force, as JSON. Written when
--- they change; read by a question about an earlier time.
+-- The access rules of facts and since when they were in force, as JSON. Written when they change;
+-- read by a question about an earlier time.
 CREATE TABLE org_rules (
     rules_key INTEGER PRIMARY KEY AUTOINCREMENT,
     rules TEXT NOT NULL CHECK (json_valid(rules)),
     at_us INTEGER NOT NULL
 ) STRICT;
 
--- Facts that somebody without the right to write them asks for; the owner decides.
+-- Proposals of facts by clients without the right to write them; the owner decides.
 CREATE TABLE org_proposal (
     proposal_key INTEGER PRIMARY KEY AUTOINCREMENT,
     proposal_id TEXT NOT NULL UNIQUE,
-    fact_id TEXT, -- what it would change or retract, none for a new fact
+    fact_id TEXT, -- the fact to change or retract, NULL for a new one
     kind TEXT NOT NULL CHECK (kind IN ('PUBLISH', 'RETRACT')),
     category TEXT NOT NULL CHECK (category IN ('core_policy', 'adr', 'procedure', 'convention', 'entity_definition')),
     content TEXT,
@@ -516,12 +516,12 @@ CREATE TABLE org_proposal (
     at_us INTEGER NOT NULL,
     state TEXT NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'approved', 'rejected')),
     decided_at_us INTEGER,
-    operation_id TEXT -- what approving it wrote
+    operation_id TEXT -- the operation of its approval
 ) STRICT;
 -- Read by a review.
 CREATE INDEX org_proposal_open ON org_proposal (proposal_key) WHERE state = 'open';
 
--- The owner's public keys (Ed25519): whose signature is a human's word.
+-- The owner's public keys (Ed25519), which prove that a human wrote a fact.
 CREATE TABLE owner_key (
     owner_key INTEGER PRIMARY KEY,
     public_key BLOB NOT NULL UNIQUE,
@@ -529,7 +529,7 @@ CREATE TABLE owner_key (
     revoked_at_us INTEGER
 ) STRICT;
 
--- What statements are about, by folded name. Read by walks and by questions.
+-- The things that statements are about, by folded name. Read by walks and by questions.
 CREATE TABLE entity (
     entity_key INTEGER PRIMARY KEY,
     name TEXT NOT NULL,
@@ -537,8 +537,8 @@ CREATE TABLE entity (
 ) STRICT;
 
 -- What a text says about two things: the edges of the graph and the unit of validity. The truth
--- is the text behind it (an operation or a memory), from which it can be learnt again.
--- A row is never changed but for known_to_us: what is learnt otherwise is a new row.
+-- is its text (an operation or a memory), from which it can be extracted again. Only known_to_us
+-- of a row ever changes: anything else is a new row.
 CREATE TABLE statement (
     statement_key INTEGER PRIMARY KEY AUTOINCREMENT,
     statement_id TEXT NOT NULL UNIQUE,
@@ -546,7 +546,7 @@ CREATE TABLE statement (
     relation TEXT NOT NULL,
     object_key INTEGER NOT NULL REFERENCES entity (entity_key),
     negated INTEGER NOT NULL DEFAULT 0 CHECK (negated IN (0, 1)),
-    qualifier TEXT, -- for what it holds only: 'admin' in 'uses Django for admin'
+    qualifier TEXT, -- a restriction: 'admin' in 'uses Django for admin'
     valid_from_us INTEGER,
     valid_to_us INTEGER CHECK (valid_to_us > valid_from_us),
     known_from_us INTEGER NOT NULL,
@@ -555,18 +555,18 @@ CREATE TABLE statement (
     memory_key INTEGER REFERENCES memory (memory_key) ON DELETE CASCADE,
     span_from INTEGER NOT NULL, -- where in the text, in characters
     span_to INTEGER NOT NULL CHECK (span_to > span_from),
-    claimed_from_us INTEGER, -- what the text itself names; valid_* is what other texts leave of it
+    claimed_from_us INTEGER, -- the text's own claim; valid_* is what other texts leave of it
     claimed_to_us INTEGER,
-    ended_by INTEGER REFERENCES org_operation (operation_key) ON DELETE SET NULL, -- who left less
+    ended_by INTEGER REFERENCES org_operation (operation_key) ON DELETE SET NULL, -- the operation that ended it
     CHECK ((operation_key IS NULL) <> (memory_key IS NULL))
 ) STRICT;
--- Read by walks, forwards and backwards, and by questions about a time. What is no longer known
--- lies apart, so that a walk reads no earlier versions.
+-- Read by walks, forwards and backwards, and by questions about a time. Statements no longer known
+-- have indexes of their own, so that a walk reads no earlier versions.
 CREATE INDEX statement_by_subject ON statement (subject_key, relation, known_to_us);
 CREATE INDEX statement_by_object ON statement (object_key, relation, known_to_us);
 -- Read when a new statement may contradict older ones.
 CREATE INDEX statement_by_claim ON statement (subject_key, relation, object_key);
--- Read when the text behind it changes or goes.
+-- Read when its text changes or is deleted.
 CREATE INDEX statement_by_operation ON statement (operation_key) WHERE operation_key IS NOT NULL;
 CREATE INDEX statement_by_memory ON statement (memory_key) WHERE memory_key IS NOT NULL;
 
@@ -575,10 +575,10 @@ CREATE TABLE shared (
     memory_key INTEGER PRIMARY KEY REFERENCES memory (memory_key) ON DELETE CASCADE,
     publisher_key INTEGER NOT NULL REFERENCES agent (agent_key) ON DELETE CASCADE
 ) STRICT;
--- Read when an agent is asked to be left out.
+-- Read by searches that leave an agent out.
 CREATE INDEX shared_by_publisher ON shared (publisher_key, memory_key);
 
--- What is suspicious about a memory, and what it was before it was set aside (state quarantined).
+-- The flags of a suspicious memory, and its state before it was quarantined.
 CREATE TABLE flagged (
     memory_key INTEGER PRIMARY KEY REFERENCES memory (memory_key) ON DELETE CASCADE,
     flags TEXT NOT NULL CHECK (json_valid(flags)),
@@ -587,7 +587,7 @@ CREATE TABLE flagged (
     released_at_us INTEGER
 ) STRICT;
 
--- What worked and what did not (SPEC 5a.1): the synthesizer's learnings.
+-- Learnings: what worked and what did not (SPEC 5a.1). Read by the synthesizer.
 CREATE TABLE learning (
     learning_key INTEGER PRIMARY KEY AUTOINCREMENT,
     learning_id TEXT NOT NULL UNIQUE,
@@ -621,7 +621,7 @@ CREATE TABLE playbook (
 ) STRICT, WITHOUT ROWID;
 
 -- The files of the file view: a path, and the memory that is its text. A memory is never blank,
--- a file may be: then its white space stands here.
+-- but a file may be: its white space is stored here.
 CREATE TABLE memory_file (
     agent_key INTEGER NOT NULL REFERENCES agent (agent_key) ON DELETE CASCADE,
     path TEXT NOT NULL,
@@ -630,9 +630,9 @@ CREATE TABLE memory_file (
     PRIMARY KEY (agent_key, path)
 ) STRICT, WITHOUT ROWID;
 
--- What was put away behind a summary, which is shown in its stead; not what was put away by
--- itself (importance, the cap, an archival store), nor after its summary went into the trash. Read by the caches, by filters, and when a
--- summary is taken apart.
+-- Superseded sources: memories hidden by a summary, which is returned in their place. Not those
+-- hidden on their own (importance, the cap, an archival store), nor those hidden after their summary
+-- went to the trash. Read by the caches, by filters, and when a summary is removed.
 CREATE VIEW behind (memory_key) AS
 SELECT r.memory_key
   FROM archive AS r
@@ -646,9 +646,9 @@ SELECT r.memory_key
                 WHERE d.from_key = r.memory_key AND s.is_summary
                   AND (t.memory_key IS NULL OR r.archived_at_us < t.deleted_at_us));
 
--- In which part of both caches a memory lies, so that a search reads no more than it may need
--- (parts.py): a, what every search reads, be it shown itself or by the summary before it; p, the
--- same of turns in passing; h, what was put away by itself; s, summaries.
+-- The part of both caches that contains a memory, so that a search reads no more than it needs
+-- (cache_parts.py): a, visible memories and superseded sources; p, the same of turns in passing; h,
+-- memories hidden on their own; s, summaries.
 CREATE VIEW cache_part (memory_key, part) AS
 SELECT m.memory_key,
        CASE WHEN m.is_summary THEN 's'
@@ -661,8 +661,8 @@ SELECT m.memory_key,
   FROM memory AS m
  WHERE m.state IN ('active', 'pending', 'compressed', 'archived');
 
--- What the words cache indexes, and what its integrity check compares it with. The owner
--- token stands for whose row it is and in which part (a12).
+-- The content of the full-text index, with which its integrity check compares it. The owner token
+-- encodes agent and part (a12).
 CREATE VIEW memory_words (memory_key, own, context, owner) AS
 SELECT m.memory_key,
        iif(m.speaker IS NULL, '', m.speaker || ': ') || m.content
@@ -673,8 +673,8 @@ SELECT m.memory_key,
        JOIN cache_part AS p ON p.memory_key = m.memory_key
        LEFT JOIN memory_context AS c ON c.memory_key = m.memory_key;
 
--- What is told of these rows is sealed as it is written, whoever writes it: sealed() is memd's own
--- function (connect.py). Compared by readers (intact.py) and by checks.
+-- These rows are hashed as they are written, whoever writes them: sealed() is memd's own function
+-- (connect.py). Compared by readers (intact.py) and by checks.
 CREATE TRIGGER client_sealed AFTER INSERT ON client
 BEGIN
     UPDATE client

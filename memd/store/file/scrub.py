@@ -105,11 +105,7 @@ class _Pages:
 
 
 async def erase_residue(db: Database) -> None:
-    """Remove all residue of erased texts from the file, its log and whatever memd keeps beside it.
-
-    Works on some pages at a time, so that other writes come in between. Raises BusyError when a
-    reader still needs the log, DiskFullError, ReadOnlyError; call it again then.
-    """
+    """Remove all residue of erased texts from the file, its log and memd's other files."""
     db.files.erasure_count += 1
     for erase in db.files.erasers:
         erase()

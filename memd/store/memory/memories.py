@@ -59,7 +59,7 @@ def by_id(conn: Reading, agent_key: int, memory_id: str) -> StoredMemory | None:
         return None
     rows = by_keys(conn, [key])
     if not rows:
-        raise intact.damaged_error(f"memory {memory_id}")
+        raise intact.make_error(f"memory {memory_id}")
     return rows[key]
 
 
@@ -67,7 +67,7 @@ def by_key(conn: Reading, key: int) -> StoredMemory:
     """Return a row that is known to exist; raises DamagedError when it does not match its hash."""
     rows = by_keys(conn, [key])
     if not rows:
-        raise intact.damaged_error("the memory")
+        raise intact.make_error("the memory")
     return rows[key]
 
 
@@ -82,7 +82,7 @@ def key_of(conn: Reading, agent_key: int, memory_id: str) -> int | None:
     agrees = conn.execute("SELECT memory_id = ? FROM memory WHERE memory_key = ?", (memory_id, key))
     if not agrees.get:  # the index is damaged: that row is another memory's
         intact.report(conn, "file: the index of ids does not agree with the memories")
-        raise intact.damaged_error(f"memory {memory_id}")
+        raise intact.make_error(f"memory {memory_id}")
     return key
 
 
@@ -203,7 +203,7 @@ def find_duplicate(conn: Reading, row: MemoryRow, now_us: int) -> StoredMemory |
     """Return the memory that *row* would duplicate: same text, agent, place, session and source.
 
     A memory that expired, or is in the trash or in quarantine, is no duplicate; one below the
-    importance threshold is, so that it is not rejected anew each time (SPEC D7).
+    importance threshold is, so that it is not rejected again each time (SPEC D7).
     """
     key = conn.execute(
         """

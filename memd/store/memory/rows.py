@@ -166,6 +166,7 @@ class StoredMemory(NamedTuple):
 
     @property
     def tag_names(self) -> tuple[str, ...]:
+        """The tags in their order."""
         return tuple(json.loads(self.tags)) if self.tags != "[]" else ()
 
     @property

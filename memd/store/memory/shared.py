@@ -35,7 +35,7 @@ def publisher(conn: Reading, memory_key: int) -> int | None:
     return publisher_key if isinstance(publisher_key, int) else None
 
 
-def shared_agent_key(conn: Reading, reader_key: int | None) -> int | None:
+def find_shared_agent(conn: Reading, reader_key: int | None) -> int | None:
     """Return the reserved agent's key when others than *reader_key* have published, else None.
 
     None means that shared memories need not be read at all. *reader_key* None reads everything.
@@ -62,7 +62,7 @@ def has_published(conn: Reading, publisher_key: int) -> bool:
     return bool(exists)
 
 
-def published_among(conn: Reading, publisher_key: int, keys: Sequence[int]) -> list[int]:
+def filter_published(conn: Reading, publisher_key: int, keys: Sequence[int]) -> list[int]:
     """Return those of *keys* that the agent published, in order of arrival."""
     if not keys:
         return []

@@ -31,6 +31,7 @@ from memd.store.search import caches
 
 
 def store_memory(desk: ImportTarget, record: MemoryRecord) -> ImportOutcome:
+    """Store a memory with its rows in other tables; skip one that was forgotten here."""
     if find_memory(desk.conn, record.id) is not None:
         return "known"
     if desk.conn.execute("SELECT 1 FROM forgotten WHERE memory_id = ?", (record.id,)).get:
@@ -60,6 +61,7 @@ def store_memory(desk: ImportTarget, record: MemoryRecord) -> ImportOutcome:
 
 
 def store_version(desk: ImportTarget, record: VersionRecord) -> ImportOutcome:
+    """Store an earlier version of a memory; skip one of a memory that is not here."""
     keys = desk.conn.execute(
         "SELECT memory_key, agent_key FROM memory WHERE memory_id = ?", (record.id,)
     ).fetchone()
@@ -87,6 +89,7 @@ def store_version(desk: ImportTarget, record: VersionRecord) -> ImportOutcome:
 
 
 def store_derived(desk: ImportTarget, record: DerivedRecord) -> ImportOutcome:
+    """Store the link from a source to its summary; skip it unless both are here."""
     summary = find_memory(desk.conn, record.summary)
     source = find_memory(desk.conn, record.source)
     if summary is None or source is None:
@@ -102,6 +105,7 @@ def store_derived(desk: ImportTarget, record: DerivedRecord) -> ImportOutcome:
 
 
 def store_turn(desk: ImportTarget, record: TurnRecord) -> ImportOutcome:
+    """Store a message that a memory was made of; skip it without the memory."""
     key = find_memory(desk.conn, record.memory_id)
     if key is None:
         return "skipped"
@@ -122,6 +126,7 @@ def store_turn(desk: ImportTarget, record: TurnRecord) -> ImportOutcome:
 
 
 def store_slot(desk: ImportTarget, record: SlotRecord) -> ImportOutcome:
+    """Store what a nap's memory is about; skip it without its session or memory."""
     session_key = find_session(
         desk.conn, names.find_agent(desk.conn, record.agent_id), record.session_id
     )
@@ -156,6 +161,7 @@ def store_slot(desk: ImportTarget, record: SlotRecord) -> ImportOutcome:
 
 
 def store_file(desk: ImportTarget, record: FileRecord) -> ImportOutcome:
+    """Store a path of the file view; skip it without its agent or memory."""
     agent_key = names.find_agent(desk.conn, record.agent_id)
     key = find_memory(desk.conn, record.memory_id)
     if agent_key is None or (record.memory_id is not None and key is None):
@@ -171,6 +177,7 @@ def store_file(desk: ImportTarget, record: FileRecord) -> ImportOutcome:
 
 
 def store_forgotten(desk: ImportTarget, record: ForgottenRecord) -> ImportOutcome:
+    """Store that a memory was forgotten; raises ConflictError while it exists here."""
     if find_memory(desk.conn, record.id) is not None:
         raise ConflictError(
             "it was forgotten there and is still remembered here",

@@ -34,6 +34,7 @@ from memd.store.session import message_index
 
 
 def store_agent(desk: ImportTarget, record: AgentRecord) -> ImportOutcome:
+    """Configure an agent, unless it has a configuration here."""
     current = agents.find(desk.conn, record.agent_id)
     key = names.ensure_agent(desk.conn, record.agent_id, to_us(record.created_at))
     if current is not None and (
@@ -49,6 +50,7 @@ def store_agent(desk: ImportTarget, record: AgentRecord) -> ImportOutcome:
 
 
 def store_session(desk: ImportTarget, record: SessionRecord) -> ImportOutcome:
+    """Store a session that is not here yet."""
     at_us = to_us(record.started_at)
     agent_key = names.ensure_agent(desk.conn, record.agent_id, at_us)
     if find_session(desk.conn, agent_key, record.session_id) is not None:
@@ -81,6 +83,7 @@ def store_session(desk: ImportTarget, record: SessionRecord) -> ImportOutcome:
 
 
 def store_text(desk: ImportTarget, record: TextRecord) -> ImportOutcome:
+    """Store a source text, screened, that is not here yet."""
     at_us = to_us(record.created_at)
     agent_key = names.ensure_agent(desk.conn, record.agent_id, at_us)
     raw = desk.screen(record.text).encode()
@@ -93,6 +96,7 @@ def store_text(desk: ImportTarget, record: TextRecord) -> ImportOutcome:
 
 
 def store_message(desk: ImportTarget, record: MessageRecord) -> ImportOutcome:
+    """Store a message and index it; raises NotFoundError without its session or its text."""
     agent_key = names.find_agent(desk.conn, record.agent_id)
     session_key = find_session(desk.conn, agent_key, record.session_id)
     source_key = find_source(desk.conn, agent_key, record.sha256)
@@ -160,6 +164,7 @@ def store_preference(desk: ImportTarget, record: PreferenceRecord) -> ImportOutc
 
 
 def store_learning(desk: ImportTarget, record: LearningRecord) -> ImportOutcome:
+    """Store a learning that is not here yet."""
     exists = desk.conn.execute("SELECT 1 FROM learning WHERE learning_id = ?", (record.id,)).get
     if exists:
         return "known"
@@ -177,6 +182,7 @@ def store_learning(desk: ImportTarget, record: LearningRecord) -> ImportOutcome:
 
 
 def store_pattern(desk: ImportTarget, record: PatternRecord) -> ImportOutcome:
+    """Store a pattern, unless the one here is newer."""
     created_us, updated_us = to_us(record.created_at), to_us(record.updated_at)
     agent_key = names.ensure_agent(desk.conn, record.agent_id, created_us)
     params = {"agent_key": agent_key, "id": record.id}

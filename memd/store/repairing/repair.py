@@ -126,7 +126,7 @@ def _build(copy: Path, new_file: Path, now_us: int, records: Sequence[RecordTabl
 def _restore_consistency(conn: Writing, salvage: Salvage) -> None:
     """Make the rows consistent with each other again."""
     conn.execute("DELETE FROM memory WHERE memory_id IN (SELECT memory_id FROM forgotten)")
-    before = _referenced_keys(conn)
+    before = _list_referenced(conn)
     conn.execute(_LOST_AGENTS)
     for _ in range(3):  # removing a row may leave others that refer to it
         for table in salvage.tables:
@@ -143,7 +143,7 @@ def _restore_consistency(conn: Writing, salvage: Salvage) -> None:
         contexts.write(conn, [key])
 
 
-def _referenced_keys(conn: Writing) -> set[int]:
+def _list_referenced(conn: Writing) -> set[int]:
     rows = conn.execute(
         """
         SELECT memory_key FROM embedding

@@ -34,11 +34,11 @@ def check(conn: Reading, run: RunRow) -> None:
             "facts of this nap were rewritten since; undoing it would not be exact",
             hint="delete single ones: memd delete ID",
         )
-    name = _replaced_preference(conn, keys, run.started_at_us)
+    name = _find_replaced_preference(conn, keys, run.started_at_us)
     if name is not None:
         raise ConflictError(
             f"this nap replaced the preference {name}, whose earlier value is not kept",
-            hint="delete the preference or set it anew, then undo the nap",
+            hint="delete the preference or set it again, then undo the nap",
         )
 
 
@@ -109,7 +109,7 @@ def _is_rewritten(conn: Reading, keys: list[int]) -> bool:
     )
 
 
-def _replaced_preference(conn: Reading, keys: list[int], began_us: int) -> str | None:
+def _find_replaced_preference(conn: Reading, keys: list[int], began_us: int) -> str | None:
     """Return a preference that one of these memories replaced, if there is one."""
     name = conn.execute(
         """

@@ -47,7 +47,7 @@ def _check(conn: Reading, run_key: int, latest: dict[int, Change]) -> None:
             )
         raise ConflictError(
             "memories of this run were changed or erased since; undoing it would not be exact",
-            hint="bring back single memories: memd archive search, memd archive restore ID",
+            hint="restore single memories: memd archive search, memd archive restore ID",
         )
 
 
@@ -93,7 +93,7 @@ def undo_step(conn: Writing, run_key: int, limit: int) -> int:
             _update_trash_state(conn, key, change.before)
     keys = list(before)
     neighbours = {*contexts.neighbours(conn, [*made, *keys]), *contexts.find_quoting(conn, made)}
-    superseded = frozenset(_superseded(conn, keys))
+    superseded = frozenset(_filter_superseded(conn, keys))
     quoting = {
         key: image["beside"] for key, image in before.items() if _has_other_context(image, now[key])
     }
@@ -124,7 +124,7 @@ def _has_other_context(before: Image, now: Image) -> bool:
     return before["state"] in HIDDEN and before.get("beside") != now["beside"]
 
 
-def _superseded(conn: Reading, keys: Sequence[int]) -> list[int]:
+def _filter_superseded(conn: Reading, keys: Sequence[int]) -> list[int]:
     """Return those of *keys* that a summary supersedes: the caches have them as if visible."""
     if not keys:
         return []

@@ -119,7 +119,9 @@ def find_summaries(
     if len(summary_of) < len(pairs):
         several = {key for key, summary in pairs if summary_of[key] != summary}
         matching = {*pairs}
-        summary_of |= dict(pair for pair in _archived_for(conn, several) if pair in matching)
+        summary_of |= dict(
+            pair for pair in _list_hiding_summaries(conn, several) if pair in matching
+        )
     summaries = {
         each.memory_key: each
         for each in read_candidates(conn, condition, [*set(summary_of.values())])
@@ -127,7 +129,7 @@ def find_summaries(
     return {key: summaries[summary] for key, summary in summary_of.items()}
 
 
-def _archived_for(conn: Reading, keys: Collection[int]) -> list[tuple[int, int]]:
+def _list_hiding_summaries(conn: Reading, keys: Collection[int]) -> list[tuple[int, int]]:
     """Return each of *keys* with the summaries that hide it, the newest last.
 
     The archive's reason of a source is the tag of the summary that hides it.

@@ -28,7 +28,7 @@ def total(
         {"agent_key": agent_key, "model_key": model_key},
     ).fetchone()
     vectors, remaining = cast("tuple[int, bytes]", row or (0, b""))
-    for _, _, vector in _counted_vectors(conn, without, model_key):
+    for _, _, vector in _list_vectors(conn, without, model_key):
         vectors -= 1
         remaining = cast("bytes", conn.execute("SELECT vec_sub(?, ?)", (remaining, vector)).get)
     return remaining if vectors > 0 else None
@@ -94,7 +94,7 @@ def subtract(conn: Writing, keys: Sequence[int], model_key: int | None = None) -
         """,
         (
             {"agent_key": agent_key, "model_key": model_key, "vector": vector}
-            for agent_key, model_key, vector in _counted_vectors(conn, keys, model_key)
+            for agent_key, model_key, vector in _list_vectors(conn, keys, model_key)
         ),
     )
 
@@ -118,11 +118,11 @@ def add_memories(conn: Writing, keys: Sequence[int], model_key: int | None = Non
 
     With *model_key* only those of that model, else those of every model.
     """
-    for agent_key, vector_model, vector in _counted_vectors(conn, keys, model_key):
+    for agent_key, vector_model, vector in _list_vectors(conn, keys, model_key):
         add(conn, agent_key, vector_model, vector)
 
 
-def _counted_vectors(
+def _list_vectors(
     conn: Reading, keys: Sequence[int], model_key: int | None
 ) -> list[tuple[int, int, bytes]]:
     """Return agent, model and vector of those of *keys* that count in a sum, hidden or not.

@@ -119,7 +119,7 @@ def _context(conn: Reading, before: int | None, after: int | None) -> str:
     return "\n".join(part for part in (_tail(conn, before), _head(conn, after)) if part)
 
 
-def quoted_parts(conn: Reading, key: int) -> tuple[str, str]:
+def context_parts(conn: Reading, key: int) -> tuple[str, str]:
     """Return what *key* gives to the context of the memory after it, and of the one before it."""
     return _tail(conn, key), _head(conn, key)
 

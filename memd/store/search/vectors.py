@@ -298,7 +298,7 @@ def cosines(conn: Reading, vector: bytes, others: Sequence[bytes]) -> list[float
     return [cosine(cast("float", rows.get)) for rows in cursors]
 
 
-# Building beside the live cache.
+# Rebuilding beside the live cache.
 
 
 def start_build(conn: Writing, model_key: int | None = None) -> bool:

@@ -69,8 +69,8 @@ def read_material(conn: Reading, request: BriefScope, now_us: int) -> BriefMater
     keys = [key for key, _ in latest]
     since_us = max((at_us for key, at_us in latest if key != own_key), default=0)
     return BriefMaterial(
-        (*_composed(conn, place, keys), *_stored(conn, place)),
-        _superseded(conn, keys, since_us),
+        (*_list_composed(conn, place, keys), *_list_stored(conn, place)),
+        _list_superseded(conn, keys, since_us),
         own_key,
         since_us,
     )
@@ -109,7 +109,7 @@ def _sessions(conn: Reading, place: dict[str, Any]) -> list[tuple[int, int]]:
     return [(key, at_us) for key, at_us in rows]
 
 
-def _composed(conn: Reading, place: dict[str, Any], keys: Sequence[int]) -> list[BriefRow]:
+def _list_composed(conn: Reading, place: dict[str, Any], keys: Sequence[int]) -> list[BriefRow]:
     if not keys:
         return []
     rows = conn.execute(
@@ -134,7 +134,7 @@ def _composed(conn: Reading, place: dict[str, Any], keys: Sequence[int]) -> list
     return _drop_damaged(conn, rows)
 
 
-def _stored(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:
+def _list_stored(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:
     """Return the latest memories stored outside of any session, or on purpose."""
     rows = conn.execute(
         """
@@ -161,8 +161,8 @@ def _stored(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:
     return _drop_damaged(conn, rows)
 
 
-def _superseded(conn: Reading, keys: Sequence[int], since_us: int) -> tuple[str, ...]:
-    """Return what was superseded since then, except of the environment: it is told as it is now."""
+def _list_superseded(conn: Reading, keys: Sequence[int], since_us: int) -> tuple[str, ...]:
+    """Return what was superseded since then, except in the environment slots."""
     if not keys:
         return ()
     rows = conn.execute(

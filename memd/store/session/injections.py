@@ -76,7 +76,7 @@ def find_in_window(conn: Reading, place: WindowKey, ids: Sequence[str]) -> Windo
     return WindowContent(own, frozenset(str(item_id) for item_id, is_own in rows if not is_own))
 
 
-def injected_texts(conn: Reading, agent_id: str, session_id: str) -> list[str]:
+def list_texts(conn: Reading, agent_id: str, session_id: str) -> list[str]:
     """Return the texts that the session was given, newest first, and the agent's preferences.
 
     Whichever client gave them: an assistant has one client for its tools and one for its hooks.

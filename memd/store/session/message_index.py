@@ -58,7 +58,7 @@ def ensure(conn: Writing) -> None:
     """Create the index of a file that has none, or continue an interrupted build."""
     if not conn.execute("SELECT 1 FROM sqlite_schema WHERE name = 'fts_session'").get:
         conn.execute(_CREATE)
-        _set_filled_to(conn, 0)
+        _set_build_position(conn, 0)
     while step_build(conn, _ENSURE_ROWS):
         pass
 
@@ -69,12 +69,12 @@ _ENSURE_ROWS = 1_000
 def start_build(conn: Writing) -> None:
     """Empty the index; :func:`step_build` fills it."""
     conn.execute("INSERT INTO fts_session (fts_session) VALUES ('delete-all')")
-    _set_filled_to(conn, 0)
+    _set_build_position(conn, 0)
 
 
 def step_build(conn: Writing, rows: int) -> bool:
     """Add the next *rows* texts; False once all are in."""
-    filled = _filled_to(conn)
+    filled = _build_position(conn)
     if filled is None:
         return False
     last = conn.execute(
@@ -100,17 +100,17 @@ def step_build(conn: Writing, rows: int) -> bool:
         """,
         {"filled": filled, "last": last},
     )
-    _set_filled_to(conn, last)
+    _set_build_position(conn, last)
     return True
 
 
-def _filled_to(conn: Reading) -> int | None:
+def _build_position(conn: Reading) -> int | None:
     """Return the last key of the index while it is being filled, None when it is complete."""
     key = conn.execute("SELECT value FROM meta WHERE key = :key", {"key": _FILLED}).get
     return key if isinstance(key, int) else None
 
 
-def _set_filled_to(conn: Writing, key: int) -> None:
+def _set_build_position(conn: Writing, key: int) -> None:
     conn.execute(
         "INSERT OR REPLACE INTO meta (key, value) VALUES (:name, :key)",
         {"name": _FILLED, "key": key},
@@ -167,7 +167,7 @@ def unindex(conn: Writing, keys: Sequence[int]) -> None:
 
 
 def _up_to_filled(conn: Reading, keys: Sequence[int]) -> list[int]:
-    filled = _filled_to(conn)
+    filled = _build_position(conn)
     return [key for key in keys if filled is None or key <= filled]
 
 
@@ -242,7 +242,7 @@ def refresh(conn: Reading) -> None:
 
 def is_intact(conn: Writing) -> bool:
     """Return whether the index agrees with the messages, word for word."""
-    if _filled_to(conn) is not None:
+    if _build_position(conn) is not None:
         return False
     try:
         conn.execute("INSERT INTO fts_session (fts_session, rank) VALUES ('integrity-check', 1)")

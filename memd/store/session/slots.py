@@ -29,6 +29,7 @@ class SlotRow(NamedTuple):
 
     @property
     def is_visible(self) -> bool:
+        """Whether the memory is active or pending."""
         return self.state in VISIBLE
 
     @property
