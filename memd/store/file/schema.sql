@@ -560,8 +560,8 @@ CREATE TABLE statement (
     ended_by INTEGER REFERENCES org_operation (operation_key) ON DELETE SET NULL, -- the operation that ended it
     CHECK ((operation_key IS NULL) <> (memory_key IS NULL))
 ) STRICT;
--- Read by walks, forwards and backwards, and by questions about a time. Statements no longer known
--- have indexes of their own, so that a walk reads no earlier versions.
+-- Read by walks, forwards and backwards, and by questions about a time. With known_to_us in the
+-- index a walk reads no earlier versions.
 CREATE INDEX statement_by_subject ON statement (subject_key, relation, known_to_us);
 CREATE INDEX statement_by_object ON statement (object_key, relation, known_to_us);
 -- Read when a new statement may contradict older ones.
