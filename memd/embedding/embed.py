@@ -239,9 +239,7 @@ class _FastembedEncoder:
         try:
             self._model = fastembed.TextEmbedding(
                 REPOSITORY,
-                cache_dir=str(
-                    folder
-                ),  # nothing goes there, but a default would make a folder in /tmp
+                cache_dir=str(folder),  # unused, but the default would create a folder in /tmp
                 specific_model_path=str(folder),
                 local_files_only=True,
                 threads=1,  # two threads compete on a small machine

@@ -70,7 +70,7 @@ class Agents:
             name = fields_in_file[0]
             key = f"memory.agents.{agent_id}.{_SETTING_NAMES.get(name, name)}"
             raise InvalidStateError(
-                f"{key} stands in the settings file",
+                f"{key} is set in the settings file",
                 field=name,
                 hint="change it there",
             )

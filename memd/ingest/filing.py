@@ -41,7 +41,7 @@ class Arrival:
     """A shared copy, which no end of a session removes."""
 
     def with_source(self, source: Screened | None) -> Arrival:
-        """Return the arrival with the text that it was made of, if any."""
+        """Return the arrival with its source text, if any."""
         return self if source is None else replace(self, drafts=replace(self.drafts, source=source))
 
     @property

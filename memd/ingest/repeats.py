@@ -44,7 +44,7 @@ def strip_fences(request: IngestRequest) -> IngestRequest:
 
 
 def mark_repeats(drafts: Drafts, known: KnownWords) -> Drafts:
-    """Return *drafts*, with the chunks that say only known words marked as remarks in passing."""
+    """Return *drafts*, with chunks of only known words marked as remarks in passing."""
     if not known:
         return drafts
     return replace(drafts, items=tuple(_mark_repeat(each, known) for each in drafts.items))

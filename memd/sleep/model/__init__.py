@@ -1,1 +1,1 @@
-"""What a language model writes in naps and nights, and its checks; imported only with a model."""
+"""What a language model writes in naps and nights, with its checks; imported only with a model."""

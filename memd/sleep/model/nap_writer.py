@@ -39,8 +39,8 @@ FACTS_MAX = 40
 FACT_CHARS_MIN, FACT_CHARS_MAX = 12, 600
 REPLY_TOKENS = 2_000
 SCHEMA_FACTS_MAX, SCHEMA_FACT_CHARS_MAX, SCHEMA_LINE_CHARS_MAX, SCHEMA_TURNS_MAX = 10, 300, 200, 6
-"""Of one answer, as its schema says: with them it ends within REPLY_TOKENS. A server that
-writes by the schema keeps them; what another writes beyond them is read all the same."""
+"""Limits of one answer in its schema, so that it ends within REPLY_TOKENS. A server that
+ignores the schema may exceed them; its answer is read all the same."""
 _TAG = "turn"
 
 _KINDS = tuple(kind for kind in NapKind if kind is not NapKind.DIGEST)

@@ -32,7 +32,7 @@ class ToolCall(NamedTuple):
 
 
 class ToolResult(NamedTuple):
-    """What a tool answered; *name* only where the message itself says it."""
+    """A tool's answer; *name* only where the message itself contains it."""
 
     id: str
     name: str

@@ -41,8 +41,8 @@ NO_MESSAGES = EarlierMessages()
 def count_earlier(given: Sequence[Message], history: SessionHistory) -> int:
     """Return how many of the session's messages precede *given*.
 
-    The first message of *given* that occurs exactly once in the session tells where the list
-    begins; a summary of an earlier nap is skipped. If none is known, all stored messages
+    The list is located by its first message that occurs exactly once in the session; a
+    summary of an earlier nap is skipped. If none is known, all stored messages
     precede it.
     """
     offset = 0

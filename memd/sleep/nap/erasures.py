@@ -34,8 +34,8 @@ def find_erased(
     """
     missing = sorted(set(range(history.message_count)) - set(history.places.values()))
     places = [None if mark is None else history.places.get(mark) for mark in marks]
-    known = [place for place in places if place is not None]
-    if not missing or (not known and len(missing) < history.message_count):
+    known_places = [place for place in places if place is not None]
+    if not missing or (not known_places and len(missing) < history.message_count):
         return frozenset()  # nothing is missing, or the list's position in the session is unknown
     numbers: set[int] = set()
     for before, run, after in _unknown_runs(marks, places, history.message_count):

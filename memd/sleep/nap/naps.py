@@ -163,7 +163,7 @@ class Naps:
         cwd: str | None = None,
         dry_run: bool = False,
     ) -> ImportedSession:
-        """Nap over a recorded session as over one that has ended (``recorded.Recorded``)."""
+        """Nap over a recorded session as over one that has ended (``SessionImporter``)."""
         from memd.sleep.window.session_import import SessionImporter
 
         importer = SessionImporter(self.nap, self._assembly.sessions)

@@ -55,7 +55,7 @@ class PreparedNap:
 
 @dataclass(frozen=True, slots=True)
 class NapExtract:
-    """What is worth storing of a nap's messages, before it is drafted (:class:`PreparedNap`)."""
+    """The texts of a nap that are worth storing, before they are drafted (:class:`PreparedNap`)."""
 
     messages: Sequence[Message]
     """All messages, without secrets."""
@@ -109,10 +109,10 @@ def extract(
     last: bool = False,
     distils: bool = False,
 ) -> NapExtract:
-    """Consolidate *given* by *rule* and extract what is to be stored.
+    """Consolidate *given* by *rule* and extract the texts to store.
 
-    With *distils* that is what the messages, and those earlier in the session, say that is
-    worth a memory. Without it, it is the facts of SPEC 6 in the messages that the summary
+    With *distils* these are memories distilled from the messages and those earlier in the
+    session. Without it, they are the facts of SPEC 6 in the messages that the summary
     replaces, or with *last* in all messages, as no later nap will cover the rest.
     Texts that the session has already need no draft.
     Lessons are stored besides, in place of a fact with the same text. memd's own texts

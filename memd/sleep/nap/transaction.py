@@ -203,13 +203,13 @@ class NapTransaction:
         memory_ids: Sequence[str],
         source_by_place: Mapping[int, int],
     ) -> None:
-        """Record the messages, or the memories, that these memories were made of."""
+        """Record the messages, or the memories, that are the sources of these memories."""
         if self.source.memory_keys:
             for at in draft.places:
                 sessions.record_derived(conn, self.source.memory_keys[at], memory_ids)
-        of = [source_by_place[at] for at in draft.places if at in source_by_place]
+        source_keys = [source_by_place[at] for at in draft.places if at in source_by_place]
         for memory_id in memory_ids:
-            turns.set_turns(conn, memory_id, of)
+            turns.set_turns(conn, memory_id, source_keys)
 
     def _store_messages(
         self, conn: Writing, agent_key: int, session_key: int | None, now_us: int

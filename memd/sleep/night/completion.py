@@ -60,9 +60,9 @@ class RunCompletion:
 
 
 def _is_whole_night(row: RunRow) -> bool:
-    asked = row.asked
+    request = row.asked
     return (
         row.kind == RunKind.NIGHT
-        and asked.get("agent_id") is None
-        and "retention" in asked.get("steps", ())
+        and request.get("agent_id") is None
+        and "retention" in request.get("steps", ())
     )

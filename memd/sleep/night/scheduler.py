@@ -207,7 +207,7 @@ class NightScheduler:
         postponed = self.night.postponed
         if postponed is not None and enabled and not paused:
             next_at = from_us(postponed.again_at_us)
-            waits_for = f"the disk ended a run ({postponed.kind}), which is gone on with first"
+            waits_for = f"the disk interrupted a run ({postponed.kind}), which is resumed first"
         return SleepStatus(
             enabled=enabled,
             paused=paused,

@@ -1,1 +1,1 @@
-"""How memories become fewer: what is selected, and what a group of them becomes (SPEC 16)."""
+"""Consolidation of memories: which are selected, and how a group is condensed (SPEC 16)."""

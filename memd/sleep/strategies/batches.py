@@ -77,8 +77,8 @@ def split_by_time(
 
 
 def _time_us(member: MemberRow) -> int:
-    known = member.occurred_at_us
-    return member.created_at_us if known is None else known
+    occurred_us = member.occurred_at_us
+    return member.created_at_us if occurred_us is None else occurred_us
 
 
 def group_by_place(members: Iterable[MemberRow]) -> list[list[MemberRow]]:

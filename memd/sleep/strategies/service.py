@@ -299,7 +299,9 @@ class _Archive:
         if self._store is not None:
             return await self._store.archive(self._copy(entry, mode))
         backend = cast("SupportsArchive", self._backend)
-        archival_id = await backend.move_to_archive(agent_id, entry.id, mode)  # from the trash, say
+        archival_id = await backend.move_to_archive(
+            agent_id, entry.id, mode
+        )  # it may be in the backend's trash
         return archival_id or await backend.archival_store.archive(self._copy(entry, mode))
 
     def _copy(self, entry: MemoryEntry, mode: ArchivalMode) -> Any:

@@ -257,8 +257,8 @@ def render_index(
     return (
         f"# Memories of {one_line(agent_id)}\n\n<!-- {MARK} -->\n\n"
         f"Exported {exported_at.isoformat()}.\n\n"
-        f"- [{RAW}]({RAW}/): {raw_text}, as they were told\n"
-        f"- [{WIKI}]({WIKI}/): {summaries_text}, made of them\n"
+        f"- [{RAW}]({RAW}/): {raw_text}, as stored\n"
+        f"- [{WIKI}]({WIKI}/): {summaries_text} of them\n"
     )
 
 
