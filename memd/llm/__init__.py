@@ -1,5 +1,5 @@
-"""The optional language model: who answers, within which budget, and what happens without it.
+"""The optional language model: providers, budget, and the fallback without it.
 
-Promises: nothing of it is loaded where no provider is set; every prompt that leaves is screened
-for secrets; a provider that fails costs detail, never a memory. It never writes memories.
+Nothing of it is loaded if no provider is set; every outgoing prompt is screened for secrets;
+a failing provider costs detail, never a memory. It never writes memories.
 """

@@ -1,7 +1,7 @@
-"""A connected client as the language model: it registers, and is sent ``llm.complete`` requests.
+"""The provider for connected clients, which register and get ``llm.complete`` requests.
 
-Several may register: the last one is asked. One that goes away, does not answer in time, or
-answers with an error or with no text, is none: the rule does the work.
+Of several the last one to register is used. If it disconnects, times out, or answers with an
+error or without a text, the rule does the work.
 """
 
 from __future__ import annotations
@@ -10,48 +10,48 @@ import asyncio
 from typing import Any, NamedTuple, Protocol
 
 from memd.base.errors import ProviderBusyError
-from memd.llm.provider import Completion, CompletionRequest, TokenUsage, estimated
+from memd.llm.provider import Completion, CompletionRequest, TokenUsage, estimate_usage
 
 TEXT_CHARS_MAX = 500_000
 
 
 class Line(Protocol):
-    """A connection's way to its client (``serve.llm.routes``)."""
+    """Requests to the client of a connection (``serve.llm.routes``)."""
 
     async def ask(self, params: dict[str, Any]) -> Any:
-        """Return the client's answer; raises ProviderBusyError when it has none or has gone."""
+        """Return the client's answer. Raises ProviderBusyError if there is none."""
         ...
 
 
-class _Registered(NamedTuple):
+class _Registration(NamedTuple):
     line: Line
     name: str
     model: str | None
 
 
 class ConnectedAssistant:
-    """The clients that have registered, the last one in front."""
+    """The registered clients, of which the last one is used."""
 
     def __init__(self, *, timeout_ms: int) -> None:
         self._timeout_ms = timeout_ms
-        self._registered: list[_Registered] = []
+        self._registered: list[_Registration] = []
 
     @property
     def names(self) -> list[str]:
-        """Return who is there, the one that is asked first."""
+        """Return the names of the clients, the one in use first."""
         return [each.name for each in reversed(self._registered)]
 
     def register(self, line: Line, name: str, model: str | None) -> None:
-        """Ask the client of *line* from now on."""
+        """Use the client of *line* from now on."""
         self.drop(line)
-        self._registered.append(_Registered(line, name, model))
+        self._registered.append(_Registration(line, name, model))
 
     def drop(self, line: Line) -> None:
-        """Ask the client of *line* no more."""
+        """Stop using the client of *line*."""
         self._registered = [each for each in self._registered if each.line is not line]
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Return what the assistant answers (``Provider.complete``)."""
+        """Return the assistant's answer (``Provider.complete``)."""
         if not self._registered:
             raise ProviderBusyError("no assistant is connected as language model")
         line, name, model = self._registered[-1]
@@ -76,16 +76,16 @@ class ConnectedAssistant:
         return _completion(request, reply, model or name)
 
     async def close(self) -> None:
-        """Ask nobody any more; the connections are the server's."""
+        """Drop all clients; the server owns their connections."""
         self._registered.clear()
 
 
 def _completion(request: CompletionRequest, reply: Any, model: str) -> Completion:
-    """Return a client's *reply* as a completion: a text, and what it cost if it says so."""
+    """Return a client's *reply* as a completion, with its usage if it has one."""
     text = reply.get("text") if isinstance(reply, dict) else reply
     if not isinstance(text, str) or len(text) > TEXT_CHARS_MAX:
         raise ProviderBusyError("what the assistant answered is no text")
-    usage = estimated(request, text)
+    usage = estimate_usage(request, text)
     if isinstance(reply, dict):
         read, written = reply.get("input_tokens"), reply.get("output_tokens")
         if type(read) is int and type(written) is int and min(read, written) >= 0:

@@ -1,4 +1,4 @@
-"""The language model that the settings name, put together; nothing is opened before it is asked."""
+"""Construction of the language model of the settings; nothing is opened before its first use."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ USES = {
     "routing": Purpose.ROUTING,
     "reranking": Purpose.RERANKING,
 }
-"""Which purpose each of ``llm.uses`` switches on."""
+"""The purpose of each of ``llm.uses``."""
 
 
 def language_model(
     settings: LlmSettings,
     clock: Clock,
     *,
-    also: frozenset[Purpose] = frozenset(),
+    extra_purposes: frozenset[Purpose] = frozenset(),
     accounts: Accounts | None = None,
     jobs: JobFiles | None = None,
     erasures: Callable[[], int] = int,
 ) -> LanguageModel:
     """Return the model of *settings*, which name a provider.
 
-    *also* are the purposes that other settings than ``llm.uses`` give it; *jobs* are the
-    files of provider `jobs`; *erasures* says how often something was erased.
+    *extra_purposes* are enabled by other settings than ``llm.uses``; *jobs* are the files of
+    provider `jobs`; *erasures* returns the count of erasures.
     """
     on = {purpose for name, purpose in USES.items() if getattr(settings.uses, name)}
     provider, identity = _provider(settings, jobs)
@@ -45,7 +45,7 @@ def language_model(
         provider,
         identity,
         clock,
-        purposes=on | also,
+        purposes=on | extra_purposes,
         limits=ModelLimits(settings.night_tokens, settings.wait_seconds * 1_000, erasures),
         accounts=accounts,
     )
@@ -80,6 +80,6 @@ def _provider(settings: LlmSettings, jobs: JobFiles | None) -> tuple[Provider, P
             timeout_ms=settings.timeout_seconds * 1_000,
             answer_bytes=settings.answer_bytes,
         )
-        typed = shlex.join(settings.command)
-        return command, ProviderIdentity(settings.provider, None, lambda: typed)
+        command_line = shlex.join(settings.command)
+        return command, ProviderIdentity(settings.provider, None, lambda: command_line)
     raise MemoryConfigError(f"llm.provider = {settings.provider}", field="llm.provider")

@@ -1,7 +1,7 @@
-"""The documented ``CompletionProvider`` over the language model: what strategies of programs take.
+"""The documented ``CompletionProvider`` over the language model, for strategies.
 
-memd's own strategies are made over it, too, so that one rule serves both. A refusal is told
-by ``llm.status``; here it is an answer that does not come, for which the rule does the work.
+memd's own strategies use it too, so that one rule serves both. A refusal is reported by
+``llm.status``; here it is a missing answer, for which the strategy's rule takes over.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from memd.llm.provider import CompletionRequest
 from memd.llm.purposes import Purpose
 
 REMEMBERED = frozenset({Purpose.SUMMARY, Purpose.COMPRESSION, Purpose.EXPERIENCE})
-"""What becomes a memory as it is written: an answer that reads like an order is none."""
+"""Purposes whose answer becomes a memory: one that reads like an order is discarded."""
 CHARS_PER_TOKEN_MAX = 10
-"""An answer with more characters for each token that was asked for is none."""
+"""An answer with more characters per requested token is discarded."""
 
 
 class PurposeProvider:
@@ -35,15 +35,15 @@ class PurposeProvider:
         temperature: float = 0.3,
         max_tokens: int = 200,
     ) -> str:
-        """Return the text of the answer; raises ProviderBusyError only."""
-        named = self._model.identity.model
+        """Return the text of the answer. Raises only ProviderBusyError."""
+        own_model = self._model.identity.model
         request = CompletionRequest(
             prompt,
             self._purpose,
             system=system,
             temperature=temperature,
             max_tokens=max_tokens,
-            model=None if model == named else model,
+            model=None if model == own_model else model,
         )
         try:
             text = (await self._model.complete(request)).text
@@ -57,5 +57,5 @@ class PurposeProvider:
 
     @property
     def name(self) -> str:
-        """What the model is called where a strategy needs a name."""
+        """The name of the model, for strategies that need one."""
         return self._model.identity.model or self._model.identity.name

@@ -1,10 +1,10 @@
-"""Job files: what a command was sent as language model, and what it answered.
+"""Job files: the prompts and answers of a language model's command.
 
-A folder for each job, 0600 in 0700, named by its time: ``prompt`` as it was sent, ``job.json``
+Each job has a folder (0700, files 0600) named by its time: ``prompt`` as sent, ``job.json``
 with purpose, command, schema, ending, exit code and duration, then ``answer`` and ``errors``.
-``work`` is there while the command runs, as its working directory. They hold memories' texts,
-so whatever erases one memory erases all job files (docs/decisions/0220); a job that runs
-then is killed and its answer is none.
+``work`` exists while the command runs, as its working directory. They contain memories' texts,
+so erasing any memory erases all job files (docs/decisions/0220); a running job is killed and
+its answer discarded.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _STAMP: Final = "%Y%m%dT%H%M%S.%fZ"
 _RECORD = "job.json"
 _WORK = "work"
 IN_A_JOB: Final = "MEMD_JOB"
-"""Set for the command: memd's hooks do nothing in a session that is one of its jobs."""
+"""Set for the command, so that memd's hooks do nothing in a session that is a job."""
 
 
 class Ending(NamedTuple):
-    """How a job ended; *why* names what went wrong."""
+    """The end of a job; *why* is the reason of a failure."""
 
     answer: str = ""
     errors: str = ""
@@ -42,7 +42,7 @@ class Ending(NamedTuple):
 
 @dataclass
 class Job:
-    """One job under way."""
+    """A running job."""
 
     folder: Path
     began_us: int
@@ -72,10 +72,10 @@ class JobFiles:
     def begin(
         self, purpose: str, command: Sequence[str], schema: Mapping[str, Any] | None, prompt: str
     ) -> Job:
-        """Write down what is about to be sent; raises OSError."""
+        """Create the job's files before the prompt is sent. Raises OSError."""
         self.trim()
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        folder = self._new()
+        folder = self._make_folder()
         record = {
             "id": folder.name,
             "purpose": purpose,
@@ -86,19 +86,19 @@ class JobFiles:
         }
         job = Job(folder, self.clock.monotonic_us(), record)
         _write(job.prompt, prompt)
-        _note(job.folder, record)
+        _write_record(job.folder, record)
         job.work.mkdir(mode=0o700)
         self._running.append(job)
         return job
 
-    def started(self, job: Job, pid: int, created: float, stop: Callable[[], None]) -> None:
-        """Note the process of *job*, which *stop* kills."""
+    def note_process(self, job: Job, pid: int, created: float, stop: Callable[[], None]) -> None:
+        """Record the process of *job*, which *stop* kills."""
         job.stop = stop
         job.record |= {"pid": pid, "pid_created": created}
-        _note(job.folder, job.record)
+        _write_record(job.folder, job.record)
 
     def finish(self, job: Job, ending: Ending) -> None:
-        """Note how *job* ended; of one that was erased meanwhile nothing is written."""
+        """Record the end of *job*; write nothing if it was erased meanwhile."""
         self._running.remove(job)
         if job.erased:
             return
@@ -111,17 +111,17 @@ class JobFiles:
             "exit_code": ending.exit_code,
             "duration_ms": (self.clock.monotonic_us() - job.began_us) // 1_000,
         }
-        _note(job.folder, job.record)
+        _write_record(job.folder, job.record)
 
     def erase(self) -> None:
-        """Kill what runs and remove every job file; raises StorageError where one stays."""
+        """Kill running jobs and delete all job files. Raises StorageError if one remains."""
         for job in self._running:
             job.erased = True
             job.stop()
         try:
             for folder in _folders(self.folder):
                 _remove(folder)
-            _settle(self.folder)
+            _sync(self.folder)
         except OSError as error:
             raise StorageError(
                 f"job files cannot be erased: {self.folder} ({error.strerror})",
@@ -129,15 +129,17 @@ class JobFiles:
             ) from None
 
     def recover(self) -> None:
-        """Mend what a killed daemon left: its commands are killed, their jobs have failed."""
+        """Clean up after a killed daemon: kill its commands and mark their jobs failed."""
         for folder in _folders(self.folder):
             if not (folder / _WORK).exists():
                 continue
             with suppress(OSError):
                 record = _record(folder)
-                _kill_left(record)
+                _kill_remaining(record)
                 _remove(folder / _WORK)
-                _note(folder, record | {"state": "failed", "why": "memd ended before the command"})
+                _write_record(
+                    folder, record | {"state": "failed", "why": "memd ended before the command"}
+                )
         self.trim()
 
     def trim(self) -> None:
@@ -151,7 +153,7 @@ class JobFiles:
                 with suppress(OSError):
                     _remove(folder)
 
-    def _new(self) -> Path:
+    def _make_folder(self) -> Path:
         now_us = self.clock.now_us()
         while True:
             folder = self.folder / from_us(now_us).strftime(_STAMP)
@@ -164,7 +166,7 @@ class JobFiles:
 
 
 def jobs_in(folder: Path) -> list[dict[str, Any]]:
-    """Return what is known of each job in *folder*, the newest first, without the texts."""
+    """Return the records of the jobs in *folder*, newest first, without the texts."""
     folders = sorted(_folders(folder), key=lambda each: each.name, reverse=True)
     return [_read_record(each) for each in folders]
 
@@ -187,7 +189,7 @@ def _read_record(folder: Path) -> dict[str, Any]:
 
 
 def _folders(folder: Path) -> Iterator[Path]:
-    """Yield the jobs in *folder*; what has another name is not ours to touch."""
+    """Yield the jobs in *folder*; other names are ignored."""
     for each in list(folder.iterdir()) if folder.is_dir() else ():
         with suppress(ValueError):
             datetime.strptime(each.name, _STAMP).replace(tzinfo=UTC)
@@ -202,11 +204,11 @@ def _record(folder: Path) -> dict[str, Any]:
     return fields if isinstance(fields, dict) else {"state": "unreadable"}
 
 
-def _note(folder: Path, record: Mapping[str, Any]) -> None:
-    """Replace the record in one step: who reads it, or is killed, sees the old or the new."""
-    fresh = folder / f"{_RECORD}.new"
-    _write(fresh, json.dumps(record, ensure_ascii=False, indent=1))
-    fresh.replace(folder / _RECORD)
+def _write_record(folder: Path, record: Mapping[str, Any]) -> None:
+    """Replace the record atomically: a reader, or a kill, leaves the old or the new one."""
+    temporary = folder / f"{_RECORD}.new"
+    _write(temporary, json.dumps(record, ensure_ascii=False, indent=1))
+    temporary.replace(folder / _RECORD)
 
 
 def _write(path: Path, text: str) -> None:
@@ -230,7 +232,7 @@ def _size(path: Path) -> int:
 
 
 def _remove(folder: Path) -> None:
-    """Remove *folder* whatever modes a command left in it."""
+    """Remove *folder*, whatever file modes a command left in it."""
     if not folder.exists():
         return
     for place, names, _ in os.walk(folder):
@@ -241,8 +243,8 @@ def _remove(folder: Path) -> None:
     shutil.rmtree(folder)
 
 
-def _settle(folder: Path) -> None:
-    """Make the disk remember what was removed from *folder*."""
+def _sync(folder: Path) -> None:
+    """Sync the deletions in *folder* to the disk."""
     if folder.is_dir():
         number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -251,8 +253,8 @@ def _settle(folder: Path) -> None:
             os.close(number)
 
 
-def _kill_left(record: Mapping[str, Any]) -> None:
-    """Kill what is left of the group of a job's command, and no other that got its number."""
+def _kill_remaining(record: Mapping[str, Any]) -> None:
+    """Kill the remaining processes of a job's group, but none that reused its id."""
     import psutil
 
     pid, created = record.get("pid"), record.get("pid_created")
@@ -263,7 +265,7 @@ def _kill_left(record: Mapping[str, Any]) -> None:
             with suppress(OSError):
                 os.killpg(pid, signal.SIGKILL)
         return
-    for each in psutil.process_iter():  # the first has gone, and left others
+    for each in psutil.process_iter():  # the leader has gone, but others of the group remain
         with suppress(psutil.Error, OSError):
             if os.getpgid(each.pid) == pid and each.environ().get(IN_A_JOB):
                 each.kill()

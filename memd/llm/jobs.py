@@ -1,10 +1,10 @@
 """An assistant's own command as the language model: ``claude -p``, ``codex exec``.
 
-Each completion is a job (``job_files``): the prompt goes to the command's standard input, what
-it prints is the answer. It is started without a shell, in a folder of its own, with few
-variables of the environment, and is killed with all that it started when its time is up, its
-answer is too long, whoever asked gives up, or a memory is forgotten. No thread and no asyncio
-watcher of children: on Python 3.11 that one starts a thread for each.
+Each completion is a job (``job_files``): the prompt goes to the command's standard input, its
+output is the answer. It is started without a shell, in a folder of its own, with few variables
+of the environment, and is killed with its whole process group on a timeout, an answer that is
+too long, a cancelled request, or when a memory is forgotten. Neither a thread nor asyncio's
+child watcher is used: on Python 3.11 the latter starts a thread for each child.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from memd.llm.provider import (
 
 ERRORS_BYTES_MAX = 4_096
 DRAIN_S = 5.0
-"""How long what a command printed is waited for after it has ended."""
+"""How long to wait for the output of a command that has ended."""
 REAP_S = 1.0
-"""How long a killed command may take to go before it is not waited for."""
-_KEPT: Final = frozenset(
+"""How long to wait for a killed command to end."""
+_PASSED_VARIABLES: Final = frozenset(
     (
         *("HOME", "LOGNAME", "PATH", "SHELL", "TMPDIR", "USER"),
         *("LANG", "LC_ALL", "LC_CTYPE", "TZ", "SSL_CERT_DIR", "SSL_CERT_FILE"),
@@ -50,7 +50,7 @@ _PAUSE_S_MIN, _PAUSE_S_MAX = 0.005, 0.1
 
 
 class JobCommand:
-    """The command that works off jobs."""
+    """The provider that runs a command for each completion."""
 
     def __init__(
         self, command: Sequence[str], files: JobFiles, *, timeout_ms: int, answer_bytes: int
@@ -61,19 +61,19 @@ class JobCommand:
         self._answer_bytes = answer_bytes
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Return what the command prints (``Provider.complete``).
+        """Return the command's output (``Provider.complete``).
 
-        One that is not there or may not be run is refused; every other failure, an exit
-        code that is not 0 among them, may pass.
+        Raises ProviderRefusedError for a command that is missing or not executable,
+        ProviderBusyError for any other failure, such as an exit code other than 0.
         """
-        sent = _sent(request)
+        prompt = _prompt_text(request)
         try:
-            job = self._files.begin(request.purpose.value, self._command, request.schema, sent)
+            job = self._files.begin(request.purpose.value, self._command, request.schema, prompt)
         except OSError as error:
             raise ProviderBusyError(f"the job file cannot be written: {error.strerror}") from None
-        ending = Ending(why="given up by who asked")
+        ending = Ending(why="cancelled by the caller")
         try:
-            ending = await self._ended(job, (request.timeout_ms or self._timeout_ms) / 1_000)
+            ending = await self._run_job(job, (request.timeout_ms or self._timeout_ms) / 1_000)
         except ProviderRefusedError as error:
             ending = Ending(why=error.message)
             raise
@@ -83,29 +83,29 @@ class JobCommand:
             raise PromptErasedError("something was forgotten meanwhile: the job was erased")
         if ending.why is not None:
             raise ProviderBusyError(ending.why, hint="memd llm jobs shows what it printed")
-        text = ending.answer if request.schema is None else json_in(ending.answer, request.schema)
-        usage = TokenUsage(_tokens(sent), _tokens(ending.answer), estimated=True)
+        text = ending.answer if request.schema is None else find_json(ending.answer, request.schema)
+        usage = TokenUsage(_tokens(prompt), _tokens(ending.answer), estimated=True)
         return Completion(text, usage, Path(self._command[0]).name)
 
     async def close(self) -> None:
         """Nothing is open between jobs."""
 
-    async def _ended(self, job: Job, limit_s: float) -> Ending:
+    async def _run_job(self, job: Job, limit_s: float) -> Ending:
         """Run the command of *job* to its end."""
-        child = self._started(job)
+        child = self._start(job)
         try:
             try:
                 async with asyncio.timeout(limit_s):
-                    await child.exited()
+                    await child.wait_exit()
             except TimeoutError:
                 child.why = f"the command did not answer within {limit_s:g} s"
             finally:
                 child.kill()
             return await child.ending()
         finally:
-            child.let_go()
+            child.release()
 
-    def _started(self, job: Job) -> _Child:
+    def _start(self, job: Job) -> _Child:
         try:
             child = _Child(self._command, job, self._answer_bytes)
         except OSError as error:
@@ -115,9 +115,9 @@ class JobCommand:
             ) from None
         try:
             created = psutil.Process(child.pid).create_time()
-            self._files.started(job, child.pid, created, child.kill)
+            self._files.note_process(job, child.pid, created, child.kill)
         except (OSError, psutil.Error):
-            job.stop = child.kill  # the note is for a daemon that is killed now
+            job.stop = child.kill  # the record is only needed if the daemon is killed now
         return child
 
     def _finish(self, job: Job, ending: Ending) -> None:
@@ -129,7 +129,7 @@ class JobCommand:
 
 
 class _Child:
-    """The process of one job, the first of a group of its own; reaped when it is killed."""
+    """The process of one job, the leader of its own process group; reaped after it is killed."""
 
     def __init__(self, command: Sequence[str], job: Job, answer_bytes: int) -> None:
         self.why: str | None = None
@@ -151,8 +151,8 @@ class _Child:
         self._out = asyncio.create_task(out)
         self._err = asyncio.create_task(_read(self._process.stderr, ERRORS_BYTES_MAX))
 
-    async def exited(self) -> None:
-        """Wait until the command ends. It stays unreaped, so that its group keeps its number."""
+    async def wait_exit(self) -> None:
+        """Wait until the command ends. It stays unreaped, so that its group id is not reused."""
         pause_s = _PAUSE_S_MIN
         with suppress(psutil.NoSuchProcess):
             while psutil.Process(self.pid).status() != psutil.STATUS_ZOMBIE:
@@ -160,27 +160,27 @@ class _Child:
                 pause_s = min(pause_s * 1.5, _PAUSE_S_MAX)
 
     def kill(self) -> None:
-        """Kill the whole group, which keeps its number until its first is reaped."""
+        """Kill the whole group, whose id is not reused until its leader is reaped."""
         if self._process.returncode is None:
             with suppress(ProcessLookupError, PermissionError):  # macOS: only zombies are left
                 os.killpg(self.pid, signal.SIGKILL)
 
-    async def _reaped(self) -> None:
-        """Reap the killed command; one that the kernel holds is left to the next one's start."""
+    async def _reap(self) -> None:
+        """Reap the killed command; if the kernel still holds it, the next job's start does."""
         for _ in range(int(REAP_S / _PAUSE_S_MIN)):
             if self._process.poll() is not None:
                 return
             await asyncio.sleep(_PAUSE_S_MIN)
 
-    def let_go(self) -> None:
-        """Read no more; whoever left the group may hold the pipes for ever."""
+    def release(self) -> None:
+        """Stop reading: a process that left the group may hold the pipes for ever."""
         self._process.poll()
         self._out.cancel()
         self._err.cancel()
 
     async def ending(self) -> Ending:
-        """Return how the killed or ended command came out."""
-        await self._reaped()
+        """Return the output and exit code of the ended command."""
+        await self._reap()
         await asyncio.wait({self._out, self._err}, timeout=DRAIN_S)
         (output, too_long), (errors, _) = _result(self._out), _result(self._err)
         code = self._process.returncode
@@ -203,30 +203,32 @@ def _result(task: asyncio.Task[tuple[bytes, bool]]) -> tuple[bytes, bool]:
 async def _read(
     pipe: IO[bytes], bytes_max: int, *, stop: Callable[[], None] | None = None
 ) -> tuple[bytes, bool]:
-    """Return the first *bytes_max* of *pipe*, and whether more came; then *stop* is called."""
+    """Return the first *bytes_max* of *pipe*, and whether there was more; then call *stop*."""
     reader = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
     transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
-    kept, too_long = bytearray(), False
+    content, too_long = bytearray(), False
     try:
         while part := await reader.read(65_536):
-            too_long = len(kept) + len(part) > bytes_max
-            kept += part[: bytes_max - len(kept)]
+            too_long = len(content) + len(part) > bytes_max
+            content += part[: bytes_max - len(content)]
             if too_long and stop is not None:
                 stop()
                 break
     finally:
         transport.close()
-    return bytes(kept), too_long
+    return bytes(content), too_long
 
 
 def _environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return what a command needs to find itself and its settings, and no more."""
-    return {name: value for name, value in environ.items() if name in _KEPT} | {IN_A_JOB: "1"}
+    """Return the few variables that a command needs to run and find its settings."""
+    return {name: value for name, value in environ.items() if name in _PASSED_VARIABLES} | {
+        IN_A_JOB: "1"
+    }
 
 
-def _sent(request: CompletionRequest) -> str:
-    """Return all that a command is told: it has one text and no place for a schema."""
+def _prompt_text(request: CompletionRequest) -> str:
+    """Return the whole prompt as one text, with the schema at its end."""
     parts = [request.system, request.prompt]
     if request.schema is not None:
         shape = json.dumps(request.schema, ensure_ascii=False)
@@ -238,12 +240,12 @@ def _tokens(text: str) -> int:
     return -(-len(text) // CHARS_PER_TOKEN)
 
 
-def json_in(text: str, schema: Mapping[str, Any]) -> str:
-    """Return the first JSON object in *text* that has what *schema* requires, or *text*.
+def find_json(text: str, schema: Mapping[str, Any]) -> str:
+    """Return the first JSON object in *text* with the keys that *schema* requires, or *text*.
 
-    An assistant's command often writes a sentence before it, or a fence around it.
+    Assistants' commands often write a sentence before it, or a fence around it.
 
-    >>> json_in('Here it is {really}: {"a": 1} - done.', {"required": ["a"]})
+    >>> find_json('Here it is {really}: {"a": 1} - done.', {"required": ["a"]})
     '{"a": 1}'
     """
     required = set(schema.get("required", ()))

@@ -1,8 +1,7 @@
-"""The language model as the rest of memd sees it: whether it is used for what, and its answers.
+"""The language model for the rest of memd: purposes, budget, circuit breaker, costs.
 
-In the order in which things happen: is this purpose given to the model, is the provider left
-alone after failures, is there budget; then secrets out of the prompt, the provider is asked,
-the usage is counted and noted. Prompts and answers are in no log.
+A completion checks the purpose, the breaker and the budget, removes secrets from the prompt,
+calls the provider, then counts and records the usage. Prompts and answers are never logged.
 """
 
 from __future__ import annotations
@@ -21,16 +20,16 @@ from memd.base.errors import ProviderBusyError, ProviderError, ProviderRefusedEr
 from memd.base.limits import PROVIDER_REQUESTS_MAX
 from memd.domain.values import Value
 from memd.guard.redaction import redact
-from memd.llm.meter import Breaker, Budget, Spent
+from memd.llm.meter import Breaker, Budget, PurposeCounters
 from memd.llm.provider import (
     Completion,
     CompletionRequest,
     PromptErasedError,
     Provider,
     TokenUsage,
-    input_estimate,
+    estimate_input,
 )
-from memd.llm.purposes import WAITED_FOR, LlmStatus, Purpose, PurposeUsage
+from memd.llm.purposes import INTERACTIVE_PURPOSES, LlmStatus, Purpose, PurposeUsage
 
 M = TypeVar("M", bound=Value)
 
@@ -38,7 +37,7 @@ _FENCED = re.compile(r"```[^\n`]*\n(.*?)```", re.DOTALL)
 
 
 class Cost(NamedTuple):
-    """What one completion cost, for the operational records."""
+    """The cost of one completion, for the operational records."""
 
     request: CompletionRequest
     model: str
@@ -47,19 +46,19 @@ class Cost(NamedTuple):
 
 
 class Accounts(Protocol):
-    """Where costs are kept."""
+    """Storage of costs."""
 
     async def note(self, cost: Cost) -> None:
-        """Keep what a completion cost."""
+        """Record the cost of a completion."""
         ...
 
     async def past(self) -> Iterable[tuple[int, int]]:
-        """Return when how many tokens went to the background within a day, in order."""
+        """Return (time, tokens) of background completions within a day, in order."""
         ...
 
 
 class ProviderIdentity(NamedTuple):
-    """How a provider is told of: its kind, its model, where prompts go."""
+    """The description of a provider: its kind, its model, where prompts go."""
 
     name: str
     model: str | None = None
@@ -67,19 +66,19 @@ class ProviderIdentity(NamedTuple):
 
 
 class ModelLimits(NamedTuple):
-    """What work in the background may spend, and how long who waits is kept waiting."""
+    """The token budget of background work, and the timeout of interactive work."""
 
     night_tokens: int = 0
     wait_ms: int | None = None
     erasures: Callable[[], int] = int
-    """How often something was erased: no prompt from before the last time is sent."""
+    """Returns the count of erasures: no prompt from before the last one is sent."""
 
 
 NO_LIMITS = ModelLimits()
 
 
 class LanguageModel:
-    """A provider with its limits. It is a ``Provider`` itself: who asks it need not know which."""
+    """A provider with its limits; itself a ``Provider``."""
 
     def __init__(
         self,
@@ -97,79 +96,79 @@ class LanguageModel:
         self._purposes = frozenset(purposes)
         self._budget = Budget(limits.night_tokens)
         self._wait_ms = limits.wait_ms
-        self._waited, self._background = Breaker(), Breaker()
-        self._spent = {purpose: Spent() for purpose in Purpose}
+        self._interactive, self._background = Breaker(), Breaker()
+        self._counters = {purpose: PurposeCounters() for purpose in Purpose}
         self._slots = asyncio.Semaphore(PROVIDER_REQUESTS_MAX)
         self._note = None if accounts is None else accounts.note
         self._past = None if accounts is None else accounts.past
-        self._seeding = asyncio.Lock()
+        self._loading = asyncio.Lock()
         self._last_error: str | None = None
         self._erasures = limits.erasures
 
     async def close(self) -> None:
-        """Let go of what the provider has open."""
+        """Close the provider."""
         await self._provider.close()
 
     @property
     def provider(self) -> Provider:
-        """Return who answers."""
+        """Return the provider."""
         return self._provider
 
-    def is_back(self) -> None:
-        """Forget the failures: the provider says that it is there."""
-        self._waited.succeeded()
-        self._background.succeeded()
+    def reset_failures(self) -> None:
+        """Reset the breakers, because the provider is available again."""
+        self._interactive.record_success()
+        self._background.record_success()
 
     def serves(self, purpose: Purpose) -> bool:
-        """Return whether the settings give *purpose* to the model."""
+        """Return whether the settings use the model for *purpose*."""
         return purpose in self._purposes
 
     async def complete(self, request: CompletionRequest) -> Completion:
         """Return the model's answer to *request*.
 
-        Raises ProviderBusyError where the purpose is not the model's, the provider is left
-        alone, or the budget is spent, PromptErasedError where something was forgotten since
-        the prompt was made or before the answer came, and what the provider raises.
+        Raises ProviderBusyError if the purpose is not enabled, the breaker is open or the
+        budget is used up; PromptErasedError if something was forgotten between the making of
+        the prompt and the answer; and the provider's errors.
         """
         if request.erasures is None:
             request = replace(request, erasures=self._erasures())
         why_not = self._why_not(request.purpose)
         if why_not is not None:
             raise ProviderBusyError(why_not)
-        await self._seed()
-        kept = self._reserve(request)
-        used = input_estimate(request)  # of one that fails: it may have been read before
+        await self._load_past_costs()
+        reserved = self._reserve(request)
+        used = estimate_input(request)  # for a failure: the prompt may have been processed
         try:
             async with self._slots:
                 self._check_erasures(request)
-                done = await self._asked(request)
-            used = done.usage.tokens
+                completion = await self._ask_provider(request)
+            used = completion.usage.tokens
             self._check_erasures(request)
         finally:
-            if request.purpose not in WAITED_FOR:
-                self._budget.settle(kept, used, self._clock.now_us())
-        self._spent[request.purpose].add(done.usage)
-        await self._noted(request, done)
-        return done
+            if request.purpose not in INTERACTIVE_PURPOSES:
+                self._budget.settle(reserved, used, self._clock.now_us())
+        self._counters[request.purpose].add(completion.usage)
+        await self._note_cost(request, completion)
+        return completion
 
     async def answer(self, request: CompletionRequest, shape: type[M]) -> M:
-        """Return the model's answer as a *shape*, whose schema it is asked for.
+        """Return the model's answer as a *shape*, whose schema is part of the request.
 
-        Raises as :meth:`complete` does; ProviderBusyError for an answer of another shape.
+        Raises like :meth:`complete`, and ProviderBusyError for an answer of another shape.
         """
-        done = await self.complete(replace(request, schema=shape.model_json_schema()))
+        completion = await self.complete(replace(request, schema=shape.model_json_schema()))
         try:
-            return shape.model_validate_json(unfenced(done.text))
+            return shape.model_validate_json(strip_fence(completion.text))
         except (ValidationError, ValueError, RecursionError):
-            self._spent[request.purpose].failures += 1
+            self._counters[request.purpose].failures += 1
             raise ProviderBusyError("the language model answered in another shape") from None
 
     async def status(self) -> LlmStatus:
-        """Return what is used for what, and what it has cost."""
-        await self._seed()
+        """Return the uses of the model, and their costs."""
+        await self._load_past_costs()
         now_us = self._clock.now_us()
-        why_not = self._left_alone(now_us)
-        until_us = max(self._waited.open_until_us, self._background.open_until_us)
+        why_not = self._why_unavailable(now_us)
+        until_us = max(self._interactive.open_until_us, self._background.open_until_us)
         return LlmStatus(
             provider=self.identity.name,
             model=self.identity.model,
@@ -180,116 +179,118 @@ class LanguageModel:
             last_error=self._last_error,
             night_tokens=self._budget.limit,
             night_tokens_spent=self._budget.spent(now_us),
-            purposes=tuple(self._used_for(purpose) for purpose in Purpose),
+            purposes=tuple(self._purpose_usage(purpose) for purpose in Purpose),
         )
 
-    def asked(self, purposes: Collection[Purpose]) -> tuple[int, int]:
-        """Return how often the model was asked for *purposes*, and how often in vain."""
-        spent = [self._spent[purpose] for purpose in purposes]
-        return sum(each.completions for each in spent), sum(each.failures for each in spent)
+    def call_counts(self, purposes: Collection[Purpose]) -> tuple[int, int]:
+        """Return the numbers of completions and failures for *purposes*."""
+        counters = [self._counters[purpose] for purpose in purposes]
+        return sum(each.completions for each in counters), sum(each.failures for each in counters)
 
-    def _used_for(self, purpose: Purpose) -> PurposeUsage:
-        spent = self._spent[purpose]
-        why_not = self._unused(purpose)
+    def _purpose_usage(self, purpose: Purpose) -> PurposeUsage:
+        counters = self._counters[purpose]
+        why_not = self._why_unused(purpose)
         return PurposeUsage(
             purpose=purpose,
             uses_model=why_not is None,
             why_not=why_not,
-            completions=spent.completions,
-            failures=spent.failures,
-            input_tokens=spent.input_tokens,
-            output_tokens=spent.output_tokens,
+            completions=counters.completions,
+            failures=counters.failures,
+            input_tokens=counters.input_tokens,
+            output_tokens=counters.output_tokens,
         )
 
-    def _unused(self, purpose: Purpose) -> str | None:
+    def _why_unused(self, purpose: Purpose) -> str | None:
         if purpose not in self._purposes:
             return "not switched on"
-        if purpose not in WAITED_FOR and self._budget.limit == 0:
+        if purpose not in INTERACTIVE_PURPOSES and self._budget.limit == 0:
             return "llm.night_tokens is 0"
         return None
 
     def _breaker(self, purpose: Purpose) -> Breaker:
-        """Return what counts the failures: who waits gives up sooner than naps and nights do."""
-        return self._waited if purpose in WAITED_FOR else self._background
+        """Return the breaker of *purpose*: interactive work has its own, as it times out sooner."""
+        return self._interactive if purpose in INTERACTIVE_PURPOSES else self._background
 
-    def _left_alone(self, now_us: int) -> str | None:
+    def _why_unavailable(self, now_us: int) -> str | None:
         if self._background.is_open(now_us):
             return "it failed again and again"
-        waited = self._waited.is_open(now_us)
-        return "it failed again and again while somebody waited" if waited else None
+        interactive = self._interactive.is_open(now_us)
+        return "it failed again and again while somebody waited" if interactive else None
 
     def _why_not(self, purpose: Purpose) -> str | None:
         is_open = self._breaker(purpose).is_open(self._clock.now_us())
-        return self._unused(purpose) or ("it failed again and again" if is_open else None)
+        return self._why_unused(purpose) or ("it failed again and again" if is_open else None)
 
-    async def _seed(self) -> None:
-        """Learn once what was spent before this start."""
-        async with self._seeding:
+    async def _load_past_costs(self) -> None:
+        """Load, once, the costs from before this start."""
+        async with self._loading:
             past, self._past = self._past, None
             if past is not None:
                 for at_us, tokens in await past():
                     self._budget.note(tokens, at_us)
 
     def _reserve(self, request: CompletionRequest) -> int:
-        if request.purpose in WAITED_FOR:
+        if request.purpose in INTERACTIVE_PURPOSES:
             return 0
-        most = input_estimate(request) + request.max_tokens
+        most = estimate_input(request) + request.max_tokens
         if not self._budget.reserve(most, self._clock.now_us()):
             raise ProviderBusyError("the budget of llm.night_tokens is spent")
         return most
 
-    async def _asked(self, request: CompletionRequest) -> Completion:
+    async def _ask_provider(self, request: CompletionRequest) -> Completion:
         screened = replace(request, prompt=redact(request.prompt), system=redact(request.system))
-        if request.purpose in WAITED_FOR and request.timeout_ms is None:
+        if request.purpose in INTERACTIVE_PURPOSES and request.timeout_ms is None:
             screened = replace(screened, timeout_ms=self._wait_ms)
         try:
-            done = await self._provider.complete(screened)
+            completion = await self._provider.complete(screened)
         except PromptErasedError:
             raise
         except ProviderError as error:
-            self._failed(request, error)
+            self._count_failure(request, error)
             raise
         except (MemoryError, RecursionError):
             raise
-        except Exception as error:  # noqa: BLE001  # a library answers for others; its failure is not memd's
+        except Exception as error:  # noqa: BLE001  # a provider's library may raise anything
             log.error("a provider failed", trace=log.trace_of(error))
             busy = ProviderBusyError(f"the provider failed: {type(error).__name__}")
-            self._failed(request, busy)
+            self._count_failure(request, busy)
             raise busy from None
-        self._breaker(request.purpose).succeeded()
-        return done
+        self._breaker(request.purpose).record_success()
+        return completion
 
     def _check_erasures(self, request: CompletionRequest) -> None:
-        """Raise for a prompt that may hold what was forgotten, and for an answer that may."""
+        """Raise PromptErasedError if prompt or answer may contain what was forgotten."""
         if request.erasures != self._erasures():
             raise PromptErasedError("something was forgotten since the prompt was made")
 
-    def _failed(self, request: CompletionRequest, error: ProviderError) -> None:
+    def _count_failure(self, request: CompletionRequest, error: ProviderError) -> None:
         now_us, refused = self._clock.now_us(), isinstance(error, ProviderRefusedError)
-        failing = [self._waited, self._background] if refused else [self._breaker(request.purpose)]
+        failing = (
+            [self._interactive, self._background] if refused else [self._breaker(request.purpose)]
+        )
         for breaker in failing:
-            breaker.failed(now_us, refused=refused)
-        self._spent[request.purpose].failures += 1
+            breaker.record_failure(now_us, refused=refused)
+        self._counters[request.purpose].failures += 1
         self._last_error = error.message
         log.warning("the language model did not answer", kind=error.kind, why=error.message)
 
-    async def _noted(self, request: CompletionRequest, done: Completion) -> None:
-        """Hand the cost to the records; what fails there is nobody's loss."""
+    async def _note_cost(self, request: CompletionRequest, completion: Completion) -> None:
+        """Record the cost; a failure is only logged."""
         if self._note is None:
             return
-        cost = Cost(request, done.model, done.usage, self._clock.now_us())
+        cost = Cost(request, completion.model, completion.usage, self._clock.now_us())
         try:
             await self._note(cost)
-        except Exception as error:  # noqa: BLE001  # accounts come after the work
+        except Exception as error:  # noqa: BLE001  # a cost must not fail the completion
             log.warning("a cost was not noted", error=type(error).__name__)
 
 
-def unfenced(text: str) -> str:
-    """Return the first code fence's content of *text*, and one that begins as JSON as it is.
+def strip_fence(text: str) -> str:
+    r"""Return the content of the first code fence in *text*, or *text* if it begins as JSON.
 
     Many models put a fence around JSON, and some a sentence before it (SPEC 17.3).
 
-    >>> unfenced('Here it is:' + chr(10) + '```json' + chr(10) + '{"a": 1}' + chr(10) + '``` Good?')
+    >>> strip_fence('Here it is:\n```json\n{"a": 1}\n``` Good?')
     '{"a": 1}'
     """
     text = text.strip()

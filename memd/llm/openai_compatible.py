@@ -1,9 +1,9 @@
-"""An endpoint that speaks OpenAI's chat completions, asked over HTTP and read as a stream.
+"""A provider over HTTP: any endpoint with OpenAI's chat completions, read as a stream.
 
 Any server that has ``/chat/completions``: Ollama, llama.cpp, LM Studio, vLLM. The answer is
-read piece by piece, so that one that goes on for ever is cut off and one that hangs is given
-up within its time. No proxy is used and no redirect followed: prompts go to the one host that
-the settings name. httpx and not our own HTTP (docs/decisions/0172).
+read in pieces, so that an endless one is cut off and a hanging one times out. No proxy is
+used and no redirect followed: prompts go only to the host of the settings. httpx is used, not
+our own HTTP (docs/decisions/0172).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import httpx
 
 from memd.base.errors import ProviderBusyError, ProviderRefusedError
 from memd.base.limits import COMPLETION_BYTES_MAX, KEY_FILE_BYTES_MAX
-from memd.llm.provider import Completion, CompletionRequest, TokenUsage, estimated
+from memd.llm.provider import Completion, CompletionRequest, TokenUsage, estimate_usage
 
 _LATER: Final = frozenset({408, 409, 425, 429})
 _SERVER_ERROR = 500
@@ -31,7 +31,7 @@ _EVENTS = "text/event-stream"
 
 
 class OpenAICompatible:
-    """One endpoint. Nothing is opened before the first request; :meth:`close` closes it."""
+    """One endpoint. The connection is opened with the first request, closed by :meth:`close`."""
 
     def __init__(
         self, url: str, model: str, *, timeout_ms: int, api_key_file: str | None = None
@@ -45,16 +45,16 @@ class OpenAICompatible:
     async def complete(self, request: CompletionRequest) -> Completion:
         """Return the endpoint's answer (``Provider.complete``).
 
-        A server that does not know schemas is asked once more without one. An answer of more
-        than COMPLETION_BYTES_MAX, or that is no chat completion, is none: ProviderBusyError.
+        If the server rejects the schema, the request is sent again without one. Raises
+        ProviderBusyError for an answer over COMPLETION_BYTES_MAX, or that is no completion.
         """
         limit_ms = request.timeout_ms or self._timeout_ms
         try:
             async with asyncio.timeout(limit_ms / 1_000):
                 try:
-                    return await self._completed(request)
+                    return await self._complete_once(request)
                 except _UnknownShapeError:
-                    return await self._completed(replace(request, schema=None))
+                    return await self._complete_once(replace(request, schema=None))
         except TimeoutError:
             raise ProviderBusyError(
                 f"the language model did not answer within {limit_ms / 1_000:g} s"
@@ -66,14 +66,14 @@ class OpenAICompatible:
             ) from None
 
     async def close(self) -> None:
-        """Close what is open to the endpoint."""
+        """Close the connection to the endpoint."""
         if self._client is not None:
             await self._client.aclose()
             self._client = None
 
-    async def _completed(self, request: CompletionRequest) -> Completion:
+    async def _complete_once(self, request: CompletionRequest) -> Completion:
         body = self._body(request)
-        async with self._opened().stream(
+        async with self._open_client().stream(
             "POST", self._url, json=body, headers=self._headers()
         ) as answer:
             if answer.status_code != httpx.codes.OK:
@@ -82,12 +82,12 @@ class OpenAICompatible:
             if answer.headers.get("content-type", "").startswith(_EVENTS):
                 await _stream(answer, reply)
             else:
-                reply.whole(b"".join([part async for part in _limited(answer)]))
+                reply.whole(b"".join([part async for part in _read_limited(answer)]))
         text = "".join(reply.texts)
-        usage = reply.usage or estimated(request, text)
+        usage = reply.usage or estimate_usage(request, text)
         return Completion(text, usage, str(body["model"]))
 
-    def _opened(self) -> httpx.AsyncClient:
+    def _open_client(self) -> httpx.AsyncClient:
         if self._client is None:
             self._client = httpx.AsyncClient(
                 trust_env=False,
@@ -121,7 +121,7 @@ class OpenAICompatible:
 
 
 class _UnknownShapeError(Exception):
-    """The server does not take the request as it is; perhaps without its schema."""
+    """The server rejects the request, perhaps because of its schema."""
 
 
 def _refusal(status: int, *, with_schema: bool) -> Exception:
@@ -136,18 +136,18 @@ def _refusal(status: int, *, with_schema: bool) -> Exception:
 
 
 class _Reply:
-    """What has come of an answer."""
+    """The parts of an answer received so far."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
         self.usage: TokenUsage | None = None
 
     def whole(self, raw: bytes) -> None:
-        """Take an answer that came in one piece."""
+        """Add an answer that is one object."""
         self.piece(_object(raw), "message")
 
     def piece(self, chunk: dict[str, Any], of: str) -> None:
-        """Take one object of the protocol, its text under *of*: ``message`` or ``delta``."""
+        """Add one object of the protocol, its text under *of*: ``message`` or ``delta``."""
         if "error" in chunk:
             raise ProviderBusyError("the language model's endpoint answered with an error")
         self.usage = _usage(chunk.get("usage")) or self.usage
@@ -164,10 +164,10 @@ class _Reply:
 
 
 async def _stream(answer: httpx.Response, reply: _Reply) -> None:
-    """Read server-sent events up to the one that says it is done; raises when they just end."""
-    left = b""
-    async for part in _limited(answer):
-        *lines, left = (left + part).split(b"\n")
+    """Read server-sent events up to the final one. Raises ProviderBusyError without it."""
+    pending = b""
+    async for part in _read_limited(answer):
+        *lines, pending = (pending + part).split(b"\n")
         for line in lines:
             line_text = line.decode("utf-8", "replace").strip()
             if not line_text.startswith(_DATA):
@@ -179,7 +179,7 @@ async def _stream(answer: httpx.Response, reply: _Reply) -> None:
     raise ProviderBusyError("the language model's answer broke off")
 
 
-async def _limited(answer: httpx.Response) -> AsyncIterator[bytes]:
+async def _read_limited(answer: httpx.Response) -> AsyncIterator[bytes]:
     size = 0
     async for part in answer.aiter_bytes():
         size += len(part)
@@ -212,7 +212,7 @@ def _usage(usage: Any) -> TokenUsage | None:
 
 
 def _key(path: Path) -> str:
-    """Return the key in *path*; raises ProviderRefusedError when others can read it too."""
+    """Return the key in *path*. Raises ProviderRefusedError if others can read the file."""
     try:
         with path.open("rb") as stream:
             mode = path.stat().st_mode

@@ -1,8 +1,8 @@
-"""What a provider of a language model is asked, and what it answers: one protocol for all.
+"""The protocol of language model providers, its requests and completions.
 
-Whoever asks has a rule for when nobody answers (SPEC D8), so there are two errors only:
+Callers have a rule for when there is no answer (SPEC D8), so there are only two errors:
 ProviderBusyError for what may succeed later, ProviderRefusedError for what the owner must
-mend. Cancelling the call gives the request up.
+fix. Cancelling the call cancels the request.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ CHARS_PER_TOKEN = 4
 
 @dataclass(frozen=True, slots=True)
 class CompletionRequest:
-    """One prompt. Remembered text in it is fenced by whoever makes it (``view.wrap_stored``).
+    """One prompt. The caller fences stored text in it (``view.wrap_stored``).
 
-    With a *schema*, JSON Schema of an object, the answer is to be JSON of that shape; what
-    comes is checked by ``LanguageModel.answer``. *model* None is the provider's own.
+    With a *schema*, the JSON Schema of an object, the answer should be JSON of that shape;
+    ``LanguageModel.answer`` validates it. *model* None is the provider's own.
     """
 
     prompt: str
@@ -33,22 +33,22 @@ class CompletionRequest:
     temperature: float = 0.3
     max_tokens: int = 200
     timeout_ms: int | None = None
-    """How long to wait for the whole answer; None is the setting ``llm.timeout_seconds``."""
+    """Timeout of the whole answer; None is the setting ``llm.timeout_seconds``."""
     model: str | None = None
     agent_id: str = field(default_factory=WORKING_FOR.get)
-    """Whose memories the prompt is about: the usage is attributed to it."""
+    """The agent to which the usage is attributed."""
     task_id: str | None = None
-    """What the usage is for: a run's id. Without it, the purpose."""
+    """The run to which the usage is attributed; None for the purpose alone."""
     erasures: int | None = field(default_factory=ERASURES_SEEN.get)
-    """How often something had been erased when what the prompt is made of was read."""
+    """The count of erasures when the prompt's memories were read."""
 
 
 class PromptErasedError(ProviderBusyError):
-    """Something was forgotten since the prompt was made: no failure of the provider's."""
+    """Something was forgotten since the prompt was made; not a failure of the provider."""
 
 
 class TokenUsage(NamedTuple):
-    """What a completion cost; *estimated* where the provider does not say."""
+    """The tokens of a completion; *estimated* if the provider does not report them."""
 
     input_tokens: int
     output_tokens: int
@@ -56,13 +56,13 @@ class TokenUsage(NamedTuple):
 
     @property
     def tokens(self) -> int:
-        """Return both together."""
+        """Return the sum of both."""
         return self.input_tokens + self.output_tokens
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """An answer: its text as it came, "" for an empty one."""
+    """An answer, with its unchanged text, "" for an empty one."""
 
     text: str
     usage: TokenUsage
@@ -70,26 +70,26 @@ class Completion:
 
 
 class Provider(Protocol):
-    """What answers: an endpoint, a connected assistant, job files."""
+    """A provider: an endpoint, a connected assistant, or a command."""
 
     async def complete(self, request: CompletionRequest) -> Completion:
         """Return the answer to *request* (see the module for errors)."""
         ...
 
     async def close(self) -> None:
-        """Let go of what is open."""
+        """Release open resources."""
         ...
 
 
-def estimated(request: CompletionRequest, text: str) -> TokenUsage:
-    """Return what a completion costs by the rule of four characters to a token.
+def estimate_usage(request: CompletionRequest, text: str) -> TokenUsage:
+    """Return the estimated usage of a completion, at four characters a token.
 
-    >>> estimated(CompletionRequest("12345678", Purpose.NAP), "1234").tokens
+    >>> estimate_usage(CompletionRequest("12345678", Purpose.NAP), "1234").tokens
     3
     """
-    return TokenUsage(input_estimate(request), -(-len(text) // CHARS_PER_TOKEN), estimated=True)
+    return TokenUsage(estimate_input(request), -(-len(text) // CHARS_PER_TOKEN), estimated=True)
 
 
-def input_estimate(request: CompletionRequest) -> int:
-    """Return how many tokens the prompt of *request* has, by the same rule."""
+def estimate_input(request: CompletionRequest) -> int:
+    """Return the estimated tokens of the prompt of *request*."""
     return -(-(len(request.prompt) + len(request.system)) // CHARS_PER_TOKEN)

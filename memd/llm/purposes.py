@@ -1,4 +1,4 @@
-"""What a language model may be asked for, and what is told of it (``llm.status``)."""
+"""The purposes of a language model, and its status (``llm.status``)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from memd.domain.values import Name, Time, Value
 
 
 class Purpose(StrEnum):
-    """What a completion is for; usage is counted by it."""
+    """The purpose of a completion, by which usage is counted."""
 
     NAP = "nap"
     """A session's facts and digest."""
@@ -17,53 +17,53 @@ class Purpose(StrEnum):
     COMPRESSION = "compression"
     """The summary of an old session."""
     EXPERIENCE = "experience"
-    """What an experience teaches."""
+    """The lessons of an experience."""
     REFORMULATION = "reformulation"
-    """Other words for a search that found too little, and whether it did."""
+    """The reformulation of a search, and whether it found enough."""
     ROUTING = "routing"
-    """Which worker looks, and whether it looks again."""
+    """The choice of workers, and of a retry."""
     RERANKING = "reranking"
-    """The order of what was found."""
+    """The order of candidates."""
     TRIPLES = "triples"
-    """What a text says about things, for the graph."""
+    """Statements in a text, for the graph."""
     LESSON = "lesson"
-    """What a failure teaches."""
+    """The lesson of a failure."""
 
 
-WAITED_FOR = frozenset({Purpose.REFORMULATION, Purpose.ROUTING, Purpose.RERANKING})
-"""Somebody waits for the answer: it is outside of the budget of nights, and asked only once."""
+INTERACTIVE_PURPOSES = frozenset({Purpose.REFORMULATION, Purpose.ROUTING, Purpose.RERANKING})
+"""Purposes of interactive calls: outside of the budget of nights, and tried only once."""
 
 
 class PurposeUsage(Value):
-    """What one purpose was asked since the daemon started."""
+    """The usage of one purpose since the daemon's start."""
 
     purpose: Purpose
     uses_model: bool
-    """Whether the settings give it to the language model."""
+    """Whether the settings use the language model for it."""
     why_not: str | None = None
-    """Why it is done by rule, where it is."""
+    """Why it is done by rule, if it is."""
     completions: int = 0
     failures: int = 0
-    """Asked and not answered, or not in the shape that was asked for: done by rule."""
+    """Unanswered, or answered in another shape: done by rule."""
     input_tokens: int = 0
     output_tokens: int = 0
 
 
 class LlmStatus(Value):
-    """Which language model is used for what."""
+    """The state and uses of the language model."""
 
     provider: Name
     model: str | None = None
     where: str | None = None
     """The host, the assistant or the command that prompts go to."""
     available: bool
-    """Whether the next completion will be tried."""
+    """Whether the next completion will be sent."""
     why_not: str | None = None
     retry_at: Time | None = None
-    """When it is tried again after failures in a row."""
+    """When the next completion is tried after repeated failures."""
     last_error: str | None = None
     night_tokens: int = 0
-    """What work in the background may spend in 24 hours; 0 is nothing."""
+    """The token budget of background work in 24 hours; 0 is none."""
     night_tokens_spent: int = 0
-    """What it has spent in the last 24 hours."""
+    """The tokens it used in the last 24 hours."""
     purposes: tuple[PurposeUsage, ...] = ()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from memd.base.clock import Clock, from_us, to_us
 from memd.base.ids import Ids
 from memd.domain.caller import Caller
-from memd.llm.purposes import WAITED_FOR, Purpose
+from memd.llm.purposes import INTERACTIVE_PURPOSES, Purpose
 from memd.records.entities import ENTITIES
 from memd.records.kinds import TaskStatus
 from memd.records.notes import OWN, OWN_IDS
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _CALLER = Caller(client=OWN, method="llm.complete")
 _PREFIX = "memd-llm-"
-_BACKGROUND = frozenset(purpose.value for purpose in Purpose if purpose not in WAITED_FOR)
+_BACKGROUND = frozenset(purpose.value for purpose in Purpose if purpose not in INTERACTIVE_PURPOSES)
 
 
 class Spending:

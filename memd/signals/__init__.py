@@ -1,5 +1,5 @@
-"""The assistants' traces: what usage files and transcripts say, and the one watcher of them.
+"""Readers of assistants' usage files and transcripts, and the file watcher.
 
-Promises to read leniently and to believe nothing: a file that is too large, a
-link, or somebody else's is not read. Never writes, never decides what to do.
+Formats are read leniently, contents are not trusted: a file that is too large, a link, or
+another user's is not read. Never writes, never decides what to do.
 """

@@ -1,9 +1,9 @@
-"""Claude Code's transcripts: lines that hang together by ``parentUuid``.
+"""Claude Code's transcripts: lines linked by ``parentUuid``.
 
-One response is several lines with one ``message.id``; a resumed session copies old
-lines with their ``uuid``; a prompt that was taken back stays in the file beside the
-one that replaced it. All that is undone here. A compaction begins a new root: what
-was said before it is part of the session still.
+One response is several lines with one ``message.id``; a resumed session copies old lines with
+their ``uuid``; a prompt that was edited stays in the file beside its replacement. All that is
+resolved here. A compaction begins a new root, but earlier messages still belong to the
+session.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from memd.signals.lines import Message, Record, count, mapping, text, timed
+from memd.signals.lines import Message, Record, add_timestamp, count, mapping, text
 from memd.signals.usage import Usage
 
 _SYNTHETIC = "<synthetic>"
 _IN_THE_WINDOW = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
-# What the program writes into the conversation in its user's name.
-_NOT_SAID = (
+# Texts that the program writes in its user's name.
+_PROGRAM_PREFIXES = (
     "<command-name>",
     "<command-message>",
     "<command-args>",
@@ -36,24 +36,24 @@ def knows(record: Record) -> bool:
 
 
 def session(records: Sequence[Record]) -> str | None:
-    """Return the session that the last line belongs to; copied lines may keep the old one's."""
+    """Return the session of the last line; copied lines may have the old one's id."""
     ids = (text(record.get("sessionId")) for record in reversed(records))
     return next((name for name in ids if name), None)
 
 
 def cwd(records: Sequence[Record]) -> str | None:
-    """Return the folder in which the session began: it may walk into others."""
+    """Return the folder in which the session began; it may change later."""
     return next((place for record in records if (place := text(record.get("cwd")))), None)
 
 
 def messages(records: Sequence[Record]) -> list[Message]:
-    """Return what user, assistant and tools said, each response whole."""
-    turns = [record for record in _unique(map(_typed, records)) if _is_said(record)]
-    taken_back = _taken_back(records, turns)
+    """Return the messages of user, assistant and tools, with the parts of a response joined."""
+    turns = [record for record in _unique(map(_as_prompt, records)) if _is_message(record)]
+    replaced = _find_replaced(records, turns)
     transcript: list[Message] = []
     responses: dict[str, list[dict[str, Any]]] = {}
     for record in turns:
-        if text(record.get("uuid")) in taken_back:
+        if text(record.get("uuid")) in replaced:
             continue
         message = mapping(record["message"])
         content = _content(message.get("content"))
@@ -62,14 +62,14 @@ def messages(records: Sequence[Record]) -> list[Message]:
             whole = responses[response]
             whole.extend(block for block in content if block not in whole)
         elif content:
-            transcript.append(timed({"role": record["type"], "content": content}, record))
+            transcript.append(add_timestamp({"role": record["type"], "content": content}, record))
             if response and isinstance(content, list):
                 responses[response] = content
     return transcript
 
 
 def usage(records: Sequence[Record]) -> Usage | None:
-    """Return how much of the window the last response filled; its size is not told."""
+    """Return the window usage of the last response; the window's size is not recorded."""
     for record in reversed(records):
         message = mapping(record.get("message"))
         fields = mapping(message.get("usage"))
@@ -87,32 +87,32 @@ def usage(records: Sequence[Record]) -> Usage | None:
 
 
 def _unique(records: Iterable[Record]) -> Iterator[Record]:
-    """Yield the records that say something, each ``uuid`` once."""
-    known: set[str] = set()
+    """Yield the records, each ``uuid`` with content once."""
+    seen: set[str] = set()
     for record in records:
         uuid = record.get("uuid")
         if isinstance(uuid, str) and _content(mapping(record.get("message")).get("content")):
-            if uuid in known:
+            if uuid in seen:
                 continue
-            known.add(uuid)
+            seen.add(uuid)
         yield record
 
 
-def _typed(record: Record) -> Record:
-    """Return a prompt that was typed while the assistant worked as the prompt that it was.
+def _as_prompt(record: Record) -> Record:
+    """Return a prompt that was queued while the assistant worked as an ordinary prompt.
 
-    It stands in the transcript as an attachment alone.
+    The transcript has it only as an attachment.
     """
-    attached = mapping(record.get("attachment"))
+    attachment = mapping(record.get("attachment"))
     if (
-        attached.get("type") != "queued_command"
-        or attached.get("commandMode", "prompt") != "prompt"
+        attachment.get("type") != "queued_command"
+        or attachment.get("commandMode", "prompt") != "prompt"
     ):
         return record
-    return {**record, "type": "user", "message": {"content": attached.get("prompt")}}
+    return {**record, "type": "user", "message": {"content": attachment.get("prompt")}}
 
 
-def _is_said(record: Record) -> bool:
+def _is_message(record: Record) -> bool:
     message = record.get("message")
     return (
         text(record.get("type")) in {"user", "assistant"}
@@ -124,32 +124,31 @@ def _is_said(record: Record) -> bool:
     )
 
 
-def _taken_back(records: Sequence[Record], turns: Sequence[Record]) -> set[str]:
-    """Return the lines that hang below a prompt which another one replaced.
+def _find_replaced(records: Sequence[Record], turns: Sequence[Record]) -> set[str]:
+    """Return the lines below a prompt that another one replaced.
 
-    A prompt is replaced when the way from the last message back to the beginning
-    passes its parent but not the prompt. Calls that ran side by side fork as well,
-    but not into prompts, so they stay.
+    A prompt is replaced if the path from the last message back to the beginning contains its
+    parent but not the prompt. Parallel calls fork as well, but not into prompts, so they stay.
     """
     parents = {
         record["uuid"]: text(record.get("parentUuid")) or text(record.get("logicalParentUuid"))
         for record in records
         if isinstance(record.get("uuid"), str) and not record.get("isSidechain")
     }
-    way: set[str] = set()
+    path: set[str] = set()
     step = next((r["uuid"] for r in reversed(turns) if text(r.get("uuid")) in parents), None)
-    while isinstance(step, str) and step not in way:
-        way.add(step)
+    while isinstance(step, str) and step not in path:
+        path.add(step)
         step = parents.get(step)
     prompts = {
         record["uuid"] for record in turns if text(record.get("uuid")) and _is_prompt(record)
     }
-    gone: set[str] = set()
+    removed: set[str] = set()
     for uuid, parent in parents.items():  # in the order of the lines: a parent comes first
-        replaced = uuid in prompts and uuid not in way and parent in way
-        if replaced or (parent in gone and uuid not in way):
-            gone.add(uuid)
-    return gone
+        replaced = uuid in prompts and uuid not in path and parent in path
+        if replaced or (parent in removed and uuid not in path):
+            removed.add(uuid)
+    return removed
 
 
 def _is_prompt(record: Record) -> bool:
@@ -160,7 +159,7 @@ def _is_prompt(record: Record) -> bool:
 
 
 def _content(content: object) -> str | list[dict[str, Any]]:
-    """Return text or blocks without images, thoughts and what nobody said."""
+    """Return text or blocks, without images, thoughts and texts of the program."""
     if isinstance(content, str):
         return content if _is_words(content) else ""
     if not isinstance(content, list):
@@ -183,7 +182,7 @@ def _block(item: object) -> dict[str, Any] | None:
             return {"type": "tool_result", "tool_use_id": block.get("tool_use_id")} | {
                 "content": _result(block.get("content"))
             }
-        case _:  # an image, a thought, a kind that is not known yet
+        case _:  # an image, a thought, an unknown kind
             return None
 
 
@@ -196,5 +195,7 @@ def _result(content: object) -> str | list[dict[str, Any]]:
 
 def _is_words(value: object) -> bool:
     return (
-        isinstance(value, str) and bool(value.strip()) and not value.lstrip().startswith(_NOT_SAID)
+        isinstance(value, str)
+        and bool(value.strip())
+        and not value.lstrip().startswith(_PROGRAM_PREFIXES)
     )

@@ -1,7 +1,7 @@
-"""Codex' rollouts: every line an event, of which ``response_item`` was said.
+"""Codex' rollouts: lines of events, of which ``response_item`` are messages.
 
-The lifetime total of tokens is not the window's: only the last request's counts.
-A thread that was rolled back keeps its lines, so they are taken out here.
+The total of tokens covers the whole thread; only the last request's count is the window's. A
+rolled back thread keeps its lines, which are removed here.
 """
 
 from __future__ import annotations
@@ -10,17 +10,22 @@ import json
 import re
 from collections.abc import Sequence
 
-from memd.signals.lines import Message, Record, count, mapping, text, text_of, timed
+from memd.signals.lines import Message, Record, add_timestamp, count, mapping, text, text_of
 from memd.signals.usage import Usage
 
 _KINDS = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted"})
 _CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call"})
 _OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
 
-# What an editor puts above its user's words, in the same message.
+# The heading that an editor puts above its user's words, in the same message.
 _REQUEST = re.compile(r"^## My request for Codex:\s*", re.MULTILINE)
-# What the program puts before its user's words, as a message of the user.
-_NOT_SAID = ("<environment_context>", "<user_instructions>", "<turn_aborted>", "# AGENTS.md ")
+# Texts that the program sends as messages of its user.
+_PROGRAM_PREFIXES = (
+    "<environment_context>",
+    "<user_instructions>",
+    "<turn_aborted>",
+    "# AGENTS.md ",
+)
 
 
 def knows(record: Record) -> bool:
@@ -28,13 +33,13 @@ def knows(record: Record) -> bool:
 
 
 def session(records: Sequence[Record]) -> str | None:
-    """Return the first session named: a forked one repeats its parent's after its own."""
-    named = (
+    """Return the first session id: a fork repeats its parent's after its own."""
+    ids = (
         text(mapping(record.get("payload")).get("id"))
         for record in records
         if record.get("type") == "session_meta"
     )
-    return next((name for name in named if name), None)
+    return next((name for name in ids if name), None)
 
 
 def cwd(records: Sequence[Record]) -> str | None:
@@ -45,7 +50,7 @@ def cwd(records: Sequence[Record]) -> str | None:
 
 
 def messages(records: Sequence[Record]) -> list[Message]:
-    """Return what was said, called and answered, without what was rolled back."""
+    """Return messages, tool calls and results, without those that were rolled back."""
     transcript: list[Message] = []
     names: dict[str, str] = {}
     for record in records:
@@ -54,14 +59,14 @@ def messages(records: Sequence[Record]) -> list[Message]:
             before = len(transcript)
             _add(transcript, names, payload)
             for message in transcript[before:]:
-                timed(message, record)
+                add_timestamp(message, record)
         elif record.get("type") == "event_msg" and payload.get("type") == "thread_rolled_back":
             _roll_back(transcript, count(payload.get("num_turns")) or 0)
     return transcript
 
 
 def usage(records: Sequence[Record]) -> Usage | None:
-    """Return the last request's tokens and the window they count against."""
+    """Return the last request's tokens and the window."""
     for record in reversed(records):
         payload = mapping(record.get("payload"))
         if payload.get("type") == "token_count" and isinstance(payload.get("info"), dict):
@@ -102,7 +107,7 @@ def _add(transcript: list[Message], names: dict[str, str], payload: Record) -> N
     elif kind in _OUTPUTS:
         call_id = text(payload.get("call_id"))
         output = payload.get("output")
-        answer = {"role": "tool", "content": _put_out(output)}
+        answer = {"role": "tool", "content": _output_text(output)}
         transcript.append(
             {**answer, "name": names.get(call_id or "", "tool"), "tool_call_id": call_id}
         )
@@ -113,15 +118,15 @@ def _call(transcript: list[Message], names: dict[str, str], payload: Record) -> 
     call_id = text(payload.get("call_id"))
     name = text(payload.get("name")) or ("shell" if "action" in payload else "tool")
     names[call_id or ""] = name
-    given = payload.get("arguments", payload.get("input", payload.get("action")))
-    call = {"id": call_id, "type": "function", "function": {"name": name, "arguments": given}}
+    arguments = payload.get("arguments", payload.get("input", payload.get("action")))
+    call = {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
     if not transcript or transcript[-1]["role"] != "assistant":
         transcript.append({"role": "assistant", "content": ""})
     transcript[-1].setdefault("tool_calls", []).append(call)
 
 
-def _put_out(output: object) -> str:
-    """Return the words of a tool's output, which may be wrapped, also in JSON of its own."""
+def _output_text(output: object) -> str:
+    """Return the text of a tool's output, which may be wrapped in JSON."""
     if isinstance(output, str) and output.startswith('{"output":'):
         try:
             inner = mapping(json.loads(output)).get("output")
@@ -132,11 +137,11 @@ def _put_out(output: object) -> str:
 
 
 def _is_preamble(words: str) -> bool:
-    return words.lstrip().startswith(_NOT_SAID)
+    return words.lstrip().startswith(_PROGRAM_PREFIXES)
 
 
 def _roll_back(transcript: list[Message], turns: int) -> None:
-    """Take out the last *turns* prompts with all that followed them."""
+    """Remove the last *turns* prompts and everything after them."""
     for _ in range(min(turns, len(transcript))):
         prompts = [place for place, message in enumerate(transcript) if message["role"] == "user"]
         del transcript[prompts[-1] if prompts else 0 :]

@@ -1,7 +1,7 @@
-"""Copilot CLI's events (one a line): of which messages, calls and results were said.
+"""Copilot CLI's events, one per line, of which some are messages, calls and results.
 
-What the program wraps around a prompt stands beside it, as another field. A result is
-the tool's when its execution is complete, and may say the same twice, as text and as data.
+The program's additions to a prompt are in a separate field. A result is final when the tool's
+execution is complete, and may have the same content twice, as text and as data.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from memd.signals.lines import Message, Record, count, items, mapping, text, text_of, timed
+from memd.signals.lines import Message, Record, add_timestamp, count, items, mapping, text, text_of
 from memd.signals.usage import Usage
 
 _SPEAKERS = {"user.message": "user", "assistant.message": "assistant"}
@@ -35,7 +35,7 @@ def cwd(records: Sequence[Record]) -> str | None:
 
 
 def messages(records: Sequence[Record]) -> list[Message]:
-    """Return what was said, called and answered; what a sub-agent was told is left out."""
+    """Return messages, calls and results, without those of sub-agents."""
     transcript: list[Message] = []
     names: dict[str, str] = {}
     for record in records:
@@ -48,14 +48,16 @@ def messages(records: Sequence[Record]) -> list[Message]:
             calls = [_call(call, names) for call in items(data.get("toolRequests"))]
             if words.strip() or calls:
                 message: Message = {"role": role, "content": words}
-                transcript.append(timed(message | ({"tool_calls": calls} if calls else {}), record))
+                transcript.append(
+                    add_timestamp(message | ({"tool_calls": calls} if calls else {}), record)
+                )
         elif record.get("type") == _ANSWER:
-            transcript.append(timed(_answer(data, names), record))
+            transcript.append(add_timestamp(_answer(data, names), record))
     return transcript
 
 
 def usage(records: Sequence[Record]) -> Usage | None:
-    """Return the tokens of the last answer's prompt, against the most that a prompt may have."""
+    """Return the tokens of the last answer's prompt, and the maximum of a prompt."""
     for record in reversed(records):
         data = mapping(record.get("data"))
         fields = mapping(data.get("usage"))

@@ -1,10 +1,9 @@
-"""Files that other programs write for memd: opened so that nothing else can be slipped in.
+"""Safe opening of files that other programs write for memd.
 
-A usage file names a transcript, and whoever can write the one could name any
-file of this user. So a file is read only below the folders in which assistants
-keep their transcripts, only when it is a regular file of this user, and every
-step below that folder is opened from the one before it without following links:
-what was checked is what is read.
+A usage file names a transcript, so whoever can write it could name any file of this user.
+Therefore a file is read only below the folders in which assistants keep transcripts, only if
+it is a regular file of this user, and each step of its path is opened relative to the one
+before without following links: the checked file is the one that is read.
 """
 
 from __future__ import annotations
@@ -22,27 +21,27 @@ _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTT
 _STEP = os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
 
 
-def known_roots(
+def transcript_roots(
     environ: Mapping[str, str], home: Path, extra: Sequence[Path] = ()
 ) -> tuple[Path, ...]:
-    """Return the folders in which the assistants keep transcripts, *extra* ones last.
+    """Return the folders in which assistants keep transcripts, *extra* ones last.
 
-    Both the place that a variable names and the usual one: the daemon may run
-    without the variables of the terminal in which the assistant does.
+    Both the folder of a variable and the default one, because the daemon may lack the
+    variables of the assistant's terminal.
     """
-    claude = [home / ".claude", *_named(environ, "CLAUDE_CONFIG_DIR")]
-    codex = [home / ".codex", *_named(environ, "CODEX_HOME")]
-    gemini = [home, *_named(environ, "GEMINI_CLI_HOME")]
+    claude = [home / ".claude", *_from_variable(environ, "CLAUDE_CONFIG_DIR")]
+    codex = [home / ".codex", *_from_variable(environ, "CODEX_HOME")]
+    gemini = [home, *_from_variable(environ, "GEMINI_CLI_HOME")]
     roots = [folder / "projects" for folder in claude]
     roots += [folder / name for folder in codex for name in ("sessions", "archived_sessions")]
     roots += [folder / ".gemini" / "tmp" for folder in gemini]
-    copilot = [home / ".copilot", *_named(environ, "COPILOT_HOME")]
+    copilot = [home / ".copilot", *_from_variable(environ, "COPILOT_HOME")]
     roots += [folder / "session-state" for folder in copilot]
     roots.append(home / ".cursor" / "projects")
     return tuple(dict.fromkeys([*roots, *extra]))
 
 
-def _named(environ: Mapping[str, str], name: str) -> list[Path]:
+def _from_variable(environ: Mapping[str, str], name: str) -> list[Path]:
     path = Path(environ.get(name, ""))
     return [path] if path.is_absolute() else []
 
@@ -52,13 +51,13 @@ def read_own(
 ) -> bytes:
     """Return the bytes of *path*, a regular file of this user below one of *roots*.
 
-    A longer file is refused, or with *tail* read from the first line that begins
-    in its last *bytes_max* bytes. Without *roots* only the file itself may not be
-    a link. Raises MissingSignal when there is none, UnreadableSignal otherwise.
+    A longer file is refused, or with *tail* read from the first line that begins in its last
+    *bytes_max* bytes. Without *roots* only the file itself must not be a link. Raises
+    MissingSignal if it does not exist, UnreadableSignal if it may not be read.
     """
     with ExitStack() as stack:
-        fd = stack.enter_context(_opened(path, roots))
-        size = _checked(fd).st_size
+        fd = stack.enter_context(_open_file(path, roots))
+        size = _check_file(fd).st_size
         if size > bytes_max and not tail:
             raise UnreadableSignal(f"it has more than {bytes_max} bytes")
         start = max(0, size - bytes_max)
@@ -68,16 +67,16 @@ def read_own(
         _, _, raw = raw.partition(b"\n")
     if len(raw) > bytes_max:
         if not tail:
-            raise UnreadableSignal(f"it has more than {bytes_max} bytes")  # it grew meanwhile
+            raise UnreadableSignal(f"it has more than {bytes_max} bytes")  # it has grown meanwhile
         raw = raw[:bytes_max]
     return raw
 
 
 @contextmanager
-def _opened(path: Path, roots: Sequence[Path]) -> Iterator[int]:
+def _open_file(path: Path, roots: Sequence[Path]) -> Iterator[int]:
     if not path.is_absolute() or ".." in path.parts or "\0" in str(path):
         raise UnreadableSignal("its path must be absolute and without '..'")
-    root, steps = _below(path, roots)
+    root, steps = _split_root(path, roots)
     with ExitStack() as stack:
         try:
             fd = _open(stack, root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -88,7 +87,7 @@ def _opened(path: Path, roots: Sequence[Path]) -> Iterator[int]:
             raise MissingSignal("there is no such file") from None
         except OSError:
             raise UnreadableSignal("it cannot be opened, or a part of its path is a link") from None
-        except ValueError:  # a lone surrogate that no file name can hold
+        except ValueError:  # a lone surrogate, impossible in a file name
             raise UnreadableSignal("its path is no path of a file") from None
         yield fd
 
@@ -99,21 +98,21 @@ def _open(stack: ExitStack, step: Path | str, flags: int, parent: int | None = N
     return fd
 
 
-def _below(path: Path, roots: Sequence[Path]) -> tuple[Path, tuple[str, ...]]:
-    """Return the root that *path* is below, and the steps from there.
+def _split_root(path: Path, roots: Sequence[Path]) -> tuple[Path, tuple[str, ...]]:
+    """Return the root that contains *path*, and the steps from there.
 
-    A root that is itself reached through a link is also known by its real name.
+    A root that is reached through a link also matches by its real path.
     """
     if not roots:
         return path.parent, path.parts[-1:]
     for root in roots:
-        for known in (root, Path(os.path.realpath(root))):
-            if known.is_absolute() and known != path and path.is_relative_to(known):
-                return known, path.relative_to(known).parts
+        for candidate in (root, Path(os.path.realpath(root))):
+            if candidate.is_absolute() and candidate != path and path.is_relative_to(candidate):
+                return candidate, path.relative_to(candidate).parts
     raise UnreadableSignal("it is not in a folder that memd reads from")
 
 
-def _checked(fd: int) -> os.stat_result:
+def _check_file(fd: int) -> os.stat_result:
     status = os.fstat(fd)
     if not stat.S_ISREG(status.st_mode):
         raise UnreadableSignal("it is not a regular file")
@@ -124,12 +123,12 @@ def _checked(fd: int) -> os.stat_result:
 
 def _read(fd: int, start: int, bytes_max: int) -> bytes:
     parts: list[bytes] = []
-    left = bytes_max
+    remaining = bytes_max
     try:
         os.lseek(fd, start, os.SEEK_SET)
-        while left and (part := os.read(fd, min(left, 1 << 20))):
+        while remaining and (part := os.read(fd, min(remaining, 1 << 20))):
             parts.append(part)
-            left -= len(part)
+            remaining -= len(part)
     except OSError:
         raise UnreadableSignal("it cannot be read") from None
     return b"".join(parts)

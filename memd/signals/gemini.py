@@ -1,8 +1,8 @@
-"""Gemini CLI's chats: a log of messages that are written again as they grow.
+"""Gemini CLI's chats: a log in which messages are written again as they grow.
 
-The same id again replaces what it said before; ``$rewindTo`` takes a message and all
-after it back. ``$set`` with messages is the model's context being replaced, as a
-compression does: new ones are added, nothing that was said is lost.
+A repeated id replaces the earlier message; ``$rewindTo`` removes a message and all after it.
+``$set`` with messages replaces the model's context, as a compression does: new messages are
+added, none is removed.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from memd.signals.lines import Message, Record, count, items, mapping, text, text_of, timed
+from memd.signals.lines import Message, Record, add_timestamp, count, items, mapping, text, text_of
 from memd.signals.usage import Usage
 
 _SPEAKERS = {"user": "user", "gemini": "assistant"}
-# Without settings of the user's own: the window of its models, compressed when half full.
+# The defaults: the window of its models, compressed when half full.
 _WINDOW_TOKENS = 1_048_576
 _COMPACT_AT_TOKENS = _WINDOW_TOKENS // 2
-_ASIDE = frozenset({"info", "error", "warning"})
-_NOT_SAID = ("<state_snapshot>", "<session_context>")
+_NOTICES = frozenset({"info", "error", "warning"})
+_PROGRAM_PREFIXES = ("<state_snapshot>", "<session_context>")
 _ADDED = re.compile(
     r"\s*<hook_context>.*?(?:</hook_context>|\Z)", re.DOTALL
 )  # a hook's, memd's too
@@ -28,7 +28,7 @@ _ADDED = re.compile(
 
 def knows(record: Record) -> bool:
     kind = text(record.get("type"))
-    has_words = (kind in _SPEAKERS or kind in _ASIDE) and "content" in record
+    has_words = (kind in _SPEAKERS or kind in _NOTICES) and "content" in record
     return has_words or "$rewindTo" in record or "$set" in record
 
 
@@ -37,28 +37,28 @@ def session(records: Sequence[Record]) -> str | None:
 
 
 def messages(records: Sequence[Record]) -> list[Message]:
-    """Return what was said, each call of a tool followed by its result."""
+    """Return the messages, each tool call followed by its result."""
     transcript: list[Message] = []
-    for record in _standing(records):
+    for record in _final_messages(records):
         role = _SPEAKERS.get(str(record.get("type")))
         words = text_of(record.get("content"))
         if role == "user":
             words = _ADDED.sub("", words)
-        if role is None or words.lstrip().startswith(_NOT_SAID):
+        if role is None or words.lstrip().startswith(_PROGRAM_PREFIXES):
             continue
         calls = items(record.get("toolCalls"))
         if words.strip() or calls:
-            transcript.append(timed({"role": role, "content": words}, record))
+            transcript.append(add_timestamp({"role": role, "content": words}, record))
         if calls:
             transcript[-1]["tool_calls"] = [_call(call) for call in calls]
-            answered = (call for call in calls if call.get("result") is not None)
-            transcript.extend(timed(_answer(call), record) for call in answered)
+            with_result = (call for call in calls if call.get("result") is not None)
+            transcript.extend(add_timestamp(_answer(call), record) for call in with_result)
     return transcript
 
 
 def usage(records: Sequence[Record]) -> Usage | None:
-    """Return the tokens of the last answer's prompt, against the window of Gemini's models."""
-    for record in reversed(_standing(records)):
+    """Return the tokens of the last answer's prompt, and the window of Gemini's models."""
+    for record in reversed(_final_messages(records)):
         used = count(mapping(record.get("tokens")).get("input"))
         if used is not None:
             return Usage(
@@ -72,26 +72,26 @@ def usage(records: Sequence[Record]) -> Usage | None:
     return None
 
 
-def _standing(records: Sequence[Record]) -> list[Record]:
-    """Return the messages as they stand at the end of the log, in their order."""
-    standing: dict[str, Record] = {}
+def _final_messages(records: Sequence[Record]) -> list[Record]:
+    """Return the final messages at the end of the log, in order."""
+    final: dict[str, Record] = {}
     for nth, record in enumerate(records):
         if "$rewindTo" in record:
-            _rewind(standing, record["$rewindTo"])
+            _rewind(final, record["$rewindTo"])
         elif "$set" in record or "messages" in record:
             for message in items(mapping(record.get("$set", record)).get("messages")):
-                standing[str(message.get("id"))] = message
+                final[str(message.get("id"))] = message
         elif record.get("type"):
-            standing[str(record.get("id", f"line {nth}"))] = record
-    return list(standing.values())
+            final[str(record.get("id", f"line {nth}"))] = record
+    return list(final.values())
 
 
-def _rewind(standing: dict[str, Record], target: object) -> None:
-    """Take *target* and all after it back; an unknown one takes everything, as Gemini does."""
-    known = list(standing)
-    place = known.index(str(target)) if str(target) in standing else 0
-    for name in known[place:]:
-        del standing[name]
+def _rewind(final: dict[str, Record], target: object) -> None:
+    """Remove *target* and all after it; an unknown one removes everything, as in Gemini."""
+    ids = list(final)
+    place = ids.index(str(target)) if str(target) in final else 0
+    for name in ids[place:]:
+        del final[name]
 
 
 def _call(call: Record) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def _answer(call: Record) -> Message:
 
 
 def _result(result: object) -> str:
-    """Return the words of a result: text, or what each function response put out."""
+    """Return the text of a result: itself, or the output of each function response."""
     if isinstance(result, str):
         return result
     parts = []

@@ -1,7 +1,7 @@
-"""JSON lines, read leniently: what an assistant's own program wrote for itself.
+"""Lenient reading of the JSON lines that assistants write for themselves.
 
-The formats are nobody's promise: a line that is broken, half written or of an
-unknown kind is passed over, and counted when it is no JSON object.
+The formats are undocumented: a line that is broken, incomplete or of an unknown kind is
+skipped, and counted if it is no JSON object.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from memd.signals.usage import UnreadableSignal
 Record = Mapping[str, Any]
 Message = dict[str, Any]
 
-# How JSON spells a NUL, or half of a pair (or a whole one).
+# JSON's escapes of NUL and of surrogates, single or in pairs.
 _UNSTORABLE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
 _TOKENS_MAX = 2**63 - 1
 _TIME_CHARS_MAX = 64
 
 
 def records(raw: bytes) -> tuple[list[dict[str, Any]], int]:
-    r"""Return the objects in the lines of *raw*, in order, and how many lines were none.
+    r"""Return the objects in the lines of *raw*, in order, and the number of other lines.
 
     >>> records(b'{"a": 1}\n42\n{"b"')
     ([{'a': 1}], 2)
@@ -40,7 +40,7 @@ def records(raw: bytes) -> tuple[list[dict[str, Any]], int]:
 
 
 def document(raw: bytes) -> Any:
-    """Return the one JSON value that *raw* is; raises UnreadableSignal when it is none."""
+    """Return the single JSON value in *raw*. Raises UnreadableSignal if it is none."""
     value = _value(raw)
     if value is None:
         raise UnreadableSignal("it is no transcript that memd knows")
@@ -60,7 +60,7 @@ def text_of(content: object) -> str:
 
 
 def text(value: object) -> str | None:
-    """Return *value* if it is text that is not blank."""
+    """Return *value* if it is a text that is not blank."""
     return value if isinstance(value, str) and value.strip() else None
 
 
@@ -76,8 +76,8 @@ def mapping(value: object) -> Record:
     return value if isinstance(value, Mapping) else {}
 
 
-def timed(message: Message, record: Record) -> Message:
-    """Return *message* with the time that its record says, as it says it; a nap judges it."""
+def add_timestamp(message: Message, record: Record) -> Message:
+    """Return *message* with the unparsed timestamp of its record; naps validate it."""
     at = text(record.get("timestamp"))
     if at is not None and len(at) <= _TIME_CHARS_MAX:
         message["timestamp"] = at
@@ -90,7 +90,7 @@ def items(value: object) -> list[Record]:
 
 
 def _storable(value: Any) -> Any:
-    """Return *value* without what JSON can spell and no store can hold."""
+    """Return *value* without NUL and lone surrogates, which cannot be stored."""
     if isinstance(value, str):
         return value.replace("\x00", "").encode("utf-8", "replace").decode()
     if isinstance(value, list):
@@ -106,7 +106,7 @@ def _text_in(item: object) -> str:
 
 
 def _lines(raw: bytes) -> Iterator[bytes]:
-    """Yield the lines that are not blank, without a second copy of the whole."""
+    """Yield the lines that are not blank, without copying the whole."""
     start = 0
     while start < len(raw):
         end = raw.find(b"\n", start)

@@ -1,13 +1,11 @@
-"""A session as the assistant itself wrote it down: its messages, in order.
+"""Reading of transcripts: the messages of a session, in order, from any known format.
 
-Naps read transcripts. Each format has a module that knows it; all give the
-documents' messages: ``role``, ``content``, ``name``, ``tool_calls``,
-``tool_call_id``, Claude's blocks, and the ``timestamp`` where one is told. Left
-out is what was never part of the conversation: reasoning, side chains, summaries
-that an assistant made of itself, what its user took back. Compacted messages
-stay: they are what a nap is for.
+Each format has a module; all return the documents' messages: ``role``, ``content``,
+``name``, ``tool_calls``, ``tool_call_id``, Claude's blocks, and the ``timestamp`` if there is
+one. Reasoning, side chains, an assistant's own summaries and replaced prompts are left out.
+Compacted messages stay, because naps need them.
 
-The simplest format is read here: messages as the documents write them, one a line,
+The simplest format is read here: the documents' messages, one per line,
 ``{"role": ..., "content": ...}``.
 """
 
@@ -21,10 +19,10 @@ from typing import Any, NamedTuple
 from memd.base.limits import TRANSCRIPT_BYTES_MAX
 from memd.signals import claude, codex, copilot, gemini, specstory
 from memd.signals.files import read_own
-from memd.signals.lines import Message, Record, document, items, mapping, records, timed
+from memd.signals.lines import Message, Record, add_timestamp, document, items, mapping, records
 from memd.signals.usage import UnreadableSignal, Usage
 
-_KEPT = ("role", "content", "name", "tool_calls", "tool_call_id")
+_FIELDS = ("role", "content", "name", "tool_calls", "tool_call_id")
 
 
 def knows(record: Record) -> bool:
@@ -33,7 +31,7 @@ def knows(record: Record) -> bool:
 
 def messages(records: Sequence[Record]) -> list[Message]:
     return [
-        timed({key: record[key] for key in _KEPT if key in record}, record)
+        add_timestamp({key: record[key] for key in _FIELDS if key in record}, record)
         for record in records
         if knows(record)
     ]
@@ -49,23 +47,23 @@ def usage(records: Sequence[Record]) -> Usage | None:
     return None
 
 
-_LOOKED_AT = 200  # records, to tell whose they are
+_SAMPLE_RECORDS = 200  # records, to detect the format
 
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """What a transcript holds. *skipped* counts the lines that could not be read."""
+    """A parsed transcript. *skipped* counts unreadable lines."""
 
     messages: list[Message]
     session_id: str | None
     format: str
     skipped: int = 0
     cwd: str | None = None
-    """The folder in which it was held, where it tells."""
+    """The working directory, if recorded."""
 
 
 class _Format(NamedTuple):
-    """What tells a record of this format, and what is made of all of them."""
+    """The functions of a format: detection, messages, session id, usage, working directory."""
 
     knows: Callable[[Record], bool]
     messages: Callable[[Sequence[Record]], list[Message]]
@@ -74,7 +72,7 @@ class _Format(NamedTuple):
     cwd: Callable[[Sequence[Record]], str | None]
 
 
-def _nowhere(records: Sequence[Record]) -> None:
+def _no_cwd(records: Sequence[Record]) -> None:
     del records
 
 
@@ -84,53 +82,53 @@ _FORMATS = {
     "copilot": _Format(
         copilot.knows, copilot.messages, copilot.session, copilot.usage, copilot.cwd
     ),
-    "gemini": _Format(gemini.knows, gemini.messages, gemini.session, gemini.usage, _nowhere),
-    "messages": _Format(knows, messages, session, usage, _nowhere),
+    "gemini": _Format(gemini.knows, gemini.messages, gemini.session, gemini.usage, _no_cwd),
+    "messages": _Format(knows, messages, session, usage, _no_cwd),
 }
 
 KNOWN = (
     "Claude Code, Codex, Copilot CLI, Gemini CLI or SpecStory, or messages with role and content"
 )
-"""Whose transcripts are read, for a person."""
+"""The known formats, for messages to a person."""
 
 
 def read(raw: bytes | Path, roots: Sequence[Path] = ()) -> Transcript:
     """Return the messages of a transcript: its bytes, or its path below one of *roots*.
 
-    Of a file over TRANSCRIPT_BYTES_MAX the end is read. Raises UnreadableSignal for a
-    file that is not to be read (see ``files.read_own``) or that no format knows; an
-    empty one has no messages.
+    Of a file over TRANSCRIPT_BYTES_MAX only the end is read. Raises UnreadableSignal for a
+    file that may not be read (see ``files.read_own``) or has an unknown format; an empty one
+    has no messages.
     """
-    whole = _bytes(raw, roots)
-    if specstory.knows(whole):
-        page = whole.decode("utf-8", "replace").replace("\x00", "")
+    content = _bytes(raw, roots)
+    if specstory.knows(content):
+        page = content.decode("utf-8", "replace").replace("\x00", "")
         return Transcript(specstory.messages(page), specstory.session(page), "specstory")
-    name, rows, skipped = _recognised(whole)
+    name, rows, skipped = _recognize(content)
     if not rows:
         return Transcript([], None, name, skipped)
-    made = _FORMATS[name]
-    return Transcript(made.messages(rows), made.session(rows), name, skipped, cwd=made.cwd(rows))
+    form = _FORMATS[name]
+    return Transcript(form.messages(rows), form.session(rows), name, skipped, cwd=form.cwd(rows))
 
 
-def is_one(head: bytes) -> bool:
-    """Return whether a file that begins with *head* is a transcript, by what it says.
+def is_transcript(head: bytes) -> bool:
+    """Return whether a file that begins with *head* is a transcript, by its content.
 
-    Its last line may be cut off. One JSON value over many lines is told only by the whole.
+    Its last line may be cut off. A single JSON value over many lines needs the whole file.
     """
     if specstory.knows(head):
         return True
     try:
-        return bool(_recognised(head)[1])
+        return bool(_recognize(head)[1])
     except UnreadableSignal:
         return False
 
 
 def usage_of(raw: bytes | Path, roots: Sequence[Path] = ()) -> Usage | None:
-    """Return the last usage that a transcript tells by itself, None when it tells none.
+    """Return the last usage in a transcript, None if it has none.
 
-    Raises as :func:`read` does.
+    Raises like :func:`read`.
     """
-    name, rows, _ = _recognised(_bytes(raw, roots))
+    name, rows, _ = _recognize(_bytes(raw, roots))
     return _FORMATS[name].usage(rows) if rows else None
 
 
@@ -140,13 +138,13 @@ def _bytes(raw: bytes | Path, roots: Sequence[Path]) -> bytes:
     return raw
 
 
-def _recognised(raw: bytes) -> tuple[str, list[dict[str, Any]], int]:
+def _recognize(raw: bytes) -> tuple[str, list[dict[str, Any]], int]:
     """Return the format, the records and the number of unreadable lines of *raw*."""
     rows, skipped = records(raw)
-    name = _whose(rows)
+    name = _detect_format(rows)
     if name is None and raw.strip():
         rows, skipped = _one_document(raw), 0
-        name = _whose(rows)
+        name = _detect_format(rows)
         if name is None:
             raise UnreadableSignal("it is no transcript that memd knows")
     return name or "empty", rows, skipped
@@ -160,8 +158,8 @@ def _one_document(raw: bytes) -> list[dict[str, Any]]:
     return [*head, *(dict(item) for item in items(inner))]
 
 
-def _whose(rows: Sequence[Record]) -> str | None:
-    """Return the format that knows the most of the first records, None when none knows any."""
-    votes = {name: sum(map(made.knows, rows[:_LOOKED_AT])) for name, made in _FORMATS.items()}
+def _detect_format(rows: Sequence[Record]) -> str | None:
+    """Return the format that matches most of the first records, None if none does."""
+    votes = {name: sum(map(form.knows, rows[:_SAMPLE_RECORDS])) for name, form in _FORMATS.items()}
     best = max(votes, key=votes.__getitem__)
     return best if votes[best] else None

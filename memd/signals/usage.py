@@ -1,13 +1,11 @@
-"""How full an assistant's context window is: one usage file, whatever its shape (SPEC 6).
+"""Parsing of usage files, which report the fill of an assistant's context window (SPEC 6).
 
-Understood are memd's own contract, the documents' ``current_tokens`` and
-``max_tokens``, what assistants hand to their hooks, and the JSON that Claude
-Code hands to a status line. All become one :class:`Usage`, in which None means
-"not said": whoever keeps the last value keeps it then. A hook that knows no
-window so never wipes out the window of the status line.
+Accepted are memd's own contract, the documents' ``current_tokens`` and ``max_tokens``, the
+input of assistants' hooks, and Claude Code's status line JSON. All become one
+:class:`Usage`, in which None means "not reported", so the last known value stays: a hook
+without a window never overwrites the window of the status line.
 
-Nothing is believed that cannot be true. What is refused says why in words of
-its own, never in the file's.
+Implausible values are refused. Error messages never quote the file.
 """
 
 from __future__ import annotations
@@ -26,13 +24,12 @@ from memd.base.limits import NAME_CHARS_MAX, SIGNAL_PATH_CHARS_MAX, USAGE_BYTES_
 CONTRACT = 1
 STATUS_LINE = "statusline"
 CONSOLIDATED_SUFFIX = ".consolidated.json"
-"""Of what a nap lays beside a usage file; never itself a usage file."""
+"""Suffix of a nap's result beside a usage file; never itself a usage file."""
 _CLAUDE = "claude-code"
 _PERCENT_MAX = 1_000.0
 _WHOLE_MAX = 2**63 - 1  # what the store can hold
 
-# What the same thing is called by the assistants; memd's own word first, the first that is
-# given counts.
+# Names of the same field in different assistants, memd's own first; the first present counts.
 _USED = ("used_tokens", "current_tokens", "context_tokens", "context_length")
 _WINDOW = ("window_tokens", "max_tokens", "context_window_size", "max_context_length")
 _PERCENT = ("used_percent", "used_percentage", "context_usage_percent")
@@ -41,33 +38,33 @@ _EVENT = ("event", "hook_event_name", "event_type")
 _CWD = ("cwd", "working_directory")
 _AT = ("ts", "timestamp")
 
-# A response's tokens that stand in the window; what it wrote is not in it yet.
+# The tokens of a response that are in the window; its output is not in it yet.
 _IN_THE_WINDOW = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 _UUID_AT_THE_END = re.compile(r"(.+?)-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})", re.I)
-# Orders to a terminal, and what neither SQLite nor UTF-8 can carry.
+# Terminal sequences, and what SQLite or UTF-8 cannot store.
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _DASHED_SOURCES = ("claude-code", "gemini-cli", "letta-code")
 
 
-class UnreadableSignal(ValueError):  # noqa: N818  # a reason to report, not a fault of memd's
-    """A usage file or transcript that is not read, and why; never holds what it said."""
+class UnreadableSignal(ValueError):  # noqa: N818  # a reason to report, not an error of memd
+    """A usage file or transcript cannot be read; the message never quotes it."""
 
 
 class MissingSignal(UnreadableSignal):
-    """There is no such file, or no longer."""
+    """The file does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What one usage file said; None is what it did not say."""
+    """The fields of one usage file; None is not reported."""
 
     source: str | None = None
     session_id: str | None = None
     used_tokens: int | None = None
     window_tokens: int | None = None
     compact_at_tokens: int | None = None
-    """Where the assistant compacts by itself, when that is before the window's end."""
+    """The size at which the assistant compacts, if that is below the window."""
     used_percent: float | None = None
     model: str | None = None
     cwd: str | None = None
@@ -77,10 +74,10 @@ class Usage:
 
 
 def parse(raw: bytes) -> Usage:
-    """Return what the usage file *raw* says.
+    """Return the parsed usage file *raw*.
 
-    Raises UnreadableSignal for what is no JSON object, for a key that is given
-    twice, for a value of a wrong type or out of its range.
+    Raises UnreadableSignal if it is no JSON object, has a duplicate key, or a value of a
+    wrong type or out of range.
 
     >>> parse(b'{"current_tokens": 25000, "max_tokens": 30000}').window_tokens
     30000
@@ -93,7 +90,10 @@ def parse(raw: bytes) -> Usage:
     if isinstance(fields.get("context_window"), Mapping):
         fields = _status_line(fields)
     if fields.get("hook_event_name") is not None:
-        fields = {**fields, "source": None}  # a hook's source is why it was called, not by whom
+        fields = {
+            **fields,
+            "source": None,
+        }  # a hook's "source" is the reason of the call, not the assistant
     usage = Usage(
         source=_name(fields, "source"),
         session_id=_name(fields, *_SESSION),
@@ -112,12 +112,12 @@ def parse(raw: bytes) -> Usage:
     return usage
 
 
-def named(path: Path) -> tuple[str, str]:
-    """Return source and session of a file called ``<source>-<session_id>.json``.
+def parse_name(path: Path) -> tuple[str, str]:
+    """Return source and session of a file named ``<source>-<session_id>.json``.
 
-    A name without a dash is both: the one file of one assistant.
+    A name without a dash is both, for an assistant with a single file.
 
-    >>> named(Path("codex-7.json")), named(Path("context.json"))
+    >>> parse_name(Path("codex-7.json")), parse_name(Path("context.json"))
     (('codex', '7'), ('context', 'context'))
     """
     stem = path.name.removesuffix(".json")
@@ -131,8 +131,8 @@ def named(path: Path) -> tuple[str, str]:
 
 
 def complete(usage: Usage, path: Path) -> Usage:
-    """Return *usage* with source and session, taken from the name of its file where unsaid."""
-    source, session = named(path)
+    """Return *usage* with source and session, by default from the file's name."""
+    source, session = parse_name(path)
     return replace(usage, source=usage.source or source, session_id=usage.session_id or session)
 
 
@@ -166,10 +166,10 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _status_line(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return Claude Code's status line in memd's words.
+    """Return the fields of Claude Code's status line under memd's names.
 
-    Its totals were once the whole session's, so only ``current_usage`` counts as
-    tokens; it is null until the first response, which leaves everything unknown.
+    Its totals once covered the whole session, so only ``current_usage`` counts as tokens; it
+    is null until the first response, and then the usage is unknown.
     """
     window = fields["context_window"]
     now = window.get("current_usage")
@@ -178,18 +178,18 @@ def _status_line(fields: Mapping[str, Any]) -> Mapping[str, Any]:
         used = sum(_whole(now, name) or 0 for name in _IN_THE_WINDOW)
     elif now is not None:
         raise UnreadableSignal("current_usage must be an object or null")
-    own = {
+    renamed = {
         "source": _CLAUDE,
         "event": STATUS_LINE,
         "used_tokens": used,
         "window_tokens": window.get("context_window_size"),
         "used_percent": window.get("used_percentage"),
     }
-    return {**own, **{name: value for name, value in fields.items() if value is not None}}
+    return {**renamed, **{name: value for name, value in fields.items() if value is not None}}
 
 
-def _given(fields: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str, Any]:
-    """Return the first of *names* that has a value, with it."""
+def _first_value(fields: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str, Any]:
+    """Return the first of *names* that has a value, and the value."""
     for name in names:
         if fields.get(name) is not None:
             return name, fields[name]
@@ -197,7 +197,7 @@ def _given(fields: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str, Any]
 
 
 def _whole(fields: Mapping[str, Any], *names: str, least: int = 0) -> int | None:
-    name, value = _given(fields, names)
+    name, value = _first_value(fields, names)
     if value is None:
         return None
     if isinstance(value, float) and value.is_integer():
@@ -208,7 +208,7 @@ def _whole(fields: Mapping[str, Any], *names: str, least: int = 0) -> int | None
 
 
 def _percent(fields: Mapping[str, Any]) -> float | None:
-    name, value = _given(fields, _PERCENT)
+    name, value = _first_value(fields, _PERCENT)
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -219,7 +219,7 @@ def _percent(fields: Mapping[str, Any]) -> float | None:
 
 
 def _text(fields: Mapping[str, Any], *names: str, chars_max: int = NAME_CHARS_MAX) -> str | None:
-    name, value = _given(fields, names)
+    name, value = _first_value(fields, names)
     if value is None or value == "":
         return None
     if not isinstance(value, str) or len(value) > chars_max or _UNPRINTABLE.search(value):
@@ -238,7 +238,7 @@ def _model(fields: Mapping[str, Any]) -> str | None:
 
 
 def _moment(fields: Mapping[str, Any]) -> datetime | None:
-    name, value = _given(fields, _AT)
+    name, value = _first_value(fields, _AT)
     if value is None:
         return None
     try:

@@ -1,13 +1,12 @@
-"""Notices that a usage file changed, whatever the system says about it.
+"""The watcher of usage files.
 
-watchdog tells of changes at once; a slow look at every file's time tells of those
-that it missed (a network folder, a full queue, a machine that slept), and of all
-when the system has no watch left to give. What an event is called never counts:
-the file is read, and reported when what it holds is new. A file that cannot be
-read is reported once for each change, never with its content, and nothing that
-a file holds ends the watch.
+watchdog reports changes at once; a slow poll of every file's time finds those that it missed
+(a network folder, a full queue, a machine that slept), and all of them if the system has no
+watches left. The kind of an event does not matter: the file is read, and reported if its
+content is new. An unreadable file is logged once per change, never with its content, and no
+content ends the watch.
 
-The only module that loads watchdog, and the only one with its threads.
+The only module that imports watchdog, and the only one with its threads.
 """
 
 from __future__ import annotations
@@ -53,8 +52,8 @@ Stamp = tuple[int, int, int]
 
 
 @dataclass(slots=True)
-class _Seen:
-    """One file as it was last looked at: its time, size and inode, and what it held."""
+class _FileState:
+    """The last seen state of a file: its time, size and inode, and the digest of its content."""
 
     stamp: Stamp | None = None
     digest: bytes | None = None
@@ -63,10 +62,9 @@ class _Seen:
 class UsageWatcher:
     """Watches usage files and folders of them; ``run`` is its task, for ever.
 
-    *own* is the folder that is memd's and is made when it is missing. Each change
-    is awaited in *on_usage* before the next one is read, with the source and the
-    session filled in from the file's name where it does not say them. A *retry* error
-    from it is tried again at the next look.
+    *own* is memd's own folder, created if missing. *on_usage* is awaited for each change
+    before the next one is read, with source and session filled in from the file's name if
+    missing. After an error with *retry* the file is read again at the next poll.
     """
 
     def __init__(
@@ -84,93 +82,93 @@ class UsageWatcher:
         self._own = own and own.absolute()
         self._settle_s = settle_s
         self._poll_s = poll_s
-        self._observer_of = observer or _native
+        self._observer_of = observer or _default_observer
         self._observer: BaseObserver | None = None
-        self._begun = False
+        self._started = False
         self._watched: dict[Path, Stamp] = {}
-        self._seen: dict[Path, _Seen] = {}
+        self._files: dict[Path, _FileState] = {}
         self._unreadable: dict[Path, str] = {}
         self._settling: dict[Path, asyncio.TimerHandle] = {}
         self._due: asyncio.Queue[Path | None] = asyncio.Queue()
 
     @property
     def unreadable(self) -> Mapping[Path, str]:
-        """The files that could not be read when last looked at, with the reason."""
+        """The files that could not be read last time, with the reason."""
         return self._unreadable
 
     @property
     def blind(self) -> bool:
-        """Whether the system gives no watches, so that files are only looked at in turns."""
+        """Whether the system has no watches, so that files are only polled."""
         return self._observer is None
 
     async def run(self) -> None:
-        """Watch until cancelled. What is there already is reported first."""
+        """Watch until cancelled. Existing files are reported first."""
         loop = asyncio.get_running_loop()
         try:
-            self._look_at_all(loop)
-            # watchdog takes its time to load, which those who wait for the start should not.
+            self._scan(loop)
+            # Importing watchdog is slow and must not delay the start.
             loop.call_later(min(self._poll_s, _BEGIN_S), self._due.put_nowait, None)
             while True:
                 path = await self._due.get()
                 if path is None:
-                    self._begin()
-                    self._look_at_all(loop)
+                    self._start_observer()
+                    self._scan(loop)
                     loop.call_later(self._pause_s(), self._due.put_nowait, None)
                 else:
-                    await self._look(path)
+                    await self._read_file(path)
         finally:
-            self._end()
+            self._stop()
 
     def _pause_s(self) -> float:
         return min(self._poll_s, USAGE_BLIND_POLL_S) if self.blind else self._poll_s
 
-    # The system's announcements.
+    # Events of the system.
 
-    def _begin(self) -> None:
-        """Start watchdog, once; without it every file is looked at more often."""
-        if self._begun:
+    def _start_observer(self) -> None:
+        """Start watchdog, once; without it files are polled more often."""
+        if self._started:
             return
-        self._begun = True
+        self._started = True
         try:
             self._observer = self._observer_of()
             self._observer.start()
         except (OSError, ImportError) as error:
-            self._give_up(error)
+            self._fall_back(error)
 
     def _watch_folders(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Watch every folder that is there; again from the start when one was replaced."""
-        self._make_own()
+        """Watch every existing folder; set up all watches again if one was replaced."""
+        self._make_own_folder()
         stamps = {folder: stamp for folder in self._folders() if (stamp := _folder(folder))}
         if self._observer is None or stamps == self._watched:
             return
-        handler = cast("FileSystemEventHandler", _Handler(partial(self._announced, loop)))
+        handler = cast("FileSystemEventHandler", _Handler(partial(self._on_event, loop)))
         self._observer.unschedule_all()
         self._watched = {}
         for folder, stamp in stamps.items():
             try:
                 self._observer.schedule(handler, str(folder), event_filter=_events())
             except (FileNotFoundError, NotADirectoryError):
-                continue  # it just went; the next look sees whether it came back
+                continue  # it has just gone; the next poll sees whether it is back
             except OSError as error:  # no watch is left (ENOSPC, EMFILE)
-                self._give_up(error)
+                self._fall_back(error)
                 return
             self._watched[folder] = stamp
 
-    def _give_up(self, error: Exception) -> None:
+    def _fall_back(self, error: Exception) -> None:
         log.warning("usage_watch_polls", reason=type(error).__name__, every_s=USAGE_BLIND_POLL_S)
-        self._end()
+        self._stop()
 
-    def _end(self) -> None:
+    def _stop(self) -> None:
         observer, self._observer = self._observer, None
         for handle in self._settling.values():
             handle.cancel()
         self._settling.clear()
         if observer is not None:
             observer.stop()
-            with suppress(RuntimeError):  # it never began
+            with suppress(RuntimeError):  # it was never started
                 observer.join(1.0)
 
-    def _make_own(self) -> None:
+    def _make_own_folder(self) -> None:
         if self._own is not None:
             try:
                 self._own.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -185,8 +183,8 @@ class UsageWatcher:
         """Return whether *path* is, or is going to be, a folder of usage files."""
         return path == self._own or path.is_dir() or not (path.suffix or path.exists())
 
-    def _announced(self, loop: asyncio.AbstractEventLoop, names: tuple[str, ...]) -> None:
-        """Take the names of files that something happened to. Runs in watchdog's thread."""
+    def _on_event(self, loop: asyncio.AbstractEventLoop, names: tuple[str, ...]) -> None:
+        """Receive the names of changed files. Runs in watchdog's thread."""
         with suppress(RuntimeError):  # the loop has ended meanwhile
             loop.call_soon_threadsafe(self._settle, loop, names)
 
@@ -195,9 +193,9 @@ class UsageWatcher:
             for name in names:
                 file = self._file(path, name)
                 if file and file not in self._settling and len(self._settling) < USAGE_FILES_MAX:
-                    self._settling[file] = loop.call_later(self._settle_s, self._settled, file)
+                    self._settling[file] = loop.call_later(self._settle_s, self._on_settled, file)
 
-    def _settled(self, path: Path) -> None:
+    def _on_settled(self, path: Path) -> None:
         self._settling.pop(path, None)
         self._due.put_nowait(path)
 
@@ -207,45 +205,45 @@ class UsageWatcher:
             return path / name if _is_usage(name) else None
         return path if path.name == name else None
 
-    # The looks.
+    # Reading.
 
-    def _look_at_all(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Have every file read whose time, size or inode is new; forget those that went."""
+    def _scan(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Queue every file whose time, size or inode changed; forget those that have gone."""
         self._watch_folders(loop)
-        there: dict[Path, Stamp] = {}
+        present: dict[Path, Stamp] = {}
         for path in self._paths:
-            there |= dict(_stamps(path) if self._is_folder(path) else _stamped([path]))
-        for path in self._seen.keys() - there.keys():
+            present |= dict(_stamps(path) if self._is_folder(path) else _with_stamps([path]))
+        for path in self._files.keys() - present.keys():
             self._forget(path)
-        for path, stamp in sorted(there.items(), key=lambda entry: entry[1]):
-            if stamp != self._seen.get(path, _NEVER).stamp:
+        for path, stamp in sorted(present.items(), key=lambda entry: entry[1]):
+            if stamp != self._files.get(path, _NEVER_SEEN).stamp:
                 self._due.put_nowait(path)
 
-    async def _look(self, path: Path) -> None:
-        """Read *path* and report it when it holds something new."""
-        seen = self._seen.setdefault(path, _Seen())
-        stamp = _stamp(path)  # before reading: what changes meanwhile is looked at again
+    async def _read_file(self, path: Path) -> None:
+        """Read *path* and report it if its content is new."""
+        state = self._files.setdefault(path, _FileState())
+        stamp = _stamp(path)  # before reading, so that a change meanwhile is read again
         try:
             raw = read_own(path, USAGE_BYTES_MAX)
             digest = hashlib.blake2b(raw, digest_size=16).digest()
-            new = digest != seen.digest
+            new = digest != state.digest
             usage = complete(parse(raw), path) if new else None
         except MissingSignal:
             self._forget(path)
             return
         except UnreadableSignal as error:
-            if stamp != seen.stamp:
+            if stamp != state.stamp:
                 log.warning("usage_unreadable", path=str(path), reason=str(error))
-            self._unreadable.pop(path, None)  # the last one is the one seen last
+            self._unreadable.pop(path, None)  # so that the last key is the last unreadable file
             self._unreadable[path] = str(error)
-            self._seen[path] = _Seen(stamp, seen.digest)
+            self._files[path] = _FileState(stamp, state.digest)
             return
         self._unreadable.pop(path, None)
-        if usage is None or await self._reported(path, usage):
-            self._seen[path] = _Seen(stamp, digest)
+        if usage is None or await self._report(path, usage):
+            self._files[path] = _FileState(stamp, digest)
 
-    async def _reported(self, path: Path, usage: Usage) -> bool:
-        """Hand *usage* on; return whether it was taken, or never will be."""
+    async def _report(self, path: Path, usage: Usage) -> bool:
+        """Call *on_usage*; return False if the file should be read again later."""
         try:
             await self._on_usage(path, usage)
         except MemdError as error:
@@ -256,34 +254,34 @@ class UsageWatcher:
         return True
 
     def _forget(self, path: Path) -> None:
-        self._seen.pop(path, None)
+        self._files.pop(path, None)
         self._unreadable.pop(path, None)
 
 
 class _Handler:
-    """What watchdog calls, in its own thread, with each event that passed the filter."""
+    """The handler that watchdog calls, in its own thread, with each filtered event."""
 
     def __init__(self, announce: Callable[[tuple[str, ...]], None]) -> None:
         self._announce = announce
 
     def dispatch(self, event: FileSystemEvent) -> None:
-        # A replaced file is the destination of a move; names only, since a folder behind a
-        # link is announced under another path.
+        # A replaced file is the destination of a move. Only names, because a folder behind a
+        # link is reported under another path.
         paths = (event.src_path, event.dest_path)
         self._announce(tuple({Path(os.fsdecode(path)).name for path in paths if path}))
 
 
-_NEVER = _Seen()
+_NEVER_SEEN = _FileState()
 
 
-def _native() -> BaseObserver:
+def _default_observer() -> BaseObserver:
     from watchdog.observers import Observer
 
     return Observer()
 
 
 def _events() -> list[type[FileSystemEvent]]:
-    """Return the events that are let through: reading a file must not announce it again."""
+    """Return the event classes to handle; reading a file must not trigger another event."""
     from watchdog import events
 
     return [
@@ -306,11 +304,11 @@ def _stamps(folder: Path) -> Iterator[tuple[Path, Stamp]]:
             names = [folder / entry.name for entry in entries if _is_usage(entry.name)]
     except OSError:
         return iter(())
-    stamps = _stamped(names)
+    stamps = _with_stamps(names)
     return iter(heapq.nlargest(USAGE_FILES_MAX, stamps, key=lambda one: one[1]))
 
 
-def _stamped(paths: Sequence[Path]) -> Iterator[tuple[Path, Stamp]]:
+def _with_stamps(paths: Sequence[Path]) -> Iterator[tuple[Path, Stamp]]:
     for path in paths:
         stamp = _stamp(path)
         if stamp is not None:
@@ -326,7 +324,7 @@ def _stamp(path: Path) -> Stamp | None:
 
 
 def _folder(path: Path) -> Stamp | None:
-    """Return what tells the folder at *path* from one that replaces it; None without one."""
+    """Return device and inode of the folder at *path*, None if there is none."""
     try:
         status = path.stat()
     except (OSError, ValueError):

@@ -31,7 +31,7 @@ def is_session(path: Path) -> bool:
     head = _read(path, _HEAD_BYTES if suffix in LINES | _PAGES else NAP_TRANSCRIPT_BYTES_MAX)
     if suffix in _PAGES:
         return specstory.knows(head)
-    return not head.lstrip().startswith(b'{"memd"') and transcripts.is_one(head)
+    return not head.lstrip().startswith(b'{"memd"') and transcripts.is_transcript(head)
 
 
 def send(

@@ -72,7 +72,7 @@ async def register(context: Context, params: RegisterParams) -> RegisteredAssist
     link = AssistantLink(peer, assistants.drop)
     peer.link = link
     assistants.register(link, params.name, params.model)
-    model.is_back()
+    model.reset_failures()
     return RegisteredAssistants(assistants=tuple(assistants.names))
 
 

@@ -21,7 +21,7 @@ from memd.domain.enums import ArchiveReason, MemoryCategory
 from memd.domain.settings.consolidation import ExperienceCompressorConfig
 from memd.domain.sleep.consolidation import COMPRESSED_EXPERIENCE_TAG
 from memd.domain.values import NotBlankStr, Value
-from memd.llm.llm import unfenced
+from memd.llm.llm import strip_fence
 from memd.sleep.night.task import Cursor, NightScope, PlannedStep
 from memd.sleep.night.tasks import new_summary
 from memd.sleep.strategies.ask import Model, ask
@@ -89,7 +89,7 @@ class Experiences:
             return None
         ratio = compression_ratio(reply, parts)
         try:
-            lessons = ExperienceLessons.model_validate_json(unfenced(reply), strict=False)
+            lessons = ExperienceLessons.model_validate_json(strip_fence(reply), strict=False)
         except (ValidationError, ValueError, RecursionError):
             return None
         if ratio < config.min_compression_ratio:

@@ -36,7 +36,7 @@ def build_language_model(
         model = language_model(
             settings.llm,
             assembly.clock,
-            also=night_purposes(settings),
+            extra_purposes=night_purposes(settings),
             accounts=Spending(
                 assembly.records, assembly.ids, assembly.clock, settings.llm.provider
             ),

@@ -35,7 +35,7 @@ def night_providers(settings: Settings, model: LanguageModel) -> NightProviders 
         PurposeProvider(model, Purpose.SUMMARY) if _model_summarises(settings) else None,
         PurposeProvider(model, Purpose.COMPRESSION) if settings.llm.uses.compression else None,
         settings.llm.model or settings.llm.provider,
-        lambda: model.asked(NIGHT_PURPOSES),
+        lambda: model.call_counts(NIGHT_PURPOSES),
         _experience_task(settings, model),
     )
 

@@ -65,7 +65,7 @@ class Naps:
     @cached_property
     def nap(self) -> Nap:
         """The nap itself."""
-        from memd.signals.files import known_roots
+        from memd.signals.files import transcript_roots
         from memd.sleep.nap.nap import Nap
 
         assembly = self._assembly
@@ -80,7 +80,7 @@ class Naps:
             level=self._settings.memory.level,
             rule=self.rule,
             chunking=self._settings.memory.chunking,
-            roots=known_roots(self._environ, Path.home(), extra),
+            roots=transcript_roots(self._environ, Path.home(), extra),
             emit=self._emit,
             note=assembly.notes.add,
             writer=self._writer(),

@@ -6,7 +6,7 @@ import pytest
 from support.clocks import HeldClock
 
 from memd.base.errors import ProviderBusyError, ProviderError, ProviderRefusedError
-from memd.llm.llm import LanguageModel, ModelLimits, ProviderIdentity, unfenced
+from memd.llm.llm import LanguageModel, ModelLimits, ProviderIdentity, strip_fence
 from memd.llm.meter import FAILURES_MAX
 from memd.llm.provider import Completion, CompletionRequest, TokenUsage
 from memd.llm.purposes import Purpose
@@ -24,7 +24,7 @@ from memd.llm.purposes import Purpose
     ],
 )
 def test_the_first_fence_wins_and_json_is_left_alone(text: str, told: str) -> None:
-    assert unfenced(text) == told
+    assert strip_fence(text) == told
 
 
 class FailingProvider:

@@ -29,18 +29,18 @@ def test_nothing_may_be_spent_of_nothing() -> None:
 def test_failures_in_a_row_open_the_breaker_for_ever_longer_and_success_closes_it() -> None:
     breaker = Breaker()
     for _ in range(FAILURES_MAX - 1):
-        breaker.failed(0)
+        breaker.record_failure(0)
     assert not breaker.is_open(0)
-    breaker.failed(0)
+    breaker.record_failure(0)
     assert breaker.is_open(PAUSE_US_MIN - 1)
     assert not breaker.is_open(PAUSE_US_MIN)
-    breaker.failed(PAUSE_US_MIN)
+    breaker.record_failure(PAUSE_US_MIN)
     assert breaker.is_open(3 * PAUSE_US_MIN - 1)
-    breaker.succeeded()
+    breaker.record_success()
     assert not breaker.is_open(0)
 
 
 def test_a_refusal_opens_it_at_once_and_longest() -> None:
     breaker = Breaker()
-    breaker.failed(0, refused=True)
+    breaker.record_failure(0, refused=True)
     assert breaker.is_open(PAUSE_US_MAX - 1)

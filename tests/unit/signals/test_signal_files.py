@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memd.signals.files import known_roots, read_own
+from memd.signals.files import read_own, transcript_roots
 from memd.signals.usage import MissingSignal, UnreadableSignal
 
 NOBODY = 65_534
@@ -114,7 +114,7 @@ def test_a_path_that_no_file_can_have_is_refused(root: Path) -> None:
 def test_the_assistants_folders_are_known_with_and_without_their_variables() -> None:
     home = Path("/home/ada")
     environ = {"CLAUDE_CONFIG_DIR": "/c", "CODEX_HOME": "/x", "GEMINI_CLI_HOME": "not absolute"}
-    roots = known_roots(environ, home, [Path("/more")])
+    roots = transcript_roots(environ, home, [Path("/more")])
     assert [str(root) for root in roots] == [
         "/home/ada/.claude/projects",
         "/c/projects",
@@ -127,5 +127,5 @@ def test_the_assistants_folders_are_known_with_and_without_their_variables() -> 
         "/home/ada/.cursor/projects",
         "/more",
     ]
-    moved = known_roots({"GEMINI_CLI_HOME": "/g"}, home)
+    moved = transcript_roots({"GEMINI_CLI_HOME": "/g"}, home)
     assert Path("/g/.gemini/tmp") in moved

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memd.base.limits import NAME_CHARS_MAX, USAGE_BYTES_MAX
-from memd.signals.usage import UnreadableSignal, Usage, complete, named, parse
+from memd.signals.usage import UnreadableSignal, Usage, complete, parse, parse_name
 
 OWN = {
     "v": 1,
@@ -280,7 +280,7 @@ def test_no_value_of_a_known_key_does_more_than_be_refused(found: dict[str, Any]
 def test_a_file_is_named_after_its_assistant_and_session(
     name: str, source: str, session: str
 ) -> None:
-    assert named(Path("/run/usage") / name) == (source, session)
+    assert parse_name(Path("/run/usage") / name) == (source, session)
 
 
 def test_the_name_of_the_file_says_what_the_file_does_not() -> None:

@@ -221,7 +221,7 @@ async def test_a_folder_that_was_replaced_is_watched_again(
         folder.mkdir()
         put(folder / "codex-7.json", percent(1))
         await until(lambda: heard.percents == [1])
-        monkeypatch.setattr(watcher, "_look_at_all", lambda _loop: None)  # news alone is left
+        monkeypatch.setattr(watcher, "_scan", lambda _loop: None)  # news alone is left
         put(folder / "codex-7.json", percent(2))
         await until(lambda: heard.percents == [1, 2])
 
