@@ -1,4 +1,4 @@
-"""Keys, proposals and refused attempts over a store that cannot be written: told, and read on."""
+"""Keys, proposals and refused attempts on a store that cannot be written: reads go on."""
 
 from __future__ import annotations
 

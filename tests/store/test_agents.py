@@ -1,4 +1,4 @@
-"""SPEC 7.14: what one agent does differently, field by field."""
+"""SPEC 7.14: the configuration of one agent, field by field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SPEC 16.13: the archive shows what was put away, and gives it back to its owner only."""
+"""SPEC 16.13: the archive lists archived memories, and restores them for their owner only."""
 
 from __future__ import annotations
 

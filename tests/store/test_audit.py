@@ -1,4 +1,4 @@
-"""The audit: every write that changes something is a link, and forgetting takes its proof away."""
+"""The audit: every write that changes something is a link, and forgetting removes its proof."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""P18: whoever edits, removes, moves or cuts rows of the audit is found; what is not is said."""
+"""P18: edited, removed, moved or cut rows of the audit are found, or reported as unproven."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies of the file: whole or not at all, and never overlooked when something is forgotten."""
+"""Backups are complete or absent, and forgetting names every one of them."""
 
 from __future__ import annotations
 

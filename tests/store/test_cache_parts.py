@@ -1,4 +1,4 @@
-"""In which part of the words and vector caches a memory lies, and that a search reads no other."""
+"""The cache part that contains a memory, and the parts that a search reads."""
 
 from __future__ import annotations
 

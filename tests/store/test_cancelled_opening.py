@@ -1,4 +1,4 @@
-"""A connection whose opening nobody waits for any more is closed, not left behind."""
+"""A connection whose opening was cancelled is closed."""
 
 from __future__ import annotations
 

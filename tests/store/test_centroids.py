@@ -1,4 +1,4 @@
-"""The running sum behind novelty holds what was kept, and nothing else."""
+"""The running sum for novelty contains exactly the vectors that count."""
 
 from __future__ import annotations
 

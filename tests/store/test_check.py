@@ -1,4 +1,4 @@
-"""A flipped bit is found, wherever it is, and the caches are mended from the rows (P6)."""
+"""A flipped bit is found, wherever it is, and the caches are rebuilt from the rows (P6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which memories are ranked as what a nap composed: those that a nap tagged with a kind (0099)."""
+"""Memories that a nap composed, by their kind tags, are ranked as such (0099)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ends what: contradictions over a real file, and who may make them."""
+"""Contradictions on a real file: which statements they end, and who may make them."""
 
 from __future__ import annotations
 

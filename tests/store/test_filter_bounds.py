@@ -1,4 +1,4 @@
-"""A filter's bounds to the microsecond and to the last digit: what lies on them is in, or not."""
+"""A filter's bounds, to the microsecond and last digit, include or exclude what lies on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a nap saw cured stands in the playbook, and goes with the memory that tells it (0115)."""
+"""A fix that a nap saw is in the playbook, and is removed with its memory (0115)."""
 
 from __future__ import annotations
 

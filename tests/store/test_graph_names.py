@@ -1,4 +1,4 @@
-"""What a thing is called otherwise leads on to what is said of it under the other name."""
+"""An alias of a thing leads to the statements under its other names."""
 
 from __future__ import annotations
 

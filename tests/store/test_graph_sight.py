@@ -1,4 +1,4 @@
-"""What a walk sees: only what holds, from texts that the caller could read."""
+"""A walk sees only statements that hold, from texts that the caller may read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Over a real file: facts, lessons and patterns that fit stand in prompts."""
+"""On a real file: matching facts, lessons and patterns are in prompts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""D23 over a real file: one prompt from policies, preferences and memories, under one budget."""
+"""D23 on a real file: one prompt from policies, preferences and memories, within one budget."""
 
 from __future__ import annotations
 

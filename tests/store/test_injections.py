@@ -1,4 +1,4 @@
-"""What a session was given: noted once, for one client, until its window is emptied or it ends."""
+"""Injections are recorded once, for one client, until the window is emptied or the session ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions of two and three hops about a company told in ordinary sentences, all answered."""
+"""Questions of two and three hops about a company described in ordinary sentences are answered."""
 
 from __future__ import annotations
 

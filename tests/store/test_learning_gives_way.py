@@ -1,4 +1,4 @@
-"""Memories are read for the graph beside other work, and hardly while somebody uses memd."""
+"""Extraction for the graph runs beside other work, and slows down while memd is used."""
 
 from __future__ import annotations
 

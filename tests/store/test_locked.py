@@ -1,4 +1,4 @@
-"""A file that another program holds: reading goes on, every write waits and says so."""
+"""A file locked by another program: reads go on, every write waits and then raises BusyError."""
 
 from __future__ import annotations
 

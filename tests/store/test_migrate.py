@@ -1,4 +1,4 @@
-"""From an older file to this schema: exactly, once, after a backup, or not at all (P9)."""
+"""Migration of an older file to this schema: exactly, once, after a backup, or not at all (P9)."""
 
 from __future__ import annotations
 

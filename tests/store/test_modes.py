@@ -1,4 +1,4 @@
-"""Files of a store with modes that keep their owner out: read, mended, or refused in words."""
+"""Store files whose modes exclude their owner: read, repaired, or refused with a message."""
 
 from __future__ import annotations
 

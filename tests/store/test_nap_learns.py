@@ -1,4 +1,4 @@
-"""What a nap stores is new, said when it was said, and loads the model only if there is any."""
+"""A nap stores only new facts, with the time they were said, and loads the model only for those."""
 
 from __future__ import annotations
 

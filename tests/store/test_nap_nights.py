@@ -1,4 +1,4 @@
-"""What naps distilled is left whole by nights, and a session's digest is its summary."""
+"""Nights leave distilled memories unchanged, and a session's digest is its summary."""
 
 from __future__ import annotations
 

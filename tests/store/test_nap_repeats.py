@@ -1,4 +1,4 @@
-"""What a turn said and a nap tells too is told once; undoing the nap brings the turn back."""
+"""A fact in both a turn and a nap is stored once; undoing the nap restores the turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A nap can be undone like a night: what it learnt goes, what it kept stays, or it says why not."""
+"""A nap can be undone like a night: its memories go, its messages stay, or an error says why."""
 
 from __future__ import annotations
 

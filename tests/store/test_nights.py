@@ -1,4 +1,4 @@
-"""What a night does, to whom, and what stops it (SPEC 16.3, 16.4, D9, D21)."""
+"""What a night does, to which memories, and what stops it (SPEC 16.3, 16.4, D9, D21)."""
 
 from __future__ import annotations
 

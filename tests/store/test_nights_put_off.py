@@ -1,4 +1,4 @@
-"""A run that the disk ended stays unfinished, waits, and is gone on with (docs/decisions/0059)."""
+"""A run that a disk error ended stays unfinished, waits, and is continued (docs/decisions/0059)."""
 
 from __future__ import annotations
 

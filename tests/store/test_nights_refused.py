@@ -1,4 +1,4 @@
-"""A night over a file that is held, read-only or on a full disk: refused, and nothing is lost."""
+"""A night on a locked, read-only or full disk is refused, and nothing is lost."""
 
 from __future__ import annotations
 

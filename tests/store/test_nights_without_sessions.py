@@ -1,4 +1,4 @@
-"""What belongs to no session is condensed too: by place, and in order of time (SPEC 16.5, D9)."""
+"""Memories of no session are consolidated too: by place, and in order of time (SPEC 16.5, D9)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file that was laid out otherwise is as good as one of today; a repair lays it out anew."""
+"""A file with another page layout works like a new one; a repair gives it today's layout."""
 
 from __future__ import annotations
 

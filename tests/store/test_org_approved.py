@@ -1,4 +1,4 @@
-"""What the owner approves is written by the rules of every write (SPEC 15.3)."""
+"""An approved proposal is written by the rules of every write (SPEC 15.3)."""
 
 from __future__ import annotations
 

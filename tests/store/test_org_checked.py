@@ -1,4 +1,4 @@
-"""A check finds a log that was changed, facts that are not its outcome, a cache that lies."""
+"""A check finds a changed log, facts that differ from it, and a wrong full-text index."""
 
 from __future__ import annotations
 

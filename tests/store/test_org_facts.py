@@ -1,4 +1,4 @@
-"""SPEC 15.5: the log, the facts that it gives, and what is asked of both. Over a real file."""
+"""SPEC 15.5 on a real file: the log, the facts that result from it, and queries of both."""
 
 from __future__ import annotations
 

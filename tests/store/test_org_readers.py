@@ -1,4 +1,4 @@
-"""What a caller may not read is in no answer about facts, present or past, however it pages."""
+"""No answer about facts, past or present, contains what the caller may not read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A locked, full or read-only file: facts are read, and no write is acknowledged."""
+"""A locked, full or read-only file: facts can be read, and no write is acknowledged."""
 
 from __future__ import annotations
 

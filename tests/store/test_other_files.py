@@ -1,4 +1,4 @@
-"""Files that are not ours, or not yet: refused and left as they were, or taken as new (H69-H71)."""
+"""Foreign or empty files: refused and left untouched, or used as new ones (H69-H71)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the owner said or confirmed: told outside of a fence, and changed by nobody else (0119)."""
+"""Preferences that the owner said or confirmed are unfenced, and changed by nobody else (0119)."""
 
 from __future__ import annotations
 

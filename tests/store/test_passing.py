@@ -1,4 +1,4 @@
-"""Turns that state nothing are kept apart: found when asked for, made memories when meant."""
+"""Turns in passing are stored apart: found on request, promoted when meant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the first prompt would wait for is loaded by the daemon itself, soon after its start."""
+"""The daemon loads what the first prompt needs by itself, soon after its start."""
 
 from __future__ import annotations
 

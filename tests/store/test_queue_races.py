@@ -1,4 +1,4 @@
-"""What changes while texts are embedded: words, the model, and texts that no model can take."""
+"""Changes while texts are embedded: words, the model, and texts that no model can embed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often one recall goes to the file: each read is a transaction in another thread."""
+"""The number of reads of one recall: each read is a transaction in another thread."""
 
 from __future__ import annotations
 

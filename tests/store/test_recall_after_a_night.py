@@ -1,4 +1,4 @@
-"""What recall finds after a night: summaries in front of what they were made from (D9)."""
+"""Recall after a night returns summaries in place of their sources (D9)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records that come from an earlier memd, or go to another store."""
+"""Records from an earlier memd, and records exported to another store."""
 
 from __future__ import annotations
 

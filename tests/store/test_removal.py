@@ -1,4 +1,4 @@
-"""Thrown away, put away, brought back byte for byte, erased everywhere (SPEC D21, P8)."""
+"""Trashed, archived, restored byte for byte, erased everywhere (SPEC D21, P8)."""
 
 from __future__ import annotations
 

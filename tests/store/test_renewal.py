@@ -1,4 +1,4 @@
-"""``memd rebuild`` makes damaged vectors, contexts and indexes anew, and no row changes."""
+"""``memd rebuild`` renews damaged vectors, contexts and indexes, and changes no row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A damaged file is made whole again as far as it can be read, and is kept (PROMISES 2)."""
+"""A damaged file is repaired as far as it can be read, and is kept (PROMISES 2)."""
 
 from __future__ import annotations
 

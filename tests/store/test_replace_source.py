@@ -1,4 +1,4 @@
-"""An edited source: what it still says stays, what it no longer says is superseded."""
+"""An edited source: memories it still contains stay, the others are superseded."""
 
 from __future__ import annotations
 

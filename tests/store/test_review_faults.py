@@ -1,4 +1,4 @@
-"""What a fault, a cancelled caller or a second caller must not break."""
+"""Faults, cancelled callers and concurrent callers break nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run tells which memories it removed and which it made (SPEC 16.12)."""
+"""A run lists the memories that it hid and made (SPEC 16.12)."""
 
 from __future__ import annotations
 

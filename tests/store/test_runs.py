@@ -1,4 +1,4 @@
-"""The ledger of runs, and what a night finds to do: functions of the store alone."""
+"""The ledger of runs, and the rows that a night works on: functions of the store alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The file: what is in a new one, and how every connection to it is set up."""
+"""The content of a new file, and the setup of every connection to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long the text of a session is kept is its owner's to say (docs/decisions/0093)."""
+"""The owner decides how long the messages of sessions are kept (docs/decisions/0093)."""
 
 from __future__ import annotations
 

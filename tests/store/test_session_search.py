@@ -1,4 +1,4 @@
-"""What was said in sessions is found by its words, and gone when it is forgotten (SPEC 6, D21)."""
+"""Messages of sessions are found by their words, and gone when forgotten (SPEC 6, D21)."""
 
 from __future__ import annotations
 

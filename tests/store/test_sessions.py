@@ -1,4 +1,4 @@
-"""Sessions: begun, ended, idle, listed; their messages kept and forgotten (SPEC 1.8, D2, D21)."""
+"""Sessions: started, ended, idle, listed; their messages stored and erased (SPEC 1.8, D2, D21)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A session that is compressed after a night: its summary stands for all of it (SPEC 3.3, D9)."""
+"""A session compressed after a night: its summary covers all of it (SPEC 3.3, D9)."""
 
 from __future__ import annotations
 

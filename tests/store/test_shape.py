@@ -1,4 +1,4 @@
-"""A file of a shape that no version has is refused in words, and left as it is."""
+"""A file with a shape that no version has is refused with a message, and left untouched."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What agents share, in the file (SPEC 10.1): whose it is, who sees it, and how it goes."""
+"""Shared memories in the file (SPEC 10.1): publisher, visibility, retraction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``sleep.*`` on the socket: what reaches the nights, and what comes back."""
+"""``sleep.*`` on the socket: the parameters that reach the nights, and the results."""
 
 from __future__ import annotations
 

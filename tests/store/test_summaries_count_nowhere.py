@@ -1,4 +1,4 @@
-"""A summary says what others said: it is counted in no session, for no speaker."""
+"""A summary is counted in no session and for no speaker: it repeats what others said."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A summary is a memory too: it can be rewritten; and sessions know whether one stands in them."""
+"""A summary is a memory that can be rewritten; sessions know whether they have one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SPEC 18.2, D17 on a real file: runs of tuning, what they may put to use, and the way back."""
+"""SPEC 18.2, D17 on a real file: runs of tuning, what they may activate, and the way back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Of which messages a nap's memory was made: noted in order, gone with either (SPEC 6, D21)."""
+"""The messages of a nap's memory: recorded in order, deleted with either (SPEC 6, D21)."""
 
 from __future__ import annotations
 

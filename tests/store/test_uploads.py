@@ -1,4 +1,4 @@
-"""A transcript arrives in parts, whole or not at all, and of few connections at once."""
+"""A transcript is uploaded in parts, completely or not at all, and by few connections at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of each assistant's window outlives a restart."""
+"""The state of each assistant's window outlives a restart."""
 
 from __future__ import annotations
 

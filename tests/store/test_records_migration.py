@@ -1,4 +1,4 @@
-"""Tables of records that an earlier memd made, of other rules than today's (decision 0202)."""
+"""Tables of records that an earlier memd created, with other rules than today's (decision 0202)."""
 
 from __future__ import annotations
 

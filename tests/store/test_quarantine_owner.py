@@ -1,4 +1,4 @@
-"""What is set aside of an agent that has a key is shown to nobody who has none."""
+"""The quarantine of an agent with a key is not shown to clients without one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lessons and patterns in the file (SPEC 5a): kept, counted, screened, audited, forgotten."""
+"""Lessons and patterns in the file (SPEC 5a): stored, counted, screened, audited, forgotten."""
 
 from __future__ import annotations
 

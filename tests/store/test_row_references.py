@@ -1,4 +1,4 @@
-"""What stands beside memories is checked, copied and left alone by an undoing (P6, P8)."""
+"""Rows beside memories are checked, backed up, and left alone by an undo (P6, P8)."""
 
 from __future__ import annotations
 

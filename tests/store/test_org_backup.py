@@ -1,4 +1,4 @@
-"""Facts are in backups, and no care of the file changes one."""
+"""Facts are in backups, and no maintenance of the file changes one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happened in a stretch of time is looked at where its words alone would not find it."""
+"""A search with a time also finds memories of that time that its words alone would miss."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What memd notes of naps, nights and sessions, and how long records are kept (SPEC 19)."""
+"""memd's own records of naps, nights and sessions, and how long records are kept (SPEC 19)."""
 
 from __future__ import annotations
 

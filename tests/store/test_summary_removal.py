@@ -1,4 +1,4 @@
-"""What becomes of a summary, and of what stands behind it, when one of its sources goes."""
+"""What happens to a summary and its other sources when one of its sources is removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A clock eight days ahead for a minute leaves the trash as it is."""
+"""A clock that is eight days ahead for a minute does not empty the trash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A session whose end nobody tells is napped over when it has been quiet for an hour."""
+"""A session whose end is not reported gets a nap when it has been quiet for an hour."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Below SQLite the file is written only while nobody of the daemon reads it."""
+"""The file is written below SQLite only while no reader of the daemon is at work."""
 
 from __future__ import annotations
 

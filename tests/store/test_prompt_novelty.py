@@ -1,4 +1,4 @@
-"""A prompt of a session holds what is new to it (``inject/in_window.py``)."""
+"""A prompt of a session contains only what is new to it (``inject/in_window.py``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A lesson that somebody said becomes one by a nap, and goes with what it came from (0077)."""
+"""A lesson stated in a conversation is stored by a nap, and removed with its source (0077)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Neighbours cost what they are worth: not the length of a session, nor what is hidden in it."""
+"""Finding a turn's neighbours does not depend on the length of a session or its hidden memories."""
 
 from __future__ import annotations
 
