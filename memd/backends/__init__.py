@@ -1,1 +1,1 @@
-"""The documented backend protocols over memd's rooms: sqlite, inmemory, composite."""
+"""The documented backend protocols, implemented over memd's rooms: sqlite, inmemory, composite."""

@@ -86,7 +86,7 @@ async def ground(  # noqa: PLR0913  # all that the rooms stand on
 class Assembly:
     """Every room over one open file.
 
-    ``queue.run``, ``notes.run``, ``learning.run`` and ``Care`` of the file (care.py) are the
+    ``queue.run``, ``notes.run``, ``learning.run`` and ``UpkeepLoop`` (upkeep_loop.py) are the
     caller's to start, once the house has begun.
     """
 

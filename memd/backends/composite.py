@@ -1,13 +1,11 @@
-"""Several backends behind one: each namespace lives in the one it is routed to (SPEC 10.2).
+"""A backend of several backends: each namespace is routed to one of them (SPEC 10.2).
 
-The namespace decides, never the category. An id says where its memory lives:
-``<child>:<id there>``, split at the first colon. When several children are
-asked and some fail, the others answer and a warning is logged; when the only
-one asked fails, its error is the answer. Children without scores sort below
-those with.
+Routing is by namespace, never by category. An id has the form ``<child>:<the child's id>``, split
+at the first colon. When several children are queried and some fail, the others answer and a
+warning is logged; if only one is queried, its error is raised. Entries without scores sort
+below those with scores.
 
-Its archive is that of all children (SPEC 16.13): ids there say where a memory lies, the
-original's as well as the archival one.
+Its archive is that of all children (SPEC 16.13); both archival and original ids have prefixes.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ _log = logging.getLogger(__name__)
 
 
 class CompositeBackend:
-    """Owns the *children*, which it connects and disconnects together."""
+    """Owns its *children*, and connects and disconnects them together."""
 
     def __init__(
         self, children: Mapping[str, MemoryBackend], config: CompositeBackendConfig
@@ -63,21 +61,21 @@ class CompositeBackend:
             {n: c.archival_store for n, c in children.items() if isinstance(c, SupportsArchive)}
         )
 
-    # Its life.
+    # Lifecycle.
 
     async def connect(self) -> None:
-        """Connect all children at once. When one cannot, none stays connected."""
+        """Connect all children concurrently. If one fails, all are disconnected."""
         try:
-            await _all(child.connect() for child in self._children.values())
+            await _gather(child.connect() for child in self._children.values())
         except BaseException:
             await self.disconnect()
             raise
 
     async def disconnect(self) -> None:
-        await _all(child.disconnect() for child in self._children.values())
+        await _gather(child.disconnect() for child in self._children.values())
 
     async def health_check(self) -> bool:
-        return all(await _all(child.health_check() for child in self._children.values()))
+        return all(await _gather(child.health_check() for child in self._children.values()))
 
     @property
     def is_connected(self) -> bool:
@@ -87,12 +85,11 @@ class CompositeBackend:
     def backend_name(self) -> str:
         return "composite"
 
-    # What it can do. A child that does not say is taken at its best.
+    # Capabilities. A child without one of these properties counts with the default.
 
     @property
     def supported_categories(self) -> frozenset[MemoryCategory]:
-        known = self._values("supported_categories", frozenset(MemoryCategory))
-        return frozenset().union(*known)
+        return frozenset().union(*self._values("supported_categories", frozenset(MemoryCategory)))
 
     @property
     def supports_graph(self) -> bool:
@@ -115,44 +112,46 @@ class CompositeBackend:
         limits: list[int | None] = self._values("max_memories_per_agent", None)
         return min((most for most in limits if most is not None), default=None)
 
-    def _values(self, name: str, unsaid: _T) -> list[_T]:
-        return [getattr(child, name, unsaid) for child in self._children.values()]
+    def _values(self, name: str, default: _T) -> list[_T]:
+        return [getattr(child, name, default) for child in self._children.values()]
 
     # An agent's own memories.
 
     async def store(self, agent_id: str, request: MemoryStoreRequest) -> str:
-        self._ready()
-        name = self._home(request.namespace)
+        self._require_connected()
+        name = self._child_name(request.namespace)
         return f"{name}:{await self._children[name].store(agent_id, request)}"
 
     async def retrieve(self, agent_id: str, query: MemoryQuery) -> Entries:
-        """Ask the children of the query's namespaces, or all of them, and merge the answers.
+        """Query the children of the query's namespaces, or all of them, and merge the results.
 
-        Raises MemoryRetrievalError when several were asked and all of them failed.
+        Raises MemoryRetrievalError when several were queried and all failed.
         """
-        self._ready()
-        asked = {name: self._children[name] for name in self._homes(query)}
-        return await _merged(asked, lambda child: child.retrieve(agent_id, query), query.limit)
+        self._require_connected()
+        children = {name: self._children[name] for name in self._child_names(query)}
+        return await _ask_and_merge(
+            children, lambda child: child.retrieve(agent_id, query), query.limit
+        )
 
     async def get(self, agent_id: str, memory_id: str) -> MemoryEntry | None:
-        self._ready()
-        if (place := self._find(memory_id)) is None:
+        self._require_connected()
+        if (place := self._locate(memory_id)) is None:
             return None
-        name, child, there = place
-        entry = await child.get(agent_id, there)
-        return entry and _prefixed(name, entry)
+        name, child, child_id = place
+        entry = await child.get(agent_id, child_id)
+        return entry and _with_prefix(name, entry)
 
     async def delete(self, agent_id: str, memory_id: str) -> bool:
-        self._ready()
-        if (place := self._find(memory_id)) is None:
+        self._require_connected()
+        if (place := self._locate(memory_id)) is None:
             return False
-        _, child, there = place
-        return await child.delete(agent_id, there)
+        _, child, child_id = place
+        return await child.delete(agent_id, child_id)
 
     async def count(self, agent_id: str, *, category: MemoryCategory | None = None) -> int:
-        self._ready()
+        self._require_connected()
         children = self._children.values()
-        return sum(await _all(child.count(agent_id, category=category) for child in children))
+        return sum(await _gather(child.count(agent_id, category=category) for child in children))
 
     @property
     def archival_store(self) -> CompositeArchive:
@@ -161,77 +160,77 @@ class CompositeBackend:
     async def move_to_archive(
         self, agent_id: str, memory_id: str, mode: ArchivalMode = ArchivalMode.EXTRACTIVE
     ) -> str | None:
-        """Move a memory into its child's archive; MemoryCapabilityError when that has none."""
-        self._ready()
-        if (place := self._find(memory_id)) is None:
+        """Move a memory into its child's archive; MemoryCapabilityError if it has none."""
+        self._require_connected()
+        if (place := self._locate(memory_id)) is None:
             return None
-        name, child, there = place
+        name, child, child_id = place
         if not isinstance(child, SupportsArchive):
             raise MemoryCapabilityError(f"backend {name} has no archive")
-        archival_id = await child.move_to_archive(agent_id, there, mode)
+        archival_id = await child.move_to_archive(agent_id, child_id, mode)
         return archival_id and f"{name}:{archival_id}"
 
-    # What agents share, among the children that can.
+    # Shared memories, of the children that support them.
 
     async def publish(self, agent_id: str, request: MemoryStoreRequest) -> str:
-        self._ready()
-        name = self._home(request.namespace)
-        return f"{name}:{await self._sharing(name).publish(agent_id, request)}"
+        self._require_connected()
+        name = self._child_name(request.namespace)
+        return f"{name}:{await self._sharing_child(name).publish(agent_id, request)}"
 
     async def search_shared(
         self, query: MemoryQuery, *, exclude_agent: str | None = None
     ) -> Entries:
-        self._ready()
-        asked = {
+        self._require_connected()
+        children = {
             name: child
-            for name in self._homes(query)
+            for name in self._child_names(query)
             if isinstance(child := self._children[name], SharedKnowledgeStore)
         }
-        return await _merged(
-            asked,
+        return await _ask_and_merge(
+            children,
             lambda child: child.search_shared(query, exclude_agent=exclude_agent),
             query.limit,
         )
 
     async def retract(self, agent_id: str, memory_id: str) -> bool:
-        self._ready()
-        if (place := self._find(memory_id)) is None:
+        self._require_connected()
+        if (place := self._locate(memory_id)) is None:
             return False
-        name, _, there = place
-        return await self._sharing(name).retract(agent_id, there)
+        name, _, child_id = place
+        return await self._sharing_child(name).retract(agent_id, child_id)
 
-    # Where things live.
+    # Routing.
 
-    def _ready(self) -> None:
+    def _require_connected(self) -> None:
         if not self.is_connected:
             raise MemoryConnectionError("the composite backend is not connected")
 
-    def _home(self, namespace: str) -> str:
+    def _child_name(self, namespace: str) -> str:
         return self._config.routes.get(namespace, self._config.default)
 
-    def _homes(self, query: MemoryQuery) -> list[str]:
-        """Return the children that can hold what *query* asks for, each once, in a fixed order."""
+    def _child_names(self, query: MemoryQuery) -> list[str]:
+        """Return the names of the children that *query* concerns, in a fixed order."""
         if not query.namespaces:
             return list(self._children)
-        homes = {self._home(namespace) for namespace in query.namespaces}
+        homes = {self._child_name(namespace) for namespace in query.namespaces}
         return [name for name in self._children if name in homes]
 
-    def _find(self, memory_id: str) -> tuple[str, MemoryBackend, str] | None:
-        """Return whose memory it is and its id there; None for what no child has given out."""
-        name, colon, there = memory_id.partition(":")
+    def _locate(self, memory_id: str) -> tuple[str, MemoryBackend, str] | None:
+        """Return name and child of *memory_id*, and its id there; None for an unknown child."""
+        name, colon, child_id = memory_id.partition(":")
         if not colon or name not in self._children:
             return None
-        return name, self._children[name], there
+        return name, self._children[name], child_id
 
-    def _sharing(self, name: str) -> SharedKnowledgeStore:
+    def _sharing_child(self, name: str) -> SharedKnowledgeStore:
         child = self._children[name]
         if not isinstance(child, SharedKnowledgeStore):
             raise MemoryCapabilityError(f"backend {name} cannot share memories")
         return child
 
 
-async def _all(calls: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:
-    """Run *calls* side by side, wait for every one, then raise the first error if any."""
+async def _gather(calls: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:
+    """Run *calls* concurrently, wait for all, then raise the first error if any."""
     results = await asyncio.gather(*calls, return_exceptions=True)
     for result in results:
         if isinstance(result, BaseException):
@@ -239,67 +238,69 @@ async def _all(calls: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:
     return [result for result in results if not isinstance(result, BaseException)]
 
 
-async def _merged(
-    asked: Mapping[str, _T], ask: Callable[[_T], Coroutine[Any, Any, Entries]], limit: int
+async def _ask_and_merge(
+    children: Mapping[str, _T], ask: Callable[[_T], Coroutine[Any, Any, Entries]], limit: int
 ) -> Entries:
-    """Return what all of *asked* answer, ids prefixed, best first, at most *limit*."""
-    if len(asked) == 1:
-        [(name, child)] = asked.items()
-        return tuple(_prefixed(name, entry) for entry in await ask(child))[:limit]
-    answers = await asyncio.gather(*map(ask, asked.values()), return_exceptions=True)
+    """Query all *children* and return the entries, ids prefixed, best first, at most *limit*."""
+    if len(children) == 1:
+        [(name, child)] = children.items()
+        return tuple(_with_prefix(name, entry) for entry in await ask(child))[:limit]
+    answers = await asyncio.gather(*map(ask, children.values()), return_exceptions=True)
     entries: list[MemoryEntry] = []
     failed: list[str] = []
-    for name, answer in zip(asked, answers, strict=True):
+    for name, answer in zip(children, answers, strict=True):
         if isinstance(answer, MemdMemoryError):
             _log.warning("backend %s failed and is left out: %s", name, answer.kind)
             failed.append(name)
         elif isinstance(answer, BaseException):
             raise answer
         else:
-            entries += [_prefixed(name, entry) for entry in answer]
-    if failed and len(failed) == len(asked):
+            entries += [_with_prefix(name, entry) for entry in answer]
+    if failed and len(failed) == len(children):
         raise MemoryRetrievalError(f"all of {', '.join(failed)} failed")
     entries.sort(key=lambda entry: entry.relevance_score or 0.0, reverse=True)
     return tuple(entries[:limit])
 
 
-def _prefixed(name: str, entry: MemoryEntry) -> MemoryEntry:
+def _with_prefix(name: str, entry: MemoryEntry) -> MemoryEntry:
     return entry.model_copy(update={"id": f"{name}:{entry.id}"})
 
 
 class CompositeArchive:
-    """The documents' ``ArchivalStore`` over the archives of *children*."""
+    """The documented ``ArchivalStore`` over the archives of *children*."""
 
     def __init__(self, children: Mapping[str, ArchivalStore]) -> None:
         self._children = children
 
     async def archive(self, entry: ArchivalEntry) -> str:
-        """Archive *entry* where its original lives; raises MemoryStoreError for another id."""
-        name, _, there = entry.original_id.partition(":")
-        if not there or name not in self._children:
+        """Archive *entry* in the child of its original; raises MemoryStoreError for another id."""
+        name, _, child_id = entry.original_id.partition(":")
+        if not child_id or name not in self._children:
             raise MemoryStoreError(
                 f"no child with an archive has {entry.original_id!r}", field="original_id"
             )
-        own = entry.model_copy(update={"original_id": there})
+        own = entry.model_copy(update={"original_id": child_id})
         return f"{name}:{await self._children[name].archive(own)}"
 
     async def search(self, agent_id: str, query: MemoryQuery) -> tuple[ArchivalEntry, ...]:
-        """Return what the children find, each child's in its order."""
+        """Return the children's results, one child after the other."""
         entries: list[ArchivalEntry] = []
         for name, child in self._children.items():
-            entries += [_archived(name, each) for each in await child.search(agent_id, query)]
+            entries += [
+                _with_original_prefix(name, each) for each in await child.search(agent_id, query)
+            ]
         return tuple(entries[: query.limit])
 
     async def restore(self, agent_id: str, entry_id: str) -> ArchivalEntry | None:
-        name, _, there = entry_id.partition(":")
-        if not there or name not in self._children:
+        name, _, child_id = entry_id.partition(":")
+        if not child_id or name not in self._children:
             return None
-        entry = await self._children[name].restore(agent_id, there)
-        return None if entry is None else _archived(name, entry)
+        entry = await self._children[name].restore(agent_id, child_id)
+        return None if entry is None else _with_original_prefix(name, entry)
 
     async def count(self, agent_id: str) -> int:
         return sum([await child.count(agent_id) for child in self._children.values()])
 
 
-def _archived(name: str, entry: ArchivalEntry) -> ArchivalEntry:
+def _with_original_prefix(name: str, entry: ArchivalEntry) -> ArchivalEntry:
     return entry.model_copy(update={"original_id": f"{name}:{entry.original_id}"})

@@ -1,9 +1,8 @@
-"""A backend that forgets when its process ends: for tests, scratch namespaces, trying things out.
+"""A backend in memory, for tests, scratch namespaces and experiments.
 
-It keeps the contract of ``MemoryBackend`` and finds by substring: no scores, so
-always newest first (SPEC 7.8.5). Nothing is written, embedded or gated. All
-calls belong to one event loop; between two awaits nothing else runs, so every
-call is atomic.
+It fulfils the contract of ``MemoryBackend`` and searches by substring, without scores, so always
+newest first (SPEC 7.8.5). Nothing is written, embedded or gated. All calls belong to one event
+loop; as no call awaits in between, each is atomic.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import logging
 from datetime import datetime
 
 from memd.backends.inmemory_archive import InMemoryArchive
-from memd.backends.matching import expired, select
+from memd.backends.matching import is_expired, select
 from memd.base.clock import Clock, SystemClock, from_us
 from memd.base.errors import (
     MemdMemoryError,
@@ -32,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 
 class InMemoryBackend:
-    """Owns the memories of one process. What is stored outlives ``disconnect``, not the object."""
+    """Owns memories in the process. They survive ``disconnect``, but not the object."""
 
     def __init__(
         self,
@@ -49,7 +48,7 @@ class InMemoryBackend:
         self._shared: dict[str, MemoryEntry] = {}
         self._archive = InMemoryArchive(clock=self._clock, ids=self._ids, hot=self._private)
 
-    # Its life.
+    # Lifecycle.
 
     async def connect(self) -> None:
         self._connected = True
@@ -70,7 +69,7 @@ class InMemoryBackend:
     def backend_name(self) -> str:
         return "inmemory"
 
-    # What it can do.
+    # Capabilities.
 
     @property
     def supported_categories(self) -> frozenset[MemoryCategory]:
@@ -99,41 +98,41 @@ class InMemoryBackend:
     # An agent's own memories.
 
     async def store(self, agent_id: str, request: MemoryStoreRequest) -> str:
-        """Keep *request*; expired memories make room first.
+        """Store *request*, having removed expired memories.
 
-        Raises MemoryStoreError when the agent already has as many as it may,
-        when the level is ``none`` or when the memory would be expired at birth.
+        Raises MemoryStoreError when the agent has reached its limit, when the level is ``none``
+        or when the memory would be expired already.
         """
-        self._ready(agent_id, MemoryStoreError)
+        self._check_call(agent_id, MemoryStoreError)
         own = self._private.setdefault(agent_id, {})
         _prune(own, self._now())
         return _put(own, self._entry(agent_id, request), self._config)
 
     async def retrieve(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
-        self._ready(agent_id, MemoryRetrievalError)
+        self._check_call(agent_id, MemoryRetrievalError)
         entries = list(self._private.get(agent_id, {}).values())
         if query.include_shared and self.supports_shared_access:
             entries += [entry for entry in self._shared.values() if entry.agent_id != agent_id]
         return select(entries, query, self._now())
 
     async def get(self, agent_id: str, memory_id: str) -> MemoryEntry | None:
-        self._ready(agent_id, MemoryRetrievalError)
+        self._check_call(agent_id, MemoryRetrievalError)
         entry = self._private.get(agent_id, {}).get(memory_id)
-        return None if entry is None or expired(entry, self._now()) else entry
+        return None if entry is None or is_expired(entry, self._now()) else entry
 
     async def delete(self, agent_id: str, memory_id: str) -> bool:
-        """Take a memory away. Another agent's is as good as not there; a shared one is refused."""
-        self._ready(agent_id, MemoryStoreError)
+        """Delete a memory; False for another agent's, MemoryStoreError for a shared one."""
+        self._check_call(agent_id, MemoryStoreError)
         if memory_id in self._shared:
             raise MemoryStoreError(f"{memory_id} is shared", hint="its publisher may retract it")
         entry = self._private.get(agent_id, {}).pop(memory_id, None)
-        return entry is not None and not expired(entry, self._now())
+        return entry is not None and not is_expired(entry, self._now())
 
     async def count(self, agent_id: str, *, category: MemoryCategory | None = None) -> int:
-        self._ready(agent_id, MemoryRetrievalError)
+        self._check_call(agent_id, MemoryRetrievalError)
         now = self._now()
         return sum(
-            category in (None, entry.category) and not expired(entry, now)
+            category in (None, entry.category) and not is_expired(entry, now)
             for entry in self._private.get(agent_id, {}).values()
         )
 
@@ -144,14 +143,14 @@ class InMemoryBackend:
     async def move_to_archive(
         self, agent_id: str, memory_id: str, mode: ArchivalMode = ArchivalMode.EXTRACTIVE
     ) -> str | None:
-        """Move a memory into the archive and return its id there; None when there is none."""
-        self._ready(agent_id, MemoryStoreError)
+        """Move a memory into the archive and return its archival id; None for an unknown one."""
+        self._check_call(agent_id, MemoryStoreError)
         return self._archive.move_to_archive(agent_id, memory_id, mode)
 
-    # What agents share. A shared entry's agent is its publisher.
+    # Shared memories. A shared entry's agent is its publisher.
 
     async def publish(self, agent_id: str, request: MemoryStoreRequest) -> str:
-        self._ready(agent_id, MemoryStoreError)
+        self._check_call(agent_id, MemoryStoreError)
         if not self.supports_shared_access:
             raise MemoryCapabilityError(
                 "shared knowledge is switched off",
@@ -159,35 +158,35 @@ class InMemoryBackend:
             )
         _prune(self._shared, self._now())
         entry = self._entry(agent_id, request)
-        stays = (
+        level = (
             MemoryLevel.PROJECT if request.level is MemoryLevel.PROJECT else MemoryLevel.PERSISTENT
         )
-        entry = entry.model_copy(update={"session_id": None, "level": stays})
+        entry = entry.model_copy(update={"session_id": None, "level": level})
         return _put(self._shared, entry, self._config)
 
     async def search_shared(
         self, query: MemoryQuery, *, exclude_agent: str | None = None
     ) -> tuple[MemoryEntry, ...]:
-        self._ready(exclude_agent, MemoryRetrievalError)
+        self._check_call(exclude_agent, MemoryRetrievalError)
         if not self.supports_shared_access:
             return ()
         others = [entry for entry in self._shared.values() if entry.agent_id != exclude_agent]
         return select(others, query, self._now())
 
     async def retract(self, agent_id: str, memory_id: str) -> bool:
-        self._ready(agent_id, MemoryStoreError)
+        self._check_call(agent_id, MemoryStoreError)
         if memory_id in self._private.get(agent_id, {}):
             raise MemoryStoreError(f"{memory_id} is not shared", hint="delete it instead")
         entry = self._shared.get(memory_id)
-        if entry is None or expired(entry, self._now()):
+        if entry is None or is_expired(entry, self._now()):
             return False
         if entry.agent_id != agent_id:
             raise MemoryStoreError(f"{memory_id} was published by another agent")
         del self._shared[memory_id]
         return True
 
-    def _ready(self, agent_id: str | None, refusal: type[MemdMemoryError]) -> None:
-        """Refuse what comes before ``connect``, from nobody, or as the reserved agent."""
+    def _check_call(self, agent_id: str | None, refusal: type[MemdMemoryError]) -> None:
+        """Refuse a call before ``connect``, or with a blank or reserved agent."""
         if not self._connected:
             raise MemoryConnectionError("the in-memory backend is not connected")
         if agent_id is not None and (agent_id == RESERVED_AGENT or not agent_id.strip()):
@@ -204,17 +203,17 @@ class InMemoryBackend:
         if request.expires_at is not None and request.expires_at < now:
             raise MemoryStoreError("the memory would be expired already", field="expires_at")
         if request.category is MemoryCategory.WORKING:
-            level = MemoryLevel.SESSION  # whatever was asked for (SPEC 7.13.4)
+            level = MemoryLevel.SESSION  # overrides the requested level (SPEC 7.13.4)
         return MemoryEntry(
             id=self._ids.new(),
             agent_id=agent_id,
             created_at=now,
             level=level,
-            **{name: getattr(request, name) for name in _CARRIED},
+            **{name: getattr(request, name) for name in _COPIED_FIELDS},
         )
 
 
-_CARRIED = (
+_COPIED_FIELDS = (
     "namespace",
     "category",
     "content",
@@ -228,22 +227,22 @@ _CARRIED = (
 
 
 def create(config: CompanyMemoryConfig, *, clock: Clock, **_parts: object) -> InMemoryBackend:
-    """Make a disconnected backend; for the registry."""
+    """Return a disconnected backend; for the registry."""
     return InMemoryBackend(config, clock=clock)
 
 
-def _put(room: dict[str, MemoryEntry], entry: MemoryEntry, config: CompanyMemoryConfig) -> str:
-    held = sum(one.agent_id == entry.agent_id for one in room.values())
+def _put(memories: dict[str, MemoryEntry], entry: MemoryEntry, config: CompanyMemoryConfig) -> str:
+    count = sum(one.agent_id == entry.agent_id for one in memories.values())
     limit = config.options.max_memories_per_agent
-    if held >= limit:
+    if count >= limit:
         raise MemoryStoreError(
             f"agent {entry.agent_id} already has {limit} memories",
             hint="delete some, or raise memory.options.max_memories_per_agent",
         )
-    room[entry.id] = entry
+    memories[entry.id] = entry
     return entry.id
 
 
-def _prune(room: dict[str, MemoryEntry], now: datetime) -> None:
-    for memory_id in [entry.id for entry in room.values() if expired(entry, now)]:
-        del room[memory_id]
+def _prune(memories: dict[str, MemoryEntry], now: datetime) -> None:
+    for memory_id in [entry.id for entry in memories.values() if is_expired(entry, now)]:
+        del memories[memory_id]

@@ -1,8 +1,8 @@
-"""An archive that lives as long as its process: the in-memory backend's, or anybody's.
+"""An archive in memory, for the in-memory backend or by itself.
 
-It is the documents' ``ArchivalStore`` (SPEC 16.13): what is archived is a copy
-under an id of its own. A backend that shares its memories with it (*hot*) can
-also put one away as a whole and bring it back under its own id.
+It is the documented ``ArchivalStore`` (SPEC 16.13): ``archive`` stores a copy under a new id. A
+backend that shares its memories with it (*hot*) can also move a memory into it and restore it
+under its own id.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ Hot = dict[str, dict[str, MemoryEntry]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
-    """What was archived, and the memory as it was where a backend put it away as a whole."""
+class _ArchivedMemory:
+    """An archived entry, and the whole memory if a backend moved it here."""
 
     entry: ArchivalEntry
     whole: MemoryEntry
 
 
 class InMemoryArchive:
-    """Keeps what was put away. Nobody sees what another agent has in it."""
+    """Owns archived memories; no agent sees another agent's."""
 
     def __init__(
         self, *, clock: Clock | None = None, ids: Ids | None = None, hot: Hot | None = None
@@ -36,10 +36,10 @@ class InMemoryArchive:
         self._clock = clock or SystemClock()
         self._ids = ids or Ids(self._clock)
         self._hot: Hot = {} if hot is None else hot
-        self._kept: dict[str, _Kept] = {}
+        self._archived: dict[str, _ArchivedMemory] = {}
 
     async def archive(self, entry: ArchivalEntry) -> str:
-        """Keep a copy of *entry* and return its archival id."""
+        """Store a copy of *entry* and return its archival id."""
         whole = MemoryEntry(
             id=entry.original_id,
             agent_id=entry.agent_id,
@@ -48,54 +48,55 @@ class InMemoryArchive:
             metadata=entry.metadata,
             created_at=entry.created_at,
         )
-        return self._put(_Kept(entry, whole))
+        return self._put(_ArchivedMemory(entry, whole))
 
     async def search(self, agent_id: str, query: MemoryQuery) -> tuple[ArchivalEntry, ...]:
-        """Return what the agent has in the archive, by substring, newest first."""
-        mine = [
-            kept.whole.model_copy(update={"id": archival_id})
-            for archival_id, kept in self._kept.items()
-            if kept.entry.agent_id == agent_id
+        """Return the agent's archived entries that match, by substring, newest first."""
+        own = [
+            archived.whole.model_copy(update={"id": archival_id})
+            for archival_id, archived in self._archived.items()
+            if archived.entry.agent_id == agent_id
         ]
-        matches = select(mine, query, from_us(self._clock.now_us()))
-        return tuple(self._kept[entry.id].entry for entry in matches)
+        matches = select(own, query, from_us(self._clock.now_us()))
+        return tuple(self._archived[entry.id].entry for entry in matches)
 
     async def restore(self, agent_id: str, entry_id: str) -> ArchivalEntry | None:
-        """Return an archived entry by its archival id, None when unknown or another's."""
-        kept = self._mine(agent_id, entry_id)
-        return None if kept is None else kept.entry
+        """Return an archived entry by its archival id, None for an unknown or another agent's."""
+        archived = self._find_own(agent_id, entry_id)
+        return None if archived is None else archived.entry
 
     async def count(self, agent_id: str) -> int:
-        return sum(kept.entry.agent_id == agent_id for kept in self._kept.values())
+        return sum(archived.entry.agent_id == agent_id for archived in self._archived.values())
 
-    # With the memories of a backend at hand.
+    # With the memories of a backend.
 
     def move_to_archive(self, agent_id: str, memory_id: str, mode: ArchivalMode) -> str | None:
-        """Move a memory into the archive in one step; None when the agent has none of that id."""
+        """Move a memory into the archive in one step; None if the agent has none with this id."""
         whole = self._hot.get(agent_id, {}).pop(memory_id, None)
         if whole is None:
             return None
         now = from_us(self._clock.now_us())
-        return self._put(_Kept(archival_entry(whole, mode, now), whole))
+        return self._put(_ArchivedMemory(archival_entry(whole, mode, now), whole))
 
     async def restore_to_hot(self, agent_id: str, entry_id: str) -> MemoryEntry | None:
-        """Bring a memory back under its own id; None when unknown, another's, or not alone there.
+        """Restore a memory under its own id.
 
-        Only what was put away can be brought back; a copy of somebody else's cannot.
+        None for an unknown id, another agent's, or if a memory with its id exists, as it does for
+        a copy.
         """
-        kept = self._mine(agent_id, entry_id)
+        archived = self._find_own(agent_id, entry_id)
         own = self._hot.setdefault(agent_id, {})
-        if kept is None or kept.whole.id in own:
+        if archived is None or archived.whole.id in own:
             return None
-        del self._kept[entry_id]
-        own[kept.whole.id] = kept.whole
-        return kept.whole
+        del self._archived[entry_id]
+        own[archived.whole.id] = archived.whole
+        return archived.whole
 
-    def _put(self, kept: _Kept) -> str:
+    def _put(self, archived: _ArchivedMemory) -> str:
         archival_id = self._ids.new()
-        self._kept[archival_id] = kept
+        self._archived[archival_id] = archived
         return archival_id
 
-    def _mine(self, agent_id: str, entry_id: str) -> _Kept | None:
-        kept = self._kept.get(entry_id)
-        return kept if kept is not None and kept.entry.agent_id == agent_id else None
+    def _find_own(self, agent_id: str, entry_id: str) -> _ArchivedMemory | None:
+        archived = self._archived.get(entry_id)
+        return archived if archived is not None and archived.entry.agent_id == agent_id else None

@@ -1,4 +1,4 @@
-"""Which memories a query keeps, decided in Python: for what lies in a process, not in a file."""
+"""Filter memories by a query in Python, for backends without a database."""
 
 from __future__ import annotations
 
@@ -8,27 +8,29 @@ from datetime import datetime
 from memd.domain.memory import MemoryEntry, MemoryFilter, MemoryQuery
 
 
-def expired(entry: MemoryEntry, now: datetime) -> bool:
+def is_expired(entry: MemoryEntry, now: datetime) -> bool:
     return entry.expires_at is not None and entry.expires_at <= now
 
 
 def select(
     entries: Iterable[MemoryEntry], query: MemoryQuery, now: datetime
 ) -> tuple[MemoryEntry, ...]:
-    """Return what matches *query*, newest first and by id among equals, at most its limit."""
+    """Return the entries that match *query*, newest first, then by id, at most its limit."""
     needle = query.text.casefold() if query.text else ""
     matches = [
         entry
         for entry in entries
-        if not expired(entry, now) and fits(entry, query) and needle in entry.content.casefold()
+        if not is_expired(entry, now)
+        and matches_filter(entry, query)
+        and needle in entry.content.casefold()
     ]
     matches.sort(key=lambda entry: entry.id)
     matches.sort(key=lambda entry: entry.created_at, reverse=True)
     return tuple(matches[: query.limit])
 
 
-def fits(entry: MemoryEntry, filters: MemoryFilter) -> bool:
-    """Return whether every condition given in *filters* holds. An empty set is no condition."""
+def matches_filter(entry: MemoryEntry, filters: MemoryFilter) -> bool:
+    """Return whether *entry* meets all conditions of *filters*. An empty set is no condition."""
     return all(
         (
             not filters.namespaces or entry.namespace in filters.namespaces,

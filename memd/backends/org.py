@@ -1,9 +1,8 @@
 """The documented backend of organisational memory, in this process (SPEC 15.4, D13).
 
-It is the room behind ``org.*`` without the socket. By itself it opens the
-profile's file and holds its lock, as the memory backend does; beside a connected
-``SqliteBackend`` it uses that one's file. Here the author is given with each
-write, as documented: whoever can open the file needs no proof.
+It is the room behind ``org.*`` without the socket. It opens the profile's file and holds its lock
+like the memory backend, or uses the file of a connected ``SqliteBackend`` (*beside*). The author
+is a parameter of each write, as documented: whoever can open the file needs no proof.
 """
 
 from __future__ import annotations
@@ -53,10 +52,10 @@ def create_org_memory_backend(
     data_dir: str | None = None,
     clock: Clock | None = None,
 ) -> HybridOrgMemoryBackend:
-    """Return a disconnected backend for *config*; raises OrgMemoryConfigError for a wrong one.
+    """Return a disconnected backend for *config*; raises OrgMemoryConfigError for an invalid one.
 
-    It opens its own file, in *data_dir* or the profile's place; with *beside* it uses
-    that backend's, which must be connected first and disconnected last.
+    It opens its own file, in *data_dir* or the profile's folder; with *beside* it uses that
+    backend's, which must be connected first and disconnected last.
     """
     if not isinstance(config, OrgMemoryConfig):
         config = org_memory_config(config or {})
@@ -66,9 +65,9 @@ def create_org_memory_backend(
 
 
 class HybridOrgMemoryBackend:
-    """Owns the open file from ``connect`` to ``disconnect``, unless it stands beside its owner.
+    """Owns the open file from ``connect`` to ``disconnect``, unless another backend does.
 
-    ``core_policies`` are for every prompt, all else is found by ``query``.
+    ``core_policies`` are for every prompt; ``query`` finds all other facts.
     """
 
     def __init__(
@@ -86,24 +85,24 @@ class HybridOrgMemoryBackend:
         self._stack: AsyncExitStack | None = None
         self._org: Org | None = None
 
-    # Its life.
+    # Lifecycle.
 
     async def connect(self) -> None:
-        """Open the file, creating it when it is not there; nothing when already connected.
+        """Open or create the file; do nothing when already connected.
 
-        Raises OrgMemoryConnectionError when another process has the file, it cannot be
-        opened, or the backend beside it is not connected.
+        Raises OrgMemoryConnectionError when another process has the file, it cannot be opened,
+        or the *beside* backend is not connected.
         """
         if self._stack is not None:
             return
         async with AsyncExitStack() as stack:
             try:
-                self._org = await self._opened(stack)
+                self._org = await self._open(stack)
             except MemdError as error:
                 raise OrgMemoryConnectionError(error.message, hint=error.hint) from error
             self._stack = stack.pop_all()
 
-    async def _opened(self, stack: AsyncExitStack) -> Org:
+    async def _open(self, stack: AsyncExitStack) -> Org:
         from memd.org.org import Org
         from memd.org.temporal import catch_up, note_rules
         from memd.store.file.database import open_database
@@ -121,7 +120,7 @@ class HybridOrgMemoryBackend:
         return org
 
     async def disconnect(self) -> None:
-        """Close the file; safe to call twice, or without a connection."""
+        """Close the file; harmless without a connection."""
         stack, self._stack, self._org = self._stack, None, None
         if stack is not None:
             await stack.aclose()
@@ -150,53 +149,53 @@ class HybridOrgMemoryBackend:
 
     async def write(self, request: OrgFactWriteRequest, *, author: OrgFactAuthor) -> str:
         """Publish a fact, or with ``fact_id`` its next version, and return its id after COMMIT."""
-        return await self._done(
+        return await self._call(
             OrgMemoryWriteError, lambda org: org.write(_CALLER, request, author=author)
         )
 
     async def retract(self, fact_id: str, *, author: OrgFactAuthor) -> bool:
-        """Say that a fact holds no longer; False where none stands."""
-        return await self._done(
+        """Retract a fact; False for an unknown or retracted one."""
+        return await self._call(
             OrgMemoryWriteError, lambda org: org.retract(_CALLER, fact_id, author=author)
         )
 
     async def get(self, fact_id: str) -> OrgFact | None:
         """Return a fact; None when there is none, or it is retracted."""
-        return await self._done(OrgMemoryQueryError, lambda org: org.get(_CALLER, fact_id))
+        return await self._call(OrgMemoryQueryError, lambda org: org.get(_CALLER, fact_id))
 
     async def query(self, query: OrgMemoryQuery) -> tuple[OrgFact, ...]:
         """Return stored facts by relevance, without a context the newest (``Org.query``)."""
-        return await self._done(OrgMemoryQueryError, lambda org: org.query(_CALLER, query))
+        return await self._call(OrgMemoryQueryError, lambda org: org.query(_CALLER, query))
 
     async def list_policies(
         self, *, limit: int | None = None, offset: int = 0
     ) -> tuple[OrgFact, ...]:
         """Return policies: the settings' in their order, then stored ones, newest first."""
-        return await self._done(
+        return await self._call(
             OrgMemoryQueryError, lambda org: org.list_policies(_CALLER, limit, offset)
         )
 
     async def count_policies(self) -> int:
         """Return how many policies there are."""
-        return await self._done(OrgMemoryQueryError, lambda org: org.count_policies(_CALLER))
+        return await self._call(OrgMemoryQueryError, lambda org: org.count_policies(_CALLER))
 
     async def history(self, fact_id: str) -> tuple[OperationLogEntry, ...]:
         """Return a fact's operations, the first version first."""
-        return await self._done(OrgMemoryQueryError, lambda org: org.history(_CALLER, fact_id))
+        return await self._call(OrgMemoryQueryError, lambda org: org.history(_CALLER, fact_id))
 
     async def snapshot_at(self, at: datetime) -> tuple[OperationLogSnapshot, ...]:
-        """Return all facts as they stood at *at*, retracted ones included, by fact id."""
-        return await self._done(OrgMemoryQueryError, lambda org: org.snapshot_at(_CALLER, at))
+        """Return all facts as of *at*, retracted ones included, by fact id."""
+        return await self._call(OrgMemoryQueryError, lambda org: org.snapshot_at(_CALLER, at))
 
     async def as_of(self, asked: AsOfQuery) -> PastFacts:
-        """Return what held at one time as it was known at another, a page of it."""
-        return await self._done(OrgMemoryQueryError, lambda org: org.past.as_of(_CALLER, asked))
+        """Return a page of the facts valid at one time, as known at another."""
+        return await self._call(OrgMemoryQueryError, lambda org: org.past.as_of(_CALLER, asked))
 
     async def timeline(self, name: str) -> Timeline:
-        """Return the life of a thing, or of the fact with that id."""
-        return await self._done(OrgMemoryQueryError, lambda org: org.past.timeline(_CALLER, name))
+        """Return the statements about a thing, or of the fact with that id, over time."""
+        return await self._call(OrgMemoryQueryError, lambda org: org.past.timeline(_CALLER, name))
 
-    async def _done(self, family: type[OrgMemoryError], call: Callable[[Org], Awaitable[T]]) -> T:
+    async def _call(self, family: type[OrgMemoryError], call: Callable[[Org], Awaitable[T]]) -> T:
         if self._org is None:
             raise OrgMemoryConnectionError(
                 "the organisational memory is not connected", hint="await connect() first"

@@ -1,8 +1,7 @@
-"""Which backends there are, by name, and how one is made from the settings (SPEC D12, 7.12.7).
+"""The registry of backends by name, which creates them from settings (SPEC D12, 7.12.7).
 
-A backend is registered as a factory, or as ``module:name`` of one that is
-imported only when a backend of that name is made: knowing that there is a
-SQLite backend must not load SQLite.
+A backend is registered as a factory, or as ``module:name`` of a factory that is imported when a
+backend is created, so that the registry itself does not import SQLite.
 """
 
 from __future__ import annotations
@@ -26,21 +25,21 @@ COMPOSITE = "composite"
 
 
 class MemoryBackendRegistry:
-    """Owns the names of backends. The last registration of a name counts."""
+    """Maps names to backend factories. The last registration of a name counts."""
 
     def __init__(self) -> None:
         self._factories: dict[str, BackendFactory | str] = {}
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the registered names, in the order of their first registration."""
+        """The registered names, in the order of their first registration."""
         return tuple(self._factories)
 
     def register(self, name: str, factory: BackendFactory | str) -> None:
-        """Make *factory*, or the one that ``"module:name"`` leads to, the maker of backend *name*.
+        """Register *factory*, or the one at ``"module:name"``, for the backend *name*.
 
-        Raises MemoryConfigError for a blank name and for one with a colon, which
-        would make a composite's ids ambiguous.
+        Raises MemoryConfigError for a blank name, and for one with a colon, which would make a
+        composite's ids ambiguous.
         """
         if not name.strip() or ":" in name:
             raise MemoryConfigError(f"{name!r} is not a name for a backend", field="name")
@@ -55,8 +54,8 @@ class MemoryBackendRegistry:
     ) -> MemoryBackend:
         """Return a new, disconnected backend for *config*; raises MemoryConfigError.
 
-        Without an *embedder* a backend embeds with the installed model, or finds
-        by words alone where there is none.
+        Without an *embedder* a backend uses the installed model, or searches by words alone
+        without one.
         """
         factory = self._factories.get(config.backend)
         if factory is None:
@@ -69,13 +68,13 @@ class MemoryBackendRegistry:
                 f"{type(embedder).__name__} cannot embed", field="embedder", hint="see Embedder"
             )
         if isinstance(factory, str):
-            factory = _imported(factory)
+            factory = _import(factory)
         return factory(config, embedder=embedder, clock=clock or SystemClock())
 
 
 @cache
 def default_registry() -> MemoryBackendRegistry:
-    """Return the registry of this process, with the backends of memd in it."""
+    """Return the registry of this process, with memd's own backends."""
     registry = MemoryBackendRegistry()
     registry.register("sqlite", "memd.backends.sqlite:create")
     registry.register("inmemory", "memd.backends.inmemory:create")
@@ -92,8 +91,7 @@ def create_memory_backend(
 ) -> MemoryBackend:
     """Return a new, disconnected backend for *config*; raises MemoryConfigError.
 
-    Two backends in one process share nothing (SPEC D18), unless they are told
-    to use the same file.
+    Two backends in one process share nothing (SPEC D18), unless configured with the same file.
     """
     return (registry or default_registry()).create(config, embedder=embedder, clock=clock)
 
@@ -105,14 +103,14 @@ def _composite(
     embedder: Embedder | None,
     clock: Clock,
 ) -> MemoryBackend:
-    """Make each backend that a route names once, and the composite of them."""
+    """Create each backend of the routes once, and the composite over them."""
     from memd.backends.composite import CompositeBackend
 
     plan = config.composite or CompositeBackendConfig()
     children: dict[str, MemoryBackend] = {}
     for name in dict.fromkeys([*plan.routes.values(), plan.default]):
         if name == COMPOSITE or name not in registry.names:
-            others = [known for known in registry.names if known != COMPOSITE]
+            others = [other for other in registry.names if other != COMPOSITE]
             raise MemoryConfigError(
                 f"a composite cannot hold {name!r}; it can hold {', '.join(others)}",
                 field="memory.composite",
@@ -122,6 +120,6 @@ def _composite(
     return CompositeBackend(children, plan)
 
 
-def _imported(dotted: str) -> BackendFactory:
+def _import(dotted: str) -> BackendFactory:
     module, _, name = dotted.partition(":")
     return cast("BackendFactory", getattr(importlib.import_module(module), name))

@@ -1,8 +1,8 @@
-"""The documented backend over memd's own rooms: one SQLite file in this process (SPEC 7, D12).
+"""The documented backend over memd's rooms: one SQLite file in this process (SPEC 7, D12).
 
-It is what the daemon is, without the socket: the same file, the same ranker, the
-same promises. It holds the profile's lock, so it and a daemon never share a
-file; a program that wants the daemon's memories uses ``AsyncClient``.
+It is the daemon without the socket: the same file, the same ranker, the same promises. It holds
+the profile's lock, so it never shares a file with a daemon; a program that needs the daemon's
+memories uses ``AsyncClient``.
 """
 
 from __future__ import annotations
@@ -59,26 +59,25 @@ class SqliteBackend:
         self._house: Any = None
         self._archive = OwnArchive(self._archival)
 
-    # Its life.
+    # Lifecycle.
 
     async def connect(self) -> None:
-        """Open the file, creating it when it is not there; nothing when already connected.
+        """Open or create the file; do nothing when already connected.
 
-        Raises MemoryConnectionError when another process has the file or it cannot
-        be opened.
+        Raises MemoryConnectionError when another process has the file or it cannot be opened.
         """
         if self._stack is not None:
             return
         async with AsyncExitStack() as stack:
             try:
-                self._house = await self._opened(stack)
+                self._house = await self._open(stack)
             except MemdError as error:
                 raise MemoryConnectionError(error.message, hint=error.hint) from error
             self._stack = stack.pop_all()
 
-    async def _opened(self, stack: AsyncExitStack) -> Any:
+    async def _open(self, stack: AsyncExitStack) -> Any:
         from memd.backends.assembly import Assembly, ground
-        from memd.backends.care import Care
+        from memd.backends.upkeep_loop import UpkeepLoop
         from memd.embedding.embed import EmbedderThread
 
         paths = Paths.resolve()
@@ -97,14 +96,14 @@ class SqliteBackend:
         house = await Assembly(below).begin()
         for work in (
             house.queue.run(),
-            Care(house.db, house.upkeep, house.due, unheard).run(),
+            UpkeepLoop(house.db, house.upkeep, house.due, unheard).run(),
             house.learning.run(),
         ):
-            stack.push_async_callback(_stopped, asyncio.create_task(work))
+            stack.push_async_callback(_stop, asyncio.create_task(work))
         return house
 
     async def disconnect(self) -> None:
-        """Close the file; safe to call twice, or without a connection."""
+        """Close the file; harmless without a connection."""
         stack, self._stack, self._house = self._stack, None, None
         if stack is not None:
             await stack.aclose()
@@ -131,12 +130,12 @@ class SqliteBackend:
 
     @property
     def house(self) -> Assembly:
-        """Return the rooms over the open file, for a backend that stands beside this one."""
+        """The rooms over the open file, for a backend that uses the same file."""
         if self._house is None:
-            raise _not_connected()
+            raise _not_connected_error()
         return cast("Assembly", self._house)
 
-    # What it can do.
+    # Capabilities.
 
     @property
     def supported_categories(self) -> frozenset[MemoryCategory]:
@@ -165,40 +164,40 @@ class SqliteBackend:
     # Memories.
 
     async def store(self, agent_id: str, request: MemoryStoreRequest) -> str:
-        """Store one memory as it is and return its id, after COMMIT."""
-        return await self._done(
+        """Store one memory unchanged and return its id, after COMMIT."""
+        return await self._call(
             agent_id, MemoryStoreError, lambda house, caller: house.ingest.store(caller, request)
         )
 
     async def retrieve(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
         """Return matching memories, by relevance with text, newest first without."""
-        return await self._done(
+        return await self._call(
             agent_id,
             MemoryRetrievalError,
             lambda house, caller: house.recall.retrieve(caller, query),
         )
 
     async def retrieve_sparse(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
-        """Return what holds words of the query's text, best first; nothing without a text."""
+        """Return memories with words of the query's text, best first; none without a text."""
         if query.text is None:
             return ()
-        return await self._done(
+        return await self._call(
             agent_id,
             MemoryRetrievalError,
             lambda house, caller: house.recall.retrieve(caller, query, SearchMode.WORDS),
         )
 
     async def get(self, agent_id: str, memory_id: str) -> MemoryEntry | None:
-        """Return a memory; None when there is none, or it is another agent's."""
-        return await self._done(
+        """Return a memory; None for an unknown one or another agent's."""
+        return await self._call(
             agent_id,
             MemoryRetrievalError,
             lambda house, caller: house.recall.get(caller, memory_id),
         )
 
     async def delete(self, agent_id: str, memory_id: str) -> bool:
-        """Move a memory to the trash; False when there is none the agent could see."""
-        return await self._done(
+        """Move a memory to the trash; False unless the agent can see it."""
+        return await self._call(
             agent_id,
             MemoryStoreError,
             lambda house, caller: house.archive.delete(caller, memory_id),
@@ -206,57 +205,57 @@ class SqliteBackend:
 
     async def count(self, agent_id: str, *, category: MemoryCategory | None = None) -> int:
         """Return how many visible memories the agent has."""
-        return await self._done(
+        return await self._call(
             agent_id,
             MemoryRetrievalError,
             lambda house, caller: house.recall.count(caller, category),
         )
 
-    # What agents share.
+    # Shared memories.
 
     async def publish(self, agent_id: str, request: MemoryStoreRequest) -> str:
         """Share a text in the agent's name and return the id of the copy, after COMMIT.
 
         Raises MemoryCapabilityError when sharing is switched off.
         """
-        return await self._done(
+        return await self._call(
             agent_id, MemoryStoreError, lambda house, caller: house.sharing.publish(caller, request)
         )
 
     async def search_shared(
         self, query: MemoryQuery, *, exclude_agent: str | None = None
     ) -> tuple[MemoryEntry, ...]:
-        """Return what others than *exclude_agent* published; nothing when sharing is off."""
-        return await self._done(
+        """Return memories published by others than *exclude_agent*; none if sharing is off."""
+        return await self._call(
             DEFAULT_AGENT if exclude_agent is None else exclude_agent,
             MemoryRetrievalError,
             lambda house, _: house.recall.search_shared(query, exclude_agent),
         )
 
     async def retract(self, agent_id: str, memory_id: str) -> bool:
-        """Take a shared copy back, into the trash; False when there is none of that id."""
-        return await self._done(
+        """Move a shared copy to the trash; False for an unknown one."""
+        return await self._call(
             agent_id,
             MemoryStoreError,
             lambda house, caller: house.sharing.retract(caller, memory_id),
         )
 
-    # What was put away.
+    # The archive.
 
     @property
     def archival_store(self) -> OwnArchive:
-        """Return this file's own archive."""
+        """The archive of this file."""
         return self._archive
 
     async def move_to_archive(
         self, agent_id: str, memory_id: str, mode: ArchivalMode = ArchivalMode.EXTRACTIVE
     ) -> str | None:
-        """Move a memory into the archive, in one transaction; None when there is none.
+        """Move a memory into the archive, in one transaction; None for an unknown one.
 
-        *mode* is not kept: the lineage tells it (docs/decisions/0039).
+        *mode* is not stored: it follows from the lineage (docs/decisions/0039).
         """
         del mode
-        return await self._done(
+        return await self._call(
             agent_id,
             MemoryStoreError,
             lambda house, caller: house.archival.move_to_archive(
@@ -267,14 +266,14 @@ class SqliteBackend:
     def _archival(self) -> Archival:
         return self.house.archival
 
-    async def _done(
+    async def _call(
         self,
         agent_id: str,
         family: type[MemdMemoryError],
         call: Callable[[Any, Caller], Coroutine[Any, Any, T]],
     ) -> T:
         if self._house is None:
-            raise _not_connected()
+            raise _not_connected_error()
         if not agent_id.strip():
             raise family("agent_id is blank", field="agent_id")
         if agent_id == RESERVED_AGENT:
@@ -287,12 +286,12 @@ class SqliteBackend:
             raise family(error.message, field=error.field, hint=error.hint) from error
 
 
-def _not_connected() -> MemoryConnectionError:
+def _not_connected_error() -> MemoryConnectionError:
     return MemoryConnectionError("the backend is not connected", hint="await connect() first")
 
 
-async def _stopped(task: asyncio.Task[None]) -> None:
-    """Stop *task*; one that died before is logged, so that what comes after it is still closed."""
+async def _stop(task: asyncio.Task[None]) -> None:
+    """Stop *task*; log its error if it died before, so that the file is closed all the same."""
     task.cancel()
     with suppress(asyncio.CancelledError):
         try:

@@ -84,7 +84,7 @@ class UptakeCounter:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def wait_idle(self) -> None:
+    async def settle(self) -> None:
         """Wait until all answers are examined."""
         while self._tasks:
             await asyncio.wait(list(self._tasks))

@@ -1,6 +1,6 @@
-"""The persistence backend of the documents: one file, its own life, a repository each entity.
+"""The documented persistence backend: one file, with a repository for each entity.
 
-The file is memd's: a daemon can serve it later, never at the same time.
+A daemon can serve the file later, but never at the same time.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _IN_MEMORY = ":memory:"
 
 
 class SQLitePersistenceBackend:
-    """Owns the open file from ``connect`` to ``disconnect``; its repositories are attributes."""
+    """Owns the open file from ``connect`` to ``disconnect``; the repositories are attributes."""
 
     def __init__(self, config: PersistenceConfig, clock: Clock) -> None:
         self._config = config
@@ -55,26 +55,26 @@ class SQLitePersistenceBackend:
         self._stack: AsyncExitStack | None = None
         self._db: Database | None = None
         self._records: Records | None = None
-        self.tasks = SqliteTasks(self._opened, Caller())
-        self.cost_records = SqliteCostRecords(self._opened, Caller())
-        self.messages = SqliteMessages(self._opened, Caller())
-        self.lifecycle_events = SqliteLifecycleEvents(self._opened, Caller())
-        self.task_metrics = SqliteTaskMetrics(self._opened, Caller())
-        self.collaboration_metrics = SqliteCollaborationMetrics(self._opened, Caller())
-        self.parked_contexts = SqliteParkedContexts(self._opened, Caller())
-        self.audit_entries = SqliteAuditEntries(self._opened, Caller())
-        self.users = SqliteUsers(self._opened, Caller())
-        self.api_keys = SqliteApiKeys(self._opened, Caller())
-        self.checkpoints = SqliteCheckpoints(self._opened, Caller())
-        self.heartbeats = SqliteHeartbeats(self._opened, Caller())
-        self.agent_states = SqliteAgentStates(self._opened, Caller())
-        self.settings = SqliteSettings(self._opened, Caller())
-        self.artifacts = SqliteArtifacts(self._opened, Caller())
-        self.projects = SqliteProjects(self._opened, Caller())
-        self.custom_presets = SqliteCustomPresets(self._opened, Caller())
+        self.tasks = SqliteTasks(self._require_records, Caller())
+        self.cost_records = SqliteCostRecords(self._require_records, Caller())
+        self.messages = SqliteMessages(self._require_records, Caller())
+        self.lifecycle_events = SqliteLifecycleEvents(self._require_records, Caller())
+        self.task_metrics = SqliteTaskMetrics(self._require_records, Caller())
+        self.collaboration_metrics = SqliteCollaborationMetrics(self._require_records, Caller())
+        self.parked_contexts = SqliteParkedContexts(self._require_records, Caller())
+        self.audit_entries = SqliteAuditEntries(self._require_records, Caller())
+        self.users = SqliteUsers(self._require_records, Caller())
+        self.api_keys = SqliteApiKeys(self._require_records, Caller())
+        self.checkpoints = SqliteCheckpoints(self._require_records, Caller())
+        self.heartbeats = SqliteHeartbeats(self._require_records, Caller())
+        self.agent_states = SqliteAgentStates(self._require_records, Caller())
+        self.settings = SqliteSettings(self._require_records, Caller())
+        self.artifacts = SqliteArtifacts(self._require_records, Caller())
+        self.projects = SqliteProjects(self._require_records, Caller())
+        self.custom_presets = SqliteCustomPresets(self._require_records, Caller())
 
     async def connect(self) -> None:
-        """Open the file, creating it when it is not there; nothing when already connected.
+        """Open or create the file; do nothing when already connected.
 
         Raises PersistenceConnectionError when another process has it or it cannot be opened.
         """
@@ -92,10 +92,10 @@ class SQLitePersistenceBackend:
             self._stack = stack.pop_all()
 
     def _path(self, stack: AsyncExitStack) -> Path:
-        given = self._config.sqlite.path
-        if given == _IN_MEMORY:
+        setting = self._config.sqlite.path
+        if setting == _IN_MEMORY:
             return Path(stack.enter_context(TemporaryDirectory(prefix="memd-"))) / "records.db"
-        path = Path(given).expanduser()
+        path = Path(setting).expanduser()
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         stack.callback(lock_store(path.with_suffix(".lock"), path).close)
         return path
@@ -108,7 +108,7 @@ class SQLitePersistenceBackend:
             await db.write(Caller(), partial(_limit_journal, limit))
 
     async def disconnect(self) -> None:
-        """Close the file; safe to call twice, or without a connection."""
+        """Close the file; harmless without a connection."""
         stack, self._stack, self._db, self._records = self._stack, None, None, None
         if stack is not None:
             await stack.aclose()
@@ -118,17 +118,17 @@ class SQLitePersistenceBackend:
         if self._db is None:
             return False
         try:
-            return await self._db.read(_answers)
+            return await self._db.read(_responds)
         except MemdError as error:
             log.warning("records not healthy", kind=error.kind)
             return False
 
     async def migrate(self) -> None:
-        """Make every table that is not there yet; may be called again."""
+        """Create all missing tables; may be called again."""
         if self._db is None:
             raise PersistenceConnectionError("the backend is not connected", hint="call connect")
         try:
-            await self._db.write(Caller(), _make_all)
+            await self._db.write(Caller(), _make_tables)
         except MemdError as error:
             raise MigrationError(error.message, hint=error.hint) from error
 
@@ -139,10 +139,10 @@ class SQLitePersistenceBackend:
 
     @property
     def backend_name(self) -> str:
-        """What the configuration calls it."""
+        """The backend's name in the configuration."""
         return "sqlite"
 
-    def _opened(self) -> Records:
+    def _require_records(self) -> Records:
         if self._records is None:
             raise PersistenceConnectionError("the backend is not connected", hint="call connect")
         return self._records
@@ -152,11 +152,11 @@ def _limit_journal(limit: int, conn: Writing) -> None:
     conn.pragma("journal_size_limit", limit)
 
 
-def _answers(conn: Reading) -> bool:
+def _responds(conn: Reading) -> bool:
     return conn.execute("SELECT 1").fetchone() == (1,)
 
 
-def _make_all(conn: Writing) -> None:
+def _make_tables(conn: Writing) -> None:
     for entity in ENTITIES.values():
         shape.ensure(conn, entity.table)
         shape.migrate(conn, entity.table)

@@ -1,6 +1,7 @@
-"""Between a model and its row: names and types of columns, values in both directions.
+"""Map models to rows: names and types of columns, and values in both directions.
 
-A time is microseconds (``_us``), an enumeration a checked text, a list or an object JSON.
+A time is stored as microseconds (``_us``), an enumeration as text with a CHECK, a list or an
+object as JSON.
 """
 
 from __future__ import annotations
@@ -26,28 +27,28 @@ Stored = str | int | float | None
 
 
 @cache
-def _kinds(model: type[Value]) -> dict[str, tuple[Any, bool]]:
-    """Return the type of each field, and whether it may be left out."""
+def _types(model: type[Value]) -> dict[str, tuple[Any, bool]]:
+    """Return the type of each field, and whether it is optional."""
     hints = get_type_hints(model)
-    return {name: _bare(hints[name]) for name in model.model_fields}
+    return {name: _unwrap(hints[name]) for name in model.model_fields}
 
 
-def _bare(hint: Any) -> tuple[Any, bool]:
+def _unwrap(hint: Any) -> tuple[Any, bool]:
     if get_origin(hint) in (Union, UnionType):
         inner = [each for each in get_args(hint) if each is not NoneType]
-        return _bare(inner[0])[0], True
+        return _unwrap(inner[0])[0], True
     return datetime if hint is AwareDatetime else hint, False
 
 
 def field_types(model: type[Value]) -> dict[str, Any]:
-    """Return the annotation of each field with its bounds, None where it may be left out."""
+    """Return the annotation of each field, with bounds and None if it is optional."""
     hints = get_type_hints(model, include_extras=True)
     return {name: hints[name] for name in model.model_fields}
 
 
 def column_name(model: type[Value], field: str) -> str:
     """Return the column of *field*."""
-    return f"{field}_us" if _kinds(model)[field][0] is datetime else field
+    return f"{field}_us" if _types(model)[field][0] is datetime else field
 
 
 def columns_of(model: type[Value], references: Mapping[str, str]) -> tuple[RecordColumn, ...]:
@@ -61,22 +62,22 @@ def columns_of(model: type[Value], references: Mapping[str, str]) -> tuple[Recor
             references=references.get(name),
             default=None if optional or name in references else _default(model, name),
         )
-        for name, (kind, optional) in _kinds(model).items()
+        for name, (kind, optional) in _types(model).items()
     )
 
 
 def _default(model: type[Value], name: str) -> str | None:
-    """Return the default of a field as SQL, None where it has none."""
+    """Return the default of a field as SQL, or None."""
     field = model.model_fields[name]
     if field.is_required():
         return None
     value = to_stored(field.get_default(call_default_factory=True))
     if value is None:
         return None
-    return str(int(value)) if isinstance(value, bool) else _quoted(value)
+    return str(int(value)) if isinstance(value, bool) else _sql_literal(value)
 
 
-def _quoted(value: str | float) -> str:
+def _sql_literal(value: str | float) -> str:
     return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)
 
 
@@ -116,44 +117,44 @@ def to_stored(value: Any) -> Stored:
 def to_row(record: Value) -> dict[str, Stored]:
     """Return *record* as the row of its table."""
     model = type(record)
-    return {column_name(model, name): to_stored(getattr(record, name)) for name in _kinds(model)}
+    return {column_name(model, name): to_stored(getattr(record, name)) for name in _types(model)}
 
 
 def from_row(model: type[M], row: Sequence[Any]) -> M:
-    """Return the record of *row*; raises MalformedRowError for one that is none."""
+    """Return the record of *row*; raises MalformedRowError for an invalid one."""
     try:
         fields = {
-            name: _field(kind, value)
-            for (name, (kind, _)), value in zip(_kinds(model).items(), row, strict=True)
+            name: _from_stored(kind, value)
+            for (name, (kind, _)), value in zip(_types(model).items(), row, strict=True)
         }
         return model.model_validate(fields)
     except (ValidationError, ValueError, OverflowError):
-        raise _malformed(model) from None
+        raise _malformed_error(model) from None
 
 
 def to_json(model: type[Value], row: Sequence[Any]) -> dict[str, Any]:
-    """Return the record of *row* as JSON has it, each text as it may leave memd (PROMISES 5).
+    """Return the record of *row* as JSON, its texts redacted (PROMISES 5).
 
-    Otherwise as ``from_row(...).model_dump(mode="json")``, but that what SQLite holds every
-    row to, types, ranges and enumerations, is not looked at again. Raises MalformedRowError
-    for a time that is none, or JSON of another shape.
+    It equals ``from_row(...).model_dump(mode="json")``, but does not validate again what SQLite
+    enforces: types, ranges and enumerations. Raises MalformedRowError for an invalid time, or
+    JSON of another shape.
     """
     try:
         return {
-            name: value if value is None or how is None else how(value)
-            for (name, how), value in zip(_ways(model), row, strict=True)
+            name: value if value is None or convert is None else convert(value)
+            for (name, convert), value in zip(_json_converters(model), row, strict=True)
         }
     except (ValueError, TypeError, OverflowError):
-        raise _malformed(model) from None
+        raise _malformed_error(model) from None
 
 
 @cache
-def _ways(model: type[Value]) -> tuple[tuple[str, Callable[[Any], Any] | None], ...]:
-    """Return each field with what makes JSON of its column; None leaves it as it is."""
-    return tuple((name, _way(kind)) for name, (kind, _) in _kinds(model).items())
+def _json_converters(model: type[Value]) -> tuple[tuple[str, Callable[[Any], Any] | None], ...]:
+    """Return each field with the converter of its column to JSON; None for no conversion."""
+    return tuple((name, _json_converter(kind)) for name, (kind, _) in _types(model).items())
 
 
-def _way(kind: Any) -> Callable[[Any], Any] | None:
+def _json_converter(kind: Any) -> Callable[[Any], Any] | None:
     if kind is datetime:
         return _time
     if kind is bool:
@@ -164,7 +165,7 @@ def _way(kind: Any) -> Callable[[Any], Any] | None:
     if origin is tuple:
         return partial(_json, list)
     if kind in (int, float) or origin is Literal or issubclass(kind, StrEnum):
-        return None  # STRICT tables and their checks hold nothing else
+        return None  # enforced by STRICT tables and their checks
     return redact
 
 
@@ -174,18 +175,18 @@ def _time(value: Any) -> str:
 
 def _json(shape: type, value: Any) -> Any:
     if value == "[]":
-        return []  # most are empty
+        return []  # the fast path: most are empty
     content = json.loads(value)
     if type(content) is not shape:
         raise TypeError
     return redact_all(content)
 
 
-def _malformed(model: type[Value]) -> MalformedRowError:
+def _malformed_error(model: type[Value]) -> MalformedRowError:
     return MalformedRowError(f"a stored {model.__name__} is not as memd writes it")
 
 
-def _field(kind: Any, value: Any) -> Any:
+def _from_stored(kind: Any, value: Any) -> Any:
     if value is None:
         return None
     if kind is datetime:

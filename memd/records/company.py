@@ -1,4 +1,4 @@
-"""Who there is, what they may, what was checked: audit, settings, presets, users, keys."""
+"""Models of audit entries, settings, presets, users and API keys (SPEC 19.2)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from memd.records.runs import JsonText
 
 
 class AuditEntry(Value):
-    """What a security check said of a tool's call; written once, deleted by time only."""
+    """The verdict of a security check on a tool call; written once, deleted by age only."""
 
     id: Name
     timestamp: Time
@@ -29,7 +29,7 @@ class AuditEntry(Value):
 
 
 class StoredSetting(Value):
-    """One value of a program, with the time of its last change as its version."""
+    """One setting of a program; the time of its last change is its version."""
 
     namespace: Name
     key: Name
@@ -38,7 +38,7 @@ class StoredSetting(Value):
 
 
 class CustomPreset(Value):
-    """A personality preset that somebody made."""
+    """A custom personality preset."""
 
     name: Name
     config_json: JsonText
@@ -48,7 +48,7 @@ class CustomPreset(Value):
 
 
 class User(Value):
-    """A person who may sign in to the program that keeps its records here."""
+    """A person who may sign in to the program that stores its records here."""
 
     id: Name
     username: Name
@@ -60,7 +60,7 @@ class User(Value):
 
 
 class ApiKey(Value):
-    """A key of a user, as its hash."""
+    """A user's key, by its hash."""
 
     id: Name
     key_hash: Sha256

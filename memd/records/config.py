@@ -1,4 +1,4 @@
-"""Which backend keeps operational records, and where (SPEC 19.1). Loads no database library."""
+"""Configuration of the persistence backend (SPEC 19.1). Imports no database library."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ JOURNAL_BYTES: Final = 64 * 1_048_576
 
 
 class SQLiteConfig(Value):
-    """Where the file is. ``:memory:`` is a file that goes with its backend."""
+    """The file. ``:memory:`` is a temporary file, deleted with its backend."""
 
     path: SafePath = "synthorg.db"
     wal_mode: bool = Field(default=True, description="A file of memd has a WAL; false only warns.")
@@ -24,7 +24,7 @@ class SQLiteConfig(Value):
 
 
 class PersistenceConfig(Value):
-    """Which backend keeps the records, and where."""
+    """The backend of the records, and its file."""
 
     backend: Literal["sqlite"] = "sqlite"
     sqlite: SQLiteConfig = SQLiteConfig()
@@ -33,7 +33,7 @@ class PersistenceConfig(Value):
 def create_backend(
     config: PersistenceConfig, *, clock: Clock | None = None
 ) -> SQLitePersistenceBackend:
-    """Return a disconnected backend that shares nothing with another (SPEC D18)."""
+    """Return a disconnected backend that shares nothing with others (SPEC D18)."""
     from memd.records.backend import SQLitePersistenceBackend
 
     return SQLitePersistenceBackend(config, clock or SystemClock())

@@ -1,7 +1,7 @@
-"""Every entity, declared once: model, key, order, what can be asked for, what may be done to it.
+"""The declaration of every entity: model, key, order, filters and permitted operations.
 
-The tables, the repositories, the methods of the socket, the commands and their tests are made
-of these declarations (SPEC 19.2, docs/records.md).
+Tables, repositories, the socket's methods, commands and their tests are derived from these
+declarations (SPEC 19.2, docs/records.md).
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ Saving = Literal["replace", "once"]
 
 @dataclass(frozen=True)
 class Entity:
-    """One kind of record. *name* is its repository's, its methods' and its table's name.
+    """One kind of record. *name* is the name of its repository, methods and table.
 
     *saving*: a record replaces the one with its key, or is written once and never changed.
-    *time* is the field that ``since`` and ``until``, both inclusive, and ``purge`` go by.
+    *time* is the field for ``since`` and ``until``, both inclusive, and ``purge``.
     """
 
     name: str
@@ -38,17 +38,17 @@ class Entity:
     time: str | None = None
     deletes: bool = True
     refers: Mapping[str, str] | None = None
-    """Fields that hold the id of another entity's record."""
+    """Fields with the id of another entity's record."""
     covering: tuple[tuple[str, ...], ...] = ()
-    """Indexes of their own, for sums."""
+    """Covering indexes for sums."""
     reading: Scope = "read"
     writing: Scope = "write"
     audited: bool = True
-    """Whether a write is a link of the audit: not what an agent says every few seconds."""
+    """Whether writes are audited; not for what an agent reports every few seconds."""
 
     @cached_property
     def table(self) -> RecordTable:
-        """Return the entity's table."""
+        """The entity's table."""
         order = tuple(column_name(self.model, name) for name in self.order)
         needs = {name: ENTITIES[other].table for name, other in (self.refers or {}).items()}
         indexes = [(name, *order) for name in self.filters]
@@ -67,12 +67,12 @@ class Entity:
 
     @property
     def owner(self) -> str | None:
-        """Return the field that says whose the record is."""
+        """The field with the record's agent, or None."""
         return "agent_id" if "agent_id" in self.model.model_fields else None
 
     @property
     def verbs(self) -> tuple[str, ...]:
-        """Return what can be done with every record of it."""
+        """The operations that all records of the entity support."""
         verbs = ["save", "get", "list", "count"]
         if self.deletes:
             verbs.append("delete")
@@ -82,7 +82,7 @@ class Entity:
 
 
 def _log(name: str, model: type[Value], time: str, *filters: str, **more: Any) -> Entity:
-    """Return an entity whose records are written once and listed newest first."""
+    """Return a log: an entity whose records are written once and listed newest first."""
     return Entity(
         name, model, filters=filters, saving="once", order=(time,), newest_first=True, time=time,
         deletes=False, **more,
@@ -129,5 +129,5 @@ ENTITIES: Final[Mapping[str, Entity]] = {entity.name: entity for entity in _ALL}
 
 
 def tables() -> list[RecordTable]:
-    """Return the table of each entity, whether a file has it or not."""
+    """Return the table of each entity, whether it exists in a file or not."""
     return [entity.table for entity in ENTITIES.values()]

@@ -1,4 +1,4 @@
-"""What the records' models share: amounts, times, and the enumerations of SPEC 19.2."""
+"""Types shared by the records' models: amounts, names, and the enumerations of SPEC 19.2."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ProjectStatus = Literal["planning", "active", "on_hold", "completed", "cancelled
 
 
 class TaskStatus(StrEnum):
-    """Where a task stands."""
+    """The status of a task."""
 
     CREATED = "created"
     ASSIGNED = "assigned"
@@ -47,5 +47,5 @@ class TaskStatus(StrEnum):
 
     @property
     def is_terminal(self) -> bool:
-        """Whether nothing more happens to such a task."""
+        """Whether the task is over."""
         return self in (TaskStatus.COMPLETED, TaskStatus.CANCELLED, TaskStatus.REJECTED)

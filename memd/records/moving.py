@@ -1,8 +1,8 @@
-"""Records of a whole profile, out and in, for ``store.dump`` and ``store.load`` (docs/move.md).
+"""Dump and load the records of a profile, for ``store.dump`` and ``store.load`` (docs/move.md).
 
-A record is a line of its entity, its fields as the socket has them. What it refers to comes
-before it. What memd noted of its own work stays: it speaks of this computer's naps and nights.
-What is here already under its key stays as it is.
+Each record is a line with its entity and its fields as on the socket; referenced records come
+first. memd's own notes are not dumped, as they are about this computer's naps and nights. A
+record whose key exists already is not overwritten.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from memd.domain.moving import EntityRecord
 from memd.records.columns import from_row, to_row
 from memd.records.entities import ENTITIES, Entity
 from memd.records.notes import OWN_IDS
-from memd.records.records import audit, followed, screened
-from memd.records.retention import NOTED
+from memd.records.records import audit, screen_record, update_table
+from memd.records.retention import OWN_ENTITIES
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
 from memd.store.records import rows, shape
@@ -30,14 +30,14 @@ _PAGE_ROWS = 250
 
 
 async def ready(db: Database) -> None:
-    """Bring the tables to their declarations; raises MigrationError for one that cannot be."""
+    """Update the existing tables to their declarations; raises MigrationError if impossible."""
     for entity in ENTITIES.values():
-        await followed(db, entity)
+        await update_table(db, entity)
 
 
 def begin(conn: Reading) -> str | None:
-    """Return where the first page begins, None where there are no records."""
-    return _START if next(_from(conn, None, []), None) else None
+    """Return the place of the first page, None without any records."""
+    return _START if next(_iter_records(conn, None, []), None) else None
 
 
 def is_place(after: str) -> bool:
@@ -48,14 +48,14 @@ def is_place(after: str) -> bool:
 def page(
     conn: Reading, after: str, limit: int, bytes_max: int
 ) -> tuple[list[dict[str, Any]], str | None]:
-    """Return up to *limit* records behind *after* and where the next page begins, None at the end.
+    """Return up to *limit* records after *after*, and the next page's place or None.
 
-    Raises InvalidError for an *after* that is no place.
+    Raises InvalidError for an invalid place.
     """
-    name, key = _place(after)
+    name, key = _parse_place(after)
     items: list[dict[str, Any]] = []
     size, last = 0, after
-    for place, item in _from(conn, name, key):
+    for place, item in _iter_records(conn, name, key):
         weight = len(json.dumps(item))
         if items and (len(items) == limit or size + weight > bytes_max):
             return items, last
@@ -64,30 +64,32 @@ def page(
     return items, None
 
 
-def _from(conn: Reading, name: str | None, key: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each record with its place, from behind *key* of entity *name* on."""
+def _iter_records(
+    conn: Reading, name: str | None, key: list[str]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each record with its place, after *key* of the entity *name*."""
     for entity in ENTITIES.values():
         if name is not None and entity.name != name:
             continue
-        for row in _rows(conn, entity, key):
+        for row in _iter_rows(conn, entity, key):
             record = from_row(entity.model, row).model_dump(mode="json", exclude_none=True)
             place = json.dumps([KIND, entity.name, *(record[field] for field in entity.key)])
             yield place, {"kind": KIND, "entity": entity.name, "record": record}
         name, key = None, []
 
 
-def _rows(conn: Reading, entity: Entity, key: list[str]) -> Iterator[rows.Row]:
-    """Yield the entity's rows behind *key*, by their key; memd's own notes are left out."""
+def _iter_rows(conn: Reading, entity: Entity, key: list[str]) -> Iterator[rows.Row]:
+    """Yield the entity's rows after *key*, by key, without memd's own notes."""
     names = [column.name for column in entity.table.columns]
     places = [names.index(name) for name in entity.table.key]
     while batch := rows.list_by_key(conn, entity.table, key, _PAGE_ROWS):
         for row in batch:
-            if entity.name not in NOTED or not str(row[places[0]]).startswith(OWN_IDS):
+            if entity.name not in OWN_ENTITIES or not str(row[places[0]]).startswith(OWN_IDS):
                 yield row
         key = [batch[-1][place] for place in places]
 
 
-def _place(after: str) -> tuple[str | None, list[str]]:
+def _parse_place(after: str) -> tuple[str | None, list[str]]:
     try:
         _, *rest = json.loads(after)
         if not rest:
@@ -103,7 +105,7 @@ def _place(after: str) -> tuple[str | None, list[str]]:
 def take(
     conn: Writing, item: EntityRecord, salt: Callable[[], bytes]
 ) -> Literal["stored", "known"]:
-    """Store one record, or nothing where one has its key; raises a CallerError."""
+    """Store one record unless its key exists; raises a CallerError."""
     entity = ENTITIES.get(item.entity)
     if entity is None:
         raise InvalidError(f"no entity {item.entity[:64]!r}", field="entity")
@@ -113,7 +115,7 @@ def take(
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(step)[:64] for step in first["loc"])
         raise InvalidError(f"{entity.name}: {place}: {first['msg']}") from None
-    row = to_row(screened(record))
+    row = to_row(screen_record(record))
     if any(row[name] is None for name in entity.table.key):
         raise InvalidError(f"{entity.name}: it has no key")
     shape.migrate(conn, entity.table)

@@ -1,9 +1,9 @@
-"""What memd notes of its own work: naps, nights, sessions, as lifecycle events and task metrics.
+"""Note memd's own work (naps, nights, sessions) as lifecycle events and task metrics.
 
-The rooms tell what occurred after their own COMMIT and go on at once. It is written a moment
-later, all that waits in one transaction of its own, best effort: what the disk refuses, or
-what is too much, is dropped, counted and logged. No work waits for its note or fails with it.
-The ids of notes begin with ``memd:``; nights drop those that are older than ``OWN_DAYS``.
+Rooms report an occurrence after their COMMIT and continue at once. Waiting notes are written a
+moment later in one transaction, best effort: what the disk refuses, or exceeds the limit, is
+dropped, counted and logged. No work waits for its note or fails with it. The ids of notes begin
+with ``memd:``; nights delete those older than ``OWN_DAYS``.
 """
 
 from __future__ import annotations
@@ -29,41 +29,41 @@ if TYPE_CHECKING:
 
 OWN: Final = "memd"
 OWN_IDS: Final = "memd:"
-"""What the ids of memd's own notes begin with."""
+"""The prefix of the ids of memd's own notes."""
 OWN_DAYS: Final = 90
 PAUSE_S: Final = 0.5
-"""So that what occurs together is written together, and after who waits for an answer."""
+"""Collects simultaneous occurrences, and lets pending answers leave first."""
 
 _CALLER = Caller(client=OWN, method="records.note")
 _Row = tuple["RecordTable", "dict[str, Value]"]
 
 
 class Notes:
-    """What waits to be written, and who writes it: the daemon runs :meth:`run`."""
+    """Owns the notes to be written; the daemon runs :meth:`run`."""
 
     def __init__(self, db: Database, clock: Clock, work: Work) -> None:
         self._db = db
         self._clock = clock
         self._work = work
         self._waiting: deque[Occurrence] = deque()
-        self._called = asyncio.Event()
+        self._wake = asyncio.Event()
         self.dropped = 0
         self.works: dict[str, dict[str, float]] = {}
-        """Of each kind of work since the start: how often, how often in vain, how long."""
+        """By kind of work since the start: counts of successes and failures, and seconds."""
 
     @property
     def waiting(self) -> int:
-        """How many are not written yet."""
+        """How many notes are not written yet."""
         return len(self._waiting)
 
     def add(self, occurrence: Occurrence) -> None:
-        """Take what occurred; returns at once and never raises."""
+        """Add an occurrence; returns at once and never raises."""
         self._count(occurrence)
         if len(self._waiting) >= NOTES_WAITING_MAX:
             self.dropped += 1
             return
         self._waiting.append(occurrence)
-        self._called.set()
+        self._wake.set()
 
     def _count(self, occurrence: Occurrence) -> None:
         if occurrence.work is None:
@@ -74,15 +74,15 @@ class Notes:
         sums["last_seconds"] = occurrence.seconds
 
     async def run(self) -> None:
-        """Write what waits, for ever."""
+        """Write waiting notes, for ever."""
         while True:
-            await self._called.wait()
+            await self._wake.wait()
             await asyncio.sleep(PAUSE_S)
-            await self.settle()
+            await self.flush()
 
-    async def settle(self) -> None:
-        """Write all that waits now, in one transaction; what is refused is dropped."""
-        self._called.clear()
+    async def flush(self) -> None:
+        """Write all waiting notes in one transaction; drop them if that fails."""
+        self._wake.clear()
         occurrences, self._waiting = self._waiting, deque()
         if not occurrences:
             return
@@ -95,7 +95,7 @@ class Notes:
 
 
 def _rows(occurrences: Sequence[Occurrence]) -> list[_Row]:
-    """Return what is to be inserted; the records' models are loaded by the first of them."""
+    """Return the rows to insert; imports the records' models on first use."""
     from memd.records.columns import to_row
     from memd.records.entities import ENTITIES
     from memd.records.runs import LifecycleEvent, TaskMetric
@@ -136,5 +136,5 @@ def _write(conn: Writing, noted: Sequence[_Row], occurrences: Sequence[Occurrenc
             uses.count_uses(conn, each.used, each.at_us)
     for table, row in noted:
         shape.migrate(conn, table)
-        if rows.get(conn, table, [row["id"]]) is None:  # a night that went on is told again
+        if rows.get(conn, table, [row["id"]]) is None:  # a resumed night is reported again
             rows.insert(conn, table, row)

@@ -1,4 +1,4 @@
-"""The documents' protocols of operational persistence, one for each repository they name."""
+"""The documented protocols of operational persistence, one for each repository."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memd.records.work import Artifact, CostRecord, Message, Project, Task
 
 @runtime_checkable
 class TaskRepository(Protocol):
-    """Tasks: saved, found by status, assignee and project."""
+    """Tasks, listed by status, assignee and project."""
 
     async def save(self, record: Task, /) -> None: ...
     async def get(self, task_id: str, /) -> Task | None: ...
@@ -30,7 +30,7 @@ class TaskRepository(Protocol):
 
 @runtime_checkable
 class CostRecordRepository(Protocol):
-    """Cost records: written once, found by agent and task, summed."""
+    """Cost records: written once, queried by agent and task, summed."""
 
     async def save(self, record: CostRecord, /) -> None: ...
     async def query(
@@ -69,7 +69,7 @@ class AuditRepository(Protocol):
 
 @runtime_checkable
 class ParkedContextRepository(Protocol):
-    """What agents wait with."""
+    """Contexts of agents that wait for an approval."""
 
     async def save(self, record: ParkedContext, /) -> None: ...
     async def get(self, parked_id: str, /) -> ParkedContext | None: ...
@@ -80,7 +80,7 @@ class ParkedContextRepository(Protocol):
 
 @runtime_checkable
 class AgentStateRepository(Protocol):
-    """What each agent does now."""
+    """The current state of each agent."""
 
     async def save(self, record: AgentRuntimeState, /) -> None: ...
     async def get(self, agent_id: str, /) -> AgentRuntimeState | None: ...
@@ -111,7 +111,7 @@ class SettingsRepository(Protocol):
 
 @runtime_checkable
 class ArtifactRepository(Protocol):
-    """What tasks made."""
+    """Files made by tasks."""
 
     async def save(self, record: Artifact, /) -> bool: ...
     async def get(self, artifact_id: str, /) -> Artifact | None: ...
@@ -150,7 +150,7 @@ class PersonalityPresetRepository(Protocol):
 
 @runtime_checkable
 class PersistenceBackend(Protocol):
-    """The life of a file of records, and its repositories."""
+    """A file of records: its lifecycle, and its repositories."""
 
     async def connect(self) -> None: ...
     async def disconnect(self) -> None: ...

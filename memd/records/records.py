@@ -1,8 +1,8 @@
-"""The records of one store: saved, read, listed, counted, deleted, each entity by its declaration.
+"""Save, read, list, count and delete the records of one store, by their entities' declarations.
 
-A save returns after COMMIT; what it refuses leaves nothing. A client whose key is an agent's
-reads and writes that agent's records only, in entities whose records say whose they are.
-Secrets are replaced before anything is written.
+A save returns after COMMIT and is all or nothing. A client whose key is an agent's reads and
+writes only that agent's records, in entities whose records have an agent. Secrets are replaced
+before anything is written.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Conditions = list[Condition]
 
 
 class Range(NamedTuple):
-    """A stretch of time, both ends inclusive (SPEC 19.2)."""
+    """A range of time, both ends inclusive (SPEC 19.2)."""
 
     since: datetime | None = None
     until: datetime | None = None
@@ -50,7 +50,7 @@ _MIGRATES = Caller(client="memd", method="records.migrate")
 
 
 def entity_of(name: str) -> Entity:
-    """Return an entity by its name; raises NotFoundError, naming those that there are."""
+    """Return an entity by its name; raises NotFoundError with the names of all."""
     if (entity := ENTITIES.get(name)) is None:
         raise NotFoundError(f"no entity {name[:64]!r}", hint=f"there are {', '.join(ENTITIES)}")
     return entity
@@ -65,7 +65,7 @@ class RowPage(NamedTuple):
 
     @property
     def next(self) -> str | None:
-        """Return the place behind the last row, None at the end."""
+        """The cursor after the last row, None at the end."""
         return _cursor(self.entity, self.rows[-1]) if self.more else None
 
 
@@ -76,39 +76,39 @@ class Records:
         self._db = db
         self._ids = ids
         self._current: set[str] = set()
-        """Entities whose tables are known to be as declared."""
+        """Entities whose tables are known to match their declarations."""
 
-    async def _follow(self, entity: Entity) -> None:
+    async def _update_table(self, entity: Entity) -> None:
         if entity.name not in self._current:
-            await followed(self._db, entity)
+            await update_table(self._db, entity)
             self._current.add(entity.name)
 
     # Writing.
 
     async def save(self, caller: Caller, entity: Entity, *records: Value) -> bool:
-        """Save all of *records* or none; True when the last was not there before.
+        """Save all of *records* or none; return whether the last one is new.
 
-        Raises DuplicateRecordError for what is written once, ConstraintViolationError
-        for what refers to a record that there is none of.
+        Raises DuplicateRecordError for an existing record that is written once,
+        ConstraintViolationError for a reference to a missing record.
         """
-        ready = [self._ready(caller, entity, record) for record in records]
+        new_rows = [self._to_row(caller, entity, record) for record in records]
 
         def work(conn: Writing) -> bool:
             added = True
-            for row in ready:
+            for row in new_rows:
                 if entity.saving == "once":
                     rows.insert(conn, entity.table, row)
                 else:
-                    _require_no_others(conn, caller, entity, row)
+                    _require_own_row(conn, caller, entity, row)
                     added = rows.save(conn, entity.table, row)
                 audit(conn, entity, row, self._ids.salt())
             return added
 
-        await self._follow(entity)
+        await self._update_table(entity)
         return await self._db.write(caller, work, reply=bool)
 
-    def _ready(self, caller: Caller, entity: Entity, record: Value) -> dict[str, Any]:
-        row = to_row(screened(record))
+    def _to_row(self, caller: Caller, entity: Entity, record: Value) -> dict[str, Any]:
+        row = to_row(screen_record(record))
         if entity.owner is not None:
             _require_own(caller, row[entity.owner])
         if entity.key == ("id",) and row["id"] is None:
@@ -118,55 +118,55 @@ class Records:
     async def set(
         self, caller: Caller, setting: StoredSetting, *, expected: str | None = None
     ) -> bool:
-        """Set a setting; with *expected* only where it is as last read.
+        """Set a setting; with *expected* only if it has not changed since (compare-and-swap).
 
-        *expected* is its ``updated_at`` in RFC 3339, or "" where there must be none.
-        False, and nothing is changed, when another was faster.
+        *expected* is its ``updated_at`` in RFC 3339, or "" for a setting that must not exist.
+        Return False, without a change, if it differs.
         """
         entity = ENTITIES["settings"]
-        row = self._ready(caller, entity, setting)
-        version = None if not expected else _moment_us(expected)
+        row = self._to_row(caller, entity, setting)
+        version = None if not expected else _parse_time_us(expected)
 
         def work(conn: Writing) -> bool:
             if expected is not None:
-                there = rows.get(conn, entity.table, [row["namespace"], row["key"]])
-                current = None if there is None else there[-1]
+                existing = rows.get(conn, entity.table, [row["namespace"], row["key"]])
+                current = None if existing is None else existing[-1]
                 if current != version:
                     return False
             rows.save(conn, entity.table, row)
             audit(conn, entity, row, self._ids.salt())
             return True
 
-        await self._follow(entity)
+        await self._update_table(entity)
         return await self._db.write(caller, work, reply=bool)
 
     async def delete(self, caller: Caller, entity: Entity, where: Mapping[str, Any]) -> int:
-        """Delete what *where* names and return how many they were."""
-        return await self._deleted(caller, entity, self._conditions(caller, entity, where))
+        """Delete the records that match *where*; return how many."""
+        return await self._delete(caller, entity, self._conditions(caller, entity, where))
 
     async def purge(self, caller: Caller, entity: Entity, before: datetime) -> int:
-        """Delete what is strictly older than *before* and return how many they were."""
+        """Delete records strictly older than *before*; return how many."""
         assert entity.time is not None
         time = column_name(entity.model, entity.time)
         where = [*self._conditions(caller, entity, {}), Condition(time, "<", to_us(before))]
-        return await self._deleted(caller, entity, where)
+        return await self._delete(caller, entity, where)
 
-    async def _deleted(self, caller: Caller, entity: Entity, where: Conditions) -> int:
+    async def _delete(self, caller: Caller, entity: Entity, where: Conditions) -> int:
         def work(conn: Writing) -> int:
             count = rows.delete(conn, entity.table, where)
             for _ in range(count):
                 audit(conn, entity, {}, self._ids.salt())
             return count
 
-        await self._follow(entity)
+        await self._update_table(entity)
         return await self._db.write(caller, work, reply=int)
 
     # Reading.
 
     async def get(self, caller: Caller, entity: Entity, key: Sequence[Any]) -> Any | None:
-        """Return the record with *key*, None when there is none that the caller may read."""
+        """Return the record with *key*, None unless the caller may read one."""
         where = self._conditions(caller, entity, dict(zip(entity.key, key, strict=True)))
-        await self._follow(entity)
+        await self._update_table(entity)
         page = await self._db.read(rows.list_page, entity.table, where, limit=1)
         return from_row(entity.model, page[0]) if page else None
 
@@ -180,15 +180,15 @@ class Records:
         limit: int | None = None,
         offset: int = 0,
     ) -> tuple[Any, ...]:
-        """Return all that *where* and *times* hold for, in the entity's order.
+        """Return all records that match *where* and *times*, in the entity's order.
 
-        Raises QueryError for a limit under 1 or times that run backwards.
+        Raises QueryError for a limit under 1 or an ``until`` before ``since``.
         """
         if limit is not None and limit < 1:
             raise QueryError("limit must be at least 1", field="limit")
         if offset < 0:
             raise QueryError("offset must not be negative", field="offset")
-        await self._follow(entity)
+        await self._update_table(entity)
         page = await self._db.read(
             rows.list_page,
             entity.table,
@@ -208,23 +208,23 @@ class Records:
         after: str | None = None,
         limit: int = 100,
     ) -> RowPage:
-        """Return up to *limit* rows behind *after*, whose own record may be gone by now.
+        """Return up to *limit* rows after *after*, whose own record may be deleted by now.
 
-        Fewer where they hold more text than an answer may.
+        Fewer if their texts exceed the size of an answer.
         """
-        await self._follow(entity)
+        await self._update_table(entity)
         conditions = self._conditions(caller, entity, where, times)
-        behind = None if after is None else _place(entity, after)
+        place = None if after is None else _parse_cursor(entity, after)
         most = min(limit, PAGE_ITEMS_MAX)
 
         def work(conn: Reading) -> RowPage:
             page: list[rows.Row] = []
-            left = REPLY_BYTES_MAX
-            for row in rows.iter_rows(conn, entity.table, conditions, after=behind, limit=most + 1):
-                if len(page) == most or left < 0:
+            bytes_left = REPLY_BYTES_MAX
+            for row in rows.iter_rows(conn, entity.table, conditions, after=place, limit=most + 1):
+                if len(page) == most or bytes_left < 0:
                     return RowPage(entity, page, more=True)
                 page.append(row)
-                left -= sum([len(value) for value in row if value.__class__ is str])
+                bytes_left -= sum([len(value) for value in row if value.__class__ is str])
             return RowPage(entity, page, more=False)
 
         return await self._db.read(work)
@@ -238,23 +238,23 @@ class Records:
     ) -> int:
         """Return how many there are."""
         conditions = self._conditions(caller, entity, where, times)
-        await self._follow(entity)
+        await self._update_table(entity)
         return await self._db.read(rows.count, entity.table, conditions)
 
     async def find(
         self, caller: Caller, entity: Entity, conditions: Sequence[Condition]
     ) -> tuple[Any, ...]:
-        """Return all that *conditions* hold for: for what no filter of the declaration says."""
+        """Return all records that match *conditions*, which no declared filter expresses."""
         where = [*self._conditions(caller, entity, {}), *conditions]
-        await self._follow(entity)
+        await self._update_table(entity)
         page = await self._db.read(rows.list_page, entity.table, where)
         return tuple(from_row(entity.model, row) for row in page)
 
     async def total(self, caller: Caller, where: Mapping[str, Any]) -> rows.CurrencyTotal:
-        """Return what cost records come to; raises QueryError for more than one currency."""
+        """Return the sum of cost records; raises QueryError for more than one currency."""
         entity = ENTITIES["cost_records"]
         conditions = self._conditions(caller, entity, where)
-        await self._follow(entity)
+        await self._update_table(entity)
 
         def work(conn: Reading) -> rows.CurrencyTotal:
             currencies = rows.list_currencies(conn, entity.table, conditions)
@@ -270,7 +270,7 @@ class Records:
         return await self._db.read(work)
 
     async def counts(self) -> dict[str, int]:
-        """Return how many records there are of each entity that has any."""
+        """Return the number of records of each entity that has any."""
         tables = {entity.table.name: name for name, entity in ENTITIES.items()}
         schemas = [entity.table for entity in ENTITIES.values()]
         counts = await self._db.read(lambda conn: list(rows.count_tables(conn, schemas)))
@@ -283,12 +283,12 @@ class Records:
         where: Mapping[str, Any],
         times: Range = ALL_TIMES,
     ) -> Conditions:
-        given = {name: value for name, value in where.items() if value is not None}
+        filters = {name: value for name, value in where.items() if value is not None}
         if entity.owner is not None and (caller.bound or caller.closed):
-            _require_own(caller, given.setdefault(entity.owner, caller.agent_id))
+            _require_own(caller, filters.setdefault(entity.owner, caller.agent_id))
         conditions = [
             Condition(column_name(entity.model, name), "=", to_stored(value))
-            for name, value in given.items()
+            for name, value in filters.items()
         ]
         if times.since and times.until and times.until < times.since:
             raise QueryError("until is before since", field="until")
@@ -301,24 +301,24 @@ class Records:
         return conditions
 
 
-async def followed(db: Database, entity: Entity) -> None:
-    """Bring the entity's table to its declaration; raises MigrationError when that cannot be."""
+async def update_table(db: Database, entity: Entity) -> None:
+    """Update the entity's table to its declaration; raises MigrationError if impossible."""
     if not await db.read(shape.is_current, entity.table):
         await db.write(_MIGRATES, lambda conn: shape.migrate(conn, entity.table))
 
 
 def audit(conn: Writing, entity: Entity, row: Mapping[str, Any], salt: bytes) -> None:
-    """Count a row for the audit, under a *salt* that nobody keeps: it proves no content."""
+    """Audit the write of a row, under a *salt* that is not stored, so it reveals no content."""
     if entity.audited:
         payload = json.dumps([entity.name, row], sort_keys=True).encode()
         changes.touch(conn, salt, hashlib.sha256(payload).digest())
 
 
 def require_swapped(swapped: bool) -> None:  # noqa: FBT001  # what a compare-and-swap returned
-    """Raise VersionConflictError for a compare-and-swap that was lost."""
+    """Raise VersionConflictError if a compare-and-swap has failed."""
     if not swapped:
         raise VersionConflictError(
-            "another wrote it since it was read", field="expected", hint="read it again"
+            "it was changed since it was read", field="expected", hint="read it again"
         )
 
 
@@ -327,19 +327,17 @@ def _require_own(caller: Caller, agent_id: Any) -> None:
         raise DeniedError("the record is of an agent that needs another key", field="agent_id")
 
 
-def _require_no_others(
-    conn: Writing, caller: Caller, entity: Entity, row: Mapping[str, Any]
-) -> None:
-    """Raise DeniedError where *row* would take the place of another agent's."""
-    there = rows.get(conn, entity.table, [row[name] for name in entity.key])
-    if entity.owner is not None and there is not None:
-        _require_own(caller, there[list(row).index(entity.owner)])
+def _require_own_row(conn: Writing, caller: Caller, entity: Entity, row: Mapping[str, Any]) -> None:
+    """Raise DeniedError if *row* would replace another agent's record."""
+    existing = rows.get(conn, entity.table, [row[name] for name in entity.key])
+    if entity.owner is not None and existing is not None:
+        _require_own(caller, existing[list(row).index(entity.owner)])
 
 
-def screened(record: M) -> M:
-    """Return *record* with every secret in its texts replaced; hashes are none."""
+def screen_record(record: M) -> M:
+    """Return *record* with every secret in its texts replaced, except in hashes."""
     texts = {
-        name: _clean(getattr(record, name))
+        name: _screen(getattr(record, name))
         for name in type(record).model_fields
         if not name.endswith("_hash")
     }
@@ -347,17 +345,17 @@ def screened(record: M) -> M:
     return record.model_copy(update=changed) if changed else record
 
 
-def _clean(value: Any) -> Any:
+def _screen(value: Any) -> Any:
     if type(value) is str:
         return screen(value).text
     if isinstance(value, tuple | list):
-        return type(value)(_clean(each) for each in value)
+        return type(value)(_screen(each) for each in value)
     if isinstance(value, dict):
-        return {key: _clean(each) for key, each in value.items()}
+        return {key: _screen(each) for key, each in value.items()}
     return value
 
 
-def _moment_us(text: str) -> int:
+def _parse_time_us(text: str) -> int:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -368,14 +366,14 @@ def _moment_us(text: str) -> int:
 
 
 def _cursor(entity: Entity, row: Sequence[Any]) -> str:
-    """Return the place behind *row*, which may be deleted before anybody asks for it."""
+    """Return the cursor after *row*; it stays valid when the row is deleted."""
     names = [column.name for column in entity.table.columns]
     at = [row[names.index(name)] for name in entity.table.order + entity.table.key]
     return base64.urlsafe_b64encode(json.dumps(at, ensure_ascii=False).encode()).decode()
 
 
-def _place(entity: Entity, after: str) -> list[Any]:
-    """Return the place that *after* says; raises InvalidError for what no page gave."""
+def _parse_cursor(entity: Entity, after: str) -> list[Any]:
+    """Return the sort key in the cursor *after*; raises InvalidError for an invalid one."""
     try:
         at = json.loads(base64.urlsafe_b64decode(after.encode()))
     except (ValueError, binascii.Error):

@@ -1,6 +1,6 @@
-"""The repositories of the documents over :class:`Records`: typed, with the documents' names.
+"""The documented repositories over :class:`Records`.
 
-What they share is one class; what a subclass adds is what the documents call otherwise.
+The base class has what they share; subclasses add the methods with documented names.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ M = TypeVar("M", bound=Value)
 
 
 class Repository(Generic[M]):
-    """The records of one entity, of the file that is open when they are asked for."""
+    """The records of one entity, in the file that is open at the time of a call."""
 
     entity_name: ClassVar[str]
 
@@ -47,19 +47,19 @@ class Repository(Generic[M]):
         return self._open()
 
     async def save(self, record: M) -> None:
-        """Save *record*; raises DuplicateRecordError where records are written once."""
+        """Save *record*; raises DuplicateRecordError for an existing one that is written once."""
         await self._records.save(self._caller, self._entity, record)
 
     async def get(self, *key: str) -> M | None:
-        """Return the record with *key*, None when there is none."""
+        """Return the record with *key*, or None."""
         record: M | None = await self._records.get(self._caller, self._entity, key)
         return record
 
     async def count(self, **where: Any) -> int:
-        """Return how many there are."""
+        """Return the number of records that match *where*."""
         return await self._records.count(self._caller, self._entity, where)
 
-    async def _listed(
+    async def _list(
         self,
         times: Range = Range(),  # noqa: B008  # a value
         *,
@@ -71,19 +71,19 @@ class Repository(Generic[M]):
             self._caller, self._entity, where, times=times, limit=limit, offset=offset
         )
 
-    async def _deleted(self, **where: Any) -> int:
+    async def _delete(self, **where: Any) -> int:
         return await self._records.delete(self._caller, self._entity, where)
 
 
-class _Kept(Repository[M]):
+class _DeletableRepository(Repository[M]):
     """Records that can be deleted."""
 
     async def delete(self, *key: str) -> bool:
-        """Delete one; False when there was none."""
-        return await self._deleted(**dict(zip(self._entity.key, key, strict=True))) > 0
+        """Delete one record; return whether it existed."""
+        return await self._delete(**dict(zip(self._entity.key, key, strict=True))) > 0
 
 
-class SqliteTasks(_Kept[Task]):
+class SqliteTasks(_DeletableRepository[Task]):
     """Tasks, by id."""
 
     entity_name = "tasks"
@@ -97,8 +97,8 @@ class SqliteTasks(_Kept[Task]):
         limit: int | None = None,
         offset: int = 0,
     ) -> tuple[Task, ...]:
-        """Return the tasks that all of what is given holds for, by id."""
-        return await self._listed(
+        """Return the tasks that match all given filters, by id."""
+        return await self._list(
             status=status, assigned_to=assigned_to, project=project, limit=limit, offset=offset
         )
 
@@ -112,10 +112,10 @@ class SqliteCostRecords(Repository[CostRecord]):
         self, *, agent_id: str | None = None, task_id: str | None = None
     ) -> tuple[CostRecord, ...]:
         """Return the cost records of an agent, a task, or both."""
-        return await self._listed(agent_id=agent_id, task_id=task_id)
+        return await self._list(agent_id=agent_id, task_id=task_id)
 
     async def aggregate(self, *, agent_id: str | None = None, task_id: str | None = None) -> float:
-        """Return what they come to, 0.0 when there is none; raises QueryError for currencies."""
+        """Return their sum, 0.0 without any; raises QueryError for several currencies."""
         where = {"agent_id": agent_id, "task_id": task_id}
         return (await self._records.total(self._caller, where)).amount
 
@@ -127,11 +127,11 @@ class SqliteMessages(Repository[Message]):
 
     async def get_history(self, channel: str, *, limit: int | None = None) -> tuple[Message, ...]:
         """Return the newest messages of *channel*; raises QueryError for a limit under 1."""
-        return await self._listed(channel=channel, limit=limit)
+        return await self._list(channel=channel, limit=limit)
 
 
 class SqliteAuditEntries(Repository[AuditEntry]):
-    """Audit entries, newest first; only time deletes them."""
+    """Audit entries, newest first; deleted by age only."""
 
     entity_name = "audit_entries"
 
@@ -146,8 +146,8 @@ class SqliteAuditEntries(Repository[AuditEntry]):
         until: datetime | None = None,
         limit: int = 100,
     ) -> tuple[AuditEntry, ...]:
-        """Return the entries that all of what is given holds for; both times are inclusive."""
-        return await self._listed(
+        """Return the entries that match all given filters; both times are inclusive."""
+        return await self._list(
             Range(since, until),
             agent_id=agent_id,
             action_type=action_type,
@@ -157,55 +157,55 @@ class SqliteAuditEntries(Repository[AuditEntry]):
         )
 
     async def purge_before(self, cutoff: datetime) -> int:
-        """Delete what is strictly older than *cutoff*; return how many."""
+        """Delete entries strictly older than *cutoff*; return how many."""
         return await self._records.purge(self._caller, self._entity, cutoff)
 
 
-class SqliteParkedContexts(_Kept[ParkedContext]):
+class SqliteParkedContexts(_DeletableRepository[ParkedContext]):
     """Parked contexts, newest first."""
 
     entity_name = "parked_contexts"
 
     async def get_by_approval(self, approval_id: str) -> ParkedContext | None:
-        """Return the one that waits for *approval_id*."""
-        return next(iter(await self._listed(approval_id=approval_id, limit=1)), None)
+        """Return the context that waits for *approval_id*."""
+        return next(iter(await self._list(approval_id=approval_id, limit=1)), None)
 
     async def get_by_agent(self, agent_id: str) -> tuple[ParkedContext, ...]:
-        """Return an agent's."""
-        return await self._listed(agent_id=agent_id)
+        """Return the contexts of an agent."""
+        return await self._list(agent_id=agent_id)
 
     async def get_by_execution(self, execution_id: str) -> tuple[ParkedContext, ...]:
-        """Return an execution's."""
-        return await self._listed(execution_id=execution_id)
+        """Return the contexts of an execution."""
+        return await self._list(execution_id=execution_id)
 
     async def get_by_task(self, task_id: str) -> tuple[ParkedContext, ...]:
-        """Return a task's."""
-        return await self._listed(task_id=task_id)
+        """Return the contexts of a task."""
+        return await self._list(task_id=task_id)
 
 
-class SqliteAgentStates(_Kept[AgentRuntimeState]):
-    """What each agent does now."""
+class SqliteAgentStates(_DeletableRepository[AgentRuntimeState]):
+    """The current state of each agent."""
 
     entity_name = "agent_states"
 
     async def get_active(self) -> tuple[AgentRuntimeState, ...]:
-        """Return all that are not idle, the last active first."""
+        """Return all states that are not idle, the last active first."""
         active = [Condition("status", "<>", "idle")]
         return await self._records.find(self._caller, self._entity, active)
 
 
-class SqliteSettings(_Kept[StoredSetting]):
+class SqliteSettings(_DeletableRepository[StoredSetting]):
     """Settings, by namespace and key."""
 
     entity_name = "settings"
 
     async def get_namespace(self, namespace: str) -> tuple[StoredSetting, ...]:
         """Return the settings of a namespace, by key."""
-        return await self._listed(namespace=namespace)
+        return await self._list(namespace=namespace)
 
     async def get_all(self) -> tuple[StoredSetting, ...]:
-        """Return all, by namespace and key."""
-        return await self._listed()
+        """Return all settings, by namespace and key."""
+        return await self._list()
 
     async def set(
         self,
@@ -216,7 +216,7 @@ class SqliteSettings(_Kept[StoredSetting]):
         *,
         expected_updated_at: str | None = None,
     ) -> bool:
-        """Set one; with *expected_updated_at* ("" for none there) only if it is as last read."""
+        """Set one; with *expected_updated_at* ("" for a new one) only if it has not changed."""
         setting = StoredSetting(namespace=namespace, key=key, value=value, updated_at=updated_at)
         return await self._records.set(self._caller, setting, expected=expected_updated_at)
 
@@ -226,16 +226,16 @@ class SqliteSettings(_Kept[StoredSetting]):
 
     async def delete_namespace(self, namespace: str) -> int:
         """Delete a namespace; return how many settings it had."""
-        return await self._deleted(namespace=namespace)
+        return await self._delete(namespace=namespace)
 
 
-class SqliteArtifacts(_Kept[Artifact]):
+class SqliteArtifacts(_DeletableRepository[Artifact]):
     """Artifacts, by id."""
 
     entity_name = "artifacts"
 
     async def save(self, record: Artifact) -> bool:  # type: ignore[override]  # SPEC 19.2: True if inserted
-        """Save *record*; True when it was not there before."""
+        """Save *record*; return whether it is new."""
         return await self._records.save(self._caller, self._entity, record)
 
     async def list_artifacts(
@@ -245,11 +245,11 @@ class SqliteArtifacts(_Kept[Artifact]):
         created_by: str | None = None,
         artifact_type: ArtifactType | None = None,
     ) -> tuple[Artifact, ...]:
-        """Return the artifacts that all of what is given holds for."""
-        return await self._listed(task_id=task_id, created_by=created_by, type=artifact_type)
+        """Return the artifacts that match all given filters."""
+        return await self._list(task_id=task_id, created_by=created_by, type=artifact_type)
 
 
-class SqliteProjects(_Kept[Project]):
+class SqliteProjects(_DeletableRepository[Project]):
     """Projects, by id."""
 
     entity_name = "projects"
@@ -257,21 +257,21 @@ class SqliteProjects(_Kept[Project]):
     async def list_projects(
         self, *, status: ProjectStatus | None = None, lead: str | None = None
     ) -> tuple[Project, ...]:
-        """Return the projects that all of what is given holds for."""
-        return await self._listed(status=status, lead=lead)
+        """Return the projects that match all given filters."""
+        return await self._list(status=status, lead=lead)
 
 
-class SqliteCustomPresets(_Kept[CustomPreset]):
+class SqliteCustomPresets(_DeletableRepository[CustomPreset]):
     """Presets, by name."""
 
     entity_name = "custom_presets"
 
     async def list_all(self) -> tuple[CustomPreset, ...]:
-        """Return all, by name."""
-        return await self._listed()
+        """Return all presets, by name."""
+        return await self._list()
 
 
-class SqliteCheckpoints(_Kept[Checkpoint]):
+class SqliteCheckpoints(_DeletableRepository[Checkpoint]):
     """Checkpoints, the latest turn first."""
 
     entity_name = "checkpoints"
@@ -279,29 +279,29 @@ class SqliteCheckpoints(_Kept[Checkpoint]):
     async def get_latest(
         self, *, execution_id: str | None = None, task_id: str | None = None
     ) -> Checkpoint | None:
-        """Return the one of the highest turn; raises ValueError when neither is given."""
+        """Return the checkpoint of the highest turn; raises ValueError if neither id is given."""
         if execution_id is None and task_id is None:
             raise QueryError("an execution_id or a task_id is needed", field="execution_id")
-        checkpoints = await self._listed(execution_id=execution_id, task_id=task_id, limit=1)
+        checkpoints = await self._list(execution_id=execution_id, task_id=task_id, limit=1)
         return next(iter(checkpoints), None)
 
     async def delete_by_execution(self, execution_id: str) -> int:
-        """Delete an execution's; return how many they were."""
-        return await self._deleted(execution_id=execution_id)
+        """Delete the checkpoints of an execution; return how many."""
+        return await self._delete(execution_id=execution_id)
 
 
-class SqliteHeartbeats(_Kept[Heartbeat]):
-    """When executions were last alive, the longest silent first."""
+class SqliteHeartbeats(_DeletableRepository[Heartbeat]):
+    """Heartbeats of executions, the oldest first."""
 
     entity_name = "heartbeats"
 
     async def get_stale(self, threshold: datetime) -> tuple[Heartbeat, ...]:
-        """Return those last alive strictly before *threshold*."""
+        """Return the heartbeats strictly before *threshold*."""
         before = [Condition("last_heartbeat_at_us", "<", to_us(threshold))]
         return await self._records.find(self._caller, self._entity, before)
 
 
-class _Log(Repository[M]):
+class _LogRepository(Repository[M]):
     """Records that are written once, newest first."""
 
     async def query(
@@ -312,54 +312,54 @@ class _Log(Repository[M]):
         until: datetime | None = None,
         limit: int | None = None,
     ) -> tuple[M, ...]:
-        """Return an agent's, or all, of a stretch of time; both ends are inclusive."""
-        return await self._listed(Range(since, until), agent_id=agent_id, limit=limit)
+        """Return an agent's or all records of a time range; both ends are inclusive."""
+        return await self._list(Range(since, until), agent_id=agent_id, limit=limit)
 
 
-class SqliteLifecycleEvents(_Log[LifecycleEvent]):
-    """What began, ended or failed."""
+class SqliteLifecycleEvents(_LogRepository[LifecycleEvent]):
+    """Events of agents and their work."""
 
     entity_name = "lifecycle_events"
 
 
-class SqliteTaskMetrics(_Log[TaskMetric]):
-    """How work went."""
+class SqliteTaskMetrics(_LogRepository[TaskMetric]):
+    """Metrics of tasks."""
 
     entity_name = "task_metrics"
 
 
-class SqliteCollaborationMetrics(_Log[CollaborationMetric]):
-    """How agents worked together."""
+class SqliteCollaborationMetrics(_LogRepository[CollaborationMetric]):
+    """Metrics of collaboration."""
 
     entity_name = "collaboration_metrics"
 
 
-class SqliteUsers(_Kept[User]):
+class SqliteUsers(_DeletableRepository[User]):
     """Users, by id."""
 
     entity_name = "users"
 
     async def get_by_username(self, username: str) -> User | None:
-        """Return the one of this name."""
-        return next(iter(await self._listed(username=username, limit=1)), None)
+        """Return the user with this name."""
+        return next(iter(await self._list(username=username, limit=1)), None)
 
     async def list_users(self) -> tuple[User, ...]:
-        """Return all."""
-        return await self._listed()
+        """Return all users."""
+        return await self._list()
 
 
-class SqliteApiKeys(_Kept[ApiKey]):
+class SqliteApiKeys(_DeletableRepository[ApiKey]):
     """Users' keys, by id."""
 
     entity_name = "api_keys"
 
     async def get_by_hash(self, key_hash: str) -> ApiKey | None:
-        """Return the key that has this hash."""
-        return next(iter(await self._listed(key_hash=key_hash, limit=1)), None)
+        """Return the key with this hash."""
+        return next(iter(await self._list(key_hash=key_hash, limit=1)), None)
 
     async def list_by_user(self, user_id: str) -> tuple[ApiKey, ...]:
-        """Return a user's."""
-        return await self._listed(user_id=user_id)
+        """Return the keys of a user."""
+        return await self._list(user_id=user_id)
 
 
 REPOSITORIES: dict[str, type[Repository[Any]]] = {

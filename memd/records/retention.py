@@ -1,7 +1,7 @@
-"""How long records are kept: what the settings say of an entity, and memd's own notes.
+"""Delete old records by the settings of their entity, and memd's own old notes.
 
-A night drops what is too old, in small transactions. What is dropped is gone: records are
-no memories, and no trash keeps them.
+A night does so in small transactions. Deleted records are gone: they are no memories, and there
+is no trash for them.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from memd.store.records import rows
 from memd.store.records.rows import Condition
 
 STEP_ROWS = 500
-NOTED = ("lifecycle_events", "task_metrics", "cost_records")
-"""Where memd's own notes are."""
+OWN_ENTITIES = ("lifecycle_events", "task_metrics", "cost_records")
+"""The entities that hold memd's own notes."""
 _CALLER = Caller(client="memd", method="records.purge")
 
 
 async def drop_old(
     db: Database, days: Mapping[str, int], now_us: int, salt: Callable[[], bytes]
 ) -> dict[str, int]:
-    """Delete what is older than its entity's *days* and return how many records went, of which.
+    """Delete records older than their entity's *days*; return the counts by entity.
 
-    What a setting drops is counted for the audit, under salts that nobody keeps.
+    Records deleted by a setting are audited, under salts that are not stored.
     """
     dropped: dict[str, int] = {}
     for entity in ENTITIES.values():
@@ -39,11 +39,11 @@ async def drop_old(
         count = 0
         if entity.name in days:
             where = [_before(entity, now_us - days[entity.name] * DAY_US)]
-            count += await _dropped(db, entity, where, salt)
-        if entity.name in NOTED:
+            count += await _drop(db, entity, where, salt)
+        if entity.name in OWN_ENTITIES:
             own = [Condition("id", ">=", OWN_IDS), Condition("id", "<", OWN_IDS[:-1] + ";")]
             where = [*own, _before(entity, now_us - OWN_DAYS * DAY_US)]
-            count += await _dropped(db, entity, where, None)
+            count += await _drop(db, entity, where, None)
         if count:
             dropped[entity.name] = count
     return dropped
@@ -54,11 +54,11 @@ def _before(entity: Entity, moment_us: int) -> Condition:
     return Condition(column_name(entity.model, entity.time), "<", moment_us)
 
 
-async def _dropped(
+async def _drop(
     db: Database, entity: Entity, where: list[Condition], salt: Callable[[], bytes] | None
 ) -> int:
     if not await db.read(rows.list_page, entity.table, where, limit=1):
-        return 0  # most nights: nothing is written then
+        return 0  # the usual case, without a write
 
     def step(conn: Writing) -> int:
         count = rows.delete(conn, entity.table, where, limit=STEP_ROWS)

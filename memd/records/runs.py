@@ -1,4 +1,4 @@
-"""What happens while agents work: states, checkpoints, events, metrics (SPEC 19.2)."""
+"""Models of running work: states, checkpoints, events, metrics (SPEC 19.2)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ JsonText = Annotated[PlainText, AfterValidator(_json)]
 
 
 class ParkedContext(Value):
-    """What an agent was doing when it stopped to wait for an approval."""
+    """The context of an agent that waits for an approval."""
 
     id: Name
     execution_id: Name
@@ -37,7 +37,7 @@ class ParkedContext(Value):
 
 
 class AgentRuntimeState(Value):
-    """What an agent does now: idle, or at work since *started_at*."""
+    """The state of an agent: idle, or at work since *started_at*."""
 
     agent_id: Name
     execution_id: Name | None = None
@@ -62,7 +62,7 @@ class AgentRuntimeState(Value):
 
 
 class Checkpoint(Value):
-    """Where an execution can be taken up again."""
+    """A state from which an execution can be resumed."""
 
     id: Name
     execution_id: Name
@@ -74,7 +74,7 @@ class Checkpoint(Value):
 
 
 class Heartbeat(Value):
-    """When an execution was last alive."""
+    """The time of an execution's last sign of life."""
 
     execution_id: Name
     agent_id: Name
@@ -83,7 +83,7 @@ class Heartbeat(Value):
 
 
 class LifecycleEvent(Value):
-    """Something began, ended or failed; written once."""
+    """A beginning, an end or a failure; written once."""
 
     id: Name
     agent_id: Name
@@ -95,7 +95,7 @@ class LifecycleEvent(Value):
 
 
 class TaskMetric(Value):
-    """How one piece of work went; written once."""
+    """The metrics of one piece of work; written once."""
 
     id: Name
     agent_id: Name
@@ -112,7 +112,7 @@ class TaskMetric(Value):
 
 
 class CollaborationMetric(Value):
-    """How one agent worked with others; written once."""
+    """The metrics of an agent's collaboration; written once."""
 
     id: Name
     agent_id: Name

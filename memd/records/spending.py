@@ -1,4 +1,4 @@
-"""What the language model cost, as cost records: one a completion, by purpose."""
+"""Cost records of the language model: one for each completion, by purpose."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BACKGROUND = frozenset(purpose.value for purpose in Purpose if purpose not in I
 
 
 class Spending:
-    """Writes the costs of completions and reads back what the last day has cost."""
+    """Writes the costs of completions, and reads those of the last day."""
 
     def __init__(self, records: Records, ids: Ids, clock: Clock, provider: str) -> None:
         self._records = records
@@ -34,7 +34,7 @@ class Spending:
         self._tasks: set[str] = set()
 
     async def note(self, cost: Cost) -> None:
-        """Keep what a completion cost; memd knows tokens and no prices, so its cost is 0."""
+        """Store the cost of a completion; memd knows tokens but no prices, so its cost is 0."""
         purpose = cost.request.purpose.value
         record = CostRecord(
             id=OWN_IDS + self._ids.new(),
@@ -51,7 +51,7 @@ class Spending:
         await self._records.save(_CALLER, ENTITIES["cost_records"], record)
 
     async def past(self) -> list[tuple[int, int]]:
-        """Return when how many tokens went to work in the background within 24 hours, in order."""
+        """Return time and tokens of each background completion of the last 24 hours, in order."""
         since = from_us(self._clock.now_us()) - timedelta(days=1)
         records: list[CostRecord] = []
         for purpose in sorted(_BACKGROUND):
@@ -64,7 +64,7 @@ class Spending:
         return sorted(spent)
 
     async def _task(self, purpose: str) -> str:
-        """Return the id of the task that stands for *purpose*, which is made when it is not."""
+        """Return the id of the task that represents *purpose*, creating it if needed."""
         task_id = f"{_PREFIX}{purpose}"
         if task_id not in self._tasks:
             tasks = ENTITIES["tasks"]

@@ -1,4 +1,4 @@
-"""Work and what it costs: tasks, cost records, messages, artifacts, projects (SPEC 19.2)."""
+"""Models of work: tasks, cost records, messages, artifacts, projects (SPEC 19.2)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from memd.records.kinds import (
 
 
 class Task(Value):
-    """Something to be done."""
+    """A task."""
 
     id: Name
     title: NotBlankStr
@@ -45,7 +45,7 @@ class Task(Value):
 
 
 class CostRecord(Value):
-    """What one call of a language model cost; written once. *id* makes a retry safe."""
+    """The cost of one call of a language model; written once. *id* makes a retry safe."""
 
     id: Name | None = None
     agent_id: Name
@@ -61,7 +61,7 @@ class CostRecord(Value):
 
 
 class Message(Value):
-    """What one agent said to another; written once."""
+    """A message from one agent to another; written once."""
 
     id: Name
     timestamp: Time
@@ -76,7 +76,7 @@ class Message(Value):
 
 
 class Artifact(Value):
-    """A file that a task made."""
+    """A file made by a task."""
 
     id: Name
     type: ArtifactType

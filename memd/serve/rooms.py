@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from memd.backends.assembly import Ground, ground
-from memd.backends.care import Care
+from memd.backends.upkeep_loop import UpkeepLoop
 from memd.base.clock import Clock
 from memd.base.paths import Paths
 from memd.domain.settings.settings import Settings
@@ -136,7 +136,7 @@ class Rooms(Prompting):
         self._stack.push_async_callback(self.audit.try_to_anchor)
         await self.clients.load()
         self.models.embedder.serve(await self.db.read(model_in_use))
-        for settle in (self.notes.settle, self._uptake.wait_idle, self._settled):  # from its end
+        for settle in (self.notes.flush, self._uptake.settle, self._settled):  # from its end
             self._stack.push_async_callback(settle)
         return self
 
@@ -173,7 +173,7 @@ class Rooms(Prompting):
     @cached_property
     def background(self) -> tuple[Callable[[], Coroutine[Any, Any, Any]], ...]:
         """What runs beside the server until the daemon stops."""
-        care = Care(self.db, self.upkeep, self.due, self.events.emit)
+        care = UpkeepLoop(self.db, self.upkeep, self.due, self.events.emit)
         follows = self.settings.memory.procedural.skill_md_directory is not None
         return (
             self.queue.run,

@@ -10,7 +10,7 @@ import pytest
 from support.daemon import until
 from support.store import ADA, a_house, stored
 
-from memd.backends.care import Care
+from memd.backends.upkeep_loop import UpkeepLoop
 from memd.base.errors import DamagedError
 from memd.domain.values import unheard
 from memd.store.file import backup
@@ -61,7 +61,7 @@ async def test_what_a_killed_backup_left_is_named_and_removed_at_the_next_start(
         saved.rename(half)  # as a kill leaves it
         assert (await house.archive.forget(ADA, ids=ids[:1])).backups == (str(half),)
     async with a_house(path) as house:
-        rhythm = asyncio.create_task(Care(house.db, house.upkeep, house.due, unheard).run())
+        rhythm = asyncio.create_task(UpkeepLoop(house.db, house.upkeep, house.due, unheard).run())
         await until(lambda: not half.exists(), "it is removed")
         rhythm.cancel()
         assert (await house.archive.forget(ADA, ids=ids[1:])).backups == ()

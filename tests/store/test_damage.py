@@ -8,7 +8,7 @@ import apsw
 import pytest
 from support.store import ADA, EVERYTHING, a_house, tampering, told
 
-from memd.backends import care
+from memd.backends import upkeep_loop
 from memd.base.clock import from_us
 from memd.base.errors import DamagedError
 from memd.domain.learn import SuccessReport, TaskReport
@@ -165,13 +165,15 @@ async def test_a_file_checks_itself_in_portions_and_tells_whoever_listens(
     told_of: list[tuple[str, str, object]] = []
     monkeypatch.setattr(upkeep, "PORTION_PAGES", 16)
     async with a_house(path) as house:
-        tending = care.Care(house.db, house.upkeep, house.due, lambda *said: told_of.append(said))
+        tending = upkeep_loop.UpkeepLoop(
+            house.db, house.upkeep, house.due, lambda *said: told_of.append(said)
+        )
         portions = 0
         while house.upkeep.background_check.progress().finished_at is None and portions < pages:
-            await tending.minute(house.upkeep.background_check)
+            await tending.do_round(house.upkeep.background_check)
             portions += 1
-        tending.look()
-        tending.look()
+        tending.check_file()
+        tending.check_file()
         state = house.upkeep.background_check.progress()
         assert state.finished_at is not None
         assert state.pages == state.pages_checked == pages

@@ -187,7 +187,7 @@ async def a_change(desk: Desk) -> dict[str, Any]:
 async def a_tuned_run(desk: Desk) -> dict[str, Any]:
     """Return a run of tuning that made something better, by what its row says."""
     run_id = (await done(desk, "tune.start"))["run_id"]
-    await desk.house.rooms.tuning.wait_idle()
+    await desk.house.rooms.tuning.settle()
     (body,) = [row.body for row in await desk.db.read(tunings.list_runs) if row.run_id == run_id]
     body["run"]["deployed"] = True
     body["tuned"] = worse(desk.house.rooms.embedder.fingerprint).body()

@@ -42,7 +42,7 @@ async def test_nights_are_told_with_how_long_they_took_and_others_work_is_not(
         records = Records(bed.house.db, bed.house.ids)
         await records.save(Caller(), ENTITIES["task_metrics"], record)
         await bed.night.run(ADA)
-        await bed.house.notes.settle()
+        await bed.house.notes.flush()
         (work,) = (await bed.house.upkeep.history(1)).works
         assert (work.work, work.is_success) == ("night", True)
         assert work.seconds >= 0.0

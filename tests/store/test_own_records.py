@@ -39,7 +39,7 @@ def records_of(bed: Bed) -> Records:
 
 async def noted(bed: Bed, entity: str = "lifecycle_events") -> list[Any]:
     """Write what waits and return all records of *entity*, the oldest first."""
-    await bed.house.notes.settle()
+    await bed.house.notes.flush()
     return list(await records_of(bed).list(ME, ENTITIES[entity], {}))[::-1]
 
 
@@ -130,7 +130,7 @@ async def test_a_note_that_the_disk_refuses_fails_nobody(
         await bed.house.sessions.start(ADA, "s")
         with monkeypatch.context() as planted:
             planted.setattr(bed.house.db, "write", refused)
-            await notes.settle()
+            await notes.flush()
         assert notes.dropped == 1
         assert await noted(bed) == []
         for _ in range(NOTES_WAITING_MAX + 3):

@@ -133,7 +133,7 @@ async def test_every_record_moves_to_another_store_and_none_twice(tmp_path: Path
         for name in ENTITIES:
             await records.save(ME, ENTITIES[name], a_record(name))
         await here.sessions.start(ME, "s")
-        await here.notes.settle()
+        await here.notes.flush()
         items: list[dict[str, Any]] = []
         after: str | None = None
         while True:  # page by page

@@ -10,8 +10,8 @@ import pytest
 from support.daemon import WAIT_S
 from support.store import ADA, a_house, stored, visible
 
-from memd.backends import care
-from memd.backends.care import Care
+from memd.backends import upkeep_loop
+from memd.backends.upkeep_loop import UpkeepLoop
 from memd.base.errors import InvalidError
 from memd.base.limits import WRITE_QUEUE_MAX
 from memd.domain.memory import MemoryFilter, MemoryQuery
@@ -22,10 +22,10 @@ from memd.store.file.connect import Reading
 async def test_the_minute_task_outlives_a_store_that_is_busy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(care, "RHYTHM_SECONDS", 0.01)
-    monkeypatch.setattr(care, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(upkeep_loop, "RHYTHM_SECONDS", 0.01)
+    monkeypatch.setattr(upkeep_loop, "LOOK_SECONDS", 0.01)
     async with a_house(tmp_path / "memd.db") as house:
-        rhythm = asyncio.create_task(Care(house.db, house.upkeep, house.due, unheard).run())
+        rhythm = asyncio.create_task(UpkeepLoop(house.db, house.upkeep, house.due, unheard).run())
         house.db.waiting_writes = WRITE_QUEUE_MAX
         await asyncio.sleep(0.1)
         assert not rhythm.done()

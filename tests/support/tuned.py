@@ -46,7 +46,7 @@ def a_tuning(house: Assembly) -> Tuning:
 async def run_of(room: Tuning, request: TuneRequest | None = None, **more: Any) -> TuneRun:
     """Return a run when it is over."""
     begun = await room.start(ADA, request, **more)
-    await room.wait_idle()
+    await room.settle()
     runs = (await room.status()).runs
     return next(run for run in runs if run.run_id == begun.run_id)
 

@@ -149,7 +149,7 @@ class Tuning:
         self._emit_stage("rolled_back", used.run_id)
         return await self.status()
 
-    async def wait_idle(self) -> None:
+    async def settle(self) -> None:
         """Wait until no run is active."""
         if self._job is not None:
             await asyncio.wait([self._job])

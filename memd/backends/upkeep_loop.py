@@ -1,4 +1,4 @@
-"""What is done beside requests, as long as a store is open: looked after, and told about."""
+"""Background upkeep of an open store: checks, due work, and events about damage."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ RHYTHM_SECONDS = 60.0
 LOOK_SECONDS = 2.0
 
 
-class Care:
-    """Looks at the file every two seconds, and once a minute does what is due."""
+class UpkeepLoop:
+    """Checks the file every two seconds, and does due work once a minute."""
 
     def __init__(
         self,
@@ -33,25 +33,25 @@ class Care:
         self._checking = upkeep.background_check
 
     async def run(self) -> None:
-        """Never ends: a fault of the file is logged, and a minute later it is tried again."""
+        """Run for ever; a fault of the file is logged and retried a minute later."""
         with suppress(MemdError):
             await self._upkeep.sweep()
         while True:
             for _ in range(round(RHYTHM_SECONDS / LOOK_SECONDS)):
                 await asyncio.sleep(LOOK_SECONDS)
-                self.look()
-            await self.minute(self._checking)
+                self.check_file()
+            await self.do_round(self._checking)
 
-    def look(self) -> None:
-        """Notice a file that is gone, and tell of what was found damaged."""
+    def check_file(self) -> None:
+        """Detect a missing file, and report new damage."""
         self._db.write_refusal()
         fresh = self._db.damage.take_new()
         if fresh:
             log.error("the store is damaged: see memd status", found=len(fresh))
             self._emit(EVERYBODY, EventName.DAMAGED, {"what": list(fresh)})
 
-    async def minute(self, checking: BackgroundCheck) -> None:
-        """Do what is due, then look at a portion of the file."""
+    async def do_round(self, checking: BackgroundCheck) -> None:
+        """Do due work, then check a portion of the file."""
         try:
             if await self._db.recover():
                 await self._due()
