@@ -91,6 +91,7 @@ class Filings:
     filings: dict[tuple[str | None, str | None], Filing] = field(default_factory=dict)
 
     def file(self, arrival: Arrival) -> Filing:
+        """Return where *arrival* is filed, with the next order number of its session."""
         place_ids = (
             arrival.request.session_id or self.caller.session_id,
             arrival.request.project_id or self.caller.project_id,

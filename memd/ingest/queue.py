@@ -170,6 +170,7 @@ class EmbeddingQueue:
                 await writing
 
     def filter_embeddable(self, rows: Sequence[PendingRow]) -> list[PendingRow]:
+        """Return *rows* without those whose text the model fails on."""
         return [row for row in rows if (row.memory_key, row.own) not in self._unembeddable]
 
     async def embed_rows(self, rows: Sequence[PendingRow], model: ModelFingerprint) -> _Vectors:

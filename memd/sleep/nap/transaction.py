@@ -105,6 +105,7 @@ class NapTransaction:
     request: NapRequest
 
     def run(self, conn: Writing, caller: Caller, now_us: int) -> NapOutcome:
+        """Write the nap within the caller's transaction and return its outcome."""
         agent_key = names.ensure_agent(conn, caller.agent_id, now_us)
         request = {
             "reason": self.request.reason,

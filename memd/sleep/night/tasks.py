@@ -137,6 +137,7 @@ def _take_batches(batches: Sequence[Batch], limit: int) -> list[Batch]:
 def new_summary(
     conn: Writing, scope: NightScope, ids: Ids, session_key: int | None, tokens: int
 ) -> NewSummary:
+    """Return the columns of a new summary for *scope*; creates the row of memd's own client."""
     return NewSummary(
         memory_id=ids.new(),
         salt=ids.salt(),
