@@ -27,19 +27,19 @@ def test_a_clean_text_keeps_no_source() -> None:
 
 @pytest.mark.parametrize("text", ["  The lamp is red.", "one\r\ntwo", "one\n\n\n\ntwo"])
 def test_a_text_that_cleaning_changed_keeps_its_source(text: str) -> None:
-    found = of(text)
+    drafts = of(text)
 
-    assert found.source == text
-    assert [draft.content for draft in found.items] != [text]
+    assert drafts.source == text
+    assert [draft.content for draft in drafts.items] != [text]
 
 
 def test_a_whole_text_stays_as_it_is() -> None:
     text = "  one\r\n\n\n\n" + "word " * 2_000
 
-    found = of(text, whole=True)
+    drafts = of(text, whole=True)
 
-    assert [draft.content for draft in found.items] == [text]
-    assert found.source is None
+    assert [draft.content for draft in drafts.items] == [text]
+    assert drafts.source is None
 
 
 def test_a_text_of_white_space_becomes_nothing() -> None:
@@ -50,10 +50,10 @@ def test_a_text_of_white_space_becomes_nothing() -> None:
 
 
 def test_chunks_are_numbered_and_counted() -> None:
-    found = of("\n\n".join(f"paragraph {n} " * 30 for n in range(3)))
+    drafts = of("\n\n".join(f"paragraph {n} " * 30 for n in range(3)))
 
-    assert [draft.part for draft in found.items] == [0, 1, 2]
-    assert all(draft.token_count == len(draft.content) // 4 for draft in found.items)
+    assert [draft.part for draft in drafts.items] == [0, 1, 2]
+    assert all(draft.token_count == len(draft.content) // 4 for draft in drafts.items)
 
 
 @pytest.mark.parametrize(
@@ -84,9 +84,9 @@ def test_who_the_owner_is(speaker: str | None, origin: Origin | None, *, owner: 
     ],
 )
 def test_origin_and_trust_are_stamped(more: dict[str, Any], origin: Origin, trust: Trust) -> None:
-    found = of("The lamp is red.", **more)
+    drafts = of("The lamp is red.", **more)
 
-    assert (found.origin, found.trust) == (origin, trust)
+    assert (drafts.origin, drafts.trust) == (origin, trust)
 
 
 def test_what_is_embedded_names_speaker_and_photo() -> None:
@@ -97,7 +97,7 @@ def test_what_is_embedded_names_speaker_and_photo() -> None:
 
 
 def test_a_secret_reaches_neither_vector_nor_row() -> None:
-    found = of(
+    drafts = of(
         f"the key is {KEY}",
         speaker=f"bot {KEY}",
         caption=f"a screen with {KEY}",
@@ -105,21 +105,21 @@ def test_a_secret_reaches_neither_vector_nor_row() -> None:
         tags=[KEY],
         namespace=f"n {KEY}",
     )
-    (draft,) = found.items
+    (draft,) = drafts.items
 
     for text in (
         draft.content,
         draft.own,
-        found.speaker,
-        found.caption,
-        found.reference,
-        found.namespace,
-        *found.tags,
-        found.source or "",
+        drafts.speaker,
+        drafts.caption,
+        drafts.reference,
+        drafts.namespace,
+        *drafts.tags,
+        drafts.source or "",
     ):
         assert text is not None
         assert KEY not in text
-    assert found.redacted
+    assert drafts.redacted
 
 
 def test_tags_are_distinct_also_when_only_the_screen_made_them_equal() -> None:
@@ -152,12 +152,12 @@ def test_a_hint_of_procedural_makes_a_preference_of_one_chunk_of_the_owners() ->
 
 def test_every_chunk_of_a_text_begins_with_its_heading_and_has_room_for_it() -> None:
     heading = "Billing service > Decision"
-    found = of("One sentence of the note. " * 200, heading=heading)
+    drafts = of("One sentence of the note. " * 200, heading=heading)
 
-    assert len(found.items) > 3
-    assert all(draft.content.startswith(f"{heading}\n") for draft in found.items)
-    assert all(draft.own == draft.content for draft in found.items)
-    assert max(draft.token_count for draft in found.items) <= WINDOW_TOKENS_MAX
+    assert len(drafts.items) > 3
+    assert all(draft.content.startswith(f"{heading}\n") for draft in drafts.items)
+    assert all(draft.own == draft.content for draft in drafts.items)
+    assert max(draft.token_count for draft in drafts.items) <= WINDOW_TOKENS_MAX
 
 
 @pytest.mark.parametrize("bounds", [(5, 10), (50, 60), (254, 254)])
@@ -167,15 +167,15 @@ def test_a_heading_that_is_large_beside_the_bounds_leaves_room_for_its_text(
     heading = "Billing service > " + "Decision " * 15
     low, high = bounds
     request = IngestRequest(text="One sentence of the note. " * 200, heading=heading)
-    found = draft_text(
+    drafts = draft_text(
         request,
         DefaultTokenEstimator(),
         chunking=ChunkingConfig(min_tokens=low, max_tokens=high),
     )
 
-    sizes = [DefaultTokenEstimator().count(draft.content.split("\n")[1]) for draft in found.items]
+    sizes = [DefaultTokenEstimator().count(draft.content.split("\n")[1]) for draft in drafts.items]
     assert max(sizes) >= min(low, 200) - 1
-    assert max(draft.token_count for draft in found.items) <= WINDOW_TOKENS_MAX
+    assert max(draft.token_count for draft in drafts.items) <= WINDOW_TOKENS_MAX
 
 
 def test_a_heading_says_nothing_about_the_kind_of_a_text() -> None:
@@ -185,7 +185,7 @@ def test_a_heading_says_nothing_about_the_kind_of_a_text() -> None:
 
 
 def test_a_secret_in_a_heading_is_replaced() -> None:
-    found = of("the key of the hub", heading=f"Key {KEY}")
+    drafts = of("the key of the hub", heading=f"Key {KEY}")
 
-    assert KEY not in found.items[0].content
-    assert found.redacted
+    assert KEY not in drafts.items[0].content
+    assert drafts.redacted

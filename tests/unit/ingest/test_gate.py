@@ -167,12 +167,12 @@ async def test_telling_on_purpose_what_is_still_to_be_judged_settles_it(tmp_path
 async def test_whoever_listens_hears_what_was_turned_away_at_once_and_later(
     tmp_path: Path,
 ) -> None:
-    heard: list[Mapping[str, Any]] = []
+    events: list[Mapping[str, Any]] = []
     embedder, clock = WordsEmbedder(), HeldClock()
 
     def hear(agent_id: str, name: EventName, body: Mapping[str, Any]) -> None:
         if name is EventName.TURNED_AWAY:
-            heard.append({"agent_id": agent_id, **body})
+            events.append({"agent_id": agent_id, **body})
 
     async with a_house(tmp_path, embedder=embedder, clock=clock, hear=hear) as house:
         await streamed(house, PLAIN, session_id="one")
@@ -183,7 +183,7 @@ async def test_whoever_listens_hears_what_was_turned_away_at_once_and_later(
         embedder.installed = True
         await house.queue.drain()
 
-    assert heard == [
+    assert events == [
         {"agent_id": "ada", "ids": [now.id], "turned_away": 1},
         {"agent_id": "ada", "ids": [later.id], "turned_away": 1},
     ]

@@ -159,12 +159,12 @@ async def test_a_whole_text_is_embedded_at_once_up_to_eight_windows(
 
 
 async def test_an_event_names_a_hundred_memories_and_counts_all(tmp_path: Path) -> None:
-    told: list[Any] = []
+    events: list[Any] = []
     many = IngestManyRequest(items=tuple(IngestRequest(text=f"word {n}") for n in range(101)))
-    async with a_house(tmp_path, hear=lambda *event: told.append(event)) as house:
+    async with a_house(tmp_path, hear=lambda *event: events.append(event)) as house:
         await house.ingest.ingest_many(ADA, many)
 
-    ((_, name, body),) = told
+    ((_, name, body),) = events
     assert name == EventName.STORED
     assert (len(body["ids"]), body["stored"]) == (100, 101)
 
@@ -302,9 +302,9 @@ async def test_the_text_as_it_came_is_kept_when_cleaning_changed_it(house: Assem
     await ingest(house, text)
     await ingest(house, "a clean line")
 
-    kept = await rows(house, "SELECT zlib FROM source")
+    sources = await rows(house, "SELECT zlib FROM source")
 
-    assert [zlib.decompress(raw).decode() for (raw,) in kept] == [text]
+    assert [zlib.decompress(raw).decode() for (raw,) in sources] == [text]
 
 
 async def test_session_counters_move(house: Assembly, clock: HeldClock) -> None:
@@ -313,14 +313,14 @@ async def test_session_counters_move(house: Assembly, clock: HeldClock) -> None:
     await ingest(house, "something else entirely", session_id="s")
     await ingest(house, "no session at all")
 
-    found = await rows(
+    rows_found = await rows(
         house,
         "SELECT session_id, memory_count, token_count, last_activity_us - started_at_us"
         " FROM session",
     )
 
     tokens = len(PLAIN) // 4 + len("something else entirely") // 4
-    assert found == [("s", 2, tokens, 300_000_000)]
+    assert rows_found == [("s", 2, tokens, 300_000_000)]
 
 
 async def test_the_same_session_id_of_another_agent_is_another_session(house: Assembly) -> None:
@@ -334,9 +334,9 @@ async def test_texts_of_a_session_are_numbered_unless_they_say_their_place(house
     for order, text in [(None, "first"), (None, "second"), (7, "seventh"), (None, "eighth")]:
         await ingest(house, text, session_id="s", order=order)
 
-    found = await rows(house, "SELECT content, ordinal FROM memory ORDER BY memory_key")
+    rows_found = await rows(house, "SELECT content, ordinal FROM memory ORDER BY memory_key")
 
-    assert found == [("first", 0), ("second", 1), ("seventh", 7), ("eighth", 8)]
+    assert rows_found == [("first", 0), ("second", 1), ("seventh", 7), ("eighth", 8)]
 
 
 # Refusals.
@@ -427,8 +427,8 @@ async def test_an_update_keeps_the_text_as_it_is_and_drops_double_tags(house: As
     assert entry.metadata.tags == ("a", "b")
     assert entry.state == "pending"
     await house.queue.drain()
-    found = await house.recall.recall(ADA, RecallRequest(query="as it is", search_mode="dense"))
-    assert [memory.content for memory in found.memories] == ["  as it is\r\n"]
+    answer = await house.recall.recall(ADA, RecallRequest(query="as it is", search_mode="dense"))
+    assert [memory.content for memory in answer.memories] == ["  as it is\r\n"]
 
 
 async def test_the_loop_goes_on_while_a_long_text_is_cut(house: Assembly) -> None:

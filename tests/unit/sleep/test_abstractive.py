@@ -41,10 +41,10 @@ async def test_a_provider_is_asked_with_the_text_in_a_fence() -> None:
 
     assert await summarizer.summarize("a </memory-entry> b", agent_id="ada") == "in short"
 
-    (asked,) = provider.asked
-    assert asked.prompt == "<memory-entry>\na <\\/memory-entry> b\n</memory-entry>"
-    assert (asked.model, asked.max_tokens, asked.temperature) == ("small", 77, 0.1)
-    assert "<memory-entry>" in asked.system
+    (request,) = provider.asked
+    assert request.prompt == "<memory-entry>\na <\\/memory-entry> b\n</memory-entry>"
+    assert (request.model, request.max_tokens, request.temperature) == ("small", 77, 0.1)
+    assert "<memory-entry>" in request.system
 
 
 async def test_200_tokens_and_temperature_0_3_are_asked_for_by_default() -> None:
@@ -103,9 +103,9 @@ async def test_a_batch_is_answered_at_the_same_time_and_in_the_order_given() -> 
     summarizer = AbstractiveSummarizer(provider=provider, model="small")
     entries = [an_entry(f"m{number}", content=f"text {number}") for number in range(9)]
 
-    found = await summarizer.summarize_batch(entries)
+    summaries = await summarizer.summarize_batch(entries)
 
-    assert found == tuple((f"m{number}", f"TEXT {number}") for number in range(9))
+    assert summaries == tuple((f"m{number}", f"TEXT {number}") for number in range(9))
     assert 1 < provider.most <= PROVIDER_REQUESTS_MAX
     assert await summarizer.summarize_batch(()) == ()
 
@@ -118,21 +118,21 @@ async def test_one_failure_falls_back_for_that_entry_alone(error: Exception) -> 
     bad = "bad " * 100
     entries = [an_entry("a"), an_entry("b", content=bad), an_entry("c")]
 
-    found = await summarizer.summarize_batch(entries)
+    summaries = await summarizer.summarize_batch(entries)
 
-    assert found == (("a", "fine"), ("b", bad[:200] + "..."), ("c", "fine"))
+    assert summaries == (("a", "fine"), ("b", bad[:200] + "..."), ("c", "fine"))
 
 
 async def test_what_is_done_together_fails_with_its_own_error_and_stops_the_rest() -> None:
-    done: list[int] = []
+    calls_done: list[int] = []
 
     async def call(item: int) -> int:
         if item == 0:
             raise REFUSED
         await asyncio.sleep(0.01)
-        done.append(item)
+        calls_done.append(item)
         return item
 
     with pytest.raises(ProviderRefusedError):
         await asking.gather_limited(call, range(20))
-    assert done == []
+    assert calls_done == []

@@ -55,21 +55,21 @@ def cuts(*members: MemberRow, threshold: int = 3) -> list[list[MemberRow]]:
     return [list(batch.members) for batch in split_session(members, threshold, words)]
 
 
-@pytest.mark.parametrize(("there", "batches"), [(0, 0), (1, 0), (2, 0), (3, 1), (4, 1)])
-def test_fewer_than_the_threshold_are_left_alone(there: int, batches: int) -> None:
-    members = [a_member() for _ in range(there)]
+@pytest.mark.parametrize(("count", "batches"), [(0, 0), (1, 0), (2, 0), (3, 1), (4, 1)])
+def test_fewer_than_the_threshold_are_left_alone(count: int, batches: int) -> None:
+    members = [a_member() for _ in range(count)]
     assert cuts(*members) == [members] * batches
 
 
 @pytest.mark.parametrize("field", ["namespace", "category", "level", "project_key"])
 def test_a_group_never_mixes_what_a_filter_keeps_apart(field: str) -> None:
     other: Any = {"category": "semantic", "level": "project", "project_key": 7}.get(field, "work")
-    here = [a_member() for _ in range(3)]
-    there = [a_member(**{field: other}) for _ in range(3)]
-    mixed = [member for pair in zip(here, there, strict=True) for member in pair]
-    assert sorted(cuts(*mixed), key=lambda some: some[0].memory_key) == [here, there]
-    assert cuts(*mixed[:5]) == [here]
-    assert sorted(group_by_place(mixed), key=lambda some: some[0].memory_key) == [here, there]
+    ours = [a_member() for _ in range(3)]
+    theirs = [a_member(**{field: other}) for _ in range(3)]
+    mixed = [member for pair in zip(ours, theirs, strict=True) for member in pair]
+    assert sorted(cuts(*mixed), key=lambda some: some[0].memory_key) == [ours, theirs]
+    assert cuts(*mixed[:5]) == [ours]
+    assert sorted(group_by_place(mixed), key=lambda some: some[0].memory_key) == [ours, theirs]
 
 
 def test_a_group_is_cut_where_a_summary_is_as_long_as_the_model_reads_at_once() -> None:
@@ -111,8 +111,8 @@ def test_every_cut_keeps_the_order_and_each_memory_is_in_one_batch_at_most(
     for batch in batches:
         assert len(batch.members) >= threshold
         assert len({member.namespace for member in batch.members}) == 1
-        mine = [member.memory_key for member in batch.members]
-        assert mine == sorted(mine)
+        batch_keys = [member.memory_key for member in batch.members]
+        assert batch_keys == sorted(batch_keys)
         but_the_last = sum(words(m.own[:LINE_CHARS]) + 2 for m in batch.members[:-1])
         assert but_the_last <= SUMMARY_TOKENS or len(batch.members) <= threshold
 
@@ -127,8 +127,10 @@ def test_the_newest_stays_and_of_equals_the_first() -> None:
 
 
 def row_of(*members: MemberRow) -> Any:
-    made = NewSummary("id", b"salt", 1, 2, 3, 40, 10**15)
-    return summary_row(made, members, "The text.", MemoryCategory.EPISODIC, ("consolidated",))
+    new_summary = NewSummary("id", b"salt", 1, 2, 3, 40, 10**15)
+    return summary_row(
+        new_summary, members, "The text.", MemoryCategory.EPISODIC, ("consolidated",)
+    )
 
 
 def test_a_summary_is_no_more_trusted_than_its_least_trusted_source() -> None:

@@ -69,16 +69,16 @@ def test_the_prompt_is_the_documents_with_the_conversation_in_a_fence() -> None:
     st.integers(1, 400),
 )
 def test_what_fits_is_in_order_and_begins_with_what_is_left_over(
-    told: list[SessionText], each_max: int, chars_max: int
+    texts: list[SessionText], each_max: int, chars_max: int
 ) -> None:
-    taken = select_fitting(told, each_max=each_max, chars_max=chars_max)
-    assert taken
-    assert list(taken) == sorted(taken)
-    assert taken == {place: told[place].text[:each_max] for place in taken}
-    assert len(taken) == 1 or sum(len(text) + 1 for text in taken.values()) <= chars_max
-    left_over = [place for place, each in enumerate(told) if each.is_active]
-    assert set(left_over[:1]) <= set(taken)
-    assert set(left_over) <= set(taken) or {told[place].is_active for place in taken} == {True}
+    selected = select_fitting(texts, each_max=each_max, chars_max=chars_max)
+    assert selected
+    assert list(selected) == sorted(selected)
+    assert selected == {place: texts[place].text[:each_max] for place in selected}
+    assert len(selected) == 1 or sum(len(text) + 1 for text in selected.values()) <= chars_max
+    active = [place for place, each in enumerate(texts) if each.is_active]
+    assert set(active[:1]) <= set(selected)
+    assert set(active) <= set(selected) or {texts[place].is_active for place in selected} == {True}
 
 
 def test_where_nothing_was_listed_before_the_rule_is_the_documents() -> None:

@@ -29,24 +29,26 @@ LONG = GroupMember("l", "We walked " + "and walked " * 40)
 
 
 async def test_a_list_has_a_heading_and_the_first_200_characters_of_each() -> None:
-    made = await ConcatenationOp().condense(SEMANTIC, [PROSE, LONG])
-    assert made.text == (f"Consolidated semantic memories:\n- {PROSE.text}\n- {LONG.text[:200]}...")
-    assert made.tags == ("consolidated",)
-    assert made.removable_ids == ("p", "l")
-    assert made.assignments == ()
-    assert not made.fallback
+    group = await ConcatenationOp().condense(SEMANTIC, [PROSE, LONG])
+    assert group.text == (
+        f"Consolidated semantic memories:\n- {PROSE.text}\n- {LONG.text[:200]}..."
+    )
+    assert group.tags == ("consolidated",)
+    assert group.removable_ids == ("p", "l")
+    assert group.assignments == ()
+    assert not group.fallback
 
 
 async def test_a_text_of_200_characters_is_not_cut() -> None:
-    made = await ConcatenationOp().condense(SEMANTIC, [GroupMember("x", "x" * 200)])
-    assert made.text.endswith("- " + "x" * 200)
+    group = await ConcatenationOp().condense(SEMANTIC, [GroupMember("x", "x" * 200)])
+    assert group.text.endswith("- " + "x" * 200)
 
 
 async def test_a_member_that_has_no_room_in_the_summary_is_not_removable() -> None:
     members = [GroupMember(f"m{number}", "x" * 300_000) for number in range(4)]
-    made = await ConcatenationOp(truncate_length=300_000).condense(SEMANTIC, members)
-    assert made.removable_ids == ("m0", "m1")
-    assert len(made.text) <= TEXT_CHARS_MAX
+    group = await ConcatenationOp(truncate_length=300_000).condense(SEMANTIC, members)
+    assert group.removable_ids == ("m0", "m1")
+    assert len(group.text) <= TEXT_CHARS_MAX
 
 
 async def test_no_member_is_no_group() -> None:
@@ -65,18 +67,18 @@ def test_a_group_is_extractive_when_more_than_half_of_it_is_dense() -> None:
 async def test_the_member_that_is_kept_votes_and_is_not_in_the_text() -> None:
     op = DensityRoutingOp()
     without = await op.condense(SEMANTIC, [DENSE, PROSE])
-    made = await op.condense(SEMANTIC, [DENSE, PROSE], kept=GroupMember("k", '{"kept": 1}'))
+    group = await op.condense(SEMANTIC, [DENSE, PROSE], kept=GroupMember("k", '{"kept": 1}'))
 
     assert without.tags == ("consolidated", "mode:abstractive")
-    assert made.tags == ("consolidated", "mode:extractive")
-    assert "kept" not in made.text
-    assert made.removable_ids == ("d", "p")
+    assert group.tags == ("consolidated", "mode:extractive")
+    assert "kept" not in group.text
+    assert group.removable_ids == ("d", "p")
 
 
 async def test_parts_are_joined_with_three_hyphens_and_each_has_its_mode() -> None:
-    made = await DensityRoutingOp().condense(SEMANTIC, [PROSE, LONG])
-    assert made.text == f"{PROSE.text}\n---\n{LONG.text[:200]}..."
-    assert [(each.original_id, each.mode) for each in made.assignments] == [
+    group = await DensityRoutingOp().condense(SEMANTIC, [PROSE, LONG])
+    assert group.text == f"{PROSE.text}\n---\n{LONG.text[:200]}..."
+    assert [(each.original_id, each.mode) for each in group.assignments] == [
         ("p", ArchivalMode.ABSTRACTIVE),
         ("l", ArchivalMode.ABSTRACTIVE),
     ]
@@ -84,9 +86,9 @@ async def test_parts_are_joined_with_three_hyphens_and_each_has_its_mode() -> No
 
 async def test_a_dense_group_keeps_its_facts() -> None:
     op = DensityRoutingOp(extractor=ExtractivePreserver(max_facts=1, anchor_length=9))
-    made = await op.condense(SEMANTIC, [DENSE])
-    assert made.text.split("\n")[:3] == ["[Extractive preservation]", "Key facts:", "- host: db1"]
-    assert made.assignments[0].mode is ArchivalMode.EXTRACTIVE
+    group = await op.condense(SEMANTIC, [DENSE])
+    assert group.text.split("\n")[:3] == ["[Extractive preservation]", "Key facts:", "- host: db1"]
+    assert group.assignments[0].mode is ArchivalMode.EXTRACTIVE
 
 
 async def test_abstractive_parts_are_asked_for_at_the_same_time_in_the_order_given() -> None:
@@ -94,9 +96,9 @@ async def test_abstractive_parts_are_asked_for_at_the_same_time_in_the_order_giv
     op = DensityRoutingOp(summarizer=AbstractiveSummarizer(provider=provider, model="small"))
     members = [GroupMember(f"m{number}", f"we spoke of {number}") for number in range(6)]
 
-    made = await op.condense(SEMANTIC, members)
+    group = await op.condense(SEMANTIC, members)
 
-    assert made.text == "\n---\n".join("012345")
+    assert group.text == "\n---\n".join("012345")
     assert provider.most > 1
 
 

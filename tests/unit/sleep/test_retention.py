@@ -88,11 +88,11 @@ def test_an_agents_settings_become_points_in_time() -> None:
         retention_overrides=(RetentionRule(category=SOCIAL, retention_days=7),),
     )
 
-    found = cutoffs(a_config(episodic=30), agent, NOON)
+    cutoff_times = cutoffs(a_config(episodic=30), agent, NOON)
 
-    assert found[SOCIAL] == NOON - 7 * DAY
-    assert found[EPISODIC] == NOON - 30 * DAY
-    assert found[SEMANTIC] == NOON - 90 * DAY
+    assert cutoff_times[SOCIAL] == NOON - 7 * DAY
+    assert cutoff_times[EPISODIC] == NOON - 30 * DAY
+    assert cutoff_times[SEMANTIC] == NOON - 90 * DAY
     assert cutoffs(a_config(episodic=30), None, NOON) == {EPISODIC: NOON - 30 * DAY}
 
 
@@ -105,9 +105,11 @@ async def test_only_what_is_strictly_older_goes(backend: Kept) -> None:
     just = await backend.aged(EPISODIC, 30 * DAY)
     other = await backend.aged(SEMANTIC, 400 * DAY)
 
-    gone = await RetentionEnforcer(a_config(episodic=30), backend).cleanup_expired("ada", NOON)
+    deleted_count = await RetentionEnforcer(a_config(episodic=30), backend).cleanup_expired(
+        "ada", NOON
+    )
 
-    assert gone == 1
+    assert deleted_count == 1
     assert await backend.get("ada", older) is None
     assert await backend.get("ada", just) is not None
     assert await backend.get("ada", other) is not None
@@ -156,7 +158,7 @@ async def test_at_most_a_thousand_of_a_category_go_in_one_run(backend: Kept) -> 
 async def test_the_function_does_what_the_enforcer_does(backend: Kept) -> None:
     await backend.aged(EPISODIC, 9 * DAY)
 
-    gone = await cleanup_expired(
+    deleted_count = await cleanup_expired(
         "ada",
         NOON,
         config=RetentionConfig(),
@@ -164,4 +166,4 @@ async def test_the_function_does_what_the_enforcer_does(backend: Kept) -> None:
         agent_category_overrides={EPISODIC: 8},
     )
 
-    assert gone == 1
+    assert deleted_count == 1

@@ -279,11 +279,11 @@ async def test_a_night_that_cannot_begin_is_tried_again_an_hour_later(fault: Exc
 
 async def test_while_a_run_waits_for_the_disk_nothing_else_begins_and_the_status_says_why() -> None:
     house = House(HOURLY)
-    again = house.clock.now + timedelta(hours=4)
-    house.night.postponed = PostponedRun("r", "disk_full", 3, to_us(again), 0)
+    retry_at = house.clock.now + timedelta(hours=4)
+    house.night.postponed = PostponedRun("r", "disk_full", 3, to_us(retry_at), 0)
     assert await house.minutes(180) == 0
     status = await house.scheduler.status()
-    assert status.next_at == again
+    assert status.next_at == retry_at
     assert "disk_full" in (status.waits_for or "")
     house.night.postponed = None
     assert await house.minutes(1) == 1
@@ -357,37 +357,37 @@ async def test_what_fails_when_nobody_waits_any_more_is_logged() -> None:
 
 async def test_the_status_tells_when_and_why_not() -> None:
     house = House()
-    told = await house.scheduler.status()
-    assert (told.enabled, told.paused, told.interval) == (True, False, "daily")
-    assert told.next_at == NOW + DAY
-    assert told.waits_for is None
+    status = await house.scheduler.status()
+    assert (status.enabled, status.paused, status.interval) == (True, False, "daily")
+    assert status.next_at == NOW + DAY
+    assert status.waits_for is None
     house.clock.advance(days=1)
     house.moment = QUIET._replace(quiet_s=7.0)
     assert (await house.scheduler.status()).waits_for == "memd was in use 7 s ago"
     house.night.held = True
-    told = await house.scheduler.status()
-    assert (told.next_at, told.waits_for) == (None, None)
+    status = await house.scheduler.status()
+    assert (status.next_at, status.waits_for) == (None, None)
     house.night.held, house.switch = False, lambda: False
-    told = await house.scheduler.status()
-    assert (told.next_at, told.waits_for) == (None, None)
+    status = await house.scheduler.status()
+    assert (status.next_at, status.waits_for) == (None, None)
 
 
 # The hands.
 
 
 @pytest.mark.parametrize(
-    ("found", "emptied"), [(None, False), (True, False), (False, True), ("unknown", False)]
+    ("battery", "emptied"), [(None, False), (True, False), (False, True), ("unknown", False)]
 )
 def test_only_a_battery_that_is_being_emptied_counts(
-    found: object, emptied: bool, monkeypatch: pytest.MonkeyPatch
+    battery: object, emptied: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import psutil
 
     class Battery:
-        power_plugged = None if found == "unknown" else found
+        power_plugged = None if battery == "unknown" else battery
 
     monkeypatch.setattr(
-        psutil, "sensors_battery", lambda: None if found is None else Battery(), raising=False
+        psutil, "sensors_battery", lambda: None if battery is None else Battery(), raising=False
     )
     assert scheduler.is_discharging() is emptied
 

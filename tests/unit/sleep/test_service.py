@@ -56,15 +56,15 @@ class Sweeping:
     async def consolidate(
         self, entries: tuple[MemoryEntry, ...], agent_id: str
     ) -> ConsolidationResult:
-        gone = tuple(entry.id for entry in entries[1:])
-        for memory_id in gone:
+        removed_ids = tuple(entry.id for entry in entries[1:])
+        for memory_id in removed_ids:
             await self._backend.delete(agent_id, memory_id)
-        modes = () if self._mode is None else (self._mode,) * len(gone)
+        modes = () if self._mode is None else (self._mode,) * len(removed_ids)
         return ConsolidationResult(
-            removed_ids=(*gone, "unheard-of"),
+            removed_ids=(*removed_ids, "unheard-of"),
             mode_assignments=tuple(
                 ArchivalModeAssignment(original_id=each, mode=mode)
-                for each, mode in zip(gone, modes, strict=False)
+                for each, mode in zip(removed_ids, modes, strict=False)
             ),
         )
 

@@ -81,7 +81,7 @@ class Desk:
     """A backend with old memories, and an archive that remembers what it was given."""
 
     clock: HeldClock = field(default_factory=HeldClock)
-    away: list[tuple[str, str, ArchivalMode]] = field(default_factory=list)
+    archived: list[tuple[str, str, ArchivalMode]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.backend = Watched(self.clock)
@@ -91,15 +91,15 @@ class Desk:
     ) -> tuple[MemoryEntry, ...]:
         """Store *contents*, a second apart, and let three days go by."""
         await self.backend.connect()
-        made = []
+        stored_ids = []
         for content in contents:
             self.clock.advance(seconds=1)
             request = a_request(content, category=category, **fields)
-            made.append(await InMemoryBackend.store(self.backend, ADA, request))
+            stored_ids.append(await InMemoryBackend.store(self.backend, ADA, request))
         self.clock.advance(days=3)
-        found = [await self.backend.get(ADA, memory_id) for memory_id in made]
+        entries = [await self.backend.get(ADA, memory_id) for memory_id in stored_ids]
         self.backend.calls.clear()
-        return tuple(entry for entry in found if entry is not None)
+        return tuple(entry for entry in entries if entry is not None)
 
     async def move_to_archive(self, agent_id: str, entry: MemoryEntry, mode: ArchivalMode) -> None:
         assert agent_id == ADA
@@ -107,7 +107,7 @@ class Desk:
         if entry.id in self.backend.fails:
             raise MemoryStoreError("the archive is full")
         self.backend.calls.append(("put away", entry.id))
-        self.away.append((entry.id, entry.content, mode))
+        self.archived.append((entry.id, entry.content, mode))
 
     def simple(self, **more: Any) -> SimpleConsolidationStrategy:
         return SimpleConsolidationStrategy(backend=self.backend, clock=self.clock, **more)
@@ -158,9 +158,9 @@ async def test_every_strategy_keeps_one_stores_the_summary_puts_away_and_removes
         ("put away", two.id),
         ("delete", two.id),
     ]
-    assert [content for _, content, _ in desk.away] == list(THREE[:2])
-    left = await desk.backend.retrieve(ADA, MemoryQuery())
-    assert {entry.id for entry in left} == {newest.id, result.summary_id}
+    assert [content for _, content, _ in desk.archived] == list(THREE[:2])
+    remaining = await desk.backend.retrieve(ADA, MemoryQuery())
+    assert {entry.id for entry in remaining} == {newest.id, result.summary_id}
 
 
 async def test_without_a_large_enough_group_the_backend_is_not_called(desk: Desk) -> None:
@@ -183,9 +183,11 @@ async def test_a_second_night_finds_nothing_more(desk: Desk) -> None:
     await desk.filled(*THREE, *THREE)
     first = await desk.simple().consolidate(await desk.backend.retrieve(ADA, MemoryQuery()), ADA)
     desk.clock.advance(days=9)
-    again = await desk.simple().consolidate(await desk.backend.retrieve(ADA, MemoryQuery()), ADA)
+    second_result = await desk.simple().consolidate(
+        await desk.backend.retrieve(ADA, MemoryQuery()), ADA
+    )
     assert first.consolidated_count == 5
-    assert again == ConsolidationResult()
+    assert second_result == ConsolidationResult()
 
 
 async def test_a_summary_lives_where_its_sources_lived(desk: Desk) -> None:
@@ -220,7 +222,7 @@ async def test_a_backend_with_an_archive_of_its_own_keeps_the_originals(
     for entry in entries:
         await backend.store(ADA, a_request(entry.content))
     desk.clock.advance(days=3)
-    found = await backend.retrieve(ADA, MemoryQuery())
+    entries = await backend.retrieve(ADA, MemoryQuery())
     provider = StubProvider([ProviderBusyError("later")])
     strategy = (
         LLMConsolidationStrategy(backend=backend, provider=provider, model="m", clock=desk.clock)
@@ -228,12 +230,12 @@ async def test_a_backend_with_an_archive_of_its_own_keeps_the_originals(
         else SimpleConsolidationStrategy(backend=backend, clock=desk.clock)
     )
 
-    result = await strategy.consolidate(found, ADA)
+    result = await strategy.consolidate(entries, ADA)
 
-    away = await backend.archival_store.search(ADA, MemoryQuery())
-    assert {entry.original_id for entry in away} == set(result.removed_ids)
-    assert len(away) == 2
-    assert {entry.content for entry in away} < set(THREE)
+    archived = await backend.archival_store.search(ADA, MemoryQuery())
+    assert {entry.original_id for entry in archived} == set(result.removed_ids)
+    assert len(archived) == 2
+    assert {entry.content for entry in archived} < set(THREE)
 
 
 # Simple
@@ -265,10 +267,10 @@ async def test_a_dense_group_is_extractive_and_a_sparse_one_abstractive(desk: De
         ("consolidated", "mode:extractive"),
     ]
     assert {each.original_id: each.mode for each in result.mode_assignments} == {
-        memory_id: mode for memory_id, _, mode in desk.away
+        memory_id: mode for memory_id, _, mode in desk.archived
     }
     assert [each.original_id for each in result.mode_assignments] == list(result.removed_ids)
-    assert [mode.value for _, _, mode in desk.away] == 2 * ["abstractive"] + 2 * ["extractive"]
+    assert [mode.value for _, _, mode in desk.archived] == 2 * ["abstractive"] + 2 * ["extractive"]
 
 
 async def test_what_dual_mode_did_not_find_to_remove_is_not_counted(desk: Desk) -> None:
@@ -298,8 +300,8 @@ async def test_a_summary_by_a_model_is_stored_with_its_tags(desk: Desk) -> None:
 
 
 async def test_distillations_are_looked_up_once_for_all_groups_newest_first(desk: Desk) -> None:
-    told = [f"task {number} went well" for number in range(7)]
-    await desk.filled(*told, metadata=MemoryMetadata(tags=("distillation",)))
+    contents = [f"task {number} went well" for number in range(7)]
+    await desk.filled(*contents, metadata=MemoryMetadata(tags=("distillation",)))
     entries = await desk.filled(*THREE) + await desk.filled(*THREE, category=SEMANTIC)
     provider = StubProvider(["ok"])
 
@@ -309,9 +311,9 @@ async def test_distillations_are_looked_up_once_for_all_groups_newest_first(desk
         ("retrieve", "distillation")
     ]
     assert len(result.summary_ids) == len(provider.asked) == 2
-    for asked in provider.asked:
-        assert asked.prompt.count("<trajectory>") == 5
-        assert asked.prompt.index("task 6") < asked.prompt.index("task 2")
+    for request in provider.asked:
+        assert request.prompt.count("<trajectory>") == 5
+        assert request.prompt.index("task 6") < request.prompt.index("task 2")
     assert provider.most == 2  # groups are written at the same time
 
 
@@ -357,7 +359,7 @@ async def test_a_fallback_puts_all_away_and_removes_them(desk: Desk) -> None:
 
     assert result.removed_ids == (entries[0].id, entries[1].id)
     assert desk.backend.requests[0].metadata.tags == ("consolidated", "concat-fallback")
-    assert [mode for _, _, mode in desk.away] == 2 * [ArchivalMode.EXTRACTIVE]
+    assert [mode for _, _, mode in desk.archived] == 2 * [ArchivalMode.EXTRACTIVE]
 
 
 async def test_a_fallback_without_an_archive_leaves_everything_as_it_is(desk: Desk) -> None:
@@ -427,7 +429,7 @@ async def test_a_cancelled_night_has_removed_only_what_it_put_away(desk: Desk) -
     entries = await desk.filled(*THREE)
 
     async def interrupted(agent_id: str, entry: MemoryEntry, mode: ArchivalMode) -> None:
-        if desk.away:
+        if desk.archived:
             raise asyncio.CancelledError
         await desk.move_to_archive(agent_id, entry, mode)
 
@@ -436,4 +438,4 @@ async def test_a_cancelled_night_has_removed_only_what_it_put_away(desk: Desk) -
 
     assert await desk.backend.get(ADA, entries[0].id) is None
     assert await desk.backend.get(ADA, entries[1].id) == entries[1]
-    assert [memory_id for memory_id, _, _ in desk.away] == [entries[0].id]
+    assert [memory_id for memory_id, _, _ in desk.archived] == [entries[0].id]

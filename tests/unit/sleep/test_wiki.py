@@ -72,22 +72,26 @@ def files_of(root: Path) -> set[str]:
 async def test_a_summary_is_in_the_wiki_and_not_among_the_raw(
     backend: Half, tmp_path: Path
 ) -> None:
-    told = await backend.store("ada", a_request("Told."))
-    made = await backend.store("ada", a_request("Condensed.", metadata=SUMMARY))
+    raw_id = await backend.store("ada", a_request("Told."))
+    summary_id = await backend.store("ada", a_request("Condensed.", metadata=SUMMARY))
     tagged = await backend.store(
         "ada", a_request("zip", metadata=MemoryMetadata(tags=("compressed",)))
     )
 
-    done = await an_exporter(backend, tmp_path).export("ada")
+    export = await an_exporter(backend, tmp_path).export("ada")
 
-    assert (done.raw, done.wiki) == (2, 1)
+    assert (export.raw, export.wiki) == (2, 1)
     assert files_of(tmp_path / "ada") == {
-        f"raw/{told}.md",
+        f"raw/{raw_id}.md",
         f"raw/{tagged}.md",
-        f"wiki/{made}.md",
+        f"wiki/{summary_id}.md",
         "index.md",
     }
-    assert (tmp_path / "ada" / "wiki" / f"{made}.md").read_text("utf-8").endswith("\nCondensed.\n")
+    assert (
+        (tmp_path / "ada" / "wiki" / f"{summary_id}.md")
+        .read_text("utf-8")
+        .endswith("\nCondensed.\n")
+    )
 
 
 async def test_what_is_no_longer_there_is_removed_and_what_is_not_memds_stays(
@@ -103,9 +107,9 @@ async def test_what_is_no_longer_there_is_removed_and_what_is_not_memds_stays(
     (raw / ".half.md.memd-part").write_text("killed")
     await backend.delete("ada", first)
 
-    done = await exporter.export("ada")
+    export = await exporter.export("ada")
 
-    assert done.removed == 1
+    assert export.removed == 1
     assert files_of(raw) == {f"{second}.md", "my own.md", "picture.png"}
 
 
@@ -182,32 +186,32 @@ async def test_a_file_of_somebody_else_is_not_replaced(backend: Half, tmp_path: 
 async def test_switched_off_by_name_nothing_is_written(backend: Half, tmp_path: Path) -> None:
     await backend.store("ada", a_request("one"))
 
-    done = await an_exporter(backend, tmp_path, enabled=False).export("ada")
+    export = await an_exporter(backend, tmp_path, enabled=False).export("ada")
 
-    assert (done.path, done.raw, done.wiki) == (None, 0, 0)
+    assert (export.path, export.raw, export.wiki) == (None, 0, 0)
     assert files_of(tmp_path) == set()
 
 
 async def test_a_view_that_cannot_be_read_is_left_as_it_was(backend: Half, tmp_path: Path) -> None:
-    made = await backend.store("ada", a_request("Condensed.", metadata=SUMMARY))
+    summary_id = await backend.store("ada", a_request("Condensed.", metadata=SUMMARY))
     exporter = an_exporter(backend, tmp_path)
     await exporter.export("ada")
-    told = await backend.store("ada", a_request("Told."))
+    raw_id = await backend.store("ada", a_request("Told."))
     backend.broken = True
 
-    done = await exporter.export("ada")
+    export = await exporter.export("ada")
 
-    assert (done.raw, done.wiki, done.failed) == (1, 0, ("wiki",))
-    assert files_of(tmp_path / "ada") == {f"raw/{told}.md", f"wiki/{made}.md", "index.md"}
+    assert (export.raw, export.wiki, export.failed) == (1, 0, ("wiki",))
+    assert files_of(tmp_path / "ada") == {f"raw/{raw_id}.md", f"wiki/{summary_id}.md", "index.md"}
 
 
 async def test_a_tier_that_is_switched_off_is_emptied(backend: Half, tmp_path: Path) -> None:
     await backend.store("ada", a_request("one"))
     await an_exporter(backend, tmp_path).export("ada")
 
-    done = await an_exporter(backend, tmp_path, include_raw_tier=False).export("ada")
+    export = await an_exporter(backend, tmp_path, include_raw_tier=False).export("ada")
 
-    assert (done.raw, done.removed) == (0, 1)
+    assert (export.raw, export.removed) == (0, 1)
 
 
 async def test_a_view_holds_the_newest_and_says_that_there_are_more(
@@ -218,9 +222,9 @@ async def test_a_view_holds_the_newest_and_says_that_there_are_more(
         clock.advance(minutes=1)
         ids.append(await backend.store("ada", a_request(f"Number {number}")))
 
-    done = await an_exporter(backend, tmp_path, max_entries_per_view=2).export("ada")
+    export = await an_exporter(backend, tmp_path, max_entries_per_view=2).export("ada")
 
-    assert (done.raw, done.cut) == (2, ("raw",))
+    assert (export.raw, export.cut) == (2, ("raw",))
     assert not (tmp_path / "ada" / "raw" / f"{ids[0]}.md").exists()
     assert "the newest 2 memories" in (tmp_path / "ada" / "index.md").read_text("utf-8")
 
@@ -315,7 +319,9 @@ async def test_pages_go_through_all_memories_once(backend: Half, clock: HeldCloc
         clock.advance(minutes=number % 3)  # several in one instant
         ids.add(await backend.store("ada", a_request(f"Number {number}")))
 
-    found = [e.id async for page in iter_pages(backend, "ada", MemoryQuery(limit=4)) for e in page]
+    listed_ids = [
+        e.id async for page in iter_pages(backend, "ada", MemoryQuery(limit=4)) for e in page
+    ]
 
-    assert len(found) == len(set(found))
-    assert set(found) == ids
+    assert len(listed_ids) == len(set(listed_ids))
+    assert set(listed_ids) == ids

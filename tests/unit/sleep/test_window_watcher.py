@@ -44,7 +44,7 @@ class FakeNap:
     """
 
     db: Database
-    wanted: list[NapRequest] = field(default_factory=list)
+    requests: list[NapRequest] = field(default_factory=list)
     callers: list[Caller] = field(default_factory=list)
     fails: list[BaseException] = field(default_factory=list)
     gate: asyncio.Event | None = None
@@ -56,15 +56,15 @@ class FakeNap:
         if self.damaged:
             raise ModelError("tokenizer.json is no tokenizer")
 
-    async def nap(self, caller: Caller, wanted: NapRequest) -> None:
-        self.wanted.append(wanted)
+    async def nap(self, caller: Caller, request: NapRequest) -> None:
+        self.requests.append(request)
         self.callers.append(caller)
         if self.gate is not None:
             await self.gate.wait()
         if self.fails:
             raise self.fails.pop(0)
-        assert wanted.on_write is not None
-        seen = wanted.on_write
+        assert request.on_write is not None
+        seen = request.on_write
         await self.db.write(caller, lambda conn: seen(conn, 5))
 
 
@@ -91,8 +91,8 @@ class Stage:
 
     async def window(self) -> Window:
         await self.watching.settle()
-        (found,) = await self.watching.list(ADA)
-        return found
+        (window,) = await self.watching.list(ADA)
+        return window
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ async def test_a_window_is_known_before_it_is_full(stage: Stage) -> None:
     said = await stage.say(15_000, window_tokens=30_000, model="m")
     assert said.fill == 0.5
     assert await stage.window() == said
-    assert stage.nap.wanted == []
+    assert stage.nap.requests == []
     assert stage.told == [
         {
             "agent_id": "ada",
@@ -150,7 +150,7 @@ async def test_what_cannot_be_made_ready_for_ends_nothing(stage: Stage) -> None:
     await stage.watching.settle()
     await stage.say(25_000)
     await stage.watching.settle()
-    assert len(stage.nap.wanted) == 1
+    assert len(stage.nap.requests) == 1
 
 
 async def test_what_is_not_said_stays_as_it_was(stage: Stage) -> None:
@@ -173,8 +173,8 @@ async def test_a_crossing_naps_once_and_says_why(stage: Stage) -> None:
 
     assert said.armed is window.armed is False
     assert window.napped_at is not None
-    (wanted,) = stage.nap.wanted
-    assert (wanted.reason, wanted.session_id, wanted.last) == ("full", "s", False)
+    (request,) = stage.nap.requests
+    assert (request.reason, request.session_id, request.last) == ("full", "s", False)
     assert [told.get("nap") for told in stage.told] == ["full", None]
 
 
@@ -207,10 +207,10 @@ async def test_a_window_whose_nap_ends_while_the_list_is_read_is_listed(
     read = stage.watching.db.read
 
     async def read_then_end_the_nap(*asked: Any) -> Any:
-        found = await read(*asked)
+        window = await read(*asked)
         gate.set()
         await stage.watching.settle()
-        return found
+        return window
 
     with monkeypatch.context() as patch:
         patch.setattr(stage.watching.db, "read", read_then_end_the_nap)
@@ -225,19 +225,19 @@ async def test_what_is_said_meanwhile_is_looked_at_afterwards(stage: Stage) -> N
     await asyncio.sleep(0)
     for used in (26_000, 27_000, 9_000):
         await stage.say(used)
-    assert len(stage.nap.wanted) <= 1
+    assert len(stage.nap.requests) <= 1
     stage.nap.gate.set()
     window = await stage.window()
 
     assert (window.used_tokens, window.armed) == (9_000, True)
-    assert [wanted.reason for wanted in stage.nap.wanted] == ["full"]
+    assert [request.reason for request in stage.nap.requests] == ["full"]
 
 
 async def test_the_end_of_a_session_takes_everything_and_ends_it(stage: Stage) -> None:
     await stage.say(3_000, event="SessionEnd", transcript_path="/there")
     await stage.watching.settle()
-    (wanted,) = stage.nap.wanted
-    assert (wanted.reason, wanted.last, wanted.transcript_path) == ("ended", True, "/there")
+    (request,) = stage.nap.requests
+    assert (request.reason, request.last, request.transcript_path) == ("ended", True, "/there")
     assert stage.sessions.ended == ["s"]
 
 
@@ -245,7 +245,7 @@ async def test_without_a_readable_transcript_the_session_is_napped_over(stage: S
     stage.nap.fails = [InvalidError("the transcript is not read: it is elsewhere")]
     await stage.say(25_000, transcript_path="/elsewhere")
     window = await stage.window()
-    assert [wanted.transcript_path for wanted in stage.nap.wanted] == ["/elsewhere", None]
+    assert [request.transcript_path for request in stage.nap.requests] == ["/elsewhere", None]
     assert window.napped_at is not None
 
 
@@ -262,7 +262,7 @@ async def test_what_the_load_prevents_is_tried_again(stage: Stage) -> None:
     stage.nap.fails = [BusyError("busy"), BusyError("busy")]
     await stage.say(25_000)
     assert (await stage.window()).napped_at is not None
-    assert len(stage.nap.wanted) == 3
+    assert len(stage.nap.requests) == 3
 
 
 @pytest.mark.parametrize("error", [DiskFullError("full"), RuntimeError("a bug")])
@@ -284,12 +284,12 @@ async def test_too_many_naps_are_refused_and_nothing_is_noted(stage: Stage) -> N
         await stage.say(25_000, session_id=f"s{number}")
     with pytest.raises(BusyError):
         await stage.say(25_000, session_id="one too many")
-    assert len(stage.nap.wanted) <= room.NAPS_AT_ONCE
+    assert len(stage.nap.requests) <= room.NAPS_AT_ONCE
     stage.nap.gate.set()
     await stage.watching.settle()
     await stage.say(25_000, session_id="one too many")
     await stage.watching.settle()
-    assert len(stage.nap.wanted) == NAPS_WAITING_MAX + 1
+    assert len(stage.nap.requests) == NAPS_WAITING_MAX + 1
 
 
 async def test_each_agent_has_its_own_windows(stage: Stage) -> None:
@@ -304,7 +304,7 @@ async def test_an_event_that_is_read_again_is_no_news(stage: Stage) -> None:
     for _ in range(2):
         await stage.say(9_000, event="PreCompact", at=at)
         await stage.watching.settle()
-    assert [wanted.reason for wanted in stage.nap.wanted] == ["event"]
+    assert [request.reason for request in stage.nap.requests] == ["event"]
     assert (await stage.window()).seen_at == at
 
 
@@ -312,14 +312,14 @@ async def test_a_small_window_has_a_small_summary(stage: Stage) -> None:
     await stage.say(7_000, window_tokens=8_000)
     await stage.say(190_000, window_tokens=200_000, session_id="large")
     await stage.watching.settle()
-    assert [wanted.max_tokens for wanted in stage.nap.wanted] == [8_000, 30_000]
+    assert [request.max_tokens for request in stage.nap.requests] == [8_000, 30_000]
 
 
 async def test_a_file_is_what_the_list_is_laid_beside(stage: Stage, tmp_path: Path) -> None:
     path = tmp_path / "codex-s.json"
     await stage.watching.on_usage(path, Usage(source="codex", session_id="s", used_tokens=25_000))
     await stage.watching.settle()
-    assert [wanted.usage_file for wanted in stage.nap.wanted] == [path]
+    assert [request.usage_file for request in stage.nap.requests] == [path]
 
 
 async def test_the_project_is_the_working_tree_that_the_assistant_stands_in(

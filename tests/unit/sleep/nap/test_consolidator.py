@@ -88,7 +88,10 @@ def test_6_4_the_last_four_stay_and_the_rest_is_one_message_of_the_user_before_t
     shorter, _ = consolidated(messages)
 
     assert len(shorter) == 5
-    assert all(kept is given for kept, given in zip(shorter[1:], messages[-4:], strict=True))
+    assert all(
+        unchanged is original
+        for unchanged, original in zip(shorter[1:], messages[-4:], strict=True)
+    )
     assert shorter[0] == {
         "role": "user",
         "content": f"{HEADER}\n\n- message 0\n- message 2\n- message 4",
@@ -259,8 +262,10 @@ def test_6_16_a_summary_takes_a_quarter_of_the_window_and_the_newest_facts_win(
     )
 
     assert 0.7 * 1_000 < estimate(shorter[:1]) <= 1_000
-    kept = [line for line in summary.splitlines() if line.startswith("- found: ")]
-    assert kept == [f"- found: thing number {n}" for n in range(2_000 - len(kept), 2_000)]
+    facts_kept = [line for line in summary.splitlines() if line.startswith("- found: ")]
+    assert facts_kept == [
+        f"- found: thing number {n}" for n in range(2_000 - len(facts_kept), 2_000)
+    ]
 
 
 def test_6_16_facts_that_fit_to_the_character_are_all_kept() -> None:

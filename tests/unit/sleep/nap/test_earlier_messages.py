@@ -20,10 +20,10 @@ SESSION: list[dict[str, Any]] = [
 SUMMARY = {"role": "user", "content": f"{HEADER}\n\n- Make it rain."}
 
 
-def history(messages: list[dict[str, Any]], heard: int | None = None) -> SessionHistory:
-    kept = [each for each in to_stored(messages) if each is not None]
-    places = {(each.sha256, each.nth): place for place, each in enumerate(kept)}
-    return SessionHistory(places, len(kept) if heard is None else heard)
+def history(messages: list[dict[str, Any]], message_count: int | None = None) -> SessionHistory:
+    stored = [each for each in to_stored(messages) if each is not None]
+    places = {(each.sha256, each.nth): place for place, each in enumerate(stored)}
+    return SessionHistory(places, len(stored) if message_count is None else message_count)
 
 
 def test_a_whole_session_has_nothing_before_it() -> None:
@@ -39,7 +39,7 @@ def test_a_window_begins_where_its_first_message_that_was_said_once_stood() -> N
 
 def test_before_what_is_all_new_stands_all_that_was_heard() -> None:
     new = {"role": "user", "content": "And now?"}
-    assert count_earlier([SUMMARY, new], history(SESSION, heard=9)) == 9
+    assert count_earlier([SUMMARY, new], history(SESSION, message_count=9)) == 9
     # Napped over, it begins where it began the first time.
     assert count_earlier([new], history([*SESSION, new])) == len(SESSION)
 
@@ -47,7 +47,7 @@ def test_before_what_is_all_new_stands_all_that_was_heard() -> None:
 def test_kept_messages_are_read_back_as_what_they_were() -> None:
     call = {"function": {"name": "sh", "arguments": '{"command": "ls"}'}}
     other = {"function": {"name": "cat", "arguments": "a.py"}}
-    given: list[dict[str, Any]] = [
+    messages_given: list[dict[str, Any]] = [
         {
             "role": "user",
             "content": "[calls nobody] and\nso on",
@@ -59,15 +59,15 @@ def test_kept_messages_are_read_back_as_what_they_were() -> None:
     ]
     rows = [
         EarlierRow(
-            key, kept.role, None if kept.said_at is None else 1_772_359_200_000_000, kept.zlib
+            key, stored.role, None if stored.said_at is None else 1_772_359_200_000_000, stored.zlib
         )
-        for key, kept in enumerate(to_stored(given), 70)
-        if kept is not None
+        for key, stored in enumerate(to_stored(messages_given), 70)
+        if stored is not None
     ]
-    made = rebuild_messages(rows)
-    assert made.source_by_place == {-4: 70, -3: 71, -2: 72, -1: 73}
-    assert [each["role"] for each in made.messages] == ["user", "assistant", "assistant", "tool"]
-    first, asking, calling, answer = made.messages
+    earlier = rebuild_messages(rows)
+    assert earlier.source_by_place == {-4: 70, -3: 71, -2: 72, -1: 73}
+    assert [each["role"] for each in earlier.messages] == ["user", "assistant", "assistant", "tool"]
+    first, asking, calling, answer = earlier.messages
     assert first == {
         "role": "user",
         "content": "[calls nobody] and\nso on",

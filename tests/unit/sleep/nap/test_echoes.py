@@ -32,27 +32,27 @@ def test_calls_of_memds_own_tools_and_their_answers_are_gone(name: str) -> None:
     call = {"id": "1", "function": {"name": name, "arguments": '{"query": "port"}'}}
     block = {"type": "tool_use", "id": "2", "name": name, "input": {"query": "port"}}
     answer = {"type": "tool_result", "tool_use_id": "2", "content": "8443"}
-    given = (
+    messages = (
         {"role": "assistant", "content": "I look.", "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "1", "content": "8443"},
         {"role": "assistant", "content": [{"type": "text", "text": "And again."}, block]},
         {"role": "user", "content": [answer]},
         {"role": "tool", "name": name, "content": "8443"},
     )
-    heard = remove_echoes(given)
-    assert [all_text(message) for message in heard] == ["I look.", "", "And again.", "", ""]
-    assert [parse_turn(message).calls for message in heard] == [()] * 5
-    assert [message["role"] for message in heard] == [message["role"] for message in given]
+    cleaned = remove_echoes(messages)
+    assert [all_text(message) for message in cleaned] == ["I look.", "", "And again.", "", ""]
+    assert [parse_turn(message).calls for message in cleaned] == [()] * 5
+    assert [message["role"] for message in cleaned] == [message["role"] for message in messages]
 
 
 @pytest.mark.parametrize("name", ["Bash", "memdump_read", "read_memd_log", "cmemd.x"])
 def test_other_tools_stay(name: str) -> None:
     call = {"id": "1", "function": {"name": name, "arguments": "{}"}}
-    given = (
+    messages = (
         {"role": "assistant", "content": "", "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "1", "content": "8443"},
     )
-    assert remove_echoes(given) == list(given)
+    assert remove_echoes(messages) == list(messages)
 
 
 def test_a_fence_of_memory_is_gone_whoever_shows_it() -> None:
@@ -78,16 +78,16 @@ def test_what_a_hook_adds_to_the_users_words_is_not_theirs() -> None:
 
 
 def test_who_speaks_of_a_fence_opens_none() -> None:
-    told = {"role": "user", "content": "Each one stands in a <memory-entry> tag, never in two."}
-    assert remove_echoes([told]) == [told]
+    message = {"role": "user", "content": "Each one stands in a <memory-entry> tag, never in two."}
+    assert remove_echoes([message]) == [message]
 
 
 def test_nothing_that_was_given_is_changed() -> None:
     call = {"type": "tool_use", "id": "2", "name": "memd_search", "input": {}}
-    given = [{"role": "assistant", "content": [call], "timestamp": "t"}]
-    before = repr(given)
-    assert remove_echoes(given)[0]["timestamp"] == "t"
-    assert repr(given) == before
+    messages = [{"role": "assistant", "content": [call], "timestamp": "t"}]
+    before = repr(messages)
+    assert remove_echoes(messages)[0]["timestamp"] == "t"
+    assert repr(messages) == before
 
 
 @pytest.mark.parametrize(

@@ -16,14 +16,14 @@ def marks(names: str) -> list[Mark]:
     return [None if name == "-" else (name.encode(), 0) for name in names]
 
 
-def history(kept: str, heard: int | None = None) -> SessionHistory:
-    """Return the history in which each letter has its place in *kept*; dots were erased."""
-    places = {(name.encode(), 0): place for place, name in enumerate(kept) if name != "."}
-    return SessionHistory(places, len(kept) if heard is None else heard)
+def history(stored_names: str, message_count: int | None = None) -> SessionHistory:
+    """Return the history in which each letter has its place in *stored_names*; dots were erased."""
+    places = {(name.encode(), 0): place for place, name in enumerate(stored_names) if name != "."}
+    return SessionHistory(places, len(stored_names) if message_count is None else message_count)
 
 
 @pytest.mark.parametrize(
-    ("kept", "given", "gone"),
+    ("stored_names", "names_given", "erased_names"),
     [
         ("abc", "abc", ""),
         ("abc", "abcde", ""),
@@ -44,10 +44,10 @@ def history(kept: str, heard: int | None = None) -> SessionHistory:
     ],
 )
 def test_what_stands_where_a_number_is_missing_was_forgotten(
-    kept: str, given: str, gone: str
+    stored_names: str, names_given: str, erased_names: str
 ) -> None:
-    found = find_erased(marks(given), history(kept))
-    assert "".join(given[place] for place in sorted(found)) == gone
+    erased = find_erased(marks(names_given), history(stored_names))
+    assert "".join(names_given[place] for place in sorted(erased)) == erased_names
 
 
 def test_a_list_that_was_heard_in_another_order_loses_nothing_new() -> None:
@@ -62,6 +62,6 @@ def test_whatever_is_forgotten_is_found_and_nothing_else() -> None:
     for _ in range(300):
         size = chance.randrange(1, 12)
         names = "abcdefghijkl"[:size]
-        kept = "".join(name if chance.random() < 0.6 else "." for name in names)
-        found = find_erased(marks(names + "xyz"), history(kept))
-        assert found == {place for place, name in enumerate(kept) if name == "."}
+        stored_names = "".join(name if chance.random() < 0.6 else "." for name in names)
+        erased = find_erased(marks(names + "xyz"), history(stored_names))
+        assert erased == {place for place, name in enumerate(stored_names) if name == "."}

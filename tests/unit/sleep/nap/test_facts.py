@@ -104,11 +104,11 @@ def test_6_7_e_prose_without_a_keyword_is_dropped(role: str) -> None:
 
 
 def test_6_7_facts_are_in_order_and_each_text_is_there_once_where_it_came_first() -> None:
-    found = extract_facts(
+    extracted = extract_facts(
         [user("go on"), tool("b"), assistant("found: c\nfound: a"), user("go on"), tool("b")]
     )
 
-    assert [(fact.text, fact.index) for fact in found] == [
+    assert [(fact.text, fact.index) for fact in extracted] == [
         ("go on", 0), ("[ls] b", 1), ("found: c", 2), ("found: a", 2),
     ]  # fmt: skip
 
@@ -234,9 +234,9 @@ def test_6_15_bullets_are_read_back_as_they_were_written(said: list[str]) -> Non
 
 
 def test_6_15_a_fact_of_an_earlier_summary_says_so() -> None:
-    found = extract_facts([user(f"{HEADER}\n\n- [ls] a\nb\n- decided: c"), user("[ls] a\nb")])
+    extracted = extract_facts([user(f"{HEADER}\n\n- [ls] a\nb\n- decided: c"), user("[ls] a\nb")])
 
-    assert found == (
+    assert extracted == (
         Fact("[ls] a\nb", "summary", None, 0),
         Fact("decided: c", "summary", None, 0),
     )

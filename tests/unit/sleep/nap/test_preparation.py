@@ -31,14 +31,14 @@ def a_nap(*messages: dict[str, Any], **more: Any) -> PreparedNap:
 
 
 def prepared(messages: list[dict[str, Any]], **more: Any) -> PreparedNap:
-    found = extract(messages, **{"rule": MemoryConsolidator(), **more})
-    return draft_memories(found, DefaultTokenEstimator(), "s")
+    extracted = extract(messages, **{"rule": MemoryConsolidator(), **more})
+    return draft_memories(extracted, DefaultTokenEstimator(), "s")
 
 
 def texts(nap: PreparedNap) -> list[str | None]:
     return [
-        None if kept is None else zlib.decompress(kept.zlib).decode()
-        for kept in nap.stored_messages
+        None if stored is None else zlib.decompress(stored.zlib).decode()
+        for stored in nap.stored_messages
     ]
 
 
@@ -94,7 +94,7 @@ def test_a_message_that_says_nothing_is_not_kept() -> None:
 
 def test_equal_messages_are_told_apart_by_their_number() -> None:
     nap = a_nap(*({"role": "user", "content": "ok"} for _ in range(3)))
-    assert [kept.nth for kept in nap.stored_messages[:3] if kept] == [0, 1, 2]
+    assert [stored.nth for stored in nap.stored_messages[:3] if stored] == [0, 1, 2]
     assert len(nap.drafts) == 1
 
 
@@ -128,10 +128,10 @@ def test_a_fact_comes_from_whoever_said_it(message: dict[str, Any], origin: Orig
 
 
 def test_only_the_owner_has_preferences() -> None:
-    (own,) = a_nap({"role": "user", "content": "My favourite editor is Helix."}).drafts
+    (draft,) = a_nap({"role": "user", "content": "My favourite editor is Helix."}).drafts
     (of_a_tool,) = a_nap({"role": "tool", "content": "My favourite editor is Vim."}).drafts
-    assert own.drafts.items[0].preference == "favorite_editor"
-    assert own.drafts.items[0].category is MemoryCategory.PROCEDURAL
+    assert draft.drafts.items[0].preference == "favorite_editor"
+    assert draft.drafts.items[0].category is MemoryCategory.PROCEDURAL
     assert of_a_tool.drafts.items[0].preference is None
 
 
@@ -148,16 +148,18 @@ def test_the_time_of_a_message_is_when_its_facts_happened() -> None:
 def test_the_last_nap_takes_the_facts_of_the_tail_too() -> None:
     tail = {"role": "user", "content": "and lock the door"}
     whole = [{"role": "user", "content": "use tabs"}, *TAIL, tail]
-    for last, found in ((False, ["use tabs"]), (True, ["use tabs", "and lock the door"])):
+    for last, texts in ((False, ["use tabs"]), (True, ["use tabs", "and lock the door"])):
         nap = prepared(whole, last=last)
-        assert [fact.request.text for fact in nap.drafts] == found
+        assert [fact.request.text for fact in nap.drafts] == texts
         assert len(nap.stored_messages) == 6
 
 
 def test_what_the_session_knows_is_counted_and_not_drafted_again() -> None:
-    told = [{"role": "user", "content": text} for text in ("use tabs", "cafe\u0301", "and lock")]
+    messages = [
+        {"role": "user", "content": text} for text in ("use tabs", "cafe\u0301", "and lock")
+    ]
     known = frozenset(hashlib.sha256(text.encode()).digest() for text in ("use tabs", "caf\xe9"))
-    before, nap = a_nap(*told), a_nap(*told, context=SessionContext(known))
+    before, nap = a_nap(*messages), a_nap(*messages, context=SessionContext(known))
 
     assert [fact.request.text for fact in nap.drafts] == ["and lock"]
     assert (nap.known_count, nap.detail.facts) == (2, 3)
@@ -189,14 +191,14 @@ def test_a_nap_by_itself_drafts_what_is_distilled_and_not_the_facts() -> None:
     noise = {"role": "tool", "content": "error: 7\nTypeError in parse_line of main.go"}
     short = {"role": "user", "content": "yup!"}
 
-    asked, by_itself = a_nap(rule, noise, short), a_nap_by_itself(rule, noise, short)
+    on_request, automatic = a_nap(rule, noise, short), a_nap_by_itself(rule, noise, short)
 
-    assert [fact.request.text for fact in asked.drafts] == [
+    assert [fact.request.text for fact in on_request.drafts] == [
         "We never push to main.",
         "[tool] error: 7\nTypeError in parse_line of main.go",
         "yup!",
     ]
-    memories = {each.request.text: each for each in by_itself.drafts}
+    memories = {each.request.text: each for each in automatic.drafts}
     assert "yup!" not in memories
     memory = memories["We never push to main."]
     assert memory.places == (0,)
@@ -206,14 +208,14 @@ def test_a_nap_by_itself_drafts_what_is_distilled_and_not_the_facts() -> None:
         datetime(2026, 3, 1, 10, tzinfo=UTC),
     )
     assert memory.request.tags[0] == "nap"
-    assert by_itself.detail.facts == 3  # those of the list
+    assert automatic.detail.facts == 3  # those of the list
 
 
 def test_what_memd_said_itself_is_not_distilled_and_teaches_nothing() -> None:
     fence = wrap_untrusted(ENTRY_TAG, "[semantic] We never push to main. Lesson: lock the door.")
-    told = {"role": "user", "content": f"Deploy it.\n{fence}"}
+    message = {"role": "user", "content": f"Deploy it.\n{fence}"}
     answered = {"role": "tool", "name": "mcp__memd__memory_search", "content": "always use 8443"}
-    texts = [each.request.text for each in a_nap_by_itself(told, answered).drafts]
+    texts = [each.request.text for each in a_nap_by_itself(message, answered).drafts]
     assert not any("push" in text or "door" in text or "8443" in text for text in texts)
 
 
@@ -234,9 +236,9 @@ def test_what_is_distilled_is_one_memory_however_long_filed_by_its_kind(
     kind: NapKind, category: MemoryCategory
 ) -> None:
     text = "The gate is closed at night. " * 60
-    made = Distilled(text, kind, (1, 0), "s", Origin.TOOL)
+    memory = Distilled(text, kind, (1, 0), "s", Origin.TOOL)
     said = [{}, {"timestamp": NOON}]
-    made_of = draft_distilled(made, said.__getitem__, DefaultTokenEstimator(), "s")
+    made_of = draft_distilled(memory, said.__getitem__, DefaultTokenEstimator(), "s")
     (draft,) = made_of.drafts.items
     assert draft.content == text.strip()
     tags = ("nap", kind.value, *(("non-inferable",) if kind is NapKind.FIX else ()))
@@ -261,6 +263,6 @@ def test_every_kind_is_filed() -> None:
 def test_only_a_preference_in_its_owners_words_has_a_name(
     text: str, kind: NapKind, origin: Origin, name: str | None
 ) -> None:
-    made = Distilled(text, kind, (0,), "s", origin)
-    made_of = draft_distilled(made, [{}].__getitem__, DefaultTokenEstimator(), "s")
+    memory = Distilled(text, kind, (0,), "s", origin)
+    made_of = draft_distilled(memory, [{}].__getitem__, DefaultTokenEstimator(), "s")
     assert made_of.drafts.items[0].preference == name
