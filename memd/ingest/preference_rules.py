@@ -58,7 +58,7 @@ def delete(conn: Writing, caller: Caller, name: str) -> bool:
 
 def _owners_error(name: str) -> DeniedError:
     return DeniedError(
-        f"the owner said or confirmed the preference {name}: nobody else changes it",
+        f"the owner set or confirmed the preference {name}; only the owner can change it",
         field="name",
-        hint=f"the owner may: memd preference set {name} ...",
+        hint=f"as the owner: memd preference set {name} ...",
     )

@@ -160,6 +160,6 @@ def _check_not_own(conn: Reading, caller: Caller, memory_id: str) -> None:
 def _check_publisher(conn: Reading, caller: Caller, row: StoredMemory) -> None:
     publisher_key = shared.publisher(conn, row.memory_key)
     if publisher_key is None:
-        raise MemoryStoreError(f"nobody is known to have published {row.memory_id}", field="id")
+        raise MemoryStoreError(f"the publisher of {row.memory_id} is unknown", field="id")
     if publisher_key != names.find_agent(conn, caller.agent_id):
         raise MemoryStoreError(f"{row.memory_id} was published by another agent", field="id")

@@ -119,9 +119,9 @@ def check_may_replace(
     if origin in {None, Origin.PERSON} and is_same_client and may_change:
         return
     raise DeniedError(
-        "a person said this: nobody else replaces it",
+        "this memory was stated by a person; only that person can change it",
         field="id",
-        hint='store what is to be said as a memory of its own, or ask the owner: "memd edit"',
+        hint='store a memory of your own, or ask the owner to use "memd edit"',
     )
 
 

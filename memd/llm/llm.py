@@ -213,9 +213,9 @@ class LanguageModel:
 
     def _why_unavailable(self, now_us: int) -> str | None:
         if self._background.is_open(now_us):
-            return "it failed again and again"
+            return "it failed repeatedly"
         interactive = self._interactive.is_open(now_us)
-        return "it failed again and again while somebody waited" if interactive else None
+        return "it failed repeatedly in interactive use" if interactive else None
 
     def _why_not(self, purpose: Purpose) -> str | None:
         is_open = self._breaker(purpose).is_open(self._clock.now_us())

@@ -66,7 +66,9 @@ class Authority:
         identity = self._register.identify(key)
         credentials.identity = identity or NOBODY
         if identity is None:
-            raise DeniedError("nobody's key", field="client_key", hint='see "memd client list"')
+            raise DeniedError(
+                "unknown client key", field="client_key", hint='see "memd client list"'
+            )
         if not identity.scopes:
             raise DeniedError(
                 f"the key of client {identity.client} was revoked", field="client_key"

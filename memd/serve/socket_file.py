@@ -64,7 +64,7 @@ def _check_owner(directory: Path, status: os.stat_result) -> None:
     if status.st_mode & 0o022:
         raise UnsafePathError(
             f"other users may write to {directory} (mode {stat.S_IMODE(status.st_mode):04o})",
-            hint=f"look what is in it, then chmod 700 {directory}",
+            hint=f"check its content, then: chmod 700 {directory}",
         )
 
 

@@ -36,7 +36,7 @@ def test_a_file_that_changed_since_it_was_shown_is_left_as_it_is(place: Location
     file = settings(place, "{}")
     plan = connect.plan_connect(QWEN, place)
     file.write_text('{"mine": 1}', "utf-8")
-    with pytest.raises(InvalidStateError, match="just been changed"):
+    with pytest.raises(InvalidStateError, match="changed meanwhile"):
         connect.write(plan, place.data)
     assert file.read_text("utf-8") == '{"mine": 1}'
     assert left(place) == ["settings.json"]
@@ -72,7 +72,7 @@ def test_what_is_no_text_of_moderate_size_is_refused_by_name(place: Locations, k
         os.mkfifo(file)
     elif kind == "large":
         file.write_bytes(b" " * (files.BYTES_MAX + 1))
-    with pytest.raises(InvalidStateError, match=r"\.qwen.*memd does not touch it"):
+    with pytest.raises(InvalidStateError, match=r"\.qwen.*memd leaves the file unchanged"):
         connect.plan_connect(QWEN, place)
 
 
@@ -164,6 +164,6 @@ def test_what_cannot_be_edited_in_place_is_refused(place: Locations, what: str) 
     file = assistant.targets(place)[0].file
     file.parent.mkdir(parents=True)
     file.write_text(text, "utf-8")
-    with pytest.raises(InvalidStateError, match="memd does not touch it"):
+    with pytest.raises(InvalidStateError, match="memd leaves the file unchanged"):
         connect.plan_connect(assistant, place)
     assert file.read_text("utf-8") == text

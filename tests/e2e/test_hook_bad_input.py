@@ -152,7 +152,7 @@ def test_a_key_that_is_nobody_s_opens_nothing(daemon: Spawned) -> None:
     stranger.write_text("memd-key-" + "7" * 64)
     stranger.chmod(0o600)
     assert ask(home, PROMPT, "claude-code", "--client", "stranger") == (0, "", "")
-    assert "nobody's key" in said(home)[-1]
+    assert "unknown client key" in said(home)[-1]
 
 
 Answer = Callable[[dict[str, Any]], bytes]

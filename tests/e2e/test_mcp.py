@@ -235,7 +235,7 @@ def test_what_comes_by_mcp_is_the_assistants_and_never_a_persons(
         told = owner.call("memory.store", {"content": "My cat is Ida.", "category": "semantic"})
         refused = pump.tool("memory_update", id=told, text="The cat is Bob.")
         assert refused["isError"]
-        assert "a person said this" in text(refused)
+        assert "was stated by a person" in text(refused)
         assert owner.call("memory.get", {"id": told})["content"] == "My cat is Ida."
 
 
@@ -263,7 +263,7 @@ def test_a_client_without_its_key_is_nobody_rather_than_anybody(daemon: Spawned)
     forged.chmod(0o600)
     environ = bare(daemon.log.parent, {"MEMD_CLIENT_KEY_FILE": str(forged)})
     with pumped(daemon.log.parent, environ=environ) as pump:
-        assert pump.ask("ping")["error"]["message"] == "nobody's key"
+        assert pump.ask("ping")["error"]["message"] == "unknown client key"
 
 
 def test_the_same_use_of_a_tool_happens_once(daemon: Spawned, pump: Pumped) -> None:

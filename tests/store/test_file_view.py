@@ -340,7 +340,7 @@ async def test_a_file_that_gives_orders_is_set_aside_and_its_writer_is_told(
         files = a_view(house)
         told = await refused(files, "create", path="/memories/a", file_text=ORDER)
         assert told == (
-            "The file /memories/a was set aside: its text reads like orders to an assistant. "
+            "The file /memories/a was quarantined: its text reads like orders to an assistant. "
             "Its owner can release it: memd flagged list"
         )
         assert await paths(files) == []

@@ -152,7 +152,7 @@ async def test_a_person_s_words_are_replaced_by_nobody_else(
 ) -> None:
     (memory_id,) = await stored(house, "Releases are signed by Ann.", origin="person")
     change = MemoryUpdate.model_validate({"content": EVIL, "origin": origin})
-    with pytest.raises(DeniedError, match="a person said this"):
+    with pytest.raises(DeniedError, match="was stated by a person"):
         await house.ingest.update(by, memory_id, change)
     assert await words(house, memory_id) == ("Releases are signed by Ann.", "person", 2)
 
@@ -270,7 +270,7 @@ async def tool(house: Assembly, name: str, **arguments: str) -> str:
 @pytest.mark.parametrize("name", ["core_memory_write", "recall_memory_write"])
 async def test_a_tool_says_that_a_text_was_set_aside(house: Assembly, name: str) -> None:
     said = await tool(house, name, content=ATTACK)
-    assert said.startswith("Error: the text was set aside")
+    assert said.startswith("Error: the text was quarantined")
     assert (await tool(house, name, content="Ann keeps bees.")).startswith("Stored in ")
 
 
@@ -278,4 +278,4 @@ async def test_a_tool_says_that_a_person_s_words_are_not_its_to_replace(house: A
     metadata = MemoryMetadata(tags=("core",))
     (memory_id,) = await stored(house, "Ann keeps bees.", origin="person", metadata=metadata)
     said = await tool(house, "core_memory_replace", memory_id=memory_id, content=EVIL)
-    assert said == "Error: a person said this: nobody else replaces it"
+    assert said == "Error: this memory was stated by a person; only that person can change it"

@@ -210,7 +210,7 @@ async def test_a_better_result_is_used_at_once_after_a_start_and_can_be_taken_ba
         assert (await room.rollback(ADA)).active is None
 
         assert await house.recall.recall(ADA, ASKED) == shipped
-        with pytest.raises(InvalidStateError, match="shipped"):
+        with pytest.raises(InvalidStateError, match="no tuning is in use"):
             await room.rollback(ADA)
         assert (await room.activate(ADA, run.run_id)).active == run.run_id
         assert scores(await house.recall.recall(ADA, ASKED)) == scores(used)

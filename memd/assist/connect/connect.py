@@ -79,7 +79,7 @@ def write(changes: Iterable[FileChange], stop: Path) -> None:
     for change in changes:
         if files.read(change.file) != change.before:
             raise InvalidStateError(
-                f"{change.file} has just been changed by somebody else", hint="say it again"
+                f"{change.file} was changed meanwhile by another program", hint="try again"
             )
         backup = files.backup_of(change.file)
         if change.backup is not None:
@@ -123,8 +123,8 @@ def _name_file_in_errors(file: Path) -> Iterator[None]:
     except UnreadableError as error:
         where = f"{file}, line {error.line}" if error.line else str(file)
         raise InvalidStateError(
-            f"{where}: {error.message}; memd does not touch it",
-            hint="mend the file, or add the entry by hand",
+            f"{where}: {error.message}; memd leaves the file unchanged",
+            hint="fix the file, or add the entry by hand",
         ) from None
 
 

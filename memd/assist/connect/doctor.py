@@ -41,11 +41,11 @@ def findings(
     try:
         changes = connect.plan_connect(assistant, locations)
     except InvalidStateError as error:
-        yield Finding(name, "unreadable", error.message, error.hint or "mend the file")
+        yield Finding(name, "unreadable", error.message, error.hint or "fix the file")
         return
     for change in changes:
         kind = "missing" if change.before is None or change.backup is not None else "stale"
-        what = "lacks what memd puts there" if kind == "missing" else "is out of date"
+        what = "lacks memd's entries" if kind == "missing" else "is out of date"
         yield Finding(name, kind, f"{change.file} {what}", "memd doctor --fix", is_mended=True)
     targets = [each for each in assistant.targets(locations) if each.format != "own"]
     for target in targets:
@@ -77,7 +77,7 @@ def _find_duplicates(name: str, file: Path, expected: list[Keys]) -> Iterator[Fi
         if not any(path[: len(each)] == each for each in expected):
             where = ".".join(map(str, path))
             yield Finding(
-                name, "doubled", f"memd stands in {file} as well ({where})", "take it out there"
+                name, "doubled", f"memd is also configured in {file} ({where})", "remove it there"
             )
 
 

@@ -29,18 +29,22 @@ def read(path: Path) -> str | None:
     try:
         status = real.stat()
         if not stat.S_ISREG(status.st_mode):
-            raise InvalidStateError(f"{path} is not a file; memd does not touch it")
+            raise InvalidStateError(f"{path} is not a file; memd leaves the file unchanged")
         if status.st_size > BYTES_MAX:
-            raise InvalidStateError(f"{path} is larger than any settings; memd does not touch it")
+            raise InvalidStateError(
+                f"{path} is larger than any settings; memd leaves the file unchanged"
+            )
         return real.read_bytes().decode("utf-8")
     except FileNotFoundError:
         return None
     except NotADirectoryError:
-        raise InvalidStateError(f"{path.parent} is not a folder; memd does not touch it") from None
+        raise InvalidStateError(
+            f"{path.parent} is not a folder; memd leaves the file unchanged"
+        ) from None
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise InvalidStateError(
-            f"{path}, line {line}: it is not UTF-8; memd does not touch it"
+            f"{path}, line {line}: it is not UTF-8; memd leaves the file unchanged"
         ) from None
 
 

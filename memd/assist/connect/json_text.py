@@ -141,7 +141,7 @@ def _container(text: str, at: int, depth: int) -> Node:
             if not isinstance(name.value, str) or text[at : at + 1] != ":":
                 _refuse(text, at)
             if name.value in keys:
-                raise UnreadableError(f"{name.value!r} stands there twice", line_of(text, start))
+                raise UnreadableError(f"{name.value!r} occurs twice", line_of(text, start))
             keys.add(name.value)
             key, at = name.value, _skip(text, at + 1)
         inner = _node(text, at, depth + 1)

@@ -75,7 +75,7 @@ def _find_table(text: str, path: Path) -> tuple[int, int]:
             if texts.at(table, path) is not None:
                 return start, _content_end(text, start, end)
             break
-    raise UnreadableError("memd stands there, but not as a table")
+    raise UnreadableError("memd is there, but not as a table")
 
 
 def _content_end(text: str, start: int, end: int) -> int:

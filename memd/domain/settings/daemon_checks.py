@@ -93,11 +93,11 @@ def find_unused_model(memory: CompanyMemoryConfig, llm: LlmSettings) -> Iterator
         or config.experience_compressor.enabled
     )
     if not interactive and not others:
-        yield f"llm.provider = {llm.provider} has no effect: no use is switched on (llm.uses)"
+        yield f"llm.provider = {llm.provider} has no effect: no use is enabled (llm.uses)"
     elif not interactive and "wait_seconds" in llm.model_fields_set:
-        yield "llm.wait_seconds has no effect: nobody waits for what it is used for"
+        yield "llm.wait_seconds has no effect: no interactive use is enabled"
     elif not others and "night_tokens" in llm.model_fields_set:
-        yield "llm.night_tokens has no effect: it is used only where somebody waits"
+        yield "llm.night_tokens has no effect: only interactive uses are enabled"
 
 
 def _why_no_model(llm: LlmSettings) -> str:

@@ -129,7 +129,7 @@ class Files:
         seen, _ = await self.db.read(self._find, caller, path)
         if seen is None and await self._run_pure(_gives_orders, text):
             raise FileError(
-                f"The file {command.path} was set aside: {_LIKE_ORDERS} "
+                f"The file {command.path} was quarantined: {_LIKE_ORDERS} "
                 "Its owner can release it: memd flagged list"
             )
         return f"File created successfully at: {command.path}"

@@ -175,7 +175,7 @@ class SelfEditingMemoryStrategy:
         """Refuse a memory that was quarantined: the assistant would look for it in vain."""
         if await self._backend.get(agent_id, memory_id) is None:
             raise BadArgumentError(
-                f"the text was set aside (id={memory_id}): it reads like orders to an assistant "
+                f"the text was quarantined (id={memory_id}): it reads like orders to an assistant "
                 "and stays out of sight until its owner releases it"
             )
 

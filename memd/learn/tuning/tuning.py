@@ -140,7 +140,7 @@ class Tuning:
         rows = {row.run_id: row for row in await self.db.read(tunings.list_runs)}
         used = next((row for row in rows.values() if row.active), None)
         if used is None:
-            raise InvalidStateError("nothing is tuned: memd uses what was shipped")
+            raise InvalidStateError("no tuning is in use: recall has its defaults")
         before = rows.get(used.body.get("before") or "")
         await self.db.write(
             caller, lambda conn: tunings.activate(conn, None if before is None else before.run_id)

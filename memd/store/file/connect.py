@@ -183,7 +183,7 @@ def immutable_uri(path: Path) -> str:
         obstacle = find_unwritable(path) or "its disk"
         raise ReadOnlyError(
             f"the store was not closed, and {obstacle} cannot be written",
-            hint="make it writable for whoever runs memd",
+            hint="make it writable for the user that runs memd",
         )
     return f"{path.absolute().as_uri()}?immutable=1"
 

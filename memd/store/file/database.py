@@ -191,8 +191,8 @@ class Database:
         self.write_refusal()
         if self._moved is not None:
             raise ReadOnlyError(
-                f"{self._moved}; nothing is written any more",
-                hint="save what memd holds: memd backup; then stop it and restore that copy",
+                f"{self._moved}; memd no longer writes",
+                hint="run memd backup to save the data, then stop memd and restore that copy",
             )
 
     async def _run(self, conn: Reading, call: Callable[..., T], *args: Any) -> T:

@@ -111,7 +111,7 @@ def read_only_error(database: Path) -> ReadOnlyError:
     what = find_unwritable(database) or "the disk"
     return ReadOnlyError(
         f"the store cannot be written: {what} may only be read",
-        hint=f"make it writable for whoever runs memd, then start memd again: {what}",
+        hint=f"make it writable for the user that runs memd, then restart memd: {what}",
     )
 
 
