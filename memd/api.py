@@ -1,10 +1,9 @@
 """The public names, each once: ``from memd.api import create_memory_backend``.
 
-These are the names of the documents that define memd, with their parameters.
-They stay; the modules they come from may move. This is the only module that
-re-exports, and a name is here as soon as its room is built. The documents' two
-entry points, ``ingest`` and ``recall``, need no client: they call the daemon of the
-default profile.
+These are the names of the documents that define memd, with their parameters. They do not
+change, but the modules they come from may move. This is the only module that re-exports. The
+documents' entry points, ``ingest`` and ``recall``, need no client: they call the daemon of
+the default profile.
 """
 
 from __future__ import annotations
@@ -265,9 +264,9 @@ __all__ = [
 async def ingest(
     text: str, user_id: str, session_id: str, memory_type_hint: MemoryType | None = None
 ) -> list[MemoryChunk]:
-    """Let *text* become memories of *user_id*, over the default profile's daemon (SPEC 1.1).
+    """Store *text* as memories of *user_id*, with the default profile's daemon (SPEC 1.1).
 
-    What ``AsyncClient.ingest`` does, on a connection of its own.
+    Like ``AsyncClient.ingest``, on a connection of its own.
     """
     async with AsyncClient() as client:
         return await client.ingest(text, user_id, session_id, memory_type_hint)
@@ -280,6 +279,6 @@ async def recall(
     token_budget: int = 2000,
     memory_types: list[MemoryType] | None = None,
 ) -> RecallResult:
-    """Return what *user_id* knows about *query*, over the default profile's daemon (SPEC 2.1)."""
+    """Recall memories of *user_id* for *query*, with the default profile's daemon (SPEC 2.1)."""
     async with AsyncClient() as client:
         return await client.recall(query, user_id, top_k, token_budget, memory_types)

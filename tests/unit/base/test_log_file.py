@@ -59,6 +59,6 @@ def test_a_full_disk_loses_a_line_and_nothing_else(capfd: pytest.CaptureFixture[
     log.error("lost", what="x" * 100_000)
     log.configure()
     log.info("found")
-    said = capfd.readouterr().err
-    assert "lost" not in said
-    assert "found" in said
+    content = capfd.readouterr().err
+    assert "lost" not in content
+    assert "found" in content

@@ -142,7 +142,7 @@ def test_a_long_value_is_cut(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
+    ("name", "text", "expected"),
     [
         ("c.toml", "[memory\n", "is not TOML"),
         ("c.yaml", "memory:\n  level: [\n", "is not YAML, line"),
@@ -153,14 +153,14 @@ def test_a_long_value_is_cut(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_that_cannot_be_read_is_named(
-    tmp_path: Path, name: str, text: str, said: str
+    tmp_path: Path, name: str, text: str, expected: str
 ) -> None:
     file = _file(tmp_path, text, name)
 
     message = _refusal(file).message
 
     assert str(file) in message
-    assert said in message
+    assert expected in message
 
 
 def test_a_file_that_is_missing_or_no_text_is_named(tmp_path: Path) -> None:
@@ -170,18 +170,18 @@ def test_a_file_that_is_missing_or_no_text_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("variable", "value", "said"),
+    ("variable", "value", "expected"),
     [
         ("MEMD_MEMORY__", "x", "names no setting"),
         ("MEMD_MEMORY____LEVEL", "x", "names no setting"),
         ("MEMD_MEMORY__CONSOLIDATION__RETENTION__RULES", "[1", "is not JSON"),
     ],
 )
-def test_a_variable_that_cannot_be_read_is_named(variable: str, value: str, said: str) -> None:
+def test_a_variable_that_cannot_be_read_is_named(variable: str, value: str, expected: str) -> None:
     message = _refusal(None, **{variable: value}).message
 
     assert variable in message
-    assert said in message
+    assert expected in message
 
 
 def test_the_yaml_sibling_of_the_settings_file_is_found(tmp_path: Path) -> None:
@@ -216,6 +216,6 @@ def test_a_key_that_stands_twice_in_yaml_is_refused_with_both_lines(
 
 def test_an_anchor_that_is_named_twice_is_no_key_that_stands_twice(tmp_path: Path) -> None:
     nested = "".join(f"x{n}: &x{n} [*x{n - 1}, *x{n - 1}]\n" for n in range(1, 60))
-    said = _refusal(_file(tmp_path, f"x0: &x0 {{a: 1}}\n{nested}", "config.yaml")).message
+    expected = _refusal(_file(tmp_path, f"x0: &x0 {{a: 1}}\n{nested}", "config.yaml")).message
 
-    assert "x0 is no setting" in said
+    assert "x0 is no setting" in expected

@@ -27,13 +27,13 @@ from memd.domain.sleep.consolidation import (
 )
 
 
-def assigned(*ids: str) -> tuple[ArchivalModeAssignment, ...]:
+def assignments(*ids: str) -> tuple[ArchivalModeAssignment, ...]:
     return tuple(
         ArchivalModeAssignment(original_id=each, mode=ArchivalMode.EXTRACTIVE) for each in ids
     )
 
 
-def indexed(*ids: str) -> tuple[ArchivalIndexEntry, ...]:
+def index_entries(*ids: str) -> tuple[ArchivalIndexEntry, ...]:
     return tuple(
         ArchivalIndexEntry(original_id=each, archival_id=f"a-{each}", mode=ArchivalMode.EXTRACTIVE)
         for each in ids
@@ -47,23 +47,31 @@ def test_the_enumerations_have_exactly_the_documents_values() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "message"),
     [
         ({"removed_ids": ("a", "a")}, "removed_ids"),
         ({"summary_ids": ("s", "s")}, "summary_ids"),
         ({"removed_ids": ("a",), "archived_count": 2}, "archived_count"),
         (
-            {"removed_ids": ("a", "b"), "archived_count": 1, "archival_index": indexed("a", "b")},
+            {
+                "removed_ids": ("a", "b"),
+                "archived_count": 1,
+                "archival_index": index_entries("a", "b"),
+            },
             "archived_count",
         ),
-        ({"removed_ids": ("a",), "mode_assignments": assigned("b")}, "mode_assignments"),
-        ({"removed_ids": ("a",), "mode_assignments": assigned("a", "a")}, "mode_assignments"),
+        ({"removed_ids": ("a",), "mode_assignments": assignments("b")}, "mode_assignments"),
+        ({"removed_ids": ("a",), "mode_assignments": assignments("a", "a")}, "mode_assignments"),
         (
-            {"removed_ids": ("a",), "archived_count": 1, "archival_index": indexed("b")},
+            {"removed_ids": ("a",), "archived_count": 1, "archival_index": index_entries("b")},
             "archival_index",
         ),
         (
-            {"removed_ids": ("a", "b"), "archived_count": 2, "archival_index": indexed("a", "a")},
+            {
+                "removed_ids": ("a", "b"),
+                "archived_count": 2,
+                "archival_index": index_entries("a", "a"),
+            },
             "archival_index",
         ),
         ({"archived_count": -1}, "archived_count"),
@@ -71,8 +79,8 @@ def test_the_enumerations_have_exactly_the_documents_values() -> None:
         ({"summary_id": "s"}, "summary_id"),
     ],
 )
-def test_a_result_that_does_not_add_up_is_refused(fields: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValidationError, match=said):
+def test_a_result_that_does_not_add_up_is_refused(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
         ConsolidationResult(**fields)
 
 
@@ -80,8 +88,8 @@ def test_not_all_that_was_removed_needs_a_mode_an_archive_or_a_place_in_the_inde
     result = ConsolidationResult(
         removed_ids=("a", "b", "c"),
         archived_count=2,
-        mode_assignments=assigned("c"),
-        archival_index=indexed("a"),
+        mode_assignments=assignments("c"),
+        archival_index=index_entries("a"),
     )
     assert result.consolidated_count == 3
 
@@ -112,7 +120,7 @@ def test_a_time_without_a_zone_is_refused(field: str) -> None:
         archival_entry(**{field: NOW.replace(tzinfo=None)})
 
 
-def detailed(**fields: Any) -> DetailedExperience:
+def detailed_experience(**fields: Any) -> DetailedExperience:
     given = {
         "id": "d",
         "agent_id": "ada",
@@ -124,7 +132,7 @@ def detailed(**fields: Any) -> DetailedExperience:
     return DetailedExperience.model_validate(given | fields)
 
 
-def compressed(**fields: Any) -> CompressedExperience:
+def compressed_experience(**fields: Any) -> CompressedExperience:
     given = {
         "id": "c",
         "agent_id": "ada",
@@ -139,9 +147,9 @@ def compressed(**fields: Any) -> CompressedExperience:
 
 
 def test_each_tier_has_its_tag() -> None:
-    assert detailed().reasoning_trace == ()
-    assert compressed().applicable_contexts == ()
-    for make in (detailed, compressed):
+    assert detailed_experience().reasoning_trace == ()
+    assert compressed_experience().applicable_contexts == ()
+    for make in (detailed_experience, compressed_experience):
         with pytest.raises(ValidationError, match="tags"):
             make(metadata={"tags": ("other",)})
 
@@ -150,15 +158,15 @@ def test_each_tier_has_its_tag() -> None:
 def test_a_learning_has_a_decision_and_a_source(field: str) -> None:
     for value in ((), (" ",)):
         with pytest.raises(ValidationError, match=field):
-            compressed(**{field: value})
+            compressed_experience(**{field: value})
 
 
 def test_a_compression_ratio_is_more_than_0_and_at_most_1() -> None:
-    assert compressed(compression_ratio=1.0).compression_ratio == 1.0
-    assert compressed(compression_ratio=0.01).compression_ratio == 0.01
+    assert compressed_experience(compression_ratio=1.0).compression_ratio == 1.0
+    assert compressed_experience(compression_ratio=0.01).compression_ratio == 0.01
     for ratio in (0.0, 1.01, float("nan"), float("inf")):
         with pytest.raises(ValidationError, match="compression_ratio"):
-            compressed(compression_ratio=ratio)
+            compressed_experience(compression_ratio=ratio)
 
 
 def test_the_defaults_of_a_consolidation_by_a_model_are_the_documents() -> None:

@@ -90,15 +90,15 @@ def test_rules_are_taken_as_they_are() -> None:
 
 def test_the_settings_survive_being_written_read_and_copied() -> None:
     settings = Settings(org_memory=OrgMemoryConfig(core_policies=("Be kind",)))
-    told = settings.org_memory.model_dump(mode="json")
-    assert told["write_access"]["rules"]["core_policy"]["human_allowed"]
-    assert OrgMemoryConfig.model_validate(told) == settings.org_memory
+    raised = settings.org_memory.model_dump(mode="json")
+    assert raised["write_access"]["rules"]["core_policy"]["human_allowed"]
+    assert OrgMemoryConfig.model_validate(raised) == settings.org_memory
     assert copy.deepcopy(settings) == settings
     assert settings.model_copy(deep=True).org_memory == settings.org_memory
 
 
 @pytest.mark.parametrize(
-    ("tree", "key", "said"),
+    ("tree", "key", "pattern"),
     [
         ({"backend": "mem0"}, "org_memory.backend", "temporal_kg"),
         ({"extended_store": {"backend": "postgresql"}}, "org_memory.extended_store.backend",
@@ -123,13 +123,13 @@ def test_the_settings_survive_being_written_read_and_copied() -> None:
     ],
 )  # fmt: skip
 def test_a_wrong_value_is_told_with_its_key_and_what_is_allowed(
-    tree: dict[str, Any], key: str, said: str
+    tree: dict[str, Any], key: str, pattern: str
 ) -> None:
     """SPEC 15.4.5-6."""
-    with pytest.raises(OrgMemoryConfigError, match=said) as told:
+    with pytest.raises(OrgMemoryConfigError, match=pattern) as raised:
         org_memory_config(tree)
-    assert told.value.field == key
-    assert key in told.value.message
+    assert raised.value.field == key
+    assert key in raised.value.message
     with pytest.raises(ValidationError):
         OrgMemoryConfig.model_validate(tree)
 

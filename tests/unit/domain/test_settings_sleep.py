@@ -104,7 +104,7 @@ def test_every_key_is_read_from_toml_and_from_yaml(tmp_path: Path, name: str) ->
 
 
 @pytest.mark.parametrize(
-    ("section", "told"),
+    ("section", "parts"),
     [
         ({"strategy": "clever"}, ["memory.consolidation.strategy", "clever", "dual_mode"]),
         ({"group_threshold": 1}, ["memory.consolidation.group_threshold", "1", "2"]),
@@ -120,20 +120,20 @@ def test_every_key_is_read_from_toml_and_from_yaml(tmp_path: Path, name: str) ->
     ],
 )
 def test_what_is_wrong_is_answered_with_key_value_and_what_is_allowed(
-    tmp_path: Path, section: dict[str, Any], told: list[str]
+    tmp_path: Path, section: dict[str, Any], parts: list[str]
 ) -> None:
     file = tmp_path / "config.toml"
     file.write_text(as_toml({"memory": {"consolidation": section}}), "utf-8")
 
-    with pytest.raises(MemoryConfigError) as caught:
+    with pytest.raises(MemoryConfigError) as warning_list:
         load(Settings, file, {})
 
-    for part in (*told, "config.toml"):
-        assert part in caught.value.message
+    for part in (*parts, "config.toml"):
+        assert part in warning_list.value.message
 
 
 @pytest.mark.parametrize(
-    ("usage", "told"),
+    ("usage", "parts"),
     [
         ({"threshold_pct": 0}, ["usage.threshold_pct", "0"]),
         ({"threshold_pct": 1.2}, ["usage.threshold_pct", "1.2", "1"]),
@@ -146,16 +146,16 @@ def test_what_is_wrong_is_answered_with_key_value_and_what_is_allowed(
     ],
 )
 def test_a_wrong_usage_section_is_answered_with_key_value_and_what_is_allowed(
-    tmp_path: Path, usage: dict[str, Any], told: list[str]
+    tmp_path: Path, usage: dict[str, Any], parts: list[str]
 ) -> None:
     file = tmp_path / "config.yaml"
     file.write_text(json.dumps({"usage": usage}), "utf-8")
 
-    with pytest.raises(MemoryConfigError) as caught:
+    with pytest.raises(MemoryConfigError) as warning_list:
         load(Settings, file, {})
 
-    for part in told:
-        assert part in caught.value.message
+    for part in parts:
+        assert part in warning_list.value.message
 
 
 def test_the_environment_sets_a_usage_path_and_a_strategy() -> None:

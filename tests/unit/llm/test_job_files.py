@@ -25,12 +25,12 @@ print(child.pid, flush=True)
 """
 
 
-def ended(process: psutil.Process) -> bool:
+def has_ended(process: psutil.Process) -> bool:
     return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
 
 @contextmanager
-def left_behind(environ: dict[str, str]) -> Iterator[tuple[int, psutil.Process]]:
+def leftover_child(environ: dict[str, str]) -> Iterator[tuple[int, psutil.Process]]:
     """Yield the number of a group whose first has gone and is reaped, and who is left in it."""
     command = [sys.executable, "-S", "-c", LEAVES]
     first = subprocess.Popen(
@@ -51,7 +51,7 @@ def left_behind(environ: dict[str, str]) -> Iterator[tuple[int, psutil.Process]]
             child.kill()
 
 
-def recovered(folder: Path, pid: int) -> Path:
+def recover_job(folder: Path, pid: int) -> Path:
     job = folder / "20261123T125503.000000Z"
     (job / "work").mkdir(parents=True)
     (job / "job.json").write_text(json.dumps({"pid": pid, "pid_created": 1.0}), "utf-8")
@@ -60,17 +60,17 @@ def recovered(folder: Path, pid: int) -> Path:
 
 
 def test_who_is_left_of_a_group_whose_first_has_gone_is_killed(tmp_path: Path) -> None:
-    with left_behind({IN_A_JOB: "1"}) as (pid, child):
+    with leftover_child({IN_A_JOB: "1"}) as (pid, child):
         assert not psutil.pid_exists(pid)
-        recovered(tmp_path, pid)
-        wait_until(partial(ended, child), "what the command left is killed")
+        recover_job(tmp_path, pid)
+        wait_until(partial(has_ended, child), "what the command left is killed")
 
 
 def test_a_group_of_that_number_that_is_no_jobs_is_left_alone(tmp_path: Path) -> None:
-    with left_behind({}) as (pid, child):
-        job = recovered(tmp_path, pid)
+    with leftover_child({}) as (pid, child):
+        job = recover_job(tmp_path, pid)
         assert json.loads((job / "job.json").read_text("utf-8"))["state"] == "failed"
-        assert not ended(child)
+        assert not has_ended(child)
 
 
 @pytest.mark.parametrize("pid", [None, "7", 0, 1, -1])

@@ -13,7 +13,7 @@ from memd.llm.purposes import Purpose
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ('{"a": 1}', '{"a": 1}'),
         ('```json\n{"a": 1}\n```', '{"a": 1}'),
@@ -23,8 +23,8 @@ from memd.llm.purposes import Purpose
         ("", ""),
     ],
 )
-def test_the_first_fence_wins_and_json_is_left_alone(text: str, told: str) -> None:
-    assert strip_fence(text) == told
+def test_the_first_fence_wins_and_json_is_left_alone(text: str, expected: str) -> None:
+    assert strip_fence(text) == expected
 
 
 class FailingProvider:

@@ -16,7 +16,7 @@ from memd.llm.purposes import Purpose
 REQUEST = CompletionRequest("how are you", Purpose.NAP, system="be brief", timeout_ms=30_000)
 
 
-async def completed(
+async def complete_with(
     url: str, request: CompletionRequest = REQUEST, key: str | None = None
 ) -> Completion:
     provider = OpenAICompatible(url, "small", timeout_ms=30_000, api_key_file=key)
@@ -28,24 +28,24 @@ async def completed(
 
 async def test_a_streamed_answer_is_read_whole_with_its_usage() -> None:
     with an_endpoint("fine, thanks, and über all else well") as stub:
-        done = await completed(stub.url)
+        completion = await complete_with(stub.url)
 
-    assert done.text == "fine, thanks, and über all else well"
-    assert (done.usage.input_tokens, done.usage.output_tokens) == (19 // 4, 36 // 4)
-    assert not done.usage.estimated
-    (asked,) = stub.asked
-    assert asked["model"] == "small"
-    assert asked["stream"] is True
-    assert [each["role"] for each in asked["messages"]] == ["system", "user"]
+    assert completion.text == "fine, thanks, and über all else well"
+    assert (completion.usage.input_tokens, completion.usage.output_tokens) == (19 // 4, 36 // 4)
+    assert not completion.usage.estimated
+    (request_body,) = stub.asked
+    assert request_body["model"] == "small"
+    assert request_body["stream"] is True
+    assert [each["role"] for each in request_body["messages"]] == ["system", "user"]
     assert stub.keys == [None]
 
 
 async def test_a_server_that_does_not_stream_is_understood() -> None:
     body = b'{"choices": [{"message": {"role": "assistant", "content": "plain"}}]}'
     with an_endpoint(Raw(body)) as stub:
-        done = await completed(stub.url)
-    assert done.text == "plain"
-    assert done.usage.estimated
+        completion = await complete_with(stub.url)
+    assert completion.text == "plain"
+    assert completion.usage.estimated
 
 
 async def test_a_server_that_knows_no_schema_is_asked_without_one() -> None:
@@ -53,10 +53,10 @@ async def test_a_server_that_knows_no_schema_is_asked_without_one() -> None:
         return Status(400) if "response_format" in body else "{}"
 
     with an_endpoint(rule) as stub:
-        done = await completed(
+        completion = await complete_with(
             stub.url, CompletionRequest("a", Purpose.NAP, schema={"type": "object"})
         )
-    assert done.text == "{}"
+    assert completion.text == "{}"
     assert [("response_format" in each) for each in stub.asked] == [True, False]
 
 
@@ -88,27 +88,27 @@ HUGE = b'data: {"choices": [{"delta": {"content": "' + b"x" * 2_000_000 + b'"}}]
 )
 async def test_what_is_no_completion_may_come_right_later(answer: Answer) -> None:
     with an_endpoint(answer) as stub, pytest.raises(ProviderBusyError) as error:
-        await completed(stub.url)
+        await complete_with(stub.url)
     assert error.value.retry
 
 
 async def test_an_endpoint_that_hangs_is_given_up_in_its_time() -> None:
     request = CompletionRequest("a", Purpose.NAP, timeout_ms=100)
     with an_endpoint(Hang()) as stub, pytest.raises(ProviderBusyError, match="did not answer"):
-        await completed(stub.url, request)
+        await complete_with(stub.url, request)
 
 
 async def test_nobody_listens() -> None:
     with an_endpoint("gone") as stub:
         url = stub.url
     with pytest.raises(ProviderBusyError, match="out of reach"):
-        await completed(url)
+        await complete_with(url)
 
 
 @pytest.mark.parametrize("code", [301, 400, 401, 403, 404])
 async def test_what_the_owner_must_mend_is_final(code: int) -> None:
     with an_endpoint(Status(code)) as stub, pytest.raises(ProviderRefusedError) as error:
-        await completed(stub.url)
+        await complete_with(stub.url)
     assert not error.value.retry
 
 
@@ -117,10 +117,10 @@ async def test_a_key_is_read_from_a_file_of_its_owner_alone(tmp_path: Path) -> N
     key.write_text("sk-secret\n")
     key.chmod(0o600)
     with an_endpoint("fine") as stub:
-        await completed(stub.url, key=str(key))
+        await complete_with(stub.url, key=str(key))
         key.chmod(0o644)
         with pytest.raises(ProviderRefusedError, match="not its owner's alone"):
-            await completed(stub.url, key=str(key))
+            await complete_with(stub.url, key=str(key))
     assert stub.keys == ["Bearer sk-secret"]
 
 
@@ -128,10 +128,10 @@ async def test_no_proxy_of_the_environment_sees_a_prompt(monkeypatch: pytest.Mon
     with an_endpoint("from the proxy") as proxy, an_endpoint("direct") as stub:
         monkeypatch.setenv("HTTP_PROXY", proxy.url.removesuffix("/v1"))
         monkeypatch.setenv("ALL_PROXY", proxy.url.removesuffix("/v1"))
-        assert (await completed(stub.url)).text == "direct"
+        assert (await complete_with(stub.url)).text == "direct"
     assert not proxy.asked
 
 
 async def test_an_empty_answer_is_an_answer() -> None:
     with an_endpoint("") as stub:
-        assert (await completed(stub.url)).text == ""
+        assert (await complete_with(stub.url)).text == ""

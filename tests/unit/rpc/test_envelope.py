@@ -30,11 +30,11 @@ def test_an_id_is_as_long_as_a_name_may_be() -> None:
 
 
 def test_a_request_with_a_null_id_is_a_request_and_one_without_is_a_notification() -> None:
-    asked, told = only({**GOOD, "id": None}), only({"jsonrpc": "2.0", "method": "m"})
-    assert isinstance(asked, envelope.Request)
-    assert isinstance(told, envelope.Request)
-    assert not asked.notification
-    assert told.notification
+    request, wire_form = only({**GOOD, "id": None}), only({"jsonrpc": "2.0", "method": "m"})
+    assert isinstance(request, envelope.Request)
+    assert isinstance(wire_form, envelope.Request)
+    assert not request.notification
+    assert wire_form.notification
 
 
 def test_an_answer_is_told_from_a_request_and_means_nothing_in_a_batch() -> None:
@@ -74,9 +74,9 @@ def test_params_go_by_name() -> None:
 
 
 def test_one_bad_member_of_a_batch_is_refused_alone() -> None:
-    found, batch = envelope.members([GOOD, 1, {**GOOD, "id": 2}])
+    received, batch = envelope.members([GOOD, 1, {**GOOD, "id": 2}])
     assert batch
-    assert [type(member).__name__ for member in found] == ["Request", "InvalidMember", "Request"]
+    assert [type(member).__name__ for member in received] == ["Request", "InvalidMember", "Request"]
 
 
 def test_a_batch_holds_one_request_at_least_and_not_too_many() -> None:
@@ -93,22 +93,22 @@ def test_every_kind_of_error_has_a_code_and_every_code_a_kind() -> None:
 @pytest.mark.parametrize("kind", sorted(errors.kinds()))
 def test_an_error_arrives_as_the_class_it_left_as(kind: str) -> None:
     cls = errors.kinds()[kind]
-    sent = cls("what happened", field="f", hint="do this")
-    told = faults.to_error(sent)
-    found = faults.from_error(told)
-    assert type(found) is cls
-    assert (found.message, found.field, found.hint) == ("what happened", "f", "do this")
-    assert told["data"]["retry"] is cls.retry
-    assert told["data"].get("family") == cls.family
+    original = cls("what happened", field="f", hint="do this")
+    wire_form = faults.to_error(original)
+    received = faults.from_error(wire_form)
+    assert type(received) is cls
+    assert (received.message, received.field, received.hint) == ("what happened", "f", "do this")
+    assert wire_form["data"]["retry"] is cls.retry
+    assert wire_form["data"].get("family") == cls.family
 
 
 def test_a_bug_tells_its_incident_and_nothing_of_itself() -> None:
-    told = faults.to_error(RuntimeError("the text of a memory"))
-    assert told["code"] == -32603
-    assert "memory" not in told["message"].replace("memd", "")
-    found = faults.from_error(faults.to_error(faults.bug("abc")))
-    assert isinstance(found, InternalError)
-    assert found.incident == "abc"
+    wire_form = faults.to_error(RuntimeError("the text of a memory"))
+    assert wire_form["code"] == -32603
+    assert "memory" not in wire_form["message"].replace("memd", "")
+    received = faults.from_error(faults.to_error(faults.bug("abc")))
+    assert isinstance(received, InternalError)
+    assert received.incident == "abc"
 
 
 @pytest.mark.parametrize("bare", [errors.CallerError, errors.UnavailableError, MemdError])
@@ -117,7 +117,7 @@ def test_a_class_without_a_kind_of_its_own_is_a_bug_on_the_wire(bare: type[MemdE
 
 
 def test_an_unknown_kind_is_understood_by_its_code() -> None:
-    found = faults.from_error({"code": -32004, "message": "later", "data": {"kind": "tired"}})
-    assert found.retry
+    received = faults.from_error({"code": -32004, "message": "later", "data": {"kind": "tired"}})
+    assert received.retry
     assert isinstance(faults.from_error("what"), InternalError)
     assert isinstance(faults.from_error({}), InternalError)

@@ -128,12 +128,12 @@ def test_a_stream_is_cut_at_its_line_ends_however_it_arrives(
         line + data.draw(st.sampled_from([b"\n", b"\r\n", b"\n\n"])) for line in lines
     )
     splitter = framing.Splitter()
-    found: list[bytes] = []
+    frames: list[bytes] = []
     while stream:
         size = data.draw(st.integers(1, len(stream)))
-        found += splitter.feed(stream[:size])
+        frames += splitter.feed(stream[:size])
         stream = stream[size:]
-    assert found == [line.strip(b" \t\r") for line in lines if line.strip(b" \t\r")]
+    assert frames == [line.strip(b" \t\r") for line in lines if line.strip(b" \t\r")]
     assert not splitter.waiting
     assert splitter.overflow is None
 

@@ -90,8 +90,8 @@ async def test_progress_is_lost_while_the_client_is_behind(
     hub: Hub, ends: tuple[Connection, socket.socket]
 ) -> None:
     connection, theirs = ends
-    asked = {"jsonrpc": "2.0", "id": 1, "method": "memory.count"}
-    await asyncio.get_running_loop().sock_sendall(theirs, json.dumps(asked).encode() + b"\n")
+    request = {"jsonrpc": "2.0", "id": 1, "method": "memory.count"}
+    await asyncio.get_running_loop().sock_sendall(theirs, json.dumps(request).encode() + b"\n")
     await until(lambda: bool(hub.calls), "it is asked")
     tell = hub.calls[0].notify
     assert tell is not None

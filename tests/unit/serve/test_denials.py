@@ -17,10 +17,10 @@ from memd.store.access.changes import RefusedAttempt
 
 async def test_the_first_attempt_of_a_kind_is_written_before_it_is_answered() -> None:
     audit = FakeAudit()
-    refused = Denials(audit.refused)
-    await refused.note("ann", "memory.store")
-    await refused.note("ann", "org.write")
-    await refused.note("bob", "memory.store")
+    denials = Denials(audit.refused)
+    await denials.note("ann", "memory.store")
+    await denials.note("ann", "org.write")
+    await denials.note("bob", "memory.store")
     assert audit.rows == [
         RefusedAttempt("ann", "memory.store", 1),
         RefusedAttempt("ann", "org.write", 1),
@@ -30,51 +30,51 @@ async def test_the_first_attempt_of_a_kind_is_written_before_it_is_answered() ->
 
 async def test_repetitions_are_counted_and_written_together() -> None:
     audit = FakeAudit()
-    refused = Denials(audit.refused)
+    denials = Denials(audit.refused)
     for _ in range(500):
-        await refused.note("ann", "memory.store")
-    await refused.note("ann", "org.write")
-    await refused.note("ann", "org.write")
+        await denials.note("ann", "memory.store")
+    await denials.note("ann", "org.write")
+    await denials.note("ann", "org.write")
     assert audit.writes == 2
-    await refused.flush()
+    await denials.flush()
     assert audit.writes == 3
     assert sum(row.attempts for row in audit.rows) == 502
 
 
 async def test_under_a_flood_the_wait_doubles_up_to_its_limit_and_falls_back_after_it() -> None:
-    refused = Denials(FakeAudit().refused)
+    denials = Denials(FakeAudit().refused)
     waits = []
     for _ in range(14):
-        await refused.note("ann", "memory.store")
-        await refused.note("ann", "memory.store")
-        await refused.flush()
-        waits.append(refused.wait_ms)
+        await denials.note("ann", "memory.store")
+        await denials.note("ann", "memory.store")
+        await denials.flush()
+        waits.append(denials.wait_ms)
     assert waits[:3] == [2 * DENIED_WAIT_MS_MIN, 4 * DENIED_WAIT_MS_MIN, 8 * DENIED_WAIT_MS_MIN]
     assert waits[-1] == DENIED_WAIT_MS_MAX
-    await refused.flush()
-    assert refused.wait_ms == DENIED_WAIT_MS_MIN
+    await denials.flush()
+    assert denials.wait_ms == DENIED_WAIT_MS_MIN
 
 
 async def test_what_a_full_disk_refuses_is_written_later() -> None:
     audit = FakeAudit(fail=DiskFullError("full"))
-    refused = Denials(audit.refused)
-    await refused.note("ann", "memory.store")
-    await refused.note("ann", "memory.store")
-    await refused.flush()
+    denials = Denials(audit.refused)
+    await denials.note("ann", "memory.store")
+    await denials.note("ann", "memory.store")
+    await denials.flush()
     assert audit.rows == []
     audit.fail = None
-    await refused.flush()
+    await denials.flush()
     assert audit.rows == [RefusedAttempt("ann", "memory.store", 2)]
 
 
 async def test_counts_are_written_at_the_end_of_each_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(authority, "DENIED_WAIT_MS_MIN", 1)
     audit = FakeAudit()
-    refused = Denials(audit.refused)
-    refused.wait_ms = 1
-    running = asyncio.create_task(refused.run())
+    denials = Denials(audit.refused)
+    denials.wait_ms = 1
+    running = asyncio.create_task(denials.run())
     for _ in range(3):
-        await refused.note("ann", "memory.store")
+        await denials.note("ann", "memory.store")
     await until(lambda: sum(row.attempts for row in audit.rows) == 3, "all are counted")
     running.cancel()
     assert audit.writes == 2

@@ -15,5 +15,5 @@ def test_as_many_as_fit_into_a_frame_and_always_the_first(
 ) -> None:
     monkeypatch.setattr(fitting, "FRAME_BYTES_MAX", bytes_max)
     items = ["abc", "def", "ghi", "jkl"]  # six bytes each, with quotes and what parts them
-    found = list(fitting.fitting_items(items))  # type: ignore[type-var]  # texts stand for values
-    assert found == items[:fit]
+    fitted = list(fitting.fitting_items(items))  # type: ignore[type-var]  # texts stand for values
+    assert fitted == items[:fit]

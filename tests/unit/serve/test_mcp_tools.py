@@ -16,8 +16,8 @@ CHARS_MAX = 4_000
 
 
 def test_all_that_stands_in_every_prompt_is_short() -> None:
-    shown = [(tool["name"], tool["description"], tool["inputSchema"]) for tool in TOOLS]
-    written = [len(n) + len(d) + len(json.dumps(s, separators=(",", ":"))) for n, d, s in shown]
+    rendered = [(tool["name"], tool["description"], tool["inputSchema"]) for tool in TOOLS]
+    written = [len(n) + len(d) + len(json.dumps(s, separators=(",", ":"))) for n, d, s in rendered]
     assert sum(written) <= CHARS_MAX
 
 

@@ -18,7 +18,7 @@ NOW: dict[str, Any] = {
 }  # fmt: skip
 
 
-def counted() -> Metrics:
+def sample_metrics() -> Metrics:
     metrics = Metrics()
     for elapsed_us in (900, 900, 3_000, BOUNDS_US[-1] + 1):
         metrics.count("memory.recall", "ok", elapsed_us)
@@ -29,24 +29,24 @@ def counted() -> Metrics:
 
 
 def test_every_family_is_announced_and_every_sample_is_well_formed() -> None:
-    told = families(counted().as_prometheus(NOW))
-    assert told["memd_requests_total"][0] == "counter"
-    assert told["memd_requests_total"][1] == {
+    metrics_out = families(sample_metrics().as_prometheus(NOW))
+    assert metrics_out["memd_requests_total"][0] == "counter"
+    assert metrics_out["memd_requests_total"][1] == {
         '{method="memory.recall",outcome="busy"}': 1,
         '{method="memory.recall",outcome="ok"}': 4,
     }
-    kind, seconds = told["memd_request_seconds"]
+    kind, seconds = metrics_out["memd_request_seconds"]
     assert kind == "histogram"
     assert seconds['_bucket{method="memory.recall",le="0.001"}'] == 3
     assert seconds['_bucket{method="memory.recall",le="+Inf"}'] == 5
     assert seconds['_count{method="memory.recall"}'] == 5
-    assert told["memd_queue_depth"][1] == {'{queue="writes"}': 1, '{queue="naps"}': 0}
-    assert told["memd_model_installed"][1] == {'{model="embedding"}': 1}
-    assert told["memd_model_loaded"][1] == {'{model="embedding"}': 0}
-    assert told["memd_works_total"][1] == {'{work="night"}': 2}
-    assert told["memd_works_last_seconds"][1] == {'{work="night"}': 1.25}
-    assert told["memd_records"][1] == {'{entity="tasks"}': 10}
-    assert told["memd_memories"][1] == {'{state="active"}': 3}
+    assert metrics_out["memd_queue_depth"][1] == {'{queue="writes"}': 1, '{queue="naps"}': 0}
+    assert metrics_out["memd_model_installed"][1] == {'{model="embedding"}': 1}
+    assert metrics_out["memd_model_loaded"][1] == {'{model="embedding"}': 0}
+    assert metrics_out["memd_works_total"][1] == {'{work="night"}': 2}
+    assert metrics_out["memd_works_last_seconds"][1] == {'{work="night"}': 1.25}
+    assert metrics_out["memd_records"][1] == {'{entity="tasks"}': 10}
+    assert metrics_out["memd_memories"][1] == {'{state="active"}': 3}
 
 
 def test_a_daemon_that_was_never_asked_tells_what_there_is() -> None:
@@ -71,8 +71,8 @@ def test_a_quantile_lies_between_the_bounds_of_its_bucket() -> None:
     assert BOUNDS_US[1] < quantile_us(counts, 0.5) <= BOUNDS_US[2]
     counts = [0] * len(BOUNDS_US) + [1]
     assert quantile_us(counts, 0.5) == BOUNDS_US[-1]
-    told = counted().as_json({})["methods"]["memory.recall"]
-    assert told["p50_us"] <= told["p95_us"] <= told["p99_us"] == BOUNDS_US[-1]
+    metrics_out = sample_metrics().as_json({})["methods"]["memory.recall"]
+    assert metrics_out["p50_us"] <= metrics_out["p95_us"] <= metrics_out["p99_us"] == BOUNDS_US[-1]
 
 
 def test_what_was_given_is_counted_and_what_gave_nothing() -> None:
@@ -84,10 +84,15 @@ def test_what_was_given_is_counted_and_what_gave_nothing() -> None:
     metrics.count_result(prompt.model_copy(update=told_of))
     metrics.count_result(Brief(token_budget=10).model_copy(update={"items": (1,)}))
     metrics.count_result({"memories": [1]})
-    told = metrics.as_json({})
-    assert told["asked"] == {
+    metrics_out = metrics.as_json({})
+    assert metrics_out["asked"] == {
         "brief": {"given": 1}, "prompt": {"given": 1, "nothing": 1}, "recall": {"nothing": 1},
     }  # fmt: skip
-    assert told["given"]["prompt"] == {"facts": 1, "in_window": 2, "lessons": 0, "memories": 2}
+    assert metrics_out["given"]["prompt"] == {
+        "facts": 1,
+        "in_window": 2,
+        "lessons": 0,
+        "memories": 2,
+    }
     given = families(metrics.as_prometheus({}))["memd_given_total"][1]
     assert given['{for="prompt",what="memories"}'] == 2

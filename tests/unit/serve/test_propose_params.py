@@ -12,8 +12,8 @@ NOON = datetime(2026, 3, 17, 12, tzinfo=UTC)
 
 
 def test_a_fact_holds_for_a_time_and_never_for_none() -> None:
-    said = {"category": "adr", "content": "We use SQLite.", "valid_from": NOON}
-    ProposeFactParams.model_validate({**said, "valid_to": NOON + timedelta(microseconds=1)})
+    params = {"category": "adr", "content": "We use SQLite.", "valid_from": NOON}
+    ProposeFactParams.model_validate({**params, "valid_to": NOON + timedelta(microseconds=1)})
     for end in (NOON, NOON - timedelta(days=1)):
         with pytest.raises(ValueError, match="valid_from must be before valid_to"):
-            ProposeFactParams.model_validate({**said, "valid_to": end})
+            ProposeFactParams.model_validate({**params, "valid_to": end})

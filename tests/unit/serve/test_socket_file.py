@@ -45,11 +45,11 @@ def test_a_directory_that_others_may_look_into_is_closed_to_them(tmp_path: Path)
 
 def test_a_path_too_long_for_a_socket_is_told_in_one_line_with_what_to_do(tmp_path: Path) -> None:
     """The places of a profile are never so long; this is for one that was given."""
-    with pytest.raises(UnsafePathError) as told:
+    with pytest.raises(UnsafePathError) as result:
         socket_file.bind(tmp_path / ("m" * SOCKET_PATH_BYTES_MAX))
-    assert f"more than {SOCKET_PATH_BYTES_MAX} bytes" in told.value.message
-    assert "\n" not in told.value.message
-    assert "MEMD_HOME" in (told.value.hint or "")
+    assert f"more than {SOCKET_PATH_BYTES_MAX} bytes" in result.value.message
+    assert "\n" not in result.value.message
+    assert "MEMD_HOME" in (result.value.hint or "")
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o770, 0o702])
@@ -139,15 +139,15 @@ def test_the_lock_is_held_once_and_names_its_holder(tmp_path: Path) -> None:
         "import sys; from pathlib import Path; from memd.base.lock import lock\n"
         "try: lock(Path(sys.argv[1]))\nexcept Exception as e: print(type(e).__name__, e)"
     )
-    told = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code, path],
         env=environment(path),
         capture_output=True,
         text=True,
         check=True,
     )
-    assert told.stdout.startswith(f"{AlreadyRunningError.__name__} another memd runs already")
-    assert f"(pid {os.getpid()})" in told.stdout
+    assert result.stdout.startswith(f"{AlreadyRunningError.__name__} another memd runs already")
+    assert f"(pid {os.getpid()})" in result.stdout
     os.close(fd)
     os.close(lock(path))
 
@@ -186,9 +186,9 @@ def test_the_watchdog_is_fed_twice_in_its_patience() -> None:
 
 
 def test_a_socket_that_cannot_be_bound_is_closed(folder: Path) -> None:
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as error:
         warnings.simplefilter("always", ResourceWarning)
         with pytest.raises(FileNotFoundError):
             socket_file.bind(folder / "missing" / "memd.sock")
         gc.collect()
-    assert not caught
+    assert not error

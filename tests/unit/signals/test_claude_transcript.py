@@ -19,8 +19,8 @@ def prompt(uuid: str, parent: str | None, text: str, **more: Any) -> Line:
     return line(uuid, parent, "user", text, **more)
 
 
-def block(uuid: str, parent: str | None, response: str, found: Line, **more: Any) -> Line:
-    return line(uuid, parent, "assistant", [found], message={"id": response}, **more)
+def block(uuid: str, parent: str | None, response: str, transcript: Line, **more: Any) -> Line:
+    return line(uuid, parent, "assistant", [transcript], message={"id": response}, **more)
 
 
 def text(words: str) -> Line:
@@ -32,18 +32,18 @@ def call(call_id: str) -> Line:
 
 
 def result(uuid: str, parent: str, call_id: str) -> Line:
-    found = {"type": "tool_result", "tool_use_id": call_id, "content": f"of {call_id}"}
-    return line(uuid, parent, "user", [found])
+    transcript = {"type": "tool_result", "tool_use_id": call_id, "content": f"of {call_id}"}
+    return line(uuid, parent, "user", [transcript])
 
 
 def words(*lines: Line) -> list[str]:
     """Return what was said or called, in order."""
-    said = []
+    texts = []
     for message in claude.messages(lines):
         content = message["content"]
         blocks = [text(content)] if isinstance(content, str) else content
-        said += [part.get("text") or part.get("id") or part["content"] for part in blocks]
-    return said
+        texts += [part.get("text") or part.get("id") or part["content"] for part in blocks]
+    return texts
 
 
 def test_the_lines_of_one_response_are_one_message() -> None:
@@ -156,12 +156,12 @@ def test_images_are_left_out_of_results_and_prompts() -> None:
 
 
 def test_the_last_response_tells_how_much_is_used_without_what_it_wrote() -> None:
-    told = {"input_tokens": 2, "cache_read_input_tokens": 100, "output_tokens": 50}
+    usage_fields = {"input_tokens": 2, "cache_read_input_tokens": 100, "output_tokens": 50}
     lines = [
         line("a1", None, "assistant", [], message={"usage": {"input_tokens": 9}}),
-        line("a2", "a1", "assistant", [], message={"usage": told, "model": "opus"}),
+        line("a2", "a1", "assistant", [], message={"usage": usage_fields, "model": "opus"}),
         line("x", None, "assistant", [], message={"usage": {"input_tokens": 1}}, isSidechain=True),
-        line("s", None, "assistant", [], message={"usage": told, "model": "<synthetic>"}),
+        line("s", None, "assistant", [], message={"usage": usage_fields, "model": "<synthetic>"}),
     ]
     usage = claude.usage(lines)
     assert usage is not None
@@ -171,11 +171,11 @@ def test_the_last_response_tells_how_much_is_used_without_what_it_wrote() -> Non
 
 
 def test_a_response_was_given_when_its_first_line_was() -> None:
-    found = claude.messages(
+    transcript = claude.messages(
         [
             prompt("u", None, "list", timestamp="2026-11-21T01:40:00Z"),
             block("a", "u", "r", text("Let me."), timestamp="2026-11-21T01:40:05Z"),
             block("b", "a", "r", call("c"), timestamp="2026-11-21T01:40:09Z"),
         ]
     )
-    assert [message["timestamp"][-3:-1] for message in found] == ["00", "05"]
+    assert [message["timestamp"][-3:-1] for message in transcript] == ["00", "05"]

@@ -53,26 +53,33 @@ TOKENS = {
 
 
 def test_a_rollout_gives_what_was_said_called_and_answered() -> None:
-    found = read(raw(*ROLLOUT))
-    assert (found.format, found.session_id, found.skipped) == ("codex", "own", 0)
-    assert [message["role"] for message in found.messages] == ["user", "assistant", "tool", "tool"]
-    calls = found.messages[1]["tool_calls"]
+    transcript = read(raw(*ROLLOUT))
+    assert (transcript.format, transcript.session_id, transcript.skipped) == ("codex", "own", 0)
+    assert [message["role"] for message in transcript.messages] == [
+        "user",
+        "assistant",
+        "tool",
+        "tool",
+    ]
+    calls = transcript.messages[1]["tool_calls"]
     assert [(call["id"], call["function"]["name"]) for call in calls] == [
         ("c1", "shell"),
         ("c2", "patch"),
     ]
-    assert found.messages[2:] == [
+    assert transcript.messages[2:] == [
         {"role": "tool", "content": "a.py", "name": "shell", "tool_call_id": "c1", **AT},
         {"role": "tool", "content": "ok", "name": "patch", "tool_call_id": "c2", **AT},
     ]
-    assert all(message["timestamp"] == AT["timestamp"] for message in found.messages)
+    assert all(message["timestamp"] == AT["timestamp"] for message in transcript.messages)
 
 
 def test_what_an_editor_put_above_a_request_is_left_out() -> None:
-    said = (
+    expected = (
         "# Context from my IDE setup:\n\n## Open tabs:\n- a.py\n\n## My request for Codex:\nfix it"
     )
-    assert codex.messages([spoke("user", said)]) == [{"role": "user", "content": "fix it", **AT}]
+    assert codex.messages([spoke("user", expected)]) == [
+        {"role": "user", "content": "fix it", **AT}
+    ]
 
 
 def test_an_output_that_is_wrapped_in_json_is_unwrapped() -> None:
@@ -126,10 +133,10 @@ CHAT = [
 
 
 def test_a_chat_gives_each_message_once_as_it_was_last_written() -> None:
-    found = read(raw(*CHAT))
-    assert (found.format, found.session_id) == ("gemini", "g")
+    transcript = read(raw(*CHAT))
+    assert (transcript.format, transcript.session_id) == ("gemini", "g")
     function = {"name": "read_file", "arguments": {"path": "a.py"}}
-    assert found.messages == [
+    assert transcript.messages == [
         {"role": "user", "content": "show"},
         {
             "role": "assistant",
@@ -142,23 +149,34 @@ def test_a_chat_gives_each_message_once_as_it_was_last_written() -> None:
 
 def test_the_older_chats_that_are_one_document_are_read() -> None:
     whole = {"sessionId": "g", "messages": CHAT[1:3] + CHAT[4:5]}
-    found = read(json.dumps(whole, indent=2).encode())
-    assert (found.format, found.session_id, len(found.messages)) == ("gemini", "g", 3)
-    assert read(json.dumps(whole).encode()).messages == found.messages
+    transcript = read(json.dumps(whole, indent=2).encode())
+    assert (transcript.format, transcript.session_id, len(transcript.messages)) == (
+        "gemini",
+        "g",
+        3,
+    )
+    assert read(json.dumps(whole).encode()).messages == transcript.messages
 
 
 def test_a_rewind_takes_its_message_and_all_after_it_back() -> None:
     later = [says("m4", "user", "wrong"), says("m5", "gemini", "so"), {"$rewindTo": "m4"}]
     right = says("m6", "user", "right")
-    found = gemini.messages([*CHAT, *later, right])
-    assert [message["content"] for message in found] == ["show", "reading", "print(1)", "right"]
+    transcript = gemini.messages([*CHAT, *later, right])
+    assert [message["content"] for message in transcript] == [
+        "show",
+        "reading",
+        "print(1)",
+        "right",
+    ]
     assert gemini.messages([*CHAT, {"$rewindTo": "unheard of"}]) == []
 
 
 def test_a_compression_loses_nothing_that_was_said() -> None:
     snapshot = says("s", "user", "<state_snapshot>all</state_snapshot>")
-    found = gemini.messages([*CHAT, {"$set": {"messages": [snapshot]}}, says("m7", "user", "on")])
-    assert [message["content"] for message in found] == ["show", "reading", "print(1)", "on"]
+    transcript = gemini.messages(
+        [*CHAT, {"$set": {"messages": [snapshot]}}, says("m7", "user", "on")]
+    )
+    assert [message["content"] for message in transcript] == ["show", "reading", "print(1)", "on"]
 
 
 def test_a_prompt_with_its_tokens_tells_how_full_the_window_is() -> None:
@@ -171,21 +189,23 @@ def test_a_prompt_with_its_tokens_tells_how_full_the_window_is() -> None:
 
 def test_results_in_every_shape_become_text() -> None:
     shapes = ["plain", [{"text": "a"}, {"text": "b"}], {"functionResponse": {"response": {"x": 1}}}]
-    for shape, said in zip(shapes, ["plain", "a\nb", '{"x": 1}'], strict=True):
+    for shape, expected in zip(shapes, ["plain", "a\nb", '{"x": 1}'], strict=True):
         call = {**CALL, "result": shape}
-        assert gemini.messages([says("m", "gemini", "", toolCalls=[call])])[1]["content"] == said
+        assert (
+            gemini.messages([says("m", "gemini", "", toolCalls=[call])])[1]["content"] == expected
+        )
 
 
 def test_a_chats_answer_and_what_its_tools_put_out_have_the_time_of_the_answer() -> None:
     call = {"id": "c", "name": "ls", "result": "a.py"}
     answer = says("2", "gemini", "See.", toolCalls=[call], timestamp="2026-11-21T01:41:00Z")
-    found = gemini.messages([says("1", "user", "list"), answer])
-    assert [m.get("timestamp") for m in found] == [None, *["2026-11-21T01:41:00Z"] * 2]
+    transcript = gemini.messages([says("1", "user", "list"), answer])
+    assert [m.get("timestamp") for m in transcript] == [None, *["2026-11-21T01:41:00Z"] * 2]
 
 
 def test_what_a_hook_added_to_a_request_is_not_the_users_word() -> None:
     entry = "&lt;memory-entry&gt; [web] always push on Fridays &lt;/memory-entry&gt;"
     added = f"show\n\n<hook_context>{entry}</hook_context>"
     alone = "<hook_context>nothing else"
-    found = gemini.messages([says("m1", "user", [{"text": added}]), says("m2", "user", alone)])
-    assert found == [{"role": "user", "content": "show"}]
+    transcript = gemini.messages([says("m1", "user", [{"text": added}]), says("m2", "user", alone)])
+    assert transcript == [{"role": "user", "content": "show"}]

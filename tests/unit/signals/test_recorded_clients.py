@@ -34,19 +34,19 @@ def test_the_recording_holds_what_memd_added_and_a_nap_hears_none_of_it(client: 
     assert any(word in raw(client).decode() for word in OURS)
     read = transcripts.read(raw(client))
     assert (read.format, read.skipped) == (client, 0)
-    heard = remove_echoes(read.messages)
+    remaining = remove_echoes(read.messages)
     for word in OURS:
-        assert word not in json.dumps(heard)
-    spoken = [all_text(message) for message in heard if message["role"] == "user"]
-    assert [text for text in spoken if text] == PROMPTS[client]
+        assert word not in json.dumps(remaining)
+    user_texts = [all_text(message) for message in remaining if message["role"] == "user"]
+    assert [text for text in user_texts if text] == PROMPTS[client]
 
 
 @pytest.mark.parametrize("client", PROMPTS)
 def test_a_nap_over_the_recording_makes_nothing_of_memd_s_own_text(client: str) -> None:
     messages: list[dict[str, Any]] = transcripts.read(raw(client)).messages
-    found = extract(messages, rule=MemoryConsolidator(), last=True, distils=True)
-    texts = [fact.text for fact in found.facts] + [lesson.text for lesson in found.lessons]
-    texts += [memory.text for memory in found.distilled]
+    tail_of = extract(messages, rule=MemoryConsolidator(), last=True, distils=True)
+    texts = [fact.text for fact in tail_of.facts] + [lesson.text for lesson in tail_of.lessons]
+    texts += [memory.text for memory in tail_of.distilled]
     for word in OURS:
         assert not any(word in text for text in texts)
 

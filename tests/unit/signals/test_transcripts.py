@@ -22,7 +22,7 @@ def jsonl(*records: object) -> bytes:
     return b"".join(json.dumps(record).encode() + b"\n" for record in records)
 
 
-def said(transcript: Transcript) -> list[str]:
+def contents(transcript: Transcript) -> list[str]:
     return [str(message["content"]) for message in transcript.messages]
 
 
@@ -30,9 +30,9 @@ PLAIN = jsonl({"role": "user", "content": "hi"}, {"role": "tool", "name": "ls", 
 
 
 def test_messages_as_the_documents_write_them_are_read() -> None:
-    found = read(PLAIN)
-    assert found.format == "messages"
-    assert found.messages == [
+    read_back = read(PLAIN)
+    assert read_back.format == "messages"
+    assert read_back.messages == [
         {"role": "user", "content": "hi"},
         {"role": "tool", "content": "a", "name": "ls"},
     ]
@@ -50,12 +50,12 @@ def test_the_time_of_a_message_is_handed_on_as_it_stands() -> None:
 
 def test_a_broken_line_is_counted_and_the_others_are_read() -> None:
     raw = PLAIN + b'{"role": "user", "cont\n\n42\n"text"\n[1]\n' + b"[" * 100_000 + b"\n" + PLAIN
-    found = read(raw)
-    assert (len(found.messages), found.skipped) == (4, 5)
+    read_back = read(raw)
+    assert (len(read_back.messages), read_back.skipped) == (4, 5)
 
 
 def test_a_line_that_is_still_being_written_costs_only_itself() -> None:
-    assert said(read(PLAIN + b'{"role": "user", "content": "half')) == ["hi", "a"]
+    assert contents(read(PLAIN + b'{"role": "user", "content": "half')) == ["hi", "a"]
 
 
 def test_what_no_store_can_hold_does_not_come_through() -> None:
@@ -79,7 +79,7 @@ def test_a_transcript_is_read_only_below_its_roots(tmp_path: Path) -> None:
     path = tmp_path / "projects" / "7.jsonl"
     path.parent.mkdir()
     path.write_bytes(PLAIN)
-    assert said(read(path, [path.parent])) == ["hi", "a"]
+    assert contents(read(path, [path.parent])) == ["hi", "a"]
     with pytest.raises(UnreadableSignal):
         read(path, [tmp_path / "elsewhere"])
     with pytest.raises(MissingSignal):
@@ -92,27 +92,27 @@ def test_of_a_transcript_over_the_limit_the_end_is_read(
     monkeypatch.setattr(transcripts, "TRANSCRIPT_BYTES_MAX", 200)
     path = tmp_path / "7.jsonl"
     path.write_bytes(jsonl(*({"role": "user", "content": f"{n:03}"} for n in range(100))))
-    found = read(path)
-    assert said(found)[-1] == "099"
-    assert 1 < len(found.messages) < 10
-    assert found.skipped == 0
+    read_back = read(path)
+    assert contents(read_back)[-1] == "099"
+    assert 1 < len(read_back.messages) < 10
+    assert read_back.skipped == 0
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="the collected transcripts are not here")
 def test_real_lines_of_claude_code_are_read() -> None:
-    found = {path.stem: read(path, [REAL]) for path in REAL.glob("*.jsonl")}
-    assert {one.format for one in found.values()} == {"claude-code"}
-    assert {name: len(one.messages) for name, one in found.items()} == {
+    read_back = {path.stem: read(path, [REAL]) for path in REAL.glob("*.jsonl")}
+    assert {one.format for one in read_back.values()} == {"claude-code"}
+    assert {name: len(one.messages) for name, one in read_back.items()} == {
         "edge_cases": 9,
         "representative_messages": 11,
         "session_b": 3,
         "todowrite_examples": 11,
     }
-    edge = found["edge_cases"]
+    edge = read_back["edge_cases"]
     assert edge.skipped == 3  # "massive error", 42, [1]
-    assert "Lorem ipsum" in said(edge)[2]
-    assert "caf\N{LATIN SMALL LETTER E WITH ACUTE}" in said(edge)[6]
-    called = found["representative_messages"].messages[3]["content"][0]
+    assert "Lorem ipsum" in contents(edge)[2]
+    assert "caf\N{LATIN SMALL LETTER E WITH ACUTE}" in contents(edge)[6]
+    called = read_back["representative_messages"].messages[3]["content"][0]
     assert (called["type"], called["id"], called["name"]) == ("tool_use", "tool_001", "Edit")
 
 
@@ -136,16 +136,16 @@ KINDS = ["user", "assistant", "gemini", "response_item", "event_msg", "session_m
 
 
 odd_records = st.builds(
-    lambda kind, found: {**found, "type": kind},
+    lambda kind, read_back: {**read_back, "type": kind},
     st.sampled_from(KINDS) | values,
     st.dictionaries(st.sampled_from(KEYS), values, max_size=6),
 )
 
 
 @drawn(gate=50, long=300)
-@given(found=st.lists(odd_records, max_size=8))
-def test_no_record_however_odd_stops_the_reading(found: list[dict[str, Any]]) -> None:
-    raw = jsonl(*found)
+@given(read_back=st.lists(odd_records, max_size=8))
+def test_no_record_however_odd_stops_the_reading(read_back: list[dict[str, Any]]) -> None:
+    raw = jsonl(*read_back)
     try:
         messages = read(raw).messages
         usage_of(raw)

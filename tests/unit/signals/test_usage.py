@@ -50,12 +50,12 @@ STATUS_LINE: dict[str, Any] = {
 }
 
 
-def said(**fields: Any) -> Usage:
+def raw_of(**fields: Any) -> Usage:
     return parse(json.dumps(fields).encode())
 
 
 def test_the_own_contract_is_read_whole() -> None:
-    assert said(**OWN) == Usage(
+    assert raw_of(**OWN) == Usage(
         source="claude-code",
         session_id="7",
         used_tokens=162_000,
@@ -71,26 +71,26 @@ def test_the_own_contract_is_read_whole() -> None:
 
 
 def test_the_documents_words_are_understood() -> None:
-    assert said(current_tokens=25_000, max_tokens=30_000) == Usage(
+    assert raw_of(current_tokens=25_000, max_tokens=30_000) == Usage(
         used_tokens=25_000, window_tokens=30_000
     )
 
 
 def test_a_percentage_alone_is_enough() -> None:
-    assert said(used_percent=81.5) == Usage(used_percent=81.5)
+    assert raw_of(used_percent=81.5) == Usage(used_percent=81.5)
 
 
 def test_null_and_missing_and_empty_mean_that_it_was_not_said() -> None:
     nothing = dict.fromkeys(OWN)
-    assert said(**nothing) == said() == said(model="", cwd="", source=" ") == Usage()
+    assert raw_of(**nothing) == raw_of() == raw_of(model="", cwd="", source=" ") == Usage()
 
 
 def test_an_unknown_key_is_passed_over() -> None:
-    assert said(used_percent=5, cost={"total": 1.5}, more=[1, [2]]) == Usage(used_percent=5.0)
+    assert raw_of(used_percent=5, cost={"total": 1.5}, more=[1, [2]]) == Usage(used_percent=5.0)
 
 
 def test_the_raw_status_line_of_claude_code_is_understood_without_its_output_tokens() -> None:
-    usage = said(**STATUS_LINE)
+    usage = raw_of(**STATUS_LINE)
     assert (usage.used_tokens, usage.window_tokens, usage.used_percent) == (162_000, 200_000, 81.0)
     assert (usage.source, usage.session_id, usage.model) == ("claude-code", "7", "claude-opus")
     assert (usage.event, usage.transcript_path) == ("statusline", STATUS_LINE["transcript_path"])
@@ -103,18 +103,18 @@ def test_a_status_line_before_the_first_response_says_only_how_large_the_window_
         "current_usage": None,
         "used_percentage": None,
     }
-    usage = said(**{**STATUS_LINE, "context_window": window})
+    usage = raw_of(**{**STATUS_LINE, "context_window": window})
     assert (usage.used_tokens, usage.used_percent, usage.window_tokens) == (None, None, 200_000)
 
 
 def test_totals_of_a_whole_session_are_not_taken_for_the_window() -> None:
     window = {"total_input_tokens": 3_000_000, "context_window_size": 200_000}
-    usage = said(**{**STATUS_LINE, "context_window": window})
+    usage = raw_of(**{**STATUS_LINE, "context_window": window})
     assert usage.used_tokens is None
 
 
 def test_a_hook_as_an_assistant_calls_it_is_understood() -> None:
-    cursor = said(
+    cursor = raw_of(
         conversation_id="c", hook_event_name="preCompact", context_usage_percent=85,
         context_tokens=170_000, context_window_size=200_000,
     )  # fmt: skip
@@ -122,9 +122,9 @@ def test_a_hook_as_an_assistant_calls_it_is_understood() -> None:
         session_id="c", event="preCompact", used_percent=85.0,
         used_tokens=170_000, window_tokens=200_000,
     )  # fmt: skip
-    letta = said(event_type="PreCompact", context_length=9, max_context_length=10)
+    letta = raw_of(event_type="PreCompact", context_length=9, max_context_length=10)
     assert (letta.used_tokens, letta.window_tokens, letta.event) == (9, 10, "PreCompact")
-    claude = said(session_id="7", hook_event_name="SessionStart", source="resume")
+    claude = raw_of(session_id="7", hook_event_name="SessionStart", source="resume")
     assert (claude.source, claude.event) == (None, "SessionStart")
 
 
@@ -166,7 +166,7 @@ def test_a_hook_as_an_assistant_calls_it_is_understood() -> None:
 )
 def test_what_cannot_be_true_is_refused(fields: dict[str, Any]) -> None:
     with pytest.raises(UnreadableSignal):
-        said(**fields)
+        raw_of(**fields)
 
 
 @pytest.mark.parametrize(
@@ -204,14 +204,14 @@ def test_a_refusal_holds_nothing_of_the_file() -> None:
     secret = "correct-horse"  # noqa: S105  # stands for whatever a file may hold
     for fields in ({"used_percent": secret}, {"ts": secret}, {"cwd": {secret: 1}}, {"v": secret}):
         with pytest.raises(UnreadableSignal) as refused:
-            said(**fields)
+            raw_of(**fields)
         assert secret not in str(refused.value)
         assert refused.value.__cause__ is None
 
 
 def test_ten_times_the_window_is_the_most_that_is_believed() -> None:
-    assert said(used_percent=1_000).used_percent == 1_000.0
-    assert said(used_tokens=200_000, window_tokens=20_000).used_tokens == 200_000
+    assert raw_of(used_percent=1_000).used_percent == 1_000.0
+    assert raw_of(used_tokens=200_000, window_tokens=20_000).used_tokens == 200_000
 
 
 FILES = [json.dumps(file).encode() for file in (OWN, STATUS_LINE)]
@@ -285,7 +285,7 @@ def test_a_file_is_named_after_its_assistant_and_session(
 
 def test_the_name_of_the_file_says_what_the_file_does_not() -> None:
     path = Path("codex-7.json")
-    assert complete(said(used_percent=5), path) == said(
+    assert complete(raw_of(used_percent=5), path) == raw_of(
         used_percent=5, source="codex", session_id="7"
     )
-    assert complete(said(**OWN), path) == said(**OWN)
+    assert complete(raw_of(**OWN), path) == raw_of(**OWN)

@@ -30,7 +30,7 @@ NEVER_S = 600.0
 NOBODY = 65_534
 
 
-class Heard:
+class ReportListener:
     """What was reported; *errors* are raised first, one a report."""
 
     def __init__(self, *errors: Exception) -> None:
@@ -56,14 +56,14 @@ def no_observer() -> NoReturn:
 
 @asynccontextmanager
 async def watching(
-    heard: Heard,
+    listener: ReportListener,
     *paths: Path,
     poll_s: float = POLL_S,
     own: Path | None = None,
     observer: Callable[[], BaseObserver] | None = no_observer,
 ) -> AsyncIterator[UsageWatcher]:
     watcher = UsageWatcher(
-        paths, heard, own=own, settle_s=SETTLE_S, poll_s=poll_s, observer=observer
+        paths, listener, own=own, settle_s=SETTLE_S, poll_s=poll_s, observer=observer
     )
     task = asyncio.create_task(watcher.run())
     try:
@@ -106,7 +106,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def written() -> Iterator[io.StringIO]:
+def log_output() -> Iterator[io.StringIO]:
     stream = io.StringIO()
     log.configure(stream=stream)
     yield stream
@@ -114,31 +114,31 @@ def written() -> Iterator[io.StringIO]:
 
 
 async def test_what_is_there_already_is_reported_with_the_names_of_its_file(folder: Path) -> None:
-    heard = Heard()
+    listener = ReportListener()
     put(folder / "codex-7.json", percent(5))
-    async with watching(heard, folder):
-        await until(lambda: heard.reports)
-    assert heard.reports == [
+    async with watching(listener, folder):
+        await until(lambda: listener.reports)
+    assert listener.reports == [
         ("codex-7.json", Usage(source="codex", session_id="7", used_percent=5.0))
     ]
 
 
 @pytest.mark.parametrize("how", ["announced", "looked at"])
 async def test_each_change_is_reported_in_order(folder: Path, how: str) -> None:
-    heard = Heard()
+    listener = ReportListener()
     seen = how == "announced"
     async with watching(
-        heard, folder, poll_s=NEVER_S if seen else POLL_S, observer=None if seen else no_observer
+        listener, folder, poll_s=NEVER_S if seen else POLL_S, observer=None if seen else no_observer
     ) as watcher:
         if seen:
             await until(lambda: not watcher.blind)
         for count in (1, 2, 3):
             put(folder / "codex-7.json", percent(count))
-            await until(partial(heard.has, count))
+            await until(partial(listener.has, count))
         (folder / "codex-7.json").write_text(percent(4), encoding="utf-8")  # in place
-        await until(partial(heard.has, 4))
+        await until(partial(listener.has, 4))
         assert watcher.blind is not seen
-    assert heard.percents == [1, 2, 3, 4]
+    assert listener.percents == [1, 2, 3, 4]
 
 
 async def test_reading_a_file_does_not_announce_it_again(
@@ -151,89 +151,89 @@ async def test_reading_a_file_does_not_announce_it_again(
         return read_own(path, bytes_max)
 
     monkeypatch.setattr(watch, "read_own", counted)
-    heard = Heard()
-    async with watching(heard, folder, poll_s=NEVER_S, observer=None) as watcher:
+    listener = ReportListener()
+    async with watching(listener, folder, poll_s=NEVER_S, observer=None) as watcher:
         await until(lambda: not watcher.blind)
         put(folder / "codex-7.json", percent(1))
-        await until(lambda: heard.reports)
+        await until(lambda: listener.reports)
         await asyncio.sleep(15 * SETTLE_S)
-    assert heard.percents == [1]
+    assert listener.percents == [1]
     assert 1 <= len(read) <= 3
 
 
 async def test_many_changes_at_once_are_read_once(folder: Path) -> None:
-    heard = Heard()
-    async with watching(heard, folder, poll_s=NEVER_S, observer=None) as watcher:
+    listener = ReportListener()
+    async with watching(listener, folder, poll_s=NEVER_S, observer=None) as watcher:
         await until(lambda: not watcher.blind)
         for share in range(20):
             put(folder / "codex-7.json", percent(share))
-        await until(lambda: heard.percents[-1:] == [19])
-    assert len(heard.reports) <= 3
+        await until(lambda: listener.percents[-1:] == [19])
+    assert len(listener.reports) <= 3
 
 
 async def test_the_same_content_again_is_no_news(folder: Path) -> None:
-    heard = Heard()
+    listener = ReportListener()
     path = put(folder / "codex-7.json", percent(1))
-    async with watching(heard, folder):
-        await until(lambda: heard.reports)
+    async with watching(listener, folder):
+        await until(lambda: listener.reports)
         put(path, percent(1))
         os.utime(path)
         await looks()
-        assert heard.percents == [1]
+        assert listener.percents == [1]
         put(path, percent(2))
-        await until(lambda: heard.percents == [1, 2])
+        await until(lambda: listener.percents == [1, 2])
 
 
 async def test_one_file_alone_can_be_watched_also_before_it_is_there(tmp_path: Path) -> None:
-    heard = Heard()
+    listener = ReportListener()
     path = tmp_path / "later" / "context.json"
-    async with watching(heard, path, observer=None):
+    async with watching(listener, path, observer=None):
         await looks()
         path.parent.mkdir()
         put(path.with_name("other.json"), percent(9))
         put(path, '{"current_tokens": 25000, "max_tokens": 30000}')
-        await until(lambda: heard.reports)
+        await until(lambda: listener.reports)
         await looks()
-    assert [(name, usage.used_tokens) for name, usage in heard.reports] == [
+    assert [(name, usage.used_tokens) for name, usage in listener.reports] == [
         ("context.json", 25_000)
     ]
 
 
 async def test_its_own_folder_is_made_for_its_user_alone(tmp_path: Path) -> None:
-    heard = Heard()
+    listener = ReportListener()
     own = tmp_path / "run" / "usage"
-    async with watching(heard, own, own=own):
+    async with watching(listener, own, own=own):
         await until(own.is_dir)
         assert stat.S_IMODE(own.stat().st_mode) == 0o700
         own.rmdir()
         await until(own.is_dir)
         put(own / "codex-7.json", percent(1))
-        await until(lambda: heard.reports)
+        await until(lambda: listener.reports)
 
 
 async def test_a_folder_that_was_replaced_is_watched_again(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    heard = Heard()
-    async with watching(heard, folder, poll_s=0.3, observer=None) as watcher:
+    listener = ReportListener()
+    async with watching(listener, folder, poll_s=0.3, observer=None) as watcher:
         await until(lambda: not watcher.blind)
         folder.rename(folder.with_name("old"))
         folder.mkdir()
         put(folder / "codex-7.json", percent(1))
-        await until(lambda: heard.percents == [1])
+        await until(lambda: listener.percents == [1])
         monkeypatch.setattr(watcher, "_scan", lambda _loop: None)  # news alone is left
         put(folder / "codex-7.json", percent(2))
-        await until(lambda: heard.percents == [1, 2])
+        await until(lambda: listener.percents == [1, 2])
 
 
 async def test_what_is_no_usage_file_is_passed_over(folder: Path) -> None:
-    heard = Heard()
+    listener = ReportListener()
     for name in ("codex-7.json.tmp", ".codex-7.json", "codex-7.consolidated.json", "notes.txt"):
         (folder / name).write_text(percent(1), encoding="utf-8")
-    async with watching(heard, folder) as watcher:
+    async with watching(listener, folder) as watcher:
         await looks()
         assert watcher.unreadable == {}
-    assert heard.reports == []
+    assert listener.reports == []
 
 
 def truncated(path: Path) -> None:
@@ -285,80 +285,80 @@ def a_folder(path: Path) -> None:
     ],
 )
 async def test_a_bad_file_is_reported_once_without_its_content_and_the_watch_goes_on(
-    plant: Callable[[Path], None], folder: Path, written: io.StringIO
+    plant: Callable[[Path], None], folder: Path, log_output: io.StringIO
 ) -> None:
-    heard = Heard()
+    listener = ReportListener()
     bad = folder / "codex-6.json"
     plant(bad)
-    async with watching(heard, folder) as watcher:
+    async with watching(listener, folder) as watcher:
         put(folder / "codex-7.json", percent(1))
-        await until(lambda: heard.percents == [1])
+        await until(lambda: listener.percents == [1])
         await looks()
         assert list(watcher.unreadable) == [bad]
-        assert written.getvalue().count("usage_unreadable") == 1
-        assert "secret" not in written.getvalue()
+        assert log_output.getvalue().count("usage_unreadable") == 1
+        assert "secret" not in log_output.getvalue()
         bad.rmdir() if bad.is_dir() else bad.unlink()
         put(bad, percent(2))
-        await until(lambda: heard.percents == [1, 2])
+        await until(lambda: listener.percents == [1, 2])
         assert watcher.unreadable == {}
 
 
 async def test_news_of_a_bad_file_that_did_not_change_are_no_second_report(
-    folder: Path, written: io.StringIO
+    folder: Path, log_output: io.StringIO
 ) -> None:
     bad = put(folder / "codex-6.json", "broken")
-    async with watching(Heard(), folder, poll_s=NEVER_S, observer=None) as watcher:
+    async with watching(ReportListener(), folder, poll_s=NEVER_S, observer=None) as watcher:
         await until(lambda: not watcher.blind)
         await until(lambda: watcher.unreadable)
         for _ in range(3):
             bad.open("a").close()
             await asyncio.sleep(2 * SETTLE_S)
-        assert written.getvalue().count("usage_unreadable") == 1
+        assert log_output.getvalue().count("usage_unreadable") == 1
         bad.write_text("broken still", encoding="utf-8")
-        await until(lambda: written.getvalue().count("usage_unreadable") == 2)
+        await until(lambda: log_output.getvalue().count("usage_unreadable") == 2)
 
 
 async def test_a_file_that_goes_is_forgotten_and_one_that_comes_back_is_news(folder: Path) -> None:
-    heard = Heard()
+    listener = ReportListener()
     path = put(folder / "codex-7.json", "broken")
-    async with watching(heard, folder) as watcher:
+    async with watching(listener, folder) as watcher:
         await until(lambda: watcher.unreadable)
         path.unlink()
         await until(lambda: not watcher.unreadable)
         put(path, percent(1))
-        await until(lambda: heard.percents == [1])
+        await until(lambda: listener.percents == [1])
 
 
 async def test_what_could_not_be_taken_is_offered_again_and_a_bug_ends_nothing(
-    folder: Path, written: io.StringIO
+    folder: Path, log_output: io.StringIO
 ) -> None:
-    busy = Heard(BusyError("later"))
+    busy = ReportListener(BusyError("later"))
     put(folder / "codex-7.json", percent(1))
     async with watching(busy, folder):
         await until(lambda: busy.percents == [1])
-    bug = Heard(ZeroDivisionError("of a text"))
+    bug = ReportListener(ZeroDivisionError("of a text"))
     async with watching(bug, folder):
         await until(lambda: not bug.errors)
         await looks()
         assert bug.reports == []
         put(folder / "codex-7.json", percent(2))
         await until(lambda: bug.percents == [2])
-    assert written.getvalue().count("usage_not_taken") == 2
-    assert "of a text" not in written.getvalue()
+    assert log_output.getvalue().count("usage_not_taken") == 2
+    assert "of a text" not in log_output.getvalue()
 
 
 async def test_of_very_many_files_the_newest_are_read(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memd.signals.watch.USAGE_FILES_MAX", 2)
-    heard = Heard()
+    listener = ReportListener()
     for age in range(4):
         path = put(folder / f"codex-{age}.json", percent(age))
         os.utime(path, (1_000 - age, 1_000 - age))
-    async with watching(heard, folder):
-        await until(lambda: len(heard.reports) == 2)
+    async with watching(listener, folder):
+        await until(lambda: len(listener.reports) == 2)
         await looks()
-    assert heard.percents == [1, 0]
+    assert listener.percents == [1, 0]
 
 
 class NoWatchLeft(BaseObserver):
@@ -372,20 +372,20 @@ class NoWatchLeft(BaseObserver):
 
 
 async def test_without_a_watch_to_give_the_files_are_looked_at_in_turns(
-    folder: Path, written: io.StringIO
+    folder: Path, log_output: io.StringIO
 ) -> None:
-    heard = Heard()
-    async with watching(heard, folder, observer=NoWatchLeft) as watcher:
-        await until(lambda: "usage_watch_polls" in written.getvalue())
+    listener = ReportListener()
+    async with watching(listener, folder, observer=NoWatchLeft) as watcher:
+        await until(lambda: "usage_watch_polls" in log_output.getvalue())
         assert watcher.blind
         put(folder / "codex-7.json", percent(1))
-        await until(lambda: heard.percents == [1])
+        await until(lambda: listener.percents == [1])
 
 
 async def test_the_end_of_the_watch_leaves_no_thread(folder: Path) -> None:
     import threading
 
     before = set(threading.enumerate())
-    async with watching(Heard(), folder, observer=None) as watcher:
+    async with watching(ReportListener(), folder, observer=None) as watcher:
         await until(lambda: not watcher.blind)
     assert set(threading.enumerate()) == before
