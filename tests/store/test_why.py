@@ -124,5 +124,5 @@ async def test_a_check_names_a_memory_that_was_made_of_another_agents_message(
         conn.execute("UPDATE source SET agent_key = (SELECT max(agent_key) FROM agent)")
     async with a_house(path, HeldClock()) as house:
         report = await house.upkeep.check(ADA)
-        said = f"memory {memory_id}: it was made of a message of another agent's"
+        said = f"memory {memory_id}: it was made of a message of another agent"
         assert said in report.problems

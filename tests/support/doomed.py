@@ -298,7 +298,7 @@ def _used_at_once() -> None:
 MUTANTS: dict[str, Callable[[], None]] = {
     "ack_early": _ack_early,
     "summary_first": _summary_first,
-    "learnt_later": lambda: _in_two(org.Org, "learnt"),
+    "learnt_later": lambda: _in_two(org.Org, "learn_from"),
     "path_later": lambda: _in_two(files, "put"),
     "used_at_once": _used_at_once,
 }

@@ -61,8 +61,8 @@ class OneConnection(Database):
     ) -> T:
         return await self.read(work, *args, **kwargs)
 
-    async def aside(self, work: Callable[[Reading], T], *, within: bool = True) -> T:
-        assert within
+    async def read_dedicated(self, work: Callable[[Reading], T], *, transaction: bool = True) -> T:
+        assert transaction
         return await self.read(work)
 
     async def write(
