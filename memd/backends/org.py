@@ -187,9 +187,9 @@ class HybridOrgMemoryBackend:
         """Return all facts as of *at*, retracted ones included, by fact id."""
         return await self._call(OrgMemoryQueryError, lambda org: org.snapshot_at(_CALLER, at))
 
-    async def as_of(self, asked: AsOfQuery) -> PastFacts:
+    async def as_of(self, query: AsOfQuery) -> PastFacts:
         """Return a page of the facts valid at one time, as known at another."""
-        return await self._call(OrgMemoryQueryError, lambda org: org.past.as_of(_CALLER, asked))
+        return await self._call(OrgMemoryQueryError, lambda org: org.past.as_of(_CALLER, query))
 
     async def timeline(self, name: str) -> Timeline:
         """Return the statements about a thing, or of the fact with that id, over time."""

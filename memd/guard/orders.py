@@ -28,11 +28,11 @@ def refuse_orders(caller: Caller, **texts: str) -> None:
     if caller.client == OPERATOR:
         return
     for field, text in texts.items():
-        seen = suspicion(text).merge(
+        result = suspicion(text).merge(
             suspicion_of_fields((text,))
         )  # and as a name: hyphens for spaces
-        if is_quarantined(seen, Origin.ASSISTANT):
-            flags = ", ".join(sorted(seen.flags))
+        if is_quarantined(result, Origin.ASSISTANT):
+            flags = ", ".join(sorted(result.flags))
             raise QuarantinedError(
                 f"the {field} reads like an order ({flags}): nothing is stored",
                 field=field,

@@ -217,13 +217,13 @@ def rank_rows(rows: Sequence[BriefRow]) -> list[BriefRow]:
 def drop_repeats(lines: Sequence[BriefLine], before: Sequence[BriefLine]) -> list[BriefLine]:
     """Return *lines* without those whose words are covered by *before* and by better lines."""
     terms = {word for line in before for word in _words(line.text)}
-    kept: list[BriefLine] = []
+    new_lines: list[BriefLine] = []
     for line in lines:
         words = _words(line.text)
         if len(words & terms) < REPEATED_SHARE * len(words):
-            kept.append(line)
+            new_lines.append(line)
             terms |= words
-    return kept
+    return new_lines
 
 
 def _words(text: str) -> frozenset[str]:

@@ -157,10 +157,10 @@ def inner_line(memory: ScoredMemory) -> str:
     )
 
 
-def knowledge_line(known: KnowledgeItem) -> str:
+def knowledge_line(item: KnowledgeItem) -> str:
     """Return the content of the fence of a fact, a lesson or a pattern."""
-    text = body(known.text, tags=(ENTRY_TAG,))
-    return f"{known.mark}[{known.label} | score: {known.relevance:.2f}] {text}"
+    text = body(item.text, tags=(ENTRY_TAG,))
+    return f"{item.mark}[{item.label} | score: {item.relevance:.2f}] {text}"
 
 
 def preference_line(value: str, doubt: str) -> str:

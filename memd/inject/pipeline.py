@@ -86,25 +86,28 @@ def select(
     *by_rank*: the order is a re-ranker's, so diversity goes by rank and not by the earlier
     scores (SPEC 8.5.6), which stay as they are.
     """
-    kept = filter_for_injection(scored, memory_filter, non_inferable_only=config.non_inferable_only)
+    selected = filter_for_injection(
+        scored, memory_filter, non_inferable_only=config.non_inferable_only
+    )
     if config.diversity_penalty_enabled:
-        worth = score_by_rank(kept) if by_rank else kept
+        worth = score_by_rank(selected) if by_rank else selected
         order = diverse_order(
             [memory.entry.content for memory in worth],
             [memory.combined_score for memory in worth],
             config.diversity_lambda,
         )
-        kept = tuple(kept[place] for place in order)
-    return kept[: config.max_memories]
+        selected = tuple(selected[place] for place in order)
+    return selected[: config.max_memories]
 
 
 def exclude(scored: Sequence[ScoredMemory], texts: Sequence[str]) -> tuple[ScoredMemory, ...]:
     """Return *scored* without memories whose id, whole text or lesson is among *texts*."""
-    known = set(texts)
+    excluded = set(texts)
     return tuple(
         memory
         for memory in scored
-        if not known & {memory.entry.id, memory.entry.content, parse_lesson(memory.entry.content)}
+        if not excluded
+        & {memory.entry.id, memory.entry.content, parse_lesson(memory.entry.content)}
     )
 
 
@@ -131,7 +134,7 @@ def without_threshold(config: MemoryRetrievalConfig) -> MemoryRetrievalConfig:
     return config.model_copy(update={"min_relevance": 0.0})
 
 
-def supported(
+def disable_unavailable(
     config: MemoryRetrievalConfig, retriever: Retriever | None, reranker: Reranker | None
 ) -> MemoryRetrievalConfig:
     """Return *config* without the steps for which there is no retriever or re-ranker."""

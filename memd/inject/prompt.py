@@ -53,7 +53,7 @@ PATTERNS_SHARE = 0.05  # S0's share of the playbook
 class PromptContent:
     """The texts that fit a question, by kind, and how to fence them."""
 
-    known: RelevantKnowledge
+    knowledge: RelevantKnowledge
     memories: Sequence[ScoredMemory]
     point: InjectionPoint = InjectionPoint.SYSTEM
     nonce: str | None = None
@@ -61,7 +61,7 @@ class PromptContent:
     @property
     def texts(self) -> list[str]:
         """All texts, not fenced yet."""
-        lines = (*self.known.facts, *self.known.lessons, *self.known.patterns)
+        lines = (*self.knowledge.facts, *self.knowledge.lessons, *self.knowledge.patterns)
         return [*(each.text for each in lines), *(each.entry.content for each in self.memories)]
 
 
@@ -177,24 +177,24 @@ class Prompt:
         self.messages.extend(packed.messages)
         self.used += packed.tokens
         facts, lessons, patterns, memories = packed.included
-        known = content.known
-        self.facts = _to_injected_texts(known.facts, facts)
+        knowledge = content.knowledge
+        self.facts = _to_injected_texts(knowledge.facts, facts)
         self.lessons = (
-            *_to_injected_texts(known.lessons, lessons),
-            *_to_injected_texts(known.patterns, patterns),
+            *_to_injected_texts(knowledge.lessons, lessons),
+            *_to_injected_texts(knowledge.patterns, patterns),
         )
         self.memories = tuple(to_injected_memory(content.memories[place]) for place in memories)
         if lines and not memories:
             self.minimum = self._least_with_content(content, lines)
         self._leave_out(
-            facts=len(known.facts) - len(facts),
-            lessons=len(known.lessons) + len(known.patterns) - len(self.lessons),
+            facts=len(knowledge.facts) - len(facts),
+            lessons=len(knowledge.lessons) + len(knowledge.patterns) - len(self.lessons),
             memories=len(lines) - len(memories),
         )
 
     def _drop_duplicates(self, content: PromptContent) -> PromptContent:
         """Return *content* without the memories that are included as lessons (0077)."""
-        lessons = content.known.lessons
+        lessons = content.knowledge.lessons
         if not lessons:
             return content
         included = [lessons[place] for place in self._pack(content, ()).included[1]]
@@ -202,11 +202,11 @@ class Prompt:
         return replace(content, memories=exclude(content.memories, parts))
 
     def _pack(self, content: PromptContent, memories: Sequence[str]) -> PackedMessages:
-        known = content.known
+        knowledge = content.knowledge
         shares = (
-            (known.facts, FACTS_SHARE),
-            (known.lessons, LESSONS_SHARE),
-            (known.patterns, PATTERNS_SHARE),
+            (knowledge.facts, FACTS_SHARE),
+            (knowledge.lessons, LESSONS_SHARE),
+            (knowledge.patterns, PATTERNS_SHARE),
         )
         parts = [
             PromptPart([*map(knowledge_line, items)], int(self.budget * share))
@@ -324,15 +324,17 @@ class Prompt:
         self.left_out = self.left_out.model_copy(update=counts)
 
 
-def to_preference_line(known: Preference) -> PreferenceLine:
+def to_preference_line(preference: Preference) -> PreferenceLine:
     """Return a preference with its mark."""
-    return PreferenceLine(known.value, mark_of_preference(known.origin, confirmed=known.confirmed))
+    return PreferenceLine(
+        preference.value, mark_of_preference(preference.origin, confirmed=preference.confirmed)
+    )
 
 
 def _to_injected_texts(
-    known: Sequence[KnowledgeItem], included: Sequence[int]
+    items: Sequence[KnowledgeItem], included: Sequence[int]
 ) -> tuple[InjectedText, ...]:
-    chosen = [known[place] for place in included]
+    chosen = [items[place] for place in included]
     return tuple(InjectedText(id=one.id, label=one.label, score=one.relevance) for one in chosen)
 
 

@@ -35,8 +35,8 @@ from memd.inject.own_memories import (
 )
 from memd.inject.pipeline import (
     Pools,
+    disable_unavailable,
     exclude,
-    supported,
     uses_fusion,
     with_relevance,
     without_threshold,
@@ -227,7 +227,7 @@ class PromptBuilder:
             retriever = hierarchical(own, config)
         strategy = ContextInjectionStrategy(
             backend=own,
-            config=supported(config, retriever, room.reranker),
+            config=disable_unavailable(config, retriever, room.reranker),
             shared_store=own,
             memory_filter=room.memory_filter,
             hierarchical_retriever=retriever,

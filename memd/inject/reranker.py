@@ -54,9 +54,9 @@ class QuerySpecificReranker:
         """
         if len(candidates) <= 1:
             return candidates
-        kept = await cached_order(self._cache, query, candidates)
-        if kept is not None:
-            return kept
+        cached = await cached_order(self._cache, query, candidates)
+        if cached is not None:
+            return cached
         reply = await json_reply(
             self._model,
             rerank_prompt(query, candidates),
@@ -84,9 +84,9 @@ class CrossEncoderReranker:
         """Return *candidates* in the model's order, with unchanged scores."""
         if len(candidates) <= 1:
             return candidates
-        kept = await cached_order(self._cache, query, candidates)
-        if kept is not None:
-            return kept
+        cached = await cached_order(self._cache, query, candidates)
+        if cached is not None:
+            return cached
         first = candidates[:CANDIDATES]
         scores = await blend_scores(
             self._scorer,
@@ -187,21 +187,23 @@ class RerankerCache:
     async def get(self, key: str) -> tuple[str, ...] | None:
         """Return the order cached under *key*; None without one, or when it has expired."""
         async with self._lock:
-            kept = self._orders.get(key)
-            if kept is None:
+            order = self._orders.get(key)
+            if order is None:
                 return None
             now = self._now()
-            if self._is_expired(kept, now):
+            if self._is_expired(order, now):
                 del self._orders[key]
                 return None
-            kept.read_at_s = now
-            return kept.ids
+            order.read_at_s = now
+            return order.ids
 
     async def put(self, key: str, ids: Iterable[str]) -> None:
         """Cache an order; evict the expired first, then the least recently read."""
         async with self._lock:
             now = self._now()
-            for old in [name for name, kept in self._orders.items() if self._is_expired(kept, now)]:
+            for old in [
+                name for name, order in self._orders.items() if self._is_expired(order, now)
+            ]:
                 del self._orders[old]
             self._orders.pop(key, None)
             while len(self._orders) >= self._size:
@@ -218,8 +220,8 @@ class RerankerCache:
         async with self._lock:
             self._orders.clear()
 
-    def _is_expired(self, kept: _CachedOrder, now: float) -> bool:
-        return now - kept.made_at_s > self._ttl_s
+    def _is_expired(self, order: _CachedOrder, now: float) -> bool:
+        return now - order.made_at_s > self._ttl_s
 
 
 def cache_key(query_text: str, ids: Iterable[str]) -> str:

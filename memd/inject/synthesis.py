@@ -137,23 +137,23 @@ class Synthesis:
     async def _playbook(self, caller: Caller, query: str) -> list[MemoryFragment]:
         request = PlaybookQuery(query=query if query.strip() else None, limit=PATTERNS)
         patterns = await self.learn.playbook(caller, request)
-        made = (
+        fragments = (
             (_learnt_fragment("playbook", as_text(each), each.updated_at.isoformat()), each)
             for each in patterns
         )
         # A pattern of a nap quotes the output of a tool.
         return [
             replace(fragment, untrusted=True, mark="[untrusted] ") if each.memory_id else fragment
-            for fragment, each in made
+            for fragment, each in fragments
         ]
 
     async def _conversation(self, caller: Caller, query: str) -> list[MemoryFragment]:
         """Return the recalled memories and the last messages of the caller's session."""
-        hits = await self._recall(caller, query) if query.strip() else []
+        recalled = await self._recall(caller, query) if query.strip() else []
         messages: Sequence[SessionMessage] = ()
         if caller.session_id is not None:
             messages = await self.sessions.recent(caller, caller.session_id, MESSAGES)
-        return hits + [
+        return recalled + [
             _fragment("conversation", each.text, each.kept_at.isoformat(), mark_of_role(each.role))
             for each in messages
         ]

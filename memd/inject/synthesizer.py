@@ -120,18 +120,18 @@ def deduplicate(
     Near-duplicates have a Jaccard similarity above *threshold*. Of equally good ones the
     earlier stays. A better one goes to the end, and replaces only the first near-duplicate.
     """
-    kept: list[tuple[MemoryFragment, frozenset[str]]] = []
+    unique: list[tuple[MemoryFragment, frozenset[str]]] = []
     for fragment in fragments:
         words = _words_of(fragment.content)
         alike = next(
-            (i for i, (_, other) in enumerate(kept) if _jaccard(words, other) > threshold), None
+            (i for i, (_, other) in enumerate(unique) if _jaccard(words, other) > threshold), None
         )
         if alike is None:
-            kept.append((fragment, words))
-        elif fragment.relevance > kept[alike][0].relevance:
-            del kept[alike]
-            kept.append((fragment, words))
-    return [fragment for fragment, _ in kept]
+            unique.append((fragment, words))
+        elif fragment.relevance > unique[alike][0].relevance:
+            del unique[alike]
+            unique.append((fragment, words))
+    return [fragment for fragment, _ in unique]
 
 
 def line(fragment: MemoryFragment) -> str:

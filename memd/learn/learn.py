@@ -141,8 +141,8 @@ class Learn:
                 for row in playbook.list_patterns(conn, agent_key, query.task_type, most)
             ]
             if query.task_type in {None, FIX_TYPE}:
-                seen = bind(agent_key, MemoryFilter(), self.clock.now_us(), active=caller)
-                patterns += map(_entry_of_fix, playbook.list_fixes(conn, seen, most))
+                visible = bind(agent_key, MemoryFilter(), self.clock.now_us(), active=caller)
+                patterns += map(_entry_of_fix, playbook.list_fixes(conn, visible, most))
             return patterns
 
         entries = await self.db.read(work)
@@ -174,13 +174,13 @@ class Learn:
             agent_key = names.find_agent(conn, caller.agent_id)
             if agent_key is None:
                 return []
-            seen = bind(agent_key, MemoryFilter(), self.clock.now_us(), active=caller)
+            visible = bind(agent_key, MemoryFilter(), self.clock.now_us(), active=caller)
             reported = map(_learning, learnings.list_latest(conn, agent_key, limit))
             return [
                 *reported,
                 *map(
                     _learning_of_memory,
-                    learnings.list_trusted_lessons(conn, seen, LESSON_TAG, limit),
+                    learnings.list_trusted_lessons(conn, visible, LESSON_TAG, limit),
                 ),
             ]
 

@@ -59,7 +59,7 @@ def task_type_of(tools: Iterable[str]) -> str:
     ('shell+web', 'shell+file')
     """
     words = {word.lower() for tool in tools for word in _PARTS.findall(tool)}
-    used = {kind for kind, known in _WORDS.items() if words & known}
+    used = {kind for kind, kind_words in _WORDS.items() if words & kind_words}
     return next((name for name, needed in _TYPES if needed <= used), CHAT)
 
 

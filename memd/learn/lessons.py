@@ -264,12 +264,12 @@ def list_memories(
     agent_key = names.find_agent(conn, caller.agent_id)
     if agent_key is None:
         return []
-    seen, most = bind(agent_key, MemoryFilter(), now_us, active=caller), LESSONS_READ_ITEMS_MAX
-    seen_by_naps = playbook.list_fixes(conn, seen, most) if config.enabled else []
-    cured = [row for row in map(as_lesson, seen_by_naps)
+    visible, most = bind(agent_key, MemoryFilter(), now_us, active=caller), LESSONS_READ_ITEMS_MAX
+    fixes = playbook.list_fixes(conn, visible, most) if config.enabled else []
+    cured = [row for row in map(as_lesson, fixes)
              if row is not None and row.confidence >= config.min_confidence
              and not is_doubtful(row.text)]  # fmt: skip
-    rows = [*lessons.list_lessons(conn, seen, most), *cured]
+    rows = [*lessons.list_lessons(conn, visible, most), *cured]
     return sorted(rows, key=lambda row: (row.created_at_us, row.memory_key), reverse=True)[:most]
 
 
@@ -284,8 +284,8 @@ def find_lesson(conn: Reading, caller: Caller, memory_id: str, now_us: int) -> L
     agent_key = names.find_agent(conn, caller.agent_id)
     if agent_key is None:
         return None
-    seen = bind(agent_key, MemoryFilter(), now_us, active=caller)
-    return next(iter(lessons.list_lessons(conn, seen, 1, memory_id)), None)
+    visible = bind(agent_key, MemoryFilter(), now_us, active=caller)
+    return next(iter(lessons.list_lessons(conn, visible, 1, memory_id)), None)
 
 
 def _refusal(

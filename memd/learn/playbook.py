@@ -35,8 +35,8 @@ def as_instruction(fix: str) -> str:
     >>> as_instruction("npm test failed: no port 6380. Ran docker compose up -d. It passes now.")
     'When npm test fails: no port 6380. Ran docker compose up -d. It passes now.'
     """
-    command, failed, rest = fix.partition(_FAILED)
-    return f"When {command} fails: {rest}" if failed else fix
+    command, failed, outcome = fix.partition(_FAILED)
+    return f"When {command} fails: {outcome}" if failed else fix
 
 
 def as_text(entry: PlaybookEntry) -> str:

@@ -99,7 +99,7 @@ class Skills:
         if self.root is None:
             return True
         try:
-            seen = await self.db.read(changes.head)
+            head = await self.db.read(changes.head)
             agents = await self.db.read(lessons.agents_with_lessons)
             rows_by = {
                 agent: await self._read_sources(Caller(agent_id=agent)) if may_have else []
@@ -109,7 +109,7 @@ class Skills:
         except MemdError as error:
             log.warning("skills not written", kind=error.kind)
             return False
-        self._seen = seen
+        self._seen = head
         return not export.failed
 
     async def remove_forgotten(self, caller: Caller) -> str | None:

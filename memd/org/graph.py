@@ -63,9 +63,9 @@ class Graph:
         """
 
         def work(conn: Reading) -> Neighbours:
-            seen = self._sight(conn, caller, at)
-            key, known_name = _find_thing(conn, seen, name, "name")
-            edges, looked_at = graph.list_edges(conn, seen, [key])
+            filters = self._sight(conn, caller, at)
+            key, known_name = _find_thing(conn, filters, name, "name")
+            edges, looked_at = graph.list_edges(conn, filters, [key])
             edges.sort(key=lambda edge: (-edge.trust, -edge.statement_key))
             cut = looked_at == WALK_EDGES_MAX or len(edges) > limit
             return Neighbours(
@@ -90,10 +90,10 @@ class Graph:
         """
 
         def work(conn: Reading) -> GraphPaths:
-            seen = self._sight(conn, caller, at)
-            start, _ = _find_thing(conn, seen, source, "source")
-            goal, _ = _find_thing(conn, seen, target, "target")
-            walked = graph.walk_between(conn, seen, start, goal, hops)
+            filters = self._sight(conn, caller, at)
+            start, _ = _find_thing(conn, filters, source, "source")
+            goal, _ = _find_thing(conn, filters, target, "target")
+            walked = graph.walk_between(conn, filters, start, goal, hops)
             paths = shortest_paths(walked.edges.values(), start, goal, hops=hops, limit=limit)
             things = [ReachedThing(goal, start, way) for way in paths]
             return GraphPaths(
@@ -117,8 +117,8 @@ class Graph:
         """
 
         def work(conn: Reading) -> GraphAnswers:
-            seen = self._sight(conn, caller, at)
-            return _answer(conn, seen, question, limit)
+            filters = self._sight(conn, caller, at)
+            return _answer(conn, filters, question, limit)
 
         return await self.db.read(work)
 
@@ -144,8 +144,8 @@ class Graph:
         """
 
         def work(conn: Reading) -> tuple[str, ...]:
-            seen = self._sight(conn, caller, NOW)
-            entries = _answer(conn, seen, context, limit=graph_search.NEAR_MAX)
+            filters = self._sight(conn, caller, NOW)
+            entries = _answer(conn, filters, context, limit=graph_search.NEAR_MAX)
             ids = (
                 step.evidence.fact_id
                 for item in sorted(entries.items, key=lambda item: len(item.path.steps))
@@ -172,9 +172,9 @@ class Graph:
 
 
 def _find_thing(
-    conn: Reading, seen: StatementFilter, name: str, field_name: str
+    conn: Reading, filters: StatementFilter, name: str, field_name: str
 ) -> tuple[int, str]:
-    things = graph.find_things(conn, seen, [fold_name(name)])
+    things = graph.find_things(conn, filters, [fold_name(name)])
     if not things:
         raise OrgMemoryQueryError(
             "nothing is known of a thing with this name",
@@ -189,7 +189,7 @@ class _EdgeCache:
     """Looks up the edges that readings follow, each once, within one bound."""
 
     conn: Reading
-    seen: StatementFilter
+    filters: StatementFilter
     edges_left: int = WALK_EDGES_MAX
     edges: dict[tuple[int, str, bool], list[Edge]] = field(default_factory=dict)
 
@@ -201,7 +201,7 @@ class _EdgeCache:
         end = graph.SUBJECT if hop.forward else graph.OBJECT
         rows, looked_at = graph.list_edges(
             self.conn,
-            self.seen,
+            self.filters,
             new,
             relations=[hop.relation],
             ends=[end],
@@ -214,27 +214,27 @@ class _EdgeCache:
         return {key: self.edges[key, hop.relation, hop.forward] for key in keys}
 
 
-def _answer(conn: Reading, seen: StatementFilter, question: str, limit: int) -> GraphAnswers:
+def _answer(conn: Reading, filters: StatementFilter, question: str, limit: int) -> GraphAnswers:
     words = graph_question.split_words(question)
     places = graph_question.name_candidates(words)
-    known = graph.find_things(conn, seen, list(places))
-    named = graph_question.find_mentions(words, places, known)
-    asked = graph_question.find_cues(words, named)
-    edges = _EdgeCache(conn, seen)
-    keys = {one.name: known[one.name][0] for one in named}
+    things_by_name = graph.find_things(conn, filters, list(places))
+    mentions = graph_question.find_mentions(words, places, things_by_name)
+    cues = graph_question.find_cues(words, mentions)
+    edges = _EdgeCache(conn, filters)
+    keys = {one.name: things_by_name[one.name][0] for one in mentions}
     reading, things = graph_search.follow_readings(
-        edges.along, graph_question.find_readings(words, named, asked), keys
+        edges.along, graph_question.find_readings(words, mentions, cues), keys
     )
     truncated = edges.edges_left <= 0
     if reading is not None:
         relations = tuple(hop.relation for hop in reading.hops)
         scored = [(_score(one), one) for one in things[:limit]]
     else:
-        relations = tuple(dict.fromkeys(cue.readings[0][0] for cue in asked if not cue.weak))
-        walked = graph.walk(conn, seen, list(keys.values()), NEAR_HOPS)
+        relations = tuple(dict.fromkeys(cue.readings[0][0] for cue in cues if not cue.weak))
+        walked = graph.walk(conn, filters, list(keys.values()), NEAR_HOPS)
         truncated = truncated or walked.truncated
         around = graph_search.find_nearby(walked.edges.values(), list(keys.values()), NEAR_HOPS)
-        scored = graph_view.rank_by_words(conn, around, words, named, relations)[:limit]
+        scored = graph_view.rank_by_words(conn, around, words, mentions, relations)[:limit]
     paths = graph_view.to_paths(conn, [one for _, one in scored])
     items = tuple(
         GraphAnswer(
@@ -244,7 +244,7 @@ def _answer(conn: Reading, seen: StatementFilter, question: str, limit: int) -> 
         if one in paths
     )
     return GraphAnswers(
-        about=tuple(known[one.name][1] for one in named),
+        about=tuple(things_by_name[one.name][1] for one in mentions),
         relations=relations,
         items=items,
         truncated=truncated,

@@ -166,12 +166,12 @@ def find_mentions(
     """
     spans = [Mention(name, *place) for name in known for place in places.get(name, ())]
     spans.sort(key=lambda one: (one.first - one.last, one.first))
-    taken: set[int] = set()
+    covered: set[int] = set()
     result: list[Mention] = []
     for one in spans:
         place = set(range(one.first, one.last + 1))
-        if not place & taken:
-            taken |= place
+        if not place & covered:
+            covered |= place
             result.append(one)
     things = [one for one in result if not _is_kind(tokens, one)]
     return tuple(sorted(things or result, key=lambda one: one.first))
@@ -194,13 +194,17 @@ def _is_kind(tokens: Sequence[QuestionWord], one: Mention) -> bool:
     )
 
 
-def find_cues(tokens: Sequence[QuestionWord], named: Sequence[Mention]) -> tuple[Cue, ...]:
+def find_cues(tokens: Sequence[QuestionWord], mentions: Sequence[Mention]) -> tuple[Cue, ...]:
     """Return the words that ask for relations, in order, CUES_MAX at most."""
-    taken = {place for one in named for place in range(one.first, one.last + 1)}
+    covered = {place for one in mentions for place in range(one.first, one.last + 1)}
     result: list[Cue] = []
     at = 0
     while at < len(tokens):
-        cue = None if at in taken else _noun_cue(tokens, at) or _verb_cue(tokens, at, taken, result)
+        cue = (
+            None
+            if at in covered
+            else _noun_cue(tokens, at) or _verb_cue(tokens, at, covered, result)
+        )
         if cue is not None:
             result.append(cue)
             at = cue.last
@@ -211,7 +215,7 @@ def find_cues(tokens: Sequence[QuestionWord], named: Sequence[Mention]) -> tuple
         result.append(Cue(where, where, (("located_in", True),), noun=True, weak=bool(result)))
     result = sorted(result, key=lambda cue: cue.first)[:CUES_MAX]
     own = _custom_cues(
-        tokens, taken | {n for cue in result for n in range(cue.first, cue.last + 1)}
+        tokens, covered | {n for cue in result for n in range(cue.first, cue.last + 1)}
     )
     result = sorted([*result, *own[: CUES_MAX - len(result)]], key=lambda cue: cue.first)
     if not result and any(word.text in {"is", "are", "was", "were", "who"} for word in tokens):
@@ -219,7 +223,7 @@ def find_cues(tokens: Sequence[QuestionWord], named: Sequence[Mention]) -> tuple
     return tuple(result)
 
 
-def _custom_cues(tokens: Sequence[QuestionWord], taken: Collection[int]) -> list[Cue]:
+def _custom_cues(tokens: Sequence[QuestionWord], covered: Collection[int]) -> list[Cue]:
     """Return words that may be a relation which memd does not know: "Ann -> mentors -> Bob"."""
     return [
         Cue(
@@ -232,7 +236,7 @@ def _custom_cues(tokens: Sequence[QuestionWord], taken: Collection[int]) -> list
             subject_first=_is_inverted(tokens, at, at + 1, ()),
         )
         for at, word in enumerate(tokens)
-        if at not in taken
+        if at not in covered
         and word.text not in FUNCTION_WORDS
         and word.text not in NOUNS
         and word.text not in _AUXILIARIES
@@ -266,10 +270,10 @@ def _noun_cue(tokens: Sequence[QuestionWord], at: int) -> Cue | None:
 
 
 def _verb_cue(
-    tokens: Sequence[QuestionWord], at: int, taken: Collection[int], before: Sequence[Cue]
+    tokens: Sequence[QuestionWord], at: int, covered: Collection[int], before: Sequence[Cue]
 ) -> Cue | None:
     for length in range(min(PHRASE_WORDS_MAX, len(tokens) - at), 0, -1):
-        if any(place in taken for place in range(at, at + length)):
+        if any(place in covered for place in range(at, at + length)):
             continue
         phrase = " ".join(word.text for word in tokens[at : at + length])
         options = VERBS.get(phrase)
@@ -315,12 +319,12 @@ def _is_inverted(
 
 
 def find_readings(
-    tokens: Sequence[QuestionWord], named: Sequence[Mention], asked: Sequence[Cue]
+    tokens: Sequence[QuestionWord], mentions: Sequence[Mention], cues: Sequence[Cue]
 ) -> list[QuestionReading]:
     """Return the readings of a question, the likeliest first, READINGS_MAX at most."""
     result: list[QuestionReading] = []
-    for mention in named[:MENTIONS_MAX]:
-        outside = [cue for cue in asked if cue.last < mention.first or cue.first > mention.last]
+    for mention in mentions[:MENTIONS_MAX]:
+        outside = [cue for cue in cues if cue.last < mention.first or cue.first > mention.last]
         for left_out, chosen in _cue_subsets(outside):
             for order_cost, order in _cue_orders(tokens, mention, chosen):
                 far = _COST_DISTANCE * _distance(tokens, mention, order[0])
@@ -332,19 +336,19 @@ def find_readings(
     return result[:READINGS_MAX]
 
 
-def _cue_subsets(asked: Sequence[Cue]) -> Iterator[tuple[float, tuple[Cue, ...]]]:
+def _cue_subsets(cues: Sequence[Cue]) -> Iterator[tuple[float, tuple[Cue, ...]]]:
     """Yield the sets of cues that a reading may use: all, or all but some weak ones."""
-    weak = [cue for cue in asked if cue.weak]
+    weak = [cue for cue in cues if cue.weak]
     for dropped in [(), *((cue,) for cue in weak), *([tuple(weak)] if len(weak) > 1 else [])]:
-        kept = tuple(cue for cue in asked if cue not in dropped)
-        if kept:
-            yield _COST_LEFT_OUT * len(dropped), kept
+        used = tuple(cue for cue in cues if cue not in dropped)
+        if used:
+            yield _COST_LEFT_OUT * len(dropped), used
 
 
 def _cue_orders(
-    tokens: Sequence[QuestionWord], mention: Mention, asked: Sequence[Cue]
+    tokens: Sequence[QuestionWord], mention: Mention, cues: Sequence[Cue]
 ) -> Iterator[tuple[float, tuple[Cue, ...]]]:
-    near = sorted(asked, key=lambda cue: _distance(tokens, mention, cue))
+    near = sorted(cues, key=lambda cue: _distance(tokens, mention, cue))
     for order in permutations(near):
         cost = 0.0
         for a, b in combinations(order, 2):

@@ -237,7 +237,7 @@ def _extend(
                 to_other = extended[other]
                 if len(to_other) >= PATHS_TO_ONE_MAX or not _matches(edge, hop):
                     continue
-                visited = visited or _visited(start, path)
+                visited = visited or _things_of(start, path)
                 if other not in visited:
                     to_other.append(_PartialPath(other, (*path, edge), min(trust, edge.trust)))
     return list(chain.from_iterable(extended.values()))
@@ -258,7 +258,7 @@ def _matches(edge: Edge, hop: Hop) -> bool:
     return hop.word is None or hop.word in map(stem, fold_name(edge.qualifier or "").split())
 
 
-def _visited(start: int, path: EdgePath) -> set[int]:
+def _things_of(start: int, path: EdgePath) -> set[int]:
     return {start, *(key for edge in path for key in (edge.subject_key, edge.object_key))}
 
 
@@ -282,8 +282,8 @@ def find_nearby(
         for one in frontier:
             for edge in adjacent.get(one.key, ()):
                 further = ReachedThing(other_end(edge, one.key), one.start, (*one.path, edge))
-                known = things.get(further.key) or reached.get(further.key)
-                if known is None or known.rank > further.rank:
+                other = things.get(further.key) or reached.get(further.key)
+                if other is None or other.rank > further.rank:
                     reached[further.key] = further
         things |= reached
         frontier = list(reached.values())

@@ -86,17 +86,17 @@ def rank_by_words(
     conn: Reading,
     things: Sequence[ReachedThing],
     words: Sequence[QuestionWord],
-    named: Sequence[Mention],
+    mentions: Sequence[Mention],
     relations: Collection[str],
 ) -> list[tuple[float, ReachedThing]]:
     """Return *things* ranked by the overlap of their evidence with the question's words."""
     from memd.org import graph_search
 
-    taken = {place for one in named for place in range(one.first, one.last + 1)}
-    asked = {
+    covered = {place for one in mentions for place in range(one.first, one.last + 1)}
+    question_words = {
         word.text
         for place, word in enumerate(words)
-        if place not in taken and word.text not in FUNCTION_WORDS
+        if place not in covered and word.text not in FUNCTION_WORDS
     }
     rows = graph.read_statements(conn, [edge.statement_key for one in things for edge in one.path])
 
@@ -104,7 +104,7 @@ def rank_by_words(
         quotes = " ".join(rows[edge.statement_key].quote for edge in one.path)
         return {match.group() for match in _WORD.finditer(quotes.casefold())}
 
-    return graph_search.rank_nearby(things, asked, relations, evidence)
+    return graph_search.rank_nearby(things, question_words, relations, evidence)
 
 
 def render_path(path: GraphPath) -> str:

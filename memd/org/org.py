@@ -108,7 +108,7 @@ class Org:
         human's (PROMISES H46).
         """
         stamp = self.stamp(caller, author, signature)
-        wording = await self.screen_wording(request)
+        content = await self.screen_content(request)
         fact_id = request.fact_id or self.ids.new()
         rules = self.config.write_access
 
@@ -122,14 +122,14 @@ class Org:
                 require_write_access(rules, before.category, stamp.author)
                 if author is None:
                     _require_last_word(conn, fact_id, stamp.author)
-            require_write_access(rules, wording.category, stamp.author)
+            require_write_access(rules, content.category, stamp.author)
             if not stamp.author.is_human:
-                refuse_orders(caller, content=wording.content, tags=" ".join(wording.tags))
-            self.learn_from(conn, org.publish(conn, fact_id, wording, stamp))
+                refuse_orders(caller, content=content.content, tags=" ".join(content.tags))
+            self.learn_from(conn, org.publish(conn, fact_id, content, stamp))
             return fact_id
 
         written = await self.db.write(caller, work, reply=str)
-        if wording.category is OrgFactCategory.CORE_POLICY:
+        if content.category is OrgFactCategory.CORE_POLICY:
             with suppress(MemdError):  # the fact is committed; the warning is optional
                 await self._warn_of_many_policies()
         return written
@@ -183,14 +183,14 @@ class Org:
             signature=signature,
         )
 
-    async def screen_wording(self, request: OrgFactWriteRequest) -> FactContent:
-        """Return the screened wording of *request*; a long text is screened in the work thread.
+    async def screen_content(self, request: OrgFactWriteRequest) -> FactContent:
+        """Return the screened content of *request*; a long text is screened in the work thread.
 
         Raises SecretRefusedError.
         """
-        return await self.work.run_sized(len(request.content), self._wording, request)
+        return await self.work.run_sized(len(request.content), self._screen_content, request)
 
-    def _wording(self, request: OrgFactWriteRequest) -> FactContent:
+    def _screen_content(self, request: OrgFactWriteRequest) -> FactContent:
         screening = admit(request.content, self.secrets)
         if self.secrets == "refuse" and screening.kinds:
             raise SecretRefusedError(
@@ -260,8 +260,8 @@ class Org:
         if self.config.backend == "graph_rag" and self.walk is not None and any(rows):
             walked = await self.walk(caller, context, FACTS_OFFERED_MAX)
             by_words = await self._interleave(by_words, walked, categories, FACTS_OFFERED_MAX)
-        known = {fact.id for fact in by_words}
-        others = tuple(reading.fact(row) for row in rows.others if row.fact_id not in known)
+        known_ids = {fact.id for fact in by_words}
+        others = tuple(reading.fact(row) for row in rows.others if row.fact_id not in known_ids)
         return FactCandidates(
             await self.past.filter_current(by_words), await self.past.filter_current(others)
         )
@@ -274,14 +274,14 @@ class Org:
         limit: int,
     ) -> tuple[OrgFact, ...]:
         """Interleave facts found by words and ids found by walking, each once."""
-        known = {fact.id: fact for fact in facts}
+        facts_by_id = {fact.id: fact for fact in facts}
         for fact_id in walked:
-            row = None if fact_id in known else await self.db.read(org_facts.get, fact_id)
+            row = None if fact_id in facts_by_id else await self.db.read(org_facts.get, fact_id)
             if row is not None and row.category in categories:
-                known[fact_id] = reading.fact(row)
+                facts_by_id[fact_id] = reading.fact(row)
         turns = zip_longest((fact.id for fact in facts), walked)
-        order = dict.fromkeys(one for turn in turns for one in turn if one in known)
-        return tuple(known[one] for one in order)[:limit]
+        order = dict.fromkeys(one for turn in turns for one in turn if one in facts_by_id)
+        return tuple(facts_by_id[one] for one in order)[:limit]
 
     async def list_policies(
         self,
@@ -346,11 +346,11 @@ class Org:
         since_us = self.visible_since_us()
 
         def work(conn: Reading) -> list[OperationRow]:
-            seen = category_access(conn, self.config.read_access, caller)
+            access = category_access(conn, self.config.read_access, caller)
             return [
                 row
                 for row in org_facts.history(conn, fact_id)
-                if row.category in seen.at(row.at_us)
+                if row.category in access.at(row.at_us)
                 and (since_us is None or row.until_us is None or row.until_us > since_us)
             ]
 

@@ -35,26 +35,26 @@ class Past:
     clock: Clock
     config: OrgMemoryConfig = field(default_factory=OrgMemoryConfig)
 
-    async def as_of(self, caller: Caller, asked: AsOfQuery) -> PastFacts:
+    async def as_of(self, caller: Caller, query: AsOfQuery) -> PastFacts:
         """Return a page of the facts valid at a time, as known at another, the latest first.
 
         Raises NotFoundError for an unknown thing, InvalidError for an *after* that ends no
         page, OrgMemoryQueryError for a time before the visible history (``temporal``).
         """
         now_us = await self._now_us()
-        valid_us = now_us if asked.valid is None else to_us(asked.valid)
-        known_us = now_us if asked.known is None else to_us(asked.known)
+        valid_us = now_us if query.valid is None else to_us(query.valid)
+        known_us = now_us if query.known is None else to_us(query.known)
         self._require_visible(min(known_us, valid_us), now_us)
 
         def work(conn: Reading) -> PastFacts:
             may = self._access(conn, caller).at(known_us)
             filters = FactFilter(
                 known_us,
-                may & (asked.categories or frozenset(OrgFactCategory)),
-                asked.limit + 1,
-                asked.text,
-                _thing(conn, asked.subject, may),
-                _page_end(conn, asked.after),
+                may & (query.categories or frozenset(OrgFactCategory)),
+                query.limit + 1,
+                query.text,
+                _thing(conn, query.subject, may),
+                _page_end(conn, query.after),
             )
             items, following = _page(conn, filters, valid_us)
             return PastFacts(
@@ -154,11 +154,11 @@ def _page(conn: Reading, filters: FactFilter, valid_us: int) -> tuple[list[PastF
     last: FactVersionRow | None = None
     for _ in range(0, THEN_OPERATIONS_MAX, limit):
         rows = as_of.list_versions(conn, filters)
-        held = _find_holding(conn, rows, filters, valid_us)
+        holding = _find_holding(conn, rows, filters, valid_us)
         for place, row in enumerate(rows):
             last = row
-            if row.operation_key in held:
-                items.append(held[row.operation_key])
+            if row.operation_key in holding:
+                items.append(holding[row.operation_key])
             if len(items) == limit:
                 is_end = place == len(rows) - 1 and len(rows) < filters.limit
                 return items, None if is_end else row.operation_id
@@ -202,9 +202,9 @@ def is_valid_at(row: StatementSpanRow | FactVersionRow, valid_us: int) -> bool:
 
 def _filter_current(conn: Reading, facts: tuple[OrgFact, ...], now_us: int) -> tuple[OrgFact, ...]:
     rows = list(as_of.current_facts(conn, [fact.id for fact in facts]).values())
-    held = _find_holding(conn, rows, FactFilter(now_us, (), len(rows)), now_us)
-    left = {row.fact_id for row in rows if row.operation_key not in held}
-    return tuple(fact for fact in facts if fact.id not in left)
+    holding = _find_holding(conn, rows, FactFilter(now_us, (), len(rows)), now_us)
+    ended = {row.fact_id for row in rows if row.operation_key not in holding}
+    return tuple(fact for fact in facts if fact.id not in ended)
 
 
 def _last_us(row: StatementSpanRow, now_us: int) -> int:

@@ -44,30 +44,30 @@ class Review:
         A repeated proposal of the same client is the same one. Raises OrgMemoryWriteError for
         an unknown *fact_id*, QuotaError, SecretRefusedError.
         """
-        wording = await self.org.screen_wording(request)
-        return await self._propose(caller, OperationType.PUBLISH, request.fact_id, wording)
+        content = await self.org.screen_content(request)
+        return await self._propose(caller, OperationType.PUBLISH, request.fact_id, content)
 
     async def propose_retract(self, caller: Caller, fact_id: str) -> str:
         """Propose to retract a fact; return the proposal's id."""
         return await self._propose(caller, OperationType.RETRACT, fact_id, None)
 
     async def _propose(
-        self, caller: Caller, kind: OperationType, fact_id: str | None, wording: FactContent | None
+        self, caller: Caller, kind: OperationType, fact_id: str | None, content: FactContent | None
     ) -> str:
         proposal_id, salt = self.org.ids.new(), self.org.ids.salt()
         now_us = self.org.clock.now_us()
 
         def work(conn: Writing) -> str:
-            category = _category(conn, kind, fact_id, wording)
+            category = _category(conn, kind, fact_id, content)
             new = NewProposal(
                 proposal_id=proposal_id,
                 fact_id=fact_id,
                 kind=kind.value,
                 category=category.value,
-                content=None if wording is None else wording.content,
-                tags=() if wording is None else wording.tags,
-                valid_from_us=None if wording is None else wording.valid_from_us,
-                valid_to_us=None if wording is None else wording.valid_to_us,
+                content=None if content is None else content.content,
+                tags=() if content is None else content.tags,
+                valid_from_us=None if content is None else content.valid_from_us,
+                valid_to_us=None if content is None else content.valid_to_us,
                 author_id=caller.agent_id,
                 client=caller.client,
                 salt=salt,
@@ -122,14 +122,14 @@ class Review:
                 if done is None:
                     raise InvalidStateError("the fact is retracted already", field="id")
             else:
-                wording = FactContent(
+                content = FactContent(
                     category,
                     Screened(str(row.content)),
                     tuple(json.loads(row.tags)),
                     row.valid_from_us,
                     row.valid_to_us,
                 )
-                done = log.publish(conn, fact_id, wording, stamp)
+                done = log.publish(conn, fact_id, content, stamp)
             self.org.learn_from(conn, done)
             proposals.decide(
                 conn,
@@ -183,15 +183,15 @@ def of_proposal(proposal: Proposal) -> dict[str, object]:
 
 
 def _category(
-    conn: Reading, kind: OperationType, fact_id: str | None, wording: FactContent | None
+    conn: Reading, kind: OperationType, fact_id: str | None, content: FactContent | None
 ) -> OrgFactCategory:
     before = None if fact_id is None else log.get_state(conn, fact_id)
     if fact_id is not None and (
         before is None or (kind is OperationType.RETRACT and before.is_retracted)
     ):
         raise OrgMemoryWriteError("no fact has this id", field="fact_id")
-    if wording is not None:
-        return wording.category
+    if content is not None:
+        return content.category
     assert before is not None
     return before.category
 

@@ -81,11 +81,11 @@ class Entity:
         return tuple(verbs)
 
 
-def _log(name: str, model: type[Value], time: str, *filters: str, **more: Any) -> Entity:
+def _log(name: str, model: type[Value], time: str, *filters: str, **options: Any) -> Entity:
     """Return a log: an entity whose records are written once and listed newest first."""
     return Entity(
         name, model, filters=filters, saving="once", order=(time,), newest_first=True, time=time,
-        deletes=False, **more,
+        deletes=False, **options,
     )  # fmt: skip
 
 

@@ -61,12 +61,12 @@ class RowPage(NamedTuple):
 
     entity: Entity
     rows: Sequence[Row]
-    more: bool
+    has_more: bool
 
     @property
     def next(self) -> str | None:
         """The cursor after the last row, None at the end."""
-        return _cursor(self.entity, self.rows[-1]) if self.more else None
+        return _cursor(self.entity, self.rows[-1]) if self.has_more else None
 
 
 class Records:
@@ -222,10 +222,10 @@ class Records:
             bytes_left = REPLY_BYTES_MAX
             for row in rows.iter_rows(conn, entity.table, conditions, after=place, limit=most + 1):
                 if len(page) == most or bytes_left < 0:
-                    return RowPage(entity, page, more=True)
+                    return RowPage(entity, page, has_more=True)
                 page.append(row)
                 bytes_left -= sum([len(value) for value in row if value.__class__ is str])
-            return RowPage(entity, page, more=False)
+            return RowPage(entity, page, has_more=False)
 
         return await self._db.read(work)
 

@@ -174,11 +174,11 @@ async def _ask_workers(
 async def _ask_worker(worker: RetrievalWorker, query: RetrievalQuery) -> RetrievalResult:
     results: list[RetrievalResult] = []
 
-    async def retrieved() -> tuple[RetrievalCandidate, ...]:
+    async def retrieve() -> tuple[RetrievalCandidate, ...]:
         results.append(await worker.retrieve(query))
         return ()
 
-    failed = await run_worker(worker.name, retrieved())
+    failed = await run_worker(worker.name, retrieve())
     return results[0] if results else failed
 
 

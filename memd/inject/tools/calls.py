@@ -47,18 +47,18 @@ def definitions(strategy: InjectionStrategy) -> tuple[ToolDefinition, ...]:
 
 def strategy_of(name: str, preferred: InjectionStrategy | None) -> InjectionStrategy:
     """Return the strategy with the tool *name*; raises InvalidError when *preferred* lacks it."""
-    known = {
+    strategies = {
         tool.name: strategy
         for strategy, tools in _TOOLS.items()
         if preferred in {None, strategy}
         for tool in tools
     }
-    if name not in known:
+    if name not in strategies:
         whose = f"strategy {preferred} has" if preferred else "there is"
         raise InvalidError(
             f"{whose} no tool {short_value(name)}", field="name", hint="inject.tools lists all"
         )
-    return known[name]
+    return strategies[name]
 
 
 def is_writing(name: str) -> bool:

@@ -119,15 +119,15 @@ class Files:
         return file_text.render_folder(raw, path, sizes)
 
     async def _create(self, caller: Caller, command: FileCommand) -> str:
-        taken = f"File {command.path} already exists"
-        path, text = _writable_path(command.path, taken), command.file_text or ""
+        refusal = f"File {command.path} already exists"
+        path, text = _writable_path(command.path, refusal), command.file_text or ""
         _check_name(path, command.path)
         async with self.editing:
             if await self.db.read(replies.find, caller) is None:
-                await self.db.read(self._check_free, caller, path, taken)
+                await self.db.read(self._check_free, caller, path, refusal)
             await self._write(caller, path, text, None)
-        seen, _ = await self.db.read(self._find, caller, path)
-        if seen is None and await self._run_pure(_gives_orders, text):
+        row, _ = await self.db.read(self._find, caller, path)
+        if row is None and await self._run_pure(_gives_orders, text):
             raise FileError(
                 f"The file {command.path} was quarantined: {_LIKE_ORDERS} "
                 "Its owner can release it: memd flagged list"
@@ -180,15 +180,15 @@ class Files:
 
     async def _rename(self, caller: Caller, command: FileCommand) -> str:
         old = _writable_path(command.old_path, "Cannot rename the /memories directory itself")
-        taken = f"The destination {command.new_path} already exists"
-        new = _writable_path(command.new_path, taken)
+        refusal = f"The destination {command.new_path} already exists"
+        new = _writable_path(command.new_path, refusal)
         _check_name(new, command.new_path)
         if new.startswith(f"{old}/"):
             raise FileError(f"The path {command.old_path} cannot be moved into itself")
 
         def work(conn: Writing) -> bool:
             agent_key = self._agent(conn, caller)
-            self._check_free(conn, caller, new, taken)
+            self._check_free(conn, caller, new, refusal)
             if not files.keys_at(conn, agent_key, old, self.clock.now_us()):
                 raise FileError(f"The path {command.old_path} does not exist")
             files.move(conn, agent_key, old, new)
@@ -262,13 +262,13 @@ class Files:
         below = [] if row else files.list_below(conn, agent_key, path, now_us, FILES_LISTED_MAX)
         return row, [FileSize(*each) for each in below]
 
-    def _check_free(self, conn: Reading, caller: Caller, path: str, taken: str) -> None:
+    def _check_free(self, conn: Reading, caller: Caller, path: str, refusal: str) -> None:
         """Raise FileError unless a file can be made at *path*."""
         agent_key, now_us = names.find_agent(conn, caller.agent_id), self.clock.now_us()
         if agent_key is None:
             return
         if files.keys_at(conn, agent_key, path, now_us):
-            raise FileError(taken)
+            raise FileError(refusal)
         folder = posixpath.dirname(path)
         while folder != ROOT:
             if files.find(conn, agent_key, folder, now_us) is not None:

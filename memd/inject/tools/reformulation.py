@@ -54,10 +54,10 @@ class WordReformulator:
         content_words = [word for word in words if word.casefold() not in FUNCTION_WORDS]
         if content_words and len(content_words) < len(words):
             return " ".join(content_words)
-        known = {word.casefold() for word in words}
+        query_words = {word.casefold() for word in words}
         counts: Counter[str] = Counter()
         for entry in results[:ENTRIES_READ]:
-            counts.update({word for word in _name_words(entry) if word not in known})
+            counts.update({word for word in _name_words(entry) if word not in query_words})
         added = [word for word, _ in counts.most_common(WORDS_ADDED)]
         return " ".join([*words, *added]) if added else None
 

@@ -138,10 +138,10 @@ class SelfEditingMemoryStrategy:
     async def _core_write(self, agent_id: str, arguments: Arguments) -> str:
         self._check_core_writes()
         content = _content(arguments)
-        known = () if self._is_repeated else await self._core(agent_id)
-        if len(known) >= self._config.core_max_entries:
+        core = () if self._is_repeated else await self._core(agent_id)
+        if len(core) >= self._config.core_max_entries:
             raise BadArgumentError(
-                f"core memory is full ({len(known)} entries): replace or delete one first"
+                f"core memory is full ({len(core)} entries): replace or delete one first"
             )
         stored = await self._store(agent_id, content, MemoryCategory.SEMANTIC, self._core_tags)
         return f"Stored in core memory (id={stored})."

@@ -61,15 +61,15 @@ async def search_sessions(sessions: Sessions, caller: Caller, arguments: Mapping
         return refusal(str(error))
     request = SessionQuery(query=query, limit=limit_of(arguments, LIMIT, LIMIT_MAX))
     results = await sessions.search(caller, request)
-    return "\n".join(fence(line(hit)) for hit in results) or NO_MESSAGES
+    return "\n".join(fence(line(passage)) for passage in results) or NO_MESSAGES
 
 
-def line(hit: SessionHit) -> str:
+def line(passage: SessionHit) -> str:
     """Return the content of a passage's fence: its session, time, speaker and text.
 
     A role that is neither a person's nor the assistant's is labelled as a tool.
     """
-    who = _PEOPLE.get(hit.role)
-    where = re.sub(r"[^\w.:-]", "_", hit.session_id)[:_NAME_CHARS]
-    label = f"[session: {where} | {hit.at:%Y-%m-%d} | {who or 'tool'}]"
-    return f"{mark_of_role(hit.role)}{label} {body(hit.snippet, tags=(ENTRY_TAG,))}"
+    who = _PEOPLE.get(passage.role)
+    where = re.sub(r"[^\w.:-]", "_", passage.session_id)[:_NAME_CHARS]
+    label = f"[session: {where} | {passage.at:%Y-%m-%d} | {who or 'tool'}]"
+    return f"{mark_of_role(passage.role)}{label} {body(passage.snippet, tags=(ENTRY_TAG,))}"

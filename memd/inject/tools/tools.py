@@ -64,12 +64,12 @@ class MemoryTool(BaseTool):
     """
 
     def __init__(self, *, strategy: HandlesTools, agent_id: str, name: str) -> None:
-        known = {tool.name: tool for tool in strategy.get_tool_definitions()}
-        if name not in known:
+        definitions = {tool.name: tool for tool in strategy.get_tool_definitions()}
+        if name not in definitions:
             raise ValueError(f"the strategy has no tool {name}")
         self._strategy = strategy
         self._agent_id = agent_id
-        self.definition = known[name]
+        self.definition = definitions[name]
 
     @property
     def name(self) -> str:

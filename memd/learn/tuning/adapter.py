@@ -75,10 +75,10 @@ def _slope(pairs: ContrastivePairs, some: Indices, matrix: Matrix, temperature: 
     norms = np.linalg.norm(raw, axis=1, keepdims=True)
     rotated = raw / norms
     positives = pairs.positives[some]
-    near = pairs.passages[positives]
+    matching = pairs.passages[positives]
     hard_places = pairs.negatives[some]
     hard = pairs.passages[hard_places]
-    among = rotated @ near.T / temperature
+    among = rotated @ matching.T / temperature
     # Another question's passage that equals this one's is no negative.
     same = (positives[:, None] == positives[None, :]) & ~np.eye(len(some), dtype=bool)
     among[same] = -np.inf
@@ -89,7 +89,7 @@ def _slope(pairs: ContrastivePairs, some: Indices, matrix: Matrix, temperature: 
     share = np.exp(logits)
     share /= share.sum(axis=1, keepdims=True)
     b = len(some)
-    pull = share[:, :b] @ near + np.einsum("bk,bkd->bd", share[:, b:], hard) - near
+    pull = share[:, :b] @ matching + np.einsum("bk,bkd->bd", share[:, b:], hard) - matching
     pull /= temperature * b
     flat = (pull - (pull * rotated).sum(axis=1, keepdims=True) * rotated) / norms
     return np.asarray(flat.T @ pairs.questions[some], dtype=np.float32)

@@ -151,10 +151,10 @@ def _layer(weights: Weights, name: str, hidden: torch.Tensor, absent: torch.Tens
         flat = _linear(weights, f"{name}.attention.self.{part}", hidden)
         return flat.unflatten(-1, (HEADS, DIMENSION // HEADS)).transpose(1, 2)
 
-    seen = functional.scaled_dot_product_attention(
+    attended = functional.scaled_dot_product_attention(
         heads("query"), heads("key"), heads("value"), attn_mask=absent
     )
-    joined = _linear(weights, f"{name}.attention.output.dense", seen.transpose(1, 2).flatten(2))
+    joined = _linear(weights, f"{name}.attention.output.dense", attended.transpose(1, 2).flatten(2))
     hidden = _norm(weights, f"{name}.attention.output.LayerNorm", joined + hidden)
     wide = functional.gelu(_linear(weights, f"{name}.intermediate.dense", hidden))
     narrow = _linear(weights, f"{name}.output.dense", wide)

@@ -70,13 +70,13 @@ async def evaluate_model(
     others = [each for each in texts if each.memory_key not in answers]
     some += others[-max(0, PASSAGES_MAX - len(some)) :]
     place = {each.memory_key: at for at, each in enumerate(some)}
-    known = [one for one in questions if one.memory_key in place]
+    answered = [one for one in questions if one.memory_key in place]
     ranks = []
     for model in (chosen.name, name):
         passages = await embed_with(chosen, model, [each.content for each in some])
-        vectors = await embed_with(chosen, model, [one.text for one in known])
-        right = [place[one.memory_key] for one in known]
-        own = [place.get(one.question_key or 0) for one in known]
+        vectors = await embed_with(chosen, model, [one.text for one in answered])
+        right = [place[one.memory_key] for one in answered]
+        own = [place.get(one.question_key or 0) for one in answered]
         ranks.append(await work.run(ranks_of, vectors, passages, right, own))
     return verdict.compare_ranks(ranks[0], ranks[1], errors=1.0)
 

@@ -124,11 +124,11 @@ def mean_entries(samples: Sequence[RankedQuestion]) -> float:
 
 def share_answered(samples: Sequence[RankedQuestion]) -> float:
     """Return the share of *samples* whose answer has the right memory."""
-    held = sum(
+    answered = sum(
         any(right and _is_in_answer(item) for item, right in zip(s.items, s.right, strict=True))
         for s in samples
     )
-    return held / len(samples) if samples else 0.0
+    return answered / len(samples) if samples else 0.0
 
 
 def _is_in_answer(item: Ranked) -> bool:

@@ -109,10 +109,12 @@ class Stages:
         """Return the hard negatives of each answer: memories that only seem to answer, too."""
         from memd.learn.tuning import training
 
-        asked = await self._embed(fit, progress)
+        question_vectors = await self._embed(fit, progress)
         texts = await self.recall.db.read(tunings.list_texts, MEMORIES_MAX)
         vectors = await self.recall.db.read(tunings.vectors_of, [each.memory_key for each in texts])
-        return await self.work.run(training.mine_negatives, fit, asked, vectors, request.top_k)
+        return await self.work.run(
+            training.mine_negatives, fit, question_vectors, vectors, request.top_k
+        )
 
     async def _train(
         self, done: RunWork, request: TuneRequest, progress: Progress
@@ -165,11 +167,11 @@ class Stages:
         """
         from memd.learn.tuning import training
 
-        asked = await self._embed(fit, progress)
+        question_vectors = await self._embed(fit, progress)
         keys = {one.memory_key for one in fit}.union(*negatives.values())
         vectors = await self.recall.db.read(tunings.vectors_of, sorted(keys))
         others = await self._embed(unseen, progress)
-        pairs = training.TrainingPairs(fit, asked, vectors, negatives, others)
+        pairs = training.TrainingPairs(fit, question_vectors, vectors, negatives, others)
         shipped = Tuned(str(self.embedder.fingerprint))
         return await self.work.run(training.train_adapter, pairs, shipped, request, progress)
 
@@ -209,10 +211,10 @@ class Stages:
             verdict = await self.verdict(chosen, None, tuned)
             if verdict.tuned_ndcg > most:
                 best, most = name, verdict.tuned_ndcg
-        held = [pair.question for pair in pairs if pair.part == HELD_OUT]
+        held_out = [pair.question for pair in pairs if pair.part == HELD_OUT]
         progress(0.6)
         now = await self.recall.active_tuning()
-        verdict = await self.verdict(held, now, results[best])
+        verdict = await self.verdict(held_out, now, results[best])
         return {"best": best, "verdict": verdict.model_dump(mode="json")}
 
     async def _evaluate_encoder(self, done: RunWork, pairs: Sequence[Pair]) -> dict[str, Any]:
@@ -220,9 +222,9 @@ class Stages:
 
         assert self.chosen is not None
         texts = await self.recall.db.read(tunings.list_texts, MEMORIES_MAX)
-        held = [pair.question for pair in pairs if pair.part in {CHOOSE, HELD_OUT}]
+        held_out = [pair.question for pair in pairs if pair.part in {CHOOSE, HELD_OUT}]
         report = await encoder_stages.evaluate_model(
-            self.chosen, self.work, done["model"], held, texts
+            self.chosen, self.work, done["model"], held_out, texts
         )
         return {"best": "encoder", "verdict": report.model_dump(mode="json")}
 
@@ -280,10 +282,10 @@ def split_pairs(count: int, split: float) -> list[str]:
     >>> [split_pairs(100, 0.1).count(part) for part in (FIT, WEIGH, CHOOSE, HELD_OUT)]
     [40, 20, 20, 20]
     """
-    held = min(max(round(split * count), HELD_OUT_PAIRS_MIN), HELD_OUT_PAIRS_MAX, count // 4)
-    weigh = (count - 2 * held) // 3
-    fit = count - 2 * held - weigh
-    return [FIT] * fit + [WEIGH] * weigh + [CHOOSE] * held + [HELD_OUT] * held
+    held_out = min(max(round(split * count), HELD_OUT_PAIRS_MIN), HELD_OUT_PAIRS_MAX, count // 4)
+    weigh = (count - 2 * held_out) // 3
+    fit = count - 2 * held_out - weigh
+    return [FIT] * fit + [WEIGH] * weigh + [CHOOSE] * held_out + [HELD_OUT] * held_out
 
 
 def rank_of(ranked: RankedQuestion) -> int:

@@ -178,7 +178,7 @@ def as_json(page: RowPage) -> bytes:
         part = pydantic_core.to_json(to_json(page.entity.model, row), inf_nan_mode="null")
         left -= len(part) + 1
         if parts and left < 0:
-            page = page._replace(rows=page.rows[: len(parts)], more=True)
+            page = page._replace(rows=page.rows[: len(parts)], has_more=True)
             break
         parts.append(part)
     after = pydantic_core.to_json(page.next)

@@ -40,8 +40,10 @@ def a_prompt_of_all(
     prompt = Prompt(budget, ESTIMATOR)
     prompt.add_policies(policies)
     prompt.add_preferences(said(preferences))
-    known = tuple(KnowledgeItem(str(n), "decision", text, 0.9) for n, text in enumerate(facts))
-    prompt.add_content(PromptContent(RelevantKnowledge(facts=known, lessons=known), [NGINX]))
+    knowledge = tuple(KnowledgeItem(str(n), "decision", text, 0.9) for n, text in enumerate(facts))
+    prompt.add_content(
+        PromptContent(RelevantKnowledge(facts=knowledge, lessons=knowledge), [NGINX])
+    )
     return prompt
 
 
