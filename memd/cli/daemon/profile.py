@@ -82,7 +82,7 @@ def remove(name: Name, yes: options.Yes = False, json: options.Json = False) -> 
     say.confirm_name(name, f"Erase everything of profile {name} permanently?", yes=yes)
     service.remove_service(paths)
     _stop(paths)
-    with _locked(paths):
+    with _lock(paths):
         remaining = [str(each) for each in _files(paths) if not _erase(each)]
     if json:
         say.print_json({"profile": name, "left": remaining})
@@ -146,7 +146,7 @@ def _stop(paths: Paths) -> None:
 
 
 @contextmanager
-def _locked(paths: Paths) -> Iterator[None]:
+def _lock(paths: Paths) -> Iterator[None]:
     """Lock the store, if there is one, so that no daemon can start meanwhile."""
     if not paths.database.exists():
         yield

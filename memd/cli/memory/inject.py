@@ -83,14 +83,16 @@ def show_messages(prompt: dict[str, Any], nothing: str) -> None:
         say.out(say.quote_prompt(message["content"]))
     if not prompt["messages"]:
         say.note(nothing)
-    say.note(f"{prompt['tokens_used']:,} of {prompt['token_budget']:,} tokens{_left_out(prompt)}")
+    say.note(
+        f"{prompt['tokens_used']:,} of {prompt['token_budget']:,} tokens{_format_left_out(prompt)}"
+    )
     for warning in prompt.get("warnings", ()):
         say.note(f"memd: {warning}; policies come first: use a larger budget")
     if prompt.get("degraded"):
         say.note(f"memd: {prompt['degraded']}")
 
 
-def _left_out(prompt: dict[str, Any]) -> str:
+def _format_left_out(prompt: dict[str, Any]) -> str:
     counts: dict[str, int] = dict(prompt["left_out"])
     in_window = counts.pop("in_window", 0)
     parts = [f"{n} {_SINGULAR[name] if n == 1 else name}" for name, n in counts.items() if n]

@@ -218,7 +218,7 @@ def _status(profile: str | None, action: str, *, json: bool) -> None:
     last = status.get("last")
     _field(
         "last night",
-        "-" if last is None else f"{say.local_time(last['started_at'])}, {_moved(last)}",
+        "-" if last is None else f"{say.local_time(last['started_at'])}, {_format_moved(last)}",
     )
     _field("next night", _next(status).removeprefix("next "))
     if status.get("next_at") and not status.get("waits_for"):
@@ -256,7 +256,10 @@ def _table(runs: list[dict[str, Any]]) -> None:
     )
     table(
         columns,
-        ((run["run_id"], run["started_at"], _name(run), run["state"], _moved(run)) for run in runs),
+        (
+            (run["run_id"], run["started_at"], _name(run), run["state"], _format_moved(run))
+            for run in runs
+        ),
     )
 
 
@@ -348,7 +351,7 @@ def _duration(run: dict[str, Any]) -> str:
     return f" in {span.total_seconds():,.1f} s"
 
 
-def _moved(run: dict[str, Any]) -> str:
+def _format_moved(run: dict[str, Any]) -> str:
     """Return how many memories a run moved, without ageing, which moves them a second time."""
     return _memories(sum(step["rows"] for step in run["steps"] if step["name"] != "ageing"))
 

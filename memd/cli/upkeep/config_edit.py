@@ -67,7 +67,7 @@ def _change(profile: str | None, key: str, value: Any, *, json: bool) -> None:
 
     places = Paths.resolve(profile)
     path = split_key(key)
-    with _locked(places.config_file.parent):
+    with _lock(places.config_file.parent):
         file = find(places.config_file) or places.config_file
         changed, messages, reload = _write_change(profile, file, path, value)
     if json:
@@ -119,7 +119,7 @@ def _write_change(
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def _lock(folder: Path) -> Iterator[None]:
     """Lock the settings in *folder*, so that concurrent commands lose no change."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

@@ -42,27 +42,25 @@ class LlmSettings(Value):
     """The language model: provider, uses and budgets."""
 
     provider: Literal["none", "openai_compatible", "assistant", "jobs"] = "none"
-    """`none`; `openai_compatible`: an endpoint such as those of Ollama, llama.cpp, LM Studio and
-    vLLM; `assistant`: a connected client that offers itself with `llm.register`; `jobs`: the
-    `command`, run for each completion.
+    """`none`; `openai_compatible`: an endpoint, such as of Ollama, llama.cpp, LM Studio or vLLM;
+    `assistant`: a connected client that offers itself with `llm.register`; `jobs`: `command`, run
+    for each completion.
     """
     url: NotBlankStr = "http://127.0.0.1:11434/v1"
-    """The endpoint's address up to `/v1`; only on this machine, unless `allowed_hosts` has its
-    host.
-    """
+    """URL of the endpoint up to `/v1`; on this machine, unless `allowed_hosts` has its host."""
     model: NotBlankStr | None = None
     """Name of the model at the endpoint."""
     api_key_file: SafePath | None = None
-    """A file that holds the endpoint's key, if it wants one; nobody else may be able to read it."""
+    """File with the API key of the endpoint, if it needs one; readable by its owner only."""
     allowed_hosts: tuple[NotBlankStr, ...] = ()
-    """Hosts other than this machine that prompts, and so memories, may be sent to."""
+    """Other hosts that prompts, and therefore memories, may be sent to."""
     command: tuple[PlainText, ...] = ()
-    """What `jobs` runs, the program and its arguments, without a shell: the prompt, and so
-    memories, goes to its standard input, what it prints is the answer. Setting it is the consent.
+    """Program and arguments for `jobs`, run without a shell. The prompt, and therefore memories,
+    goes to its stdin; its stdout is the answer. Setting it is your consent.
     """
     job_days: int = Field(default=7, ge=0, le=3_650)
-    """How long the files of a job are kept that say what was sent; looked at with each job and
-    start. At most 200 are kept, and none when something is forgotten.
+    """Days that the log of a job is kept; checked with each job and start. At most 200 jobs are
+    kept, and a forget deletes all of them.
     """
     answer_bytes: int = Field(default=262_144, ge=1_024, le=COMPLETION_BYTES_MAX)
     """Maximum output of the `command`; beyond it the command is killed and the rule used."""

@@ -213,8 +213,8 @@ class DaemonSettings(Value):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """Minimum level that is logged."""
     log_file: SafePath | None = None
-    """A file for the log, absolute or from your home (`~`); without it, the log goes to stderr,
-    which a service's journal keeps.
+    """Log file, absolute or below your home (`~`); default: stderr, which goes to the journal of a
+    service.
     """
     log_file_bytes: int = Field(default=10_000_000, ge=10_000, le=10**12)
     """Size at which a log file is rotated (`.1`, `.2` ...)."""

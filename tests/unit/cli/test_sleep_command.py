@@ -146,7 +146,7 @@ def test_a_run_has_a_name(run: dict[str, Any], name: str) -> None:
 
 def test_what_aged_is_not_counted_twice() -> None:
     aged = {**RUN, "steps": [*RUN["steps"], {"name": "ageing", "rows": 7, "steps": 1}]}
-    assert sleep._moved(aged) == "1,204 memories"
+    assert sleep._format_moved(aged) == "1,204 memories"
 
 
 @pytest.mark.parametrize(
