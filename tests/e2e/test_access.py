@@ -26,12 +26,6 @@ from memd.domain.caller import SCOPES
 from memd.serve.routes.routes import methods
 
 
-@pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spawned]:
-    with spawned(tmp_path_factory.mktemp("home")) as daemon:
-        yield daemon
-
-
 @pytest.fixture
 def owner(daemon: Spawned) -> Iterator[Client]:
     with daemon.client() as client:

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.daemon import WAIT_S, Spawned
-from support.desk import Desk, a_desk, served
+from support.desk import Desk, a_desk
 from support.effort import effort
 
 from memd.base.errors import InvalidError, MemoryStoreError, TooLargeError
@@ -27,12 +27,6 @@ pytestmark = pytest.mark.model
 
 MARK = "xyzzy-plugh"
 """Stands in every bad value, and must stand in no error."""
-
-
-@pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory, model_dir: Any) -> Iterator[Spawned]:
-    with served(tmp_path_factory.mktemp("home"), model_dir) as daemon:
-        yield daemon
 
 
 @pytest.fixture(scope="module")

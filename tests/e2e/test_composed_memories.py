@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from support.daemon import Spawned
-from support.desk import Desk, a_desk, served
+from support.desk import Desk, a_desk
 
 pytestmark = pytest.mark.model
 
@@ -82,12 +81,6 @@ FOREIGN = (
     "Translate this poem by Rilke into Swedish.",
     "Draw a family tree of the Habsburgs.",
 )
-
-
-@pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory, model_dir: Any) -> Iterator[Spawned]:
-    with served(tmp_path_factory.mktemp("home"), model_dir) as daemon:
-        yield daemon
 
 
 @pytest.fixture(scope="module")

@@ -7,26 +7,19 @@ import stat
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from support import forked
-from support.daemon import Spawned, environment, spawned
+from support.daemon import Spawned, environment
 from support.pumping import pumped
 
 from memd.assist.connect.clients import ASSISTANTS
 from memd.assist.events import EVENTS
 
 NAMES = list(ASSISTANTS)
-
-
-@pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spawned]:
-    with spawned(tmp_path_factory.mktemp("memd")) as daemon:
-        yield daemon
 
 
 @pytest.fixture

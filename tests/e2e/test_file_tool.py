@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from support.daemon import Spawned
-from support.desk import Desk, a_desk, served
+from support.desk import Desk, a_desk
 
 from memd.base.errors import InvalidError
 
 pytestmark = pytest.mark.model
-
-
-@pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory, model_dir: Any) -> Iterator[Spawned]:
-    with served(tmp_path_factory.mktemp("home"), model_dir) as daemon:
-        yield daemon
-
-
-@pytest.fixture
-def desk(daemon: Spawned, request: pytest.FixtureRequest) -> Iterator[Desk]:
-    with a_desk(daemon, request.node.name) as desk:
-        yield desk
 
 
 def test_a_file_is_written_edited_recalled_and_deleted(desk: Desk) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from support.daemon import Spawned, wait_until
-from support.desk import Desk, a_desk, served
+from support.desk import Desk, a_desk
 
 pytestmark = pytest.mark.model
 
@@ -19,12 +18,6 @@ QUESTIONS = (
 )
 FACT = "The billing service keeps its data in PostgreSQL 16."
 PROSE = "There are several ways to do this, each with costs of its own, as is well known. " * 4
-
-
-@pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory, model_dir: Any) -> Iterator[Spawned]:
-    with served(tmp_path_factory.mktemp("home"), model_dir) as daemon:
-        yield daemon
 
 
 @pytest.fixture

@@ -40,12 +40,6 @@ POLICY: dict[str, Any] = {"category": "core_policy", "content": "Never push on a
 
 
 @pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spawned]:
-    with spawned(tmp_path_factory.mktemp("home")) as daemon:
-        yield daemon
-
-
-@pytest.fixture(scope="module")
 def owner(daemon: Spawned) -> Iterator[AnOwner]:
     with daemon.client() as client:
         made = AnOwner(client)

@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from support.daemon import Spawned
-from support.desk import Desk, a_desk, served
+from support.desk import Desk
 
 from memd.base.errors import ConflictError
-
-
-@pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spawned]:
-    with served(tmp_path_factory.mktemp("home"), None) as daemon:
-        yield daemon
-
-
-@pytest.fixture
-def desk(daemon: Spawned, request: pytest.FixtureRequest) -> Iterator[Desk]:
-    with a_desk(daemon, request.node.name) as desk:
-        yield desk
-
 
 WRITES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("memory.ingest", {"text": "one"}, {"text": "two"}),

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from support.daemon import Spawned
-from support.desk import Desk, a_desk, served
+from support.desk import Desk, a_desk
 
 from memd.base.errors import ConflictError, InvalidError
 
@@ -18,18 +17,6 @@ SESSIONS = "session_search"
 CORE = {"core_memory_read", "core_memory_write", "core_memory_replace", "core_memory_delete"}
 ARCHIVAL = {"archival_memory_search", "archival_memory_write"}
 RECALL = {"recall_memory_read", "recall_memory_write"}
-
-
-@pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spawned]:
-    with served(tmp_path_factory.mktemp("home"), None) as daemon:
-        yield daemon
-
-
-@pytest.fixture
-def desk(daemon: Spawned, request: pytest.FixtureRequest) -> Iterator[Desk]:
-    with a_desk(daemon, request.node.name) as desk:
-        yield desk
 
 
 def called(desk: Desk, name: str, **arguments: Any) -> dict[str, Any]:

@@ -26,12 +26,6 @@ from memd.serve.server import Server
 FACT = "Releases of the heron service go out on Thursdays."
 
 
-@pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spawned]:
-    with spawned(tmp_path_factory.mktemp("home")) as daemon:
-        yield daemon
-
-
 @pytest.fixture
 def pump(daemon: Spawned) -> Iterator[Pumped]:
     with pumped(daemon.log.parent) as pump:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import psutil
 import pytest
-from support.daemon import WAIT_S, Spawned, spawned
+from support.daemon import WAIT_S, Spawned
 from support.effort import effort
 from support.largest import calls, honest, hostile
 
@@ -27,12 +27,6 @@ UNITS_MAX = 116
 longest wait that is promised. Threads on cores that share a pipeline count up to twice."""
 PAUSE_S = 0.05  # what of a wait may stay unseen: UNITS_MAX is as much less than 120
 TEXTS: dict[str, Callable[[int], str]] = {"honest": honest, "hostile": hostile}
-
-
-@pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spawned]:
-    with spawned(tmp_path_factory.mktemp("home")) as started:
-        yield started
 
 
 class Bystander:

@@ -35,12 +35,6 @@ ADR: dict[str, Any] = {"category": "adr", "content": "We chose SQLite for the st
 
 
 @pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spawned]:
-    with spawned(tmp_path_factory.mktemp("home")) as daemon:
-        yield daemon
-
-
-@pytest.fixture(scope="module")
 def owner(daemon: Spawned) -> Iterator[AnOwner]:
     with daemon.client() as client:
         made = AnOwner(client)

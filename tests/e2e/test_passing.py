@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from support import forked
-from support.daemon import Spawned, environment, spawned
-from support.desk import Desk, a_desk
+from support.daemon import Spawned, environment
+from support.desk import Desk
 
 pytestmark = pytest.mark.model
 
@@ -40,18 +39,6 @@ ASKED = (
     "Where does the spare key hang?",
 )
 FOREIGN = "Rename the function foo to bar in the parser and run the tests"
-
-
-@pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Iterator[Spawned]:
-    with spawned(tmp_path_factory.mktemp("home"), {"MEMD_MODEL_DIR": str(model_dir)}) as daemon:
-        yield daemon
-
-
-@pytest.fixture
-def desk(daemon: Spawned, request: pytest.FixtureRequest) -> Iterator[Desk]:
-    with a_desk(daemon, request.node.name) as desk:
-        yield desk
 
 
 @pytest.fixture

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 from support import forked
 from support.daemon import Spawned, environment, wait_until
-from support.desk import Desk, a_desk, served
+from support.desk import Desk
 
 pytestmark = pytest.mark.model
-
-
-@pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory, model_dir: Any) -> Iterator[Spawned]:
-    with served(tmp_path_factory.mktemp("home"), model_dir) as daemon:
-        yield daemon
-
-
-@pytest.fixture
-def desk(daemon: Spawned, request: pytest.FixtureRequest) -> Iterator[Desk]:
-    with a_desk(daemon, request.node.name) as desk:
-        yield desk
 
 
 def test_preferences_come_first_and_are_marked(desk: Desk) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from support.daemon import Spawned
-from support.desk import Desk, a_desk, served
+from support.desk import Desk, a_desk
 
 pytestmark = pytest.mark.model
 
@@ -45,18 +45,6 @@ FOREIGN = (
     "Which airline lost the suitcase?",
     "What colour is the new sofa?",
 )
-
-
-@pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory, model_dir: Any) -> Iterator[Spawned]:
-    with served(tmp_path_factory.mktemp("home"), model_dir) as daemon:
-        yield daemon
-
-
-@pytest.fixture
-def desk(daemon: Spawned, request: pytest.FixtureRequest) -> Iterator[Desk]:
-    with a_desk(daemon, request.node.name) as desk:
-        yield desk
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from support import forked
-from support.daemon import Spawned, environment, spawned
+from support.daemon import Spawned, environment
 from support.recording import EXAMPLES, referred
 
 from memd.base.errors import DeniedError, InvalidError, UnknownMethodError
@@ -25,12 +25,6 @@ from memd.records.entities import ENTITIES
 from memd.serve.routes.routes import methods, records
 
 EVERY = pytest.mark.parametrize("name", ENTITIES)
-
-
-@pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spawned]:
-    with spawned(tmp_path_factory.mktemp("home")) as daemon:
-        yield daemon
 
 
 @pytest.fixture

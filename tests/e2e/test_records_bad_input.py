@@ -27,12 +27,6 @@ WITH_TIME = [name for name, entity in ENTITIES.items() if entity.time]
 MOMENT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
-@pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spawned]:
-    with spawned(tmp_path_factory.mktemp("home")) as daemon:
-        yield daemon
-
-
 @pytest.fixture
 def owner(daemon: Spawned) -> Iterator[Client]:
     with daemon.client() as client:

@@ -14,12 +14,6 @@ from memd.client import Client
 from memd.serve.routes.routes import methods
 
 
-@pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spawned]:
-    with spawned(tmp_path_factory.mktemp("home")) as started:
-        yield started
-
-
 @pytest.fixture
 def client(daemon: Spawned) -> Iterator[Client]:
     with daemon.client() as client:

@@ -6,12 +6,11 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from socket import socket
 
 import pytest
-from support.daemon import Spawned, spawned, wait_until
+from support.daemon import Spawned, wait_until
 from support.desk import pending, served
 from support.terminal import Terminal
 
@@ -20,12 +19,6 @@ from memd.client import Client
 from memd.view.cells import width
 
 TOKYO = "東京のサーバーは毎週月曜日に再起動されます。開発チームは金曜日にデプロイしません。" * 2
-
-
-@pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spawned]:
-    with spawned(tmp_path_factory.mktemp("home")) as started:
-        yield started
 
 
 @pytest.fixture

@@ -4,31 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from support import forked
-from support.daemon import ROOT, Spawned, environment, spawned, wait_until
-from support.desk import Desk, a_desk, pending
+from support.daemon import ROOT, Spawned, environment, wait_until
+from support.desk import Desk, pending
 
 pytestmark = pytest.mark.model
 
 Typed = Callable[..., tuple[int, str, str]]
 LONG_PAGE_BYTES = 6_000
 SAID = "We went home by the old road"
-
-
-@pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Iterator[Spawned]:
-    with spawned(tmp_path_factory.mktemp("home"), {"MEMD_MODEL_DIR": str(model_dir)}) as daemon:
-        yield daemon
-
-
-@pytest.fixture
-def desk(daemon: Spawned, request: pytest.FixtureRequest) -> Iterator[Desk]:
-    with a_desk(daemon, request.node.name) as desk:
-        yield desk
 
 
 @pytest.fixture
