@@ -1,4 +1,4 @@
-"""A connection whose opening was cancelled is closed."""
+"""A connection is closed, also where its caller was cancelled while it was opened or used."""
 
 from __future__ import annotations
 
@@ -7,8 +7,14 @@ import contextlib
 import threading
 from pathlib import Path
 
+import apsw
+import pytest
+from support.clocks import HeldClock
 from support.daemon import WAIT_S
 from support.store import a_house
+
+from memd.store.file.connect import Reading
+from memd.store.file.database import open_database
 
 
 async def test_a_connection_that_was_cancelled_while_it_opened_keeps_no_thread(
@@ -28,3 +34,29 @@ async def test_a_connection_that_was_cancelled_while_it_opened_keeps_no_thread(
         async with asyncio.timeout(WAIT_S):
             while threading.active_count() > before:  # noqa: ASYNC110  # a thread tells nobody
                 await asyncio.sleep(0.01)
+
+
+async def test_a_long_read_that_is_cancelled_twice_ends_before_its_store_is_closed(
+    tmp_path: Path,
+) -> None:
+    """As a background task of a daemon that is cancelled: once by it, once by its TaskGroup."""
+    started, go_on = threading.Event(), threading.Event()
+    conns: list[Reading] = []
+
+    def work(conn: Reading) -> None:
+        conns.append(conn)
+        started.set()
+        assert go_on.wait(WAIT_S)
+
+    async with open_database(tmp_path / "memd.db", HeldClock()) as db:
+        task = asyncio.create_task(db.read_dedicated(work))
+        assert await asyncio.to_thread(started.wait, WAIT_S)
+        for _ in range(2):
+            task.cancel()
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        asyncio.get_running_loop().call_later(0.2, go_on.set)
+    with pytest.raises(apsw.ConnectionClosedError):
+        conns[0].total_changes()

@@ -35,7 +35,7 @@ from memd.store.file.connect import Reading, Writing, prepare_reader, prepare_wr
 from memd.store.file.faults import translate
 from memd.store.file.migrate import STEPS, Step, migrate
 from memd.store.file.open_files import LastFailure, OpenFiles, read_only_error, repair_modes
-from memd.store.file.pool import Pool, close
+from memd.store.file.pool import Closer, Pool, close
 from memd.store.search import caches
 
 P = ParamSpec("P")
@@ -71,6 +71,7 @@ class Database:
         self._writer: Writing | None = None
         self._readers = Pool()
         self._scanners = Pool()
+        self._closer = Closer()
         self.waiting_writes = 0
         self._wal_pages = 0
         self._checkpoint: asyncio.Task[bool] | None = None
@@ -144,7 +145,7 @@ class Database:
                 return await self._run(conn, transactions.run_read, conn, lambda: work(conn))
             return await self._run(conn, transactions.run_outside, conn, work)
         finally:
-            await asyncio.shield(close(conn))
+            await self._closer.close(conn)
 
     # How a write runs.
 
@@ -295,7 +296,7 @@ class Database:
         try:
             await self._run(reader, lambda: prepare_reader(reader, mmap=mmap))
         except BaseException:
-            await close(reader)
+            await self._closer.close(reader)
             raise
         return reader
 
@@ -311,8 +312,7 @@ class Database:
             conn = await asyncio.shield(opening)
         except asyncio.CancelledError:
             # Its thread opens it regardless, and would keep the process alive.
-            with suppress(apsw.Error):
-                await close(await opening)
+            await self._closer.close(opening)
             raise
         except apsw.Error as error:
             raise translate(error) from error
@@ -367,6 +367,7 @@ class Database:
             self._writer = None
         for conn in conns:
             await close(conn)
+        await self._closer.wait()
 
 
 @asynccontextmanager

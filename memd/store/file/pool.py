@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager, suppress
 from typing import Any, cast
 
@@ -70,6 +70,36 @@ class Pool:
         conns, self._all = self._all, []
         self._free = asyncio.LifoQueue()
         return conns
+
+
+class Closer:
+    """Closes connections in tasks of its own, which the cancellation of a caller does not stop.
+
+    A caller may be cancelled again while it cleans up; a connection that was still closing when
+    the loop ends would report to a loop that is gone.
+    """
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def close(self, conn: Reading | Awaitable[Reading]) -> None:
+        """Close *conn*, which may still be opening."""
+        task = asyncio.ensure_future(
+            close(conn) if isinstance(conn, Reading) else _close_opening(conn)
+        )
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        await asyncio.shield(task)
+
+    async def wait(self) -> None:
+        """Wait until every connection is closed."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
+
+async def _close_opening(opening: Awaitable[Reading]) -> None:
+    with suppress(apsw.Error):
+        await close(await opening)
 
 
 async def close(conn: Reading) -> None:
