@@ -34,7 +34,7 @@ KEY_FILE = "MEMD_CLIENT_KEY_FILE"
 Key = str | os.PathLike[str]
 """A client's key, or the path of its key file."""
 
-_READ_BYTES = 262_144
+_READ_BYTES = 262_144  # per read from the socket
 _NO_TIMEOUT_S = 1_000_000.0  # eleven days; a socket counts its milliseconds in 31 bits
 
 

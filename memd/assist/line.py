@@ -14,7 +14,7 @@ from _socket import AF_UNIX, SOCK_STREAM, socket
 
 from memd.assist import places, quick_json
 
-GONE = "memd went away before it answered"
+GONE = "memd closed the connection before it answered"
 SILENT = "memd did not answer"
 CONNECT_S = 1.0
 NOTIFY_S = 1.0
@@ -79,7 +79,7 @@ class HookConnection:
             error = answer.get("error")
             result = answer.get("result")
         except (ValueError, AttributeError, RecursionError):
-            raise LineError("memd answered what is no answer") from None
+            raise LineError("memd sent an invalid answer") from None
         if isinstance(error, dict):
             raise LineError(f"{method} was refused ({_kind(error)})")
         return result if isinstance(result, dict) else {}

@@ -52,7 +52,7 @@ class HookEvent:
         self.source, self.event, self.action = source, event, action
         session = _text(payload, *_SESSION)
         if session is None or len(session) > NAME_CHARS_MAX:
-            raise Unusable("it names no session")
+            raise Unusable("the event has no session id")
         self.session = session
         self.cwd = _path(_text(payload, "cwd") or _first_text(payload.get("workspace_roots")))
         self.project = project_of(self.cwd)
@@ -85,7 +85,7 @@ def read(source: str, event: str, raw: bytes) -> HookEvent | None:
     """
     action = events.EVENTS.get(source, {}).get(event)
     if action is None:
-        raise Unusable("it is no event that memd knows")
+        raise Unusable("memd does not know this event")
     try:
         payload = quick_json.loads(raw)
     except (ValueError, RecursionError):

@@ -108,7 +108,7 @@ class Caller:
             raise DeniedError("this client's key is another agent's", field="agent_id")
         if not self.may_be(agent_id):
             raise DeniedError(
-                f"agent {agent_id} has a key, which is to be presented",
+                f"agent {agent_id} has a key: present it",
                 field="agent_id",
                 hint="set MEMD_CLIENT_KEY_FILE to its file",
             )

@@ -78,7 +78,7 @@ class Authority:
         """Raise DeniedError unless *identity* may call *method*."""
         if method.scope is not None and method.scope not in identity.scopes:
             raise DeniedError(
-                f"{method.name} needs the scope {method.scope}, which {_who(identity)} has not",
+                f"{method.name} needs the scope {method.scope}, which {_who(identity)} lacks",
                 hint='the owner gives it: "memd client add"',
             )
 

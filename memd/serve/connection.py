@@ -25,8 +25,9 @@ from memd.serve.authority import Credentials
 from memd.serve.dispatch import ActiveRequest, Dispatch, error_frame
 from memd.serve.events import Link, Listener
 
-_PAUSE_BYTES, LINGER_S = 262_144, 1.0
-_POLL_S = 0.02
+_PAUSE_BYTES = 262_144  # with more unsent bytes the client counts as slow to read
+LINGER_S = 1.0  # how long a refused client may still read the reason
+_POLL_S = 0.02  # how often a closing connection checks for finished requests
 
 
 class Hub(Protocol):

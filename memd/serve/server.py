@@ -24,7 +24,7 @@ from memd.serve.metrics import Metrics
 from memd.serve.socket_file import PeerProcess, peer_process
 
 _NO_DESCRIPTORS = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
-_RETRY_S = 0.05
+_RETRY_S = 0.05  # pause after a failed accept, so that the loop does not spin
 
 
 class Server:

@@ -29,7 +29,7 @@ from memd.base.lock import lock
 
 _FIRST_PASSED_FD = 3
 _BACKLOG = 512
-_PROBE_S = 1.0
+_PROBE_S = 1.0  # a live daemon accepts at once, unless its queue is full
 _STOP_HINT = (
     "stop it, or give this one another --profile or MEMD_HOME; "
     "an installed service is stopped with: systemctl --user stop memd.socket memd.service"

@@ -172,8 +172,8 @@ def test_hooks_are_written_for_each_event_that_memd_understands(
     ("text", "why"),
     [
         (b'{\n "a": 1,\n b\n}', "line 3: it is not JSON"),
-        (b'{"mcpServers": 7}', "line 1: it holds something else there"),
-        (b"[]", "line 1: it holds no settings"),
+        (b'{"mcpServers": 7}', "line 1: it has another kind of value there"),
+        (b"[]", "line 1: it is not an object of settings"),
         (b'{"a": "\xff"}', "line 1: it is not UTF-8"),
     ],
 )

@@ -45,9 +45,9 @@ def ask(home: Path, payload: Any = PROMPT, source: str = "claude-code", *more: s
         (b"\xff\xfe\x00", "not JSON"),
         (DEEP, "not JSON"),
         (b"[1]", "not a JSON object"),
-        (b"{}", "names no session"),
-        (b'{"session_id": 7, "prompt": "x"}', "names no session"),
-        (json.dumps({**PROMPT, "session_id": "s" * 300}).encode(), "names no session"),
+        (b"{}", "has no session id"),
+        (b'{"session_id": 7, "prompt": "x"}', "has no session id"),
+        (json.dumps({**PROMPT, "session_id": "s" * 300}).encode(), "has no session id"),
         (b" " * (5 * 1_048_576), "too much on stdin"),
     ],
 )
@@ -196,7 +196,7 @@ def test_what_a_daemon_said_before_it_went_away_is_printed(tmp_path: Path) -> No
         printed = ask(tmp_path)
     assert (printed.code, printed.added) == (0, "what is known")
     (line,) = said(tmp_path)
-    assert "memd went away" in line
+    assert "memd closed the connection" in line
 
 
 def _keyed(home: Path) -> Paths:

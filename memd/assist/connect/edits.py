@@ -43,7 +43,7 @@ class Edit:
     def values(self) -> Any:
         values = self.form.values(self.text)
         if not isinstance(values, dict):
-            raise UnreadableError("it holds no settings by name", 1)
+            raise UnreadableError("it is not an object of settings", 1)
         return values
 
     def at(self, path: Path) -> Any:
@@ -61,7 +61,7 @@ class Edit:
         parent = _parent_of(values, path)
         current = parent.get(path[-1]) or []
         if not isinstance(current, list):
-            raise UnreadableError(f"{path[-1]!r} holds something else there")
+            raise UnreadableError(f"{path[-1]!r} has another kind of value there")
         parent[path[-1]] = [*current, value]
         self._replace_text(text, values)
 
@@ -244,7 +244,7 @@ def _parent_of(values: Any, path: Path) -> Any:
             values[key] = {}
         values = texts.at(values, (key,))
         if not isinstance(values, dict):
-            raise UnreadableError(f"{key!r} holds something else there")
+            raise UnreadableError(f"{key!r} has another kind of value there")
     return values
 
 

@@ -189,7 +189,7 @@ def _member(node: Node, key: str | int) -> JsonMember | None:
 def _insert(text: str, parent: Node, key: str | None, value: Any) -> str:
     """Return *text* with a last member or item in *parent*."""
     if parent.opens != ("[" if key is None else "{"):
-        raise UnreadableError("it holds something else there", line_of(text, parent.start))
+        raise UnreadableError("it has another kind of value there", line_of(text, parent.start))
     inline, line = _inline(text, parent), newline(text)
     if parent.members:
         indent = _indent(text, parent.members[-1].start)

@@ -38,7 +38,7 @@ def put(text: str, path: Path, value: Any) -> str:
                 value = {outer: value}
             return _insert(text, node, column, {key: value})
         column, node = child
-    raise UnreadableError("it holds something else there")
+    raise UnreadableError("it has another kind of value there")
 
 
 def append(text: str, path: Path, value: Any) -> str:
@@ -123,11 +123,11 @@ def _insert(text: str, node: Any, column: int, value: Any) -> str:
         return _put_lines(text, len(text), 0, value)
     if isinstance(node, yaml.ScalarNode):
         if node.value or node.style or node.end_mark.index > node.start_mark.index:
-            raise UnreadableError("it holds something else there", node.start_mark.line + 1)
+            raise UnreadableError("it has another kind of value there", node.start_mark.line + 1)
         at = line_end(text, node.start_mark.index + shift)
         return _put_lines(text, at, column + INDENT, value)
     if is_list is not isinstance(node, yaml.SequenceNode):
-        raise UnreadableError("it holds something else there", node.start_mark.line + 1)
+        raise UnreadableError("it has another kind of value there", node.start_mark.line + 1)
     if node.flow_style:
         new = json.dumps(value, ensure_ascii=False)[1:-1]
         spans = _spans(node)

@@ -28,7 +28,7 @@ UNSUPPORTED: Final = -32022
 _META: Final = "io.modelcontextprotocol/"
 _VERSION: Final = f"{_META}protocolVersion"
 _TOOL_USE: Final = "claudecode/toolUseId"
-_FRESH_MS: Final = 300_000
+_FRESH_MS: Final = 300_000  # how long a client may cache the lists
 
 SERVER: Final = {"name": "memd", "title": "memd", "version": __version__}
 CAPABILITIES: Final = {
