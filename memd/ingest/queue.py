@@ -135,11 +135,11 @@ class EmbeddingQueue:
             return model_key
 
         live = await self.db.read(vectors.current_cache)
-        known = await self.db.read(vectors.find_model, str(fingerprint))
-        while live is None or known != live.model_key:
-            known = await self.db.write(_CALLER, start)
+        model_key = await self.db.read(vectors.find_model, str(fingerprint))
+        while live is None or model_key != live.model_key:
+            model_key = await self.db.write(_CALLER, start)
             live = await self.db.read(vectors.current_cache)
-            while live is None or known != live.model_key:
+            while live is None or model_key != live.model_key:
                 if not await self.db.write(_CALLER, _step_build):
                     live = await self.db.read(vectors.current_cache)
                     break
@@ -245,8 +245,10 @@ class EmbeddingQueue:
         for row, vector in step:
             stays = True
             if row.importance is None:
-                known = self._sum_before(conn, model_key, row, unchanged)
-                near = centroids.similarity(conn, known, vector, speakers.get(f"{row.speaker}:"))
+                known_sum = self._sum_before(conn, model_key, row, unchanged)
+                near = centroids.similarity(
+                    conn, known_sum, vector, speakers.get(f"{row.speaker}:")
+                )
                 score, stays = self._score(near, row.content)
                 pending.set_importance(conn, row.memory_key, score)
             if stays:

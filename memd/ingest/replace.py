@@ -52,7 +52,7 @@ class _SourceDiff:
     superseded: list[SourceRow] = field(default_factory=list)
 
     @property
-    def count_new(self) -> int:
+    def new_count(self) -> int:
         return len(self.restored) + sum(len(arrival.drafts.items) for arrival in self.new)
 
 
@@ -165,10 +165,10 @@ def supersede(conn: Writing, keys: Sequence[int], ids: Ids, now_us: int) -> None
     """
     if not keys:
         return
-    ids_stored = removal.restore_sources(conn, keys, now_us)
-    rows = memories.by_keys(conn, ids_stored)
+    derived_keys = removal.restore_sources(conn, keys, now_us)
+    rows = memories.by_keys(conn, derived_keys)
     nap_keys = [key for key, row in rows.items() if not row.is_summary]
-    removal.erase(conn, [key for key in ids_stored if key not in nap_keys], now_us)
+    removal.erase(conn, [key for key in derived_keys if key not in nap_keys], now_us)
     visible_nap_keys = [key for key in nap_keys if rows[key].state in VISIBLE]
     removal.archive(
         conn, [*keys, *visible_nap_keys], ArchiveReason.SUPERSEDED, now_us, new_id=ids.new
@@ -178,7 +178,7 @@ def supersede(conn: Writing, keys: Sequence[int], ids: Ids, now_us: int) -> None
 def _result(
     diff: _SourceDiff, receipts: Sequence[Receipt], arrivals: Sequence[Arrival]
 ) -> ReplaceResult:
-    rows_by_identity = [row.memory_id for row in (*diff.unchanged, *diff.restored)]
+    ids_kept = [row.memory_id for row in (*diff.unchanged, *diff.restored)]
     ids_stored = [
         item.id
         for receipt in receipts
@@ -186,8 +186,8 @@ def _result(
     ]
     kinds = [kind for arrival in arrivals for kind in arrival.drafts.redacted]
     return ReplaceResult(
-        ids=(*rows_by_identity, *ids_stored),
-        new=diff.count_new,
+        ids=(*ids_kept, *ids_stored),
+        new=diff.new_count,
         unchanged=len(diff.unchanged),
         superseded=len(diff.superseded),
         quarantined=sum(

@@ -156,8 +156,8 @@ def _provenance(row: StoredMemory, update: MemoryUpdate | None) -> tuple[Origin,
     origin, trust = Origin(row.origin), Trust(row.trust)
     if update is None:
         return origin, trust
-    client_key = update.origin or (origin if origin is Origin.PERSON else Origin.ASSISTANT)
-    return (origin, trust) if TRUST[client_key] > trust else (client_key, TRUST[client_key])
+    new_origin = update.origin or (origin if origin is Origin.PERSON else Origin.ASSISTANT)
+    return (origin, trust) if TRUST[new_origin] > trust else (new_origin, TRUST[new_origin])
 
 
 def _is_expired(row: StoredMemory, now_us: int) -> bool:

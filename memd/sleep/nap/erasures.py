@@ -39,6 +39,7 @@ def find_erased(
         return frozenset()  # nothing is missing, or the list's position in the session is unknown
     numbers: set[int] = set()
     for before, run, after in _unknown_runs(marks, places, history.message_count):
+        # Of a run, at most as many messages were erased as numbers are missing at its place.
         room = bisect_left(missing, after) - bisect_right(missing, before)
         numbers.update(run[: max(0, room)])
     return frozenset(numbers)
@@ -49,7 +50,7 @@ def _unknown_runs(
 ) -> list[tuple[int, list[int], int]]:
     """Return each run of unknown messages with the places before and after it.
 
-    The last run has no place after it: new messages come at the end.
+    The last run comes after the highest place, as new messages are at the end.
     """
     runs: list[tuple[int, list[int], int]] = []
     before, run = -1, list[int]()

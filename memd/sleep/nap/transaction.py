@@ -146,16 +146,16 @@ class NapTransaction:
         drafts = self._drafts()
         outcomes = decide_outcomes(target, drafts)
         new = [
-            (draft, outcome_of_draft)
-            for draft, outcome_of_draft in zip(drafts, outcomes, strict=True)
-            if outcome_of_draft.is_new
+            (draft, outcome)
+            for draft, outcome in zip(drafts, outcomes, strict=True)
+            if outcome.is_new
         ]
         arrivals = [self._arrival(draft, source_by_place, target.now_us) for draft, _ in new]
         receipts = store_arrivals(target.conn, target.caller, arrivals, self.ids, target.now_us)
-        for (draft, outcome_of_draft), receipt in zip(new, receipts, strict=True):
+        for (draft, outcome), receipt in zip(new, receipts, strict=True):
             memories = receipt.stored + receipt.pending + receipt.quarantined
             self._link(target.conn, draft, [item.id for item in memories], source_by_place)
-            fill_slot(target, self.ids, draft, outcome_of_draft, receipt)
+            fill_slot(target, self.ids, draft, outcome, receipt)
         texts = [
             draft.drafts.items[0].content
             for (draft, _), receipt in zip(new, receipts, strict=True)
@@ -163,12 +163,10 @@ class NapTransaction:
         ]
         archive_repeated_turns(target, self.ids, texts)
         rewritten = 0
-        for draft, outcome_of_draft in zip(drafts, outcomes, strict=True):
-            if outcome_of_draft.rewrites is not None:
-                rewrite(target, draft, outcome_of_draft.rewrites)
-                self._link(
-                    target.conn, draft, [outcome_of_draft.rewrites.memory_id], source_by_place
-                )
+        for draft, outcome in zip(drafts, outcomes, strict=True):
+            if outcome.rewrites is not None:
+                rewrite(target, draft, outcome.rewrites)
+                self._link(target.conn, draft, [outcome.rewrites.memory_id], source_by_place)
                 rewritten += 1
         merged = sum(len(receipt.merged) for receipt in receipts)
         return NapOutcome(

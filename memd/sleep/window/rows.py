@@ -73,9 +73,9 @@ def summary_window(row: WindowRow, max_tokens: int) -> int:
     return min(end for end in ends if end)
 
 
-def event_payload(to_window: Window, reason: Reason | None) -> dict[str, Any]:
+def event_payload(window: Window, reason: Reason | None) -> dict[str, Any]:
     """Return the event of a window for subscribers, without paths."""
-    payload = to_window.model_dump(
+    payload = window.model_dump(
         mode="json", include={"source", "session_id", "used_tokens", "window_tokens", "fill"}
     )
     return payload if reason is None else {**payload, "nap": reason.value}

@@ -72,14 +72,14 @@ class SessionImporter:
         )
         if not transcript.messages:
             return session
-        owner = replace(caller, session_id=session_id, project_id=project_id, method=METHOD)
+        caller = replace(caller, session_id=session_id, project_id=project_id, method=METHOD)
         request = NapRequest(
             transcript=transcript, session_id=session_id, reason=Reason.ENDED.value, last=True
         )
         if dry_run:
-            new, known = await self.nap.preview(owner, request)
+            new, known = await self.nap.preview(caller, request)
             return session.model_copy(update={"new": new, "kept": known})
-        keyed_caller = _with_idempotency_key(owner, raw)
+        keyed_caller = _with_idempotency_key(caller, raw)
         reply = await self.nap.db.read(replies.find, keyed_caller)
         if reply is not None:
             outcome = NapOutcome.model_validate_json(reply)
@@ -87,17 +87,17 @@ class SessionImporter:
         is_known = await self.nap.db.read(_is_known, caller.agent_id, session_id)
         result = await self.nap.nap(keyed_caller, request)
         if not is_known:
-            await self.sessions.end(owner, session_id)
+            await self.sessions.end(caller, session_id)
         return session.model_copy(
             update={"new": result.stored, "kept": result.merged, "quarantined": result.quarantined}
         )
 
 
-def _with_idempotency_key(owner: Caller, raw: bytes) -> Caller:
+def _with_idempotency_key(caller: Caller, raw: bytes) -> Caller:
     """Return the caller with a key that makes importing the same transcript the same request."""
     digest = hashlib.sha256(raw).digest()
-    key = f"session.import:{owner.agent_id}:{owner.session_id}:{owner.project_id}:{digest.hex()}"
-    return replace(owner, idempotency_key=key, request_hash=digest)
+    key = f"session.import:{caller.agent_id}:{caller.session_id}:{caller.project_id}:{digest.hex()}"
+    return replace(caller, idempotency_key=key, request_hash=digest)
 
 
 def _storable_name(name: str | None) -> str | None:
