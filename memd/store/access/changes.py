@@ -173,9 +173,9 @@ def verify(conn: Reading) -> int | None:
          ORDER BY seq
         """
     )
-    for one in map(AuditLink._make, links):
-        expected = hash_link(prev, one.content, one.digest)
-        if one.seq != seq + 1 or one.prev != prev or one.hash != expected:
-            return one.seq
-        prev, seq = one.hash, one.seq
+    for audit_link in map(AuditLink._make, links):
+        expected = hash_link(prev, audit_link.content, audit_link.digest)
+        if audit_link.seq != seq + 1 or audit_link.prev != prev or audit_link.hash != expected:
+            return audit_link.seq
+        prev, seq = audit_link.hash, audit_link.seq
     return None

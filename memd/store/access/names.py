@@ -164,7 +164,7 @@ def count_speaker(conn: Writing, agent_key: int, name: str, turns: int) -> None:
 
 def find_speakers(conn: Reading, agent_keys: Sequence[int], names: Iterable[str]) -> frozenset[str]:
     """Return those of *names* (casefolded) who speak in the agents' memories."""
-    known: set[str] = set()
+    speakers: set[str] = set()
     for agent_key in agent_keys:
         for name in names:
             count = conn.execute(
@@ -172,5 +172,5 @@ def find_speakers(conn: Reading, agent_keys: Sequence[int], names: Iterable[str]
                 {"agent_key": agent_key, "name": name},
             ).get
             if isinstance(count, int) and count > 0:
-                known.add(name)
-    return frozenset(known)
+                speakers.add(name)
+    return frozenset(speakers)

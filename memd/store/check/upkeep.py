@@ -202,7 +202,7 @@ _CALLER = Caller(client="memd", method="tidy")
 
 
 def _find_known(conn: Reading, agent_id: str, entry: MemoryEntry) -> str | None:
-    known = conn.execute(
+    row = conn.execute(
         """
         SELECT 1
           FROM agent AS a
@@ -223,7 +223,7 @@ def _find_known(conn: Reading, agent_id: str, entry: MemoryEntry) -> str | None:
             "at_us": to_us(entry.occurred_at or entry.created_at),
         },
     ).get
-    if known:
+    if row:
         return "known"
     erased = conn.execute("SELECT 1 FROM forgotten WHERE memory_id = ?", (entry.id,)).get
     return "skipped" if erased else None

@@ -75,7 +75,8 @@ def list_recorded(conn: Reading) -> dict[Path, bool]:
     try:
         entries = json.loads(value) if isinstance(value, str) else []
         return {
-            Path(one[0] if isinstance(one, list) else one): isinstance(one, list) for one in entries
+            Path(entry[0] if isinstance(entry, list) else entry): isinstance(entry, list)
+            for entry in entries
         }
     except (ValueError, TypeError, IndexError):  # damaged: what else is there can still be read
         return {}

@@ -309,8 +309,10 @@ def _differences(conn: Writing) -> Iterator[str]:
 def _without_columns(rows: AbstractSet[tuple[apsw.SQLiteValue, ...]]) -> list[tuple[str, str]]:
     """Return the objects in order, without columns whose table is in the list itself."""
     tables = {str(name) for kind, name in rows if kind == "table"}
-    named = [(str(kind), str(name)) for kind, name in rows]
-    return sorted(one for one in named if one[1].split(".")[0] not in tables or "." not in one[1])
+    objects = [(str(kind), str(name)) for kind, name in rows]
+    return sorted(
+        item for item in objects if item[1].split(".")[0] not in tables or "." not in item[1]
+    )
 
 
 def _is_damaged(conn: Writing) -> bool:

@@ -48,14 +48,16 @@ def restore(copy: Path, database: Path, anchors: Path, stamp: str) -> RestoreRes
         copy_store(copy, staged)
         memories = _validate(staged)
         forgotten = _forgotten_since(staged, database)
-        kept = keep_old(database, anchors, stamp, "replaced") if database.exists() else None
+        old_store = keep_old(database, anchors, stamp, "replaced") if database.exists() else None
         replace_store(staged, database)
     except apsw.Error as error:
         raise translate(error) from error
     finally:
         for leftover in (staged, _with_ending(staged, "-wal"), _with_ending(staged, "-shm")):
             leftover.unlink(missing_ok=True)
-    return RestoreResult(str(database), memories, None if kept is None else str(kept), forgotten)
+    return RestoreResult(
+        str(database), memories, None if old_store is None else str(old_store), forgotten
+    )
 
 
 def replace_store(staged: Path, database: Path) -> None:

@@ -56,8 +56,8 @@ def list_lessons(
         },
     )
     return [
-        LessonRow(key, public, content, zlib.decompress(packed).decode(), *rest)
-        for key, public, content, packed, *rest in rows
+        LessonRow(key, public, content, zlib.decompress(packed).decode(), *columns)
+        for key, public, content, packed, *columns in rows
     ]
 
 

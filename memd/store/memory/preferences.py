@@ -201,6 +201,6 @@ def erase_of(conn: Writing, keys: Sequence[int]) -> None:
         )
 
 
-def _audit_hash(agent_key: int, name: str, value: str, *more: str) -> bytes:
-    text = json.dumps([agent_key, name, value, *more], ensure_ascii=False, separators=(",", ":"))
+def _audit_hash(agent_key: int, name: str, value: str, *extra: str) -> bytes:
+    text = json.dumps([agent_key, name, value, *extra], ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

@@ -47,7 +47,7 @@ def is_unchanged(conn: Reading, planned: Sequence[PlannedRow]) -> bool:
           FROM carray(:keys) AS k
                CROSS JOIN memory AS m ON m.memory_key = k.value
         """,
-        {"keys": keys_array([each.memory_key for each in planned])},
+        {"keys": keys_array([row.memory_key for row in planned])},
     ).fetchall()
     return set(rows) == set(planned)
 
@@ -70,19 +70,19 @@ def summarise(conn: Writing, step: RunStep, summaries: Sequence[PlannedSummary])
     A search still reads the sources of a summary, so no cache changes for them; for the summaries
     and their neighbours the full-text index is written once, in key order.
     """
-    keys = memories.insert_bare(conn, [each.row for each in summaries], step.now_us)
+    keys = memories.insert_bare(conn, [summary.row for summary in summaries], step.now_us)
     conn.executemany(
         "INSERT INTO derived (from_key, to_key) VALUES (?, ?)",
         (
             (source, key)
-            for key, each in zip(keys, summaries, strict=True)
-            for source in each.sources
+            for key, summary in zip(keys, summaries, strict=True)
+            for source in summary.sources
         ),
     )
-    for each in summaries:
-        if each.hidden:
-            _compress(conn, step, each.hidden, each.reason)
-    hidden = [key for each in summaries for key in each.hidden]
+    for summary in summaries:
+        if summary.hidden:
+            _compress(conn, step, summary.hidden, summary.reason)
+    hidden = [key for summary in summaries for key in summary.hidden]
     neighbours = [key for key in contexts.neighbours(conn, [*hidden, *keys]) if key not in keys]
     fulltext.unindex(conn, neighbours)
     contexts.write(conn, [*neighbours, *keys])

@@ -123,11 +123,11 @@ def has_backlog(conn: Reading) -> bool:
     done = get_mark(conn)
     if done is None or int(str(newest)) > done.memory_key:
         return bool(newest)
-    again = conn.execute(
+    requeued = conn.execute(
         "SELECT 1 FROM meta WHERE key >= :first AND key < :last LIMIT 1",
         {"first": _AGAIN, "last": _AGAIN_END},
     ).get
-    return again is not None
+    return requeued is not None
 
 
 def filter_unchanged(conn: Reading, rows: Iterable[BacklogRow]) -> list[BacklogRow]:

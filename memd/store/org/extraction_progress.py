@@ -84,8 +84,8 @@ def list_operations(conn: Reading, after_key: int, limit: int) -> list[Operation
     )
     page: list[Operation] = []
     for row in rows:
-        key, name, fact_id, version, kind, category, content, human, author_id, *more = row
-        seniority, autonomy, *times = more
+        key, name, fact_id, version, kind, category, content, human, author_id, *remaining = row
+        seniority, autonomy, *times = remaining
         author = OrgFactAuthor(
             is_human=bool(human),
             agent_id=author_id,

@@ -130,15 +130,15 @@ def visible_to(
         (s.valid_from_us IS NULL OR s.valid_from_us <= :valid_us)
         AND (s.valid_to_us IS NULL OR s.valid_to_us > :valid_us)
     """
-    known = "TRUE"
+    is_known = "TRUE"
     if known_us is not None:
-        known = """
+        is_known = """
         s.known_from_us <= :known_us AND (s.known_to_us IS NULL OR s.known_to_us > :known_us)
         """
     return StatementFilter(
         prefilter="t.known_to_us IS NULL" if known_us is None else "TRUE",
         where=f"""
-        ({holds} AND {known}
+        ({holds} AND {is_known}
          AND CASE WHEN s.memory_key IS NOT NULL THEN ({memory}) ELSE ({fact}) END)
         """,
         params=params,
@@ -301,7 +301,9 @@ def find_things(
     ).fetchall()
     rows_of_names = cast("list[tuple[str, int, str]]", rows)
     return {
-        name: (key, shown) for name, key, shown in rows_of_names if _is_visible(conn, seen, key)
+        name: (key, display_name)
+        for name, key, display_name in rows_of_names
+        if _is_visible(conn, seen, key)
     }
 
 

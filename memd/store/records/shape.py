@@ -102,9 +102,9 @@ def _require_same(conn: Reading, table: RecordTable) -> None:
     """Raise MigrationError for columns that are gone or of another type, or another key."""
     types = {column.name: column.type for column in table.columns}
     info = conn.execute(f'PRAGMA table_info("{table.name}")').fetchall()
-    gone = sorted({str(row[1]) for row in info} - types.keys())
-    if gone:
-        _refuse(table, f"has {', '.join(gone)}, which this memd does not know")
+    unknown = sorted({str(row[1]) for row in info} - types.keys())
+    if unknown:
+        _refuse(table, f"has {', '.join(unknown)}, which this memd does not know")
     other = sorted(str(row[1]) for row in info if row[2] != types[str(row[1])])
     if other:
         _refuse(table, f"has another {', '.join(other)} than this memd")

@@ -71,7 +71,7 @@ def repair(
         _merge_log(database, copy)
         salvage = _build(copy, new_file, now_us, records)
         remaining = _check(new_file)
-        kept = restore.keep_old(database, anchors, stamp, "damaged")
+        damaged_file = restore.keep_old(database, anchors, stamp, "damaged")
         restore.replace_store(new_file, database)
     except apsw.Error as error:
         raise translate(error) from error
@@ -80,7 +80,7 @@ def repair(
             for ending in ("", "-wal", "-shm", "-journal"):
                 path.with_name(f"{path.name}{ending}").unlink(missing_ok=True)
     return RepairReport(
-        str(database), str(kept), dict(salvage.kept), tuple(salvage.lost), tuple(remaining)
+        str(database), str(damaged_file), dict(salvage.kept), tuple(salvage.lost), tuple(remaining)
     )
 
 

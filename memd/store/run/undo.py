@@ -34,9 +34,9 @@ def check(conn: Reading, run_key: int) -> None:
 
 
 def _check(conn: Reading, run_key: int, latest: dict[int, Change]) -> None:
-    now = runs.images(conn, list(latest))
+    current = runs.images(conn, list(latest))
     for key, changed in latest.items():
-        if key in now and _is_same(now[key], changed.after):
+        if key in current and _is_same(current[key], changed.after):
             continue
         if _has_newer_change(conn, run_key, changed.change, key):
             continue  # the run itself changed it again, in a change that is still to be checked
@@ -80,35 +80,40 @@ def undo_step(conn: Writing, run_key: int, limit: int) -> int:
     whole undo.
     """
     changes = runs.list_last_changes(conn, run_key, limit)
-    made = [change.memory_key for change in changes if change.what == runs.MADE]
-    now = runs.images(conn, [change.memory_key for change in changes])
+    summaries = [change.memory_key for change in changes if change.what == runs.MADE]
+    current = runs.images(conn, [change.memory_key for change in changes])
     before: dict[int, Image] = {}
     for change in changes:  # last first: the oldest image of a memory wins
         key = change.memory_key
-        if change.before is None or key not in now:
+        if change.before is None or key not in current:
             continue
-        if key in before or _is_same(now[key], change.after):
+        if key in before or _is_same(current[key], change.after):
             before[key] = change.before
         else:
             _update_trash_state(conn, key, change.before)
     keys = list(before)
-    neighbours = {*contexts.neighbours(conn, [*made, *keys]), *contexts.find_quoting(conn, made)}
+    neighbours = {
+        *contexts.neighbours(conn, [*summaries, *keys]),
+        *contexts.find_quoting(conn, summaries),
+    }
     superseded = frozenset(_filter_superseded(conn, keys))
     quoting = {
-        key: image["beside"] for key, image in before.items() if _has_other_context(image, now[key])
+        key: image["beside"]
+        for key, image in before.items()
+        if _has_other_context(image, current[key])
     }
     quiet = [key for key in superseded if before[key]["state"] in HIDDEN and key not in quoting]
     reworded = sorted(superseded - {*quiet})
-    moved = [*made, *(key for key in keys if key not in superseded)]
+    moved = [*summaries, *(key for key in keys if key not in superseded)]
     with caches.reindexing_words(conn, reworded), caches.reindexing(conn, moved):
-        _delete_summaries(conn, made)
+        _delete_summaries(conn, summaries)
         for key, image in before.items():
-            _restore(conn, key, image, now[key])
+            _restore(conn, key, image, current[key])
         contexts.write(conn, _visible(conn, keys))
         for key, others in quoting.items():
             contexts.write_from(conn, key, *(others or (None, None)))
     neighbours |= {*contexts.neighbours(conn, keys)}
-    _rewrite_contexts(conn, sorted(neighbours - {*made, *keys}))
+    _rewrite_contexts(conn, sorted(neighbours - {*summaries, *keys}))
     for session_key in _sessions(conn, keys):
         names.set_compressed(conn, session_key)
     memories.touch(conn, keys)
@@ -116,12 +121,12 @@ def undo_step(conn: Writing, run_key: int, limit: int) -> int:
     return len(changes)
 
 
-def _has_other_context(before: Image, now: Image) -> bool:
+def _has_other_context(before: Image, current: Image) -> bool:
     """Return whether the restored memory has another context than now.
 
     A hidden memory keeps the context of the time when it was hidden.
     """
-    return before["state"] in HIDDEN and before.get("beside") != now["beside"]
+    return before["state"] in HIDDEN and before.get("beside") != current["beside"]
 
 
 def _filter_superseded(conn: Reading, keys: Sequence[int]) -> list[int]:
@@ -161,7 +166,7 @@ def _update_trash_state(conn: Writing, key: int, before: Image) -> None:
     )
 
 
-def _restore(conn: Writing, key: int, image: Image, now: Image) -> None:
+def _restore(conn: Writing, key: int, image: Image, current: Image) -> None:
     conn.execute(
         """
         UPDATE memory
@@ -193,7 +198,7 @@ def _restore(conn: Writing, key: int, image: Image, now: Image) -> None:
             """,
             (key, *image["trash"]),
         )
-    if image["row_hash"] != now["row_hash"]:
+    if image["row_hash"] != current["row_hash"]:
         versions.revert(conn, key)  # the run rewrote its text
 
 

@@ -123,8 +123,7 @@ def find_summaries(
             pair for pair in _list_hiding_summaries(conn, several) if pair in matching
         )
     summaries = {
-        each.memory_key: each
-        for each in read_candidates(conn, condition, [*set(summary_of.values())])
+        row.memory_key: row for row in read_candidates(conn, condition, [*set(summary_of.values())])
     }
     return {key: summaries[summary] for key, summary in summary_of.items()}
 

@@ -147,8 +147,8 @@ def delete_unused_vectors(conn: Writing, rows: int) -> bool:
         previous_model(conn),
         current_switch(conn),
     )
-    fingerprints = [each.fingerprint for each in (previous, change) if each is not None]
-    model_keys = [vectors.find_model(conn, each) for each in fingerprints]
+    fingerprints = [model.fingerprint for model in (previous, change) if model is not None]
+    model_keys = [vectors.find_model(conn, model) for model in fingerprints]
     if cache is None or (previous is None and change is None):
         return False
     keys = keys_array([cache.model_key, *(key for key in model_keys if key is not None)])

@@ -109,7 +109,7 @@ def find_unchanged(conn: Reading, rows: Sequence[PendingRow]) -> frozenset[int]:
     """
     keys = set()
     for row in rows:
-        now = conn.execute(
+        current = conn.execute(
             """
             SELECT m.state = 'pending', w.own
               FROM memory AS m
@@ -118,7 +118,7 @@ def find_unchanged(conn: Reading, rows: Sequence[PendingRow]) -> frozenset[int]:
             """,
             {"key": row.memory_key},
         ).fetchone()
-        if now == (row.state == MemoryState.PENDING, row.own):
+        if current == (row.state == MemoryState.PENDING, row.own):
             keys.add(row.memory_key)
     return frozenset(keys)
 

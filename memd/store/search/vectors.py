@@ -292,8 +292,8 @@ def cosines_of(conn: Reading, vector: bytes, keys: Sequence[int]) -> dict[int, f
 def cosines(conn: Reading, vector: bytes, others: Sequence[bytes]) -> list[float]:
     """Return the cosine of *vector* with each of *others*, which need not be in the file."""
     cursors = (
-        conn.execute("SELECT vec_distance_L2(:other, :vector)", {"other": one, "vector": vector})
-        for one in others
+        conn.execute("SELECT vec_distance_L2(:other, :vector)", {"other": other, "vector": vector})
+        for other in others
     )
     return [cosine(cast("float", rows.get)) for rows in cursors]
 

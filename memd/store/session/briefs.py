@@ -178,7 +178,10 @@ def _list_superseded(conn: Reading, keys: Sequence[int], since_us: int) -> tuple
         """,
         {"keys": keys_array(keys), "since_us": since_us},
     )
-    contents = {str(one): str(text) for one, text in intact.skip_undecodable(conn, rows, "memory")}
+    contents = {
+        str(memory_id): str(text)
+        for memory_id, text in intact.skip_undecodable(conn, rows, "memory")
+    }
     intact_ids = intact.intact_ids(conn, list(contents))
     return tuple(content for memory_id, content in contents.items() if memory_id in intact_ids)
 

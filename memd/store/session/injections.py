@@ -111,25 +111,25 @@ def list_texts(conn: Reading, agent_id: str, session_id: str) -> list[str]:
 
 
 def record(
-    conn: Writing, place: WindowKey, project_id: str | None, ids: Sequence[str], now: int
+    conn: Writing, place: WindowKey, project_id: str | None, ids: Sequence[str], now_us: int
 ) -> None:
     """Record that *ids* were in a prompt of the session, which is created if it does not exist.
 
-    Ignored if its window was emptied after *now*. Of more than SESSION_INJECTIONS_MAX the oldest
+    Ignored if its window was emptied after *now_us*. Of more than SESSION_INJECTIONS_MAX the oldest
     are deleted.
     """
-    agent_key = names.ensure_agent(conn, place.agent_id, now)
-    client_key = names.ensure_client(conn, place.client_id, now)
+    agent_key = names.ensure_agent(conn, place.agent_id, now_us)
+    client_key = names.ensure_client(conn, place.client_id, now_us)
     session_key = names.ensure_session(
         conn,
         place.session_id,
         agent_key=agent_key,
         client_key=client_key,
-        project_key=names.ensure_project(conn, project_id, now),
-        now_us=now,
+        project_key=names.ensure_project(conn, project_id, now_us),
+        now_us=now_us,
     )
     assert session_key is not None
-    params = {"session_key": session_key, "client_key": client_key, "now": now}
+    params = {"session_key": session_key, "client_key": client_key, "now": now_us}
     conn.execute(
         """
         INSERT OR REPLACE INTO injection (session_key, client_key, item_id, memory_key, at_us)
@@ -155,7 +155,7 @@ def record(
         """,
         {"session_key": session_key, "most": SESSION_INJECTIONS_MAX},
     )
-    names.count_session(conn, session_key, 0, 0, now)
+    names.count_session(conn, session_key, 0, 0, now_us)
 
 
 def mark_emptied(conn: Writing, session_key: int, now_us: int, *, announced: bool = False) -> None:
