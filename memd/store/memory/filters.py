@@ -30,7 +30,7 @@ _TAGGED = """
   GROUP BY memory_key HAVING count(*) = :tag_count)
 """
 # A summary does not have its sources' tags, but a listing by them returns it.
-_SHOWN_TAGGED = f"""
+_LISTED_BY_TAG = f"""
 (SELECT t.memory_key FROM {_TAGGED} AS t
   UNION ALL
  SELECT d.to_key FROM {_TAGGED} AS t
@@ -38,7 +38,7 @@ _SHOWN_TAGGED = f"""
         JOIN derived AS d ON d.from_key = t.memory_key)
 """  # noqa: S608  # constants
 # A summary of several sessions belongs to none, but a listing of each returns it.
-_SHOWN_IN_SESSION = f"""
+_LISTED_BY_SESSION = f"""
 (SELECT o.memory_key FROM memory AS o WHERE o.session_key = {_SESSION}
   UNION ALL
  SELECT d.to_key FROM memory AS o
@@ -72,8 +72,8 @@ _EVENT = "coalesce(m.occurred_at_us, m.created_at_us)"
 class BoundFilter:
     """The conditions over ``memory AS m`` and their parameters.
 
-    *condition* is the filter itself, in whatever state a row is. *shown* is the same for a listing:
-    a summary also matches by the tags and sessions of its sources. *where* adds to *shown* the
+    *condition* is the filter itself, in whatever state a row is. *listing* is the filter of a
+    listing: a summary also matches by the tags and sessions of its sources. *where* adds to it the
     visible states and the expiry. *is_selective* is set when the filter may exclude a row of the
     agent for another reason than its state, *splits_summaries* when a summary may match although
     its sources do not.
@@ -82,7 +82,7 @@ class BoundFilter:
     agent_key: int
     now_us: int
     condition: str
-    shown: str
+    listing: str
     where: str
     params: Parameters
     is_selective: bool
@@ -111,9 +111,9 @@ def bind(
     for _, parameters in conditions:
         params |= parameters
     condition = _join(conditions)
-    shown = condition
+    listing = condition
     if not hidden and not only_hidden:
-        shown = _join(_conditions(filters, shown=True) + _level_conditions(active))
+        listing = _join(_conditions(filters, for_listing=True) + _level_conditions(active))
     states = "'compressed', 'archived'" if only_hidden else "'active', 'pending'"
     if hidden and not only_hidden:
         states += ", 'compressed', 'archived'"
@@ -124,8 +124,8 @@ def bind(
         agent_key=agent_key,
         now_us=now_us,
         condition=condition,
-        shown=shown,
-        where=shown + is_visible,
+        listing=listing,
+        where=listing + is_visible,
         params=params,
         is_selective=bool(_conditions(filters)),
         splits_summaries=bool(
@@ -164,7 +164,7 @@ def without_passing(filters: BoundFilter) -> BoundFilter:
     return replace(
         filters,
         condition=f"{filters.condition} AND {_STATING}",
-        shown=f"{filters.shown} AND {_STATING}",
+        listing=f"{filters.listing} AND {_STATING}",
         where=f"{filters.where} AND {_STATING}",
     )
 
@@ -179,7 +179,7 @@ def by_other_publishers(filters: BoundFilter, publisher_key: int) -> BoundFilter
     return replace(
         filters,
         condition=f"{filters.condition} AND NOT {mine}",
-        shown=f"{filters.shown} AND NOT {mine}",
+        listing=f"{filters.listing} AND NOT {mine}",
         where=f"{filters.where} AND NOT {mine}",
         params={**filters.params, "publisher_key": publisher_key},
         is_selective=True,
@@ -205,9 +205,9 @@ def bind_cached_search(filters: BoundFilter, *, hidden: bool) -> BoundFilter:
 
 def _search_condition(filters: BoundFilter, *, hidden: bool) -> str:
     """Return the filter's condition for searched rows; a summary matches as in a listing."""
-    if hidden or filters.shown == filters.condition:
+    if hidden or filters.listing == filters.condition:
         return filters.condition
-    return f"{filters.shown} AND (m.is_summary OR ({filters.condition}))"
+    return f"{filters.listing} AND (m.is_summary OR ({filters.condition}))"
 
 
 def _join(conditions: Sequence[tuple[str, Parameters]]) -> str:
@@ -215,10 +215,12 @@ def _join(conditions: Sequence[tuple[str, Parameters]]) -> str:
     return " AND ".join(("m.agent_key = :agent_key", *(sql for sql, _ in conditions)))
 
 
-def _conditions(filters: MemoryFilter, *, shown: bool = False) -> list[tuple[str, Parameters]]:
+def _conditions(
+    filters: MemoryFilter, *, for_listing: bool = False
+) -> list[tuple[str, Parameters]]:
     """Return each condition that was given; an empty set is none (SPEC 7.5).
 
-    With *shown* a summary has the tags and sessions of its sources, too.
+    With *for_listing* a summary has the tags and sessions of its sources, too.
     """
     conditions: list[tuple[str, Parameters]] = []
     for name, column, values in (
@@ -239,19 +241,21 @@ def _conditions(filters: MemoryFilter, *, shown: bool = False) -> list[tuple[str
     if filters.occurred_until is not None:
         high: Parameters = {"occurred_until_us": to_us(filters.occurred_until)}
         conditions.append((f"{_EVENT} < :occurred_until_us", high))
-    return conditions + _reference_conditions(filters, shown=shown)
+    return conditions + _reference_conditions(filters, for_listing=for_listing)
 
 
-def _reference_conditions(filters: MemoryFilter, *, shown: bool) -> list[tuple[str, Parameters]]:
+def _reference_conditions(
+    filters: MemoryFilter, *, for_listing: bool
+) -> list[tuple[str, Parameters]]:
     """Return the conditions on tags, session and project."""
     conditions: list[tuple[str, Parameters]] = []
     if filters.tags:
         tags: Parameters = {"tags": json.dumps(filters.tags), "tag_count": len(filters.tags)}
-        conditions.append((f"m.memory_key IN {_SHOWN_TAGGED if shown else _TAGGED}", tags))
+        conditions.append((f"m.memory_key IN {_LISTED_BY_TAG if for_listing else _TAGGED}", tags))
     if filters.session_id is not None:
         of_session = f"m.session_key = {_SESSION}"
-        if shown:
-            of_session = f"m.memory_key IN {_SHOWN_IN_SESSION}"
+        if for_listing:
+            of_session = f"m.memory_key IN {_LISTED_BY_SESSION}"
         conditions.append(
             (of_session.format(name="session_id"), {"session_id": filters.session_id})
         )
