@@ -8,9 +8,7 @@ from memd.cli import options, say
 from memd.cli.reach import call, daemon
 from memd.cli.tables import id_column, table, text_column, word_column
 
-_Ids = Annotated[
-    list[str], options.Argument(metavar="ID...", help='Ids, as printed by "memd flagged list".')
-]
+_Ids = Annotated[list[str], options.Argument(metavar="ID...", help="Ids of memories.")]
 
 
 @options.examples("memd flagged list", "memd flagged list --all", "memd flagged list --json")

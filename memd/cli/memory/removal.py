@@ -235,7 +235,7 @@ def search(
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Search the archive: memories that were summarized, over the cap, or unimportant."""
+    """Search the archive: memories that were summarised, over the cap, or unimportant."""
     params = options.without_none(
         text=query,
         categories=[category] if category else None,

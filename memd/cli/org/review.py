@@ -52,7 +52,7 @@ def propose(
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Propose to the owner to write or retract a fact. Prints the id of the proposal."""
+    """Propose a fact, or to retract one, to the owner. Prints the id of the proposal."""
     if (text is None) is (retract is None):
         raise InvalidError("give either a TEXT or --retract ID")
     if retract is not None:
