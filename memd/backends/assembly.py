@@ -229,7 +229,7 @@ class Assembly:
         from memd.org.org import Org
 
         async def walk(caller: Caller, context: str, limit: int) -> tuple[str, ...]:
-            return await self.graph.facts(caller, context, limit)
+            return await self.graph.find_fact_ids(caller, context, limit)
 
         return Org(
             db=self.db,

@@ -45,7 +45,7 @@ class Draft:
     flags: tuple[Flag, ...] = ()
     """Signs of an attack in the piece, in order of name."""
     quarantined: bool = False
-    """Whether it is stored out of sight (``model/trust.py``)."""
+    """Whether it is stored out of sight (``domain/trust.py``)."""
     passing: Passing | None = None
     """The kind of a piece that states nothing; a conversation's is in passing (decision 0102)."""
 

@@ -146,7 +146,7 @@ class _BriefBuilder:
         rows = [row for row in material.rows if row.content not in shown_values]
         recent = _facts_since(facts, material.since_us)
         ids = [*(row.memory_id for row in rows), *(fact.id for fact in recent)]
-        new = await isolate(self.window.unseen(ids), frozenset(ids), "window")
+        new = await isolate(self.window.filter_unseen(ids), frozenset(ids), "window")
         rows = [row for row in rows if row.memory_id in new]
         digest = _digest_lines(rows, material)
         new_facts = [_fact_line(fact) for fact in recent if fact.id in new]

@@ -185,7 +185,7 @@ class PromptWindow:
         memories = tuple(memory for memory in scored if is_new(memory.entry.id))
         return memories, RelevantKnowledge(*map(drop, knowledge))
 
-    async def unseen(self, ids: Sequence[str]) -> frozenset[str]:
+    async def filter_unseen(self, ids: Sequence[str]) -> frozenset[str]:
         """Return the *ids* that the session does not have yet."""
         window = await self._look_up(ids)
         seen = [each for each in ids if each in window.own or each in window.injected]

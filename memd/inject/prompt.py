@@ -228,7 +228,7 @@ class Prompt:
         fixed = self.estimator.estimate_tokens(directive(content.nonce))
         newline = self.estimator.estimate_tokens("\n")
         least = alone
-        while True:
+        while True:  # a larger budget also admits more policies, so iterate to a fixed point
             larger = self._with_budget(least)
             knowledge = larger._pack(content, ())  # noqa: SLF001  # another prompt of this class
             memory = newline + alone - fixed if knowledge.messages else alone

@@ -278,6 +278,7 @@ class PromptBuilder:
             excess = self.prompt.add_block(block, self.room.config.injection_point, self.nonce)
             if excess <= 0:
                 return
+            # In proportion to the excess, but always less, so that the loop makes progress.
             tokens = min(tokens - 1, tokens * most // (most + excess))
         self.prompt.leave_out_block()
 

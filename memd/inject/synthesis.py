@@ -27,7 +27,7 @@ from memd.inject.synthesizer import (
     BASE_RELEVANCE,
     MemoryFragment,
     MemorySynthesizer,
-    line,
+    render_line,
     tokens_of,
 )
 from memd.learn.playbook import as_text
@@ -82,7 +82,7 @@ class Synthesis:
         synthesizer = MemorySynthesizer(request.max_tokens)
         synthesizer.add(fragments)
         selected = synthesizer.select(request.query)
-        lines = [line(each) for each in selected]
+        lines = [render_line(each) for each in selected]
         fenced = any(each.untrusted for each in selected)
         return SynthesisResult(
             block="\n".join(lines),
@@ -202,7 +202,7 @@ class Synthesis:
             return []
         return [
             _fragment("graph", each, "", "[untrusted] ")
-            for each in await self.graph.lines(caller, query)
+            for each in await self.graph.render_lines(caller, query)
         ]
 
 
@@ -233,4 +233,4 @@ def _learnt_fragment(source: str, content: str, timestamp: str) -> MemoryFragmen
 
 def _fits(fragment: MemoryFragment, max_tokens: int) -> bool:
     """Return whether a fragment leaves room for others; one that does not fit ends a block."""
-    return tokens_of(line(fragment)) * FRAGMENT_SHARE <= max_tokens
+    return tokens_of(render_line(fragment)) * FRAGMENT_SHARE <= max_tokens

@@ -83,7 +83,7 @@ class MemorySynthesizer:
 
     def synthesize(self, query: str) -> str:
         """Return the block for *query*, "" when nothing fits; may be called again (SPEC 5.13)."""
-        return "\n".join(map(line, self.select(query)))
+        return "\n".join(map(render_line, self.select(query)))
 
     def select(self, query: str) -> list[MemoryFragment]:
         """Return the block's fragments, best first, each with its score as *relevance*.
@@ -93,7 +93,7 @@ class MemorySynthesizer:
         query_words = _words_of(query)  # once: a question may be long
         scored = [replace(each, relevance=_score(each, query_words)) for each in self._fragments]
         ranked = sorted(deduplicate(scored), key=lambda each: each.relevance, reverse=True)
-        used = itertools.accumulate(tokens_of(line(each)) for each in ranked)
+        used = itertools.accumulate(tokens_of(render_line(each)) for each in ranked)
         return [each for each, cost in zip(ranked, used, strict=True) if cost <= self.max_tokens]
 
 
@@ -134,7 +134,7 @@ def deduplicate(
     return [fragment for fragment, _ in unique]
 
 
-def line(fragment: MemoryFragment) -> str:
+def render_line(fragment: MemoryFragment) -> str:
     """Return a fragment's line in the block, fenced if untrusted (SPEC 5.13).
 
     Line breaks are escaped, so that no text can imitate the line of another source.

@@ -129,7 +129,7 @@ class Graph:
         """
         return await self.add_text(caller, graph_view.render_triple(subject, relation, object_))
 
-    async def lines(self, caller: Caller, question: str, limit: int = 5) -> tuple[str, ...]:
+    async def render_lines(self, caller: Caller, question: str, limit: int = 5) -> tuple[str, ...]:
         """Return the answers to a question as lines for a prompt, best first.
 
         Each line is a path with its evidence. Things that are only nearby are left out.
@@ -137,7 +137,7 @@ class Graph:
         result = await self.query(caller, question, limit=limit)
         return tuple(graph_view.render_path(item.path) for item in result.items if item.follows)
 
-    async def facts(self, caller: Caller, context: str, limit: int) -> tuple[str, ...]:
+    async def find_fact_ids(self, caller: Caller, context: str, limit: int) -> tuple[str, ...]:
         """Return the ids of facts on paths from the things in *context*, nearest first.
 
         The backend graph_rag adds them to the results of ``org.query``.

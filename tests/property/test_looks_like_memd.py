@@ -31,7 +31,7 @@ from memd.inject.brief import BriefLine
 from memd.inject.format import directive, fence, inner_line, knowledge_line, preference_line
 from memd.inject.knowledge import FACT_LABELS, LESSON, PATTERN, KnowledgeItem
 from memd.inject.prompt import PreferenceLine, Prompt
-from memd.inject.synthesizer import BASE_RELEVANCE, MemoryFragment, line
+from memd.inject.synthesizer import BASE_RELEVANCE, MemoryFragment, render_line
 from memd.inject.tools import file_text, files, session_tool, tool_based
 from memd.inject.tools.arguments import list_line, render_entries, search_line
 from memd.inject.tools.file_text import FileSize
@@ -95,15 +95,15 @@ def _brief(kind: str, text: str) -> str:
 
 
 def _fragment(source: str, text: str) -> str:
-    return line(MemoryFragment(source, text))
+    return render_line(MemoryFragment(source, text))
 
 
 def _fenced_fragment(source: str, text: str) -> str:
-    return line(MemoryFragment(source, text, untrusted=True, mark="[shared] "))
+    return render_line(MemoryFragment(source, text, untrusted=True, mark="[shared] "))
 
 
 def _passage(role: str, text: str) -> str:
-    return fence(session_tool.line(_hit(text, role)))
+    return fence(session_tool.render_passage(_hit(text, role)))
 
 
 def _file(text: str) -> str:
@@ -113,7 +113,9 @@ def _file(text: str) -> str:
 
 
 def _remembered(text: str) -> str:
-    return "\n".join([files.HEADING, "", *files.lines([_scored(text, Origin.ASSISTANT).entry])])
+    return "\n".join(
+        [files.HEADING, "", *files.render_lines([_scored(text, Origin.ASSISTANT).entry])]
+    )
 
 
 def _page(text: str) -> str:

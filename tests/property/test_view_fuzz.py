@@ -16,7 +16,7 @@ from memd.cli import say
 from memd.domain.enums import MemoryCategory
 from memd.domain.settings.retrieval import ScoredMemory
 from memd.inject.format import fence, inner_line, line_mark
-from memd.inject.synthesizer import BASE_RELEVANCE, MemoryFragment, line
+from memd.inject.synthesizer import BASE_RELEVANCE, MemoryFragment, render_line
 from memd.inject.tools.arguments import list_line, render_entries, search_line
 from memd.inject.tools.file_text import render_file
 from memd.view.labels import LABELS, memory_block
@@ -96,7 +96,7 @@ def test_no_stored_text_begins_a_line_with_a_label_of_ours(text: str) -> None:
     ]
 
     for fragment in fragments:
-        assert _labelled(line(fragment)) == 1
+        assert _labelled(render_line(fragment)) == 1
     assert _labelled(memory_block([("semantic", entry.content)])) == 1
     assert _labelled(fence(inner_line(scored))) == 1
     assert (

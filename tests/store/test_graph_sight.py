@@ -170,7 +170,7 @@ async def test_untrusted_texts_are_marked_and_lower_the_whole_way(tmp_path: Path
             Trust.OWNER,
             Trust.UNTRUSTED,
         ]
-        (line,) = await house.graph.lines(ADA, "What does the team that Ann leads use?")
+        (line,) = await house.graph.render_lines(ADA, "What does the team that Ann leads use?")
         assert line.endswith("(rests on an untrusted source)")
 
 

@@ -34,7 +34,7 @@ from memd.store.session import sessions
 class Relations:
     """A graph that knows two lines."""
 
-    async def lines(self, caller: Caller, question: str) -> tuple[str, ...]:
+    async def render_lines(self, caller: Caller, question: str) -> tuple[str, ...]:
         del caller, question
         return ("bees make honey", "honey is sweet")
 

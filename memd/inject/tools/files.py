@@ -285,7 +285,7 @@ class Files:
         for category in MemoryCategory:
             filters = MemoryFilter(categories=frozenset({category}))
             entries, _ = await self.recall.list(caller, filters, None, FILE_MEMORIES_SHOWN)
-            lines_of = await self._run_pure(lines, entries)
+            lines_of = await self._run_pure(render_lines, entries)
             if lines_of:
                 texts[f"{REMEMBERED}/{category}.md"] = "\n".join([HEADING, "", *lines_of, ""])
         return texts
@@ -335,7 +335,7 @@ def _is_shown(entry: MemoryEntry) -> bool:
     return FILE_TAG not in entry.metadata.tags and entry.trust > Trust.UNTRUSTED
 
 
-def lines(entries: Sequence[MemoryEntry]) -> list[str]:
+def render_lines(entries: Sequence[MemoryEntry]) -> list[str]:
     """Return the lines of a read-only file, one per entry that it may show."""
     return [_line(entry) for entry in entries if _is_shown(entry)]
 

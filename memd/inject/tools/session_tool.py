@@ -61,10 +61,10 @@ async def search_sessions(sessions: Sessions, caller: Caller, arguments: Mapping
         return refusal(str(error))
     request = SessionQuery(query=query, limit=limit_of(arguments, LIMIT, LIMIT_MAX))
     results = await sessions.search(caller, request)
-    return "\n".join(fence(line(passage)) for passage in results) or NO_MESSAGES
+    return "\n".join(fence(render_passage(passage)) for passage in results) or NO_MESSAGES
 
 
-def line(passage: SessionHit) -> str:
+def render_passage(passage: SessionHit) -> str:
     """Return the content of a passage's fence: its session, time, speaker and text.
 
     A role that is neither a person's nor the assistant's is labelled as a tool.

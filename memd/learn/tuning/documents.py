@@ -109,7 +109,7 @@ class AdapterPipeline:
         rows = _read(validation)
         questions = await self._embed([row["query"] for row in rows])
         vectors = await self._embed([row["positive"] for row in rows])
-        ranks = await self.work.run(training.ranks, questions, vectors, checkpoint)
+        ranks = await self.work.run(training.compute_ranks, questions, vectors, checkpoint)
         report = verdict.compare_ranks(*ranks).model_dump(mode="json")
         self._put(METRICS, json.dumps(report, indent=1).encode())
 

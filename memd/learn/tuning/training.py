@@ -128,7 +128,7 @@ def train_matrix(
     return stream.getvalue()
 
 
-def ranks(
+def compute_ranks(
     questions: Sequence[bytes], passages: Sequence[bytes], file: bytes
 ) -> tuple[list[int], list[int]]:
     """Return the ranks of the questions' passages without and with the matrix in *file*."""

@@ -11,7 +11,7 @@ from memd.inject.synthesizer import (
     MemoryFragment,
     MemorySynthesizer,
     deduplicate,
-    line,
+    render_line,
     score,
     tokens_of,
 )
@@ -172,7 +172,7 @@ def test_5_16_what_nobody_vouches_for_stands_in_a_fence() -> None:
 
 def test_5_16_the_fence_is_counted() -> None:
     fragment = MemoryFragment("s", "x", untrusted=True)
-    cost = tokens_of(line(fragment))
+    cost = tokens_of(render_line(fragment))
     assert cost > tokens_of("[s] x")
     assert a_block(fragment, max_tokens=cost) != ""
     assert a_block(fragment, max_tokens=cost - 1) == ""
