@@ -1,7 +1,7 @@
-"""The rooms over one file, each declared and built in one place; the daemon adds its own.
+"""The rooms over one file: each is declared and built here, once; the daemon adds its own.
 
-A room is built, and its modules loaded, when it is first used: a start waits for none that
-it can do without, and a program that only stores never loads what searches.
+A room is built and its modules are imported on first use, so that a start does not wait for rooms
+that it does not need, and a program that only stores never imports the search.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Ground:
-    """What the rooms stand on; the models are the caller's to close."""
+    """What the rooms share: settings, the open file, models. The caller closes the models."""
 
     settings: Settings
     db: Database
@@ -59,12 +59,12 @@ class Ground:
     clock: Clock
     work: Work
     emit: Emit = unheard
-    """Is told of what is stored."""
+    """Called with the events of what is stored."""
     scorer: PairScorer | None = None
-    """Scores pairs for a re-ranker; without, no model re-ranks."""
+    """Scores pairs for re-ranking; without one, no model re-ranks."""
 
 
-async def ground(  # noqa: PLR0913  # all that the rooms stand on
+async def ground(  # noqa: PLR0913  # all that the rooms share
     settings: Settings,
     database: Path,
     embedder: Embedder,
@@ -75,8 +75,8 @@ async def ground(  # noqa: PLR0913  # all that the rooms stand on
     emit: Emit = unheard,
     scorer: PairScorer | None = None,
 ) -> Ground:
-    """Open the file, making it when it is not there; *stack* closes it and ends its work."""
-    db = await _opened(database, clock, stack, mmap=settings.daemon.mmap_vectors)
+    """Open the file, creating it if needed; *stack* closes it and ends the work thread."""
+    db = await _open_or_repair(database, clock, stack, mmap=settings.daemon.mmap_vectors)
     work = Work()
     stack.callback(work.close)
     counter = counter_for(model_dir)
@@ -87,7 +87,7 @@ class Assembly:
     """Every room over one open file.
 
     ``queue.run``, ``notes.run``, ``learning.run`` and ``UpkeepLoop`` (upkeep_loop.py) are the
-    caller's to start, once the house has begun.
+    run in the background by the caller, after ``begin``.
     """
 
     def __init__(self, ground: Ground) -> None:
@@ -109,7 +109,7 @@ class Assembly:
         self._emit = self.learning.wrap_emit(ground.emit)
 
     async def begin(self) -> Self:
-        """Take over the settings of single agents; a file that cannot be written starts without."""
+        """Apply the per-agent settings of the file; a read-only store starts without them."""
         try:
             await self.agents.apply_file()
         except MemdError as error:
@@ -117,7 +117,7 @@ class Assembly:
         return self
 
     async def due(self) -> None:
-        """Do what is due once a minute: idle and old sessions, the trash, replies."""
+        """Do the chores of each minute: idle and old sessions, the trash, kept replies."""
         await self.sessions.end_idle()
         await self.archive.purge()
         await self.sessions.drop_old()
@@ -163,21 +163,21 @@ class Assembly:
 
     @cached_property
     def archive(self) -> Archive:
-        """The trash, and forgetting."""
+        """Trash, restore and erasure."""
         from memd.archive.archive import Archive
 
         return Archive(db=self.db, clock=self.clock, undo_days=self.settings.daemon.undo_days)
 
     @cached_property
     def archival(self) -> Archival:
-        """The archive of memories that are kept, but not ranked."""
+        """The archive: memories that are kept but not recalled."""
         from memd.archive.archival import Archival
 
         return Archival(db=self.db, clock=self.clock, ids=self.ids)
 
     @cached_property
     def quarantine(self) -> Quarantine:
-        """What was screened, until a person decides."""
+        """Quarantined memories, until a person decides."""
         from memd.archive.quarantine import Quarantine
 
         undo_days = self.settings.daemon.undo_days
@@ -194,7 +194,7 @@ class Assembly:
 
     @cached_property
     def sessions(self) -> Sessions:
-        """Sessions, their turns and their text."""
+        """Sessions and their messages."""
         daemon = self.settings.daemon
         return Sessions(
             db=self.db,
@@ -208,7 +208,7 @@ class Assembly:
 
     @cached_property
     def sharing(self) -> Sharing:
-        """What agents show each other."""
+        """Memories that agents share."""
         from memd.ingest.sharing import Sharing
 
         enabled = self.settings.memory.options.shared_knowledge_base
@@ -217,7 +217,7 @@ class Assembly:
 
     @cached_property
     def graph(self) -> Graph:
-        """Things, and what is said of them."""
+        """The graph: entities and statements."""
         from memd.org.graph import Graph
 
         read_access = self.settings.org_memory.read_access
@@ -225,7 +225,7 @@ class Assembly:
 
     @cached_property
     def org(self) -> Org:
-        """Facts and policies of the organisation."""
+        """Organisational facts and policies."""
         from memd.org.org import Org
 
         async def walk(caller: Caller, context: str, limit: int) -> tuple[str, ...]:
@@ -249,7 +249,7 @@ class Assembly:
         return Records(self.db, self.ids)
 
     async def _add(self, caller: Caller, text: str) -> Added:
-        """Store the text of a triple as a memory of the caller's, and read it at once."""
+        """Store the text of a triple as a memory, and extract its statement at once."""
         from memd.domain.org.graph import Added
 
         request = MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content=text)
@@ -263,11 +263,13 @@ class Assembly:
         return Added(memory_id=memory_id, statement_id=ids[0])
 
 
-async def _opened(database: Path, clock: Clock, stack: AsyncExitStack, *, mmap: bool) -> Database:
-    """Open the file; one of which SQLite can read nothing any more is repaired first.
+async def _open_or_repair(
+    database: Path, clock: Clock, stack: AsyncExitStack, *, mmap: bool
+) -> Database:
+    """Open the file; repair it first if SQLite cannot read any of it.
 
-    A flipped bit in a text of its schema is enough for that, with every row whole. Nothing is
-    decided by it: the rows come over as ``memd repair`` brings them, the damaged file is kept.
+    A flipped bit in the text of its schema is enough for that, although every row is intact. The
+    rows are copied as ``memd repair`` does, and the damaged file is kept.
     """
     try:
         return await stack.enter_async_context(open_database(database, clock, mmap=mmap))

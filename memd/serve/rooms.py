@@ -92,14 +92,14 @@ async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExit
         emit=events.emit,
         scorer=reranker,
     )
-    made = Rooms(below, paths, events, embedder, reranker, stack)
-    return await made.begin()
+    built = Rooms(below, paths, events, embedder, reranker, stack)
+    return await built.begin()
 
 
 class Rooms(Prompting):
     """All rooms of the daemon: those over its file, and what it adds to them."""
 
-    def __init__(  # all that the rooms stand on
+    def __init__(  # all that the rooms share
         self,
         ground: Ground,
         paths: Paths,
@@ -125,28 +125,28 @@ class Rooms(Prompting):
         self.naps = Naps(self, settings, paths.usage_dir, emit=events.emit, llm=self.llm)
         wiki_dir = paths.data_dir / ("wiki" + paths.database.stem.removeprefix("memd"))
         self.wiki = build_wiki(self, settings.memory.consolidation.wiki_export, wiki_dir)
-        asleep = self._asleep()
-        self.sleep: Night = asleep.night
-        self.scheduler: NightScheduler = asleep.scheduler
+        sleep = self._build_sleep()
+        self.sleep: Night = sleep.night
+        self.scheduler: NightScheduler = sleep.scheduler
 
     async def begin(self) -> Self:
-        """Read what the rooms must know before the first call."""
+        """Load what the rooms need before the first call."""
         await super().begin()
         await note_rules(self.db, self.clock, self.settings.org_memory)
         self._stack.push_async_callback(self.audit.try_to_anchor)
         await self.clients.load()
         self.models.embedder.serve(await self.db.read(model_in_use))
-        for settle in (self.notes.flush, self._uptake.settle, self._settled):  # from its end
+        for settle in (self.notes.flush, self._uptake.settle, self._settle_windows):  # from its end
             self._stack.push_async_callback(settle)
         return self
 
-    async def _settled(self) -> None:
-        """Wait until what prompts gave is noted."""
+    async def _settle_windows(self) -> None:
+        """Wait until the memories that prompts gave are recorded."""
         if "windows" in vars(self):
             await self.windows.settle()
 
-    def _asleep(self) -> Sleep:
-        """Build nights; what is read for the graph waits until nobody uses memd."""
+    def _build_sleep(self) -> Sleep:
+        """Build the nights; extraction for the graph waits until nobody uses memd."""
         settings, llm, providers = self.settings, self.llm, None
         if llm is not None:
             from memd.sleep.model.summaries import night_providers
@@ -156,7 +156,7 @@ class Rooms(Prompting):
                 from memd.sleep.model.triples import ModelRelations
 
                 self.learning.reader = ModelRelations(llm)
-        made = build_sleep(
+        sleep = build_sleep(
             self,
             settings,
             emit=self.wiki.wrap_emit(self.events.emit),
@@ -165,14 +165,14 @@ class Rooms(Prompting):
         )
 
         def quiet_s() -> float:
-            return made.scheduler.quiet_s()  # which is told later whom to ask
+            return sleep.scheduler.quiet_s()  # the dispatcher registers its clock there later
 
         self.learning.quiet_s = quiet_s
-        return made
+        return sleep
 
     @cached_property
     def background(self) -> tuple[Callable[[], Coroutine[Any, Any, Any]], ...]:
-        """What runs beside the server until the daemon stops."""
+        """The background tasks: they run beside the server until the daemon stops."""
         care = UpkeepLoop(self.db, self.upkeep, self.due, self.events.emit)
         follows = self.settings.memory.procedural.skill_md_directory is not None
         return (
@@ -191,9 +191,9 @@ class Rooms(Prompting):
         )
 
     async def _load_prompts(self) -> None:
-        """Load what a prompt needs once the first answers are given, beside them.
+        """Import what a prompt needs, shortly after the start.
 
-        The patterns of nine languages are most of it; the first prompt would wait for them.
+        Compiling the patterns of nine languages takes longest; the first prompt would wait for it.
         """
         await asyncio.sleep(LOAD_PROMPTS_AFTER_S)
         for module in _FOR_PROMPTS:
@@ -201,7 +201,7 @@ class Rooms(Prompting):
 
     @cached_property
     def owner(self) -> Owner:
-        """The owner's key, and what it signs."""
+        """The owner's key and signatures."""
         from memd.org.owner import Owner
 
         return Owner(self.db, self.clock)
@@ -215,7 +215,7 @@ class Rooms(Prompting):
 
     @cached_property
     def briefs(self) -> Briefs:
-        """What a session begins with."""
+        """Briefs for the start of a session."""
         from memd.inject.brief import Briefs
 
         level, warm = self.settings.memory.level, self.models.embedder.warm
@@ -223,17 +223,19 @@ class Rooms(Prompting):
 
     @cached_property
     def tuning(self) -> Tuning:
-        """Recall fitted to the owner's data; the run under way is given up at the end."""
+        """Recall fitted to the owner's data; a run in progress is abandoned at the end."""
         from memd.learn.tuning.tuning import Tuning
 
         emit = self.events.emit
-        made = Tuning(self.db, self.clock, self.ids, self.recall, self.embedder, emit, self.models)
-        self._stack.push_async_callback(made.close)
-        return made
+        tuning = Tuning(
+            self.db, self.clock, self.ids, self.recall, self.embedder, emit, self.models
+        )
+        self._stack.push_async_callback(tuning.close)
+        return tuning
 
     @cached_property
     def skills(self) -> Skills:
-        """The folder of skills; one that is not absolute lies beside the memories."""
+        """The folder of skills; a relative path is below the data folder."""
         from memd.learn.skills import Skills
 
         config, paths = self.settings.memory.procedural, self.paths
@@ -243,7 +245,7 @@ class Rooms(Prompting):
 
     @cached_property
     def lessons(self) -> Lessons:
-        """What failures teach."""
+        """Lessons learnt from failures."""
         from memd.learn.lessons import Lessons
 
         return Lessons(
