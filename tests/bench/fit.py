@@ -31,8 +31,8 @@ from memd.recall.select import ENTRIES_MAX
 FITTED = frozenset("HGABOUS")  # what naps composed (C, CX) has a table of its own
 BINS = 10
 BIN_MIN = 50
-THRESHOLDS = (0.0, 0.03, 0.06, 0.08, 0.10, 0.12, 0.14, 0.15, 0.16, 0.17, 0.18, 0.20, 0.25, 0.30)
-BARS = (0.016, 0.018, 0.020, 0.0205, 0.022, 0.025, 0.030)
+THRESHOLDS = (0.0, 0.02, 0.03, 0.05, 0.08, 0.10, 0.12, 0.14, 0.15, 0.16, 0.17, 0.18, 0.20, 0.25)
+BARS = (0.020, 0.022, 0.025, 0.0265, 0.028, 0.030, 0.034)
 
 
 def main(argv: Sequence[str] | None = None) -> None:

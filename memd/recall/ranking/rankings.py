@@ -225,14 +225,10 @@ def calibration(
         "gate": chance,
         "few": few,
         "few_gate": few * chance,
-        "sd10": gate_signals["sd10"],
         "unsaid": unsaid,
     }
     shares = [score - best - total for score in scores]
-    return [
-        {"score": score, "share": share, "unsaid_share": unsaid * share, **common}
-        for score, share in zip(scores, shares, strict=True)
-    ]
+    return [{"share": share, "unsaid_share": unsaid * share, **common} for share in shares]
 
 
 def _score(item: Measured, weights: Weights, mode: SearchMode) -> float:
