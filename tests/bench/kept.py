@@ -39,7 +39,7 @@ from bench.kept_scores import (
 from bench.readings import HELD, SECOND, SPLITS, WORTH, readings, session_lines, split
 from bench.scores import quantile
 from bench.transcripts import Message, exported, specstory
-from memd.sleep.distil.distil import distilled as distil
+from memd.sleep.distil.distil import distil
 from memd.sleep.distil.exchanges import NapKind
 from memd.sleep.nap.consolidator import (
     CHARS_PER_TOKEN,

@@ -30,7 +30,7 @@ from memd.domain.settings.llm import LlmSettings
 from memd.llm.build import language_model
 from memd.llm.llm import LanguageModel
 from memd.llm.purposes import Purpose
-from memd.sleep.distil.exchanges import Distilled, NapKind
+from memd.sleep.distil.exchanges import NapKind, NapMemory
 from memd.sleep.model.nap_writer import NapWriter, split_windows
 from memd.sleep.nap.consolidator import MemoryConsolidator
 from memd.sleep.nap.preparation import NapExtract, extract
@@ -122,7 +122,7 @@ def _extract(messages: Sequence[Message]) -> NapExtract:
 
 
 def _memories(found: NapExtract) -> list[Memory]:
-    made: tuple[Distilled, ...] = found.distilled
+    made: tuple[NapMemory, ...] = found.distilled
     return [Memory(each.text, each.kind, each.kind is NapKind.DIGEST) for each in made]
 
 

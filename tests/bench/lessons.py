@@ -26,8 +26,8 @@ from bench.transcripts import Message, exported, trajectories
 from memd.learn.propose import kind_of_error
 from memd.learn.sanitise import sanitise_error
 from memd.sleep.distil.calls import command, is_noise
-from memd.sleep.distil.exchanges import exchanges
-from memd.sleep.distil.failures import error_line, failed
+from memd.sleep.distil.exchanges import split_exchanges
+from memd.sleep.distil.failures import error_line, has_failed
 
 FOLDS, TOP = 5, 3
 _NAMED = re.compile(r"\b[A-Z]\w*(?:Error|Exception)\b")
@@ -72,16 +72,16 @@ class Score(NamedTuple):
 
 def steps_of(task: str, messages: list[Message]) -> list[FailedStep]:
     """Return the failed steps of a session, each error of a program once."""
-    runs = [run for exchange in exchanges(messages) for run in exchange.runs]
+    runs = [run for exchange in split_exchanges(messages) for run in exchange.runs]
     found: dict[tuple[str, str], FailedStep] = {}
     for place, run in enumerate(runs):
         called = command(run)
         error = error_line(run.result or "")
-        if called is None or is_noise(called) or not error or not failed(run):
+        if called is None or is_noise(called) or not error or not has_failed(run):
             continue
         later = ((command(each), each) for each in runs[place + 1 : place + 60])
         cure = next((now.line for now, each in later if now is not None
-                     and now.about == called.about and not failed(each)
+                     and now.about == called.about and not has_failed(each)
                      and now.line != called.line), "")  # fmt: skip
         step = FailedStep(task, called.about, sanitise_error(error), cure)
         found.setdefault((step.about, step.error), step)

@@ -14,7 +14,7 @@ from support.powercut import RecordingVFS, images
 from support.store import ADA
 
 from memd.domain.enums import MemoryLevel, Origin
-from memd.sleep.distil.exchanges import Distilled, NapKind
+from memd.sleep.distil.exchanges import NapKind, NapMemory
 from memd.sleep.nap.consolidator import MemoryConsolidator
 from memd.sleep.nap.preparation import draft_memories, extract
 from memd.sleep.nap.transaction import NapRequest, NapSource, NapTransaction
@@ -43,7 +43,7 @@ SECOND = (7, 4, 2, 1, 2, 1, 1)
 
 
 def nap(
-    conn: Writing, *, whole: bool = True, said: Sequence[Distilled] | None = None, seed: int = 0
+    conn: Writing, *, whole: bool = True, said: Sequence[NapMemory] | None = None, seed: int = 0
 ) -> None:
     """Nap as the daemon does: facts, or what is *said*.
 
@@ -70,11 +70,11 @@ def nap(
         changes.record(conn, ADA, 7, run_id)
 
 
-def distilled(port: int, end: str) -> list[Distilled]:
+def distilled(port: int, end: str) -> list[NapMemory]:
     return [
-        Distilled("Check the config first.", NapKind.PREFERENCE, (0,), "a", Origin.PERSON),
-        Distilled(f"The port is {port}.", NapKind.ENVIRONMENT, (1, 2), "env:port", Origin.TOOL),
-        Distilled(f"It ended {end}.", NapKind.DIGEST, (0, 2), "digest", Origin.ASSISTANT),
+        NapMemory("Check the config first.", NapKind.PREFERENCE, (0,), "a", Origin.PERSON),
+        NapMemory(f"The port is {port}.", NapKind.ENVIRONMENT, (1, 2), "env:port", Origin.TOOL),
+        NapMemory(f"It ended {end}.", NapKind.DIGEST, (0, 2), "digest", Origin.ASSISTANT),
     ]
 
 

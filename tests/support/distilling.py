@@ -10,7 +10,7 @@ from support.nights import ADA, Bed
 
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryLevel, Origin
-from memd.sleep.distil.exchanges import Distilled, NapKind
+from memd.sleep.distil.exchanges import NapKind, NapMemory
 from memd.sleep.nap.consolidator import MemoryConsolidator
 from memd.sleep.nap.preparation import draft_memories, extract
 from memd.sleep.nap.transaction import NapOutcome, NapRequest, NapSource, NapTransaction
@@ -52,7 +52,7 @@ async def napped(
     given = heard if messages is None else messages
     found = extract(given, rule=MemoryConsolidator(mention_share=0.1))
     made = tuple(
-        Distilled(each.text, each.kind, (place,), each.slot, each.origin)
+        NapMemory(each.text, each.kind, (place,), each.slot, each.origin)
         for place, each in enumerate(said)
     )
     found = replace(found, facts=(), lessons=(), known_count=0, distilled=made)

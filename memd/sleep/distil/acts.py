@@ -20,7 +20,7 @@ from memd.sleep.distil.language.moment import (
     is_this_time,
     only_points,
     reports,
-    spoken,
+    spoken_form,
 )
 from memd.sleep.distil.language.signs import (
     FIRM_ORDER,
@@ -34,7 +34,7 @@ from memd.sleep.distil.language.signs import (
     words,
     worth,
 )
-from memd.sleep.distil.language.standing import is_reminder, reproaches, stands
+from memd.sleep.distil.language.standing import is_reminder, is_standing_wish, reproaches
 from memd.text.languages import ASKS_UNMARKED, FUNCTION_WORDS, WELL, YES
 from memd.text.sentences import sentences
 
@@ -66,7 +66,7 @@ class Act(StrEnum):
     ACKNOWLEDGEMENT = "acknowledgement"
 
 
-class Judged(NamedTuple):
+class Judgement(NamedTuple):
     """An act and its *score*, 0 to 1."""
 
     act: Act
@@ -138,7 +138,7 @@ _WRITES_DOWN = re.compile(
     re.IGNORECASE,
 )
 # A choice between two is one, though it is put as an order.
-_CHOOSES = re.compile(
+_CHOICE = re.compile(
     rf"^(?!{FIRST}(?:try|check|look|go|continue|investigate|see|wait|think)\b)"
     r".*\b(?:instead|rather than)\b",
     re.IGNORECASE | re.DOTALL,
@@ -181,31 +181,31 @@ _KINDS = {
 }
 
 
-def act(text: str, *, stopped: bool = False) -> Judged:
+def judge(text: str, *, stopped: bool = False) -> Judgement:
     """Return what *text* does: the act of its best sentence.
 
     *stopped* says that the user had just interrupted the agent: what they write then
     sets it right more often than not.
     """
-    each = [sentence_act(one, stopped=stopped) for one in sentences(text)]
-    best = max(each, key=lambda judged: judged.score, default=Judged(Act.ACKNOWLEDGEMENT, 0.0))
+    each = [judge_sentence(one, stopped=stopped) for one in sentences(text)]
+    best = max(each, key=lambda judged: judged.score, default=Judgement(Act.ACKNOWLEDGEMENT, 0.0))
     is_asked = any(judged.act is Act.QUESTION for judged in each)
     if is_asked and _is_case(best, text):
-        return Judged(Act.QUESTION, _ASKED)  # what is told is the case that is asked about
+        return Judgement(Act.QUESTION, _ASKED)  # what is told is the case that is asked about
     orders = sum(judged.act in _OF_THE_MOMENT for judged in each)
     if best.act in _SETTLES and best.score <= ONE_SIGN and 2 * orders >= len(each) > 1:
-        return Judged(Act.REQUEST, _MOMENT)  # among orders and reports one sign is too little
+        return Judgement(Act.REQUEST, _MOMENT)  # among orders and reports one sign is too little
     return best
 
 
-def _is_case(best: Judged, text: str) -> bool:
+def _is_case(best: Judgement, text: str) -> bool:
     """Return whether what is told beside a question is what it is about, and settles nothing."""
     if best.act in _CASES:
         return _ASKS_OPINION.search(text) is not None
     return best.act is Act.ENVIRONMENT
 
 
-def kind_of(judged: Judged) -> NapKind | None:
+def kind_of(judged: Judgement) -> NapKind | None:
     """Return what a memory of *judged* is, None for what is none by itself."""
     return _KINDS.get(judged.act)
 
@@ -221,7 +221,7 @@ def approves(text: str) -> bool:
     return YES.match(text) is not None or (len(text) <= BARE_CHARS and WELL.match(text) is not None)
 
 
-def about(text: str) -> str:
+def topic_words(text: str) -> str:
     """Return the words of a request or question that say what it is about, in their order.
 
     >>> about("Please apply the same width to our projects page.")
@@ -244,39 +244,43 @@ _MEANS = 0.55
 _ASKED = 0.15
 
 
-def sentence_act(text: str, *, stopped: bool = False) -> Judged:
+def judge_sentence(text: str, *, stopped: bool = False) -> Judgement:
     """Return what one sentence does. Of a word that no person types only the beginning counts."""
     text = _LONG_WORD.sub(r"\1", text)
     count = len(_COUNT.findall(text)) + len(_UNSPACED.findall(text))
     if not count or _ACKNOWLEDGES.fullmatch(text):
-        return Judged(Act.APPROVAL if approves(text) else Act.ACKNOWLEDGEMENT, 0.0)
-    plain = spoken(text)
-    is_asked = _asks(plain)
-    wish = spoken(_MARKED.sub("", text, count=1))
-    if count >= FLOOR_WORDS and (is_reminder(wish) if is_asked else stands(wish)):
-        return Judged(Act.PREFERENCE, STANDING)
+        return Judgement(Act.APPROVAL if approves(text) else Act.ACKNOWLEDGEMENT, 0.0)
+    plain = spoken_form(text)
+    is_asked = _is_question(plain)
+    wish = spoken_form(_MARKED.sub("", text, count=1))
+    if count >= FLOOR_WORDS and (is_reminder(wish) if is_asked else is_standing_wish(wish)):
+        return Judgement(Act.PREFERENCE, STANDING)
     if reproaches(plain) and not is_passing(plain):
-        return Judged(Act.CORRECTION, _MEANS)
-    return _question(plain) if is_asked else _statement(text, plain, count, stopped=stopped)
+        return Judgement(Act.CORRECTION, _MEANS)
+    return (
+        _judge_question(plain)
+        if is_asked
+        else _judge_statement(text, plain, count, stopped=stopped)
+    )
 
 
-def _statement(text: str, plain: str, count: int, *, stopped: bool) -> Judged:
+def _judge_statement(text: str, plain: str, count: int, *, stopped: bool) -> Judgement:
     signs = signs_of(text, plain, count, stopped=stopped)
     score = worth(signs)
     if _MEANWHILE.match(plain):
-        return Judged(Act.ACKNOWLEDGEMENT, min(score, _MOMENT))
+        return Judgement(Act.ACKNOWLEDGEMENT, min(score, _MOMENT))
     is_order = _NEEDS_NOW.search(plain) or _IMPERATIVE.match(plain)
-    is_choice = _CHOOSES.search(plain) and not _WRITES_DOWN.match(plain)
+    is_choice = _CHOICE.search(plain) and not _WRITES_DOWN.match(plain)
     is_moment = is_this_time(plain) or is_of_the_moment(plain) or only_points(plain, count)
     if is_moment or reports(plain) or breaks_off(plain):
-        return Judged(Act.REQUEST, min(score, _MOMENT))
+        return Judgement(Act.REQUEST, min(score, _MOMENT))
     if is_order and not (signs.corrects or is_choice or FIRM_ORDER.search(plain)):
-        return Judged(Act.REQUEST, min(score, _MOMENT))
-    what = Act.TASK if only_asks_for(signs, plain) else _what(signs)
-    return Judged(what, max(0.0, min(score, _MOST)))
+        return Judgement(Act.REQUEST, min(score, _MOMENT))
+    what = Act.TASK if only_asks_for(signs, plain) else _act_of(signs)
+    return Judgement(what, max(0.0, min(score, _MOST)))
 
 
-def _what(signs: Signs) -> Act:
+def _act_of(signs: Signs) -> Act:
     if signs.corrects or signs.stopped:
         return Act.CORRECTION
     if signs.requires:
@@ -286,7 +290,7 @@ def _what(signs: Signs) -> Act:
     return Act.ENVIRONMENT if signs.places else Act.ACKNOWLEDGEMENT
 
 
-def _asks(text: str) -> bool:
+def _is_question(text: str) -> bool:
     """Return whether *text* is a question; "we keep it, right?" is none."""
     is_asked = text.rstrip("\"')* ").endswith("?") and not _TAG.search(text)
     return is_asked or any(
@@ -294,6 +298,10 @@ def _asks(text: str) -> bool:
     )
 
 
-def _question(text: str) -> Judged:
+def _judge_question(text: str) -> Judgement:
     """Return a question, unless it says what was meant ("I thought we would read it once?")."""
-    return Judged(Act.CORRECTION, _MEANS) if _MEANT.search(text) else Judged(Act.QUESTION, _ASKED)
+    return (
+        Judgement(Act.CORRECTION, _MEANS)
+        if _MEANT.search(text)
+        else Judgement(Act.QUESTION, _ASKED)
+    )

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from memd.sleep.distil.acts import BARE_CHARS, Act, act, approves
+from memd.sleep.distil.acts import BARE_CHARS, Act, approves, judge
 from memd.sleep.distil.exchanges import BEFORE_TEXTS, AgentText
-from memd.sleep.distil.language.moment import is_bare_step, only_names, reports, spoken
+from memd.sleep.distil.language.moment import is_bare_step, only_names, reports, spoken_form
 from memd.sleep.distil.language.phrases import PASTED_ERROR
 from memd.sleep.distil.language.words import Words
 from memd.text.languages import FUNCTION_WORDS
@@ -97,7 +97,7 @@ _DECLINES = re.compile(
 )
 
 
-class Answered(NamedTuple):
+class AnsweredLines(NamedTuple):
     """What a message answers: the agent's *text* and its *place*.
 
     *is_marked* says that a mark led there, *is_asked* that the agent had asked.
@@ -109,7 +109,7 @@ class Answered(NamedTuple):
     is_asked: bool = False
 
 
-def answered(user: str, texts: Sequence[AgentText]) -> Answered | None:
+def find_answered(user: str, texts: Sequence[AgentText]) -> AnsweredLines | None:
     r"""Return what *user* answers of the agent's *texts* before, None where it stands by itself.
 
     >>> answered("No on D4", [AgentText(0, "We drop nothing.\n- **D4** the cache is dropped")]).text
@@ -119,33 +119,33 @@ def answered(user: str, texts: Sequence[AgentText]) -> Answered | None:
         return None
     marks = _marks(user)
     is_last = not _FINDINGS.search(user)
-    for each in _back(texts) if marks else ():
-        lines = [line for mark in marks for line in _marked(mark, each.text, is_last=is_last)]
+    for each in _newest_first(texts) if marks else ():
+        lines = [line for mark in marks for line in _find_marked(mark, each.text, is_last=is_last)]
         if lines:
-            return Answered(_joined(lines, len(marks)), each.place, is_marked=True)
-    if not marks and (mentioned := _mentioned(user, texts)):
+            return AnsweredLines(_join_lines(lines, len(marks)), each.place, is_marked=True)
+    if not marks and (mentioned := _find_mentioned(user, texts)):
         return mentioned
     lately = texts[-BEFORE_TEXTS:]
     is_asked = "?" in lately[-1].text[-_ASKED_CHARS:]
     is_bare = len(user) <= BARE_CHARS and (approves(user) or is_asked)
     is_bare |= len(user) <= _AGREES_CHARS and is_asked and approves(user)
-    is_bare &= not (reports(spoken(user)) or _DECLINES.fullmatch(user))
+    is_bare &= not (reports(spoken_form(user)) or _DECLINES.fullmatch(user))
     if is_bare and (asked := _proposal(lately[-1].text)):
-        return Answered(asked, lately[-1].place, is_asked=is_asked)
-    return _alike(user, lately)
+        return AnsweredLines(asked, lately[-1].place, is_asked=is_asked)
+    return _find_similar(user, lately)
 
 
-def _mentioned(user: str, texts: Sequence[AgentText]) -> Answered | None:
+def _find_mentioned(user: str, texts: Sequence[AgentText]) -> AnsweredLines | None:
     """Return the line that the number at the end of *user* heads, if it speaks of the same."""
     mark = _MENTIONED.search(user)
-    for each in _back(texts) if mark else ():
-        for line in _marked(mark[1] if mark else "", each.text, is_last=True):
+    for each in _newest_first(texts) if mark else ():
+        for line in _find_marked(mark[1] if mark else "", each.text, is_last=True):
             if _content(line) & _content(user):
-                return Answered(cut(line, CHARS_MAX), each.place, is_marked=True)
+                return AnsweredLines(cut(line, CHARS_MAX), each.place, is_marked=True)
     return None
 
 
-def _back(texts: Sequence[AgentText]) -> Iterator[AgentText]:
+def _newest_first(texts: Sequence[AgentText]) -> Iterator[AgentText]:
     """Yield what the agent said, the latest first, as far back as is looked."""
     room = _BACK_CHARS_MAX
     for each in reversed(texts):
@@ -176,7 +176,7 @@ def _marks(user: str) -> list[str]:
     return list(dict.fromkeys(names))[:_MARKS_MAX]
 
 
-def _marked(mark: str, text: str, *, is_last: bool) -> Iterator[str]:
+def _find_marked(mark: str, text: str, *, is_last: bool) -> Iterator[str]:
     """Yield the line of *text* that *mark* heads, the last or the first, else one that has it."""
     lines = [line for line in text.splitlines() if mark.casefold() in line.casefold()]
     is_name = len(mark) > 1 and not mark.isdigit()
@@ -185,7 +185,7 @@ def _marked(mark: str, text: str, *, is_last: bool) -> Iterator[str]:
         whole = re.compile(rf"(?<![\w-]){re.escape(mark)}(?![\w-])")
         heads = [line for line in lines if whole.search(line)][:1]
     if heads:
-        yield _plain(heads[-1 if is_last else 0])
+        yield _strip_markdown(heads[-1 if is_last else 0])
 
 
 def _heads(mark: str, line: str) -> bool:
@@ -196,7 +196,7 @@ def _heads(mark: str, line: str) -> bool:
 def _proposal(text: str) -> str:
     """Return the last question of *text* with what it recommends, "" where it asks nothing."""
     written = _TABLE_HEAD.sub("", _FENCED.sub("", text)).splitlines()
-    lines = [_plain(line) for line in written if _is_line(line)]
+    lines = [_strip_markdown(line) for line in written if _is_line(line)]
     asked = next((s for line in reversed(lines) for s in reversed(sentences(line)) if "?" in s), "")
     recommended = next((line for line in reversed(lines) if _RECOMMENDS.search(line)), "")
     if not recommended and asked:
@@ -212,20 +212,20 @@ def _proposal(text: str) -> str:
     return "\n".join(filter(None, (cut(recommended, room), cut(asked, _LINE_CHARS))))
 
 
-def _alike(user: str, before: Sequence[AgentText]) -> Answered | None:
+def _find_similar(user: str, before: Sequence[AgentText]) -> AnsweredLines | None:
     """Return the line that shares most words with *user*, at least two, the latest of equals."""
     mine = _content(user)
     best, most = None, _SHARED_WORDS - 1
     for text in reversed(before):
         for line in _FENCED.sub("", text.text).splitlines():
-            if line.rstrip().endswith((":", "}")) or _NARRATES.search(_plain(line)):
+            if line.rstrip().endswith((":", "}")) or _NARRATES.search(_strip_markdown(line)):
                 continue
             if not _is_line(line):
                 continue
             shared = len(mine & _content(line))
             if shared > most:
                 best, most = (
-                    Answered(cut(_plain(line), _LINE_CHARS), text.place),
+                    AnsweredLines(cut(_strip_markdown(line), _LINE_CHARS), text.place),
                     shared,
                 )
     return best
@@ -240,7 +240,7 @@ def _content(text: str) -> frozenset[str]:
     return frozenset(w for w in words if len(w) >= _WORD_CHARS and w not in FUNCTION_WORDS)
 
 
-def unquoted(own: Words, texts: Sequence[str]) -> Words:
+def drop_quoted(own: Words, texts: Sequence[str]) -> Words:
     """Return *own* without the lines that stand in the agent's *texts*, as far as they are long."""
     lines = [line for paragraph in own.paragraphs for line in paragraph.split("\n")]
     if not texts or max(map(len, lines), default=0) < QUOTED_CHARS:
@@ -249,48 +249,48 @@ def unquoted(own: Words, texts: Sequence[str]) -> Words:
 
     def is_quoted(line: str) -> bool:
         # "Let's fix this: 4. The lock is taken twice" quotes behind its colon.
-        flat = [folded(line), folded(line.partition(": ")[2])]
+        flat = [fold_words(line), fold_words(line.partition(": ")[2])]
         return any(len(each) >= QUOTED_CHARS and each in lately for each in flat)
 
     left = ("\n".join(x for x in p.split("\n") if not is_quoted(x)) for p in own.paragraphs)
     return own._replace(paragraphs=tuple(filter(None, left)))
 
 
-def quoted(whole: Words, own: Words) -> str:
+def quoted_lines(whole: Words, own: Words) -> str:
     """Return the lines of *whole* that are not in *own*: what the agent had said."""
     mine = {line for paragraph in own.paragraphs for line in paragraph.split("\n")}
     lines = [line for paragraph in whole.paragraphs for line in paragraph.split("\n")]
-    points = [_point(line) for line in lines if line not in mine]
+    points = [_drop_order(line) for line in lines if line not in mine]
     if PASTED_ERROR.search(whole.pasted) and not any(map(_POINT.match, points)):
         return ""  # an error, of which the agent's code has the words
-    return cut("\n".join(each for each in points if _says(each)), CHARS_MAX)
+    return cut("\n".join(each for each in points if _is_option(each)), CHARS_MAX)
 
 
-def _says(point: str) -> bool:
+def _is_option(point: str) -> bool:
     """Return whether a quoted line is a thing to pick: no name alone, no question, no step."""
     is_step = is_bare_step(point) and len(point.split()) <= _STEP_WORDS
     is_lead = point.endswith(":")
-    return not (is_step or is_lead or only_names(point) or act(point).act is Act.QUESTION)
+    return not (is_step or is_lead or only_names(point) or judge(point).act is Act.QUESTION)
 
 
-def _point(line: str) -> str:
+def _drop_order(line: str) -> str:
     """Return a quoted line without the order in front of it: "Let's fix this: 4. ..."."""
     order, _, point = line.partition(": ")
-    return point.strip() if point.strip() and act(order).act is Act.REQUEST else line
+    return point.strip() if point.strip() and judge(order).act is Act.REQUEST else line
 
 
-def folded(text: str) -> str:
+def fold_words(text: str) -> str:
     """Return the words of *text*, by which a quotation is known again."""
     return " ".join(_FLAT.findall(text.casefold()))
 
 
-def _joined(lines: Sequence[str], count: int) -> str:
+def _join_lines(lines: Sequence[str], count: int) -> str:
     room = max(CHARS_MAX // max(count, 1), _MARK_CHARS)
     each = dict.fromkeys(cut(line, room) for line in lines)
     return cut("\n".join(each), max(CHARS_MAX, _MARK_CHARS * min(count, _MARKS_MAX // 2)))
 
 
-def _plain(line: str) -> str:
+def _strip_markdown(line: str) -> str:
     return " ".join(_MARKDOWN.sub("", line.strip()).replace("**", "").split())
 
 

@@ -139,7 +139,7 @@ def is_check(read: Command) -> bool:
     return _CHECKING.search(read.about) is not None
 
 
-def shortened(line: str) -> str:
+def shorten(line: str) -> str:
     """Return a command line without the folder it enters first and what cuts its output.
 
     >>> shortened("cd /srv/app && make test 2>&1 | tail -5")
@@ -148,7 +148,7 @@ def shortened(line: str) -> str:
     return _TRAILING.sub("", _ENTERING.sub("", line)).strip()
 
 
-def edited(run: Run) -> str:
+def edited_path(run: Run) -> str:
     """Return the path of the file that *run* wrote, "" where it wrote none or failed to.
 
     >>> edited(Run(0, "1", "Edit", {"file_path": "a.py", "old_string": "1"}))

@@ -19,23 +19,23 @@ from memd.domain.enums import Origin
 from memd.sleep.distil.acts import (
     WORTH,
     Act,
-    Judged,
-    act,
+    Judgement,
     approves,
+    judge,
     kind_of,
 )
 from memd.sleep.distil.answers import (
     QUOTED_CHARS,
-    Answered,
-    answered,
+    AnsweredLines,
     cut,
-    folded,
+    drop_quoted,
+    find_answered,
+    fold_words,
     only_picks,
-    quoted,
-    unquoted,
+    quoted_lines,
 )
-from memd.sleep.distil.calls import command, edited, shortened
-from memd.sleep.distil.exchanges import AgentText, Distilled, Exchange, NapCandidate, NapKind
+from memd.sleep.distil.calls import command, edited_path, shorten
+from memd.sleep.distil.exchanges import AgentText, Exchange, NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.language.moment import (
     asks_leave,
     before_leave,
@@ -80,7 +80,7 @@ _QUOTE = re.compile(r"[\"\u201c]([^\"\u201c\u201d]{30,300})[\"\u201d]")
 _DECLINES = re.compile(
     r"^[^:\n]{0,60}\b(?:don't|do not|not|no|never|skip|drop|ignore)\b[^:\n]{0,60}: ", re.IGNORECASE
 )
-_PICKED = Judged(Act.DECISION, _ANSWERED)
+_PICKED = Judgement(Act.DECISION, _ANSWERED)
 _REPLY_CHARS = 300
 _DOUBTFUL = 0.55  # one sign alone
 _DOUBTED = frozenset({Act.DECISION, Act.TASK, Act.CONSTRAINT, Act.ENVIRONMENT})
@@ -106,7 +106,7 @@ class UserPassage(NamedTuple):
     """Some of the user's words in one message that belong together."""
 
     text: str
-    judged: Judged
+    judged: Judgement
 
 
 def turns(exchanges: Sequence[Exchange]) -> tuple[OwnExchange, ...]:
@@ -126,7 +126,7 @@ def turns(exchanges: Sequence[Exchange]) -> tuple[OwnExchange, ...]:
         is_made = last is not None and bool(last.own.command) and not last.exchange.texts
         is_made = is_made and len(exchange.user) > _TEMPLATE_CHARS
         if last and not own.command and (is_made or not (own.paragraphs or own.plan)):
-            _join(last.exchange, exchange)
+            _append_exchange(last.exchange, exchange)
             if is_made:
                 result[-1] = last._replace(template=own)
             continue
@@ -138,24 +138,26 @@ def turns(exchanges: Sequence[Exchange]) -> tuple[OwnExchange, ...]:
     return tuple(result)
 
 
-def composed(all_: Sequence[OwnExchange]) -> list[NapCandidate]:
+def compose_memories(all_: Sequence[OwnExchange]) -> list[NapCandidate]:
     """Return what of the turns of a session may be remembered, in their order."""
     candidates: list[NapCandidate] = []
     texts: list[AgentText] = []
     flat: list[str] = []
     before: OwnExchange | None = None
     for turn, after in zip_longest(all_, all_[1:]):
-        fresh = turn._replace(fresh=unquoted(turn.own, flat))
-        candidates += _memories(fresh, texts, _ended(turn, after), _stopped_at(turn, before))
+        fresh = turn._replace(fresh=drop_quoted(turn.own, flat))
+        candidates += _memories(
+            fresh, texts, _conclusion_of(turn, after), _interrupted_call(turn, before)
+        )
         before = turn
         candidates += rules(turn.own.command, turn.template, turn.exchange.place, turn.slot)
-        candidates += _plan(turn)
+        candidates += _plan_memory(turn)
         texts += turn.exchange.texts
-        flat += [folded(each.text) for each in turn.exchange.texts]
+        flat += [fold_words(each.text) for each in turn.exchange.texts]
     return candidates
 
 
-def _ended(turn: OwnExchange, after: OwnExchange | None) -> str:
+def _conclusion_of(turn: OwnExchange, after: OwnExchange | None) -> str:
     """Return what came of *turn*, "" where nothing is told or what comes *after* holds against it.
 
     Who quotes a conclusion and does not agree corrects it.
@@ -170,8 +172,8 @@ def corrects(user: str, statement: str, own: str) -> bool:
 
     *own* are the words of the message that they wrote themselves.
     """
-    flat = folded(statement)
-    return not approves(own) and any(folded(quote) in flat for quote in _QUOTE.findall(user))
+    flat = fold_words(statement)
+    return not approves(own) and any(fold_words(quote) in flat for quote in _QUOTE.findall(user))
 
 
 def slot_of(text: str, number: int) -> str:
@@ -199,21 +201,21 @@ def _passages(turn: OwnExchange, own: Words, *, is_told: bool) -> list[UserPassa
 
 def _pieces(paragraph: str, *, stopped: bool, is_told: bool) -> Iterator[UserPassage]:
     """Yield the lines of *paragraph* that are worth keeping; a lead only with its list."""
-    lines = [(line, act(line, stopped=stopped)) for line in paragraph.split("\n")]
+    lines = [(line, judge(line, stopped=stopped)) for line in paragraph.split("\n")]
     keeps = [
         judged.score >= WORTH and not (is_told and judged.act is Act.TASK) for _, judged in lines
     ]
     for at, (line, judged) in enumerate(lines):
         leads = line.endswith(":") and at + 1 < len(lines) and not any(keeps[at + 1 :])
         if keeps[at] and not leads:
-            yield from (UserPassage(text, judged) for text in _within(line, PART_CHARS))
+            yield from (UserPassage(text, judged) for text in _split_line(line, PART_CHARS))
 
 
-def _asks(text: str) -> bool:
-    return bool(text) and act(text).act is Act.QUESTION
+def _is_question(text: str) -> bool:
+    return bool(text) and judge(text).act is Act.QUESTION
 
 
-def _within(line: str, room: int) -> Iterator[str]:
+def _split_line(line: str, room: int) -> Iterator[str]:
     """Yield *line* in texts of at most *room* characters, whole sentences where they fit."""
     text = ""
     for sentence in sentences(line):
@@ -225,42 +227,44 @@ def _within(line: str, room: int) -> Iterator[str]:
         yield text
 
 
-def _stopped_at(turn: OwnExchange, before: OwnExchange | None) -> Answered | None:
+def _interrupted_call(turn: OwnExchange, before: OwnExchange | None) -> AnsweredLines | None:
     """Return what the agent was about to do when it was interrupted, None where nobody can tell."""
     if not turn.stopped or before is None or not before.exchange.runs:
         return None
     run = before.exchange.runs[-1]
     called = command(run)
-    what = shortened(called.line) if called else edited(run)
-    return Answered(f"(stopped) {cut(what, _STOPPED_CHARS)}", run.place) if what else None
+    what = shorten(called.line) if called else edited_path(run)
+    return AnsweredLines(f"(stopped) {cut(what, _STOPPED_CHARS)}", run.place) if what else None
 
 
 def _memories(
-    turn: OwnExchange, texts: Sequence[AgentText], ended: str, stopped_at: Answered | None
+    turn: OwnExchange, texts: Sequence[AgentText], ended: str, stopped_at: AnsweredLines | None
 ) -> Iterator[NapCandidate]:
     """Yield the memories of one turn; *ended* is what came of it, "" where nobody can tell."""
     own = turn.fresh
     whole = "\n".join(turn.own.paragraphs)
-    asked = _answered(turn.own, own, texts) if whole else None
+    asked = _find_answered(turn.own, own, texts) if whole else None
     mine = "\n".join(own.paragraphs)
     statement = own if asked else own.without_lead()
     kept = _passages(turn, statement, is_told=bool(ended) and _stands_alone(ended))
     if not kept and asked and _answers(whole, asked):
         left = "\n".join(line for line in mine.split("\n") if not only_picks(line))
         kept = (
-            [UserPassage(left, Judged(Act.DECISION, _ANSWERED))] if left or asked.is_marked else []
+            [UserPassage(left, Judgement(Act.DECISION, _ANSWERED))]
+            if left or asked.is_marked
+            else []
         )
-    elif not kept and ended and (pick := quoted(turn.own, own)) and not _asks(mine):
-        asked, kept = Answered(pick, turn.exchange.place), [UserPassage("", _PICKED)]
+    elif not kept and ended and (pick := quoted_lines(turn.own, own)) and not _is_question(mine):
+        asked, kept = AnsweredLines(pick, turn.exchange.place), [UserPassage("", _PICKED)]
     leave = before_leave(asked.text) if asked and not asked.is_marked else None
     if kept and leave is not None and len(leave) < _SAYS_CHARS_MIN:
         asked = None  # what was said beside "shall I go on?" is no answer to it
     # What came of a step that the user agreed to is worth as much as an answer of theirs.
     worth = _ANSWERED if leave is not None and approves(whole) else _ENDED
     if not kept and ended and _stands_alone(ended):
-        yield _outcome(turn, ended, worth)
+        yield _outcome_memory(turn, ended, worth)
     elif not kept and ended and leave:
-        yield _outcome(turn, f"{leave}{_OUTCOME}{ended}", worth)
+        yield _outcome_memory(turn, f"{leave}{_OUTCOME}{ended}", worth)
     for number, part in enumerate(kept):
         beside = (
             (asked or stopped_at) if len(part.text) <= _ALONE_CHARS and len(kept) == 1 else None
@@ -281,25 +285,25 @@ def answers_a_fault(texts: Sequence[AgentText]) -> bool:
     return NAMES_A_FAULT.search(begun) is not None and AGREES.search(begun) is None
 
 
-def _is_doubted(turn: OwnExchange, judged: Judged) -> bool:
+def _is_doubted(turn: OwnExchange, judged: Judgement) -> bool:
     """Return whether one sign is all that speaks for it, and the agent took it for a fault."""
     is_weak = judged.act in _DOUBTED and judged.score <= _DOUBTFUL
     return is_weak and answers_a_fault(turn.exchange.texts)
 
 
-def _answered(whole: Words, own: Words, texts: Sequence[AgentText]) -> Answered | None:
+def _find_answered(whole: Words, own: Words, texts: Sequence[AgentText]) -> AnsweredLines | None:
     """Return what *whole* answers; a number heads the line that is quoted, if one is.
 
     In a later list it may head another.
     """
-    asked = answered("\n".join(whole.paragraphs), texts)
-    if asked and asked.is_marked and (pick := quoted(whole, own)):
+    asked = find_answered("\n".join(whole.paragraphs), texts)
+    if asked and asked.is_marked and (pick := quoted_lines(whole, own)):
         return asked if speaks_of(pick, asked.text) else asked._replace(text=pick)
     return asked
 
 
 def _memory(
-    turn: OwnExchange, part: UserPassage, asked: Answered | None, ended: str
+    turn: OwnExchange, part: UserPassage, asked: AnsweredLines | None, ended: str
 ) -> NapCandidate:
     place = turn.exchange.place
     text = part.text
@@ -311,9 +315,9 @@ def _memory(
     room = CHARS_MAX - len(text) - len(_OUTCOME)
     if ended and room > _OUTCOME_CHARS_MIN:
         text += _OUTCOME + cut(ended, room)
-    end = [_told_at(turn.exchange, ended)] if ended else []
+    end = [_place_of_ending(turn.exchange, ended)] if ended else []
     places = (place, *([asked.place] if asked else ()), *end)
-    memory = Distilled(
+    memory = NapMemory(
         cut(text, CHARS_MAX),
         kind_of(part.judged) or NapKind.DECISION,
         tuple(dict.fromkeys(places)),
@@ -327,34 +331,34 @@ def _stands_alone(ended: str) -> bool:
     return len(ended) >= _ENDED_CHARS_MIN and not _LEANS.match(ended)
 
 
-def _outcome(turn: OwnExchange, ended: str, score: float) -> NapCandidate:
-    places = (turn.exchange.place, _told_at(turn.exchange, ended))
-    memory = Distilled(ended, NapKind.OUTCOME, places, turn.slot, Origin.ASSISTANT)
+def _outcome_memory(turn: OwnExchange, ended: str, score: float) -> NapCandidate:
+    places = (turn.exchange.place, _place_of_ending(turn.exchange, ended))
+    memory = NapMemory(ended, NapKind.OUTCOME, places, turn.slot, Origin.ASSISTANT)
     return NapCandidate(memory, score)
 
 
-def _told_at(exchange: Exchange, ended: str) -> int:
+def _place_of_ending(exchange: Exchange, ended: str) -> int:
     """Return the place of the text with the end of *ended*; where none has it, the last place."""
-    last = folded(sentences(ended)[-1][:QUOTED_CHARS])
+    last = fold_words(sentences(ended)[-1][:QUOTED_CHARS])
     texts = exchange.texts[: -1 - _LATE_TEXTS : -1]
-    return next((text.place for text in texts if last in folded(text.text)), exchange.end)
+    return next((text.place for text in texts if last in fold_words(text.text)), exchange.end)
 
 
-def _plan(turn: OwnExchange) -> Iterator[NapCandidate]:
+def _plan_memory(turn: OwnExchange) -> Iterator[NapCandidate]:
     """Yield the plan that was pasted to be carried out: its title and what it is about."""
     if turn.own.plan:
         text = cut(f"Plan: {turn.own.plan.removeprefix('Plan: ')}", PART_CHARS)
         slot = f"{turn.slot}-plan"
-        memory = Distilled(text, NapKind.DECISION, (turn.exchange.place,), slot, Origin.PERSON)
+        memory = NapMemory(text, NapKind.DECISION, (turn.exchange.place,), slot, Origin.PERSON)
         yield NapCandidate(memory, _PLANNED)
 
 
-def _answers(text: str, asked: Answered) -> bool:
+def _answers(text: str, asked: AnsweredLines) -> bool:
     """Return whether *text* settles what was *asked*: it agrees, or says which or what.
 
     Leave to take the next step settles nothing, nor does an order of the minute.
     """
-    does = act(text).act
+    does = judge(text).act
     if does is Act.QUESTION or only_names(text):
         return False
     if asked.is_marked:  # of questions to go on with, one is taken up
@@ -363,14 +367,14 @@ def _answers(text: str, asked: Answered) -> bool:
         return False
     if approves(text):
         more = beyond_yes(text)
-        return len(more.split()) <= _BARE_WORDS or act(more).act is not Act.REQUEST
+        return len(more.split()) <= _BARE_WORDS or judge(more).act is not Act.REQUEST
     if does is not Act.REQUEST:
         return asked.is_asked and (chooses(asked.text) or speaks_of(text, asked.text))
     is_bare = len(text.split()) <= _BARE_WORDS and POINTS.search(text) is not None
     return asked.is_asked and is_bare and chooses(asked.text) and not is_bare_step(text)
 
 
-def _join(first: Exchange, later: Exchange) -> None:
+def _append_exchange(first: Exchange, later: Exchange) -> None:
     first.texts += later.texts
     first.runs += later.runs
     first.end = later.end

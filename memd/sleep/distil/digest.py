@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from memd.sleep.distil.answers import cut
-from memd.sleep.distil.calls import Command, command, edited, is_check, is_noise, shortened
+from memd.sleep.distil.calls import Command, command, edited_path, is_check, is_noise, shorten
 from memd.sleep.distil.exchanges import Exchange, Run
-from memd.sleep.distil.failures import error_line, failed
+from memd.sleep.distil.failures import error_line, has_failed
 from memd.sleep.distil.language.words import is_interruption, words
 from memd.sleep.distil.outcomes import outcome, pasted_error
-from memd.sleep.distil.unfinished import unfinished
+from memd.sleep.distil.unfinished import find_unfinished
 from memd.text.languages import FUNCTION_WORDS
 from memd.text.sentences import sentences
 
@@ -66,7 +66,7 @@ _SHARE = 0.9  # of the files; the folder in which so many are is their folder
 _PARTS_MAX = 3
 
 
-class _Done(NamedTuple):
+class _CommandRun(NamedTuple):
     """A command that ran: whether it failed, and its last result."""
 
     command: Command
@@ -84,33 +84,39 @@ def digest(exchanges: Sequence[Exchange]) -> str:
     if not requests:
         return ""
     runs = [run for exchange in exchanges for run in exchange.runs]
-    ran = [_Done(line, failed(run), run.result or "") for run in runs if (line := command(run))]
+    ran = [
+        _CommandRun(line, has_failed(run), run.result or "")
+        for run in runs
+        if (line := command(run))
+    ]
     fields = {
         "Asked first": requests[0],
         "Asked last": requests[-1] if len(requests) > 1 else "",
         "Changed": _changed(runs),
-        "Commands that worked": "; ".join(_worked(ran)),
+        "Commands that worked": "; ".join(_working_commands(ran)),
         "Addresses": ", ".join(_addresses(exchanges, ran)),
-        "Went wrong": _went_wrong(ran),
-        **_how_it_stands(_ended(exchanges), unfinished(exchanges)),
+        "Went wrong": _last_error(ran),
+        **_ending_fields(_last_outcome(exchanges), find_unfinished(exchanges)),
     }
-    return _fitting(fields) if any(fields[name] for name in FIELDS if name not in _ASKED) else ""
+    return (
+        _drop_fields(fields) if any(fields[name] for name in FIELDS if name not in _ASKED) else ""
+    )
 
 
-def _how_it_stands(ended: str, left: Sequence[str]) -> dict[str, str]:
+def _ending_fields(ended: str, left: Sequence[str]) -> dict[str, str]:
     """Return how a session ended and what it *left* open, each thing once.
 
     What both say stands where more of it is told.
     """
     sentence_words = [(sentence, _content(sentence)) for sentence in sentences(ended)]
     titles = [(title, _content(title)) for title in left]
-    kept = [one for one, mine in sentence_words if not any(_says(its, mine) for _, its in titles)]
+    kept = [one for one, mine in sentence_words if not any(_covers(its, mine) for _, its in titles)]
     names = {one: _content(one) for one in kept}
-    also = [one for one, mine in titles if not any(_says(its, mine) for its in names.values())]
+    also = [one for one, mine in titles if not any(_covers(its, mine) for its in names.values())]
     return {"Ended with": " ".join(kept), "Open": "; ".join(also)}
 
 
-def _says(terms: frozenset[str], other: frozenset[str]) -> bool:
+def _covers(terms: frozenset[str], other: frozenset[str]) -> bool:
     """Return whether the words of one text say what the *other* does."""
     return bool(other) and len(terms & other) >= _SAID_SHARE * len(other)
 
@@ -119,7 +125,7 @@ def _content(text: str) -> frozenset[str]:
     return frozenset(map(str.casefold, _CONTENT.findall(text))) - FUNCTION_WORDS
 
 
-def _fitting(fields: dict[str, str]) -> str:
+def _drop_fields(fields: dict[str, str]) -> str:
     """Return the fields as lines, without those that matter least where there is no room."""
     left = dict(fields)
     for name in _LEAST_FIRST:
@@ -179,7 +185,7 @@ def _title(text: str) -> str:
 def _changed(runs: Sequence[Run]) -> str:
     """Return the files that were written, the latest first, and the folder that they share."""
     paths = dict.fromkeys(
-        path for run in reversed(runs) if (path := edited(run)) and not _SCRATCH.search(path)
+        path for run in reversed(runs) if (path := edited_path(run)) and not _SCRATCH.search(path)
     )
     folder = _shared([path for path in paths if path[0] == "/" and not _OWN.search(path)])
     names = dict.fromkeys(_within(path, folder) for path in paths)
@@ -213,7 +219,7 @@ def _within(path: str, folder: str) -> str:
     return path if len(parts) <= _PARTS_MAX else "/".join(("…", *parts[-_PARTS_MAX:]))
 
 
-def _worked(ran: Sequence[_Done]) -> list[str]:
+def _working_commands(ran: Sequence[_CommandRun]) -> list[str]:
     """Return the commands that passed, those used most first, each in its shortest form."""
     count: Counter[str] = Counter()
     shortest: dict[str, str] = {}
@@ -222,13 +228,13 @@ def _worked(ran: Sequence[_Done]) -> list[str]:
         if each.failed or not name or is_noise(each.command):
             continue
         count[name] += 1
-        line = shortened(each.command.line)
+        line = shorten(each.command.line)
         known = shortest.get(name)
         shortest[name] = line if known is None or len(line) < len(known) else known
     return [shortest[name] for name, _ in count.most_common(_COMMANDS_MAX)]
 
 
-def _addresses(exchanges: Sequence[Exchange], ran: Sequence[_Done]) -> list[str]:
+def _addresses(exchanges: Sequence[Exchange], ran: Sequence[_CommandRun]) -> list[str]:
     """Return the local addresses that were named last."""
     texts = [
         text
@@ -240,7 +246,7 @@ def _addresses(exchanges: Sequence[Exchange], ran: Sequence[_Done]) -> list[str]
     return list(dict.fromkeys(reversed(addresses)))[:_ADDRESSES_MAX]
 
 
-def _went_wrong(ran: Sequence[_Done]) -> str:
+def _last_error(ran: Sequence[_CommandRun]) -> str:
     """Return the last failure, and whether the same command passed later."""
     for at in range(len(ran) - 1, -1, -1):
         each = ran[at]
@@ -257,7 +263,7 @@ def _went_wrong(ran: Sequence[_Done]) -> str:
     return ""
 
 
-def _ended(exchanges: Sequence[Exchange]) -> str:
+def _last_outcome(exchanges: Sequence[Exchange]) -> str:
     following = ""
     for exchange in reversed([each for each in exchanges if each.user]):
         text = outcome(exchange, following)

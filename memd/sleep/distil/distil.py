@@ -20,15 +20,15 @@ from math import ceil
 from typing import NamedTuple
 
 from memd.domain.enums import Origin
-from memd.sleep.distil.acts import STANDING, Act, act
-from memd.sleep.distil.compose import ANSWERS, PART_CHARS, OwnExchange, composed, turns
+from memd.sleep.distil.acts import STANDING, Act, judge
+from memd.sleep.distil.compose import ANSWERS, PART_CHARS, OwnExchange, compose_memories, turns
 from memd.sleep.distil.digest import WENT_WRONG, digest
 from memd.sleep.distil.environment import environment
-from memd.sleep.distil.exchanges import Distilled, Exchange, NapCandidate, NapKind, exchanges
+from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory, split_exchanges
 from memd.sleep.distil.findings import findings
 from memd.sleep.distil.fixes import fixes
 from memd.sleep.distil.language.moment import reports as reports_just_now
-from memd.sleep.distil.language.moment import spoken as as_spoken
+from memd.sleep.distil.language.moment import spoken_form as as_spoken
 from memd.sleep.distil.reports import reports
 from memd.sleep.nap.cleaning import Message
 from memd.sleep.nap.consolidator import CHARS_PER_TOKEN
@@ -37,34 +37,34 @@ from memd.text.languages import FUNCTION_WORDS
 from memd.text.sentences import sentences
 
 
-def distilled(messages: Sequence[Message]) -> tuple[Distilled, ...]:
+def distil(messages: Sequence[Message]) -> tuple[NapMemory, ...]:
     """Return the memories of *messages*, in their order, the digest last.
 
     >>> [each.kind.value for each in distilled([{"role": "user", "content": "We never push."}])]
     ['preference']
     """
-    begun = turns(exchanges(messages))
+    begun = turns(split_exchanges(messages))
     whole = [turn.exchange for turn in begun]
     also = (
         findings(whole),
         fixes(whole),
         environment(whole),
         reports(whole),
-        said_again(begun),
+        find_repeated_wishes(begun),
     )
-    memories = chosen([*composed(begun), *chain.from_iterable(also)], messages)
+    memories = select_candidates([*compose_memories(begun), *chain.from_iterable(also)], messages)
     return (*memories, *_digest(whole))
 
 
-def _digest(exchanges: Sequence[Exchange]) -> Iterator[Distilled]:
+def _digest(split_exchanges: Sequence[Exchange]) -> Iterator[NapMemory]:
     """Yield the digest of a session, nothing for one of which it would only say what was asked.
 
     One that tells what went wrong has a line of a tool's, which could say anything.
     """
-    if text := digest(exchanges):
-        places = (exchanges[0].place, exchanges[-1].end)
+    if text := digest(split_exchanges):
+        places = (split_exchanges[0].place, split_exchanges[-1].end)
         origin = Origin.TOOL if WENT_WRONG in text else Origin.ASSISTANT
-        yield Distilled(text, NapKind.DIGEST, places, "digest", origin)
+        yield NapMemory(text, NapKind.DIGEST, places, "digest", origin)
 
 
 _RIDER_WORDS = 4
@@ -73,7 +73,7 @@ _RIDER_WORD = re.compile(r"\w+")
 _LISTED = ("-", "*", "+", "\u2022")
 
 
-def said_again(turns: Sequence[OwnExchange]) -> Iterator[NapCandidate]:
+def find_repeated_wishes(turns: Sequence[OwnExchange]) -> Iterator[NapCandidate]:
     """Yield what is asked for beside a request as it was beside an earlier, other one.
 
     "Push it. The message in plain English." Said once, it is about this push; said again
@@ -82,20 +82,20 @@ def said_again(turns: Sequence[OwnExchange]) -> Iterator[NapCandidate]:
     known: set[str] = set()
     sent: set[str] = set()
     for turn in turns:
-        spoken = _spoken_by(turn) or [""]
+        spoken = _sentences_from_request(turn) or [""]
         request = _flat(spoken[0])
         mine = {flat: text for text in spoken[1:] if (flat := _flat(text))}
         again = [text for flat, text in mine.items() if flat in known]
         if again and request not in sent:
             place, slot = turn.exchange.place, f"{turn.slot}-again"
             text = "\n".join(again)[:PART_CHARS]
-            memory = Distilled(text, NapKind.PREFERENCE, (place,), slot, Origin.PERSON)
+            memory = NapMemory(text, NapKind.PREFERENCE, (place,), slot, Origin.PERSON)
             yield NapCandidate(memory, STANDING)
         known.update(mine)
         sent.update({request} - {""})  # one of few words, "push it", may come again
 
 
-def _spoken_by(turn: OwnExchange) -> list[str]:
+def _sentences_from_request(turn: OwnExchange) -> list[str]:
     """Return the sentences of a turn from its request on: "Ok now.", "I've staged it" are none."""
     own = () if turn.own.is_brief else turn.own.paragraphs
     spoken = [one for paragraph in own for one in sentences(paragraph)]
@@ -103,7 +103,7 @@ def _spoken_by(turn: OwnExchange) -> list[str]:
 
 
 def _is_no_request(sentence: str) -> bool:
-    return act(sentence).act in _NO_REQUEST or reports_just_now(as_spoken(sentence))
+    return judge(sentence).act in _NO_REQUEST or reports_just_now(as_spoken(sentence))
 
 
 def _flat(text: str) -> str:
@@ -139,20 +139,20 @@ _TAKES_BACK = re.compile(
 )
 
 
-class _Settled(NamedTuple):
+class _Entry(NamedTuple):
     candidate: NapCandidate
     words: frozenset[str]
     users: frozenset[str]
     """Those that the user wrote."""
 
     @property
-    def memory(self) -> Distilled:
+    def memory(self) -> NapMemory:
         return self.candidate.memory
 
 
-def chosen(
+def select_candidates(
     candidates: Sequence[NapCandidate], messages: Sequence[Message]
-) -> tuple[Distilled, ...]:
+) -> tuple[NapMemory, ...]:
     """Return what is kept of *candidates*, those of *messages*, in the order of their places.
 
     What an earlier stretch has not used is room for the later ones; a session that has
@@ -160,18 +160,18 @@ def chosen(
     """
     chars = list(accumulate(len(text_to_store(message)) for message in messages))
     by_stretch: dict[int, list[NapCandidate]] = {}
-    for candidate in _settled(sorted(candidates, key=lambda each: each.memory.places[0])):
+    for candidate in _deduplicate(sorted(candidates, key=lambda each: each.memory.places[0])):
         stretch = chars[candidate.memory.places[0]] // _STRETCH_CHARS
         by_stretch.setdefault(stretch, []).append(candidate)
     kept: list[NapCandidate] = []
     for stretch, each in by_stretch.items():
         length = min(max(chars[-1] / _STRETCH_CHARS, _BEGUN), stretch + 1)
         used = sum(not candidate.fills for candidate in kept)
-        kept += _best(each, ceil(length * STRETCH_MEMORIES) - used)
+        kept += _select_best(each, ceil(length * STRETCH_MEMORIES) - used)
     return tuple(candidate.memory for candidate in kept)
 
 
-def _best(candidates: Sequence[NapCandidate], room: int) -> Iterator[NapCandidate]:
+def _select_best(candidates: Sequence[NapCandidate], room: int) -> Iterator[NapCandidate]:
     """Yield the *room* best of *candidates* in their order, the earlier of equals.
 
     What only fills takes what the others leave of one stretch, and nothing from later ones.
@@ -183,19 +183,19 @@ def _best(candidates: Sequence[NapCandidate], room: int) -> Iterator[NapCandidat
     yield from (candidates[at] for at in sorted(best))
 
 
-def _settled(candidates: Sequence[NapCandidate]) -> list[NapCandidate]:
+def _deduplicate(candidates: Sequence[NapCandidate]) -> list[NapCandidate]:
     """Return *candidates* without those that say it again, or that a later one takes back.
 
     The later one then has the earlier one's slot, and so its place in the store.
     """
-    settled: list[_Settled] = []
+    settled: list[_Entry] = []
     for candidate in candidates:
         text = candidate.memory.text
-        mine = _Settled(candidate, _content(text), _content(_users(text)))
+        mine = _Entry(candidate, _content_words(text), _content_words(_user_part(text)))
         lately = range(max(0, len(settled) - _BACK_MAX), len(settled))
         back = [at for at in lately if _takes_back(mine, settled[at])]
         alike = [at for at in lately if _is_alike(mine, settled[at])]
-        if alike and not back and not _is_more(candidate.memory, settled[alike[0]].memory):
+        if alike and not back and not _outranks(candidate.memory, settled[alike[0]].memory):
             continue
         for at in (back or alike)[:1]:
             memory = candidate.memory._replace(slot=settled.pop(at).memory.slot)
@@ -204,7 +204,7 @@ def _settled(candidates: Sequence[NapCandidate]) -> list[NapCandidate]:
     return [each.candidate for each in settled]
 
 
-def _is_more(later: Distilled, earlier: Distilled) -> bool:
+def _outranks(later: NapMemory, earlier: NapMemory) -> bool:
     """Return whether *later* is the user's word where *earlier* was the agent's, or says more."""
     if NapKind.OUTCOME is later.kind is earlier.kind:
         return len(later.text) > len(earlier.text)
@@ -213,7 +213,7 @@ def _is_more(later: Distilled, earlier: Distilled) -> bool:
     return later.origin is Origin.PERSON and earlier.origin is not Origin.PERSON
 
 
-def _is_alike(one: _Settled, other: _Settled) -> bool:
+def _is_alike(one: _Entry, other: _Entry) -> bool:
     """Return whether two memories say the same; of two outcomes one may say more."""
     shared, both = len(one.words & other.words), len(one.words | other.words)
     if NapKind.OUTCOME is one.memory.kind is other.memory.kind:
@@ -221,20 +221,20 @@ def _is_alike(one: _Settled, other: _Settled) -> bool:
     return shared > ALIKE * max(1, both)
 
 
-def _takes_back(later: _Settled, earlier: _Settled) -> bool:
+def _takes_back(later: _Entry, earlier: _Entry) -> bool:
     """Return whether the user says of what *earlier* says that it is no more."""
     if later.memory.kind not in _TAKEN_BACK or earlier.memory.kind not in _TAKEN_BACK:
         return False
     shared = len(later.users & earlier.users)
     if shared < max(_WORDS_MIN, _OF_EARLIER * len(earlier.users)):
         return False
-    return _TAKES_BACK.search(_users(later.memory.text)) is not None
+    return _TAKES_BACK.search(_user_part(later.memory.text)) is not None
 
 
-def _users(text: str) -> str:
+def _user_part(text: str) -> str:
     """Return the user's part of a composed memory."""
     return text.partition("\nOutcome: ")[0].partition(ANSWERS)[0].removeprefix("User: ")
 
 
-def _content(text: str) -> frozenset[str]:
+def _content_words(text: str) -> frozenset[str]:
     return frozenset(map(str.casefold, _WORD.findall(text))) - FUNCTION_WORDS

@@ -16,9 +16,17 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from memd.domain.enums import Origin
-from memd.sleep.distil.calls import Command, about, command, edited, is_check, is_noise, shortened
-from memd.sleep.distil.exchanges import Distilled, Exchange, NapCandidate, NapKind
-from memd.sleep.distil.failures import failed
+from memd.sleep.distil.calls import (
+    Command,
+    about,
+    command,
+    edited_path,
+    is_check,
+    is_noise,
+    shorten,
+)
+from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory
+from memd.sleep.distil.failures import has_failed
 from memd.sleep.distil.language import phrases
 from memd.sleep.distil.language.prose import sentences
 
@@ -120,7 +128,7 @@ def _sentences(exchanges: Sequence[Exchange]) -> Iterator[NapCandidate]:
             best[stretch] = statement
     for statement in best.values():
         slot = f"env:{statement.subject}"
-        memory = Distilled(
+        memory = NapMemory(
             statement.text, NapKind.ENVIRONMENT, (statement.place,), slot, Origin.ASSISTANT
         )
         yield NapCandidate(memory, min(_SCORE_MAX, statement.score))
@@ -210,7 +218,7 @@ _PROMPT = re.compile(
 )
 
 
-class _Passed(NamedTuple):
+class _PassingCommand(NamedTuple):
     command: Command
     times: int
     place: int
@@ -221,46 +229,46 @@ def commands(exchanges: Sequence[Exchange]) -> Iterator[NapCandidate]:
     by_hand = {
         name: (line, exchange.place)
         for exchange in exchanges
-        for name, line in _typed(exchange.user[:_USER_CHARS])
+        for name, line in _typed_commands(exchange.user[:_USER_CHARS])
     }
-    ran = _passed(exchanges)
+    ran = _passing_commands(exchanges)
     names_by: dict[str, list[str]] = {name: [] for name in _ORDER}
     for each in ran:
         names_by[_purpose(each.command)].append(each.command.line)
     if sum(map(len, names_by.values())) < _COMMANDS_MIN:
         names_by = {}
     names_by[_BY_HAND] = [line for line, _ in by_hand.values()][-_BY_HAND_MAX:]
-    if text := _named(names_by):
+    if text := _render_commands(names_by):
         place = max([each.place for each in ran] + [place for _, place in by_hand.values()])
-        memory = Distilled(text, NapKind.ENVIRONMENT, (place,), COMMANDS_SLOT, Origin.ASSISTANT)
+        memory = NapMemory(text, NapKind.ENVIRONMENT, (place,), COMMANDS_SLOT, Origin.ASSISTANT)
         yield NapCandidate(memory, _SCORE)
 
 
-def _passed(exchanges: Sequence[Exchange]) -> list[_Passed]:
+def _passing_commands(exchanges: Sequence[Exchange]) -> list[_PassingCommand]:
     """Return the commands that passed and are told, each in its shortest form, oftenest first."""
-    passes: dict[str, _Passed] = {}
+    passes: dict[str, _PassingCommand] = {}
     written: set[str] = set()
     for run in (run for exchange in exchanges for run in exchange.runs):
-        if path := edited(run):
+        if path := edited_path(run):
             written.add(path.rpartition("/")[2])
         called = command(run)
-        if called is None or run.result is None or not _is_worth(called) or failed(run):
+        if called is None or run.result is None or not _is_worth(called) or has_failed(run):
             continue
-        now = Command(shortened(called.line), called.about)
-        known = passes.get(now.about, _Passed(now, 0, 0))
+        now = Command(shorten(called.line), called.about)
+        known = passes.get(now.about, _PassingCommand(now, 0, 0))
         best = now if len(now.line) <= len(known.command.line) else known.command
-        passes[now.about] = _Passed(best, known.times + 1, run.place)
+        passes[now.about] = _PassingCommand(best, known.times + 1, run.place)
     often = sorted(passes.values(), key=lambda each: -each.times)
-    return [each for each in often if _is_told(each, written)]
+    return [each for each in often if _is_worth_telling(each, written)]
 
 
-def _is_told(each: _Passed, written: Container[str]) -> bool:
+def _is_worth_telling(each: _PassingCommand, written: Container[str]) -> bool:
     if any(script in written for script in _SCRIPT.findall(each.command.line)):
         return False
     return each.times >= _TIMES_MIN or _purpose(each.command) != _OTHER
 
 
-def _named(names_by: Mapping[str, Sequence[str]]) -> str:
+def _render_commands(names_by: Mapping[str, Sequence[str]]) -> str:
     parts = [_HEAD]
     for name in _ORDER:
         if lines := names_by.get(name):
@@ -277,11 +285,11 @@ def _purpose(called: Command) -> str:
 
 
 def _is_worth(called: Command) -> bool:
-    line = shortened(called.line)
+    line = shorten(called.line)
     return not is_noise(called) and len(line) <= _COMMAND_CHARS_MAX and not _ASIDE.search(line)
 
 
-def _typed(user: str) -> Iterator[tuple[str, str]]:
+def _typed_commands(user: str) -> Iterator[tuple[str, str]]:
     """Yield what the user typed in a terminal, by its program, and where."""
     for prompt in _PROMPT.finditer(user):
         line = " ".join(prompt["line"].split())

@@ -58,7 +58,7 @@ class Exchange:
     end: int = 0
 
 
-def exchanges(messages: Sequence[Mapping[str, Any]]) -> tuple[Exchange, ...]:
+def split_exchanges(messages: Sequence[Mapping[str, Any]]) -> tuple[Exchange, ...]:
     """Return the exchanges of *messages* in order.
 
     The summary of an earlier nap and what a program instructs its model with are in none.
@@ -83,11 +83,11 @@ def exchanges(messages: Sequence[Mapping[str, Any]]) -> tuple[Exchange, ...]:
         for call, texts in zip(now.calls, call_arguments(message), strict=False):
             current.runs.append(Run(place, call.id, call.name, texts))
         for result in now.results:
-            _answer(current.runs, result, place)
+            _attach_result(current.runs, result, place)
     return tuple(made)
 
 
-def _answer(runs: list[Run], result: ToolResult, place: int) -> None:
+def _attach_result(runs: list[Run], result: ToolResult, place: int) -> None:
     """Give *result* to the run that it answers; what was called before the exchange is its own.
 
     An id is that of the nearest call (``pair_results``); without one the first open run counts.
@@ -112,7 +112,7 @@ class NapKind(StrEnum):
     DIGEST = "digest"
 
 
-class Distilled(NamedTuple):
+class NapMemory(NamedTuple):
     """One memory of a session.
 
     *places* are the messages it is made of, the one it is about first. *slot* names what
@@ -133,6 +133,6 @@ class NapCandidate(NamedTuple):
     *fills* says that it takes only room which others leave.
     """
 
-    memory: Distilled
+    memory: NapMemory
     score: float
     fills: bool = False

@@ -53,7 +53,7 @@ _EXIT_ONLY = re.compile(r"\W*(?:Error:\s*)?(?:Exit code:?\s*-?\d+)?\W*", re.IGNO
 _ANSI = re.compile(r"\x1b\[[0-9;]{0,12}[A-Za-z]")
 
 
-def failed(run: Run) -> bool:
+def has_failed(run: Run) -> bool:
     r"""Return whether the result of *run* is a failure: by its exit code, or by what it prints.
 
     >>> failed(Run(0, "1", "Bash", {"command": "make"}, "Exit code 2\nno rule"))

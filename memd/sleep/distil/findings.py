@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from memd.domain.enums import Origin
-from memd.sleep.distil.acts import Act, about, act
-from memd.sleep.distil.exchanges import Distilled, Exchange, NapCandidate, NapKind
+from memd.sleep.distil.acts import Act, judge, topic_words
+from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.language.phrases import PRINTED
 from memd.sleep.distil.language.prose import PROSE_CHARS_MAX, plain
 from memd.sleep.distil.language.words import words
@@ -55,14 +55,14 @@ _FINE = re.compile(
 )
 
 
-class Listed(NamedTuple):
+class TitleList(NamedTuple):
     """A heading and the titles of what it lists, in their order."""
 
     heading: str
     titles: tuple[str, ...]
 
 
-def listed(text: str) -> Listed | None:
+def find_list(text: str) -> TitleList | None:
     r"""Return the list of *text* that is most worth keeping, None without one.
 
     >>> listed("## Next steps\n1. **Cache the index** for a fast start\n2. Drop the `v1` routes")
@@ -79,30 +79,30 @@ def findings(exchanges: Sequence[Exchange]) -> list[NapCandidate]:
     command = ""
     for exchange in exchanges:
         own = words(exchange.user)
-        made = _of(exchange, own.command or (own.paragraphs or ("",))[0], command)
+        made = _finding_of(exchange, own.command or (own.paragraphs or ("",))[0], command)
         command = own.command
         if made is not None:
             candidates.append(made)
     return candidates
 
 
-def _of(exchange: Exchange, asked: str, command: str) -> NapCandidate | None:
+def _finding_of(exchange: Exchange, asked: str, command: str) -> NapCandidate | None:
     for agent_text in reversed(exchange.texts):
-        made = listed(agent_text.text)
+        made = find_list(agent_text.text)
         if made is None:
             continue
-        subject = _subject(agent_text.text) or command or _short(asked)
+        subject = _subject(agent_text.text) or command or _short_subject(asked)
         text = list_line(made, subject)
         places = (agent_text.place, exchange.place)
         # A message may say the same as another one, but not with the same list below it.
         mark = hashlib.sha256(f"{exchange.user}:{made.heading}".encode(errors="replace"))
         slot = f"list:{mark.hexdigest()[:12]}"
-        memory = Distilled(text, NapKind.OUTCOME, places, slot, Origin.ASSISTANT)
+        memory = NapMemory(text, NapKind.OUTCOME, places, slot, Origin.ASSISTANT)
         return NapCandidate(memory, _SCORE)
     return None
 
 
-def _short(asked: str) -> str:
+def _short_subject(asked: str) -> str:
     """Return what was asked as a subject, "" for what only announces a paste or says no.
 
     Of what was wanted or asked at the moment only the words that say of what.
@@ -113,12 +113,12 @@ def _short(asked: str) -> str:
     text = " ".join(asked.split())
     if text.endswith(":") or _NO_SUBJECT.match(text):
         return ""
-    if act(text).act in _OF_THE_MOMENT:
-        text = about(text)
+    if judge(text).act in _OF_THE_MOMENT:
+        text = topic_words(text)
     return text if len(text) <= _SUBJECT_CHARS_MAX else text[:_SUBJECT_CHARS_MAX].rpartition(" ")[0]
 
 
-def list_line(made: Listed, subject: str) -> str:
+def list_line(made: TitleList, subject: str) -> str:
     """Return a list as one line, as many of its titles as fit."""
     text = f"{subject.rstrip(' .:')}: {made.heading}:" if subject else f"{made.heading}:"
     for number, title in enumerate(made.titles, 1):
@@ -142,9 +142,9 @@ def _rank(heading: str) -> int:
     return next((at for at, names in enumerate(_HEADINGS) if names.search(heading)), -1)
 
 
-def _sections(text: str) -> list[Listed]:
+def _sections(text: str) -> list[TitleList]:
     """Return each heading that is one of _HEADINGS with the titles below it."""
-    lists: list[Listed] = []
+    lists: list[TitleList] = []
     heading, depth, style = "", 0, ""
     titles: list[str] = []
     fenced = False
@@ -158,7 +158,7 @@ def _sections(text: str) -> list[Listed]:
         marked, level = _heading(line)
         numbered = bool(_NUMBERED.match(marked)) and bool(heading)
         if marked and not numbered and (level <= depth or _rank(marked) >= 0 or not heading):
-            lists.append(Listed(heading, tuple(titles)))
+            lists.append(TitleList(heading, tuple(titles)))
             heading = plain(marked).rstrip(" :.") if _rank(marked) >= 0 else ""
             depth, style, titles = level, "", []
             continue
@@ -167,7 +167,7 @@ def _sections(text: str) -> list[Listed]:
         style = style or its
         if heading and its and its == style and len(titles) < _TITLES_MAX:
             titles += _title(marked or line)
-    lists.append(Listed(heading, tuple(titles)))
+    lists.append(TitleList(heading, tuple(titles)))
     return [each for each in lists if each.heading]
 
 

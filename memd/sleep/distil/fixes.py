@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from memd.domain.enums import Origin
 from memd.sleep.distil.answers import cut
-from memd.sleep.distil.calls import Command, command, edited, is_check, is_noise, shortened
-from memd.sleep.distil.exchanges import Distilled, Exchange, NapCandidate, NapKind, Run
-from memd.sleep.distil.failures import error_line, failed
+from memd.sleep.distil.calls import Command, command, edited_path, is_check, is_noise, shorten
+from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory, Run
+from memd.sleep.distil.failures import error_line, has_failed
 from memd.sleep.distil.outcomes import reason
 
 FIX_CHARS_MAX = 480
@@ -78,17 +78,17 @@ def fixes(exchanges: Sequence[Exchange]) -> list[NapCandidate]:
         called = command(run)
         if called is None or is_noise(called) or is_check(called) or run.result is None:
             continue
-        if failed(run):
+        if has_failed(run):
             broken[called.about] = _Broken(run, called, number, exchange)
         elif called.about in broken:
             before = broken.pop(called.about)
             between = [each for each, _ in runs[before.number + 1 : number + 1]]
             if len(between) <= _APART_MAX:
-                cured += _cured(before, called, between, exchange)
+                cured += _find_cure(before, called, between, exchange)
     return cured
 
 
-def _cured(
+def _find_cure(
     before: _Broken, now: Command, between: Sequence[Run], exchange: Exchange
 ) -> Iterator[NapCandidate]:
     error = error_line(before.run.result or "")
@@ -104,15 +104,15 @@ def _cured(
     if any(_ON_PURPOSE.search(text) for text in (*early, *late[:1])):
         return
     why = reason(early, error) or reason(late[:1], error)
-    added = _added(before.command.line, now.line)
-    files = dict.fromkeys(path.rpartition("/")[2] for run in between if (path := edited(run)))
+    added = _added_parts(before.command.line, now.line)
+    files = dict.fromkeys(path.rpartition("/")[2] for run in between if (path := edited_path(run)))
     did = _did(between[:-1])
     if not (why or added or did) or not (files or added or did or before.exchange is not exchange):
         return
-    text = _described(before.command, _Cure(error, why, list(files), did), now)
+    text = _render_fix(before.command, _Cure(error, why, list(files), did), now)
     about, cure = f"{before.command.about}:{error}", added or did
     slot = f"{CURED}{_digits(f'{_anywhere(about)}:{cure}')}" if cure else f"fix:{_digits(about)}"
-    memory = Distilled(text, NapKind.FIX, (before.run.place, last), slot, Origin.TOOL)
+    memory = NapMemory(text, NapKind.FIX, (before.run.place, last), slot, Origin.TOOL)
     yield NapCandidate(memory, _WITH_REASON if why else _SCORE)
 
 
@@ -133,15 +133,15 @@ def _did(between: Sequence[Run]) -> str:
     """Return the last command between failure and cure that set something up, "" without one."""
     for run in reversed(between):
         called = command(run)
-        if called is None or not _SETS_UP.search(called.line) or failed(run):
+        if called is None or not _SETS_UP.search(called.line) or has_failed(run):
             continue
         if not is_noise(called) or called.about.startswith("rm"):
-            return shortened(called.line)
+            return shorten(called.line)
     return ""
 
 
-def _described(before: Command, cure: _Cure, now: Command) -> str:
-    first = f"{cut(shortened(before.line), _COMMAND_CHARS)} failed: {cure.error}"
+def _render_fix(before: Command, cure: _Cure, now: Command) -> str:
+    first = f"{cut(shorten(before.line), _COMMAND_CHARS)} failed: {cure.error}"
     parts = [first if first.endswith((".", "!", "…")) else f"{first}."]
     if cure.why:
         parts.append(cut(cure.why, _REASON_CHARS))
@@ -151,12 +151,12 @@ def _described(before: Command, cure: _Cure, now: Command) -> str:
         parts.append(f"Changed {names}{f' and {more} more' if more > 0 else ''}.")
     if cure.did:
         parts.append(f"Ran {cut(cure.did, _COMMAND_CHARS)}.")
-    line = cut(shortened(now.line), _COMMAND_CHARS)
+    line = cut(shorten(now.line), _COMMAND_CHARS)
     parts.append("It passes now." if line in first else f"Passes now: {line}")
     return cut(" ".join(parts), FIX_CHARS_MAX)
 
 
-def _added(before: str, now: str) -> str:
+def _added_parts(before: str, now: str) -> str:
     """Return the variables and options with which *now* is called, and *before* was not.
 
     >>> _added("make release", "TOKEN=x make release")
@@ -164,4 +164,4 @@ def _added(before: str, now: str) -> str:
     """
     known = set(before.split())
     new = [word for word in now.split() if word not in known and _SETTING.match(word)]
-    return " ".join(new) if shortened(before) != shortened(now) else ""
+    return " ".join(new) if shorten(before) != shorten(now) else ""

@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from memd.sleep.distil.exchanges import Exchange
-from memd.sleep.distil.failures import error_line, failed
-from memd.sleep.distil.findings import listed
+from memd.sleep.distil.failures import error_line, has_failed
+from memd.sleep.distil.findings import find_list
 from memd.sleep.distil.language import phrases
 from memd.sleep.distil.language.prose import Sentence, is_code, sentences, things
 from memd.sleep.distil.language.words import words
@@ -43,15 +43,15 @@ def outcome(exchange: Exchange, following: str = "") -> str:
     *following* is what the user wrote next, "" while they have not. Where it takes the
     conclusion back, nothing is told; where it shows another error, one sentence at most.
     """
-    trust = trusted(following)
+    trust = trust_in_conclusion(following)
     if trust <= 0:
         return ""
     asked = _words(exchange.user[:_REQUEST_CHARS])
     for text in exchange.texts[: -1 - _TEXTS_BACK : -1]:
-        if len(text.text) > _REPORT_CHARS and listed(text.text):
+        if len(text.text) > _REPORT_CHARS and find_list(text.text):
             return ""  # a report, of which its list is told
-        lines = list(rated(text.text, asked))
-        line = best(lines, _TOLD_AT / trust, 1 if trust < 1 else 2, OUTCOME_CHARS_MAX)
+        lines = list(rate_sentences(text.text, asked))
+        line = best_sentences(lines, _TOLD_AT / trust, 1 if trust < 1 else 2, OUTCOME_CHARS_MAX)
         if line:
             return line
     return ""
@@ -63,7 +63,7 @@ def cause(exchange: Exchange) -> str:
     Only where something did: a command failed, or the user shows or reports trouble.
     """
     user = exchange.user[:_REQUEST_CHARS]
-    if not (phrases.TROUBLE.search(user) or any(failed(run) for run in exchange.runs)):
+    if not (phrases.TROUBLE.search(user) or any(has_failed(run) for run in exchange.runs)):
         return ""
     return reason([text.text for text in exchange.texts], user)
 
@@ -72,12 +72,12 @@ def reason(texts: Iterable[str], trouble: str) -> str:
     """Return the sentence of *texts* that says best why there is *trouble*, "" without one."""
     asked = _words(trouble)
     lines = [
-        (score + 0.5 * _reasons(line.text), line)
+        (score + 0.5 * _count_reasons(line.text), line)
         for text in texts
-        for score, line in rated(text, asked)
+        for score, line in rate_sentences(text, asked)
         if phrases.CAUSE.search(line.text) and not phrases.UNSURE.search(line.text)
     ]
-    return best(lines, _CAUSE_AT, 1, CAUSE_CHARS_MAX)
+    return best_sentences(lines, _CAUSE_AT, 1, CAUSE_CHARS_MAX)
 
 
 def conclusion(exchange: Exchange, following: str = "") -> str:
@@ -110,7 +110,7 @@ def pasted_error(user: str) -> str:
     return line if "error" in line.casefold() else f"Error: {line}"
 
 
-def trusted(following: str) -> float:
+def trust_in_conclusion(following: str) -> float:
     """Return how far the agent's conclusion is trusted, by what the user wrote after it.
 
     0 where they take it back, below 1 where they show another error, above 1 where they
@@ -127,15 +127,17 @@ def trusted(following: str) -> float:
     return 0.8 if phrases.PASTED_ERROR.search(following[:_REQUEST_CHARS]) else 1.0
 
 
-def rated(text: str, asked: frozenset[str] = frozenset()) -> Iterator[tuple[float, Sentence]]:
+def rate_sentences(
+    text: str, asked: frozenset[str] = frozenset()
+) -> Iterator[tuple[float, Sentence]]:
     """Yield the sentences of *text* that could be told, each with how much it says."""
     for sentence in sentences(text):
-        line = sentence._replace(text=_alone(sentence.text))
-        if _stands(line):
+        line = sentence._replace(text=_drop_joiner(sentence.text))
+        if _is_tellable(line):
             yield _score(line, asked), line
 
 
-def _alone(text: str) -> str:
+def _drop_joiner(text: str) -> str:
     """Return a sentence without the word that joins it to the one before.
 
     >>> _alone("But the port is taken.")
@@ -148,7 +150,7 @@ def _alone(text: str) -> str:
     return f"{first.capitalize() if first.isalpha() and first.islower() else first} {rest}"
 
 
-def _stands(line: Sentence) -> bool:
+def _is_tellable(line: Sentence) -> bool:
     """Return whether a sentence could be told at all."""
     text = line.text
     return (
@@ -182,11 +184,13 @@ def _score(line: Sentence, asked: frozenset[str]) -> float:
     )
 
 
-def _reasons(text: str) -> int:
+def _count_reasons(text: str) -> int:
     return min(len(phrases.CAUSE.findall(text)), 2)
 
 
-def best(lines: Sequence[tuple[float, Sentence]], least: float, most: int, room: int) -> str:
+def best_sentences(
+    lines: Sequence[tuple[float, Sentence]], least: float, most: int, room: int
+) -> str:
     """Return the *most* best sentences in the order in which they were said."""
     ranked = sorted(range(len(lines)), key=lambda at: (-lines[at][0], at))
     kept: list[int] = []
@@ -202,7 +206,7 @@ def best(lines: Sequence[tuple[float, Sentence]], least: float, most: int, room:
             continue
         room -= len(line.text) + 1
         kept.append(at)
-    return " ".join(_ended(lines[at][1].text) for at in sorted(kept))
+    return " ".join(_end_sentence(lines[at][1].text) for at in sorted(kept))
 
 
 def _repeats(one: Sentence, other: Sentence) -> bool:
@@ -210,7 +214,7 @@ def _repeats(one: Sentence, other: Sentence) -> bool:
     return len(mine & its) > _SAME * max(1, min(len(mine), len(its)))
 
 
-def _ended(text: str) -> str:
+def _end_sentence(text: str) -> str:
     text = text.rstrip(" ;,—\u2013-")
     return text if text.endswith((".", "!", "…", "。")) else f"{text}."
 

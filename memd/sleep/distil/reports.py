@@ -15,12 +15,12 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from memd.domain.enums import Origin
-from memd.sleep.distil.calls import edited
+from memd.sleep.distil.calls import edited_path
 from memd.sleep.distil.compose import corrects
-from memd.sleep.distil.exchanges import Distilled, Exchange, NapCandidate, NapKind, Run
+from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory, Run
 from memd.sleep.distil.language.prose import plain
 from memd.sleep.distil.language.words import words
-from memd.sleep.distil.outcomes import best, rated, trusted
+from memd.sleep.distil.outcomes import best_sentences, rate_sentences, trust_in_conclusion
 
 ANSWER_CHARS_MIN = 900
 SECTION_CHARS_MAX = 700
@@ -76,12 +76,14 @@ def reports(exchanges: Sequence[Exchange]) -> list[NapCandidate]:
         if words(exchange.user).plan:
             candidates += _memories(exchange.user, NapKind.DECISION, exchange.place, "plan", "Plan")
         for run in exchange.runs:
-            if plan := approved(run):
+            if plan := approved_plan(run):
                 candidates += _memories(plan, NapKind.DECISION, run.place, "plan", "Plan approved")
-            elif page := written(run):
-                candidates += _memories(page, NapKind.OUTCOME, run.place, f"page:{edited(run)}", "")
+            elif page := written_page(run):
+                candidates += _memories(
+                    page, NapKind.OUTCOME, run.place, f"page:{edited_path(run)}", ""
+                )
         if after is None or len(exchange.runs) >= _RUNS_MIN:
-            candidates += _answer(exchange, after.user if after else "")
+            candidates += _answer_memories(exchange, after.user if after else "")
     return list(_distinct(candidates))
 
 
@@ -96,9 +98,9 @@ def _distinct(candidates: Sequence[NapCandidate]) -> Iterator[NapCandidate]:
         yield each._replace(memory=each.memory._replace(slot=slot))
 
 
-def _answer(exchange: Exchange, following: str) -> Iterator[NapCandidate]:
+def _answer_memories(exchange: Exchange, following: str) -> Iterator[NapCandidate]:
     """Yield what the last long answer says, without what the user takes back in what follows."""
-    if trusted(following) <= 0:
+    if trust_in_conclusion(following) <= 0:
         return
     own = "\n".join(words(following).paragraphs)
     for text in exchange.texts[: -1 - _TEXTS_BACK : -1]:
@@ -109,7 +111,7 @@ def _answer(exchange: Exchange, following: str) -> Iterator[NapCandidate]:
             return
 
 
-def approved(run: Run) -> str:
+def approved_plan(run: Run) -> str:
     """Return the plan that *run* showed to the user and that they approved, "" for any other."""
     if not _PLANNING_TOOL.search(run.tool) or not _APPROVED.search((run.result or "")[:400]):
         return ""
@@ -120,9 +122,9 @@ def approved(run: Run) -> str:
     return plan if isinstance(plan, str) else ""
 
 
-def written(run: Run) -> str:
+def written_page(run: Run) -> str:
     """Return the page that *run* wrote whole, "" for anything else."""
-    path = edited(run)
+    path = edited_path(run)
     if not _PAGE.search(path) or _OWN_PAGE.search(path):
         return ""
     given = run.given
@@ -149,7 +151,7 @@ def _memories(
         _, heading, summary = parts[at]
         head = " \u2013 ".join(filter(None, (above, heading)))
         score = _PAGE_SCORE if slot.startswith("page:") else _SCORES[kind]
-        memory = Distilled(
+        memory = NapMemory(
             f"{head}: {summary}" if head else summary,
             kind,
             (place,),
@@ -176,9 +178,9 @@ def _rating(section: TextSection) -> tuple[float, str, str]:
     starts = {_ITEM.sub("", line)[:_LEAD_CHARS] for line in section.body.splitlines()}
     lines = [
         (score + _LEADS * (sentence.source[:_LEAD_CHARS] in starts), sentence)
-        for score, sentence in rated(section.body)
+        for score, sentence in rate_sentences(section.body)
     ]
-    text = _LINES.sub("", best(lines, _LEAST, _SENTENCES_MAX, SECTION_CHARS_MAX))
+    text = _LINES.sub("", best_sentences(lines, _LEAST, _SENTENCES_MAX, SECTION_CHARS_MAX))
     scores = sorted((score for score, _ in lines), reverse=True)[:_SENTENCES_MAX]
     gist = _GIST_SCORE * bool(_GIST.search(section.heading))
     return sum(scores) + gist, section.heading, text

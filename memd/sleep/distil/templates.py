@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from itertools import takewhile
 
 from memd.domain.enums import Origin
-from memd.sleep.distil.acts import WORTH, Act, sentence_act
+from memd.sleep.distil.acts import WORTH, Act, judge_sentence
 from memd.sleep.distil.answers import cut
-from memd.sleep.distil.exchanges import Distilled, NapCandidate, NapKind
+from memd.sleep.distil.exchanges import NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.language.words import Words
 from memd.text.sentences import sentences
 
@@ -33,27 +33,30 @@ _POINT = re.compile(r"\s*(?:[-*+]|\d{1,2}[.)])\s+")
 
 def rules(command: str, template: Words, place: int, slot: str) -> Iterator[NapCandidate]:
     """Yield the rules in what *command* expands to, the *template* of the message at *place*."""
-    texts = {"rules": " ".join(_standing(template)), "list": _heeded(command, template)}
+    texts = {
+        "rules": " ".join(_standing_rules(template)),
+        "list": _attention_list(command, template),
+    }
     for name, text in texts.items():
         if text:
             short = cut(text, RULES_CHARS_MAX)
-            memory = Distilled(
+            memory = NapMemory(
                 short, NapKind.PREFERENCE, (place,), f"{slot}-{name}", Origin.ASSISTANT
             )
             yield NapCandidate(memory, _SCORE)
 
 
-def _standing(template: Words) -> Iterator[str]:
+def _standing_rules(template: Words) -> Iterator[str]:
     for paragraph in template.paragraphs:
         for sentence in sentences(paragraph):
-            judged = sentence_act(sentence)
+            judged = judge_sentence(sentence)
             stands = judged.act is Act.PREFERENCE or _OURS.search(sentence)
             is_told = judged.score >= WORTH and judged.act not in _LEFT_OUT
             if stands and is_told and not _NOW.search(sentence):
                 yield sentence
 
 
-def _heeded(command: str, template: Words) -> str:
+def _attention_list(command: str, template: Words) -> str:
     """Return what is to be paid attention to, "" where nothing is listed."""
     lines = [line for paragraph in template.paragraphs for line in paragraph.split("\n")]
     for at, line in enumerate(lines):

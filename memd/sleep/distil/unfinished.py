@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from memd.sleep.distil.answers import cut
 from memd.sleep.distil.exchanges import Exchange, Run
-from memd.sleep.distil.findings import listed
+from memd.sleep.distil.findings import find_list
 from memd.sleep.distil.language.phrases import PRINTED
 from memd.sleep.distil.language.prose import sentences
 from memd.sleep.distil.language.words import is_interruption
@@ -48,7 +48,7 @@ _NUMBER = re.compile(r"\b\d{1,4}\b")
 _LONG_WORD = re.compile(r"[^\W\d_]\w{4,}")
 
 
-def unfinished(exchanges: Sequence[Exchange]) -> list[str]:
+def find_unfinished(exchanges: Sequence[Exchange]) -> list[str]:
     """Return what a session left open, in a few words each; OPEN_MAX at most.
 
     The open steps of its last plan; else what an answer listed last and nobody took up;
@@ -60,21 +60,29 @@ def unfinished(exchanges: Sequence[Exchange]) -> list[str]:
     real = [each for each in exchanges if each.texts or is_interruption(each.user)]
     stopped = bool(real) and is_interruption(real[-1].user)
     answered = [each for each in real if each.texts and each.user]
-    left = _listed(answered[-1:]) or _still(answered[-1:]) or _listed(answered) or _still(answered)
+    left = (
+        _open_titles(answered[-1:])
+        or _open_sentences(answered[-1:])
+        or _open_titles(answered)
+        or _open_sentences(answered)
+    )
     return [*["the user stopped the agent"] * stopped, *left][:OPEN_MAX]
 
 
-def _listed(answered: Sequence[Exchange]) -> list[str]:
+def _open_titles(answered: Sequence[Exchange]) -> list[str]:
     """Return the titles of the list in which an answer ended last, without those taken up."""
     for at in range(len(answered) - 1, max(-1, len(answered) - 1 - _STALE), -1):
         for text in reversed(answered[at].texts[-_LATEST:]):
-            made = listed(text.text)
+            made = find_list(text.text)
             if made is not None and not _DONE.search(made.heading):
-                return [cut(title, _OPEN_CHARS) for title in _left(made.titles, answered[at + 1 :])]
+                return [
+                    cut(title, _OPEN_CHARS)
+                    for title in _drop_taken_up(made.titles, answered[at + 1 :])
+                ]
     return []
 
 
-def _still(answered: Sequence[Exchange]) -> list[str]:
+def _open_sentences(answered: Sequence[Exchange]) -> list[str]:
     """Return what the last answers say is still to be done."""
     lines = [
         line.text
@@ -90,7 +98,7 @@ def _is_none(text: str) -> bool:
     return text.endswith("?") or any(one.search(text) for one in (_NOTHING, _NARRATES, PRINTED))
 
 
-def _left(titles: Sequence[str], later: Sequence[Exchange]) -> list[str]:
+def _drop_taken_up(titles: Sequence[str], later: Sequence[Exchange]) -> list[str]:
     """Return those of *titles* that nobody took up later, by their numbers or in their words."""
     picked: set[int] = set()
     texts: list[set[str]] = []

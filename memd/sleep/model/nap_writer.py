@@ -23,7 +23,7 @@ from memd.llm.llm import LanguageModel
 from memd.llm.provider import CompletionRequest
 from memd.llm.purposes import Purpose
 from memd.sleep.distil.digest import DIGEST_TOKENS_MAX, FIELDS, WENT_WRONG, tokens
-from memd.sleep.distil.exchanges import Distilled, NapKind
+from memd.sleep.distil.exchanges import NapKind, NapMemory
 from memd.sleep.model.turn_check import TurnCheck
 from memd.sleep.nap.cleaning import Message
 from memd.sleep.nap.messages import role_of, text_to_store
@@ -108,7 +108,7 @@ class NapWriter:
         if not self._model.serves(Purpose.NAP):
             return draft
         places_read: set[int] = set()
-        facts: list[Distilled] = []
+        facts: list[NapMemory] = []
         lines: dict[str, WrittenLine] = {}
         for window in split_windows(draft.spoken):
             try:
@@ -165,14 +165,14 @@ def _build_request(window: NapWindow, agent_id: str) -> CompletionRequest:
 class CheckedNap(NamedTuple):
     """The part of an answer that the transcript supports."""
 
-    facts: tuple[Distilled, ...]
+    facts: tuple[NapMemory, ...]
     digest: tuple[WrittenLine, ...]
 
 
 def check_answer(answer: WrittenNap, messages: Sequence[Message], window: NapWindow) -> CheckedNap:
     """Return the part of *answer* that its cited turns support, each of them in *window*."""
     check = TurnCheck(dict(zip(window.places, window.texts, strict=True)))
-    facts: dict[str, Distilled] = {}
+    facts: dict[str, NapMemory] = {}
     for number, fact in enumerate(answer.facts[:FACTS_MAX]):
         text = fact.line
         if not FACT_CHARS_MIN <= len(text) <= FACT_CHARS_MAX or fact.kind not in _KINDS:
@@ -189,7 +189,7 @@ def check_answer(answer: WrittenNap, messages: Sequence[Message], window: NapWin
 
 def _fact(
     fact: WrittenFact, messages: Sequence[Message], window: NapWindow, number: int
-) -> Distilled:
+) -> NapMemory:
     places = tuple(dict.fromkeys(fact.turns))
     origin = _least_trusted(messages, places)
     kind = fact.kind
@@ -197,7 +197,7 @@ def _fact(
         kind = NapKind.OUTCOME  # only the user's own words are a preference
     first_text = window.texts[window.places.index(places[0])]
     about = hashlib.sha256(first_text.encode()).hexdigest()[:16]
-    return Distilled(fact.line, kind, places, f"written-{about}-{number}", origin)
+    return NapMemory(fact.line, kind, places, f"written-{about}-{number}", origin)
 
 
 def _least_trusted(messages: Sequence[Message], places: Sequence[int]) -> Origin:
@@ -211,7 +211,7 @@ def _origin(message: Message) -> Origin:
     return Origin.ASSISTANT if role == "assistant" else Origin.TOOL
 
 
-def build_digest(lines: dict[str, WrittenLine], messages: Sequence[Message]) -> Distilled | None:
+def build_digest(lines: dict[str, WrittenLine], messages: Sequence[Message]) -> NapMemory | None:
     """Return the digest of *lines* in the order of its fields, None without any.
 
     While it is too long, the longest line is dropped.
@@ -230,7 +230,7 @@ def build_digest(lines: dict[str, WrittenLine], messages: Sequence[Message]) -> 
     text = _join_lines(lines_by_label)
     if WENT_WRONG in text:
         origin = Origin.TOOL
-    return Distilled(text, NapKind.DIGEST, places, NapKind.DIGEST.value, origin)
+    return NapMemory(text, NapKind.DIGEST, places, NapKind.DIGEST.value, origin)
 
 
 def _join_lines(lines_by_label: dict[str, str]) -> str:
@@ -238,7 +238,7 @@ def _join_lines(lines_by_label: dict[str, str]) -> str:
 
 
 def merge(
-    draft: NapExtract, facts: Sequence[Distilled], places_read: set[int], digest: Distilled | None
+    draft: NapExtract, facts: Sequence[NapMemory], places_read: set[int], digest: NapMemory | None
 ) -> NapExtract:
     """Return *draft* with *facts* in place of those by rule in the turns *places_read*."""
     by_rule = [each for each in draft.distilled if not _is_replaced(each, places_read, digest)]
@@ -248,14 +248,14 @@ def merge(
     return replace(draft, distilled=memories, has_news=draft.has_news or bool(facts or digest))
 
 
-def _is_replaced(memory: Distilled, places_read: set[int], digest: Distilled | None) -> bool:
+def _is_replaced(memory: NapMemory, places_read: set[int], digest: NapMemory | None) -> bool:
     if memory.kind is NapKind.DIGEST:
         return digest is not None
     # The store has those of an earlier nap already, from the model or by rule.
     return bool(places_read) and (memory.places[0] in places_read or memory.places[0] < 0)
 
 
-def _order(memories: Sequence[Distilled]) -> Iterator[Distilled]:
+def _order(memories: Sequence[NapMemory]) -> Iterator[NapMemory]:
     digests = [each for each in memories if each.kind is NapKind.DIGEST]
     yield from sorted(
         (each for each in memories if each.kind is not NapKind.DIGEST),

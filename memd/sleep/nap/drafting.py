@@ -14,7 +14,7 @@ from memd.domain.ingest import IngestRequest
 from memd.domain.learn import NON_INFERABLE_TAG
 from memd.domain.sleep.consolidation import LESSON_TAG, NAP_TAG
 from memd.ingest.draft import Drafts, draft_text
-from memd.sleep.distil.exchanges import Distilled, NapKind
+from memd.sleep.distil.exchanges import NapKind, NapMemory
 from memd.sleep.nap.blocks import TOOL_ROLE
 from memd.sleep.nap.cleaning import Message
 from memd.sleep.nap.facts import SUMMARY_ROLE, Fact
@@ -76,7 +76,7 @@ def draft_lesson(
 
 
 def draft_distilled(
-    memory: Distilled,
+    memory: NapMemory,
     message_at: Callable[[int], Message],
     counter: TokenCounter,
     session_id: str | None,

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from memd.domain.encoding import ChunkingConfig, TokenCounter
 from memd.domain.sleep.sleep import NapDetail
 from memd.ingest.draft import draft_text
-from memd.sleep.distil.distil import distilled
-from memd.sleep.distil.exchanges import Distilled
+from memd.sleep.distil.distil import distil
+from memd.sleep.distil.exchanges import NapMemory
 from memd.sleep.nap.blocks import parse_turn
 from memd.sleep.nap.cleaning import Message, clean
 from memd.sleep.nap.consolidator import MemoryConsolidator
@@ -66,7 +66,7 @@ class NapExtract:
     facts: tuple[Fact, ...]
     lessons: tuple[Fact, ...]
     """New lessons; like *facts* without known ones. They are not facts of SPEC 6."""
-    distilled: tuple[Distilled, ...]
+    distilled: tuple[NapMemory, ...]
     known_count: int
     has_news: bool
     """Whether anything seems to be new; what is stored is decided within the transaction."""
@@ -161,14 +161,14 @@ def extract(
     )
 
 
-def _distil(earlier: Sequence[Message], spoken: Sequence[Message]) -> tuple[Distilled, ...]:
+def _distil(earlier: Sequence[Message], spoken: Sequence[Message]) -> tuple[NapMemory, ...]:
     """Distil both; the places of *earlier* messages are below 0, the last is at -1."""
     if not earlier:
-        return distilled(spoken)
+        return distil(spoken)
     count = len(earlier)
     return tuple(
         each._replace(places=tuple(place - count for place in each.places))
-        for each in distilled([*earlier, *spoken])
+        for each in distil([*earlier, *spoken])
     )
 
 

@@ -46,7 +46,7 @@ _LETS = re.compile(
 _ARE = re.compile(r"\b(you|they)(re|ve|ll)\b", re.IGNORECASE)
 
 
-def spoken(text: str) -> str:
+def spoken_form(text: str) -> str:
     """Return one sentence with a word for each name, and its apostrophes where they belong.
 
     >>> spoken("dont touch `only.py`, lets use --no-wait")
@@ -234,7 +234,7 @@ def asks_leave(proposed: str) -> bool:
     >>> asks_leave("Want me to proceed by moving the lock into `store.py`?")
     False
     """
-    asked = next((spoken(s) for s in reversed(sentences(proposed)) if "?" in s), "")
+    asked = next((spoken_form(s) for s in reversed(sentences(proposed)) if "?" in s), "")
     match = _LEAVE.search(asked)
     if match is None:
         return any(one.search(asked) for one in (LEAVE, _ASKS_HELP, _ASKS_NEXT))
@@ -334,8 +334,8 @@ def only_names(text: str) -> bool:
     >>> only_names("@rules/tests.md"), only_names("keep @rules/tests.md")
     (True, False)
     """
-    plain = spoken(text).replace(NAMED, " ")
-    return NAMED in spoken(text) and _WORD.search(plain) is None
+    plain = spoken_form(text).replace(NAMED, " ")
+    return NAMED in spoken_form(text) and _WORD.search(plain) is None
 
 
 def beyond_yes(text: str) -> str:

@@ -262,7 +262,7 @@ _FOR_NOW = words(
 )
 
 
-def stands(spoken: str) -> bool:
+def is_standing_wish(spoken: str) -> bool:
     """Return whether a sentence, as it is *spoken*, says how work is to be done from now on.
 
     >>> stands("why do you keep adding comments?"), stands("why is it slow?")

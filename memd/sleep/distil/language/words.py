@@ -163,12 +163,12 @@ def words(text: str) -> Words:
         return Words(command=f"/{command[1]} {given[1].strip() if given else ''}".rstrip())
     if _NOT_WRITTEN.match(text):
         return Words()
-    text = _INLINE.sub(" ", _untagged(text[:TEXT_CHARS_MAX]))
+    text = _INLINE.sub(" ", _strip_tags(text[:TEXT_CHARS_MAX]))
     headings = list(_HEADING.finditer(_FENCED.sub("", text)))
     plan = ""
     if len(headings) >= _PLAN_HEADINGS and len(text) >= _PLAN_CHARS:
         text = _FENCED.sub("", text)
-        plan, text = _planned(text), text[: headings[0].start()]
+        plan, text = _plan_summary(text), text[: headings[0].start()]
     lines = _FENCED.sub("\n\f\n", text).splitlines()
     machine = [_is_machine(line) for line in lines]
     for at in list(_between(lines, machine)):
@@ -210,7 +210,7 @@ def _is_brief(prose: str) -> bool:
     return len(prose) > _TYPED_CHARS_MAX or count * _YOU_CHARS > len(prose)
 
 
-def _planned(text: str) -> str:
+def _plan_summary(text: str) -> str:
     """Return the title of a plan and the prose of the section that sums it up, or its first.
 
     "" for a page that plans nothing: a manual, a transcript, what a program printed.
@@ -229,7 +229,7 @@ def _planned(text: str) -> str:
     return "\n".join([headings[0][1].strip(), *prose])
 
 
-def _untagged(text: str) -> str:
+def _strip_tags(text: str) -> str:
     """Return *text* without what stands between a program's tag and its end."""
     tags = list(_TAG.finditer(text))
     last = {tag[2]: tag.start() for tag in tags if tag[1]}

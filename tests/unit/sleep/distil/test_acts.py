@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memd.sleep.distil.acts import WORTH, Act, act, approves
+from memd.sleep.distil.acts import WORTH, Act, approves, judge
 
 KEPT = {
     Act.DECISION: [
@@ -67,14 +67,14 @@ LEFT = {
 
 @pytest.mark.parametrize(("does", "text"), [(k, t) for k, each in KEPT.items() for t in each])
 def test_what_holds_longer_than_today_is_worth_keeping(does: Act, text: str) -> None:
-    assert act(text).act is does
-    assert act(text).score >= WORTH
+    assert judge(text).act is does
+    assert judge(text).score >= WORTH
 
 
 @pytest.mark.parametrize(("does", "text"), [(k, t) for k, each in LEFT.items() for t in each])
 def test_what_is_asked_thanked_or_wanted_now_is_not(does: Act, text: str) -> None:
-    assert act(text).score < WORTH
-    assert does in {act(text).act, Act.ACKNOWLEDGEMENT, Act.APPROVAL}
+    assert judge(text).score < WORTH
+    assert does in {judge(text).act, Act.ACKNOWLEDGEMENT, Act.APPROVAL}
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_what_is_asked_thanked_or_wanted_now_is_not(does: Act, text: str) -> Non
     ],
 )
 def test_plain_words_of_how_things_are_done_here_are_worth_keeping(text: str) -> None:
-    assert act(text).score >= WORTH
+    assert judge(text).score >= WORTH
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_plain_words_of_how_things_are_done_here_are_worth_keeping(text: str) ->
     ],
 )
 def test_what_says_nothing_by_itself_is_not(text: str) -> None:
-    assert act(text).score < WORTH
+    assert judge(text).score < WORTH
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_what_says_nothing_by_itself_is_not(text: str) -> None:
     ],
 )
 def test_complaints_and_wishes_of_style_are_standing_wishes(text: str) -> None:
-    assert act(text).act is Act.PREFERENCE
+    assert judge(text).act is Act.PREFERENCE
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_complaints_and_wishes_of_style_are_standing_wishes(text: str) -> None:
     ],
 )
 def test_a_reproach_sets_the_agent_right(text: str) -> None:
-    assert (act(text).act, act(text).score >= WORTH) == (Act.CORRECTION, True)
+    assert (judge(text).act, judge(text).score >= WORTH) == (Act.CORRECTION, True)
 
 
 @pytest.mark.parametrize(
@@ -202,28 +202,30 @@ def test_a_reproach_sets_the_agent_right(text: str) -> None:
     ],
 )
 def test_what_only_looks_like_a_rule_is_not_kept(text: str) -> None:
-    assert act(text).score < WORTH
+    assert judge(text).score < WORTH
 
 
 def test_what_is_for_now_is_no_standing_wish() -> None:
-    assert act("Don't touch the other commands for now.").act is not Act.PREFERENCE
+    assert judge("Don't touch the other commands for now.").act is not Act.PREFERENCE
 
 
 def test_a_text_is_worth_as_much_as_its_best_sentence() -> None:
-    assert act("Run it.\nFrom now on we never push on Fridays.").act is Act.PREFERENCE
+    assert judge("Run it.\nFrom now on we never push on Fridays.").act is Act.PREFERENCE
 
 
 def test_after_an_interruption_a_wish_sets_the_agent_right() -> None:
     text = "let's use the helper in paths.py"
-    assert act(text, stopped=True).act is Act.CORRECTION
-    assert act(text, stopped=True).score > act(text).score
+    assert judge(text, stopped=True).act is Act.CORRECTION
+    assert judge(text, stopped=True).score > judge(text).score
 
 
 def test_a_tentative_wish_is_none() -> None:
-    assert act("maybe we should use a solid line").score < WORTH
-    assert act("the other option we have is to keep the column in the table instead").score < WORTH
-    assert act("another approach would be to use a queue instead of polling").score < WORTH
-    assert act("we keep the column in the table instead").score >= WORTH
+    assert judge("maybe we should use a solid line").score < WORTH
+    assert (
+        judge("the other option we have is to keep the column in the table instead").score < WORTH
+    )
+    assert judge("another approach would be to use a queue instead of polling").score < WORTH
+    assert judge("we keep the column in the table instead").score >= WORTH
 
 
 @pytest.mark.parametrize("text", ["yup", "Yes, but keep it", "ok do it", "ja", "go ahead", "sí"])
@@ -262,7 +264,7 @@ def test_other_words_are_no_agreement(text: str) -> None:
     ],
 )
 def test_a_question_without_its_mark_and_a_report_of_the_hour_are_not_kept(text: str) -> None:
-    assert act(text).score < WORTH
+    assert judge(text).score < WORTH
 
 
 @pytest.mark.parametrize(
@@ -273,7 +275,7 @@ def test_a_question_without_its_mark_and_a_report_of_the_hour_are_not_kept(text:
     ],
 )
 def test_what_is_decided_or_set_right_is_kept(text: str) -> None:
-    assert act(text).score >= WORTH
+    assert judge(text).score >= WORTH
 
 
 @pytest.mark.parametrize(
@@ -286,4 +288,4 @@ def test_what_is_decided_or_set_right_is_kept(text: str) -> None:
     ],
 )
 def test_a_wish_to_be_shown_first_is_a_preference(text: str) -> None:
-    assert act(text).act is Act.PREFERENCE
+    assert judge(text).act is Act.PREFERENCE

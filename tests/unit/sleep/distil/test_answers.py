@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memd.sleep.distil.answers import CHARS_MAX, answered
+from memd.sleep.distil.answers import CHARS_MAX, find_answered
 from memd.sleep.distil.exchanges import AgentText
 
 FINDINGS = """I read all of it.
@@ -25,7 +25,7 @@ def texts(*said: str) -> list[AgentText]:
 
 
 def text_of(user: str, *said: str) -> str | None:
-    found = answered(user, texts(*said))
+    found = find_answered(user, texts(*said))
     return found.text if found else None
 
 
@@ -84,11 +84,11 @@ def test_an_answer_in_words_has_the_line_that_speaks_of_the_same() -> None:
 
 @pytest.mark.parametrize("user", ["", "we use tabs", "x" * 2000, "7"])
 def test_what_stands_by_itself_answers_nothing(user: str) -> None:
-    assert answered(user, texts("I have read the file.")) is None
+    assert find_answered(user, texts("I have read the file.")) is None
 
 
 def test_without_an_agent_nothing_is_answered() -> None:
-    assert answered("yes", []) is None
+    assert find_answered("yes", []) is None
 
 
 def test_what_is_answered_is_cut_after_a_sentence() -> None:
@@ -101,8 +101,8 @@ def test_what_is_answered_is_cut_after_a_sentence() -> None:
 
 def test_a_number_at_the_end_leads_to_the_line_that_speaks_of_the_same() -> None:
     said = [AgentText(0, "4. The lock is slow\n5. No counter for the stats mode")]
-    found = answered("Let's add a counter for 5", said)
+    found = find_answered("Let's add a counter for 5", said)
     assert found is not None
     assert "stats mode" in found.text
-    other = answered("Let's wait with the deploy for 5", said)
+    other = find_answered("Let's wait with the deploy for 5", said)
     assert other is None or "stats mode" not in other.text

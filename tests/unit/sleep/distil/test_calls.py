@@ -10,7 +10,7 @@ from memd.sleep.distil.calls import (
     COMMAND_CHARS_MAX,
     about,
     command,
-    edited,
+    edited_path,
 )
 from memd.sleep.distil.exchanges import Run
 
@@ -89,7 +89,7 @@ def test_a_command_is_called_by_program_and_subcommand(line: str, name: str) -> 
 def test_the_file_that_was_written_is_known(
     tool: str, given: object, result: str, path: str
 ) -> None:
-    assert edited(_run(tool, given, result)) == path
+    assert edited_path(_run(tool, given, result)) == path
 
 
 @given(st.one_of(st.text(), st.dictionaries(st.text(max_size=8), st.text()), st.none()), st.text())
@@ -98,4 +98,4 @@ def test_no_call_is_an_error(given: object, result: str) -> None:
         run = _run(tool, given, result)
         read = command(run)
         assert read is None or 0 < len(read.line) <= COMMAND_CHARS_MAX
-        assert isinstance(edited(run), str)
+        assert isinstance(edited_path(run), str)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memd.domain.enums import Origin
 from memd.sleep.distil.compose import CHARS_MAX
-from memd.sleep.distil.distil import STRETCH_MEMORIES, STRETCH_TOKENS, distilled
+from memd.sleep.distil.distil import STRETCH_MEMORIES, STRETCH_TOKENS, distil
 from memd.sleep.distil.exchanges import NapKind
 from memd.sleep.nap.consolidator import CHARS_PER_TOKEN
 
@@ -27,11 +27,11 @@ def agent(text: str) -> dict[str, Any]:
 
 
 def told(*messages: dict[str, Any]) -> list[str]:
-    return [each.text for each in distilled(messages) if each.kind is not NapKind.DIGEST]
+    return [each.text for each in distil(messages) if each.kind is not NapKind.DIGEST]
 
 
 def test_a_rule_is_remembered_as_it_was_said() -> None:
-    [memory] = [each for each in distilled([user(RULE)]) if each.kind is not NapKind.DIGEST]
+    [memory] = [each for each in distil([user(RULE)]) if each.kind is not NapKind.DIGEST]
     assert (memory.text, memory.kind, memory.places, memory.origin) == (
         RULE,
         NapKind.PREFERENCE,
@@ -54,7 +54,7 @@ def test_an_approval_is_remembered_with_what_it_approves() -> None:
 def test_what_has_the_agent_s_words_is_not_the_user_s() -> None:
     [memory] = [
         each
-        for each in distilled([agent("I recommend a lock file. Shall I?"), user("yes")])
+        for each in distil([agent("I recommend a lock file. Shall I?"), user("yes")])
         if each.kind is not NapKind.DIGEST
     ]
     assert memory.origin is Origin.ASSISTANT
@@ -79,7 +79,7 @@ def test_a_plan_that_was_pasted_is_remembered_by_what_it_is_about() -> None:
     plan = (
         f"Implement the following plan:\n\n# Move the cache\n\nIt is lost at each start.\n\n{steps}"
     )
-    [memory] = [each for each in distilled([user(plan)]) if each.kind is not NapKind.DIGEST]
+    [memory] = [each for each in distil([user(plan)]) if each.kind is not NapKind.DIGEST]
     assert memory.text == "Plan: Move the cache\nIt is lost at each start."
     assert memory.kind is NapKind.DECISION
 
@@ -93,7 +93,7 @@ def test_a_question_after_a_question_answers_nothing() -> None:
 )
 def test_no_text_takes_long(text: str) -> None:
     for words in (text, f"fix {text}", f"{text}\n{text} x"):
-        distilled([user("go"), agent("1. first\n2. second. Shall I?"), user(words)])
+        distil([user("go"), agent("1. first\n2. second. Shall I?"), user(words)])
 
 
 def test_the_rules_of_a_command_are_remembered_and_not_its_orders() -> None:
@@ -101,9 +101,7 @@ def test_the_rules_of_a_command_are_remembered_and_not_its_orders() -> None:
         "Review it line by line.\n\nWe never test what the framework does.\n\n" + "Go on.\n" * 90
     )
     command = "<command-name>/review</command-name>\n<command-args>7</command-args>"
-    [memory] = [
-        m for m in distilled([user(command), user(template)]) if m.kind is not NapKind.DIGEST
-    ]
+    [memory] = [m for m in distil([user(command), user(template)]) if m.kind is not NapKind.DIGEST]
     assert (memory.text, memory.kind) == (
         "We never test what the framework does.",
         NapKind.PREFERENCE,
@@ -130,7 +128,7 @@ def test_what_a_program_writes_between_begins_nothing_new() -> None:
         user("<task-notification>It has finished.</task-notification>"),
         agent("The sessions are kept in `~/.app/sessions.db`, because the cache is volatile."),
     ]
-    [memory] = [each for each in distilled(messages) if each.kind is not NapKind.DIGEST]
+    [memory] = [each for each in distil(messages) if each.kind is not NapKind.DIGEST]
     assert memory.kind is NapKind.OUTCOME
     assert "~/.app/sessions.db" in memory.text
     assert memory.places == (0, 2)
@@ -143,7 +141,7 @@ def test_a_memory_is_made_of_the_text_that_it_ends_with() -> None:
         agent("Let me look at the tests, too."),
     ]
 
-    memory, _ = distilled(messages)
+    memory, _ = distil(messages)
 
     assert "because" in memory.text
     assert memory.places == (0, 1)
@@ -152,9 +150,7 @@ def test_a_memory_is_made_of_the_text_that_it_ends_with() -> None:
 def test_the_digest_comes_last_and_once() -> None:
     changed = agent("`server.py` listens on port 4010 now, because 8080 was taken.")
     messages = [user(RULE), changed, user("add a test for it")]
-    assert [each.slot for each in distilled(messages)].index("digest") == len(
-        distilled(messages)
-    ) - 1
+    assert [each.slot for each in distil(messages)].index("digest") == len(distil(messages)) - 1
 
 
 def test_a_digest_with_the_line_of_a_tool_is_trusted_like_the_tool() -> None:
@@ -164,8 +160,8 @@ def test_a_digest_with_the_line_of_a_tool_is_trusted_like_the_tool() -> None:
     answer = {"role": "tool", "tool_call_id": "1", "content": "Exit code 1\nKeyError: 'port'"}
 
     ended = agent("`server.py` listens on port 4010 now, because 8080 was taken.")
-    *_, without = distilled([user(RULE), ended])
-    *_, with_line = distilled([user(RULE), run, answer])
+    *_, without = distil([user(RULE), ended])
+    *_, with_line = distil([user(RULE), run, answer])
 
     assert without.origin is Origin.ASSISTANT
     assert "KeyError: 'port'" in with_line.text
@@ -204,7 +200,7 @@ def test_what_is_wanted_with_a_rule_stands_beside_what_came_of_it() -> None:
 
 def test_an_interruption_is_no_memory_and_what_follows_it_corrects() -> None:
     messages = [user("add a port"), user(INTERRUPTED), user("let's put it into ports.py instead")]
-    [memory] = [each for each in distilled(messages) if each.kind is not NapKind.DIGEST]
+    [memory] = [each for each in distil(messages) if each.kind is not NapKind.DIGEST]
     assert (memory.kind, memory.places) == (NapKind.CORRECTION, (2,))
 
 
@@ -264,9 +260,7 @@ def test_a_long_message_becomes_several_memories_each_with_its_own_slot() -> Non
         f"We want the {thing} to show {f'the {thing} of all ' * 30}always."
         for thing in ("names", "ports", "colours")
     ]
-    memories = [
-        m for m in distilled([user("\n\n".join(paragraphs))]) if m.kind is not NapKind.DIGEST
-    ]
+    memories = [m for m in distil([user("\n\n".join(paragraphs))]) if m.kind is not NapKind.DIGEST]
     assert len(memories) == 3
     assert len({each.slot for each in memories}) == 3
 
@@ -289,8 +283,8 @@ def test_what_takes_back_an_earlier_decision_has_its_place() -> None:
         agent("It is there."),
         user("No, we don't want the session store in the redis cluster after all, use sqlite."),
     ]
-    [first] = [each for each in distilled(early) if each.kind is not NapKind.DIGEST]
-    [last] = [each for each in distilled(late) if each.kind is not NapKind.DIGEST]
+    [first] = [each for each in distil(early) if each.kind is not NapKind.DIGEST]
+    [last] = [each for each in distil(late) if each.kind is not NapKind.DIGEST]
     assert last.slot == first.slot
     assert "sqlite" in last.text
 
@@ -350,8 +344,8 @@ _MESSAGES = st.lists(
 def test_any_messages_are_distilled_the_same_each_time_within_bounds(
     messages: list[dict[str, Any]],
 ) -> None:
-    memories = distilled(messages)
-    assert memories == distilled(messages)
+    memories = distil(messages)
+    assert memories == distil(messages)
     assert all(each.text.strip() and len(each.text) <= CHARS_MAX for each in memories[:-1])
     assert all(set(each.places) <= set(range(len(messages))) for each in memories)
     assert len({each.slot for each in memories}) == len(memories)
@@ -368,9 +362,9 @@ def test_a_longer_session_keeps_what_its_earlier_stretches_left() -> None:
             user(f"We want option{number} in file{number}.toml to stay {number} seconds."),
             agent("x " * (STRETCH_TOKENS * CHARS_PER_TOKEN // 40)),
         ]
-    whole = distilled(messages)[:-1]
+    whole = distil(messages)[:-1]
     for end, finished in ((60, 38), (100, 78)):
-        mine = [each for each in distilled(messages[:end])[:-1] if each.places[0] < finished]
+        mine = [each for each in distil(messages[:end])[:-1] if each.places[0] < finished]
         assert mine == [each for each in whole if each.places[0] < finished]
         assert mine
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memd.sleep.distil.exchanges import AgentText, exchanges
+from memd.sleep.distil.exchanges import AgentText, split_exchanges
 from memd.sleep.nap.facts import HEADER
 
 
@@ -19,7 +19,7 @@ def test_an_exchange_is_what_the_user_wrote_and_what_the_agent_did_until_they_wr
         _say("assistant", "The compiler is missing."),
         _say("user", "install it then"),
     ]
-    one, other = exchanges(messages)
+    one, other = split_exchanges(messages)
     assert (one.place, one.end, one.user) == (0, 3, "build it")
     assert one.texts == [AgentText(1, "I build it."), AgentText(3, "The compiler is missing.")]
     (run,) = one.runs
@@ -39,5 +39,5 @@ def test_what_instructs_the_model_and_an_earlier_summary_are_in_no_exchange() ->
         _say("user", f"{HEADER}\n\n- a fact"),
         _say("user", "hello"),
     ]
-    (only,) = exchanges(messages)
+    (only,) = split_exchanges(messages)
     assert (only.user, only.texts, only.place) == ("hello", [], 3)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memd.sleep.distil.exchanges import Run
-from memd.sleep.distil.failures import ERROR_CHARS_MAX, error_line, failed
+from memd.sleep.distil.failures import ERROR_CHARS_MAX, error_line, has_failed
 
 
 def _run(tool: str, given: object, result: str | None = "") -> Run:
@@ -35,7 +35,7 @@ def _run(tool: str, given: object, result: str | None = "") -> Run:
 def test_a_failure_is_seen_by_its_exit_code_or_by_what_it_prints(
     result: str | None, is_failure: bool
 ) -> None:
-    assert failed(_run("Bash", {"command": "make"}, result)) is is_failure
+    assert has_failed(_run("Bash", {"command": "make"}, result)) is is_failure
 
 
 def test_the_line_that_says_what_failed_is_found_past_the_trace() -> None:
@@ -49,10 +49,10 @@ def test_the_line_that_says_what_failed_is_found_past_the_trace() -> None:
 
 def test_of_a_long_result_only_head_and_tail_are_read() -> None:
     middle = "x" * 40 + "\n"
-    assert not failed(
+    assert not has_failed(
         _run("Bash", {"command": "a"}, middle * 500 + "KeyError: 'a'\n" + middle * 500)
     )
-    assert failed(_run("Bash", {"command": "a"}, middle * 500 + "KeyError: 'a'\n"))
+    assert has_failed(_run("Bash", {"command": "a"}, middle * 500 + "KeyError: 'a'\n"))
 
 
 def test_a_line_that_is_too_long_keeps_its_end() -> None:
@@ -69,7 +69,7 @@ def test_a_line_that_says_why_is_told_before_one_that_only_counts() -> None:
 
 @given(st.text())
 def test_no_result_is_an_error(result: str) -> None:
-    assert failed(_run("Bash", {"command": "make"}, result)) in {True, False}
+    assert has_failed(_run("Bash", {"command": "make"}, result)) in {True, False}
     assert len(error_line(result)) <= ERROR_CHARS_MAX
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memd.sleep.distil.exchanges import AgentText, Exchange, NapKind
-from memd.sleep.distil.findings import FINDINGS_CHARS_MAX, findings, listed
+from memd.sleep.distil.findings import FINDINGS_CHARS_MAX, find_list, findings
 
 REVIEW = """# Review of the importer
 
@@ -43,7 +43,7 @@ def _answer(user: str, text: str, place: int = 0) -> Exchange:
 
 
 def test_the_most_telling_list_of_an_answer_is_found_with_its_titles_alone() -> None:
-    assert listed(REVIEW) == (
+    assert find_list(REVIEW) == (
         "Top 3 Most Important Improvements",
         (
             "rows() is quadratic in the number of files",
@@ -57,18 +57,18 @@ def test_titles_may_be_lines_in_bold_or_items_with_a_lead_in_bold() -> None:
     bold = (
         "## Issues\n\n**1. The cache never expires (high)**\n\nWhy.\n\n**2. No index on `mail`**\n"
     )
-    assert listed(bold) == ("Issues", ("The cache never expires (high)", "No index on mail"))
+    assert find_list(bold) == ("Issues", ("The cache never expires (high)", "No index on mail"))
     lead = "Still open:\n- **The docs** still name the old port\n- **Long naps** fail at noon\n"
-    assert listed(lead) == (
+    assert find_list(lead) == (
         "Still open",
         ("The docs still name the old port", "Long naps fail at noon"),
     )
 
 
 def test_a_list_without_such_a_heading_and_a_single_item_are_none() -> None:
-    assert listed("## Changes\n- `a.py` reads the port\n- `b.py` is gone now\n") is None
-    assert listed("## Next steps\n- run the migration again\n") is None
-    assert listed("## Issues\n- none\n- ✅ Good tests all over\n") is None
+    assert find_list("## Changes\n- `a.py` reads the port\n- `b.py` is gone now\n") is None
+    assert find_list("## Next steps\n- run the migration again\n") is None
+    assert find_list("## Issues\n- none\n- ✅ Good tests all over\n") is None
 
 
 def test_a_list_is_a_memory_that_says_what_it_is_about() -> None:

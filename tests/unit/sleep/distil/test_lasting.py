@@ -6,9 +6,9 @@ import pytest
 from bench.kept_scores import stands_in
 from support import sayings, sayings_of_oneself
 
-from memd.sleep.distil.acts import Act, act
-from memd.sleep.distil.answers import answered
-from memd.sleep.distil.distil import distilled
+from memd.sleep.distil.acts import Act, judge
+from memd.sleep.distil.answers import find_answered
+from memd.sleep.distil.distil import distil
 from memd.sleep.distil.exchanges import AgentText, NapKind
 from memd.text.sentences import sentences
 
@@ -29,7 +29,7 @@ def kept(saying: str, shape: str = "{}") -> bool:
         {"role": "user", "content": shape.format(saying)},
         {"role": "assistant", "content": "Understood."},
     ]
-    own = [each.text for each in distilled(messages) if each.kind is not NapKind.DIGEST]
+    own = [each.text for each in distil(messages) if each.kind is not NapKind.DIGEST]
     longest = max(sentences(saying), key=len)
     return any(stands_in(longest, text) for text in own)
 
@@ -74,7 +74,7 @@ def test_few_sayings_of_the_moment_that_sound_like_them_are_kept() -> None:
     ],
 )
 def test_who_somebody_is_and_is_tired_of_lasts(saying: str, *, is_one: bool) -> None:
-    assert (act(saying).act is Act.PREFERENCE) == is_one
+    assert (judge(saying).act is Act.PREFERENCE) == is_one
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_who_somebody_is_and_is_tired_of_lasts(saying: str, *, is_one: bool) -> 
 def test_an_answer_that_wants_nothing_more_is_none(user: str) -> None:
     asked = "The lock is a file now. Is there anything specific you'd like me to change?"
     assert not kept(user)
-    assert answered(user, [AgentText(0, asked)]) is None
+    assert find_answered(user, [AgentText(0, asked)]) is None
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_an_answer_that_wants_nothing_more_is_none(user: str) -> None:
     ],
 )
 def test_what_happens_on_a_page_is_no_rule(saying: str) -> None:
-    assert act(saying).score < 0.5
+    assert judge(saying).score < 0.5
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_a_wish_in_a_list_or_after_a_file_is_one(shape: str) -> None:
     ],
 )
 def test_a_span_or_an_occasion_with_an_instruction_is_a_wish(saying: str) -> None:
-    assert act(saying).act is Act.PREFERENCE
+    assert judge(saying).act is Act.PREFERENCE
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_a_span_or_an_occasion_with_an_instruction_is_a_wish(saying: str) -> Non
     ],
 )
 def test_what_points_at_the_hour_is_no_wish(saying: str) -> None:
-    assert act(saying).score < 0.5
+    assert judge(saying).score < 0.5
 
 
 @pytest.mark.parametrize(

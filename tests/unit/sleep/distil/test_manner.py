@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from memd.sleep.distil.acts import WORTH, Act, act
+from memd.sleep.distil.acts import WORTH, Act, judge
 from memd.sleep.distil.compose import answers_a_fault
-from memd.sleep.distil.distil import distilled
+from memd.sleep.distil.distil import distil
 from memd.sleep.distil.exchanges import AgentText, NapKind
 from memd.sleep.distil.language.manner import says_manner
 from memd.sleep.distil.language.moment import asks_leave, takes_up
@@ -20,7 +20,7 @@ def told(*texts: str) -> list[str]:
     messages: list[dict[str, Any]] = [
         {"role": ("user", "assistant")[at % 2], "content": text} for at, text in enumerate(texts)
     ]
-    return [each.text for each in distilled(messages) if each.kind is not NapKind.DIGEST]
+    return [each.text for each in distil(messages) if each.kind is not NapKind.DIGEST]
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def told(*texts: str) -> list[str]:
 )
 def test_how_work_is_gone_about_is_a_wish(wish: str, moment: str) -> None:
     if "Count" not in wish:
-        assert act(wish).act is Act.PREFERENCE
+        assert judge(wish).act is Act.PREFERENCE
     assert not says_manner(moment)
 
 
@@ -72,7 +72,7 @@ def test_how_work_is_gone_about_is_a_wish(wish: str, moment: str) -> None:
     ],
 )
 def test_what_lasts_has_more_words(saying: str) -> None:
-    assert act(saying).act is Act.PREFERENCE
+    assert judge(saying).act is Act.PREFERENCE
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_what_lasts_has_more_words(saying: str) -> None:
     ],
 )
 def test_a_report_or_a_step_of_the_hour_is_not_kept(saying: str) -> None:
-    judged = act(saying)
+    judged = judge(saying)
     assert judged.score < WORTH, judged
 
 
@@ -108,11 +108,11 @@ def test_a_report_or_a_step_of_the_hour_is_not_kept(saying: str) -> None:
     ],
 )
 def test_what_only_looks_like_the_hour_is_kept(saying: str) -> None:
-    assert act(saying).score >= WORTH
+    assert judge(saying).score >= WORTH
 
 
 def test_exactly_what_sets_no_bound() -> None:
-    assert act("We need exactly what you have.").score < act("We need exactly two rows.").score
+    assert judge("We need exactly what you have.").score < judge("We need exactly two rows.").score
 
 
 def test_the_text_of_a_client_a_page_or_a_build_is_not_the_user_s() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from memd.sleep.distil.acts import WORTH, act
-from memd.sleep.distil.distil import distilled
+from memd.sleep.distil.acts import WORTH, judge
+from memd.sleep.distil.distil import distil
 from memd.sleep.distil.exchanges import NapKind
 
 
@@ -17,7 +17,7 @@ def _said(agent: str, user: str) -> list[str]:
         {"role": "assistant", "content": agent},
         {"role": "user", "content": user},
     ]
-    return [each.text for each in distilled(messages) if each.kind is not NapKind.DIGEST]
+    return [each.text for each in distil(messages) if each.kind is not NapKind.DIGEST]
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_a_name_that_the_agent_had_named_is_nothing_to_pick(quoted: str) -> None
     ],
 )
 def test_orders_of_the_minute_are_not_kept(text: str) -> None:
-    assert act(text).score < WORTH
+    assert judge(text).score < WORTH
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_orders_of_the_minute_are_not_kept(text: str) -> None:
     ],
 )
 def test_what_holds_is_kept_beside_them(text: str) -> None:
-    assert act(text).score >= WORTH
+    assert judge(text).score >= WORTH
 
 
 def test_what_came_of_a_step_is_told_with_what_was_said_before_it() -> None:
@@ -140,5 +140,5 @@ def test_what_came_of_a_step_is_told_with_what_was_said_before_it() -> None:
         {"role": "user", "content": "yes"},
         {"role": "assistant", "content": "It requires `fcntl`, because `store.py` locks by path."},
     ]
-    texts = [each.text for each in distilled(messages)]
+    texts = [each.text for each in distil(messages)]
     assert any(text.startswith("The lock of") and "Outcome: It requires" in text for text in texts)

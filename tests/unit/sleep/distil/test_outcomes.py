@@ -14,7 +14,7 @@ from memd.sleep.distil.outcomes import (
     conclusion,
     outcome,
     pasted_error,
-    trusted,
+    trust_in_conclusion,
 )
 
 BUILT = (
@@ -102,7 +102,7 @@ def test_a_conclusion_that_the_user_takes_back_is_not_told() -> None:
 def test_the_users_next_words_tell_how_far_a_conclusion_is_trusted(
     following: str, least: float, most: float
 ) -> None:
-    assert least <= trusted(following) <= most
+    assert least <= trust_in_conclusion(following) <= most
 
 
 def test_a_cause_is_told_where_a_command_failed() -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from memd.sleep.distil.distil import distilled
+from memd.sleep.distil.distil import distil
 from memd.sleep.distil.exchanges import AgentText, Exchange, NapKind, Run
-from memd.sleep.distil.reports import approved, reports, sections, written
+from memd.sleep.distil.reports import approved_plan, reports, sections, written_page
 
 REPORT = """# Gap analysis
 
@@ -74,11 +74,11 @@ def test_what_the_user_takes_back_is_not_told() -> None:
 
 def test_a_plan_counts_once_it_is_approved() -> None:
     shown = Run(3, "1", "ExitPlanMode", {"plan": PLAN}, "User has approved your plan.")
-    assert approved(shown) == PLAN
-    assert approved(shown._replace(result="The user doesn't want to proceed.")) == ""
-    assert approved(Run(3, "1", "Bash", {"command": "plan"}, "approved")) == ""
+    assert approved_plan(shown) == PLAN
+    assert approved_plan(shown._replace(result="The user doesn't want to proceed.")) == ""
+    assert approved_plan(Run(3, "1", "Bash", {"command": "plan"}, "approved")) == ""
     within = Run(3, "1", "ExitPlanMode", "", f"User has approved it.\n## Approved Plan:\n{PLAN}")
-    assert approved(within) == PLAN
+    assert approved_plan(within) == PLAN
     made = reports([Exchange(0, "move them", runs=[within], end=3)])
     assert {each.memory.kind for each in made} == {NapKind.DECISION}
     assert made[0].memory.text.startswith("Plan approved: Move commands \u2013 Keep in main.go: ")
@@ -87,26 +87,29 @@ def test_a_plan_counts_once_it_is_approved() -> None:
 def test_a_page_is_told_when_it_was_written_whole() -> None:
     given = {"file_path": "docs/gaps.md", "content": REPORT}
     run = Run(1, "1", "Write", given, "File created successfully at: docs/gaps.md")
-    assert written(run) == REPORT
-    assert written(run._replace(given={"file_path": "gaps.py", "content": REPORT})) == ""
-    assert written(run._replace(given={"file_path": ".claude/plans/a.md", "content": REPORT})) == ""
+    assert written_page(run) == REPORT
+    assert written_page(run._replace(given={"file_path": "gaps.py", "content": REPORT})) == ""
+    assert (
+        written_page(run._replace(given={"file_path": ".claude/plans/a.md", "content": REPORT}))
+        == ""
+    )
     patch = "**Add: `docs/gaps.md`**\n```diff\n" + "".join(
         f"+{line}\n" for line in REPORT.splitlines()
     )
-    assert "## Bottom line" in written(Run(1, "1", "apply_patch", patch, ""))
+    assert "## Bottom line" in written_page(Run(1, "1", "apply_patch", patch, ""))
 
 
 def test_sections_only_fill_what_others_leave() -> None:
     user = {"role": "user", "content": "Always use tabs in this project."}
     messages = [user, {"role": "assistant", "content": REPORT}]
-    kinds = [each.kind for each in distilled(messages)]
+    kinds = [each.kind for each in distil(messages)]
     assert kinds[0] is NapKind.PREFERENCE
     assert kinds.count(NapKind.OUTCOME) >= 2
     many = [
         {"role": "user", "content": f"We never put module {n} behind flag-{n} in prod-{n}."}
         for n in range(9)
     ]
-    assert NapKind.OUTCOME not in [each.kind for each in distilled([*many, messages[1]])]
+    assert NapKind.OUTCOME not in [each.kind for each in distil([*many, messages[1]])]
 
 
 def test_a_fence_holds_no_heading() -> None:

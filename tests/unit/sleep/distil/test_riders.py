@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memd.sleep.distil.distil import distilled
+from memd.sleep.distil.distil import distil
 from memd.sleep.distil.exchanges import NapKind
 
 
@@ -17,7 +17,7 @@ def _preferences(*said: str) -> list[str]:
             {"role": "assistant", "content": "That is done."},
         )
     ]
-    return [each.text for each in distilled(turns) if each.kind is NapKind.PREFERENCE]
+    return [each.text for each in distil(turns) if each.kind is NapKind.PREFERENCE]
 
 
 @pytest.mark.parametrize(

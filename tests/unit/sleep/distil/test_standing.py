@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memd.sleep.distil.acts import WORTH, act
-from memd.sleep.distil.language.standing import stands
+from memd.sleep.distil.acts import WORTH, judge
+from memd.sleep.distil.language.standing import is_standing_wish
 
 LASTING = """
 Always run the linter before you say you are done.
@@ -184,10 +184,10 @@ We gebruiken vandaag de oude server.
 
 @pytest.mark.parametrize("text", LASTING.strip().splitlines())
 def test_what_holds_from_now_on_is_worth_keeping(text: str) -> None:
-    assert act(text).score >= WORTH
+    assert judge(text).score >= WORTH
 
 
 @pytest.mark.parametrize("text", PASSING.strip().splitlines())
 def test_what_only_sounds_so_is_no_standing_wish(text: str) -> None:
-    assert not stands(text)
-    assert act(text).score < WORTH
+    assert not is_standing_wish(text)
+    assert judge(text).score < WORTH

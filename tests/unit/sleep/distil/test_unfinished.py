@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memd.sleep.distil.exchanges import AgentText, Exchange, Run
-from memd.sleep.distil.unfinished import unfinished
+from memd.sleep.distil.unfinished import find_unfinished
 
 LIST = """## Top 3 issues
 
@@ -25,11 +25,14 @@ def test_the_open_steps_of_the_last_plan_are_open() -> None:
         {"content": "tell support", "status": "pending"},
     ]
     plan = Run(1, "", "TodoWrite", {"todos": todos}, "ok")
-    assert unfinished([_exchange("migrate", "ok", plan)]) == ["run it on staging", "tell support"]
+    assert find_unfinished([_exchange("migrate", "ok", plan)]) == [
+        "run it on staging",
+        "tell support",
+    ]
     text = Run(1, "", "TodoWrite", "- [X] write it\n- [ ] run it on staging", "")
-    assert unfinished([_exchange("migrate", "ok", text)]) == ["run it on staging"]
+    assert find_unfinished([_exchange("migrate", "ok", text)]) == ["run it on staging"]
     steps = {"plan": [{"step": "drop the table", "status": "pending"}]}
-    assert unfinished([_exchange("go", "", Run(1, "", "update_plan", steps, ""))]) == [
+    assert find_unfinished([_exchange("go", "", Run(1, "", "update_plan", steps, ""))]) == [
         "drop the table"
     ]
 
@@ -40,13 +43,13 @@ def test_tasks_that_were_created_one_by_one_are_open_until_they_end() -> None:
         Run(2, "", "TaskCreate", {"subject": "ship it"}, "Task #2 created successfully: ship it"),
         Run(3, "", "TaskUpdate", {"taskId": "1", "status": "completed"}, "Updated task #1 status"),
     ]
-    assert unfinished([_exchange("go", "", *runs)]) == ["ship it"]
+    assert find_unfinished([_exchange("go", "", *runs)]) == ["ship it"]
 
 
 def test_boxes_in_a_file_that_is_written_are_no_plan() -> None:
     page = Run(1, "", "Write", {"file_path": "todo.md", "content": "- [ ] buy milk"}, "ok")
     text = Run(2, "", "Write", "- [ ] buy milk", "ok")
-    assert unfinished([_exchange("write the page", "", page, text)]) == []
+    assert find_unfinished([_exchange("write the page", "", page, text)]) == []
 
 
 def test_titles_of_the_last_list_are_open_until_they_are_taken_up() -> None:
@@ -56,28 +59,30 @@ def test_titles_of_the_last_list_are_open_until_they_are_taken_up() -> None:
         "Missing retry in upload.ts",
         "No test covers an empty basket",
     ]
-    assert unfinished([review]) == every
-    assert unfinished([review, _exchange("fix 2", "Done.")]) == [every[0], every[2]]
+    assert find_unfinished([review]) == every
+    assert find_unfinished([review, _exchange("fix 2", "Done.")]) == [every[0], every[2]]
     named = _exchange("please let the cache expire, it never expires", "Done.")
-    assert unfinished([review, named]) == every[1:]
+    assert find_unfinished([review, named]) == every[1:]
     built = _exchange("go on", "Added `basket.test.ts`: a test covers the empty basket now.")
-    assert unfinished([review, built]) == every[:2]
+    assert find_unfinished([review, built]) == every[:2]
 
 
 def test_a_list_of_what_is_done_is_not_open() -> None:
-    assert unfinished([_exchange("go", LIST.replace("Top 3 issues", "All 3 issues fixed"))]) == []
+    assert (
+        find_unfinished([_exchange("go", LIST.replace("Top 3 issues", "All 3 issues fixed"))]) == []
+    )
 
 
 def test_what_the_last_answer_says_is_left_is_open() -> None:
     said = "The job runs on `node 22`. The dashboard still needs a token. 0 issues remaining."
-    assert unfinished([_exchange("go", said)]) == ["The dashboard still needs a token."]
+    assert find_unfinished([_exchange("go", said)]) == ["The dashboard still needs a token."]
 
 
 def test_a_session_that_the_user_stopped_says_so() -> None:
-    assert unfinished([_exchange("go", "I go."), _exchange(STOPPED)]) == [
+    assert find_unfinished([_exchange("go", "I go."), _exchange(STOPPED)]) == [
         "the user stopped the agent"
     ]
-    assert unfinished([_exchange("go"), _exchange(STOPPED), _exchange("no", "I stop.")]) == []
+    assert find_unfinished([_exchange("go"), _exchange(STOPPED), _exchange("no", "I stop.")]) == []
 
 
 def test_what_stays_as_it_is_and_what_the_agent_tells_of_its_work_is_not_open() -> None:
@@ -87,12 +92,14 @@ def test_what_stays_as_it_is_and_what_the_agent_tells_of_its_work_is_not_open() 
         "The page describes what we did and the next steps for the shop.",
         "export const remaining = mutation({",
     ):
-        assert unfinished([_exchange("go on", said)]) == []
-    assert unfinished([_exchange("go on", "The next step is a test of `shop.py`.")]) != []
+        assert find_unfinished([_exchange("go on", said)]) == []
+    assert find_unfinished([_exchange("go on", "The next step is a test of `shop.py`.")]) != []
 
 
 def test_code_is_no_title() -> None:
     assert (
-        unfinished([_exchange("go on", "## Issues\n1. export const drop = rule({\n2. x = f(y)")])
+        find_unfinished(
+            [_exchange("go on", "## Issues\n1. export const drop = rule({\n2. x = f(y)")]
+        )
         == []
     )

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from memd.domain.enums import MemoryCategory, Origin, Trust
-from memd.sleep.distil.exchanges import Distilled, NapKind
+from memd.sleep.distil.exchanges import NapKind, NapMemory
 from memd.sleep.nap.cleaning import clean
 from memd.sleep.nap.consolidator import MENTION_SHARE, MemoryConsolidator
 from memd.sleep.nap.drafting import draft_distilled
@@ -236,7 +236,7 @@ def test_what_is_distilled_is_one_memory_however_long_filed_by_its_kind(
     kind: NapKind, category: MemoryCategory
 ) -> None:
     text = "The gate is closed at night. " * 60
-    memory = Distilled(text, kind, (1, 0), "s", Origin.TOOL)
+    memory = NapMemory(text, kind, (1, 0), "s", Origin.TOOL)
     said = [{}, {"timestamp": NOON}]
     made_of = draft_distilled(memory, said.__getitem__, DefaultTokenEstimator(), "s")
     (draft,) = made_of.drafts.items
@@ -263,6 +263,6 @@ def test_every_kind_is_filed() -> None:
 def test_only_a_preference_in_its_owners_words_has_a_name(
     text: str, kind: NapKind, origin: Origin, name: str | None
 ) -> None:
-    memory = Distilled(text, kind, (0,), "s", origin)
+    memory = NapMemory(text, kind, (0,), "s", origin)
     made_of = draft_distilled(memory, [{}].__getitem__, DefaultTokenEstimator(), "s")
     assert made_of.drafts.items[0].preference == name
