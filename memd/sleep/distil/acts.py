@@ -224,9 +224,9 @@ def approves(text: str) -> bool:
 def topic_words(text: str) -> str:
     """Return the words of a request or question that say what it is about, in their order.
 
-    >>> about("Please apply the same width to our projects page.")
+    >>> topic_words("Please apply the same width to our projects page.")
     'width projects page'
-    >>> about("what next?")
+    >>> topic_words("what next?")
     ''
     """
     left = " ".join(_IMPERATIVE.sub("", sentence, count=1) for sentence in sentences(text))

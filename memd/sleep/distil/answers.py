@@ -112,7 +112,7 @@ class AnsweredLines(NamedTuple):
 def find_answered(user: str, texts: Sequence[AgentText]) -> AnsweredLines | None:
     r"""Return what *user* answers of the agent's *texts* before, None where it stands by itself.
 
-    >>> answered("No on D4", [AgentText(0, "We drop nothing.\n- **D4** the cache is dropped")]).text
+    >>> find_answered("No on D4", [AgentText(0, "All stays.\n- **D4** the cache is dropped")]).text
     'D4 the cache is dropped'
     """
     if not texts or len(user) > _SHORT_CHARS:

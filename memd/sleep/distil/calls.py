@@ -142,7 +142,7 @@ def is_check(read: Command) -> bool:
 def shorten(line: str) -> str:
     """Return a command line without the folder it enters first and what cuts its output.
 
-    >>> shortened("cd /srv/app && make test 2>&1 | tail -5")
+    >>> shorten("cd /srv/app && make test 2>&1 | tail -5")
     'make test'
     """
     return _TRAILING.sub("", _ENTERING.sub("", line)).strip()
@@ -151,7 +151,7 @@ def shorten(line: str) -> str:
 def edited_path(run: Run) -> str:
     """Return the path of the file that *run* wrote, "" where it wrote none or failed to.
 
-    >>> edited(Run(0, "1", "Edit", {"file_path": "a.py", "old_string": "1"}))
+    >>> edited_path(Run(0, "1", "Edit", {"file_path": "a.py", "old_string": "1"}))
     'a.py'
     """
     given = run.given

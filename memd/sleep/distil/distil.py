@@ -40,7 +40,7 @@ from memd.text.sentences import sentences
 def distil(messages: Sequence[Message]) -> tuple[NapMemory, ...]:
     """Return the memories of *messages*, in their order, the digest last.
 
-    >>> [each.kind.value for each in distilled([{"role": "user", "content": "We never push."}])]
+    >>> [each.kind.value for each in distil([{"role": "user", "content": "We never push."}])]
     ['preference']
     """
     begun = turns(split_exchanges(messages))

@@ -63,7 +63,7 @@ def split_exchanges(messages: Sequence[Mapping[str, Any]]) -> tuple[Exchange, ..
 
     The summary of an earlier nap and what a program instructs its model with are in none.
 
-    >>> [each.user for each in exchanges([{"role": "user", "content": "use tabs"}])]
+    >>> [each.user for each in split_exchanges([{"role": "user", "content": "use tabs"}])]
     ['use tabs']
     """
     made: list[Exchange] = []

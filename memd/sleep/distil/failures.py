@@ -56,7 +56,7 @@ _ANSI = re.compile(r"\x1b\[[0-9;]{0,12}[A-Za-z]")
 def has_failed(run: Run) -> bool:
     r"""Return whether the result of *run* is a failure: by its exit code, or by what it prints.
 
-    >>> failed(Run(0, "1", "Bash", {"command": "make"}, "Exit code 2\nno rule"))
+    >>> has_failed(Run(0, "1", "Bash", {"command": "make"}, "Exit code 2\nno rule"))
     True
     """
     if run.result is None:

@@ -65,8 +65,8 @@ class TitleList(NamedTuple):
 def find_list(text: str) -> TitleList | None:
     r"""Return the list of *text* that is most worth keeping, None without one.
 
-    >>> listed("## Next steps\n1. **Cache the index** for a fast start\n2. Drop the `v1` routes")
-    Listed(heading='Next steps', titles=('Cache the index', 'Drop the v1 routes'))
+    >>> find_list("## Next steps\n1. **Cache the index** for a fast start\n2. Drop the `v1` routes")
+    TitleList(heading='Next steps', titles=('Cache the index', 'Drop the v1 routes'))
     """
     sections = [each for each in _sections(text) if len(each.titles) >= _TITLES_MIN]
     ranked = [(rank, at) for at, each in enumerate(sections) if (rank := _rank(each.heading)) >= 0]
@@ -107,8 +107,8 @@ def _short_subject(asked: str) -> str:
 
     Of what was wanted or asked at the moment only the words that say of what.
 
-    >>> _short("can you check my gitignore? does it look right"), _short("we never cache")
-    ('gitignore right', 'we never cache')
+    >>> _short_subject("can you check my gitignore? does it look right")
+    'gitignore right'
     """
     text = " ".join(asked.split())
     if text.endswith(":") or _NO_SUBJECT.match(text):

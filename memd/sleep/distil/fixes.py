@@ -159,7 +159,7 @@ def _render_fix(before: Command, cure: _Cure, now: Command) -> str:
 def _added_parts(before: str, now: str) -> str:
     """Return the variables and options with which *now* is called, and *before* was not.
 
-    >>> _added("make release", "TOKEN=x make release")
+    >>> _added_parts("make release", "TOKEN=x make release")
     'TOKEN=x'
     """
     known = set(before.split())

@@ -116,8 +116,8 @@ def trust_in_conclusion(following: str) -> float:
     0 where they take it back, below 1 where they show another error, above 1 where they
     are pleased.
 
-    >>> trusted("no, that did nothing"), trusted("great, now the docs"), trusted("")
-    (0.0, 1.25, 1.0)
+    >>> [trust_in_conclusion(each) for each in ("no, that did nothing", "great, go on", "")]
+    [0.0, 1.25, 1.0]
     """
     opening = following.lstrip()[:_OPENING_CHARS]
     if phrases.DENIED.match(opening):
@@ -140,7 +140,7 @@ def rate_sentences(
 def _drop_joiner(text: str) -> str:
     """Return a sentence without the word that joins it to the one before.
 
-    >>> _alone("But the port is taken.")
+    >>> _drop_joiner("But the port is taken.")
     'The port is taken.'
     """
     joined = phrases.JOINED.match(text)

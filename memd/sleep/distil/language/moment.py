@@ -49,9 +49,9 @@ _ARE = re.compile(r"\b(you|they)(re|ve|ll)\b", re.IGNORECASE)
 def spoken_form(text: str) -> str:
     """Return one sentence with a word for each name, and its apostrophes where they belong.
 
-    >>> spoken("dont touch `only.py`, lets use --no-wait")
+    >>> spoken_form("dont touch `only.py`, lets use --no-wait")
     "don't touch Name, let's use Name"
-    >>> spoken("never ask me “shall I?” again")
+    >>> spoken_form("never ask me “shall I?” again")
     'never ask me Name again'
     """
     text = _NAMES.sub(NAMED, text.replace("\u2019", "'"))

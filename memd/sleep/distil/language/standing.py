@@ -265,7 +265,7 @@ _FOR_NOW = words(
 def is_standing_wish(spoken: str) -> bool:
     """Return whether a sentence, as it is *spoken*, says how work is to be done from now on.
 
-    >>> stands("why do you keep adding comments?"), stands("why is it slow?")
+    >>> is_standing_wish("why do you keep adding comments?"), is_standing_wish("why is it slow?")
     (True, False)
     """
     if _FOR_NOW.search(spoken) or is_of_the_moment(spoken):
