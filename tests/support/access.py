@@ -26,7 +26,7 @@ class FakeAudit:
     writes: int = 0
     fail: Exception | None = None
 
-    async def refused(self, attempts: Sequence[RefusedAttempt]) -> None:
+    async def record_refused(self, attempts: Sequence[RefusedAttempt]) -> None:
         if self.fail is not None:
             raise self.fail
         self.writes += 1

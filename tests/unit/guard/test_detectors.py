@@ -65,7 +65,7 @@ NO_DETECTORS = {
     "reranker_files", "time_words", "secret_shapes", "timeline", "cells", "recall", "rerank",
 }  # fmt: skip
 """Modules that read no text of a stranger's, or a short one that another module cut."""
-SHORT = {"things.name", "things.unwrapped", "things.loosely", "verbs.relation"}
+SHORT = {"things.name", "things.unwrap", "things.loose_name", "verbs.parse_relation"}
 """Read a name of a few words, and refuse a longer text unread."""
 
 HONEST_TEXTS = (
@@ -195,8 +195,9 @@ def _cost_of_all_s(text: str) -> float:
 
 
 def test_the_known_detectors_are_found() -> None:
-    known = {"suspicion.suspicion", "secrets.screen", "passing.passing", "statements.statements",
+    known = {"suspicion.suspicion", "secrets.screen", "passing.passing_kind", "view.view",
              "preference.is_preference", "importance.salience", "route.route", "density.score",
-             "lessons.extract_lessons", "periods.periods", "importance.has_name", "clean.clean",
-             "statements.triples", "view.view"}  # fmt: skip
+             "lessons.extract_lessons", "periods.find_periods", "importance.has_name",
+             "clean.clean",
+             "statements.extract_statements", "statements.extract_triples"}  # fmt: skip
     assert known - FOUND.keys() == set()

@@ -17,7 +17,7 @@ from memd.store.access.changes import RefusedAttempt
 
 async def test_the_first_attempt_of_a_kind_is_written_before_it_is_answered() -> None:
     audit = FakeAudit()
-    denials = Denials(audit.refused)
+    denials = Denials(audit.record_refused)
     await denials.note("ann", "memory.store")
     await denials.note("ann", "org.write")
     await denials.note("bob", "memory.store")
@@ -30,7 +30,7 @@ async def test_the_first_attempt_of_a_kind_is_written_before_it_is_answered() ->
 
 async def test_repetitions_are_counted_and_written_together() -> None:
     audit = FakeAudit()
-    denials = Denials(audit.refused)
+    denials = Denials(audit.record_refused)
     for _ in range(500):
         await denials.note("ann", "memory.store")
     await denials.note("ann", "org.write")
@@ -42,7 +42,7 @@ async def test_repetitions_are_counted_and_written_together() -> None:
 
 
 async def test_under_a_flood_the_wait_doubles_up_to_its_limit_and_falls_back_after_it() -> None:
-    denials = Denials(FakeAudit().refused)
+    denials = Denials(FakeAudit().record_refused)
     waits = []
     for _ in range(14):
         await denials.note("ann", "memory.store")
@@ -57,7 +57,7 @@ async def test_under_a_flood_the_wait_doubles_up_to_its_limit_and_falls_back_aft
 
 async def test_what_a_full_disk_refuses_is_written_later() -> None:
     audit = FakeAudit(fail=DiskFullError("full"))
-    denials = Denials(audit.refused)
+    denials = Denials(audit.record_refused)
     await denials.note("ann", "memory.store")
     await denials.note("ann", "memory.store")
     await denials.flush()
@@ -70,7 +70,7 @@ async def test_what_a_full_disk_refuses_is_written_later() -> None:
 async def test_counts_are_written_at_the_end_of_each_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(authority, "DENIED_WAIT_MS_MIN", 1)
     audit = FakeAudit()
-    denials = Denials(audit.refused)
+    denials = Denials(audit.record_refused)
     denials.wait_ms = 1
     running = asyncio.create_task(denials.run())
     for _ in range(3):
