@@ -118,7 +118,7 @@ def caller_scopes(
     Empty for an unknown agent when nothing is shared.
     """
     agent_key = names.find_agent(conn, caller.agent_id)
-    shown = _shown(agent_key or 0, where, caller)
+    shown = _shown_filter(agent_key or 0, where, caller)
     unfiltered = bind(agent_key or 0, MemoryFilter(), where.now_us, active=caller)
     others = shared_scope(conn, caller, where) if also_shared else None
     if others is not None:
@@ -136,7 +136,7 @@ def shared_scope(conn: Reading, reader: Caller | None, where: RecallFilter) -> S
     if agent_key is None:
         return None
     active = None if reader is None else replace(reader, session_id=None)
-    shown = _shown(agent_key, where, active)
+    shown = _shown_filter(agent_key, where, active)
     unfiltered = bind(agent_key, MemoryFilter(), where.now_us, active=active)
     if reader_key is not None and shared.has_published(conn, reader_key):
         shown, unfiltered = (
@@ -146,7 +146,7 @@ def shared_scope(conn: Reading, reader: Caller | None, where: RecallFilter) -> S
     return _scope(shown, unfiltered, where)
 
 
-def _shown(agent_key: int, where: RecallFilter, active: Caller | None) -> BoundFilter:
+def _shown_filter(agent_key: int, where: RecallFilter, active: Caller | None) -> BoundFilter:
     shown = bind(agent_key, where.filter, where.now_us, hidden=where.include_hidden, active=active)
     return shown if where.include_passing else without_passing(shown)
 

@@ -11,6 +11,17 @@ ROOT = Path(__file__).resolve().parents[2]
 GLOSSARY = ROOT / "docs" / "glossary.md"
 HAPPENED = frozenset({"found", "said", "told", "wanted", "sought"})
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+IRREGULAR = re.compile(
+    r"begun|bought|brought|built|caught|chosen|done|drawn|felt|forgotten|given|gone|got|heard|held"
+    r"|hidden|kept|known|laid|led|left|lent|lost|made|meant|met|paid|proven|said|seen|sent|shown"
+    r"|sold|spent|spoken|stood|stuck|taken|taught|thought|told|torn|understood|won|worn|written"
+)
+REGULAR = re.compile(r"(?!embed|exceed|feed|need|proceed|seed|shed|speed|succeed)\w{2,}ed")
+AFTER_PARTICIPLES = re.compile(
+    r"about|again|apart|as|at|away|back|by|down|for|from|in|into|of|off|on|out|over|to|up|with"
+)
+STATES = frozenset({"approved", "registered", "supported"})
+"""Names of documented methods that are participles."""
 
 
 def refused() -> set[str]:
@@ -68,6 +79,36 @@ def test_a_value_is_called_what_it_is() -> None:
         for name in _own_names(function) & HAPPENED
     }
     assert sorted(offending) == []
+
+
+def test_a_function_is_named_by_what_it_does() -> None:
+    """A verb or a noun; a participle says what happened to a value. Properties may name states."""
+    offending = {
+        f"{path.relative_to(ROOT)}: {function.name}"
+        for path in (ROOT / "memd").rglob("*.py")
+        for function in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(function, FUNCTIONS)
+        if not any(_is_property(decorator) for decorator in function.decorator_list)
+        if _is_participle(function.name)
+    }
+    assert sorted(offending) == []
+
+
+def _is_property(decorator: ast.expr) -> bool:
+    name = decorator.id if isinstance(decorator, ast.Name) else ""
+    return name in {"property", "cached_property"}
+
+
+def _is_participle(name: str) -> bool:
+    """Return whether *name* is a participle, alone or with a preposition.
+
+    >>> _is_participle("_understood"), _is_participle("made_of"), _is_participle("shared_scope")
+    (True, True, False)
+    """
+    first, *others = name.strip("_").split("_")
+    if first in STATES or not all(map(AFTER_PARTICIPLES.fullmatch, others)):
+        return False
+    return bool(IRREGULAR.fullmatch(first) or REGULAR.fullmatch(first))
 
 
 def _own_names(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
