@@ -178,7 +178,7 @@ class LanguageModel:
             retry_at=None if why_not is None else from_us(until_us),
             last_error=self._last_error,
             night_tokens=self._budget.limit,
-            night_tokens_spent=self._budget.spent(now_us),
+            night_tokens_spent=self._budget.used_tokens(now_us),
             purposes=tuple(self._purpose_usage(purpose) for purpose in Purpose),
         )
 

@@ -37,7 +37,7 @@ class Budget:
     _spent: deque[tuple[int, int]] = field(default_factory=deque)
     _reserved: int = 0
 
-    def spent(self, now_us: int) -> int:
+    def used_tokens(self, now_us: int) -> int:
         """Return the tokens used in the last 24 hours."""
         while self._spent and self._spent[0][0] <= now_us - DAY_US:
             self._spent.popleft()
@@ -45,7 +45,7 @@ class Budget:
 
     def reserve(self, tokens: int, now_us: int) -> bool:
         """Reserve *tokens* for a completion; return False, reserving none, if over the limit."""
-        if self.spent(now_us) + self._reserved + tokens > self.limit:
+        if self.used_tokens(now_us) + self._reserved + tokens > self.limit:
             return False
         self._reserved += tokens
         return True

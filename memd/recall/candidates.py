@@ -9,7 +9,7 @@ from memd.domain.enums import SearchMode
 from memd.domain.recall import ExcludedMemory
 from memd.recall.question import Question
 from memd.recall.ranking.features import Statistics, measure
-from memd.recall.ranking.rankings import Ranked, in_time, judged
+from memd.recall.ranking.rankings import Ranked, rank_by_time, rank_with_gate
 from memd.recall.ranking.weights import HYBRID, WITHOUT_VECTORS
 from memd.recall.scope import SearchScope
 from memd.recall.tuned import Tuned
@@ -76,9 +76,9 @@ def rank_candidates(
     measured = measure(asked, candidates, cosines, statistics, stem, len(by_scope[0]))
     project_id = scopes[0].shown.active_project_id
     request_us = scopes[0].shown.now_us if asked.is_request else None
-    items, chance = judged(measured, weights, mode, project_id, request_us)
+    items, chance = rank_with_gate(measured, weights, mode, project_id, request_us)
     if asked.only_time and mode is SearchMode.HYBRID:
-        items, chance = in_time(items), 1.0
+        items, chance = rank_by_time(items), 1.0
     return RankedCandidates(_show_summaries(conn, scopes[0], items), chance, query.degraded)
 
 

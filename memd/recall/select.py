@@ -2,7 +2,7 @@
 
 An entry costs whoever reads it, and pays by how likely it answers. So the rule is one
 comparison: its relevance against the bar of its kind (``weights.py``), which stands higher
-where the gate doubts that anything answers (``rankings.doubted``). What else a rule could
+where the gate doubts that anything answers (``rankings.answer_bar``). What else a rule could
 look at (rank, ratio to the best, the gate's chance, how small the store is) is in the relevance.
 Of memories that say the same, one is told: what is trusted most, and of these the newest. Of
 two of which one holds all that the other says, the longer one, unless it is trusted less.
@@ -132,8 +132,7 @@ def _stands_for(one: _Saying, other: _Saying, item: Ranked, than: Ranked) -> boo
 
 def _precedence(its: SearchCandidate) -> tuple[int, int]:
     """Return what decides between two that say the same: the trust, then the time."""
-    moment_us = its.created_at_us if its.occurred_at_us is None else its.occurred_at_us
-    return int(its.trust), moment_us
+    return int(its.trust), its.moment_us
 
 
 def _saying(its: SearchCandidate) -> _Saying:

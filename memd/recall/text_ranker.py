@@ -18,7 +18,7 @@ from memd.domain.encoding import Embedder
 from memd.extract.periods import find_periods
 from memd.recall.question import Question, question
 from memd.recall.ranking.features import Statistics, measure
-from memd.recall.ranking.rankings import gate, ranked
+from memd.recall.ranking.rankings import gate, rank
 from memd.recall.ranking.weights import HYBRID, WITHOUT_VECTORS
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
@@ -101,7 +101,7 @@ def _rank(
     statistics = _statistics(asked, [stem(text.text) for text in texts])
     measured = measure(asked, candidates, cosines, statistics, stem)
     weights = HYBRID if embedded else WITHOUT_VECTORS
-    items = ranked(measured, weights)
+    items = rank(measured, weights)
     return TextRanking(
         tuple(RankedText(item.measured.candidate.memory_id, item.relevance) for item in items),
         gate_open=gate(items, weights) >= weights.quiet,

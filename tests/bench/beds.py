@@ -33,7 +33,7 @@ from bench.samples import Remembered, Sample, collect
 from bench.stage import model_dir
 from memd.domain.enums import SearchMode
 from memd.embedding.embed import EmbedderThread
-from memd.recall.ranking.rankings import judged, ranked
+from memd.recall.ranking.rankings import rank, rank_with_gate
 from memd.recall.ranking.weights import HYBRID
 
 BEDS = ("dialogues", "coding", "everyday", *public.SOURCES)
@@ -211,17 +211,17 @@ def _entries(rows: Sequence[Sample]) -> str:
 
 def _product(sample: Sample, *, gated: bool) -> list[bool]:
     right = {id(item): good for item, good in zip(sample.found, sample.right, strict=True)}
-    items, _ = judged(sample.found, HYBRID, project_id=_project(sample))
+    items, _ = rank_with_gate(sample.found, HYBRID, project_id=_project(sample))
     return [right[id(item.measured)] for item in items if item.passes or not gated]
 
 
 def _by(sample: Sample, mode: SearchMode) -> list[bool]:
     right = {id(item): good for item, good in zip(sample.found, sample.right, strict=True)}
-    return [right[id(item.measured)] for item in ranked(sample.found, HYBRID, mode)]
+    return [right[id(item.measured)] for item in rank(sample.found, HYBRID, mode)]
 
 
 def _passes(sample: Sample) -> bool:
-    items, _ = judged(sample.found, HYBRID, project_id=_project(sample))
+    items, _ = rank_with_gate(sample.found, HYBRID, project_id=_project(sample))
     return any(item.passes for item in items)
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from bench import beds
 from bench.fitting import HONEST, Judged, fitted, judge, without_vectors
 from bench.samples import Sample, folds
-from memd.recall.ranking.rankings import GATE_TOP, doubted
+from memd.recall.ranking.rankings import GATE_TOP, answer_bar
 from memd.recall.ranking.weights import HYBRID, WITHOUT_VECTORS, Weights
 from memd.recall.select import ENTRIES_MAX
 
@@ -178,7 +178,7 @@ def selection(found: Sequence[Judged], reviewed: Weights) -> Iterator[str]:
 
 def _worth(each: Judged, weights: Weights) -> list[bool]:
     """Return of each entry that is worth its place whether it answers."""
-    bar = doubted(weights, each.chance)
+    bar = answer_bar(weights, each.chance)
     pairs = list(zip(each.items, each.right, strict=True))
     return [right for item, right in pairs if item.relevance >= bar][:ENTRIES_MAX]
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from bench import public
 from bench.samples import Sample
 from memd.recall.ranking.features import NAMES
-from memd.recall.ranking.rankings import GATE_TOP, Ranked, calibration, ranked, signals
+from memd.recall.ranking.rankings import GATE_TOP, Ranked, calibration, rank, signals
 from memd.recall.ranking.weights import CALIBRATION, Weights, logistic
 
 Array = NDArray[np.float64]
@@ -120,7 +120,7 @@ def fitted(
 def judge(sample: Sample, weights: Weights) -> Judged:
     """Return *sample* ranked as the product ranks it."""
     right = {id(item): good for item, good in zip(sample.found, sample.right, strict=True)}
-    items = ranked(sample.found, weights)
+    items = rank(sample.found, weights)
     told = signals(items)
     rights = [right[id(item.measured)] for item in items]
     return Judged(sample, items, told, rights, logistic(weights.gate_logit(told)))

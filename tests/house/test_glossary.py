@@ -20,8 +20,8 @@ REGULAR = re.compile(r"(?!embed|exceed|feed|need|proceed|seed|shed|speed|succeed
 AFTER_PARTICIPLES = re.compile(
     r"about|again|apart|as|at|away|back|by|down|for|from|in|into|of|off|on|out|over|to|up|with"
 )
-STATES = frozenset({"approved", "registered", "supported"})
-"""Names of documented methods that are participles."""
+STATES = frozenset({"shared", "turned_away"})
+"""Modes of a lock, and commands that are named as on the wire."""
 
 
 def refused() -> set[str]:
@@ -106,7 +106,7 @@ def _is_participle(name: str) -> bool:
     (True, True, False)
     """
     first, *others = name.strip("_").split("_")
-    if first in STATES or not all(map(AFTER_PARTICIPLES.fullmatch, others)):
+    if name in STATES or not all(map(AFTER_PARTICIPLES.fullmatch, others)):
         return False
     return bool(IRREGULAR.fullmatch(first) or REGULAR.fullmatch(first))
 

@@ -87,13 +87,13 @@ class Edit:
 
     def is_new(self, path: Path) -> bool:
         """Return whether *path* did not exist before memd."""
-        return self._original is None or not self._existed(path)
+        return self._original is None or not self._was_present(path)
 
     def _is_hollow(self, path: Path) -> bool:
         """Return whether memd added the container at *path* and it has one item left."""
-        return not self._existed(path) and len(self.at(path)) == 1
+        return not self._was_present(path) and len(self.at(path)) == 1
 
-    def _existed(self, path: Path) -> bool:
+    def _was_present(self, path: Path) -> bool:
         return self._before is not None and texts.has(self._before, path)
 
     def _replace_text(self, text: str, values: Any) -> None:

@@ -52,15 +52,15 @@ def rank_memories(
     stays twice. Age is that of the event where it is known (SPEC D22).
     """
     scored = [
-        *_scored(entries, config, now, is_shared=False),
-        *_scored(shared_entries, config, now, is_shared=True),
+        *_score_entries(entries, config, now, is_shared=False),
+        *_score_entries(shared_entries, config, now, is_shared=True),
     ]
     kept = [memory for memory in scored if memory.combined_score >= config.min_relevance]
     kept.sort(key=lambda memory: memory.combined_score, reverse=True)
     return tuple(kept[: config.pool_size])
 
 
-def _scored(
+def _score_entries(
     entries: Iterable[MemoryEntry], config: MemoryRetrievalConfig, now: datetime, *, is_shared: bool
 ) -> Iterator[ScoredMemory]:
     for entry in entries:

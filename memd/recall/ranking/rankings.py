@@ -1,4 +1,4 @@
-"""Putting measured candidates in order, and deciding whether to answer at all."""
+"""Rank measured candidates, calibrate their scores, and decide whether anything answers."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from memd.recall.retrievers import RETRIEVED_ROWS
 from memd.store.search.candidate_rows import SearchCandidate
 
 GATE_TOP = 10
-MANY = RETRIEVED_ROWS  # candidates: one arm alone finds as many in any store that is not small
+MANY = (
+    RETRIEVED_ROWS  # candidates: either retriever returns as many from any store that is not small
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """One candidate with its score, its calibrated probability, and what its kind has to pass."""
+    """One candidate with its score, its calibrated probability, and the bar of its kind."""
 
     measured: Measured
     score: float
@@ -31,23 +33,23 @@ class Ranked:
     """The least relevance for which its kind is worth a place in this answer."""
 
 
-NOW_BOOST = 1.0  # in units of the score, for the newest of the best where "now" is asked for
-IN_TIME = 0.5  # the relevance of what lies in a time where nothing else is named
+NOW_BOOST = 1.0  # added to the score of the newest of the best, for a question about now
+IN_TIME = 0.5  # relevance of what lies within a time when the question names nothing else
 IN_TIME_ENTRIES = 8
-PROJECT_BOOST = 0.5  # in units of the score, for memories of the active project (SPEC D1)
-LATELY_BOOST = 1.5  # the same, for what naps composed of it just now, when it makes a request
-LATELY_US = 3 * 86_400_000_000  # in which that boost falls by half
+PROJECT_BOOST = 0.5  # added to the score of memories of the active project (SPEC D1)
+LATELY_BOOST = 1.5  # added for a request, to what a nap composed just now in that project
+LATELY_US = 3 * DAY_US  # half-life of that boost
 NOTE_BAR = 0.05
-"""The bar of what was told by itself, in no session, however sure the gate is.
+"""The bar of notes, which belong to no session, however sure the gate is.
 
-A note holds its answer whole; a turn is one of several that do (docs/decisions/0196).
+A note holds its answer whole; a turn is one of several that do (decision 0196).
 """
 
 
 Scored = tuple[float, Measured]
 
 
-def ranked(
+def rank(
     measured: Sequence[Measured],
     weights: Weights,
     mode: SearchMode = SearchMode.HYBRID,
@@ -56,32 +58,31 @@ def ranked(
 ) -> list[Ranked]:
     """Return the candidates best first; ties by time, newest first, then by id.
 
-    Memories of *project_id* move up; where a request was made at *request_us*, what
-    happened lately more than the rest.
-    In mode dense the score is the cosine (S1's), in mode words the saturated
-    BM25, and what holds none of the words is left out.
+    Memories of *project_id* are lifted; for a request made at *request_us*, recent ones more.
+    In mode dense the score is the cosine (S1), in mode words the saturated BM25, and candidates
+    without any of the words are left out.
     """
-    scored = _scored(measured, weights, mode, project_id, request_us)
+    scored = _score_all(measured, weights, mode, project_id, request_us)
     if mode is not SearchMode.HYBRID:
         return [Ranked(item, score, min(1.0, max(0.0, score))) for score, item in scored]
-    return _calibrated(scored, weights, project_id)[0]
+    return _calibrate(scored, weights, project_id)[0]
 
 
-def judged(
+def rank_with_gate(
     measured: Sequence[Measured],
     weights: Weights,
     mode: SearchMode = SearchMode.HYBRID,
     project_id: str | None = None,
     request_us: int | None = None,
 ) -> tuple[list[Ranked], float]:
-    """Return the candidates best first, each behind its gate, and the better chance of the two.
+    """Return the candidates best first, each judged by its gate, and the larger gate probability.
 
-    With vectors what naps composed has a score, a calibration and a gate of its own,
-    and stands among the others by its relevance (decisions 0099, 0100). *request_us* is
-    when a request was made, None for a question. Modes that name how to search have no gate.
+    With vectors, memories that naps composed have weights, a calibration and a gate of their own,
+    and are merged with the others by relevance (decisions 0099, 0100). *request_us* is the time of
+    a request, None for a question. Modes that name a retriever have no gate.
     """
     if mode is not SearchMode.HYBRID:
-        return ranked(measured, weights, mode, project_id), 1.0
+        return rank(measured, weights, mode, project_id), 1.0
     kinds = [(measured, weights)]
     if weights is not WITHOUT_VECTORS:
         composed = [item for item in measured if item.candidate.is_composed]
@@ -89,29 +90,29 @@ def judged(
         kinds = [(others, weights), (composed, COMPOSED)]
     items: list[Ranked] = []
     best = 0.0
-    for its, table in kinds:
+    for candidates, table in kinds:
         moment_us = request_us if table is COMPOSED else None
-        scored = _scored(its, table, mode, project_id, moment_us)
-        of_kind, chance = _calibrated(scored, table, project_id, timed=True)
+        scored = _score_all(candidates, table, mode, project_id, moment_us)
+        of_kind, chance = _calibrate(scored, table, project_id, timed=True)
         items += of_kind
         best = max(best, chance)
     items.sort(key=lambda item: -item.relevance)  # stable: each kind stays in its order
     return items, best
 
 
-def in_time(items: Sequence[Ranked]) -> list[Ranked]:
-    """Return *items* for a question that names nothing but a time: what lies in it answers.
+def rank_by_time(items: Sequence[Ranked]) -> list[Ranked]:
+    """Rank *items* for a question that names only a time: what lies within it answers.
 
-    What naps composed first, then the important, then the newest; a few of them. There is
-    nothing else to tell them apart by, so each is as likely as not to be what is meant.
+    A few: memories composed by naps first, then the important, then the newest. Nothing else tells
+    them apart, so each gets the same relevance.
     """
     inside = [item for item in items if _lies_in_time(item.measured)]
-    inside.sort(key=lambda item: _worth_telling(item.measured.candidate), reverse=True)
+    inside.sort(key=lambda item: _time_priority(item.measured.candidate), reverse=True)
     answers = inside[:IN_TIME_ENTRIES]
     keys = {item.measured.candidate.memory_key for item in answers}
-    rest = [item for item in items if item.measured.candidate.memory_key not in keys]
+    others = [item for item in items if item.measured.candidate.memory_key not in keys]
     return [replace(item, relevance=IN_TIME, passes=True, bar=0.0) for item in answers] + [
-        replace(item, passes=False, relevance=min(item.relevance, IN_TIME)) for item in rest
+        replace(item, passes=False, relevance=min(item.relevance, IN_TIME)) for item in others
     ]
 
 
@@ -119,11 +120,11 @@ def _lies_in_time(measured: Measured) -> bool:
     return max(measured.features["date"], measured.features["period"]) >= IN_TIME
 
 
-def _worth_telling(its: SearchCandidate) -> tuple[int, float, int]:
-    return its.is_composed, its.importance or 0.0, _moment_us(its)
+def _time_priority(candidate: SearchCandidate) -> tuple[int, float, int]:
+    return candidate.is_composed, candidate.importance or 0.0, candidate.moment_us
 
 
-def _scored(
+def _score_all(
     measured: Sequence[Measured],
     weights: Weights,
     mode: SearchMode,
@@ -136,34 +137,34 @@ def _scored(
     ]
     if mode is SearchMode.WORDS:
         scored = [(score, item) for score, item in scored if score > 0]
-    return _sorted(scored)
+    return _sort(scored)
 
 
-def _sorted(scored: Sequence[Scored]) -> list[Scored]:
+def _sort(scored: Sequence[Scored]) -> list[Scored]:
     return sorted(
         scored,
         key=lambda one: (-one[0], -one[1].candidate.created_at_us, one[1].candidate.memory_id),
     )
 
 
-def _calibrated(
+def _calibrate(
     scored: Sequence[Scored], weights: Weights, project_id: str | None, *, timed: bool = False
 ) -> tuple[list[Ranked], float]:
-    """Return the candidates of one kind with their probabilities, and the chance of its gate.
+    """Return the candidates of one kind with their probabilities, and the gate's probability.
 
-    *timed*: what lies in the stretch of time that is asked for is lifted as by a date, and
-    where what is so now is wanted, the newer of the best. After the gate, which was fitted
-    without: a time that fits many memories answers nothing.
+    With *timed*, memories within a period that is asked about are lifted as by a date, and for a
+    question about now the newer of the best. Only after the gate, which was fitted without it: a
+    period that fits many memories does not answer.
     """
     if not scored:
         return [], 0.0
     gate_signals = _signals(scored, project_id)
     chance = logistic(weights.gate_logit(gate_signals))
-    passes, bar = chance >= weights.gate_min, doubted(weights, chance)
+    passes, bar = chance >= weights.gate_min, answer_bar(weights, chance)
     note_bar = _note_bar(weights, bar)
     if timed and any(item.features["period"] for _, item in scored):
         date = weights.features["date"]
-        scored = _sorted([(score + date * item.features["period"], item) for score, item in scored])
+        scored = _sort([(score + date * item.features["period"], item) for score, item in scored])
     if timed and scored[0][1].features["now"]:
         scored = _newer_first(scored)
     evidence = calibration([score for score, _ in scored], gate_signals, weights)
@@ -175,7 +176,7 @@ def _calibrated(
 
 
 def _note_bar(weights: Weights, bar: float) -> float:
-    """Return what notes need where turns need *bar*; fitted to an owner's memories, both move."""
+    """Return the bar of notes where turns need *bar*; a tuning moves both alike."""
     if math.isinf(bar) or weights is COMPOSED or weights is WITHOUT_VECTORS:
         return bar
     return NOTE_BAR * weights.bar / HYBRID.bar
@@ -186,26 +187,22 @@ def _is_note(item: Measured) -> bool:
 
 
 def _newer_first(scored: Sequence[Scored]) -> list[Scored]:
-    """Return *scored* with the best lifted, the newer the more: by the place of its day."""
+    """Return *scored* with the best lifted, the newer the more, by the rank of their days."""
     best = scored[:GATE_TOP]
-    days = [_moment_us(item.candidate) // DAY_US for _, item in best]
+    days = [item.candidate.moment_us // DAY_US for _, item in best]
     order = {day: at for at, day in enumerate(sorted(set(days)))}
     last = max(1, len(order) - 1)
     lifted = [
         (score + NOW_BOOST * order[day] / last, item)
         for (score, item), day in zip(best, days, strict=True)
     ]
-    return _sorted([*lifted, *scored[GATE_TOP:]])
+    return _sort([*lifted, *scored[GATE_TOP:]])
 
 
-def _moment_us(its: SearchCandidate) -> int:
-    return its.created_at_us if its.occurred_at_us is None else its.occurred_at_us
+def answer_bar(weights: Weights, chance: float) -> float:
+    """Return the relevance that an entry needs when the gate's probability is *chance*.
 
-
-def doubted(weights: Weights, chance: float) -> float:
-    """Return the bar as high as an answer needs it that holds anything with *chance* only.
-
-    Out of reach below ``quiet``: who names no number is told nothing rather than something.
+    Infinite below ``quiet``: a request without ``top_k`` gets nothing rather than something.
     """
     if chance < weights.quiet:
         return math.inf
@@ -215,7 +212,7 @@ def doubted(weights: Weights, chance: float) -> float:
 def calibration(
     scores: Sequence[float], gate_signals: Mapping[str, float], weights: Weights
 ) -> list[dict[str, float]]:
-    """Return what each of *scores*, the best first, is calibrated by (``CALIBRATION``)."""
+    """Return the calibration features of each of *scores*, the best first (``CALIBRATION``)."""
     best = scores[0]
     total = math.log(sum(math.exp(score - best) for score in scores))
     chance = weights.gate_logit(gate_signals)
@@ -240,13 +237,16 @@ def _score(item: Measured, weights: Weights, mode: SearchMode) -> float:
 
 
 def _lift(
-    its: SearchCandidate, mode: SearchMode, project_id: str | None, request_us: int | None
+    candidate: SearchCandidate,
+    mode: SearchMode,
+    project_id: str | None,
+    request_us: int | None,
 ) -> float:
-    if mode is not SearchMode.HYBRID or project_id is None or its.project_id != project_id:
+    if mode is not SearchMode.HYBRID or project_id is None or candidate.project_id != project_id:
         return 0.0
     if request_us is None:
         return PROJECT_BOOST
-    age = max(0, request_us - _moment_us(its)) / LATELY_US
+    age = max(0, request_us - candidate.moment_us) / LATELY_US
     return PROJECT_BOOST + LATELY_BOOST * math.pow(0.5, age)
 
 
@@ -256,14 +256,13 @@ def gate(items: Sequence[Ranked], weights: Weights, project_id: str | None = Non
 
 
 def signals(items: Sequence[Ranked], project_id: str | None = None) -> dict[str, float]:
-    """Return what the gate looks at, of *items* best first.
+    """Return the gate's features, of *items* best first.
 
-    The best cosine and the best cover of all, signs of the best candidate, how
-    far the ten best lie apart, and whether names are asked about that are nowhere.
-    The best of few is less near by chance, and a small store has hardly a word of
-    a question: what is ``few`` is 1 for a store of one memory, 0 from MANY on.
-    ``project`` is 1 if the nearest by meaning is of *project_id*, which is asked from;
-    ``unsaid``, for the calibration, is which share of the ten best names no speaker.
+    The best cosine and cover of all, features of the best candidate, the spread of the ten best,
+    and whether the question has names that no candidate holds. In a small store the best is less
+    near by chance and hardly holds a word of the question: ``few`` is 1 for a store of one memory,
+    0 from MANY on. ``project`` is 1 if the nearest by cosine is of *project_id*; ``unsaid``, for
+    the calibration, is the share of the ten best without a speaker.
     """
     return _signals([(item.score, item.measured) for item in items], project_id)
 

@@ -78,7 +78,7 @@ def about(line: str) -> str:
         while words and (words[0] in _BEFORE or _ASSIGNED.match(words[0])):
             words = words[1:]
         if words and words[0].rpartition("/")[2] not in _SETTING_UP:
-            return _named(words)
+            return _program_name(words)
     return ""
 
 
@@ -90,7 +90,7 @@ _SUBCOMMAND = re.compile(r"[a-z][a-z0-9:_-]{1,24}$")
 _PYTHON = re.compile(r"python[\d.]*$")
 
 
-def _named(words: Sequence[str]) -> str:
+def _program_name(words: Sequence[str]) -> str:
     """Return a program with its subcommands: the plain words before its first option."""
     program = words[0].rpartition("/")[2] if words[0].count("/") > 1 else words[0]
     if _PYTHON.match(program) and words[1:2] == ["-m"]:

@@ -92,7 +92,7 @@ def digest(exchanges: Sequence[Exchange]) -> str:
     fields = {
         "Asked first": requests[0],
         "Asked last": requests[-1] if len(requests) > 1 else "",
-        "Changed": _changed(runs),
+        "Changed": _changed_files(runs),
         "Commands that worked": "; ".join(_working_commands(ran)),
         "Addresses": ", ".join(_addresses(exchanges, ran)),
         "Went wrong": _last_error(ran),
@@ -182,19 +182,19 @@ def _title(text: str) -> str:
     return heading[1].strip() if heading else ""
 
 
-def _changed(runs: Sequence[Run]) -> str:
+def _changed_files(runs: Sequence[Run]) -> str:
     """Return the files that were written, the latest first, and the folder that they share."""
     paths = dict.fromkeys(
         path for run in reversed(runs) if (path := edited_path(run)) and not _SCRATCH.search(path)
     )
-    folder = _shared([path for path in paths if path[0] == "/" and not _OWN.search(path)])
+    folder = _common_folder([path for path in paths if path[0] == "/" and not _OWN.search(path)])
     names = dict.fromkeys(_within(path, folder) for path in paths)
     shown = list(names)[:_FILES_MAX]
     more = f" and {len(names) - _FILES_MAX} more" if len(names) > _FILES_MAX else ""
     return ", ".join(shown) + more + (f" in {folder.rstrip('/')}" if folder else "")
 
 
-def _shared(paths: Sequence[str]) -> str:
+def _common_folder(paths: Sequence[str]) -> str:
     """Return the folder, with its slash, in which nearly all of *paths* are, "" without one."""
     if not paths:
         return ""

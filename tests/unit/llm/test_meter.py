@@ -11,7 +11,7 @@ def test_what_is_reserved_cannot_be_spent_twice_and_comes_back_unspent() -> None
     assert budget.reserve(60, 0)
     assert not budget.reserve(60, 0)
     budget.settle(60, 10, 0)
-    assert budget.spent(0) == 10
+    assert budget.used_tokens(0) == 10
     assert budget.reserve(90, 0)
 
 

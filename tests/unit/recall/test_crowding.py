@@ -16,7 +16,7 @@ from memd.base.limits import (
 )
 from memd.domain.enums import Origin, Trust
 from memd.recall.ranking.crowding import spread
-from memd.recall.ranking.rankings import ranked
+from memd.recall.ranking.rankings import rank
 from memd.recall.ranking.weights import HYBRID
 
 ABOUT = asked("Where is the red kite?")
@@ -34,7 +34,7 @@ def kept(texts: tuple[str, ...], *fields: dict[str, Any]) -> int:
         a_candidate(key, text, **fields[min(key, len(fields)) - 1])
         for key, text in enumerate(texts, 1)
     ]
-    return len(spread(ranked(measured(ABOUT, found), HYBRID)))
+    return len(spread(rank(measured(ABOUT, found), HYBRID)))
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_each_text_is_read_once_however_many_there_are() -> None:
     texts = [" ".join(f"note{n}word{k}" for k in range(150)) for n in range(150)]
     brought = FOREIGN | {"origin": Origin.IMPORT}
     found = [a_candidate(key, text, **brought) for key, text in enumerate(texts, 1)]
-    items = ranked(measured(ABOUT, found), HYBRID)
+    items = rank(measured(ABOUT, found), HYBRID)
 
     spent = []
     for _ in range(3):  # a thread that an earlier test left may count in one of them

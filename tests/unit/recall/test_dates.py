@@ -10,7 +10,7 @@ from support.measured import a_candidate, asked, measured
 
 from memd.base.clock import to_us
 from memd.extract.stretches import CalendarDate
-from memd.recall.ranking.rankings import judged
+from memd.recall.ranking.rankings import rank_with_gate
 from memd.recall.ranking.weights import HYBRID
 
 NOW = to_us(datetime(2026, 11, 18, 14, 30, tzinfo=UTC))
@@ -81,7 +81,7 @@ def test_a_time_moves_what_the_gate_let_pass_and_opens_no_gate() -> None:
     def answer(question: str) -> tuple[list[int], float]:
         told = {"occurred_at_us": us("2026-11-10")}
         found = [a_candidate(1, "we cooked soup"), a_candidate(2, "we cooked rice", **told)]
-        items, chance = judged(_measured(question, found), HYBRID)
+        items, chance = rank_with_gate(_measured(question, found), HYBRID)
         return [item.measured.candidate.memory_key for item in items], chance
 
     order, chance = answer("What cooked last week?")

@@ -7,7 +7,7 @@ from support.measured import a_candidate, asked, measured
 
 from memd.domain.enums import SearchMode
 from memd.recall.ranking.features import Measured
-from memd.recall.ranking.rankings import NOTE_BAR, doubted, gate, judged, ranked, signals
+from memd.recall.ranking.rankings import NOTE_BAR, answer_bar, gate, rank, rank_with_gate, signals
 from memd.recall.ranking.weights import COMPOSED, HYBRID, WITHOUT_VECTORS, Weights
 
 ABOUT = asked("Where is the red kite?")
@@ -15,7 +15,7 @@ DAY_US = 86_400_000_000
 
 
 def _keys(items: list[Measured], mode: SearchMode, project_id: str | None = None) -> list[int]:
-    found = ranked(items, HYBRID, mode, project_id)
+    found = rank(items, HYBRID, mode, project_id)
     return [item.measured.candidate.memory_key for item in found]
 
 
@@ -58,7 +58,7 @@ def test_the_relevance_is_a_probability_that_falls_with_the_rank() -> None:
         ABOUT, [a_candidate(key, "red kite " * key) for key in range(1, 6)], {1: 0.9, 2: 0.5}
     )
 
-    relevances = [item.relevance for item in ranked(items, HYBRID)]
+    relevances = [item.relevance for item in rank(items, HYBRID)]
 
     assert relevances == sorted(relevances, reverse=True)
     assert all(0 <= relevance <= 1 for relevance in relevances)
@@ -79,15 +79,15 @@ def test_without_candidates_the_gate_is_shut() -> None:
 def test_a_store_of_one_memory_answers_by_words_or_by_meaning_and_else_says_nothing(
     own: str, cosine: float, opens: bool
 ) -> None:
-    items = ranked(measured(ABOUT, [a_candidate(1, own)], {1: cosine}), HYBRID)
+    items = rank(measured(ABOUT, [a_candidate(1, own)], {1: cosine}), HYBRID)
 
     assert (gate(items, HYBRID) >= HYBRID.gate_min) is opens
 
 
 def test_the_same_cosine_says_less_in_a_store_of_many() -> None:
-    one = ranked(measured(ABOUT, [a_candidate(1, "x")], {1: 0.35}), HYBRID)
+    one = rank(measured(ABOUT, [a_candidate(1, "x")], {1: 0.35}), HYBRID)
     cosines = {key: 0.35 - key / 1_000 for key in range(150)}
-    many = ranked(measured(ABOUT, [a_candidate(key, "x") for key in cosines], cosines), HYBRID)
+    many = rank(measured(ABOUT, [a_candidate(key, "x") for key in cosines], cosines), HYBRID)
 
     assert gate(one, HYBRID) > gate(many, HYBRID)
     assert signals(many)["few"] == 0.0
@@ -96,7 +96,7 @@ def test_the_same_cosine_says_less_in_a_store_of_many() -> None:
 def test_a_stranger_s_name_shuts_the_gate_a_little() -> None:
     candidate = a_candidate(1, "Marcus likes a red kite")
     known, strange = (
-        gate(ranked(measured(asked(text), [candidate], {1: 0.3}), HYBRID), HYBRID)
+        gate(rank(measured(asked(text), [candidate], {1: 0.3}), HYBRID), HYBRID)
         for text in ("Does Marcus like kites?", "Does Priscilla like kites?")
     )
 
@@ -104,7 +104,7 @@ def test_a_stranger_s_name_shuts_the_gate_a_little() -> None:
 
 
 def test_without_vectors_shared_words_open_the_gate() -> None:
-    items = ranked(measured(ABOUT, [a_candidate(1, "the red kite")]), WITHOUT_VECTORS)
+    items = rank(measured(ABOUT, [a_candidate(1, "the red kite")]), WITHOUT_VECTORS)
 
     assert gate(items, WITHOUT_VECTORS) >= WITHOUT_VECTORS.gate_min
 
@@ -117,7 +117,7 @@ def _mixed(cosines: dict[int, float], own: str = "the red kite hangs there") -> 
 
 
 def _passing(items: list[Measured]) -> set[int]:
-    found, _ = judged(items, HYBRID)
+    found, _ = rank_with_gate(items, HYBRID)
     return {item.measured.candidate.memory_key for item in found if item.passes}
 
 
@@ -128,7 +128,7 @@ def test_what_naps_composed_is_ordered_by_its_meaning_before_its_words() -> None
     )
     items = measured(ABOUT, [words, meaning], {1: 0.3, 2: 0.55})
 
-    found, _ = judged(items, HYBRID)
+    found, _ = rank_with_gate(items, HYBRID)
 
     assert [item.measured.candidate.memory_key for item in found] == [2, 1]
     assert _keys(items, SearchMode.HYBRID) == [1, 2]  # as a turn is ordered
@@ -150,7 +150,9 @@ def test_what_naps_composed_has_a_gate_of_its_own(
 
 
 def test_what_naps_composed_stands_among_the_others_by_its_relevance() -> None:
-    found, chance = judged(_mixed({1: 0.7, 2: 0.2, 3: 0.1, 11: 0.6, 12: 0.5, 13: 0.1}), HYBRID)
+    found, chance = rank_with_gate(
+        _mixed({1: 0.7, 2: 0.2, 3: 0.1, 11: 0.6, 12: 0.5, 13: 0.1}), HYBRID
+    )
 
     relevances = [item.relevance for item in found]
     assert relevances == sorted(relevances, reverse=True)
@@ -166,16 +168,18 @@ def test_a_note_has_to_be_likelier_than_a_turn_and_the_same_however_sure_the_gat
     cosines = {1: 0.7, 2: 0.2}
 
     (notes, _), (spoken, chance) = (
-        judged(measured(ABOUT, its, cosines), HYBRID) for its in (told, turns)
+        rank_with_gate(measured(ABOUT, its, cosines), HYBRID) for its in (told, turns)
     )
 
     assert {item.bar for item in notes} == {NOTE_BAR}
-    assert {item.bar for item in spoken} == {doubted(HYBRID, chance)}
-    assert doubted(HYBRID, chance) < NOTE_BAR
+    assert {item.bar for item in spoken} == {answer_bar(HYBRID, chance)}
+    assert answer_bar(HYBRID, chance) < NOTE_BAR
 
 
 def test_no_note_reaches_its_bar_where_the_gate_hardly_believes_in_an_answer() -> None:
-    found, chance = judged(measured(ABOUT, [a_candidate(1, "soup for lunch")], {1: 0.1}), HYBRID)
+    found, chance = rank_with_gate(
+        measured(ABOUT, [a_candidate(1, "soup for lunch")], {1: 0.1}), HYBRID
+    )
 
     assert chance < HYBRID.quiet
     assert found[0].bar > 1.0
@@ -186,18 +190,18 @@ def test_where_no_nap_composed_anything_nothing_is_judged_otherwise(weights: Wei
     cosines = {key: key / 50 for key in range(1, 31)}
     items = measured(ABOUT, [a_candidate(key, "red kite " * (key % 4)) for key in cosines], cosines)
 
-    found, chance = judged(items, weights)
+    found, chance = rank_with_gate(items, weights)
 
-    assert found == ranked(items, weights)
+    assert found == rank(items, weights)
     assert chance == gate(found, weights)
 
 
 def test_without_vectors_what_naps_composed_is_one_of_the_others() -> None:
     items = _mixed({})
 
-    found, chance = judged(items, WITHOUT_VECTORS)
+    found, chance = rank_with_gate(items, WITHOUT_VECTORS)
 
-    assert found == ranked(items, WITHOUT_VECTORS)
+    assert found == rank(items, WITHOUT_VECTORS)
     assert chance == gate(found, WITHOUT_VECTORS)
 
 
@@ -205,9 +209,9 @@ def test_without_vectors_what_naps_composed_is_one_of_the_others() -> None:
 def test_who_says_how_to_search_gets_no_gate(mode: SearchMode) -> None:
     items = _mixed({1: 0.1, 11: 0.1})
 
-    found, chance = judged(items, HYBRID, mode)
+    found, chance = rank_with_gate(items, HYBRID, mode)
 
-    assert found == ranked(items, HYBRID, mode)
+    assert found == rank(items, HYBRID, mode)
     assert chance == 1.0
 
 
@@ -219,7 +223,7 @@ def test_what_naps_composed_of_the_project_that_asks_passes_its_gate_a_little_so
     )
 
     passing = {
-        project: {item.passes for item in judged(items, HYBRID, project_id=project)[0]}
+        project: {item.passes for item in rank_with_gate(items, HYBRID, project_id=project)[0]}
         for project in ("kites", "boats", None)
     }
 
@@ -229,7 +233,7 @@ def test_what_naps_composed_of_the_project_that_asks_passes_its_gate_a_little_so
 def test_what_somebody_told_passes_its_gate_whatever_project_asks() -> None:
     items = measured(ABOUT, [a_candidate(1, "red", project_id="kites")], {1: 0.2})
 
-    assert judged(items, HYBRID, project_id="kites")[1] == judged(items, HYBRID)[1]
+    assert rank_with_gate(items, HYBRID, project_id="kites")[1] == rank_with_gate(items, HYBRID)[1]
 
 
 @pytest.mark.parametrize(
@@ -253,7 +257,7 @@ def test_a_request_lifts_what_naps_composed_of_its_project_lately(
         {1: 0.40, 2: 0.36},
     )
 
-    found, _ = judged(items, HYBRID, project_id=project, request_us=request_us)
+    found, _ = rank_with_gate(items, HYBRID, project_id=project, request_us=request_us)
 
     assert found[0].measured.candidate.memory_key == first
 
@@ -262,7 +266,7 @@ def test_a_request_lifts_nothing_that_somebody_told() -> None:
     items = measured(ABOUT, [a_candidate(1, "red", project_id="kites")], {1: 0.2})
 
     asked, requested = (
-        judged(items, HYBRID, project_id="kites", request_us=moment) for moment in (None, 2)
+        rank_with_gate(items, HYBRID, project_id="kites", request_us=moment) for moment in (None, 2)
     )
 
     assert asked == requested
@@ -281,7 +285,7 @@ def test_where_what_is_so_now_is_asked_the_newer_of_two_alike_comes_first(
 ) -> None:
     told = [a_candidate(1, "Our database is MySQL", occurred_at_us=0)]
     told += [a_candidate(2, "Our new database is PostgreSQL", occurred_at_us=40 * DAY_US)]
-    items, _ = judged(measured(asked(text), told, {1: 0.61, 2: 0.6}), HYBRID)
+    items, _ = rank_with_gate(measured(asked(text), told, {1: 0.61, 2: 0.6}), HYBRID)
 
     best = items[0].measured.candidate.memory_key
     assert best == (2 if newest_first else 1)
@@ -290,6 +294,8 @@ def test_where_what_is_so_now_is_asked_the_newer_of_two_alike_comes_first(
 def test_hours_make_nothing_newer() -> None:
     told = [a_candidate(1, "We use MySQL", occurred_at_us=0)]
     told += [a_candidate(2, "We use PostgreSQL", occurred_at_us=DAY_US // 2)]
-    items, _ = judged(measured(asked("What do we use now?"), told, {1: 0.61, 2: 0.6}), HYBRID)
+    items, _ = rank_with_gate(
+        measured(asked("What do we use now?"), told, {1: 0.61, 2: 0.6}), HYBRID
+    )
 
     assert items[0].measured.candidate.memory_key == 1

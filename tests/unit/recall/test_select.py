@@ -10,7 +10,7 @@ from support.found import a_found
 
 from memd.domain.enums import SearchMode, Trust
 from memd.domain.recall import RecallRequest
-from memd.recall.ranking.rankings import Ranked, doubted
+from memd.recall.ranking.rankings import Ranked, answer_bar
 from memd.recall.ranking.weights import HYBRID
 from memd.recall.select import ENTRIES_MAX, NAMED_MODE_ENTRIES, Selection, select
 
@@ -186,10 +186,10 @@ def test_what_was_worth_its_place_and_found_no_room_is_named() -> None:
 
 
 def test_the_bar_is_higher_where_the_gate_doubts() -> None:
-    low, half, sure = (doubted(HYBRID, chance) for chance in (HYBRID.quiet, 0.5, 1.0))
+    low, half, sure = (answer_bar(HYBRID, chance) for chance in (HYBRID.quiet, 0.5, 1.0))
 
     assert HYBRID.bar == sure < half < low < 3 * HYBRID.bar
 
 
 def test_nothing_reaches_the_bar_where_the_gate_hardly_believes_in_an_answer() -> None:
-    assert doubted(HYBRID, HYBRID.quiet - 0.01) > 1.0
+    assert answer_bar(HYBRID, HYBRID.quiet - 0.01) > 1.0

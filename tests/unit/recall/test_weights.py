@@ -8,7 +8,7 @@ import pytest
 from support.measured import a_candidate, asked, measured
 
 from memd.recall.ranking.features import NAMES
-from memd.recall.ranking.rankings import calibration, ranked, signals
+from memd.recall.ranking.rankings import calibration, rank, signals
 from memd.recall.ranking.weights import (
     CALIBRATION,
     COMPOSED,
@@ -35,14 +35,14 @@ def test_without_vectors_no_dense_feature_has_one() -> None:
 
 @TABLES
 def test_the_gate_weighs_only_what_is_measured(weights: Weights) -> None:
-    items = ranked(measured(asked("red kite"), [a_candidate(1, "a red kite")]), weights)
+    items = rank(measured(asked("red kite"), [a_candidate(1, "a red kite")]), weights)
 
     assert set(weights.gate) <= set(signals(items))
 
 
 @TABLES
 def test_the_calibration_weighs_only_what_is_worked_out(weights: Weights) -> None:
-    items = ranked(measured(asked("red kite"), [a_candidate(1, "a red kite")]), weights)
+    items = rank(measured(asked("red kite"), [a_candidate(1, "a red kite")]), weights)
     (evidence,) = calibration([items[0].score], signals(items), weights)
 
     assert set(weights.calibration) <= set(evidence) == set(CALIBRATION)
