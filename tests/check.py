@@ -57,6 +57,8 @@ SUITES = {
     "torch": ("tests/e2e/test_trained_encoder.py",),
 }
 """What is run when it is named: parts of the folders, and what a gate must not wait for."""
+WORKERS_MORE = {"e2e": 2, "store": 1, "crash": 1}
+"""Steps that wait for disks and processes a fifth of their time: more workers fill it."""
 NO_TESTS = 5  # pytest's code for an empty folder
 WORKERS_MAX = 4  # each may load a model and start daemons
 MEMORY = Path("/dev/shm")  # noqa: S108  # a folder of our own in it, made by tempfile
@@ -106,8 +108,7 @@ def suites(*, long: bool) -> Iterator[Step]:
 
 
 def _pytest(name: str, where: Sequence[str], chosen: Sequence[str]) -> Step:
-    # Of e2e's time a fifth is waiting, also with three workers on two cores.
-    workers = str(min(os.cpu_count() or 1, WORKERS_MAX) + 2 * (name == "e2e"))
+    workers = str(min(os.cpu_count() or 1, WORKERS_MAX) + WORKERS_MORE.get(name, 0))
     options = ("-q", "--no-header", "-p", "no:cacheprovider", "--durations=3")
     # The longest files begin first (conftest.py), not those with the most tests.
     files = ("loadfile", "--no-loadscope-reorder")
