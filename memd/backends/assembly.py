@@ -86,8 +86,8 @@ async def ground(  # noqa: PLR0913  # all that the rooms share
 class Assembly:
     """Every room over one open file.
 
-    ``queue.run``, ``notes.run``, ``learning.run`` and ``UpkeepLoop`` (upkeep_loop.py) are the
-    run in the background by the caller, after ``begin``.
+    After ``begin``, the caller runs ``queue.run``, ``notes.run``, ``learning.run`` and
+    ``UpkeepLoop`` (upkeep_loop.py) in the background.
     """
 
     def __init__(self, ground: Ground) -> None:

@@ -1,6 +1,5 @@
-"""What of a session is worth reading a week later: a few whole memories, and a digest.
+"""Distil a session into what is worth reading a week later: a few whole memories and a digest.
 
-Pure: a function of the messages alone. Promises that the same messages give the same
-memories, that a longer session keeps those of its beginning, and bounds on how many
-they are and how long. Start at ``distilled.py``.
+Pure: a function of the messages alone. The same messages give the same memories, a longer session
+keeps those of its beginning, and their number and length are bounded. Start at ``distil.py``.
 """
