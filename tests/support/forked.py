@@ -71,8 +71,10 @@ class Process:
         return code
 
     def send_signal(self, number: int) -> None:
+        """Send a signal unless the process has ended, also while its end is being reported."""
         if self.poll() is None:
-            os.kill(self.pid, number)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
