@@ -71,6 +71,7 @@ class Measured:
     features: dict[str, float]
     covx: float
     matched: tuple[str, ...]
+    has_vector: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +195,8 @@ def measure(
             "pair": text.pairs / len(question.pairs) if text.pairs else 0.0,
             **same,
         }
-        measured.append(Measured(candidate, features, its.covx, its.held))
+        has_vector = candidate.memory_key in cosines
+        measured.append(Measured(candidate, features, its.covx, its.held, has_vector))
     for some in (measured, measured[:own_count]):
         best = max((item.features["bmxn"] for item in some), default=0.0)
         for item in some:

@@ -78,22 +78,27 @@ def rank_with_gate(
     """Return the candidates best first, each judged by its gate, and the larger gate probability.
 
     With vectors, memories that naps composed have weights, a calibration and a gate of their own,
-    and are merged with the others by relevance (decisions 0099, 0100). *request_us* is the time of
-    a request, None for a question. Modes that name a retriever have no gate.
+    and those that are not embedded yet those of words; all are merged by relevance (decisions 0099,
+    0100, 0242). *request_us* is the time of a request, None for a question. Modes that name a
+    retriever have no gate.
     """
     if mode is not SearchMode.HYBRID:
         return rank(measured, weights, mode, project_id), 1.0
     kinds = [(measured, weights)]
     if weights is not WITHOUT_VECTORS:
-        composed = [item for item in measured if item.candidate.is_composed]
-        others = [item for item in measured if not item.candidate.is_composed]
-        kinds = [(others, weights), (composed, COMPOSED)]
+        embedded = [item for item in measured if item.has_vector]
+        composed = [item for item in embedded if item.candidate.is_composed]
+        others = [item for item in embedded if not item.candidate.is_composed]
+        pending = [item for item in measured if not item.has_vector]
+        kinds = [(others, weights), (composed, COMPOSED), (pending, WITHOUT_VECTORS)]
     items: list[Ranked] = []
     best = 0.0
     for candidates, table in kinds:
         moment_us = request_us if table is COMPOSED else None
         scored = _score_all(candidates, table, mode, project_id, moment_us)
-        of_kind, chance = _calibrate(scored, table, project_id, timed=True)
+        # A few that wait for their vectors are no small store.
+        count = len(measured) if table is WITHOUT_VECTORS else None
+        of_kind, chance = _calibrate(scored, table, project_id, timed=True, count=count)
         items += of_kind
         best = max(best, chance)
     items.sort(key=lambda item: -item.relevance)  # stable: each kind stays in its order
@@ -148,17 +153,23 @@ def _sort(scored: Sequence[Scored]) -> list[Scored]:
 
 
 def _calibrate(
-    scored: Sequence[Scored], weights: Weights, project_id: str | None, *, timed: bool = False
+    scored: Sequence[Scored],
+    weights: Weights,
+    project_id: str | None,
+    *,
+    timed: bool = False,
+    count: int | None = None,
 ) -> tuple[list[Ranked], float]:
     """Return the candidates of one kind with their probabilities, and the gate's probability.
 
+    *count* is how many candidates the store brought, if not only these.
     With *timed*, memories within a period that is asked about are lifted as by a date, and for a
     question about now the newer of the best. Only after the gate, which was fitted without it: a
     period that fits many memories does not answer.
     """
     if not scored:
         return [], 0.0
-    gate_signals = _signals(scored, project_id)
+    gate_signals = _signals(scored, project_id, count)
     chance = logistic(weights.gate_logit(gate_signals))
     passes, bar = chance >= weights.gate_min, answer_bar(weights, chance)
     note_bar = _note_bar(weights, bar)
@@ -268,7 +279,7 @@ def signals(items: Sequence[Ranked], project_id: str | None = None) -> dict[str,
 
 
 def _signals(
-    scored: Sequence[tuple[float, Measured]], project_id: str | None = None
+    scored: Sequence[Scored], project_id: str | None = None, count: int | None = None
 ) -> dict[str, float]:
     best = scored[0][1]
     nearest = max((item for _, item in scored), key=lambda item: item.features["cos"])
@@ -276,7 +287,7 @@ def _signals(
     maxcovx = max(item.covx for _, item in scored)
     top = scored[:GATE_TOP]
     sd10 = statistics.pstdev([score for score, _ in top])
-    few = max(0.0, 1 - math.log(len(scored)) / math.log(MANY))
+    few = max(0.0, 1 - math.log(count or len(scored)) / math.log(MANY))
     return {
         "maxcos": maxcos,
         "maxcovx": maxcovx,

@@ -113,7 +113,8 @@ def _mixed(cosines: dict[int, float], own: str = "the red kite hangs there") -> 
     """Return three memories that somebody told, 1 to 3, and three that naps composed, 11 to 13."""
     told = [a_candidate(key, own) for key in (1, 2, 3)]
     composed = [a_candidate(key, "a flying toy", is_composed=1) for key in (11, 12, 13)]
-    return measured(ABOUT, [*told, *composed], cosines)
+    every = dict.fromkeys((1, 2, 3, 11, 12, 13), 0.0) if cosines else {}
+    return measured(ABOUT, [*told, *composed], every | cosines)
 
 
 def _passing(items: list[Measured]) -> set[int]:
@@ -203,6 +204,20 @@ def test_without_vectors_what_naps_composed_is_one_of_the_others() -> None:
 
     assert found == rank(items, WITHOUT_VECTORS)
     assert chance == gate(found, WITHOUT_VECTORS)
+
+
+def test_what_waits_for_its_vector_is_judged_by_its_words() -> None:
+    cosines = dict.fromkeys(range(2, 150), 0.1)
+    others = [a_candidate(key, "soup for lunch", session_key=key) for key in cosines]
+
+    answers, strangers = (
+        rank_with_gate(measured(ABOUT, [a_candidate(1, own), *others], cosines), HYBRID)[0]
+        for own in ("the red kite hangs in the garage", "the car hangs in the garage")
+    )
+
+    assert [item.measured.candidate.memory_key for item in answers if item.passes] == [1]
+    assert answers[0].relevance >= answers[0].bar
+    assert not any(item.passes for item in strangers)
 
 
 @pytest.mark.parametrize("mode", [SearchMode.DENSE, SearchMode.WORDS])
