@@ -19,7 +19,7 @@ from memd.domain.enums import ArchiveReason, TrashReason
 from memd.store.access import changes, names
 from memd.store.check import check
 from memd.store.file.connect import Writing, prepare_writer
-from memd.store.file.transactions import run_write
+from memd.store.file.connections import run_write
 from memd.store.memory import memories, removal
 from memd.store.search import caches, vectors
 

@@ -21,7 +21,7 @@ from memd.sleep.nap.transaction import NapRequest, NapSource, NapTransaction
 from memd.store.access import changes
 from memd.store.check import check
 from memd.store.file.connect import Writing, prepare_writer
-from memd.store.file.transactions import run_write
+from memd.store.file.connections import run_write
 from memd.store.search import caches
 from memd.store.session import windows
 from memd.store.session.windows import WindowRow

@@ -24,7 +24,7 @@ from memd.store.file.database import open_database
 
 STORE = Path(memd.store.__file__).parent
 # Those that open or lock the file themselves, outside a transaction of the database.
-TRANSACTIONS = {"transactions.run_write", "transactions.rollback"}
+TRANSACTIONS = {"connections.run_write", "connections.rollback"}
 OUTSIDE_A_TRANSACTION = {
     "connect.prepare_writer",
     "migrate.migrate",

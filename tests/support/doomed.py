@@ -30,7 +30,7 @@ from memd.embedding.model_files import read_manifest
 from memd.org import org
 from memd.serve import rooms
 from memd.store.access import files
-from memd.store.file import database, transactions
+from memd.store.file import connections, database
 from memd.store.file.connect import Writing
 from memd.store.memory import memories
 from memd.store.memory.rows import MemoryRow
@@ -199,8 +199,8 @@ def _say(ready: int) -> None:
 
 def _instrument(shared: Shared) -> None:
     """Note the phase around every transaction."""
-    checkpoint = transactions.checkpoint
-    run_write: Callable[..., Any] = transactions.run_write
+    checkpoint = connections.checkpoint
+    run_write: Callable[..., Any] = connections.run_write
 
     def in_phase(conn: Writing, work: Any, caller: Caller, batch: str | None, now: int) -> Any:
         shared.enter(METHODS.get(caller.method, "idle"))
@@ -218,7 +218,7 @@ def _instrument(shared: Shared) -> None:
 
     for name, phase in OF_A_CHANGE.items():
         setattr(model_switch, name, _of_a_change(getattr(model_switch, name), shared, phase))
-    vars(transactions).update(run_write=in_phase, checkpoint=in_checkpoint)
+    vars(connections).update(run_write=in_phase, checkpoint=in_checkpoint)
     vars(database).update(CHECKPOINT_PAGES=60)  # so that every cycle has several
     vars(rooms).update(EmbedderThread=Embedder)
 

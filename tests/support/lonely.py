@@ -27,7 +27,7 @@ from memd.domain.caller import Caller
 from memd.domain.settings.settings import Settings
 from memd.sleep.sleep import build_sleep
 from memd.store.access import replies
-from memd.store.file import transactions
+from memd.store.file import connections
 from memd.store.file.connect import Reading, Writing, prepare_writer
 from memd.store.file.database import Database
 from memd.store.search import caches
@@ -54,7 +54,7 @@ class OneConnection(Database):
     async def read(
         self, work: Callable[Concatenate[Reading, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        return transactions.run_read(self._conn, lambda: work(self._conn, *args, **kwargs))
+        return connections.run_read(self._conn, lambda: work(self._conn, *args, **kwargs))
 
     async def scan(
         self, work: Callable[Concatenate[Reading, P], T], *args: P.args, **kwargs: P.kwargs
@@ -74,7 +74,7 @@ class OneConnection(Database):
         batch: str | None = None,
     ) -> T:
         conn, now_us = self._conn, self.clock.now_us()
-        result = transactions.run_write(
+        result = connections.run_write(
             conn, lambda: replies.once(conn, caller, now_us, reply, work), caller, batch, now_us
         )
         self.held.append(held(conn))

@@ -13,8 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from memd.base.errors import DamagedError
-from memd.store.file.connect import Reading, hash_columns
-from memd.store.file.keys import keys_array
+from memd.store.file.connect import Reading, hash_columns, keys_array
 from memd.store.memory.rows import HASHED_COLUMNS, hash_row
 from memd.store.org import proofs
 

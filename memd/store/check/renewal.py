@@ -13,8 +13,7 @@ from typing import cast
 import apsw
 
 from memd.store.access import changes
-from memd.store.file.connect import Reading, Writing
-from memd.store.file.keys import keys_array
+from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.search import centroids, contexts, fulltext, vectors
 from memd.store.search.vectors import VectorCache
 

@@ -27,8 +27,8 @@ from memd.store.access.changes import Head
 from memd.store.check import anchors
 from memd.store.file import page_sums
 from memd.store.file.connect import Reading, Writing, prepare_reader
+from memd.store.file.connections import run_outside
 from memd.store.file.faults import translate
-from memd.store.file.transactions import run_outside
 
 SUFFIX = ".backup.db"
 PARTIAL = ".memd-partial"

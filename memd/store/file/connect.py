@@ -1,4 +1,4 @@
-"""Setting up connections: every pragma with its reason, and the check that the file is memd's.
+"""Connections: their types, every pragma with its reason, and the check that the file is memd's.
 
 There are two connection types, so that a function that writes cannot be handed a reader:
 ``Reading`` and its subclass ``Writing``. A reader is ``query_only`` as well, so the type error
@@ -12,8 +12,10 @@ import hashlib
 import importlib.util
 import json
 import zlib
-from collections.abc import Callable
+from array import array
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -45,6 +47,12 @@ class Writing(Reading):
     """A salted hash of each row touched, the content of this transaction's audit row."""
     broken: bool
     """Set after a disk error: the connection may only be closed."""
+
+
+def keys_array(keys: Sequence[int]) -> Any:
+    """Return *keys*, at least one, to bind as the table ``carray(:keys)`` with column ``value``."""
+    assert keys, "carray cannot hold an empty array"
+    return apsw.carray(memoryview(array("q", keys)))
 
 
 def schema_sql() -> str:

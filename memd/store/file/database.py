@@ -30,12 +30,12 @@ from memd.base.trusted_time import TrustedTime
 from memd.domain.caller import Caller
 from memd.store.access import replies
 from memd.store.check.intact import Damage
-from memd.store.file import backup, ballast, connect, page_sums, transactions
+from memd.store.file import backup, ballast, connect, connections, page_sums
 from memd.store.file.connect import Reading, Writing, prepare_reader, prepare_writer
+from memd.store.file.connections import Closer, Pool, close
 from memd.store.file.faults import translate
 from memd.store.file.migrate import STEPS, Step, migrate
 from memd.store.file.open_files import LastFailure, OpenFiles, read_only_error, repair_modes
-from memd.store.file.pool import Closer, Pool, close
 from memd.store.search import caches
 
 P = ParamSpec("P")
@@ -86,7 +86,7 @@ class Database:
         """Run *work* in a read transaction on a free reader; cancelling the caller stops it."""
         async with self._readers.acquire() as conn:
             return await self._run(
-                conn, transactions.run_read, conn, lambda: work(conn, *args, **kwargs)
+                conn, connections.run_read, conn, lambda: work(conn, *args, **kwargs)
             )
 
     async def scan(
@@ -95,7 +95,7 @@ class Database:
         """Run *work* as :meth:`read` does, on a connection that maps the file for scans."""
         async with self._scanners.acquire() as conn:
             return await self._run(
-                conn, transactions.run_read, conn, lambda: work(conn, *args, **kwargs)
+                conn, connections.run_read, conn, lambda: work(conn, *args, **kwargs)
             )
 
     async def write(
@@ -123,7 +123,7 @@ class Database:
         def transaction(writer: Writing, now_us: int) -> T:
             writer.set_busy_timeout(max(0, patience_us - self.clock.monotonic_us()) // 1_000)
             once = partial(replies.once, writer, caller, now_us, reply, work)
-            return transactions.run_write(writer, once, caller, batch, now_us)
+            return connections.run_write(writer, once, caller, batch, now_us)
 
         task = asyncio.ensure_future(self._run_write(transaction))
         task.add_done_callback(self._write_done)
@@ -142,8 +142,8 @@ class Database:
         conn = await self._open_reader(vfs=None if transaction else page_sums.vfs())
         try:
             if transaction:
-                return await self._run(conn, transactions.run_read, conn, lambda: work(conn))
-            return await self._run(conn, transactions.run_outside, conn, work)
+                return await self._run(conn, connections.run_read, conn, lambda: work(conn))
+            return await self._run(conn, connections.run_outside, conn, work)
         finally:
             await self._closer.close(conn)
 
@@ -230,7 +230,7 @@ class Database:
             raise ReadOnlyError("the store is read-only")
 
         def work() -> T:
-            transactions.checkpoint(writer, mode, wait_ms)
+            connections.checkpoint(writer, mode, wait_ms)
             return then(writer)
 
         try:

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from memd.store.file.connect import Reading
-from memd.store.file.keys import keys_array
+from memd.store.file.connect import Reading, keys_array
 from memd.store.memory import removal
 from memd.store.memory.filters import BoundFilter
 from memd.store.memory.rows import StoredMemory

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from memd.store.check import intact
-from memd.store.file.connect import Reading
-from memd.store.file.keys import keys_array
+from memd.store.file.connect import Reading, keys_array
 
 
 def find_lineage(conn: Reading, keys: Sequence[int]) -> tuple[list[int], list[int]]:

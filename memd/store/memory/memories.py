@@ -12,8 +12,7 @@ from typing import cast
 from memd.domain.enums import VISIBLE, MemoryState
 from memd.store.access import changes, names
 from memd.store.check import intact
-from memd.store.file.connect import Reading, Writing
-from memd.store.file.keys import keys_array
+from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.memory.filters import BoundFilter
 from memd.store.memory.rows import MemoryRow, StoredMemory
 from memd.store.search import caches, contexts

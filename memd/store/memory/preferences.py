@@ -17,8 +17,7 @@ from typing import NamedTuple, cast
 from memd.domain.enums import Origin
 from memd.store.access import changes
 from memd.store.check import intact
-from memd.store.file.connect import Reading, Writing
-from memd.store.file.keys import keys_array
+from memd.store.file.connect import Reading, Writing, keys_array
 
 
 class PreferenceRow(NamedTuple):

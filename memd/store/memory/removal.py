@@ -14,8 +14,7 @@ from typing import NamedTuple, cast
 from memd.base.limits import QUERY_TERMS_MAX
 from memd.domain.enums import ArchiveReason, MemoryState, TrashReason
 from memd.store.access import names, replies
-from memd.store.file.connect import Reading, Writing
-from memd.store.file.keys import keys_array
+from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.memory import lineage, memories, preferences, sources
 from memd.store.memory.filters import BoundFilter
 from memd.store.memory.rows import StoredMemory

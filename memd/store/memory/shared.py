@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from memd.domain.values import RESERVED_AGENT
 from memd.store.access import changes, names
-from memd.store.file.connect import Reading, Writing
-from memd.store.file.keys import keys_array
+from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.memory.rows import StoredMemory, hash_row, read_hashed
 
 

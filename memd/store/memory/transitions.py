@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from memd.domain.enums import VISIBLE, ArchiveReason, MemoryState, TrashReason
-from memd.store.file.connect import Reading, Writing
-from memd.store.file.keys import keys_array
+from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.memory import lineage, memories, removal
 from memd.store.memory.rows import MemoryRow
 from memd.store.run import runs

@@ -9,8 +9,7 @@ from typing import NamedTuple, cast
 
 from memd.base.limits import QUOTE_CHARS_MAX
 from memd.store.check import intact
-from memd.store.file.connect import Reading
-from memd.store.file.keys import keys_array
+from memd.store.file.connect import Reading, keys_array
 
 # The statements below are built from constants of this module.
 # ruff: noqa: S608

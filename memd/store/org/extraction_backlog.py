@@ -10,8 +10,7 @@ import json
 from collections.abc import Iterable
 from typing import NamedTuple, cast
 
-from memd.store.file.connect import Reading, Writing
-from memd.store.file.keys import keys_array
+from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.org import statements
 
 # The statements below are built from constants of the store only.

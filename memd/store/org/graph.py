@@ -20,8 +20,7 @@ from memd.base.limits import QUOTE_CHARS_MAX, WALK_EDGES_MAX
 from memd.domain.caller import Caller
 from memd.domain.memory import MemoryFilter
 from memd.store.access import names
-from memd.store.file.connect import Reading
-from memd.store.file.keys import keys_array
+from memd.store.file.connect import Reading, keys_array
 from memd.store.memory.filters import Parameters, bind, bind_search, without_passing
 
 # The statements below are built from constants of the store only.

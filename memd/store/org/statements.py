@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from memd.domain.org.graph import ExtractedStatement, fold_name
-from memd.store.file.connect import Reading, Writing
-from memd.store.file.keys import keys_array
+from memd.store.file.connect import Reading, Writing, keys_array
 
 
 class Claim(NamedTuple):

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from memd.base.errors import ConflictError
 from memd.domain.enums import TrashReason
-from memd.store.file.connect import Reading, Writing
-from memd.store.file.keys import keys_array
+from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.memory import removal
 from memd.store.run import runs, undo
 from memd.store.run.runs import RunRow

@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memd.domain.enums import RunKind, RunState
-from memd.store.file.connect import Reading, Writing
-from memd.store.file.keys import keys_array
+from memd.store.file.connect import Reading, Writing, keys_array
 
 Image = dict[str, Any]
 """One memory's mutable columns, its row hash, its archive and trash rows, and which neighbours

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from memd.base.errors import ConflictError
 from memd.domain.enums import HIDDEN
 from memd.store.access import names
-from memd.store.file.connect import Reading, Writing
-from memd.store.file.keys import keys_array
+from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.memory import memories, versions
 from memd.store.run import runs
 from memd.store.run.runs import Change, Image

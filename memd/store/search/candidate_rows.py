@@ -7,8 +7,7 @@ from typing import NamedTuple, cast
 
 from memd.domain.sleep.consolidation import COMPOSED_TAGS, NAP_TAG
 from memd.store.check import intact
-from memd.store.file.connect import Reading
-from memd.store.file.keys import keys_array
+from memd.store.file.connect import Reading, keys_array
 from memd.store.memory.filters import BoundFilter
 
 # The statements are built from constants of the store only.

@@ -6,8 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import cast
 
-from memd.store.file.connect import Reading, Writing
-from memd.store.file.keys import keys_array
+from memd.store.file.connect import Reading, Writing, keys_array
 
 VOICE_REST_MIN = 1e-6  # below it a text is nothing but its speaker's name
 

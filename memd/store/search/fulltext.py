@@ -17,8 +17,7 @@ from typing import NamedTuple, cast
 
 import apsw
 
-from memd.store.file.connect import Reading, Writing
-from memd.store.file.keys import keys_array
+from memd.store.file.connect import Reading, Writing, keys_array
 
 # Table names carry a generation, a number from meta; nothing else is ever put into the SQL.
 # ruff: noqa: S608

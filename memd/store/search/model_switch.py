@@ -13,8 +13,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from memd.domain.encoding import ModelFingerprint
-from memd.store.file.connect import Reading, Writing
-from memd.store.file.keys import keys_array
+from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.search import centroids, pending, vectors
 from memd.store.search.pending import PendingRow
 

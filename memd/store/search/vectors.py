@@ -21,8 +21,7 @@ from typing import NamedTuple, cast
 from memd.base.errors import EmbeddingError
 from memd.base.limits import KNN_ROWS_MAX
 from memd.domain.encoding import ModelFingerprint
-from memd.store.file.connect import Reading, Writing
-from memd.store.file.keys import keys_array
+from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.search.cache_parts import CachePart
 
 # Table names carry a model's key and a generation, numbers from meta, and _PARTITION is fixed.

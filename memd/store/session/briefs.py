@@ -15,8 +15,7 @@ from memd.base.limits import BRIEF_LATEST_ITEMS_MAX, BRIEF_SESSIONS_MAX
 from memd.domain.sleep.consolidation import COMPOSED_TAGS
 from memd.store.access import names
 from memd.store.check import intact
-from memd.store.file.connect import Reading
-from memd.store.file.keys import keys_array
+from memd.store.file.connect import Reading, keys_array
 
 
 class BriefRow(NamedTuple):

@@ -16,8 +16,7 @@ from typing import NamedTuple, cast
 
 import apsw
 
-from memd.store.file.connect import Reading, Writing
-from memd.store.file.keys import keys_array
+from memd.store.file.connect import Reading, Writing, keys_array
 
 SNIPPET_WORDS = 32
 _FILLED = "session_words_filled"  # in meta while the index is being filled: the last key in it

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memd.domain.enums import Passing
-from memd.store.file.connect import Writing
-from memd.store.file.keys import keys_array
+from memd.store.file.connect import Writing, keys_array
 from memd.store.search import caches, centroids
 
 

@@ -9,8 +9,7 @@ from typing import NamedTuple, cast
 
 from memd.domain.enums import MemoryCategory
 from memd.store.access import changes
-from memd.store.file.connect import Reading, Writing
-from memd.store.file.keys import keys_array
+from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.memory import memories, sources, versions
 from memd.store.session import injections, message_index
 

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from memd.domain.enums import VISIBLE, MemoryState
-from memd.store.file.connect import Reading, Writing
-from memd.store.file.keys import keys_array
+from memd.store.file.connect import Reading, Writing, keys_array
 
 DIGEST = "digest"
 """The slot of a session's digest, which is one memory for as long as the session lives."""
