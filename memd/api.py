@@ -144,6 +144,12 @@ from memd.inject.context import ContextInjectionStrategy, retrieve_sparse
 from memd.inject.format import format_memory_context_with_directive
 from memd.inject.multi.hierarchical import HierarchicalRetriever
 from memd.inject.multi.supervisor import LLMSupervisor, RuleSupervisor
+from memd.inject.pipeline import (
+    MemoryFilterStrategy,
+    PassthroughMemoryFilter,
+    TagBasedMemoryFilter,
+    filter_for_injection,
+)
 from memd.inject.reranker import QuerySpecificReranker, RerankerCache
 from memd.inject.synthesizer import MemoryFragment, MemorySynthesizer
 from memd.inject.tools.self_editing import SelfEditingMemoryStrategy
@@ -156,14 +162,9 @@ from memd.inject.tools.tools import (
     registry_with_memory_tools,
 )
 from memd.org.access import check_write_access, require_write_access
-from memd.recall.filter import (
-    MemoryFilterStrategy,
-    PassthroughMemoryFilter,
-    TagBasedMemoryFilter,
-    filter_for_injection,
-)
-from memd.recall.ranking.diversify import apply_diversity_penalty, bigram_jaccard
 from memd.recall.ranking.rank import (
+    apply_diversity_penalty,
+    bigram_jaccard,
     compute_combined_score,
     compute_recency_score,
     fuse_ranked_lists,

@@ -60,7 +60,7 @@ def parse_event_time(option: str, text: str | None) -> str | None:
     if text is None:
         return None
     from memd.base.clock import SystemClock
-    from memd.extract.periods import parse_limit
+    from memd.extract.times import parse_limit
 
     instant = parse_limit(text, SystemClock().now_us()) or _parse_local(text)
     if instant is None:

@@ -24,8 +24,7 @@ from memd.domain.memory import MemoryQuery
 from memd.domain.settings.retrieval import MemoryRetrievalConfig, ScoredMemory
 from memd.inject.format import format_memory_context_with_directive
 from memd.inject.isolation import Failed, isolate
-from memd.inject.pipeline import Entries, Pools, rank, rerank, select
-from memd.recall.filter import MemoryFilterStrategy
+from memd.inject.pipeline import Entries, MemoryFilterStrategy, Pools, rank, rerank, select
 from memd.text.tokens import DefaultTokenEstimator
 
 Scored = tuple[ScoredMemory, ...]

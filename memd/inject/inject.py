@@ -37,13 +37,13 @@ from memd.inject.own_memories import (
     MemoryRooms,
     OwnMemories,
 )
+from memd.inject.pipeline import MemoryFilterStrategy
 from memd.inject.prompt_builder import PromptBuilder
 from memd.inject.tools import calls, fact_tool, session_tool
 from memd.inject.tools.arguments import ERROR
 from memd.inject.tools.fact_tool import NO_FACTS, SEARCH_FACTS
 from memd.inject.tools.session_tool import NO_MESSAGES, SEARCH_SESSIONS
 from memd.inject.tools.tool_based import UNAVAILABLE, UNEXPECTED
-from memd.recall.filter import MemoryFilterStrategy
 
 if TYPE_CHECKING:
     from memd.ingest.sessions import Sessions

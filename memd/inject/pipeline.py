@@ -3,23 +3,29 @@
 The order matters. The filter comes before diversity, so that hidden memories lower no other's
 score; diversity sees the whole over-fetched pool, and the cut to ``max_memories`` comes last
 (SPEC 8.5.4-5).
+
+An assistant can read for itself what stands in the code; what it cannot infer (why, who decided,
+what failed before) is tagged ``non-inferable``. A filter that fails lets nothing through: an empty
+prompt is safer than an unfiltered one (SPEC 8.7).
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol, runtime_checkable
 
 from memd.domain.enums import FusionStrategy
 from memd.domain.inject import Reranker, Retriever
 from memd.domain.memory import MemoryEntry
-from memd.domain.settings.retrieval import MemoryRetrievalConfig, ScoredMemory
+from memd.domain.settings.retrieval import NON_INFERABLE_TAG, MemoryRetrievalConfig, ScoredMemory
 from memd.inject.isolation import Failed, isolate
-from memd.recall.filter import MemoryFilterStrategy, filter_for_injection
-from memd.recall.ranking.diversify import diverse_order, score_by_rank
-from memd.recall.ranking.rank import fuse_ranked_lists, rank_memories
+from memd.recall.ranking.rank import diverse_order, fuse_ranked_lists, rank_memories, score_by_rank
 from memd.text.lessons import parse_lesson
+
+_log = logging.getLogger(__name__)
 
 Entries = tuple[MemoryEntry, ...]
 
@@ -149,3 +155,66 @@ def disable_unavailable(
 
 def _relevance(entry: MemoryEntry) -> float:
     return entry.relevance_score or 0.0
+
+
+@runtime_checkable
+class MemoryFilterStrategy(Protocol):
+    """Decides which memories may be put into a prompt."""
+
+    @property
+    def strategy_name(self) -> str:
+        """Return the name of the strategy."""
+        ...
+
+    def filter_for_injection(self, memories: tuple[ScoredMemory, ...]) -> tuple[ScoredMemory, ...]:
+        """Return the memories that may pass, in the same order."""
+        ...
+
+
+class TagBasedMemoryFilter:
+    """Lets memories pass that have one tag."""
+
+    def __init__(self, required_tag: str = NON_INFERABLE_TAG) -> None:
+        self._tag = required_tag.strip()
+        if not self._tag:
+            raise ValueError("required_tag must not be blank")
+
+    @property
+    def strategy_name(self) -> str:
+        return "tag_based"
+
+    def filter_for_injection(self, memories: tuple[ScoredMemory, ...]) -> tuple[ScoredMemory, ...]:
+        return tuple(memory for memory in memories if self._tag in memory.entry.metadata.tags)
+
+
+class PassthroughMemoryFilter:
+    """Lets every memory pass."""
+
+    @property
+    def strategy_name(self) -> str:
+        return "passthrough"
+
+    def filter_for_injection(self, memories: tuple[ScoredMemory, ...]) -> tuple[ScoredMemory, ...]:
+        return memories
+
+
+def filter_for_injection(
+    memories: tuple[ScoredMemory, ...],
+    memory_filter: MemoryFilterStrategy | None = None,
+    *,
+    non_inferable_only: bool = False,
+) -> tuple[ScoredMemory, ...]:
+    """Return what *memory_filter* lets pass; without one, what *non_inferable_only* says.
+
+    A filter that raises lets nothing pass, and a warning is logged. Only an
+    exhausted memory or stack goes on upwards.
+    """
+    if memory_filter is None:
+        memory_filter = TagBasedMemoryFilter() if non_inferable_only else PassthroughMemoryFilter()
+    try:
+        return tuple(memory_filter.filter_for_injection(memories))
+    except (MemoryError, RecursionError):
+        raise
+    except Exception as error:  # noqa: BLE001  # somebody else's code decides; see the contract
+        _log.warning("a memory filter failed, nothing passes: %s", type(error).__name__)
+        return ()

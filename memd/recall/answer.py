@@ -18,11 +18,10 @@ from memd.domain.trust import TRUST, mark, mark_of_preference, mark_of_shared
 from memd.guard.redaction import redact, screen_ahead
 from memd.recall.candidates import RankedCandidates
 from memd.recall.question import name_candidates
-from memd.recall.ranking.crowding import spread
-from memd.recall.ranking.diversify import diverse_order
+from memd.recall.ranking.rank import diverse_order
 from memd.recall.ranking.rankings import Ranked
 from memd.recall.scope import SearchScope
-from memd.recall.select import Selection, select
+from memd.recall.select import Selection, select, spread
 from memd.store.file.connect import Reading
 from memd.store.memory import memories, preferences, shared
 from memd.store.memory.preferences import PreferenceRow

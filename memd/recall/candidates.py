@@ -10,9 +10,8 @@ from memd.domain.recall import ExcludedMemory
 from memd.recall.question import Question
 from memd.recall.ranking.features import Statistics, measure
 from memd.recall.ranking.rankings import Ranked, rank_by_time, rank_with_gate
-from memd.recall.ranking.weights import HYBRID, WITHOUT_VECTORS
+from memd.recall.ranking.weights import HYBRID, WITHOUT_VECTORS, Tuned
 from memd.recall.scope import SearchScope
-from memd.recall.tuned import Tuned
 from memd.store.file.connect import Reading
 from memd.store.search import candidate_rows, contexts, fulltext, vectors
 from memd.store.search.candidate_rows import SearchCandidate

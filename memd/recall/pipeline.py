@@ -18,10 +18,10 @@ from memd.base.limits import QUERY_CHARS_MAX
 from memd.base.shared_lock import SharedLock
 from memd.domain.encoding import Embedder, ModelFingerprint
 from memd.domain.enums import SearchMode
-from memd.extract.periods import find_periods
+from memd.extract.times import find_periods
 from memd.recall.candidates import RankedCandidates, SearchQuery, rank_candidates
-from memd.recall.event_time import event_periods
 from memd.recall.question import Question, name_candidates, question
+from memd.recall.ranking.weights import ActiveTuning, TuningTrial
 from memd.recall.retrievers import (
     RETRIEVED_ROWS,
     DenseKeys,
@@ -31,7 +31,7 @@ from memd.recall.retrievers import (
     sparse_search,
 )
 from memd.recall.scope import SearchScope, SearchTarget, search_targets
-from memd.recall.tuned import ActiveTuning, TuningTrial
+from memd.recall.times import event_periods
 from memd.store.access import names
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database

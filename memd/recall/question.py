@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from memd.base.limits import QUERY_TERMS_MAX
-from memd.extract.periods import Period
+from memd.extract.times import Period
 from memd.text.function_words import FUNCTION_WORDS
 from memd.text.languages import ASKS_FOR_ALL, capitals_name
 

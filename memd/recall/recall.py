@@ -27,8 +27,8 @@ from memd.recall.answer import AnswerContent
 from memd.recall.candidates import RankedCandidates
 from memd.recall.listing import PageRequest
 from memd.recall.pipeline import RetrievalPipeline, ScopeResolver, Search, return_candidates
-from memd.recall.ranking.crowding import spread
-from memd.recall.rerank import rerank, wants_reranking
+from memd.recall.ranking.weights import ActiveTuning, Tuned, TuningTrial
+from memd.recall.rerank import rerank
 from memd.recall.retrievers import RETRIEVED_ROWS
 from memd.recall.scope import (
     RecallFilter,
@@ -37,9 +37,8 @@ from memd.recall.scope import (
     permitted_scopes,
     shared_scope,
 )
-from memd.recall.select import select
+from memd.recall.select import select, spread
 from memd.recall.text_ranker import RankableText, TextRanker
-from memd.recall.tuned import ActiveTuning, Tuned, TuningTrial
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
 from memd.store.learn import tunings
@@ -97,7 +96,9 @@ class Recall:
             max(RETRIEVED_ROWS, request.top_k or 0),
             on_retrieving=on_retrieving,
         )
-        reranks = wants_reranking(request, self.config)
+        reranks = self.config.query_specific_rerank_enabled
+        if request.reranker_enabled is not None:
+            reranks = request.reranker_enabled
         if request.preferences == "first" and not reranks:
             finish = partial(answer.select_content, request, self.config)
             content = await self.pipeline.run(scopes, search, finish)
@@ -114,7 +115,7 @@ class Recall:
 
         With text every row of the filter can be reached: there is no gate, only ``min_relevance``,
         ``limit`` and, unless a session is named, the cap on what one foreign source may fill
-        (``crowding.py``); in mode words only rows that hold one of the words. Nothing for an agent
+        (``select.py``); in mode words only rows that hold one of the words. Nothing for an agent
         of level none (SPEC 7.13).
         """
         where = self._filter(

@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING
 from memd.base import log
 from memd.base.errors import ModelError, UnavailableError
 from memd.domain.encoding import PairScorer
-from memd.domain.recall import RecallRequest
-from memd.domain.settings.retrieval import MemoryRetrievalConfig
 
 if TYPE_CHECKING:  # the scores alone need no store
     from memd.recall.candidates import RankedCandidates
@@ -104,12 +102,6 @@ async def blend_scores(
         sigmoid((1 - WEIGHT) * logit(score) + WEIGHT * model_logit)
         for score, model_logit in zip(scores, logits, strict=True)
     ]
-
-
-def wants_reranking(request: RecallRequest, config: MemoryRetrievalConfig) -> bool:
-    """Return whether *request* asks for re-ranking; the settings decide where it does not say."""
-    enabled = request.reranker_enabled
-    return config.query_specific_rerank_enabled if enabled is None else enabled
 
 
 async def rerank(

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from memd.base.errors import ModelError, UnavailableError
 from memd.base.limits import QUERY_CHARS_MAX
 from memd.domain.encoding import Embedder
-from memd.extract.periods import find_periods
+from memd.extract.times import find_periods
 from memd.recall.question import Question, question
 from memd.recall.ranking.features import Statistics, measure
 from memd.recall.ranking.rankings import gate, rank

@@ -27,7 +27,7 @@ from bench.stage import model_dir
 from memd.backends.assembly import Assembly
 from memd.domain.caller import Caller
 from memd.embedding.embed import EmbedderThread
-from memd.recall.tuned import TuningTrial
+from memd.recall.ranking.weights import TuningTrial
 
 LANGUAGES = ("en", "de", "ja")
 FILE = Path(__file__).with_name("languages.txt")

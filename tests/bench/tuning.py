@@ -31,8 +31,8 @@ from memd.embedding.embed import EmbedderThread
 from memd.learn.tuning.questions import LabelledQuestion
 from memd.learn.tuning.ranker import mean_entries
 from memd.learn.tuning.stages import FIT_PAIRS_MAX, Stages
+from memd.recall.ranking.weights import Tuned, TuningTrial, parse_tuning
 from memd.recall.recall import Recall
-from memd.recall.tuned import Tuned, TuningTrial, parse_tuning
 from memd.store.file.connect import Reading
 
 TOP = 10

@@ -17,8 +17,7 @@ from memd.domain.learn import TuneRequest, TuneStage
 from memd.domain.recall import RecallRequest
 from memd.learn.tuning import stages, tuning
 from memd.learn.tuning.stages import Stages
-from memd.recall.ranking.weights import HYBRID
-from memd.recall.tuned import Tuned, TuningTrial
+from memd.recall.ranking.weights import HYBRID, Tuned, TuningTrial
 from memd.store.file.connect import Reading
 
 PAIRS = 90

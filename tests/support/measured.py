@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC
 from typing import Any
 
-from memd.extract.periods import find_periods
+from memd.extract.times import find_periods
 from memd.recall.question import Question, question
 from memd.recall.ranking.features import Measured, Statistics, measure
 from memd.store.search.candidate_rows import SearchCandidate

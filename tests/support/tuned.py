@@ -15,8 +15,7 @@ from memd.domain.ingest import IngestManyRequest, IngestRequest
 from memd.domain.learn import TuneRequest, TuneRun
 from memd.domain.values import unheard
 from memd.learn.tuning.tuning import Tuning
-from memd.recall.ranking.weights import HYBRID
-from memd.recall.tuned import Tuned
+from memd.recall.ranking.weights import HYBRID, Tuned
 
 
 def turns(pairs: int) -> list[dict[str, Any]]:

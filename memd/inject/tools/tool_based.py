@@ -31,7 +31,7 @@ from memd.domain.memory import MemoryEntry, MemoryQuery
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.inject.format import directive
 from memd.inject.isolation import answer_or_error, isolate
-from memd.inject.pipeline import Entries
+from memd.inject.pipeline import Entries, MemoryFilterStrategy
 from memd.inject.tools.arguments import (
     SHOWN_CHARS_MAX,
     BadArgumentError,
@@ -43,7 +43,6 @@ from memd.inject.tools.arguments import (
     short_value,
     text_of,
 )
-from memd.recall.filter import MemoryFilterStrategy
 
 SEARCH, RECALL = "search_memory", "recall_memory"
 SEARCH_LIMIT, SEARCH_LIMIT_MAX = 10, 50

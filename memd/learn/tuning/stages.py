@@ -22,9 +22,8 @@ from memd.embedding.switchable import SwitchableEmbedder
 from memd.learn.tuning.questions import LabelledQuestion, label_questions
 from memd.learn.tuning.ranker import RankedQuestion
 from memd.recall.question import name_candidates, without_names
-from memd.recall.ranking.weights import HYBRID
+from memd.recall.ranking.weights import HYBRID, Tuned, TuningTrial, parse_tuning
 from memd.recall.recall import Recall
-from memd.recall.tuned import Tuned, TuningTrial, parse_tuning
 from memd.store.access import names
 from memd.store.file.connect import Reading
 from memd.store.learn import tunings

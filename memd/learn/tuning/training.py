@@ -14,7 +14,7 @@ from memd.learn.tuning import adapter
 from memd.learn.tuning.adapter import ContrastivePairs, Matrix
 from memd.learn.tuning.questions import LabelledQuestion
 from memd.recall.ranking.rankings import GATE_TOP
-from memd.recall.tuned import Tuned
+from memd.recall.ranking.weights import Tuned
 
 
 class TrainingPairs(NamedTuple):

@@ -29,8 +29,8 @@ from memd.domain.learn import TERMINAL, TuneRequest, TuneRun, TuneStage, TuneSta
 from memd.domain.values import EVERYBODY, Emit, EventName
 from memd.ingest.switch import ModelSwitch
 from memd.learn.tuning.stages import FIT, HELD_OUT, Stages
+from memd.recall.ranking.weights import parse_tuning
 from memd.recall.recall import Recall
-from memd.recall.tuned import parse_tuning
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database
 from memd.store.learn import tunings

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from memd.recall.question import Question
-from memd.recall.ranking.dates import fit_times
+from memd.recall.times import fit_times
 from memd.store.search.candidate_rows import SearchCandidate
 from memd.store.search.fulltext import CONTEXT_WEIGHT, Corpus
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memd.extract.events import Side, asks_ahead, find_events
+from memd.extract.times import Side, asks_ahead, find_events
 
 
 @pytest.mark.parametrize(

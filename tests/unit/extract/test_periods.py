@@ -8,9 +8,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from memd.base.clock import from_us, to_us
-from memd.extract.periods import Period, find_periods, parse_limit
 from memd.extract.stretches import CalendarDate
 from memd.extract.time_words import Grain
+from memd.extract.times import Period, find_periods, parse_limit
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = to_us(datetime(2026, 11, 18, 14, 30, tzinfo=BERLIN))

@@ -15,9 +15,9 @@ from memd.base.limits import (
     RECALL_TWINS_ITEMS_MAX,
 )
 from memd.domain.enums import Origin, Trust
-from memd.recall.ranking.crowding import spread
 from memd.recall.ranking.rankings import rank
 from memd.recall.ranking.weights import HYBRID
+from memd.recall.select import spread
 
 ABOUT = asked("Where is the red kite?")
 FOREIGN: dict[str, Any] = {"origin": Origin.TOOL, "trust": Trust.UNTRUSTED, "client_key": 1}

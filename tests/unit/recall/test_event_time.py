@@ -8,7 +8,7 @@ import pytest
 from support.measured import a_candidate, words_of
 
 from memd.base.clock import DAY_US, to_us
-from memd.recall.event_time import event_time, tells_of
+from memd.recall.times import event_time, tells_of
 
 TOLD = to_us(datetime(2026, 11, 18, 14, 30, tzinfo=UTC))
 RELEASE = frozenset({"release"})

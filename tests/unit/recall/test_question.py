@@ -9,7 +9,7 @@ from support.entries import NOW
 from support.measured import asked
 
 from memd.base.clock import to_us
-from memd.extract.periods import find_periods
+from memd.extract.times import find_periods
 from memd.recall.question import name_candidates, question
 
 

@@ -9,7 +9,7 @@ from support.entries import a_scored
 
 from memd.domain.memory import MemoryMetadata
 from memd.domain.settings.retrieval import ScoredMemory
-from memd.recall.filter import (
+from memd.inject.pipeline import (
     MemoryFilterStrategy,
     PassthroughMemoryFilter,
     TagBasedMemoryFilter,

@@ -1,0 +1,217 @@
+"""The times of a question and of memories: date a question's event, and fit memories to its times.
+
+``event_periods``: "before the release" is dated by the memory that tells of the release. A memory
+tells of an event if it holds every word of it. One that asks, or that itself only dates something
+by the event ("frozen until the release"), does not. Where no memory tells of it, the question is
+treated as naming no time (decision 0209).
+
+``fit_times``: a memory's time is when it happened, else when it was stored. A calendar date ("in
+May 2023") is matched as ``date``, which the ranker and its gate were fitted with. Any other period
+("last week", "since then"), and times named in the memory's own text, are matched as ``period``,
+which reorders what the gate lets pass and does not open it. A period without candidates has no
+effect.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from memd.base.clock import DAY_US, from_us, to_us
+from memd.extract.time_words import Grain
+from memd.extract.times import Event, Period, Side, asks_ahead, find_events, find_periods
+from memd.recall.scope import SearchScope
+from memd.store.file.connect import Reading
+from memd.store.search import candidate_rows, fulltext
+from memd.store.search.candidate_rows import SearchCandidate
+from memd.text.function_words import FUNCTION_WORDS
+
+ROWS = 32  # memories examined, the best by their words
+QUESTION_CHARS_MAX = 300  # a longer text is no question about a time
+SAME_EVENT_US = 7 * DAY_US  # memories further apart tell of several events
+TEXT_CHARS = 1_000  # of a memory, in which times are looked for
+
+Stem = Callable[[str], list[str]]
+
+
+def event_periods(
+    conn: Reading, scopes: Sequence[SearchScope], text: str, stem: Stem
+) -> tuple[Period, ...]:
+    """Return the periods beside the events that the question *text* names, where they are known."""
+    if "?" not in text or len(text) > QUESTION_CHARS_MAX:
+        return ()
+    named = find_events(text)
+    if not named or asks_ahead(text):
+        return ()
+    found_periods = (_event_period(conn, scopes, event, stem) for event in named)
+    return tuple(period for period in found_periods if period is not None)
+
+
+def _event_period(
+    conn: Reading, scopes: Sequence[SearchScope], event: Event, stem: Stem
+) -> Period | None:
+    content = [word for word in event.words if word.casefold() not in FUNCTION_WORDS]
+    terms = frozenset(term for word in content for term in stem(word))
+    if not terms:
+        return None
+    for scope in scopes:
+        match = fulltext.match_query(content, scope.owners)
+        keys = [hit.memory_key for hit in fulltext.search(conn, match, ROWS)]
+        by_key = {
+            row.memory_key: row for row in candidate_rows.read_candidates(conn, scope.indexed, keys)
+        }
+        candidates = [by_key[key] for key in keys if key in by_key]
+        times = [event_time(row) for row in candidates if tells_of(row.own, terms, stem)]
+        if times:
+            return _period_beside(event.side, times)
+    return None
+
+
+def tells_of(own: str, terms: frozenset[str], stem: Stem) -> bool:
+    """Return whether a memory of the text *own* tells of what *terms* name."""
+    if own.rstrip().endswith("?") or not terms <= frozenset(stem(own)):
+        return False
+    dating = (
+        frozenset(term for word in event.words for term in stem(word)) for event in find_events(own)
+    )
+    return not any(terms <= event_terms for event_terms in dating)
+
+
+class EventTime(NamedTuple):
+    """When an event was: the period that its memory names, or else the moment of the memory."""
+
+    begin_us: int
+    end_us: int
+    grain: Grain = Grain.DAY
+
+
+def event_time(candidate: SearchCandidate) -> EventTime:
+    """Return when the event of *candidate* was: as its text says, if that names one time."""
+    moment_us = candidate.moment_us
+    times = [
+        period
+        for period in find_periods(candidate.own[:TEXT_CHARS], moment_us)
+        if not period.bounds
+    ]
+    if len(times) == 1 and times[0].from_us is not None and times[0].to_us is not None:
+        return EventTime(times[0].from_us, times[0].to_us, times[0].grain)
+    return EventTime(moment_us, moment_us)
+
+
+def _period_beside(side: Side, times: Sequence[EventTime]) -> Period | None:
+    """Return the period on *side* of the event; None where *times* are those of several events."""
+    begins = [time.begin_us for time in times]
+    if max(begins) - min(begins) > SAME_EVENT_US:
+        return None
+    begin_us, end_us, grain = times[0]
+    low_us: int | None = begin_us
+    high_us: int | None = end_us
+    if side is Side.BEFORE:
+        low_us, high_us = None, begin_us
+    elif side is Side.AFTER:
+        low_us, high_us = end_us, None
+    elif side is Side.SINCE:
+        high_us = None
+    elif begin_us == end_us:
+        midnight = from_us(begin_us).replace(hour=0, minute=0, second=0, microsecond=0)
+        low_us, high_us = to_us(midnight), to_us(midnight) + DAY_US
+    return Period(0, 0, low_us, high_us, grain, begin_us, bounds=True, by_event=True)
+
+
+# How well a memory's time fits. Pure.
+
+
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_HOUR_US = DAY_US // 24
+EDGE_US = {
+    Grain.HOUR: 3 * _HOUR_US,
+    Grain.DAY: DAY_US,
+    Grain.WEEK: 3 * DAY_US,
+    Grain.MONTH: 7 * DAY_US,
+    Grain.QUARTER: 14 * DAY_US,
+    Grain.YEAR: 14 * DAY_US,
+}
+"""How far outside a period a memory still half fits: words of time are seldom exact."""
+NEAR_FIT = 0.5
+WIDE_FIT = 0.5  # an open period, a whole year or the day of an event tells less
+LATEST_YEAR_FIT = 0.3  # for a month of the latest year, where no year is named
+
+
+class Fit(NamedTuple):
+    """How well a memory fits, from 0 to 1."""
+
+    date: float = 0.0
+    period: float = 0.0
+
+
+def fit_times(asked: Sequence[Period], candidates: Sequence[SearchCandidate]) -> list[Fit]:
+    """Return how well each of *candidates* fits the times *asked* about."""
+    if not asked:
+        return [Fit()] * len(candidates)
+    asked = _decisive(asked)
+    return [_fit(asked, candidate) for candidate in candidates]
+
+
+def _decisive(asked: Sequence[Period]) -> Sequence[Period]:
+    """Return the periods to match: in "last week, on 8 May 2023" the date decides."""
+    dated = [period for period in asked if _is_dated(period)]
+    return dated or asked
+
+
+def _is_dated(period: Period) -> bool:
+    return any(date.year for date in period.dates)
+
+
+def _fit(asked: Sequence[Period], candidate: SearchCandidate) -> Fit:
+    moment_us = candidate.moment_us
+    moment = from_us(moment_us)
+    date = max((named.match(moment) for period in asked for named in period.dates), default=0.0)
+    undated = (period for period in asked if period.bounds or not _is_dated(period))
+    inside = max((_inside(period, moment_us, moment_us) for period in undated), default=0.0)
+    if inside < 1.0 and (_YEAR.search(candidate.own) or not _is_dated(asked[0])):
+        times = find_periods(candidate.own[:TEXT_CHARS], moment_us)
+        inside = max([inside, *(_overlap(period, time) for period in asked for time in times)])
+    return Fit(date, inside)
+
+
+def _inside(asked: Period, begin_us: int, end_us: int) -> float:
+    """Return how well a span of time lies within *asked*; a moment has no length."""
+    full = _full_fit(asked)
+    if _contains(asked.from_us, asked.to_us, begin_us, end_us):
+        return full
+    if asked.other is not None and _contains(*asked.other, begin_us, end_us):
+        return full
+    edge = EDGE_US[asked.grain]
+    low = None if asked.from_us is None else asked.from_us - edge
+    high = None if asked.to_us is None else asked.to_us + edge
+    return full * NEAR_FIT if _contains(low, high, begin_us, end_us) else 0.0
+
+
+def _full_fit(asked: Period) -> float:
+    if asked.dates and not asked.bounds and not _is_dated(asked):
+        return LATEST_YEAR_FIT
+    wide = asked.from_us is None or asked.to_us is None or asked.grain is Grain.YEAR
+    return WIDE_FIT if wide or asked.by_event else 1.0
+
+
+def _contains(low: int | None, high: int | None, begin_us: int, end_us: int) -> bool:
+    return (low is None or low <= begin_us) and (high is None or end_us <= high)
+
+
+def _overlap(asked: Period, period: Period) -> float:
+    """Return how well a time named in a memory fits: a day within the month that is asked about.
+
+    A date with a year is matched by such dates only: "last Friday" in a memory misled.
+    """
+    if _is_dated(asked) and not _is_dated(period):
+        return 0.0
+    spans = [(period.from_us, period.to_us), *([period.other] if period.other else [])]
+    return max(
+        (
+            _inside(asked, begin, end)
+            for begin, end in spans
+            if begin is not None and end is not None
+        ),
+        default=0.0,
+    )
