@@ -65,7 +65,7 @@ class EmbeddingQueue:
     _idle: asyncio.Event = field(default_factory=asyncio.Event)
     _unembeddable: set[tuple[int, str]] = field(default_factory=set)
     """Rows whose text the model fails on by itself: found by words, retried after a restart."""
-    _complete: tuple[int, bytes] | None = None
+    _complete: tuple[int, changes.Head] | None = None
     """The model and the audit's head for which no row lacked a vector at the last look."""
     _is_expected: bool = False
 
@@ -281,7 +281,7 @@ class EmbeddingQueue:
 
         The look reads every row, too much for every few seconds of an idle day.
         """
-        state = (model_key, await self.db.read(changes.head))
+        state = (model_key, await self.db.read(changes.last_link))
         if state == self._complete:
             return 0
         done, after = 0, 0

@@ -54,7 +54,7 @@ class Skills:
     work: Work = field(default_factory=Work)
     config: ProceduralMemoryConfig = field(default_factory=ProceduralMemoryConfig)
     _writing: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _seen: bytes | None = None
+    _seen: changes.Head | None = None
 
     async def list_skills(self, caller: Caller) -> tuple[Skill, ...]:
         """Return the caller's skills, newest first."""
@@ -99,7 +99,7 @@ class Skills:
         if self.root is None:
             return True
         try:
-            head = await self.db.read(changes.head)
+            head = await self.db.read(changes.last_link)
             agents = await self.db.read(lessons.agents_with_lessons)
             rows_by = {
                 agent: await self._read_sources(Caller(agent_id=agent)) if may_have else []
@@ -121,7 +121,7 @@ class Skills:
         """Update the folder whenever memories change. Returns at once without a folder."""
         while self.root is not None:
             try:
-                if await self.db.read(changes.head) != self._seen:
+                if await self.db.read(changes.last_link) != self._seen:
                     await self.update()
             except MemdError as error:
                 log.warning("skills not written", kind=error.kind)

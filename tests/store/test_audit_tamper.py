@@ -32,7 +32,7 @@ async def filled(path: Path, *, noted_at: tuple[int, ...] = ()) -> list[bytes]:
                 await audit.record_refused([RefusedAttempt("mallory", "org.write", 3)])
             else:
                 await stored(house, f"Fact number {number}.")
-            heads.append(await house.db.read(changes.head))
+            heads.append((await house.db.read(changes.last_link)).hash)
             if number in noted_at:
                 await audit.anchor()
     return heads

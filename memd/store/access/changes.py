@@ -87,7 +87,7 @@ def record_refused(conn: Writing, attempts: Iterable[RefusedAttempt], now_us: in
 
 
 def _append(conn: Writing, content: LinkContent, digest: bytes) -> None:
-    prev = head(conn)
+    prev = last_link(conn).hash
     conn.execute(
         """
         INSERT INTO change (at_us, client, method, outcome, attempts, batch, rows,
@@ -103,20 +103,12 @@ def hash_link(prev: bytes, content: LinkContent, digest: bytes) -> bytes:
 
     Each field is preceded by its length, so that no two links are hashed as the same bytes.
     """
+    # The sign distinguishes a missing batch from an empty one.
+    fields = [b"-" if value is None else f"+{value}".encode() for value in content]
     hashing = hashlib.sha256()
-    for field in (prev, *map(_field, content), digest):
+    for field in (prev, *fields, digest):
         hashing.update(len(field).to_bytes(8, "big") + field)
     return hashing.digest()
-
-
-def _field(value: int | str | None) -> bytes:
-    # The sign distinguishes a missing batch from an empty one.
-    return b"-" if value is None else f"+{value}".encode()
-
-
-def head(conn: Reading) -> bytes:
-    """Return the last link's hash, the genesis for an empty chain."""
-    return last_link(conn).hash
 
 
 def last_link(conn: Reading) -> Head:

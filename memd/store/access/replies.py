@@ -36,8 +36,7 @@ T = TypeVar("T")
 
 def find(conn: Reading, caller: Caller) -> str | None:
     """Return the stored reply as JSON; raises ConflictError when it was another request's."""
-    secret = _secret(conn)
-    if caller.idempotency_key is None or secret is None:
+    if caller.idempotency_key is None or (secret := _secret(conn)) is None:
         return None
     row = conn.execute(
         """
