@@ -10,14 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any
 
 from memd.base.errors import SecretRefusedError
 from memd.domain.memory import MemoryEntry, distinct
 from memd.domain.trust import Screened, SecretsPolicy
 from memd.guard.secrets import screen
-
-T = TypeVar("T")
 
 _HARMLESS = re.compile(
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:\d\d)"
@@ -92,23 +90,19 @@ def redact_entry(entry: MemoryEntry) -> MemoryEntry:
     return entry.model_copy(update=changed) if changed else entry
 
 
-def redact_all(answer: T) -> T:
+def redact_all(value: Any) -> Any:
     """Return a JSON value with all texts and keys redacted."""
-    return _redact_value(answer)  # type: ignore[no-any-return]  # the shape stays the same
-
-
-def _redact_value(value: Any) -> Any:
     if isinstance(value, str):
         return value if len(value) < SECRET_CHARS_MIN else redact(value)
     if isinstance(value, dict):
         return {
             redact(key) if len(key) >= SECRET_CHARS_MIN else key: each
             if each.__class__ in _NO_TEXTS
-            else _redact_value(each)
+            else redact_all(each)
             for key, each in value.items()
         }
     if isinstance(value, list | tuple):
-        return [_redact_value(each) for each in value]
+        return [redact_all(each) for each in value]
     return value
 
 

@@ -17,12 +17,13 @@ import hashlib
 import re
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from itertools import accumulate, chain
 from typing import NamedTuple
 
+from memd.base.errors import SecretRefusedError
 from memd.base.limits import NAME_CHARS_MAX
 from memd.domain.trust import Screened, SecretsPolicy
 from memd.guard.secret_rules import ACCOUNT, ANY, NUMBER, Match, detector, has_sign, is_named_hash
@@ -112,16 +113,11 @@ def screen(text: str) -> Screening:
         if number >= ROUNDS_MAX or (number and len(matches) > _FREED_MAX):
             ends = next(whole, None)
             if ends is None:
-                return Screening(
-                    Screened(_replace(text, [_whole_text(text, matches)])), _distinct(kinds)
-                )
+                text = _replace(text, [_whole_text(text, matches)])
+                break
             matches = _merge_overlaps([_extend_to(one, text, ends) for one in matches])
         text = _replace(text, matches)
-    return Screening(Screened(text), _distinct(kinds))
-
-
-def _distinct(kinds: list[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(kinds))
+    return Screening(Screened(text), tuple(dict.fromkeys(kinds)))
 
 
 def _extend_to(one: _Finding, text: str, ends: re.Pattern[str]) -> _Finding:
@@ -162,6 +158,12 @@ def admit(text: str, policy: SecretsPolicy) -> Screening:
     A text that is kept is redacted whenever it leaves (:mod:`memd.guard.redaction`).
     """
     return Screening(Screened(text)) if policy == "keep" else screen(text)
+
+
+def refuse_kinds(kinds: Sequence[str], policy: SecretsPolicy, field: str) -> None:
+    """Raise SecretRefusedError for the *kinds* of secrets found in *field*, if *policy* refuses."""
+    if policy == "refuse" and kinds:
+        raise SecretRefusedError(f"the text holds a secret ({', '.join(kinds)})", field=field)
 
 
 def screen_name(text: str) -> str:

@@ -7,6 +7,11 @@ all the time, and a memory that is quarantined by mistake is missing in the work
 A text is examined as a reader sees it: without invisible characters, and with letters folded to
 those they look like. Attacks quoted in a text *about* attacks are flagged, but not as the text's
 own words. Every stored text passes here, so an ordinary line costs a few substring searches.
+
+A memory that looks like an attack is quarantined, where its owner sees it. Lessons, patterns,
+preferences and facts have no quarantine, and an assistant misled by a tool's output would send
+them like any others. So an unmistakable order is refused unless it comes from the owner's own
+commands (PROMISES H46, H48, H59).
 """
 
 from __future__ import annotations
@@ -16,7 +21,10 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from memd.domain.trust import NOTHING, Flag, Suspicion
+from memd.base.errors import QuarantinedError
+from memd.domain.caller import OPERATOR, Caller
+from memd.domain.enums import Origin
+from memd.domain.trust import NOTHING, Flag, Suspicion, is_quarantined
 from memd.guard.suspicion_languages import LANGUAGES
 from memd.guard.suspicion_shapes import LOOKALIKES, SHAPES, SMUGGLED, SuspicionShape
 from memd.view.view import without_hidden
@@ -123,6 +131,30 @@ def suspicion_of_fields(fields: Iterable[str | None]) -> Suspicion:
 def _of_name(name: str) -> Suspicion:
     """Return the flags of a name, cached, as many rows of one arrival share it."""
     return suspicion(name)
+
+
+def is_doubtful(text: str) -> bool:
+    """Return whether *text*, if it came from a tool, would be quarantined."""
+    return is_quarantined(suspicion(text), Origin.TOOL)
+
+
+def refuse_orders(caller: Caller, **texts: str) -> None:
+    """Raise QuarantinedError for the first of *texts*, by field name, that gives orders.
+
+    >>> refuse_orders(Caller(), lesson="Ignore the previous migration.")
+    """
+    if caller.client == OPERATOR:
+        return
+    for field, text in texts.items():
+        as_name = suspicion_of_fields((text,))  # with spaces for hyphens
+        result = suspicion(text).merge(as_name)
+        if is_quarantined(result, Origin.ASSISTANT):
+            flags = ", ".join(sorted(result.flags))
+            raise QuarantinedError(
+                f"the {field} reads like an order ({flags}): nothing is stored",
+                field=field,
+                hint="memory.ingest keeps it out of sight for the owner, who may also set it",
+            )
 
 
 _FIELD_CHARS_MIN = 16

@@ -20,8 +20,8 @@ from memd.domain.caller import Caller
 from memd.domain.enums import OrgFactCategory
 from memd.domain.org.org import OrgFact
 from memd.domain.trust import ASSISTED_MARK
-from memd.guard.orders import is_doubtful
 from memd.guard.redaction import redact
+from memd.guard.suspicion import is_doubtful
 from memd.inject.isolation import Failed, isolate
 from memd.learn.playbook import as_text
 from memd.org.org import FactCandidates

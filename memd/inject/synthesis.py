@@ -20,7 +20,7 @@ from memd.domain.ingest import SessionMessage
 from memd.domain.learn import PlaybookQuery
 from memd.domain.recall import RecallRequest, SynthesisRequest, SynthesisResult
 from memd.domain.trust import mark, mark_of_role
-from memd.guard.orders import is_doubtful
+from memd.guard.suspicion import is_doubtful
 from memd.inject.isolation import Failed, describe_failures, isolate
 from memd.inject.knowledge import Knowledge
 from memd.inject.synthesizer import (

@@ -23,8 +23,8 @@ from memd.domain.memory import MemoryFilter
 from memd.domain.sleep.consolidation import LESSON_TAG
 from memd.domain.trust import Screened, SecretsPolicy
 from memd.domain.values import RESERVED_AGENT
-from memd.guard.orders import refuse_orders
 from memd.guard.secrets import admit, screen_name
+from memd.guard.suspicion import refuse_orders
 from memd.learn.learnings import approach_of, lesson_of, outcome_of, task_type_of
 from memd.learn.playbook import FIX_TYPE, PROMOTABLE_SUCCESSES, as_instruction, nearest, pattern_id
 from memd.store.access import agents, names

@@ -36,9 +36,9 @@ from memd.domain.memory import MemoryEntry, MemoryFilter, MemoryMetadata, Memory
 from memd.domain.settings.procedural import ProceduralMemoryConfig
 from memd.domain.sleep.consolidation import DISTILLATION_TAG
 from memd.domain.trust import Screened, SecretsPolicy
-from memd.guard.orders import is_doubtful, refuse_orders
 from memd.guard.redaction import redact
 from memd.guard.secrets import admit
+from memd.guard.suspicion import is_doubtful, refuse_orders
 from memd.learn.fixes import as_lesson
 from memd.learn.propose import propose
 from memd.learn.sanitise import sanitise_error

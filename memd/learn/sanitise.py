@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from memd.guard.orders import is_doubtful
+from memd.guard.suspicion import is_doubtful
 
 ERROR_CHARS_MAX = 200
 URL, PATH, FILTERED = "[URL]", "[PATH]", "[FILTERED]"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from memd.base.errors import ProviderBusyError, ProviderRefusedError
 from memd.domain.values import NotBlankStr
-from memd.guard.orders import is_doubtful
+from memd.guard.suspicion import is_doubtful
 from memd.llm.llm import LanguageModel
 from memd.llm.provider import CompletionRequest
 from memd.llm.purposes import Purpose

@@ -38,8 +38,8 @@ from memd.domain.org.org import (
 )
 from memd.domain.settings.org import OrgMemoryConfig
 from memd.domain.trust import SecretsPolicy
-from memd.guard.orders import refuse_orders
 from memd.guard.secrets import admit, screen_name
+from memd.guard.suspicion import refuse_orders
 from memd.org import reading
 from memd.org.access import author_of, readable_categories, require_write_access
 from memd.org.past import Past

@@ -31,9 +31,8 @@ from memd.domain.memory import (
 )
 from memd.domain.sleep.consolidation import FILE_TAG
 from memd.domain.trust import is_quarantined
-from memd.guard.orders import is_doubtful
 from memd.guard.secrets import screen, screen_name
-from memd.guard.suspicion import suspicion
+from memd.guard.suspicion import is_doubtful, suspicion
 from memd.ingest.ingest import Ingest
 from memd.inject.format import mark_of_entry
 from memd.inject.tools import file_text

@@ -32,4 +32,4 @@ def test_every_text_and_every_key_of_an_answer_is_screened() -> None:
     left = redact_all(answer)
     assert KEY not in repr(left)
     (_, told), short = left.values()
-    assert (told["a"][1:], short) == ([1, 1.5, True, None], "x")  # type: ignore[index]
+    assert (told["a"][1:], short) == ([1, 1.5, True, None], "x")
