@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from memd.domain.org.graph import Added
     from memd.ingest.ingest import Ingest
     from memd.ingest.moving import Moving
+    from memd.ingest.preferences import PreferenceWriter
     from memd.ingest.sharing import Sharing
     from memd.org.graph import Graph
     from memd.org.org import Org
@@ -142,6 +143,21 @@ class Assembly:
             secrets=settings.daemon.secrets,
             chunking=settings.memory.chunking,
             advises=settings.memory.retrieval.non_inferable_only,
+        )
+
+    @cached_property
+    def preferences(self) -> PreferenceWriter:
+        """Set, confirm and delete preferences."""
+        from memd.ingest.preferences import PreferenceWriter
+
+        return PreferenceWriter(
+            self.db,
+            self.counter,
+            self.clock,
+            self.ids,
+            self.work,
+            self.settings.memory.level,
+            self.settings.daemon.secrets,
         )
 
     @cached_property

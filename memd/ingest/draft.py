@@ -2,11 +2,15 @@
 
 Secrets are replaced first, so that no cut can split one; everything after
 this module sees screened text only.
+
+An assistant repeats what memd gave it (decision 0130). Stored as new, such a text would be
+injected twice, in the assistant's name, and a web text would gain the assistant's trust. A chunk
+that says nothing else is a turn in passing, like one that states nothing (decision 0102).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -23,7 +27,9 @@ from memd.text.chunk import chunk
 from memd.text.clean import clean
 from memd.text.importance import salience
 from memd.text.preference import is_preference, preference_name
+from memd.text.repetition import KnownWords, remove_known
 from memd.text.route import route
+from memd.view.echo import strip_injected
 
 OWNERS = frozenset({"user", "owner", "me", "human", "i"})
 """Names that assistants use for the person they talk to."""
@@ -87,7 +93,7 @@ def draft_text(
     caption = admit(request.caption, secrets) if request.caption is not None else None
     speaker = None if request.speaker is None else screen_name(request.speaker)
     by_owner = is_owner(request.speaker, request.origin)
-    origin = request.origin or (Origin.PERSON if by_owner else Origin.ASSISTANT)
+    origin = _origin(request)
     caption_text = None if caption is None else caption.text
     heading = None if request.heading is None else admit(request.heading, secrets)
     pieces = [screening.text] if whole else _split(screening.text, heading, counter, chunking)
@@ -191,6 +197,43 @@ def _add_passing(draft: Draft, piece: str, *, by_assistant: bool) -> Draft:
     if draft.preference is not None:
         return draft
     return replace(draft, passing=passing_kind(piece, by_assistant=by_assistant))
+
+
+def turn_of(request: IngestRequest) -> Origin | None:
+    """Return whose turn of a session *request* is: the assistant's or a person's; None for none."""
+    origin = _origin(request)
+    if request.session_id is None or request.deliberate:
+        return None
+    if origin is Origin.ASSISTANT and is_assistant(request.speaker):
+        return Origin.ASSISTANT
+    return Origin.PERSON if origin in {Origin.PERSON, Origin.ASSISTANT} else None
+
+
+def strip_fences(request: IngestRequest) -> IngestRequest:
+    """Return *request* without memd's own texts, unless there is nothing else."""
+    text = strip_injected(request.text)
+    is_unchanged = text == request.text or not text.strip()
+    return request if is_unchanged else request.model_copy(update={"text": text})
+
+
+def mark_repeats(drafts: Drafts, known_texts: Iterable[str]) -> Drafts:
+    """Return *drafts*, with chunks of only known words marked as remarks in passing."""
+    known = KnownWords(known_texts)
+    if not known:
+        return drafts
+    items = (
+        draft
+        if draft.preference is not None or remove_known(draft.content, known).strip()
+        else replace(draft, passing=Passing.REMARK)
+        for draft in drafts.items
+    )
+    return replace(drafts, items=tuple(items))
+
+
+def _origin(request: IngestRequest) -> Origin:
+    if request.origin is not None:
+        return request.origin
+    return Origin.PERSON if is_owner(request.speaker, None) else Origin.ASSISTANT
 
 
 def is_owner(speaker: str | None, origin: Origin | None) -> bool:

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TypeVar
 
+from memd.base import log
 from memd.base.clock import Clock, to_us
 from memd.base.errors import (
     IngestionError,
@@ -21,7 +21,6 @@ from memd.base.errors import (
     MemoryNotFoundError,
     MemoryStoreError,
     ModelError,
-    SecretRefusedError,
     UnavailableError,
 )
 from memd.base.ids import Ids
@@ -29,7 +28,7 @@ from memd.base.limits import CHUNKS_INLINE_MAX, EVENT_IDS_MAX, WINDOW_TOKENS_MAX
 from memd.base.work import Work
 from memd.domain.caller import Caller
 from memd.domain.encoding import ChunkingConfig, Embedder, TokenCounter
-from memd.domain.enums import MemoryLevel
+from memd.domain.enums import MemoryLevel, Origin
 from memd.domain.ingest import (
     IngestManyRequest,
     IngestRequest,
@@ -39,25 +38,24 @@ from memd.domain.ingest import (
     ReplaceSourceRequest,
 )
 from memd.domain.memory import MemoryEntry, MemoryStoreRequest, MemoryUpdate
+from memd.domain.settings.retrieval import NON_INFERABLE_TAG
 from memd.domain.trust import Screened, SecretsPolicy
 from memd.domain.values import RESERVED_AGENT, Emit, EventName, unheard
-from memd.guard.orders import refuse_orders
 from memd.guard.redaction import redact_entry
-from memd.guard.secrets import admit, screen, screen_name
-from memd.ingest import preference_rules as rules
+from memd.guard.secrets import refuse_kinds, screen
 from memd.ingest.arrivals import store_arrivals
-from memd.ingest.draft import Drafts, draft_text
+from memd.ingest.draft import Drafts, draft_text, mark_repeats, strip_fences, turn_of
 from memd.ingest.filing import Arrival
-from memd.ingest.guard import advise_on_tags
 from memd.ingest.queue import EmbeddingQueue, emit_flagged, emit_turned_away, speaker_labels
-from memd.ingest.repeats import load_known_words, mark_repeats, strip_fences
 from memd.ingest.replace import preview, replace
 from memd.ingest.update import admit_update, apply_update
 from memd.store.access import agents, names, replies
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
-from memd.store.memory import memories, preferences
+from memd.store.memory import memories
 from memd.store.search import vectors
+from memd.store.session import injections
+from memd.view.echo import find_fenced
 
 R = TypeVar("R")
 
@@ -98,17 +96,23 @@ class Ingest:
         Raises MemoryStoreError when the agent's level is none or the expiry has
         passed, BusyError, ReadOnlyError, DiskFullError.
         """
-        _check_agent(caller)
-        reply = await self.db.read(replies.find, caller)
+        check_agent(caller)
+        turn = turn_of(request)
+
+        def look(conn: Reading) -> tuple[str | None, MemoryLevel | None, list[str]]:
+            injected: list[str] = []
+            if turn is Origin.ASSISTANT and request.session_id is not None:
+                injected = injections.list_texts(conn, caller.agent_id, request.session_id)
+            return replies.find(conn, caller), agents.level(conn, caller.agent_id), injected
+
+        reply, level, injected = await self.db.read(look)
         if reply is not None:
             return Receipt.model_validate_json(reply)
-        known_words = await load_known_words(self.db, caller, request)
-        if known_words is not None:
-            request = strip_fences(request)
-        drafts = await self._drafts(request)
-        if known_words:
-            drafts = await self.work.run_sized(len(request.text), mark_repeats, drafts, known_words)
-        arrival = await self._arrival(caller, request, drafts)
+        drafts = await self._drafts(request if turn is None else strip_fences(request))
+        if turn is Origin.ASSISTANT:
+            known_texts = [*injected, *find_fenced(request.text)]
+            drafts = await self.work.run_sized(len(request.text), mark_repeats, drafts, known_texts)
+        arrival = await self._arrival(request, drafts, level or self.level)
         receipt = await self._commit(caller, [arrival], lambda done: done[0], Receipt)
         self._notify(caller, [receipt])
         return receipt
@@ -121,7 +125,7 @@ class Ingest:
         Known texts are merged, so an interrupted import is simply repeated.
         Receipts have the order of the items.
         """
-        _check_agent(caller)
+        check_agent(caller)
         arrivals = await self._arrivals(caller, request.items, progress)
         receipts = await self._commit(
             caller, arrivals, lambda done: Receipts(items=tuple(done)), Receipts
@@ -137,7 +141,7 @@ class Ingest:
         Known chunks stay, under their ids; others are stored, and those
         that the source no longer has are superseded. Raises what :meth:`ingest_many` does.
         """
-        _check_agent(caller)
+        check_agent(caller)
         items = [item.model_copy(update={"source": request.source}) for item in request.items]
         arrivals = await self._arrivals(caller, items, gated=False)
         if request.dry_run or not await self.is_repeated(caller):
@@ -183,7 +187,7 @@ class Ingest:
 
         Raises what :meth:`store` does. Writes nothing.
         """
-        _check_agent(caller)
+        check_agent(caller)
         ingest_request = IngestRequest(
             text=request.content,
             category=request.category,
@@ -201,7 +205,8 @@ class Ingest:
         )
         with _rename_field(content="text"):
             drafts = await self._drafts(ingest_request, whole=True)
-            return await self._arrival(caller, ingest_request, drafts, gated=False)
+            level = await self._level(caller)
+            return await self._arrival(ingest_request, drafts, level, gated=False)
 
     async def is_repeated(self, caller: Caller) -> bool:
         """Return whether this request was done before, under its key (SPEC D7).
@@ -219,7 +224,7 @@ class Ingest:
         size = len(changes.content or "")
         if changes.content is not None and self.secrets == "refuse":
             screening = await self.work.run_sized(size, screen, changes.content)
-            self._refuse(screening.kinds, "content")
+            refuse_kinds(screening.kinds, self.secrets, "content")
         new = await self.work.run_sized(size, admit_update, changes, self.counter, self.secrets)
         now_us = self.clock.now_us
         await self.db.write(
@@ -238,49 +243,15 @@ class Ingest:
             raise MemoryNotFoundError("no such memory", field="id")
         return entry
 
-    async def set_preference(self, caller: Caller, name: str, value: str) -> None:
-        """Set a preference by name; it comes first in every recall.
-
-        Raises QuarantinedError for one that gives orders and is not from the owner (PROMISES
-        H48), DeniedError where it would replace the owner's and the caller is not the owner.
-        """
-        _check_agent(caller)
-        await self.work.run_sized(len(value), refuse_orders, caller, name=name, value=value)
-        if await self._level(caller) is MemoryLevel.NONE:
-            raise MemoryStoreError(LEVEL_IS_NONE, field="agent_id")
-        screening = await self.work.run_sized(len(value), admit, value, self.secrets)
-        self._refuse(screening.kinds, "value")
-        tokens = max(1, await self.work.run_sized(len(value), self.counter.count, screening.text))
-        new = preferences.NewPreference(
-            screen_name(name), screening.text, 1.0, tokens, None, self.ids.salt()
-        )
-        now_us = self.clock.now_us
-        await self.db.write(
-            caller, lambda conn: rules.put(conn, caller, new, now_us()), reply=type(None)
-        )
-
-    async def confirm_preference(self, caller: Caller, name: str, value: str | None) -> bool:
-        """Confirm a preference in the owner's name; prompts no longer fence it."""
-        now_us = self.clock.now_us
-        return await self.db.write(
-            caller, lambda conn: rules.confirm(conn, caller, name, value, now_us()), reply=bool
-        )
-
-    async def delete_preference(self, caller: Caller, name: str) -> bool:
-        """Remove a preference; False when there was none. The memory it came from stays."""
-        return await self.db.write(
-            caller, lambda conn: rules.delete(conn, caller, name), reply=bool
-        )
-
     async def _drafts(self, request: IngestRequest, *, whole: bool = False) -> Drafts:
-        draft = partial(self._draft, request, whole=whole)
         chars = sum(map(len, filter(None, (request.text, request.caption, request.heading))))
-        return await self.work.run(draft) if chars > LONG_TEXT_CHARS else draft()
+        if chars > LONG_TEXT_CHARS:
+            return await self.work.run(self._draft, request, whole=whole)
+        return self._draft(request, whole=whole)
 
-    @property
-    def _draft(self) -> partial[Drafts]:
-        return partial(
-            draft_text, counter=self.counter, secrets=self.secrets, chunking=self.chunking
+    def _draft(self, request: IngestRequest, *, whole: bool = False) -> Drafts:
+        return draft_text(
+            request, self.counter, whole=whole, secrets=self.secrets, chunking=self.chunking
         )
 
     async def _arrivals(
@@ -307,9 +278,8 @@ class Ingest:
         return arrivals
 
     async def _arrival(
-        self, caller: Caller, request: IngestRequest, drafts: Drafts, *, gated: bool = True
+        self, request: IngestRequest, drafts: Drafts, level: MemoryLevel, *, gated: bool = True
     ) -> Arrival:
-        level = await self._level(caller)
         self._check(request, drafts, level)
         model = self.embedder.fingerprint  # read first: a model installed meanwhile is another
         own, speaker = await self._vectors(drafts)
@@ -320,17 +290,13 @@ class Ingest:
 
     def _check(self, request: IngestRequest, drafts: Drafts, level: MemoryLevel) -> None:
         """Raise for what must not be stored; with level none nothing is stored even on request."""
-        self._refuse(drafts.redacted, "text")
+        refuse_kinds(drafts.redacted, self.secrets, "text")
         if MemoryLevel.NONE in (request.level, level):
             raise MemoryStoreError(LEVEL_IS_NONE, field="level")
         if request.expires_at is not None and to_us(request.expires_at) <= self.clock.now_us():
             raise MemoryStoreError("expires_at has passed", field="expires_at")
         if not drafts.items:
             raise IngestionError("the text is blank", field="text")
-
-    def _refuse(self, kinds: Sequence[str], field: str) -> None:
-        if self.secrets == "refuse" and kinds:
-            raise SecretRefusedError(f"the text holds a secret ({', '.join(kinds)})", field=field)
 
     async def _level(self, caller: Caller) -> MemoryLevel:
         return await self.db.read(agents.level, caller.agent_id) or self.level
@@ -395,6 +361,25 @@ def _rename_field(place: str | None = None, **names: str) -> Iterator[None]:
         raise
 
 
-def _check_agent(caller: Caller) -> None:
+def check_agent(caller: Caller) -> None:
+    """Raise MemoryStoreError for the agent of shared memories, in whose name nothing is stored."""
     if caller.agent_id == RESERVED_AGENT:
         raise MemoryStoreError(f"{RESERVED_AGENT} is reserved", field="agent_id")
+
+
+def advise_on_tags(request: MemoryStoreRequest, *, is_required: bool = True) -> bool:
+    """Return whether *request* has the tag ``non-inferable``; log one warning when not (SPEC 7.15).
+
+    *is_required*: whether without the tag no prompt will have it. Never refuses, and never logs
+    a memory's text.
+    """
+    if NON_INFERABLE_TAG in request.metadata.tags:
+        return True
+    log.warning(
+        "not tagged non-inferable: no prompt will have it"
+        if is_required
+        else "not tagged non-inferable",
+        category=str(request.category),
+        chars=len(request.content),
+    )
+    return False

@@ -70,7 +70,7 @@ def kinds(house: Assembly, rows: int) -> dict[str, Callable[[int], Awaitable[obj
     return {
         "memory of 60 characters": lambda n: stored(house, text(rows + n, 60)),
         "text of a session": lambda n: told(house, text(2 * rows + n, 60), session_id="s"),
-        "preference": lambda n: house.ingest.set_preference(ADA, f"colour {n % 9}", text(n, 8)),
+        "preference": lambda n: house.preferences.set(ADA, f"colour {n % 9}", text(n, 8)),
     }
 
 

@@ -23,11 +23,11 @@ async def test_a_preference_that_is_set_changed_or_deleted_is_a_link_of_the_audi
     tmp_path: Path,
 ) -> None:
     async with a_house(tmp_path / "memd.db") as house:
-        await house.ingest.set_preference(ADA, "tea", "green")
-        await house.ingest.set_preference(ADA, "tea", "black")
-        assert await house.ingest.delete_preference(ADA, "tea")
+        await house.preferences.set(ADA, "tea", "green")
+        await house.preferences.set(ADA, "tea", "black")
+        assert await house.preferences.delete(ADA, "tea")
         assert [rows for _, rows, _ in await links(house)] == [1, 1, 1]
-        assert not await house.ingest.delete_preference(ADA, "tea")  # there was none
+        assert not await house.preferences.delete(ADA, "tea")  # there was none
         assert len(await links(house)) == 3
         assert (await house.upkeep.check(ADA)).problems == ()
 
@@ -38,7 +38,7 @@ async def test_the_audit_of_the_same_preference_is_never_the_same_twice(tmp_path
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         async with a_house(tmp_path / name / "memd.db") as house:
-            await house.ingest.set_preference(ADA, "tea", "green")
+            await house.preferences.set(ADA, "tea", "green")
             digests.add((await links(house))[0][2])
     assert len(digests) == 2
 

@@ -73,7 +73,7 @@ async def test_an_empty_store_gives_an_empty_brief(room: Room) -> None:
 
 async def test_a_project_s_last_session_comes_first_then_what_stands(room: Room) -> None:
     await napped(room.bed, TABS, BUILD, RULE, ENDED, session_id="one", project_id=PROJECT)
-    await room.bed.house.ingest.set_preference(OWNER, "style", "I prefer short answers.")
+    await room.bed.house.preferences.set(OWNER, "style", "I prefer short answers.")
 
     brief = await room.brief("two")
 

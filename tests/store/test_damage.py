@@ -103,7 +103,7 @@ async def test_what_is_kept_beside_memories_is_withheld_too(tmp_path: Path, kind
     path = tmp_path / "memd.db"
     change, name = KEPT[kind]
     async with a_house(path) as house:
-        await house.ingest.set_preference(ADA, "drink", "tea")
+        await house.preferences.set(ADA, "drink", "tea")
         learn = Learn(db=house.db, clock=house.clock, ids=house.ids)
         await learn.record_outcome(ADA, TaskReport(lesson="Run the tests first.", tools=("shell",)))
         await learn.record_success(

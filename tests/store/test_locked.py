@@ -69,7 +69,7 @@ async def writes(house: Assembly, ids: list[str]) -> None:
     tries: dict[str, Callable[[], Coroutine[Any, Any, Any]]] = {
         "store": lambda: stored(house, "no"),
         "update": lambda: house.ingest.update(ADA, ids[0], MemoryUpdate(content="no")),
-        "set_preference": lambda: house.ingest.set_preference(ADA, "tea", "green"),
+        "set_preference": lambda: house.preferences.set(ADA, "tea", "green"),
         "delete": lambda: house.archive.delete(ADA, ids[0]),
         "forget": lambda: house.archive.forget(ADA, ids=ids),
         "trash_restore": lambda: house.archive.trash_restore(ADA, ids[0]),

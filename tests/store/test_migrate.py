@@ -164,7 +164,7 @@ async def test_preferences_of_version_2_wait_for_the_owner_unless_his_client_bro
         await house.ingest.ingest(replace(ADA, client=OPERATOR, method="memory.ingest"), said)
         said = IngestRequest(text="I prefer black coffee.", category=MemoryCategory.PROCEDURAL)
         await house.ingest.ingest(replace(ADA, client=LOCAL, method="memory.ingest"), said)
-        await house.ingest.set_preference(ADA, "editor", "vim")
+        await house.preferences.set(ADA, "editor", "vim")
     with tampering(path) as conn:
         to_version_2(conn)
     async with a_house(path) as house:

@@ -174,7 +174,7 @@ async def test_fewer_than_the_threshold_stay_as_they_are(tmp_path: Path, few: in
 async def test_what_is_younger_than_a_day_or_protected_stays(tmp_path: Path) -> None:
     async with a_bed(tmp_path) as bed:
         await note(bed, *NOTES, metadata=MemoryMetadata(tags=("core",)))
-        await bed.house.ingest.set_preference(ADA, "tea", "green")
+        await bed.house.preferences.set(ADA, "tea", "green")
         bed.clock.advance(days=3)
         await note(bed, *(f"young {text}" for text in NOTES))
         assert await slept(bed, days=0.9) == 0

@@ -28,7 +28,7 @@ async def test_no_file_holds_a_byte_of_a_secret(tmp_path: Path, name: str) -> No
         metadata = MemoryMetadata(tags=(said,), source=said)
         update = MemoryUpdate(content=f"Ann used {said} once.", metadata=metadata)
         await house.ingest.update(ADA, memory_id, update)
-        await house.ingest.set_preference(ADA, "key", said)
+        await house.preferences.set(ADA, "key", said)
         raw = bytes_of(tmp_path)
         assert secret.encode() not in raw
         assert secret.lower().encode() not in raw  # as the full-text index would have it

@@ -64,7 +64,7 @@ async def preference(house: Assembly, name: str = "merging") -> tuple[str, str, 
 async def test_what_a_program_set_is_fenced_and_marked_until_the_owner_confirms_it(
     house: Assembly, caller: Any, strategy: InjectionStrategy
 ) -> None:
-    await house.ingest.set_preference(caller, "merging", EVIL)
+    await house.preferences.set(caller, "merging", EVIL)
     assert await preference(house) == (EVIL, "assistant", caller.client, False)
 
     messages = await prompt(house, strategy=strategy)
@@ -72,14 +72,14 @@ async def test_what_a_program_set_is_fenced_and_marked_until_the_owner_confirms_
     fence = f"<memory-entry>\n[unconfirmed: assistant] [preference] {EVIL}\n</memory-entry>"
     assert fence in "\n".join(messages)
 
-    assert await house.ingest.confirm_preference(OWNER, "merging", EVIL)
+    assert await house.preferences.confirm(OWNER, "merging", EVIL)
     assert await preference(house) == (EVIL, "assistant", caller.client, True)
     assert EVIL in outside(await prompt(house, strategy=strategy))
 
 
 async def test_a_recall_s_block_marks_what_nobody_confirmed(house: Assembly) -> None:
-    await house.ingest.set_preference(ADA, "merging", EVIL)
-    await house.ingest.set_preference(OWNER, "style", PREFERS)
+    await house.preferences.set(ADA, "merging", EVIL)
+    await house.preferences.set(OWNER, "style", PREFERS)
     found = await house.recall.recall(ADA, RecallRequest(query="merge"))
     lines = found.prompt_block.splitlines()
     assert f"[unconfirmed: assistant] [PROCEDURAL] {EVIL}" in lines
@@ -91,25 +91,25 @@ async def test_a_recall_s_block_marks_what_nobody_confirmed(house: Assembly) -> 
 
 
 async def test_only_what_was_seen_is_confirmed(house: Assembly) -> None:
-    await house.ingest.set_preference(ADA, "merging", PREFERS)
-    await house.ingest.set_preference(ADA, "merging", EVIL)  # meanwhile
+    await house.preferences.set(ADA, "merging", PREFERS)
+    await house.preferences.set(ADA, "merging", EVIL)  # meanwhile
     with pytest.raises(ConflictError):
-        await house.ingest.confirm_preference(OWNER, "merging", PREFERS)
-    assert not await house.ingest.confirm_preference(OWNER, "no such", None)
+        await house.preferences.confirm(OWNER, "merging", PREFERS)
+    assert not await house.preferences.confirm(OWNER, "no such", None)
     assert not (await preference(house))[3]
 
 
 async def test_what_the_owner_set_or_confirmed_is_replaced_and_deleted_by_nobody_else(
     house: Assembly,
 ) -> None:
-    await house.ingest.set_preference(OWNER, "merging", PREFERS)
+    await house.preferences.set(OWNER, "merging", PREFERS)
     for caller in (ADA, KEYED):
         with pytest.raises(DeniedError, match="the owner"):
-            await house.ingest.set_preference(caller, "merging", EVIL)
+            await house.preferences.set(caller, "merging", EVIL)
         with pytest.raises(DeniedError, match="the owner"):
-            await house.ingest.delete_preference(caller, "merging")
+            await house.preferences.delete(caller, "merging")
     assert await preference(house) == (PREFERS, "person", "operator", True)
-    assert await house.ingest.delete_preference(OWNER, "merging")
+    assert await house.preferences.delete(OWNER, "merging")
 
 
 @pytest.mark.parametrize(("caller", "known"), [(ADA, False), (KEYED, True), (OWNER, True)])
@@ -194,7 +194,7 @@ async def test_the_memory_behind_a_preference_of_the_owner_s_keeps_its_words(
     change = MemoryUpdate(content="My favourite editor is Ed.")
     await house.ingest.update(ADA, memory_id, change)
     assert await preference(house, "favorite_editor") == (change.content, "person", "local", False)
-    await house.ingest.confirm_preference(OWNER, "favorite_editor", None)
+    await house.preferences.confirm(OWNER, "favorite_editor", None)
     with pytest.raises(DeniedError):
         await house.ingest.update(ADA, memory_id, MemoryUpdate(content=EVIL))
 

@@ -194,7 +194,7 @@ async def test_every_way_to_rank_leaves_out_the_same(bed: Bed, config: dict[str,
 
 
 async def test_preferences_are_in_every_prompt(bed: Bed) -> None:
-    await bed.house.ingest.set_preference(OWNER, "style", "I prefer short answers.")
+    await bed.house.preferences.set(OWNER, "style", "I prefer short answers.")
     for query in (QUESTION, OTHERWISE):
         [message] = (await bed.asked(query)).messages
         assert "short answers" in message.content

@@ -31,7 +31,7 @@ async def test_a_recall_takes_at_most_three_reads(
         await told(house, *TEXTS)
         while await house.queue.drain():
             pass
-        await house.ingest.set_preference(ADA, "editor", "Helix")
+        await house.preferences.set(ADA, "editor", "Helix")
         read, reads = house.db.read, []
 
         async def counted(work: Any, *args: Any, **more: Any) -> Any:

@@ -49,7 +49,7 @@ async def a_full_file(path: Path, memories: int = 60) -> dict[str, str]:
         )
         await house.ingest.update(ADA, ids[1], MemoryUpdate(content="Cid repairs watches."))
         await told(house, "The lighthouse of Skagen was lit in 1747. \r\n" * 60)
-        await house.ingest.set_preference(ADA, "drink", "tea")
+        await house.preferences.set(ADA, "drink", "tea")
         learn = Learn(house.db, house.clock, house.ids)
         await learn.record_outcome(ADA, TaskReport(lesson="Run the tests first.", tools=("shell",)))
         await learn.record_success(

@@ -60,7 +60,7 @@ class Churn:
 
     async def _prefer(self) -> None:
         name = f"colour {self.chance.randrange(40)}"
-        await self.house.ingest.set_preference(ADA, name, self.chance.choice(_PLAIN))
+        await self.house.preferences.set(ADA, name, self.chance.choice(_PLAIN))
 
     async def _trash(self) -> None:
         if self._kept:

@@ -218,7 +218,7 @@ async def _lived(bed: Bed, chance: random.Random, caller: Caller) -> None:
         elif fate < 0.18:
             await bed.house.db.write(caller, partial(_used, memory_id=memory_id))
     if rows and chance.random() < 0.5:
-        await bed.house.ingest.set_preference(caller, "tea", "green")
+        await bed.house.preferences.set(caller, "tea", "green")
 
 
 def _used(conn: Writing, memory_id: str) -> None:

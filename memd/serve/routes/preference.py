@@ -68,7 +68,7 @@ class AgentList(Value):
 
 @router.method("preference.set", SetPreferenceParams, None, "Set a preference.", scope="write")
 async def set_preference(context: Context, params: SetPreferenceParams) -> None:
-    await context.rooms.ingest.set_preference(context.caller, params.name, params.value)
+    await context.rooms.preferences.set(context.caller, params.name, params.value)
 
 
 @router.method(
@@ -79,7 +79,7 @@ async def set_preference(context: Context, params: SetPreferenceParams) -> None:
     scope="admin",
 )
 async def confirm_preference(context: Context, params: ConfirmPreferenceParams) -> bool:
-    return await context.rooms.ingest.confirm_preference(context.caller, params.name, params.value)
+    return await context.rooms.preferences.confirm(context.caller, params.name, params.value)
 
 
 @router.method(
@@ -99,7 +99,7 @@ async def preferences(context: Context, _params: AgentParams) -> Preferences:
     "preference.delete", DeletePreferenceParams, bool, "Delete a preference.", scope="write"
 )
 async def delete_preference(context: Context, params: DeletePreferenceParams) -> bool:
-    return await context.rooms.ingest.delete_preference(context.caller, params.name)
+    return await context.rooms.preferences.delete(context.caller, params.name)
 
 
 @router.method(

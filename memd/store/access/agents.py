@@ -28,8 +28,10 @@ def _row(row: tuple[str, str | None, int | None, str]) -> AgentRow:
 
 def level(conn: Reading, agent_id: str) -> MemoryLevel | None:
     """Return the agent's own level, None when the configuration decides."""
-    agent_row = find(conn, agent_id)
-    return None if agent_row is None else agent_row.level
+    own = conn.execute(
+        "SELECT level FROM agent WHERE agent_id = :agent_id", {"agent_id": agent_id}
+    ).get
+    return MemoryLevel(own) if isinstance(own, str) else None
 
 
 def find(conn: Reading, agent_id: str) -> AgentRow | None:

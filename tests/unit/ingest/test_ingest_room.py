@@ -364,7 +364,7 @@ async def test_a_secret_can_be_refused_everywhere(tmp_path: Path) -> None:
                 "content",
             ),
             (house.ingest.update(ADA, memory_id, MemoryUpdate(content=text)), "content"),
-            (house.ingest.set_preference(ADA, "key", text), "value"),
+            (house.preferences.set(ADA, "key", text), "value"),
         )
         for call, field in refused:
             with pytest.raises(SecretRefusedError) as caught:
@@ -389,7 +389,7 @@ async def test_a_level_of_none_refuses_everything(tmp_path: Path) -> None:
         with pytest.raises(MemoryStoreError):
             await ingest(house, PLAIN, level=MemoryLevel.PERSISTENT)
         with pytest.raises(MemoryStoreError):
-            await house.ingest.set_preference(ADA, "a", "b")
+            await house.preferences.set(ADA, "a", "b")
         assert await house.recall.count(ADA, None) == 0
 
 

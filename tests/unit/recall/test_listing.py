@@ -227,7 +227,7 @@ async def test_a_search_reaches_every_row_of_the_filter(house: Assembly) -> None
 
 async def test_an_agent_of_level_none_is_told_nothing(house: Assembly) -> None:
     await store(house, "the lamp is red")
-    await house.ingest.set_preference(ADA, "tone", "brief")
+    await house.preferences.set(ADA, "tone", "brief")
     await house.agents.set(ADA, MemoryConfig(type=MemoryLevel.NONE))
 
     for mode in SearchMode:
@@ -247,7 +247,7 @@ async def test_a_preference_of_a_project_stays_in_its_project(house: Assembly) -
         text="I prefer tabs over spaces.", project_id="p1", level=MemoryLevel.PROJECT
     )
     await house.ingest.ingest(ADA, request)
-    await house.ingest.set_preference(ADA, "tone", "brief")
+    await house.preferences.set(ADA, "tone", "brief")
 
     async def told_in(project: str) -> list[str]:
         caller = Caller(agent_id="ada", project_id=project)

@@ -1,0 +1,113 @@
+"""Preferences that are set by name; those in a text arrive with it (``arrivals.py``).
+
+Only the owner changes what the owner stated or confirmed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from memd.base.clock import Clock
+from memd.base.errors import ConflictError, DeniedError, MemoryStoreError
+from memd.base.ids import Ids
+from memd.base.work import Work
+from memd.domain.caller import Caller
+from memd.domain.encoding import TokenCounter
+from memd.domain.enums import MemoryLevel, Origin
+from memd.domain.trust import SecretsPolicy
+from memd.guard.secrets import admit, refuse_kinds, screen_name
+from memd.guard.suspicion import refuse_orders
+from memd.ingest.ingest import LEVEL_IS_NONE, check_agent
+from memd.store.access import agents, names
+from memd.store.file.connect import Writing
+from memd.store.file.database import Database
+from memd.store.memory import preferences
+from memd.store.memory.preferences import NewPreference
+
+
+@dataclass(frozen=True)
+class PreferenceWriter:
+    """Sets, confirms and deletes preferences; its parts are handed in by the daemon."""
+
+    db: Database
+    counter: TokenCounter
+    clock: Clock
+    ids: Ids
+    work: Work
+    level: MemoryLevel
+    secrets: SecretsPolicy = "redact"
+
+    async def set(self, caller: Caller, name: str, value: str) -> None:
+        """Set a preference by name; it comes first in every recall.
+
+        Raises QuarantinedError for one that gives orders and is not from the owner (PROMISES
+        H48), DeniedError where it would replace the owner's and the caller is not the owner.
+        """
+        check_agent(caller)
+        size = len(value)
+        await self.work.run_sized(size, refuse_orders, caller, name=name, value=value)
+        level = await self.db.read(agents.level, caller.agent_id) or self.level
+        if level is MemoryLevel.NONE:
+            raise MemoryStoreError(LEVEL_IS_NONE, field="agent_id")
+        screening = await self.work.run_sized(size, admit, value, self.secrets)
+        refuse_kinds(screening.kinds, self.secrets, "value")
+        tokens = max(1, await self.work.run_sized(size, self.counter.count, screening.text))
+        new = NewPreference(screen_name(name), screening.text, 1.0, tokens, None, self.ids.salt())
+
+        def work(conn: Writing) -> None:
+            now_us = self.clock.now_us()
+            agent_key = names.ensure_agent(conn, caller.agent_id, now_us)
+            row = new._replace(
+                origin=Origin.PERSON if caller.is_owner else Origin.ASSISTANT,
+                client_key=names.ensure_client(conn, caller.client, now_us),
+                confirmed_at_us=now_us if caller.is_owner else None,
+            )
+            if not preferences.put(conn, agent_key, row, now_us):
+                raise _owners_error(row.name)
+
+        await self.db.write(caller, work, reply=type(None))
+
+    async def confirm(self, caller: Caller, name: str, value: str | None) -> bool:
+        """Confirm a preference in the owner's name; prompts no longer fence it.
+
+        Returns False when there is none of that name. Raises ConflictError when its value is no
+        longer *value*.
+        """
+
+        def work(conn: Writing) -> bool:
+            agent_key = names.find_agent(conn, caller.agent_id)
+            if agent_key is None or preferences.value_of(conn, agent_key, name) is None:
+                return False
+            if not preferences.confirm(conn, agent_key, name, value, self.clock.now_us()):
+                raise ConflictError(
+                    "the preference says something else by now",
+                    field="value",
+                    hint=f"memd preference get {name}",
+                )
+            return True
+
+        return await self.db.write(caller, work, reply=bool)
+
+    async def delete(self, caller: Caller, name: str) -> bool:
+        """Remove a preference; False when there was none. The memory it came from stays.
+
+        Raises DeniedError where it is the owner's and the caller is not the owner.
+        """
+
+        def work(conn: Writing) -> bool:
+            agent_key = names.find_agent(conn, caller.agent_id)
+            if agent_key is None:
+                return False
+            if not caller.is_owner and preferences.is_confirmed(conn, agent_key, name):
+                raise _owners_error(name)
+            return preferences.delete(conn, agent_key, name)
+
+        return await self.db.write(caller, work, reply=bool)
+
+
+def _owners_error(name: str) -> DeniedError:
+    return DeniedError(
+        f"the owner set or confirmed the preference {name}; only the owner can change it",
+        field="name",
+        hint=f"as the owner: memd preference set {name} ...",
+    )
