@@ -77,6 +77,7 @@ class _CommandRun(NamedTuple):
 def digest(exchanges: Sequence[Exchange]) -> str:
     """Return the digest of a session, "" for one of which nothing is known but what was asked.
 
+    *exchanges* are those of ``turns``: what a command expands to belongs to it.
     A question alone would be found by whoever asks it again, and answers nothing.
     At most DIGEST_TOKENS_MAX tokens, by four characters to a token and by word pieces.
     """
@@ -155,18 +156,15 @@ def tokens(text: str) -> int:
 
 def _requests(exchanges: Iterable[Exchange]) -> Iterator[str]:
     """Yield what the user asked for in each message that asks for something."""
-    expanded = False
     for exchange in exchanges:
         own = words(exchange.user)
         if own.command:
-            if own.command.split()[0] not in _LEAVING:
+            # One after which the agent did nothing was for the assistant's own program.
+            if own.command.split()[0] not in _LEAVING and (exchange.texts or exchange.runs):
                 yield own.command[:_REQUEST_CHARS]
-            expanded = True
             continue
         text = " ".join(" ".join(own.paragraphs).split())
-        template = expanded and len(exchange.user) > 2 * _REQUEST_CHARS
-        expanded = False
-        if template or len(text.split()) < _WORDS_MIN or _EMPTY_WORDS.fullmatch(text):
+        if len(text.split()) < _WORDS_MIN or _EMPTY_WORDS.fullmatch(text):
             continue
         yield cut(
             f"{text} {_title(exchange.user) or pasted_error(exchange.user)}"

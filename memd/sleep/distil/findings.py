@@ -75,23 +75,18 @@ def find_list(text: str) -> TitleList | None:
 
 def findings(exchanges: Sequence[Exchange]) -> list[NapCandidate]:
     """Return what the answers of *exchanges* list, a memory for each answer that does."""
-    candidates: list[NapCandidate] = []
-    command = ""
-    for exchange in exchanges:
-        own = words(exchange.user)
-        made = _finding_of(exchange, own.command or (own.paragraphs or ("",))[0], command)
-        command = own.command
-        if made is not None:
-            candidates.append(made)
-    return candidates
+    made = map(_finding_of, exchanges)
+    return [candidate for candidate in made if candidate is not None]
 
 
-def _finding_of(exchange: Exchange, asked: str, command: str) -> NapCandidate | None:
+def _finding_of(exchange: Exchange) -> NapCandidate | None:
+    own = words(exchange.user)
+    asked = own.command or _short_subject((own.paragraphs or ("",))[0])
     for agent_text in reversed(exchange.texts):
         made = find_list(agent_text.text)
         if made is None:
             continue
-        subject = _subject(agent_text.text) or command or _short_subject(asked)
+        subject = _subject(agent_text.text) or asked
         text = list_line(made, subject)
         places = (agent_text.place, exchange.place)
         # A message may say the same as another one, but not with the same list below it.

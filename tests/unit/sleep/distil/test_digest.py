@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memd.sleep.distil.compose import turns
 from memd.sleep.distil.digest import DIGEST_TOKENS_MAX, FIELDS, digest, tokens
 from memd.sleep.distil.exchanges import AgentText, Exchange, Run
 
@@ -107,8 +108,10 @@ def test_a_session_in_which_nothing_was_asked_has_none() -> None:
 def test_a_command_is_a_request_and_what_the_program_makes_of_it_is_none() -> None:
     called = "<command-name>/audit</command-name><command-args>keys</command-args>"
     template = "Look at every key in turn and say who uses it. " * 20
-    audit = [_exchange(0, called), _exchange(1, template, "I look.", runs=[_edit("keys.md")])]
-    assert digest(audit) == "Asked first: /audit keys\nChanged: keys.md"
+    of_program = _exchange(0, "<command-name>/theme</command-name>")
+    audit = _exchange(2, template, "I look.", runs=[_edit("keys.md")])
+    session = [turn.exchange for turn in turns([of_program, _exchange(1, called), audit])]
+    assert digest(session) == "Asked first: /audit keys\nChanged: keys.md"
 
 
 def test_a_failure_of_a_linter_or_of_a_look_around_is_not_told() -> None:

@@ -85,8 +85,9 @@ def test_a_list_is_a_memory_that_says_what_it_is_about() -> None:
 def test_without_a_title_it_is_about_the_command_or_the_request() -> None:
     text = "## Open questions\n- who owns the bucket in May\n- what happens with old keys\n"
     called = "<command-name>/audit</command-name><command-args>keys</command-args>"
-    exchanges = [Exchange(0, called), _answer("a long template", text, 1)]
-    assert findings(exchanges)[0].memory.text.startswith("/audit keys: Open questions: 1. who owns")
+    assert findings([_answer(called, text)])[0].memory.text.startswith(
+        "/audit keys: Open questions: 1. who owns"
+    )
     (asked,) = findings([_answer("what is left of the key rotation?", text)])
     assert asked.memory.text.startswith("left key rotation: Open questions: ")
 
