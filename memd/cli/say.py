@@ -120,10 +120,10 @@ def printable(text: str) -> str:
 
 
 def line(text: str, cells_max: int | None = None) -> str:
-    """Return a stored text as one safe line of at most *cells_max* terminal cells."""
+    """Return a stored text as one safe line of at most *cells_max* cells, its lines joined."""
     from memd.view.view import one_line
 
-    folded = one_line(text)
+    folded = one_line(" · ".join(filter(None, map(str.strip, text.splitlines()))))
     if cells_max is None:
         return folded
     from memd.view.cells import cut

@@ -54,7 +54,7 @@ def test_a_pipe_gets_every_column_whole_in_the_order_of_the_command(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     table(COLUMNS, [(*ROW[:3], "two\nlines\tand a tab")])
-    assert capsys.readouterr().out == f"{ID}\t{ROW[1]}\tsemantic\ttwo lines and a tab\n"
+    assert capsys.readouterr().out == f"{ID}\t{ROW[1]}\tsemantic\ttwo · lines and a tab\n"
 
 
 def test_a_list_of_nothing_has_no_head() -> None:
