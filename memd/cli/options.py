@@ -107,3 +107,7 @@ Until = Annotated[
 ]
 Session = Annotated[str | None, option("--session", metavar="ID", help="Session id.")]
 Project = Annotated[str | None, option("--project", metavar="ID", help="Project id.")]
+PromptProject = Annotated[
+    str | None,
+    option("--project", metavar="ID", help="Project id; default: that of the working directory."),
+]

@@ -75,6 +75,7 @@ def test_the_next_session_of_a_project_is_told_what_the_last_one_left(desk: Desk
     assert "never push on Fridays" in shown.out
     told = desk("brief", "--project", str(project), "--json").json
     assert {item["id"] for item in told["items"]} == given
+    assert desk("brief", cwd=project / ".git").out == shown.out
 
 
 @pytest.mark.parametrize("query", ["", "  \n"])

@@ -32,8 +32,8 @@ class Desk:
         self.daemon = daemon
         self._environment = environment(home, {"MEMD_MODEL_DIR": str(model_dir)})
 
-    def __call__(self, *words: str) -> Typed:
-        done = forked.run(words, env=self._environment, cwd=self.notes)
+    def __call__(self, *words: str, cwd: Path | None = None) -> Typed:
+        done = forked.run(words, env=self._environment, cwd=cwd or self.notes)
         assert "Traceback" not in done.stderr, done.stderr
         return Typed(done.returncode, done.stdout, done.stderr)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 from memd.cli import options, say
@@ -40,7 +41,7 @@ def inject(
         ),
     ] = None,
     category: options.Category = None,
-    project: options.Project = None,
+    project: options.PromptProject = None,
     nonce: Annotated[
         bool, options.option("--nonce", help="Mark each remembered line with a nonce.")
     ] = False,
@@ -61,7 +62,7 @@ def inject(
         token_budget=budget,
         strategy=strategy,
         categories=[category] if category else None,
-        project_id=project,
+        project_id=project or _here(),
         nonce=nonce or None,
         synthesize=synthesize,
         agent_id=agent,
@@ -73,6 +74,13 @@ def inject(
     show_messages(prompt, "nothing to add to the prompt")
     if least := prompt.get("minimum_required_tokens"):
         say.note(f"no memory fits the budget; the smallest needs {least:,} tokens")
+
+
+def _here() -> str | None:
+    """Return the project of the working directory, as the hooks of assistants name it."""
+    from memd.assist.payload import project_of
+
+    return project_of(str(Path.cwd()))
 
 
 def show_messages(prompt: dict[str, Any], nothing: str) -> None:
@@ -142,7 +150,7 @@ def synthesize(
     "memd brief --session 0190c2de --json",
 )
 def brief(
-    project: options.Project = None,
+    project: options.PromptProject = None,
     session: Annotated[
         str | None,
         options.option(
@@ -161,7 +169,7 @@ def brief(
 ) -> None:
     """Show the brief that a session gets when it starts, or after its window was compacted."""
     params = options.without_none(
-        project_id=project, session_id=session, token_budget=budget, agent_id=agent
+        project_id=project or _here(), session_id=session, token_budget=budget, agent_id=agent
     )
     answer: dict[str, Any] = call(profile, "inject.brief", params)
     if json:
