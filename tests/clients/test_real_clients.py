@@ -135,7 +135,7 @@ class Desk(NamedTuple):
         return {"HOME": str(self.home), "PATH": path, "TERM": "xterm", **more}
 
     def memd(self, *words: str) -> None:
-        environ = {**environment(self.daemon.log.parent), "HOME": str(self.home)}
+        environ = {**environment(self.daemon.home), "HOME": str(self.home)}
         environ["PATH"] = os.pathsep.join([str(self.home / "bin"), os.environ["PATH"]])
         done = subprocess.run(
             [str(self.home / "bin" / "memd"), *words],

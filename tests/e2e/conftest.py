@@ -1,12 +1,16 @@
-"""A daemon for the tests of one module, and an agent of its own for each of them."""
+"""A daemon for the tests of one module: an agent and a client for each test, and its commands."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
+from support import commands
 from support.daemon import Spawned
 from support.desk import Desk, a_desk, served
+
+from memd.client import Client
 
 
 @pytest.fixture(scope="module")
@@ -24,3 +28,16 @@ def daemon(
 def desk(daemon: Spawned, request: pytest.FixtureRequest) -> Iterator[Desk]:
     with a_desk(daemon, request.node.name) as desk:
         yield desk
+
+
+@pytest.fixture
+def client(daemon: Spawned) -> Iterator[Client]:
+    """Yield a client with the operator's key."""
+    with daemon.client() as client:
+        yield client
+
+
+@pytest.fixture
+def memd(daemon: Spawned) -> commands.Memd:
+    """Return ``memd`` as it is typed in the home of the daemon."""
+    return partial(commands.memd, daemon.home)

@@ -5,18 +5,11 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 from pathlib import Path
 
 import pytest
-from support import forked
-from support.daemon import environment, spawned
-
-
-def memd(home: Path, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    done = forked.run(words, env=environment(home), cwd=cwd)
-    assert "Traceback" not in done.stderr, done.stderr
-    return done
+from support.commands import memd
+from support.daemon import spawned
 
 
 def texts(home: Path) -> set[str]:
@@ -44,14 +37,14 @@ def test_a_copy_is_written_where_the_person_says_and_as_the_person(
     with spawned(home) as daemon, daemon.client() as client:
         kept = client.add("The lamp is green.")
         named = memd(home, "backup", "../copy.db", cwd=disk / "below")
-        assert named.stdout == f"{disk / 'copy.db'}\n", named.stderr
+        assert named.out == f"{disk / 'copy.db'}\n", named.err
         assert (disk / "copy.db").stat().st_mode & 0o777 == 0o600
-        inside = json.loads(memd(home, "backup", str(disk / "below"), "--json").stdout)["path"]
+        inside = memd(home, "backup", str(disk / "below"), "--json").json["path"]
         assert Path(inside).parent == disk / "below"
         refused = memd(home, "backup", str(disk / "copy.db"))
-        assert (refused.returncode, refused.stdout) == (1, "")
-        assert "exists" in refused.stderr
-        assert memd(home, "backup", str(disk / "copy.db" / "x.db")).returncode == 1
+        assert (refused.code, refused.out) == (1, "")
+        assert "exists" in refused.err
+        assert memd(home, "backup", str(disk / "copy.db" / "x.db")).code == 1
         assert sorted(p.name for p in disk.iterdir()) == [
             "below", "copy.db", "copy.db.manifest",
         ]  # fmt: skip
@@ -75,23 +68,23 @@ def test_a_restored_store_is_the_backup_whatever_a_kill_left_beside_the_old_one(
     copy = tmp_path / "copy.db"
     with spawned(home) as daemon, daemon.client() as client:
         client.add("The lamp is green.")
-        assert memd(home, "backup", str(copy)).returncode == 0
+        assert memd(home, "backup", str(copy)).code == 0
         client.add("The chair is red.")
         running = memd(home, "restore", str(copy), "--yes")
-        assert running.returncode == 1
-        assert f"(pid {daemon.process.pid}); stop it first" in running.stderr
+        assert running.code == 1
+        assert f"(pid {daemon.process.pid}); stop it first" in running.err
         daemon.stop(signal.SIGKILL)
     log = daemon.paths.database.with_name("memd.db-wal")
     assert log.stat().st_size
     unasked = memd(home, "restore", str(copy))
-    assert unasked.returncode == 2
+    assert unasked.code == 2
     done = memd(home, "restore", str(copy), "--yes", "--json")
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
+    assert done.code == 0, done.err
+    told = json.loads(done.out)
     assert told["memories"] == 1
     assert texts(home) == {"The lamp is green."}
     back = memd(home, "restore", told["replaced"], "--yes")  # what it replaced is whole
-    assert back.returncode == 0, back.stderr
+    assert back.code == 0, back.err
     assert texts(home) == {"The lamp is green.", "The chair is red."}
     folder = daemon.paths.data_dir
     assert {path.stat().st_mode & 0o077 for path in folder.iterdir()} == {0}
@@ -103,7 +96,7 @@ def test_what_is_no_sound_backup_is_not_restored(home: Path, tmp_path: Path, wha
     copy = tmp_path / "copy.db"
     with spawned(home) as daemon, daemon.client() as client:
         client.add("The lamp is green, and its light falls on the long table by the wall.")
-        assert memd(home, "backup", str(copy)).returncode == 0
+        assert memd(home, "backup", str(copy)).code == 0
         daemon.stop()
     whole = copy.read_bytes()
     copy.write_bytes(
@@ -116,8 +109,8 @@ def test_what_is_no_sound_backup_is_not_restored(home: Path, tmp_path: Path, wha
     )
     before = daemon.paths.database.read_bytes()
     done = memd(home, "restore", str(copy), "--yes")
-    assert done.returncode == 1
-    assert "nothing was restored" in done.stderr or "is not a database" in done.stderr
+    assert done.code == 1
+    assert "nothing was restored" in done.err or "is not a database" in done.err
     assert daemon.paths.database.read_bytes() == before
     assert not list(daemon.paths.data_dir.glob("*replaced*"))
     assert not list(daemon.paths.data_dir.glob(".*"))
@@ -128,11 +121,11 @@ def test_what_was_forgotten_since_the_backup_is_named(home: Path, tmp_path: Path
     with spawned(home) as daemon, daemon.client() as client:
         secret = client.add("The safe opens with nineteen.")
         client.add("The lamp is green.")
-        assert memd(home, "backup", str(copy)).returncode == 0
+        assert memd(home, "backup", str(copy)).code == 0
         client.call("memory.forget", {"ids": [secret]})
         daemon.stop()
     done = memd(home, "restore", str(copy), "--yes")
-    assert f"memd forget {secret}\n" in done.stderr
+    assert f"memd forget {secret}\n" in done.err
 
 
 def test_keys_come_along_where_they_are_wanted(home: Path, tmp_path: Path) -> None:
@@ -140,11 +133,11 @@ def test_keys_come_along_where_they_are_wanted(home: Path, tmp_path: Path) -> No
     there.mkdir()
     with spawned(home) as daemon, daemon.client() as client:
         key = Path(client.call("client.add", {"name": "claude", "scopes": ["read"]})["key_file"])
-        assert memd(home, "backup", str(copy), "--with-keys").stderr == "keys: claude.key\n"
+        assert memd(home, "backup", str(copy), "--with-keys").err == "keys: claude.key\n"
     folder = tmp_path / "copy.db.keys"
     assert folder.stat().st_mode & 0o777 == 0o700
     assert os.listdir(folder) == ["claude.key"]  # noqa: PTH208
-    assert memd(there, "restore", str(copy)).returncode == 0  # nothing is there to be replaced
+    assert memd(there, "restore", str(copy)).code == 0  # nothing is there to be replaced
     with spawned(there) as daemon:
         own = daemon.paths.keys_dir / "claude.key"
         assert own.read_text() == key.read_text()

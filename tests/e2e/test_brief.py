@@ -26,7 +26,7 @@ SAID = (
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
     with spawned(tmp_path, {"MEMD_MODEL_DIR": str(tmp_path / "none")}) as daemon:
-        yield Desk(tmp_path, daemon, tmp_path / "none")
+        yield Desk(tmp_path, daemon)
 
 
 def recorded(cwd: Path) -> str:

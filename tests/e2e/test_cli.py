@@ -8,56 +8,25 @@ import pty
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
-from support import forked
-from support.daemon import ROOT, Spawned, environment, spawned
+from support import commands
+from support.commands import Memd
+from support.daemon import ROOT, Spawned, environment
+from support.desk import served
 
 pytestmark = pytest.mark.model
 
 
-class Typed(NamedTuple):
-    """What a command answered."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.out)
-        assert found["v"] == 1
-        return found
-
-
-class Terminal:
-    """Types commands for one home."""
-
-    def __init__(self, home: Path, more: Mapping[str, str] | None = None) -> None:
-        self.environ = environment(home, more)
-
-    def __call__(self, *words: str, text: str | None = None) -> Typed:
-        done = forked.run(words, env=self.environ, text=text or "")
-        assert "Traceback" not in done.stderr, done.stderr
-        return Typed(done.returncode, done.stdout, done.stderr)
-
-
-@pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Iterator[Spawned]:
-    home = tmp_path_factory.mktemp("home")
-    with spawned(home, {"MEMD_MODEL_DIR": str(model_dir)}) as started:
-        yield started
-
-
 @pytest.fixture
-def memd(daemon: Spawned, model_dir: Path) -> Terminal:
-    return Terminal(daemon.paths.data_dir.parent, {"MEMD_MODEL_DIR": str(model_dir)})
+def memd(daemon: Spawned, model_dir: Path) -> Memd:
+    return partial(commands.memd, daemon.home, MEMD_MODEL_DIR=str(model_dir))
 
 
-def test_what_was_added_is_found_and_can_be_looked_at(memd: Terminal) -> None:
+def test_what_was_added_is_found_and_can_be_looked_at(memd: Memd) -> None:
     added = memd(
         "add", "The staging server is called heron and stands in Frankfurt", "--tag", "ops"
     )
@@ -73,7 +42,7 @@ def test_what_was_added_is_found_and_can_be_looked_at(memd: Terminal) -> None:
     assert memd("get", memory_id, "--json").json["memory"]["metadata"]["tags"] == ["ops"]
 
 
-def test_recall_prints_the_block_for_a_prompt(memd: Terminal) -> None:
+def test_recall_prints_the_block_for_a_prompt(memd: Memd) -> None:
     memd("add", "Invoices are sent on the first Monday of a month")
     shown = memd("recall", "when are invoices sent?").out
     assert shown.startswith("<memory>\n")
@@ -81,19 +50,19 @@ def test_recall_prints_the_block_for_a_prompt(memd: Terminal) -> None:
     assert "first Monday" in shown
 
 
-def test_a_text_may_come_from_standard_input(memd: Terminal) -> None:
+def test_a_text_may_come_from_standard_input(memd: Memd) -> None:
     memory_id = memd("add", "-", text="The build takes\nnine minutes\n").out.strip()
     assert memd("get", memory_id).out == "The build takes\nnine minutes\n"
 
 
-def test_a_remembered_escape_sequence_never_reaches_the_terminal(memd: Terminal) -> None:
+def test_a_remembered_escape_sequence_never_reaches_the_terminal(memd: Memd) -> None:
     memory_id = memd("add", "red \x1b[31malert\x1b[0m about the harbour crane").out.strip()
     assert "\x1b" not in memd("get", memory_id).out
     assert "\x1b" not in memd("search", "alert about the harbour crane").out
     assert "\x1b[31m" in memd("get", memory_id, "--json").json["memory"]["content"]
 
 
-def test_a_list_and_a_search_are_narrowed_by_words_of_time(memd: Terminal) -> None:
+def test_a_list_and_a_search_are_narrowed_by_words_of_time(memd: Memd) -> None:
     memd("add", "The heron nests by the weir", "--agent", "birds")
 
     def hers(*words: str) -> bool:
@@ -113,7 +82,7 @@ def test_a_list_and_a_search_are_narrowed_by_words_of_time(memd: Terminal) -> No
     assert "--since must be before --until" in crossed.err
 
 
-def test_what_is_deleted_waits_in_the_trash_and_comes_back(memd: Terminal) -> None:
+def test_what_is_deleted_waits_in_the_trash_and_comes_back(memd: Memd) -> None:
     memory_id = memd("add", "The printer on the second floor jams").out.strip()
     assert memd("delete", memory_id).out == f"{memory_id}\n"
     assert memd("get", memory_id).code == 1
@@ -123,7 +92,7 @@ def test_what_is_deleted_waits_in_the_trash_and_comes_back(memd: Terminal) -> No
     assert memd("trash", "restore", memory_id).code == 1
 
 
-def test_nothing_is_forgotten_without_a_yes(memd: Terminal) -> None:
+def test_nothing_is_forgotten_without_a_yes(memd: Memd) -> None:
     memory_id = memd("add", "The cellar key hangs behind the clock").out.strip()
     refused = memd("forget", memory_id)
     assert (refused.code, refused.out) == (2, "")
@@ -135,11 +104,11 @@ def test_nothing_is_forgotten_without_a_yes(memd: Terminal) -> None:
     assert memory_id not in memd("trash", "list").out
 
 
-def test_forget_wants_to_know_what(memd: Terminal) -> None:
+def test_forget_wants_to_know_what(memd: Memd) -> None:
     assert memd("forget", "--yes").code == 2
 
 
-def test_an_import_that_is_run_again_doubles_nothing(memd: Terminal, tmp_path: Path) -> None:
+def test_an_import_that_is_run_again_doubles_nothing(memd: Memd, tmp_path: Path) -> None:
     notes = tmp_path / "notes.md"
     notes.write_text(
         "# Garden\nThe roses are cut in March.\n\n# House\nThe boiler is serviced in May.\n"
@@ -151,7 +120,7 @@ def test_an_import_that_is_run_again_doubles_nothing(memd: Terminal, tmp_path: P
 
 
 def test_an_export_can_be_imported_elsewhere_and_here_it_is_known(
-    memd: Terminal, tmp_path: Path, model_dir: Path
+    memd: Memd, tmp_path: Path, model_dir: Path
 ) -> None:
     memd("add", "The archive is on the blue disk")
     file = tmp_path / "all.jsonl"
@@ -161,9 +130,8 @@ def test_an_export_can_be_imported_elsewhere_and_here_it_is_known(
     assert lines[0] == {"memd": "export", "v": 1}
     here = memd("import", str(file), "--json").json
     assert (here["new"], here["kept"]) == (0, len(lines) - 1)
-    model = {"MEMD_MODEL_DIR": str(model_dir)}
-    with spawned(tmp_path, model):
-        there = Terminal(tmp_path, model)
+    with served(tmp_path, model_dir):
+        there = partial(commands.memd, tmp_path)
         assert there("import", str(file), "--json").json["new"] == len(lines) - 1
         copy = [json.loads(line) for line in there("export", "--agent", "default").out.splitlines()]
         contents = [{line["content"] for line in each[1:]} for each in (lines, copy)]
@@ -171,7 +139,7 @@ def test_an_export_can_be_imported_elsewhere_and_here_it_is_known(
 
 
 def test_an_import_tells_what_it_skipped_and_reads_every_line_end_that_a_text_holds(
-    memd: Terminal, tmp_path: Path
+    memd: Memd, tmp_path: Path
 ) -> None:
     text = "Chapter one\u2028chapter two\x85and the end"
     memd("add", "The index is on the red disk")
@@ -188,7 +156,7 @@ def test_an_import_tells_what_it_skipped_and_reads_every_line_end_that_a_text_ho
     assert "files 1, kept 1, skipped 1\n" in memd("import", str(file)).out
 
 
-def test_a_list_says_how_to_go_on(memd: Terminal) -> None:
+def test_a_list_says_how_to_go_on(memd: Memd) -> None:
     for number in range(3):
         memd("add", f"Entry number {number} of the visitors' book")
     page = memd("list", "--limit", "2")
@@ -201,7 +169,7 @@ def test_a_list_says_how_to_go_on(memd: Terminal) -> None:
     }
 
 
-def test_the_file_is_checked_mended_and_copied(memd: Terminal, tmp_path: Path) -> None:
+def test_the_file_is_checked_mended_and_copied(memd: Memd, tmp_path: Path) -> None:
     memd("add", "The file is looked after")
     assert memd("check", "--json").json["ok"] is True
     assert memd("rebuild").code == 0
@@ -211,14 +179,14 @@ def test_the_file_is_checked_mended_and_copied(memd: Terminal, tmp_path: Path) -
     assert Path(memd("backup").out.strip()).is_file()
 
 
-def test_status_is_ok_and_says_the_version(memd: Terminal) -> None:
+def test_status_is_ok_and_says_the_version(memd: Memd) -> None:
     status = memd("status", "--json").json
     assert status["status"] == "ok"
     assert memd("version").out == f"memd {status['version']}\n"
     assert memd("status").code == 0
 
 
-def test_the_status_is_told_in_words_with_units(memd: Terminal) -> None:
+def test_the_status_is_told_in_words_with_units(memd: Memd) -> None:
     lines = memd("status").out.splitlines()
     told = {line.partition(":")[0]: line.partition(":")[2].split() for line in lines}
     assert told["status"] == ["ok"]
@@ -227,7 +195,7 @@ def test_the_status_is_told_in_words_with_units(memd: Terminal) -> None:
     assert Path(told["database"][0]).name == "memd.db"
 
 
-def test_the_audit_is_told_in_words(memd: Terminal) -> None:
+def test_the_audit_is_told_in_words(memd: Memd) -> None:
     memd("add", "The audit sees this.")
     shown = memd("audit", "show", "--method", "memory.store", "-n", "1")
     seq, _, client, method, outcome, rows = shown.out.splitlines()[0].split("\t")
@@ -241,34 +209,34 @@ def test_the_audit_is_told_in_words(memd: Terminal) -> None:
     assert told["problems"].strip() == "none"
 
 
-def test_the_settings_that_hold_are_shown(memd: Terminal) -> None:
+def test_the_settings_that_hold_are_shown(memd: Memd) -> None:
     assert memd("config", "show", "--json").json["settings"]["memory"]["level"] == "persistent"
     places = memd("config", "path", "--json").json
     assert places["socket"].endswith("memd.sock")
     assert memd("config", "path").out.strip() == places["config_file"]
 
 
-def test_the_model_is_reported(memd: Terminal) -> None:
+def test_the_model_is_reported(memd: Memd) -> None:
     assert memd("model", "status", "--json").json["installed"] is True
     assert memd("model", "install").code == 0
 
 
-def test_columns_and_colours_are_for_a_terminal_only(memd: Terminal) -> None:
+def test_columns_and_colours_are_for_a_terminal_only(daemon: Spawned, memd: Memd) -> None:
     memd("add", "Colours are for people who look")
     assert "\x1b" not in memd("search", "colours for people who look").out
-    shown = on_a_terminal(memd, "search", "colours for people who look")
-    assert "\x1b[1m" in shown
-    memd.environ["NO_COLOR"] = "1"
-    assert "\x1b" not in on_a_terminal(memd, "search", "colours for people who look")
+    environ = environment(daemon.home, {"TERM": "xterm"})
+    assert "\x1b[1m" in on_a_terminal(environ, "search", "colours for people who look")
+    environ["NO_COLOR"] = "1"
+    assert "\x1b" not in on_a_terminal(environ, "search", "colours for people who look")
 
 
-def on_a_terminal(memd: Terminal, *words: str) -> str:
+def on_a_terminal(environ: Mapping[str, str], *words: str) -> str:
     """Return what a command shows on a pseudo-terminal."""
     ours, theirs = pty.openpty()
     with os.fdopen(ours, "rb", buffering=0) as shown:
         process = subprocess.Popen(
             [sys.executable, "-m", "memd", *words],
-            env={**memd.environ, "TERM": "xterm"},
+            env=environ,
             stdin=subprocess.DEVNULL,
             stdout=theirs,
             stderr=subprocess.PIPE,
@@ -278,11 +246,11 @@ def on_a_terminal(memd: Terminal, *words: str) -> str:
         return shown.read(65_536).decode()
 
 
-def test_a_reader_that_has_seen_enough_is_no_error(memd: Terminal) -> None:
+def test_a_reader_that_has_seen_enough_is_no_error(daemon: Spawned) -> None:
     line = f"{sys.executable} -m memd list --json | head -c 1"
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", line],
-        env=memd.environ,
+        env=environment(daemon.home),
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -2,42 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from support.commands import Memd
 
-import pytest
-from support import forked
-from support.daemon import Spawned, environment, spawned
-
-Typed = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("home")
-
-
-@pytest.fixture(scope="module")
-def daemon(home: Path) -> Iterator[Spawned]:
-    with spawned(home, {"MEMD_MODEL_DIR": str(home / "no model")}) as daemon:
-        yield daemon
-
-
-@pytest.fixture
-def memd(home: Path, daemon: Spawned) -> Typed:
-    del daemon  # it runs
-
-    def typed(*words: str) -> tuple[int, str, str]:
-        done = forked.run(words, env=environment(home, {}))
-        assert "Traceback" not in done.stderr, done.stderr
-        return done.returncode, done.stdout, done.stderr
-
-    return typed
+from memd.client import Client
 
 
 def test_a_lesson_that_a_person_tells_is_listed_stands_in_prompts_and_is_forgotten(
-    memd: Typed,
+    memd: Memd,
 ) -> None:
     lesson = "The staging database is read-only on Mondays, so migrate on Tuesdays."
     code, out, _ = memd("learn", "lesson", lesson)
@@ -68,49 +39,47 @@ def test_a_lesson_that_a_person_tells_is_listed_stands_in_prompts_and_is_forgott
 
 
 def test_a_lesson_that_somebody_said_is_fed_by_a_nap_and_goes_like_any_other(
-    daemon: Spawned, memd: Typed
+    client: Client, memd: Memd
 ) -> None:
-    said = "The tests need Redis on port 6380."
+    text = "The tests need Redis on port 6380."
     talk = [{"role": "assistant", "content": f"This is part {n} of the talk."} for n in range(5)]
-    messages = [{"role": "assistant", "content": f"Fixed.\n- **Lesson:** {said}"}, *talk]
-    with daemon.client() as client:
-        napped = client.call("sleep.consolidate", {"messages": messages, "session_id": "redis"})
+    messages = [{"role": "assistant", "content": f"Fixed.\n- **Lesson:** {text}"}, *talk]
+    napped = client.call("sleep.consolidate", {"messages": messages, "session_id": "redis"})
     assert napped["stored"] == 1
 
-    _, listed, _ = memd("learn", "list", "--json")
-    (lesson,) = [one for one in json.loads(listed)["items"] if one["lesson"] == said]
+    lessons = memd("learn", "list", "--json").json["items"]
+    (lesson,) = [lesson for lesson in lessons if lesson["lesson"] == text]
     _, prompt, _ = memd("inject", "Which port does Redis have in the tests?")
-    assert prompt.count(said) == 1
+    assert prompt.count(text) == 1
     assert "[lesson | score: " in prompt
     _, other, _ = memd("inject", "Who painted the boat?")
-    assert said not in other
+    assert text not in other
 
     assert memd("learn", "forget", lesson["id"][-8:], "--yes")[:2] == (0, "erased 1\n")
     _, listed, _ = memd("learn", "list")
-    assert said not in listed
+    assert text not in listed
     _, prompt, _ = memd("inject", "Which port does Redis have in the tests?")
-    assert said not in prompt
+    assert text not in prompt
 
     again = [{"role": "user", "content": "Lesson: Deploys wait for CI to be green."}, *talk]
-    with daemon.client() as client:
-        client.call("sleep.consolidate", {"messages": again, "session_id": "ci"})
+    client.call("sleep.consolidate", {"messages": again, "session_id": "ci"})
     assert "Deploys wait" in memd("learn", "list")[1]
     assert memd("forget", "--session", "ci", "--yes")[0] == 0
     assert "Deploys wait" not in memd("learn", "list")[1]
 
 
-def test_what_worked_with_tools_is_a_pattern_and_without_a_lesson(memd: Typed) -> None:
+def test_what_worked_with_tools_is_a_pattern_and_without_a_lesson(memd: Memd) -> None:
     text = "Deploy the blog with rsync, then restart nginx"
     _, out, _ = memd("learn", "success", text, "--tool", "Bash", "--tool", "Edit")
     pattern_id = out.strip()
     memd("learn", "success", text, "--tool", "Bash", "--tool", "Edit")
-    _, out, _ = memd("learn", "success", "Asking Maria first saved a day", "--json")
-    assert json.loads(out)["outcome"] == "success"
-    _, out, _ = memd("learn", "failure", "Dropping the index first locked the table", "--json")
-    assert json.loads(out)["outcome"] == "failure"
+    for outcome, sentence in (
+        ("success", "Asking Maria first saved a day"),
+        ("failure", "Dropping the index first locked the table"),
+    ):
+        assert memd("learn", outcome, sentence, "--json").json["outcome"] == outcome
 
-    _, out, _ = memd("learn", "playbook", "--json")
-    (pattern,) = json.loads(out)["items"]
+    (pattern,) = memd("learn", "playbook", "--json").json["items"]
     assert (pattern["pattern_id"], pattern["success_count"]) == (pattern_id, 2)
     _, listed, _ = memd("learn", "playbook", "deploy blog")
     assert text in listed
@@ -119,7 +88,7 @@ def test_what_worked_with_tools_is_a_pattern_and_without_a_lesson(memd: Typed) -
     assert memd("learn", "forget", pattern_id, "--yes")[:2] == (0, "erased 1\n")
 
 
-def test_a_task_without_a_word_about_it_is_refused(memd: Typed) -> None:
+def test_a_task_without_a_word_about_it_is_refused(memd: Memd) -> None:
     code, _, err = memd("learn", "lesson", " ")
     assert code == 2
     assert "lesson" in err

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from support import forked
-from support.daemon import environment, spawned
+from support import commands
+from support.commands import Memd
+from support.daemon import Spawned, spawned
 
 from memd.client import Client
 
@@ -17,44 +18,41 @@ SAID = "The team used Flask until March 2026, then switched to Litestar"
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    home = tmp_path_factory.mktemp("home")
-    with spawned(home) as daemon:
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spawned]:
+    with spawned(tmp_path_factory.mktemp("home")) as daemon:
         params = {"name": "sam", "agent_id": "sam", "seniority": "senior"}
         with daemon.client() as owner:
             key = Path(owner.call("client.add", params)["key_file"])
         with Client(socket=daemon.paths.socket, key=key) as sam:
             sam.call("org.write", {"content": SAID, "category": "convention"})
-        yield home
+        yield daemon
 
 
-def memd(home: Path, *words: str, group: str = "org") -> tuple[int, str, str]:
-    done = forked.run([group, *words], env=environment(home, {"COLUMNS": "140"}))
-    assert "Traceback" not in done.stderr, done.stderr
-    return done.returncode, done.stdout, done.stderr
+@pytest.fixture
+def memd(daemon: Spawned) -> Memd:
+    return partial(commands.memd, daemon.home, COLUMNS="140")
 
 
-def test_what_held_in_a_month_is_printed(home: Path) -> None:
-    code, out, _ = memd(home, "as-of", "--valid", "2026-02")
+def test_what_held_in_a_month_is_printed(memd: Memd) -> None:
+    code, out, _ = memd("org", "as-of", "--valid", "2026-02")
     assert code == 0
     assert "the team uses Flask" in out
     assert "Litestar" not in out
-    code, out, _ = memd(home, "as-of", "--about", "litestar", "--json")
-    (item,) = json.loads(out)["items"]
-    assert {one["object"] for one in item["statements"]} == {"Litestar", "Flask"}
+    (item,) = memd("org", "as-of", "--about", "litestar", "--json").json["items"]
+    assert {statement["object"] for statement in item["statements"]} == {"Litestar", "Flask"}
 
 
-def test_a_life_is_printed_as_bars_with_who_and_when(home: Path) -> None:
-    code, out, _ = memd(home, "timeline", "the team")
+def test_a_life_is_printed_as_bars_with_who_and_when(memd: Memd) -> None:
+    code, out, _ = memd("org", "timeline", "the team")
     assert code == 0
     flask, litestar = (line for line in out.splitlines() if "uses" in line)
     assert "... to 2026-03-01: sam (senior)" in flask
     assert "2026-03-01 to ...: sam (senior)" in litestar
 
 
-def test_a_life_is_drawn_into_a_file(home: Path, tmp_path: Path) -> None:
+def test_a_life_is_drawn_into_a_file(memd: Memd, tmp_path: Path) -> None:
     target = tmp_path / "flask.svg"
-    code, out, err = memd(home, "timeline", "Flask", "--svg", str(target))
+    code, out, err = memd("org", "timeline", "Flask", "--svg", str(target))
     assert (code, out) == (0, "")
     assert "wrote " in err
     text = target.read_text("utf-8")
@@ -73,32 +71,31 @@ def test_a_life_is_drawn_into_a_file(home: Path, tmp_path: Path) -> None:
         ("timeline", "Flask", "--svg", "/nowhere/at/all.svg"),
     ],
 )
-def test_a_wrong_question_is_said_to_be_one(home: Path, words: tuple[str, ...]) -> None:
-    code, out, err = memd(home, *words)
+def test_a_wrong_question_is_said_to_be_one(memd: Memd, words: tuple[str, ...]) -> None:
+    code, out, err = memd("org", *words)
     assert code != 0
     assert out == ""
     assert err.startswith("memd: ")
 
 
-def test_a_time_in_the_wrong_place_is_told_the_right_command(home: Path) -> None:
-    _, _, err = memd(home, "as-of", "2026-02")
+def test_a_time_in_the_wrong_place_is_told_the_right_command(memd: Memd) -> None:
+    _, _, err = memd("org", "as-of", "2026-02")
     assert "memd org as-of --valid 2026-02" in err
-    _, _, err = memd(home, "as-of", "Nobody")
+    _, _, err = memd("org", "as-of", "Nobody")
     assert "'Nobody'" in err
     assert "--about" in err
-    _, _, err = memd(home, "as-of", "--about", "Nobody")
+    _, _, err = memd("org", "as-of", "--about", "Nobody")
     assert "memd org as-of prints all that holds" in err
 
 
-def test_a_day_is_a_time_wherever_one_is_typed(home: Path) -> None:
+def test_a_day_is_a_time_wherever_one_is_typed(memd: Memd) -> None:
     """A day is its beginning, in UTC, so what holds until then is over on that day (D13)."""
     words = ("propose", "--from", "2025-01", "--until", "2027-01-01", "The team ships on Fridays.")
-    code, _, err = memd(home, *words)
+    code, _, err = memd("org", *words)
     assert code == 0, err
-    _, out, _ = memd(home, "review", "--json")
-    (asked,) = json.loads(out)["items"]
-    assert asked["valid_from"].startswith("2025-01-01T00:00:00")
-    assert asked["valid_to"].startswith("2027-01-01T00:00:00")
-    code, out, err = memd(home, "neighbours", "Flask", "--as-of", "2026-02-01", group="graph")
+    (proposal,) = memd("org", "review", "--json").json["items"]
+    assert proposal["valid_from"].startswith("2025-01-01T00:00:00")
+    assert proposal["valid_to"].startswith("2027-01-01T00:00:00")
+    code, out, err = memd("graph", "neighbours", "Flask", "--as-of", "2026-02-01")
     assert code == 0, err
     assert "Flask" in out

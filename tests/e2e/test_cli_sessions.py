@@ -4,76 +4,75 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
+from functools import partial
 
 import pytest
-from support import forked
-from support.daemon import environment, spawned
+from support import commands
+from support.commands import Memd
+from support.daemon import Spawned, spawned
 
 FACT = "decided: the heron nests at the weir"
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    home = tmp_path_factory.mktemp("home")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spawned]:
     said = [
         {"role": "user", "content": FACT, "timestamp": "2026-03-02T10:00:00Z"},
         {"role": "tool", "content": "weir.log: \x1b[31mlevel 4711", "name": "sh"},
         *({"role": "assistant", "content": f"This is turn {n} of the rest."} for n in range(4)),
     ]
-    with spawned(home) as daemon:
+    with spawned(tmp_path_factory.mktemp("home")) as daemon:
         with daemon.client() as client:
             told = {"messages": said, "session_id": "s", "project_id": "river"}
             client.call("sleep.consolidate", told)
             client.add("The shed is red.", metadata={"source": "shed.md"})
-        yield home
+        yield daemon
 
 
-def memd(home: Path, *words: str) -> tuple[int, str, str]:
-    done = forked.run(words, env=environment(home, {"COLUMNS": "140"}))
-    assert "Traceback" not in done.stderr, done.stderr
-    return done.returncode, done.stdout, done.stderr
+@pytest.fixture
+def memd(daemon: Spawned) -> Memd:
+    return partial(commands.memd, daemon.home, COLUMNS="140")
 
 
-def test_what_was_said_in_a_session_is_printed_with_whose_it_is(home: Path) -> None:
-    code, out, _ = memd(home, "search", "--sessions", "where", "does", "the", "heron", "nest")
+def test_what_was_said_in_a_session_is_printed_with_whose_it_is(memd: Memd) -> None:
+    code, out, _ = memd("search", "--sessions", "where", "does", "the", "heron", "nest")
     assert code == 0
     first, second = out.splitlines()
     assert first == f"user  {FACT}"
     assert "project river · session s · message 0" in second
-    code, out, err = memd(home, "search", "--sessions", "zeppelin")
+    code, out, err = memd("search", "--sessions", "zeppelin")
     assert (code, out) == (0, "")
     assert "no message of a session matches" in err
 
 
-def test_what_a_tool_printed_cannot_steer_the_terminal(home: Path) -> None:
-    code, out, _ = memd(home, "search", "--sessions", "4711")
+def test_what_a_tool_printed_cannot_steer_the_terminal(memd: Memd) -> None:
+    code, out, _ = memd("search", "--sessions", "4711")
     assert code == 0
     assert out.startswith("tool  ")
     assert "\x1b" not in out
 
 
-def test_a_search_of_sessions_is_limited_and_answers_in_json(home: Path) -> None:
-    found = [
-        json.loads(memd(home, "search", "--sessions", "weir", *more, "--json")[1])["items"]
+def test_a_search_of_sessions_is_limited_and_answers_in_json(memd: Memd) -> None:
+    answers = [
+        memd("search", "--sessions", "weir", *more, "--json").json["items"]
         for more in ((), ("-n", "1"), ("--until", "2026-03-02"), ("--session", "other"))
     ]
-    assert [len(items) for items in found] == [2, 1, 0, 0]
-    assert found[0][0].keys() == {
+    assert [len(items) for items in answers] == [2, 1, 0, 0]
+    assert answers[0][0].keys() == {
         "session_id", "project_id", "ordinal", "role", "at", "snippet"
     }  # fmt: skip
 
 
-def test_what_is_said_of_memories_only_is_refused_with_sessions(home: Path) -> None:
-    code, out, err = memd(home, "search", "--sessions", "weir", "--category", "semantic")
+def test_what_is_said_of_memories_only_is_refused_with_sessions(memd: Memd) -> None:
+    code, out, err = memd("search", "--sessions", "weir", "--category", "semantic")
     assert (code, out) == (2, "")
     assert "--category filters memories" in err
 
 
-def test_why_tells_where_a_memory_comes_from(home: Path) -> None:
-    _, out, _ = memd(home, "list", "--json")
-    ids = {item["content"]: item["id"] for item in json.loads(out)["items"]}
-    code, out, _ = memd(home, "why", ids[FACT][-8:])
+def test_why_tells_where_a_memory_comes_from(memd: Memd) -> None:
+    items = memd("list", "--json").json["items"]
+    ids = {item["content"]: item["id"] for item in items}
+    code, out, _ = memd("why", ids[FACT][-8:])
     assert code == 0
     lines = out.splitlines()
     assert lines[0] == FACT
@@ -81,19 +80,19 @@ def test_why_tells_where_a_memory_comes_from(home: Path) -> None:
     assert lines[2:4] == ["session s", "project river"]
     assert lines[5:] == ["made from 1 message:", "", lines[7], f"  {FACT}"]
     assert lines[7].startswith("user 2026-03-02")
-    code, out, _ = memd(home, "why", ids["The shed is red."])
+    code, out, _ = memd("why", ids["The shed is red."])
     assert code == 0
     assert "from shed.md" in out
     assert "stored as received" in out
 
 
-def test_why_answers_in_json_and_says_what_is_unknown(home: Path) -> None:
-    _, out, _ = memd(home, "list", "--json")
+def test_why_answers_in_json_and_says_what_is_unknown(memd: Memd) -> None:
+    _, out, _ = memd("list", "--json")
     (memory_id,) = [item["id"] for item in json.loads(out)["items"] if item["content"] == FACT]
-    found = json.loads(memd(home, "why", memory_id, "--json")[1])
+    found = json.loads(memd("why", memory_id, "--json")[1])
     assert found["v"] == 1
     assert found["memory"]["id"] == memory_id
     assert found["made_by"]["kind"] == "nap"
-    code, out, err = memd(home, "why", "0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
+    code, out, err = memd("why", "0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
     assert (code, out) == (1, "")
     assert "no memory has the id" in err

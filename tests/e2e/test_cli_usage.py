@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import forked
+from support.commands import Memd
 from support.daemon import Spawned, environment, spawned, wait_until
 
 
@@ -20,20 +20,18 @@ def daemon(tmp_path: Path) -> Iterator[Spawned]:
         yield found
 
 
-def typed(daemon: Spawned, *words: str) -> subprocess.CompletedProcess[str]:
-    return forked.run(["usage", *words], env=environment(daemon.paths.data_dir.parent), check=True)
-
-
 def report(daemon: Spawned, **said: Any) -> None:
     with daemon.client() as client:
         client.call("usage.report", said)
 
 
-def test_a_window_is_a_line_with_what_is_used_of_what_and_how_full(daemon: Spawned) -> None:
+def test_a_window_is_a_line_with_what_is_used_of_what_and_how_full(
+    daemon: Spawned, memd: Memd
+) -> None:
     report(daemon, source="codex", session_id="s1", used_tokens=15_000, window_tokens=30_000)
     report(daemon, source="gemini", session_id="s2", event="AfterAgent")
 
-    lines = typed(daemon).stdout.splitlines()
+    lines = memd("usage").out.splitlines()
 
     assert [line.split("\t") for line in lines] == [
         ["gemini", "s2", "?", "?", "?", "when full"],
@@ -41,22 +39,22 @@ def test_a_window_is_a_line_with_what_is_used_of_what_and_how_full(daemon: Spawn
     ]
 
 
-def test_the_answer_is_one_object_for_a_program(daemon: Spawned) -> None:
+def test_the_answer_is_one_object_for_a_program(daemon: Spawned, memd: Memd) -> None:
     report(daemon, source="codex", session_id="s1", used_tokens=25_000, window_tokens=30_000)
 
-    (window,) = json.loads(typed(daemon, "--json").stdout)["items"]
+    (window,) = memd("usage", "--json").json["items"]
 
     assert (window["source"], window["armed"]) == ("codex", False)
     assert window["fill"] == pytest.approx(0.8333, abs=1e-4)
 
 
-def test_without_a_window_it_says_so(daemon: Spawned) -> None:
-    said = typed(daemon)
-    assert said.stdout == ""
-    assert "no assistant" in said.stderr
+def test_without_a_window_it_says_so(memd: Memd) -> None:
+    said = memd("usage")
+    assert said.out == ""
+    assert "no assistant" in said.err
 
 
-def test_a_usage_file_that_cannot_be_read_is_said_to_be_there(daemon: Spawned) -> None:
+def test_a_usage_file_that_cannot_be_read_is_said_to_be_there(daemon: Spawned, memd: Memd) -> None:
     folder = daemon.paths.socket.with_name("usage")
     wait_until(folder.is_dir, "the folder is made")
     (folder / "a.json").write_text("[]")
@@ -64,8 +62,8 @@ def test_a_usage_file_that_cannot_be_read_is_said_to_be_there(daemon: Spawned) -
     with daemon.client() as client:
         wait_until(lambda: client.call("usage.list", {})["unreadable"] == 2, "both files are seen")
 
-    assert "unreadable usage files: 2; the last: " in typed(daemon).stderr
-    told = json.loads(typed(daemon, "--json").stdout)
+    assert "unreadable usage files: 2; the last: " in memd("usage").err
+    told = memd("usage", "--json").json
     assert told["unreadable"] == 2
     assert told["unreadable_reason"] in {"it is not a JSON object", "v must be 1"}
 
@@ -74,7 +72,7 @@ def test_a_usage_file_that_cannot_be_read_is_said_to_be_there(daemon: Spawned) -
         (folder / f"{name}.json").write_text(json.dumps(said))
     with daemon.client() as client:
         wait_until(lambda: client.call("usage.list", {})["unreadable"] == 0, "both are mended")
-    assert "unreadable" not in json.loads(typed(daemon, "--json").stdout)
+    assert "unreadable" not in memd("usage", "--json").json
 
 
 def test_watching_shows_what_changes(daemon: Spawned, tmp_path: Path) -> None:
@@ -82,7 +80,7 @@ def test_watching_shows_what_changes(daemon: Spawned, tmp_path: Path) -> None:
     with shown.open("wb") as stream:
         watching = subprocess.Popen(
             [sys.executable, "-m", "memd", "usage", "--watch", "--json"],
-            env=environment(daemon.paths.data_dir.parent),
+            env=environment(daemon.home),
             stdout=stream,
         )
     try:

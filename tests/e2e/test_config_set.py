@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from support import forked
-from support.daemon import environment, spawned, wait_until
+from support.commands import memd
+from support.daemon import spawned, wait_until
 
 from memd.base.errors import MemoryConfigError
 from memd.base.settings import origins
@@ -33,12 +32,6 @@ memory:
 """
 
 
-def memd(home: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
-    done = forked.run(words, env=environment(home, more))
-    assert "Traceback" not in done.stderr, done.stderr
-    return done
-
-
 def written(home: Path, text: str, name: str = "config.toml") -> Path:
     file = home / "config" / name
     file.parent.mkdir(exist_ok=True)
@@ -54,7 +47,7 @@ def test_one_setting_is_written_and_every_other_byte_stays(
 
     done = memd(tmp_path, "config", "set", "daemon.undo_days", "90")
 
-    assert (done.returncode, done.stdout) == (0, f"{file}\n")
+    assert (done.code, done.out) == (0, f"{file}\n")
     assert file.read_text("utf-8") == text.replace("60", "90")
     assert (file.parent / f"{name}.memd.bak").read_text("utf-8") == text
 
@@ -63,10 +56,10 @@ def test_one_setting_is_written_and_every_other_byte_stays(
 def test_what_is_taken_out_has_its_default_again(tmp_path: Path, name: str, text: str) -> None:
     file = written(tmp_path, text, name)
 
-    assert memd(tmp_path, "config", "unset", "daemon.undo_days").returncode == 0
+    assert memd(tmp_path, "config", "unset", "daemon.undo_days").code == 0
 
     assert "undo_days" not in file.read_text("utf-8")
-    shown = json.loads(memd(tmp_path, "config", "show", "--json").stdout)
+    shown = memd(tmp_path, "config", "show", "--json").json
     assert shown["settings"]["daemon"]["undo_days"] == 7
     assert shown["sources"] == {"memory.consolidation.interval": "file"}
 
@@ -86,7 +79,7 @@ def test_a_section_that_says_nothing_any_more_goes_with_its_last_setting(
     tmp_path: Path, text: str, left: str
 ) -> None:
     file = written(tmp_path, text)
-    assert memd(tmp_path, "config", "unset", "daemon.undo_days").returncode == 0
+    assert memd(tmp_path, "config", "unset", "daemon.undo_days").code == 0
     assert file.read_text("utf-8") == left
 
 
@@ -95,7 +88,7 @@ def test_without_a_file_one_is_made_and_nobody_else_reads_it(tmp_path: Path) -> 
 
     file = tmp_path / "config" / "config.toml"
     assert file.stat().st_mode & 0o777 == 0o600
-    shown = json.loads(memd(tmp_path, "config", "show", "--json").stdout)
+    shown = memd(tmp_path, "config", "show", "--json").json
     assert shown["settings"]["memory"]["agents"]["kit"]["type"] == "session"
 
 
@@ -115,8 +108,8 @@ def test_what_would_be_no_settings_file_is_not_written(
 
     done = memd(tmp_path, "config", "set", *words)
 
-    assert done.returncode != 0
-    assert told in done.stderr
+    assert done.code != 0
+    assert told in done.err
     assert file.read_text("utf-8") == TOML
 
 
@@ -130,26 +123,25 @@ def test_a_setting_is_refused_that_the_environment_makes_wrong(tmp_path: Path) -
 
     wrong = memd(tmp_path, "config", "set", *change, MEMD_MEMORY__RETRIEVAL__RECENCY_WEIGHT="0.3")
 
-    assert wrong.returncode == 78
-    assert "relevance_weight and recency_weight must" in wrong.stderr
+    assert wrong.code == 78
+    assert "relevance_weight and recency_weight must" in wrong.err
     assert file.read_text("utf-8") == WEIGHTS
-    assert memd(tmp_path, "config", "set", *change).returncode == 0
+    assert memd(tmp_path, "config", "set", *change).code == 0
 
 
 def test_a_setting_that_only_the_environment_makes_right_is_written_and_told(
     tmp_path: Path,
 ) -> None:
     file = written(tmp_path, "")
-    variable = {"MEMD_MEMORY__RETRIEVAL__RECENCY_WEIGHT": "0.4"}
     key = "memory.retrieval.relevance_weight"
 
     alone = memd(tmp_path, "config", "set", key, "0.6")
-    assert alone.returncode == 78
-    done = memd(tmp_path, "config", "set", key, "0.6", **variable)
+    assert alone.code == 78
+    done = memd(tmp_path, "config", "set", key, "0.6", MEMD_MEMORY__RETRIEVAL__RECENCY_WEIGHT="0.4")
 
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
     assert "0.6" in file.read_text("utf-8")
-    assert "without this environment it would be refused: memory.retrieval" in done.stderr
+    assert "without this environment it would be refused: memory.retrieval" in done.err
 
 
 def test_a_wrong_value_is_not_written_because_a_variable_hides_it(tmp_path: Path) -> None:
@@ -157,7 +149,7 @@ def test_a_wrong_value_is_not_written_because_a_variable_hides_it(tmp_path: Path
 
     done = memd(tmp_path, "config", "set", "daemon.undo_days", "many", MEMD_DAEMON__UNDO_DAYS="3")
 
-    assert done.returncode == 78
+    assert done.code == 78
     assert file.read_text("utf-8") == TOML
 
 
@@ -170,7 +162,7 @@ def test_a_reload_checks_the_file_under_the_daemon_s_own_environment(
     change = ("memory.retrieval", '{"relevance_weight": 0.6, "recency_weight": 0.4}')
     with spawned(tmp_path, variable):
         done = memd(tmp_path, "config", "set", *change)
-        assert done.returncode == (78 if runs else 0)
+        assert done.code == (78 if runs else 0)
         assert (tmp_path / "config" / "config.toml").exists() is not runs
 
 
@@ -178,7 +170,7 @@ def test_a_file_that_cannot_be_read_is_left_as_it_is(tmp_path: Path) -> None:
     for name, text in (("config.toml", "[daemon\n"), ("config.yaml", "a: [b\n")):
         file = written(tmp_path, text, name)
         done = memd(tmp_path, "config", "set", "daemon.undo_days", "3")
-        assert done.returncode == 78
+        assert done.code == 78
         assert file.read_text("utf-8") == text
         file.unlink()
 
@@ -186,7 +178,7 @@ def test_a_file_that_cannot_be_read_is_left_as_it_is(tmp_path: Path) -> None:
 def test_show_says_where_a_setting_was_written(tmp_path: Path) -> None:
     written(tmp_path, TOML)
 
-    out = memd(tmp_path, "config", "show", MEMD_DAEMON__LOG_LEVEL="debug").stdout
+    out = memd(tmp_path, "config", "show", MEMD_DAEMON__LOG_LEVEL="debug").out
 
     assert "  undo_days: 60  # file\n" in out
     assert "  log_level: debug  # MEMD_DAEMON__LOG_LEVEL\n" in out
@@ -198,8 +190,8 @@ def test_a_running_daemon_takes_over_what_it_can_and_names_what_waits(tmp_path: 
         now = memd(tmp_path, "config", "set", "daemon.log_level", "warning", "--json")
         later = memd(tmp_path, "config", "set", "daemon.undo_days", "90")
 
-        assert json.loads(now.stdout)["daemon"] == {"taken": ["daemon.log_level"], "waiting": []}
-        assert "takes effect when the daemon restarts" in later.stderr
+        assert json.loads(now.out)["daemon"] == {"taken": ["daemon.log_level"], "waiting": []}
+        assert "takes effect when the daemon restarts" in later.err
         assert client.call("system.reload") == {
             "taken": ["daemon.log_level"],
             "waiting": ["daemon.undo_days"],
@@ -227,10 +219,10 @@ def test_a_bad_file_changes_nothing_and_drops_no_connection(tmp_path: Path) -> N
 def test_what_a_running_daemon_refuses_is_taken_back(tmp_path: Path) -> None:
     with spawned(tmp_path):
         done = memd(tmp_path, "config", "set", "daemon.log_file", "/proc/nope/x.log")
-        assert done.returncode == 78
+        assert done.code == 78
         assert not (tmp_path / "config" / "config.toml").exists()
         file = written(tmp_path, TOML)
-        assert memd(tmp_path, "config", "set", "daemon.log_file", "/proc/no/x.log").returncode == 78
+        assert memd(tmp_path, "config", "set", "daemon.log_file", "/proc/no/x.log").code == 78
         assert file.read_text("utf-8") == TOML
 
 
@@ -238,12 +230,12 @@ def test_a_log_file_that_cannot_be_written_is_refused_while_no_daemon_runs(tmp_p
     file = written(tmp_path, TOML)
     for log in ("/proc/no/x.log", "memd.log", str(tmp_path)):
         done = memd(tmp_path, "config", "set", "daemon.log_file", log)
-        assert done.returncode == 78
-        assert f"daemon.log_file = {log!r} cannot be used" in done.stderr
+        assert done.code == 78
+        assert f"daemon.log_file = {log!r} cannot be used" in done.err
         assert file.read_text("utf-8") == TOML
 
     good = tmp_path / "memd.log"
-    assert memd(tmp_path, "config", "set", "daemon.log_file", str(good)).returncode == 0
+    assert memd(tmp_path, "config", "set", "daemon.log_file", str(good)).code == 0
     assert not good.exists()
 
 
@@ -255,13 +247,13 @@ def test_a_name_with_a_dot_is_quoted_and_shown_so(tmp_path: Path, name: str, key
 
     done = memd(tmp_path, "config", "set", key, "session")
 
-    assert done.returncode == 0, done.stderr
-    shown = json.loads(memd(tmp_path, "config", "show", "--json").stdout)
+    assert done.code == 0, done.err
+    shown = memd(tmp_path, "config", "show", "--json").json
     assert shown["settings"]["memory"]["agents"]["a.b"]["type"] == "session"
     assert shown["sources"]['memory.agents."a.b".level'] == "file"
-    printed = yaml.safe_load(memd(tmp_path, "config", "show").stdout)
+    printed = yaml.safe_load(memd(tmp_path, "config", "show").out)
     assert printed["memory"] == shown["settings"]["memory"]
-    assert memd(tmp_path, "config", "unset", key).returncode == 0
+    assert memd(tmp_path, "config", "unset", key).code == 0
     assert origins(file, {}) == {
         "memory.consolidation.interval": "file",
         "daemon.undo_days": "file",
@@ -274,8 +266,8 @@ def test_a_name_with_a_dot_is_quoted_and_shown_so(tmp_path: Path, name: str, key
 def test_a_key_that_is_quoted_wrongly_is_refused(tmp_path: Path, key: str) -> None:
     done = memd(tmp_path, "config", "set", key, "1")
 
-    assert done.returncode != 0
-    assert repr(key) in done.stderr
+    assert done.code != 0
+    assert repr(key) in done.err
     assert not (tmp_path / "config" / "config.toml").exists()
 
 
@@ -287,6 +279,6 @@ def test_of_two_changes_at_once_neither_is_lost(tmp_path: Path) -> None:
                 lambda each: memd(tmp_path, "config", "set", each[0], str(each[1])),
                 changes.items(),
             )
-        assert [each.returncode for each in done] == [0, 0]
-        shown = json.loads(memd(tmp_path, "config", "show", "--json").stdout)["settings"]["daemon"]
+        assert [each.code for each in done] == [0, 0]
+        shown = memd(tmp_path, "config", "show", "--json").json["settings"]["daemon"]
         assert {f"daemon.{name}": shown[name] for name in ("undo_days", "session_days")} == changes

@@ -28,7 +28,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def typed(daemon: Spawned, home: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    environ = {**environment(daemon.log.parent), "HOME": str(home)}
+    environ = {**environment(daemon.home), "HOME": str(home)}
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "GEMINI_CLI_HOME"):
         environ.pop(name, None)
     return forked.run(words, env=environ)
@@ -84,9 +84,9 @@ def test_one_command_connects_it_and_one_undoes_it(daemon: Spawned, home: Path, 
     entry = server(home, name, daemon.paths.data_dir)
     assert Path(entry["command"]).is_absolute()
     assert entry["args"] == ["mcp", "--client", name]
-    assert entry["env"] == {"MEMD_HOME": str(daemon.log.parent)}
-    bare = {**environment(daemon.log.parent), **entry["env"]}
-    with pumped(daemon.log.parent, "--client", name, environ=bare) as pump:
+    assert entry["env"] == {"MEMD_HOME": str(daemon.home)}
+    bare = {**environment(daemon.home), **entry["env"]}
+    with pumped(daemon.home, "--client", name, environ=bare) as pump:
         assert pump.tool("memory_status")["structuredContent"]["client"] == name
     files = everything(home)
     again = connected(daemon, home, name)

@@ -13,14 +13,14 @@ ADDED = "The nightly build runs on the host Skog."
 
 
 def typed(daemon: Spawned, home: Path, *words: str, code: int = 0) -> None:
-    environ = {**environment(daemon.log.parent), "HOME": str(home)}
+    environ = {**environment(daemon.home), "HOME": str(home)}
     done = forked.run(words, env=environ)
     assert done.returncode == code, done.stderr
 
 
 def listed(daemon: Spawned, client: str) -> set[tuple[bool, str]]:
     """Return what *client* has, each with whether it is marked as an assistant's."""
-    with pumped(daemon.log.parent, "--client", client) as pump:
+    with pumped(daemon.home, "--client", client) as pump:
         items = pump.tool("memory_list")["structuredContent"]["memories"]
     lines = [one["text"].splitlines()[1] for one in items]
     return {(line.startswith("[assistant] "), line.partition(") ")[2]) for line in lines}
@@ -35,7 +35,7 @@ def test_what_a_person_or_one_assistant_adds_all_know_but_who_has_its_own(tmp_pa
         typed(daemon, home, "connect", "gemini", "--yes")
         typed(daemon, home, "connect", "cursor", "--agent", "work", "--yes")
         typed(daemon, home, "add", SAID)
-        with pumped(daemon.log.parent, "--client", "codex") as pump:
+        with pumped(daemon.home, "--client", "codex") as pump:
             pump.tool("memory_add", text=ADDED)
         assert listed(daemon, "gemini") == {(False, SAID), (True, ADDED)}
         assert listed(daemon, "codex") == {(False, SAID), (True, ADDED)}

@@ -38,7 +38,7 @@ class Desk:
 
 @pytest.fixture
 def desk(daemon: Spawned, tmp_path: Path) -> Desk:
-    desk = Desk(tmp_path, daemon.log.parent)
+    desk = Desk(tmp_path, daemon.home)
     assert desk.typed("connect", "qwen", "--yes").returncode == 0
     return desk
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from support import forked
+from support.commands import memd
 from support.daemon import environment, spawned, wait_until
 from support.disks import read_only
 
@@ -25,12 +26,6 @@ def home(tmp_path: Path) -> Path:
     made = tmp_path / "h"
     made.mkdir()
     return made
-
-
-def memd(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    done = forked.run(words, env=environment(home))
-    assert "Traceback" not in done.stderr, done.stderr
-    return done
 
 
 @pytest.mark.parametrize("what", ["database", "folder", "log", "replaced"])
@@ -61,7 +56,7 @@ def test_a_store_that_is_taken_away_is_noticed_and_nothing_more_is_acknowledged(
         assert daemon.stop() == 0
     paths = Paths.resolve(home=home, environ={})
     paths.data_dir.mkdir(mode=0o700, exist_ok=True)
-    assert memd(home, "restore", str(saved), "--yes").returncode == 0
+    assert memd(home, "restore", str(saved), "--yes").code == 0
     with spawned(home) as daemon, daemon.client() as client:
         items = client.call("memory.list", {})["items"]
         assert [item["content"] for item in items] == ["The lamp is green."]
@@ -95,10 +90,10 @@ def test_a_second_daemon_is_kept_from_a_store_by_whatever_name(home: Path, how: 
                 second = home
                 ours.lock.unlink()
         left = memd(second, "serve")
-        assert left.returncode == 1
-        assert "another memd" in left.stderr
+        assert left.code == 1
+        assert "another memd" in left.err
         if how != "lock file deleted":  # that one has its own socket
-            assert str(theirs.database) in left.stderr
+            assert str(theirs.database) in left.err
 
 
 def test_a_disk_that_cannot_be_written_serves_recall(home: Path) -> None:
@@ -117,8 +112,8 @@ def test_a_disk_that_cannot_be_written_serves_recall(home: Path) -> None:
         for words in (("check",), ("backup",), ("rebuild",), ("repair", "--yes")):
             done = memd(home, *words)
             if words != ("check",):
-                assert done.returncode != 0
-                assert done.stderr.startswith("memd: "), done.stderr
+                assert done.code != 0
+                assert done.err.startswith("memd: "), done.err
 
 
 def test_a_full_disk_is_told_by_status(home: Path) -> None:

@@ -31,12 +31,6 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spawned]:
         yield daemon
 
 
-@pytest.fixture
-def client(daemon: Spawned) -> Iterator[Client]:
-    with daemon.client() as client:
-        yield client
-
-
 def _knows(client: Client, name: str) -> bool:
     try:
         return bool(client.call("graph.neighbours", {"name": name})["items"])
@@ -116,7 +110,7 @@ def test_a_triple_told_twice_with_one_key_is_one_memory(client: Client) -> None:
 def test_on_the_command_line_a_way_is_told_with_its_words(
     daemon: Spawned, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("MEMD_HOME", str(daemon.paths.data_dir.parent))
+    monkeypatch.setenv("MEMD_HOME", str(daemon.home))
     monkeypatch.setenv("MEMD_SOCKET", str(daemon.paths.socket))
     assert run(["graph", "path", "Ann", "Oslo"]) == 0
     told = capsys.readouterr().out

@@ -54,7 +54,7 @@ def ask(home: Path, payload: Any = PROMPT, source: str = "claude-code", *more: s
 def test_what_cannot_be_read_is_one_line_in_the_log(
     daemon: Spawned, payload: bytes, why: str
 ) -> None:
-    home = daemon.log.parent
+    home = daemon.home
     before = len(said(home))
     assert ask(home, payload) == (0, "", "")
     (line,) = said(home)[before:]
@@ -78,7 +78,7 @@ def test_what_cannot_be_read_is_one_line_in_the_log(
     ],
 )
 def test_unknown_events_and_words_do_nothing(daemon: Spawned, words: list[str]) -> None:
-    home = daemon.log.parent
+    home = daemon.home
     before = len(said(home))
     printed = command(home, words, {**PROMPT, "context_window": []})
     assert (printed.code, printed.err) == (0, "")
@@ -97,7 +97,7 @@ def test_unknown_events_and_words_do_nothing(daemon: Spawned, words: list[str]) 
     ],
 )  # fmt: skip
 def test_fields_of_other_types_are_left_out(daemon: Spawned, strange: dict[str, Any]) -> None:
-    home = daemon.log.parent
+    home = daemon.home
     before = said(home)
     for event in ("UserPromptSubmit", "Stop", "PreCompact", "SessionEnd", "SessionStart"):
         base = {**PROMPT, "prompt_id": repr(strange)}
@@ -108,7 +108,7 @@ def test_fields_of_other_types_are_left_out(daemon: Spawned, strange: dict[str, 
 def test_a_transcript_of_an_unknown_version_is_no_reason_to_fail(
     daemon: Spawned, tmp_path: Path
 ) -> None:
-    home = daemon.log.parent
+    home = daemon.home
     strange = tmp_path / "strange.jsonl"
     strange.write_text('{"v": 99, "blocks": [["user", "hello"]]}\n' * 3)
     introduce(daemon, "copilot")
@@ -135,7 +135,7 @@ def test_without_a_daemon_nothing_is_printed(tmp_path: Path) -> None:
 
 
 def test_who_has_no_key_is_nobody_rather_than_somebody_without_one(daemon: Spawned) -> None:
-    home = daemon.log.parent
+    home = daemon.home
     before = len(said(home))
     assert ask(home, PROMPT, "codex") == (0, "", "")
     assert ask(home, PROMPT, "claude-code", "--client", "other") == (0, "", "")
@@ -147,7 +147,7 @@ def test_who_has_no_key_is_nobody_rather_than_somebody_without_one(daemon: Spawn
 
 
 def test_a_key_that_is_nobody_s_opens_nothing(daemon: Spawned) -> None:
-    home = daemon.log.parent
+    home = daemon.home
     stranger = Paths.resolve(home=home, environ={}).keys_dir / "stranger.key"
     stranger.write_text("memd-key-" + "7" * 64)
     stranger.chmod(0o600)
@@ -269,7 +269,7 @@ def test_another_program_that_reads_these_settings_is_greeted_for_by_its_own_key
     daemon: Spawned,
 ) -> None:
     """It is known by what it says, after the greeting for whose settings these are."""
-    home = daemon.log.parent
+    home = daemon.home
     before = len(said(home))
     payload = {**PROMPT, "cursor_version": "1.7"}
     assert ask(home, payload, "claude-code", "--client", "claude-code") == (0, "", "")

@@ -29,7 +29,7 @@ def daemon(tmp_path_factory: pytest.TempPathFactory, model_dir: Any) -> Iterator
 
 @pytest.fixture
 def home(daemon: Spawned) -> Path:
-    return daemon.log.parent
+    return daemon.home
 
 
 # What each assistant says of a prompt and an answer, as it was recorded or is documented.

@@ -309,7 +309,7 @@ def _shown(
     tty: bool,
 ) -> Iterator[tuple[str, str]]:
     """Yield what each command that is typed writes to both streams."""
-    for name, value in environment(daemon.paths.data_dir.parent, {}).items():
+    for name, value in environment(daemon.home, {}).items():
         if name.startswith("MEMD_"):
             monkeypatch.setenv(name, value)
     monkeypatch.setenv("NO_COLOR", "1")
@@ -319,7 +319,7 @@ def _shown(
         every = client.call("memory.list", {"limit": 200})["items"]
     forged = [item["id"] for item in every if MARK in item["content"]]
     shaped = [item["id"] for item in every if item["content"] in {FIRST, SHAPED}]
-    home = str(daemon.paths.data_dir.parent)
+    home = str(daemon.home)
     capsys.readouterr()
     for typed in _typed().values():
         for each in typed:
@@ -368,13 +368,13 @@ def test_no_command_writes_what_a_terminal_heeds_or_a_line_that_a_field_made_up(
     capsys: pytest.CaptureFixture[str],
     json_too: bool,
 ) -> None:
-    for name, value in environment(daemon.paths.data_dir.parent, {}).items():
+    for name, value in environment(daemon.home, {}).items():
         if name.startswith("MEMD_"):
             monkeypatch.setenv(name, value)
     with daemon.client() as client:
         ids = [item["id"] for item in client.call("memory.list", {"limit": 200})["items"]
                if MARK in item["content"]]  # fmt: skip
-    home = str(daemon.paths.data_dir.parent)
+    home = str(daemon.home)
     wrong: dict[str, list[str]] = {}
     shown: set[str] = set()
     for name, typed in _typed().items():

@@ -54,7 +54,7 @@ The key hangs behind the water butt.
 @pytest.fixture
 def desk(tmp_path: Path, model_dir: Path) -> Iterator[Desk]:
     with spawned(tmp_path, {"MEMD_MODEL_DIR": str(model_dir)}) as daemon:
-        yield Desk(tmp_path, daemon, model_dir)
+        yield Desk(tmp_path, daemon)
 
 
 def test_a_section_answers_with_its_headings_and_no_heading_is_a_memory(desk: Desk) -> None:
@@ -146,7 +146,7 @@ def test_a_file_larger_than_a_frame_is_all_there_and_all_visible(
 ) -> None:
     """In a daemon without the model: that all is stored and listed waits for no vector."""
     with spawned(tmp_path) as daemon:
-        _larger_than_a_frame(Desk(tmp_path, daemon, model_dir))
+        _larger_than_a_frame(Desk(tmp_path, daemon))
 
 
 def _larger_than_a_frame(desk: Desk) -> None:

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.model
 @pytest.fixture
 def desk(tmp_path: Path, model_dir: Path) -> Iterator[Desk]:
     with spawned(tmp_path, {"MEMD_MODEL_DIR": str(model_dir)}) as daemon:
-        yield Desk(tmp_path, daemon, model_dir)
+        yield Desk(tmp_path, daemon)
 
 
 def listed(desk: Desk) -> list[dict[str, Any]]:

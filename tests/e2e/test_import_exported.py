@@ -70,7 +70,7 @@ MEM0 = {"results": [{"memory": "Likes oat milk", "created_at": "2025-11-02T10:00
 @pytest.fixture
 def desk(tmp_path: Path, model_dir: Path) -> Iterator[Desk]:
     with spawned(tmp_path, {"MEMD_MODEL_DIR": str(model_dir)}) as daemon:
-        yield Desk(tmp_path, daemon, model_dir)
+        yield Desk(tmp_path, daemon)
 
 
 def lines(rows: list[dict[str, Any]]) -> str:

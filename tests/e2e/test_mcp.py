@@ -28,7 +28,7 @@ FACT = "Releases of the heron service go out on Thursdays."
 
 @pytest.fixture
 def pump(daemon: Spawned) -> Iterator[Pumped]:
-    with pumped(daemon.log.parent) as pump:
+    with pumped(daemon.home) as pump:
         yield pump
 
 
@@ -237,7 +237,7 @@ def test_the_named_client_presents_its_key_and_acts_for_its_agent(daemon: Spawne
     said = {"name": "wren", "agent_id": "wren", "scopes": ["read"]}
     with daemon.client() as owner:
         owner.call("client.add", said)
-    with pumped(daemon.log.parent, "--client", "wren") as pump:
+    with pumped(daemon.home, "--client", "wren") as pump:
         status = pump.tool("memory_status")["structuredContent"]
         assert (status["client"], status["agent"]) == ("wren", "wren")
         refused = pump.tool("memory_add", text=FACT)
@@ -249,14 +249,14 @@ def test_the_named_client_presents_its_key_and_acts_for_its_agent(daemon: Spawne
 
 
 def test_a_client_without_its_key_is_nobody_rather_than_anybody(daemon: Spawned) -> None:
-    with pumped(daemon.log.parent, "--client", "nokey") as pump:
+    with pumped(daemon.home, "--client", "nokey") as pump:
         error = pump.ask("tools/call", {"name": "memory_status"})["error"]
         assert 'memd client add nokey"' in error["message"]
-    forged = daemon.log.parent / "forged.key"
+    forged = daemon.home / "forged.key"
     forged.write_text("memd-key-" + "0" * 64)
     forged.chmod(0o600)
-    environ = bare(daemon.log.parent, {"MEMD_CLIENT_KEY_FILE": str(forged)})
-    with pumped(daemon.log.parent, environ=environ) as pump:
+    environ = bare(daemon.home, {"MEMD_CLIENT_KEY_FILE": str(forged)})
+    with pumped(daemon.home, environ=environ) as pump:
         assert pump.ask("ping")["error"]["message"] == "unknown client key"
 
 

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support import aged, forked
+from support import aged
+from support.commands import memd
 from support.daemon import environment, spawned, wait_until
 
 from memd.base.errors import DeniedError, InvalidError
@@ -73,12 +74,6 @@ def test_an_export_at_a_terminal_goes_where_the_shell_sends_it(home: Path, tmp_p
     assert code == 0
     assert out == file.read_bytes()
     assert "door number" not in drawn
-
-
-def memd(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    done = forked.run(words, env=environment(home))
-    assert "Traceback" not in done.stderr, done.stderr
-    return done
 
 
 async def lived_in(home: Path) -> None:
@@ -153,7 +148,7 @@ async def test_a_move_to_another_computer_brings_everything_with_its_dates_and_i
     await lived_in(here)
     with spawned(here) as daemon, daemon.client() as client:
         done = memd(here, "export", str(file))
-        assert done.returncode == 0, done.stderr
+        assert done.code == 0, done.err
         left = dump(client)
     assert file.stat().st_mode & 0o777 == 0o600
     lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
@@ -174,11 +169,11 @@ async def test_a_move_to_another_computer_brings_everything_with_its_dates_and_i
 def _arrives(file: Path, left: list[dict[str, object]], there: Path) -> None:
     with spawned(there) as daemon, daemon.client() as client:
         done = memd(there, "import", str(file), "--json")
-        assert done.returncode == 0, done.stderr + done.stdout
-        told = json.loads(done.stdout)
+        assert done.code == 0, done.err + done.out
+        told = json.loads(done.out)
         assert (told["new"], told["kept"]) == (len(left), 0)
         assert dump(client) == left
-        again = json.loads(memd(there, "import", str(file), "--json").stdout)
+        again = memd(there, "import", str(file), "--json").json
         assert (again["new"], again["kept"]) == (0, len(left))
         assert dump(client) == left
         (found,) = (
@@ -202,18 +197,18 @@ def test_what_is_newer_here_stays_and_nothing_is_doubled(tmp_path: Path) -> None
         gone = client.add("The fence has a gate.")
         for name in ("tone", "tea"):
             client.call("preference.set", {"name": name, "value": "old"})
-        assert memd(here, "export", str(file)).returncode == 0
+        assert memd(here, "export", str(file)).code == 0
     with spawned(there) as daemon, daemon.client() as client:
         own = client.add("The bench is old.")
         client.call("preference.set", {"name": "tone", "value": "new"})
-        told = json.loads(memd(there, "import", str(file), "--json").stdout)
+        told = memd(there, "import", str(file), "--json").json
         assert told["new"] == len(file.read_text("utf-8").splitlines()) - 2 - told["kept"]
         listed = {item["id"] for item in client.call("memory.list", {})["items"]}
         assert listed == {own, moved, gone}
         kept = {item["name"]: item["value"] for item in client.call("preference.list")["items"]}
         assert kept == {"tone": "new", "tea": "old"}
         client.call("memory.forget", {"ids": [gone]})
-        again = json.loads(memd(there, "import", str(file), "--json").stdout)
+        again = memd(there, "import", str(file), "--json").json
         assert (again["new"], again["skipped"]) == (0, 1)  # forgotten here: it does not come back
         assert client.call("memory.get", {"id": gone}) is None
 
@@ -225,7 +220,7 @@ def test_a_bad_line_is_told_by_its_number_and_stops_no_other(tmp_path: Path) -> 
     with spawned(here) as daemon, daemon.client() as client:
         for number in range(4):
             client.add(f"Shelf number {number} is full.")
-        assert memd(here, "export", str(file)).returncode == 0
+        assert memd(here, "export", str(file)).code == 0
     lines = file.read_text("utf-8").splitlines()
     first = next(n for n, line in enumerate(lines) if "Shelf number 0" in line)
     lines[first] = json.dumps({**json.loads(lines[first]), "trust": 7})
@@ -235,19 +230,19 @@ def test_a_bad_line_is_told_by_its_number_and_stops_no_other(tmp_path: Path) -> 
     bad.write_text("\n".join(lines), "utf-8")
     with spawned(there) as daemon, daemon.client() as client:
         done = memd(there, "import", str(bad))
-        assert done.returncode == 1
+        assert done.code == 1
         for number in (first + 1, first + 2, first + 3):
-            assert f"line {number}: " in done.stderr
-        assert "Shelf" not in done.stderr
-        assert "3 of " in done.stderr
+            assert f"line {number}: " in done.err
+        assert "Shelf" not in done.err
+        assert "3 of " in done.err
         assert client.call("memory.count", {}) == 1
         bad.write_text("\n".join(file.read_text("utf-8").splitlines()[: first + 2]), "utf-8")
         cut = memd(there, "import", str(bad))
-        assert cut.returncode == 1
-        assert "is truncated" in cut.stderr
+        assert cut.code == 1
+        assert "is truncated" in cut.err
         assert client.call("memory.count", {}) == 3
         whole = memd(there, "import", str(file))
-        assert whole.returncode == 0, whole.stderr
+        assert whole.code == 0, whole.err
         assert client.call("memory.count", {}) == 4
         assert client.call("store.check")["ok"]
 
@@ -272,13 +267,13 @@ def test_a_move_to_another_home_and_back_makes_equal_dumps(tmp_path: Path, memor
         with spawned(home, {"MEMD_MODEL_DIR": str(tmp_path / "none")}) as daemon:
             if number:
                 done = memd(home, "import", str(files[number - 1]))
-                assert done.returncode == 0, done.stderr
+                assert done.code == 0, done.err
             else:
                 with daemon.client(timeout=60) as client:
                     _fill(client, memories)
             with daemon.client(timeout=600) as client:
                 assert len(dump(client)) > memories
-            assert memd(home, "export", str(files[number])).returncode == 0
+            assert memd(home, "export", str(files[number])).code == 0
     first, second, third = (file.read_bytes() for file in files)
     assert first == second
     assert first == third
@@ -304,9 +299,9 @@ def test_what_arrived_is_found_by_its_meaning(tmp_path: Path, model_dir: Path) -
         wanted = client.add("The staging server stands in Frankfurt.")
         client.add("Ann keeps bees in the garden.")
         wait_until(lambda: _states(client) == {"active"}, "it is embedded")
-        assert memd(here, "export", str(file)).returncode == 0
+        assert memd(here, "export", str(file)).code == 0
     with spawned(there, more) as daemon, daemon.client(timeout=60) as client:
-        assert memd(there, "import", str(file)).returncode == 0
+        assert memd(there, "import", str(file)).code == 0
         assert _states(client) == {"active"}  # and not told anew
         question = {"query": "where is the machine for tests?", "search_mode": "dense"}
 

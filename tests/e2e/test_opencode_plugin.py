@@ -63,7 +63,7 @@ def opencode(daemon: Spawned, folder: Path, given: dict[str, Any]) -> list[Any]:
     whole = {"parents": {}, "messages": [], "providers": [], "directory": str(folder), **given}
     done = subprocess.run(
         ["node", str(folder / "opencode.mjs"), str(folder / "memd.mjs")],
-        env=bare(daemon.log.parent),
+        env=bare(daemon.home),
         input=json.dumps(whole).encode(),
         capture_output=True,
         timeout=WAIT_S,

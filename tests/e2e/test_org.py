@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support import forked
-from support.daemon import Spawned, environment, spawned
+from support import commands
+from support.commands import Memd
+from support.daemon import Spawned, spawned
 from support.signing import AnOwner
 
 from memd.base.errors import (
@@ -258,29 +260,19 @@ async def test_a_connected_client_is_the_documented_backend(
 
 # What a person types.
 
-Typed = Callable[..., tuple[int, str, str]]
-
 
 @pytest.fixture
-def memd(daemon: Spawned, key_file: Path) -> Typed:
-    def typed(*words: str) -> tuple[int, str, str]:
-        done = forked.run(
-            words,
-            env=environment(daemon.paths.data_dir.parent, {"MEMD_CLIENT_KEY_FILE": str(key_file)}),
-        )
-        assert "Traceback" not in done.stderr, done.stderr
-        return done.returncode, done.stdout, done.stderr
-
-    return typed
+def memd(daemon: Spawned, key_file: Path) -> Memd:
+    return partial(commands.memd, daemon.home, MEMD_CLIENT_KEY_FILE=str(key_file))
 
 
-def test_a_person_writes_finds_and_retracts(memd: Typed) -> None:
+def test_a_person_writes_finds_and_retracts(memd: Memd) -> None:
     code, out, _ = memd("org", "write", "-c", "convention", "We paint the shed green.")
     fact_id = out.strip()
     assert (code, len(fact_id)) == (0, 36)
     assert fact_id in memd("org", "query", "shed")[1]
-    found = json.loads(memd("org", "query", "which colour has the shed", "--json")[1])
-    assert found["items"][0]["id"] == fact_id
+    answer = memd("org", "query", "which colour has the shed", "--json").json
+    assert answer["items"][0]["id"] == fact_id
     _, out, said = memd("org", "show", fact_id)
     assert out == "We paint the shed green.\n"
     told = [line.split(maxsplit=1) for line in said.splitlines()]
@@ -308,17 +300,17 @@ def test_a_person_writes_finds_and_retracts(memd: Typed) -> None:
     assert memd("org", "history", "nothing") == (1, "", "memd: no fact has the id nothing\n")
 
 
-def test_a_person_is_told_that_there_is_nothing(memd: Typed) -> None:
+def test_a_person_is_told_that_there_is_nothing(memd: Memd) -> None:
     said = "no policies; the settings list some in org_memory.core_policies\n"
     assert memd("org", "policies") == (0, "", said)
     assert memd("org", "query", "zeppelins") == (0, "", "no fact matches\n")
     assert memd("org", "query", "-c", "entity_definition") == (0, "", "no fact matches\n")
-    assert json.loads(memd("org", "policies", "--json")[1])["items"] == []
-    assert json.loads(memd("org", "show", "nothing", "--json")[1])["fact"] is None
-    assert json.loads(memd("org", "retract", "nothing", "--json")[1])["retracted"] is False
+    assert memd("org", "policies", "--json").json["items"] == []
+    assert memd("org", "show", "nothing", "--json").json["fact"] is None
+    assert memd("org", "retract", "nothing", "--json").json["retracted"] is False
 
 
-def test_a_person_is_told_what_is_wrong(memd: Typed) -> None:
+def test_a_person_is_told_what_is_wrong(memd: Memd) -> None:
     code, _, said = memd("org", "write", "-c", "gossip", "no")
     assert (code, "category" in said) == (2, True)
     code, _, said = memd("org", "write", "-c", "adr", "no", "--until", "2026-03-31T12:00:00")
@@ -332,10 +324,11 @@ def test_policies_that_no_prompt_has_room_for_are_warned_of(tmp_path: Path) -> N
     for many, warned in ((9, True), (1, False)):
         file.write_text(json.dumps({"org_memory": {"core_policies": policies[:many]}}))
         with spawned(tmp_path):
-            done = forked.run(["org", "policies"], env=environment(tmp_path), check=True)
-        assert len(done.stdout.splitlines()) == many
+            code, out, err = commands.memd(tmp_path, "org", "policies")
+        assert code == 0
+        assert len(out.splitlines()) == many
         told = (
             r"memd: the policies take about 2,\d{3} tokens: a prompt of 2,000, the default, leave"
         )
-        assert bool(re.match(told + "s some out\n$", done.stderr)) is warned
-        assert bool(done.stderr) is warned
+        assert bool(re.match(told + "s some out\n$", err)) is warned
+        assert bool(err) is warned

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from typing import Any
-
 import pytest
-from support import forked
-from support.daemon import Spawned, environment
+from support.commands import Memd
 from support.desk import Desk
 
 pytestmark = pytest.mark.model
-
-Typed = Callable[..., tuple[int, str, str]]
 
 FACTS = (
     "We deploy the shop with blue-green since March.",
@@ -39,16 +32,6 @@ ASKED = (
     "Where does the spare key hang?",
 )
 FOREIGN = "Rename the function foo to bar in the parser and run the tests"
-
-
-@pytest.fixture
-def memd(daemon: Spawned) -> Typed:
-    def typed(*words: str) -> tuple[int, str, str]:
-        done = forked.run(words, env=environment(daemon.paths.database.parent.parent, {}))
-        assert "Traceback" not in done.stderr, done.stderr
-        return done.returncode, done.stdout, done.stderr
-
-    return typed
 
 
 def prompt(desk: Desk, query: str) -> list[str]:
@@ -93,7 +76,7 @@ def test_an_assistant_s_remarks_and_a_user_s_thanks_are_kept_apart(desk: Desk) -
 
 
 def test_a_person_finds_a_question_on_request_and_makes_a_memory_of_it(
-    desk: Desk, memd: Typed
+    desk: Desk, memd: Memd
 ) -> None:
     whose = ("--agent", desk.agent_id)
     question = "Which glaze did the potter choose for the tall vases?"
@@ -105,5 +88,5 @@ def test_a_person_finds_a_question_on_request_and_makes_a_memory_of_it(
     assert memd("search", "--turns", "--sessions", "glaze", *whose)[0] != 0
     code, restored, _ = memd("archive", "restore", item["id"], *whose)
     assert (code, restored.strip()) == (0, item["id"])
-    found: dict[str, Any] = json.loads(memd("search", "--json", "glaze", "vases", *whose)[1])
+    found = memd("search", "--json", "glaze", "vases", *whose).json
     assert [memory["id"] for memory in found["memories"]] == [item["id"]]

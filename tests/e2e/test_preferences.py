@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from support import forked
-from support.daemon import Spawned, environment, wait_until
+from support.commands import Memd
+from support.daemon import wait_until
 from support.desk import Desk
 
 pytestmark = pytest.mark.model
@@ -157,29 +157,22 @@ def test_a_preference_that_expired_is_told_no_more(desk: Desk) -> None:
     assert desk.count() == 0
 
 
-def typed(daemon: Spawned, *words: str) -> str:
-    done = forked.run(words, env=environment(daemon.paths.database.parent.parent, {}), check=True)
-    return done.stdout
-
-
-def test_what_is_added_as_procedural_is_told_first(daemon: Spawned, desk: Desk) -> None:
+def test_what_is_added_as_procedural_is_told_first(memd: Memd, desk: Desk) -> None:
     rule = "Answer in German, never with a preamble"
     desk.store("The kitchen is painted yellow.")
 
-    typed(daemon, "add", rule, "-c", "procedural", "--agent", desk.agent_id)
+    memd("add", rule, "-c", "procedural", "--agent", desk.agent_id)
 
-    block = typed(daemon, "inject", "What colour is the kitchen?", "--agent", desk.agent_id)
+    block = memd("inject", "What colour is the kitchen?", "--agent", desk.agent_id).out
     assert 0 <= block.find(rule) < block.find("The kitchen is painted yellow.")
     first, *_ = desk.contents("What colour is the kitchen?")
     assert first == rule
 
 
-def test_what_is_added_without_a_category_is_filed_by_what_it_says(
-    daemon: Spawned, desk: Desk
-) -> None:
+def test_what_is_added_without_a_category_is_filed_by_what_it_says(memd: Memd, desk: Desk) -> None:
     for text in ("I prefer dark mode", "  The fridge  is blue "):
-        typed(daemon, "add", text, "--agent", desk.agent_id)
-    typed(daemon, "add", "I prefer light mode", "--speaker", "Ann", "--agent", desk.agent_id)
+        memd("add", text, "--agent", desk.agent_id)
+    memd("add", "I prefer light mode", "--speaker", "Ann", "--agent", desk.agent_id)
 
     assert list(desk.preferences().values()) == ["I prefer dark mode"]
     entries = desk.call("memory.list")["items"]

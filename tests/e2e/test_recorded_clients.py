@@ -47,7 +47,7 @@ def test_every_request_of_a_recorded_session_is_answered_in_its_revision(
 ) -> None:
     asked = rows(f"mcp/{name}.jsonl")
     assert any("id" in each for each in asked)
-    with pumped(daemon.log.parent, "--client", "claude-code") as pump:
+    with pumped(daemon.home, "--client", "claude-code") as pump:
         for request in asked:
             pump.send(request)
             if "id" not in request:
@@ -82,7 +82,7 @@ def _reads(request: dict[str, Any], result: dict[str, Any]) -> None:
 def test_the_recorded_hooks_of_a_session_are_told_what_is_known_and_nothing_twice(
     daemon: Spawned,
 ) -> None:
-    home = daemon.log.parent
+    home = daemon.home
     told = [
         hook(home, "claude-code", each["hook_event_name"], each)
         for each in rows("events/hooks-claude-code.jsonl")
@@ -102,7 +102,7 @@ def test_the_recorded_hooks_of_a_session_are_told_what_is_known_and_nothing_twic
 def test_the_recorded_status_line_tells_the_window(daemon: Spawned) -> None:
     said = rows("events/statusline-claude-code.jsonl")
     for each in said:
-        printed = command(daemon.log.parent, ["statusline"], each)
+        printed = command(daemon.home, ["statusline"], each)
         assert (printed.code, printed.err) == (0, "")
         assert printed.out.startswith("memd")
     last = next(each for each in reversed(said) if each["context_window"]["current_usage"])

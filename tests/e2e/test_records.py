@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support import forked
-from support.daemon import Spawned, environment
+from support.commands import Memd
+from support.daemon import Spawned
 from support.recording import EXAMPLES, referred
 
 from memd.base.errors import DeniedError, InvalidError, UnknownMethodError
@@ -25,12 +24,6 @@ from memd.records.entities import ENTITIES
 from memd.serve.routes.routes import methods, records
 
 EVERY = pytest.mark.parametrize("name", ENTITIES)
-
-
-@pytest.fixture
-def owner(daemon: Spawned) -> Iterator[Client]:
-    with daemon.client() as client:
-        yield client
 
 
 @pytest.fixture(scope="module")
@@ -54,23 +47,23 @@ def key_of(name: str) -> dict[str, Any]:
 
 
 @EVERY
-def test_an_entity_is_saved_found_listed_counted_and_deleted(owner: Client, name: str) -> None:
+def test_an_entity_is_saved_found_listed_counted_and_deleted(client: Client, name: str) -> None:
     entity = ENTITIES[name]
     key = {entity.key[-1]: f"one-{name}"}
-    save(owner, name, **key)
-    found = owner.call(f"records.{name}.get", {**key_of(name), **key})["record"]
+    save(client, name, **key)
+    found = client.call(f"records.{name}.get", {**key_of(name), **key})["record"]
     assert {**found, **EXAMPLES[name], **key} == found
-    assert found in owner.call(f"records.{name}.list")["items"]
-    assert owner.call(f"records.{name}.count")["count"] >= 1
-    assert owner.call(f"records.{name}.get", {**key_of(name), entity.key[0]: "no"}) == {
+    assert found in client.call(f"records.{name}.list")["items"]
+    assert client.call(f"records.{name}.count")["count"] >= 1
+    assert client.call(f"records.{name}.get", {**key_of(name), entity.key[0]: "no"}) == {
         "record": None
     }
     if entity.deletes:
-        assert owner.call(f"records.{name}.delete", {**key_of(name), **key}) == {"count": 1}
-        assert owner.call(f"records.{name}.delete", {**key_of(name), **key}) == {"count": 0}
+        assert client.call(f"records.{name}.delete", {**key_of(name), **key}) == {"count": 1}
+        assert client.call(f"records.{name}.delete", {**key_of(name), **key}) == {"count": 0}
     else:
         with pytest.raises(UnknownMethodError):
-            owner.call(f"records.{name}.delete", key)
+            client.call(f"records.{name}.delete", key)
 
 
 @EVERY
@@ -91,71 +84,67 @@ def test_each_method_needs_its_scope(reader: Client, name: str) -> None:
             reader.call(f"records.{name}.list")
 
 
-def test_a_bad_call_is_told_by_its_kind(owner: Client) -> None:
-    save(owner, "messages")
+def test_a_bad_call_is_told_by_its_kind(client: Client) -> None:
+    save(client, "messages")
     with pytest.raises(DuplicateRecordError):
-        save(owner, "messages")
-    save(owner, "cost_records", id="c9")
+        save(client, "messages")
+    save(client, "cost_records", id="c9")
     with pytest.raises(ConstraintViolationError):
-        owner.call("records.tasks.delete", {"id": "t1"})
+        client.call("records.tasks.delete", {"id": "t1"})
     with pytest.raises(UnknownMethodError):
-        owner.call("records.invoices.list")
+        client.call("records.invoices.list")
     with pytest.raises(InvalidError):
-        owner.call("records.tasks.list", {"after": "no"})
+        client.call("records.tasks.list", {"after": "no"})
     with pytest.raises(InvalidError):
-        owner.call("records.messages.list", {"since": "2026-03-01T12:00:00"})
+        client.call("records.messages.list", {"since": "2026-03-01T12:00:00"})
     with pytest.raises(InvalidError):
-        save(owner, "messages", id="late", timestamp="2026-03-01T12:00:00")
+        save(client, "messages", id="late", timestamp="2026-03-01T12:00:00")
     with pytest.raises(InvalidError):
-        save(owner, "cost_records", id="much", cost=1e300)
+        save(client, "cost_records", id="much", cost=1e300)
     times = {"since": "2026-03-02T00:00:00Z", "until": "2026-03-01T00:00:00Z"}
     with pytest.raises(QueryError):
-        owner.call("records.messages.list", times)
+        client.call("records.messages.list", times)
 
 
-def test_a_lost_compare_and_swap_is_a_version_conflict(owner: Client) -> None:
+def test_a_lost_compare_and_swap_is_a_version_conflict(client: Client) -> None:
     first = {**EXAMPLES["settings"], "key": "swapped"}
     later = {**first, "value": "light", "updated_at": "2026-03-02T12:00:00Z"}
-    owner.call("records.settings.set", {"record": first, "expected": ""})
-    owner.call("records.settings.set", {"record": later, "expected": first["updated_at"]})
+    client.call("records.settings.set", {"record": first, "expected": ""})
+    client.call("records.settings.set", {"record": later, "expected": first["updated_at"]})
     with pytest.raises(VersionConflictError):
-        owner.call("records.settings.set", {"record": first, "expected": first["updated_at"]})
-    found = owner.call("records.settings.get", {"namespace": "ui", "key": "swapped"})
+        client.call("records.settings.set", {"record": first, "expected": first["updated_at"]})
+    found = client.call("records.settings.get", {"namespace": "ui", "key": "swapped"})
     assert found["record"]["value"] == "light"
 
 
-def test_costs_are_summed(owner: Client) -> None:
-    save(owner, "cost_records", id="s1", agent_id="summed", cost=0.5)
-    save(owner, "cost_records", id="s2", agent_id="summed", cost=0.25)
+def test_costs_are_summed(client: Client) -> None:
+    save(client, "cost_records", id="s1", agent_id="summed", cost=0.5)
+    save(client, "cost_records", id="s2", agent_id="summed", cost=0.25)
     asked = {"agent_id": "summed"}
-    assert owner.call("records.cost_records.aggregate", asked) == {
+    assert client.call("records.cost_records.aggregate", asked) == {
         "amount": 0.75,
         "currency": "USD",
     }
 
 
-def test_the_methods_are_described_but_not_loaded_by_a_start(owner: Client) -> None:
-    described = {method["name"] for method in owner.call("rpc.discover")["methods"]}
+def test_the_methods_are_described_but_not_loaded_by_a_start(client: Client) -> None:
+    described = {method["name"] for method in client.call("rpc.discover")["methods"]}
     assert described == methods().keys() | records().keys()
     assert len(records()) == sum(len(entity.verbs) for entity in ENTITIES.values()) + 2
 
 
-def memd(daemon: Spawned, *words: str) -> subprocess.CompletedProcess[str]:
-    return forked.run(words, env=environment(daemon.paths.data_dir.parent))
-
-
-def test_the_command_line_lists_shows_and_exports(daemon: Spawned, owner: Client) -> None:
+def test_the_command_line_lists_shows_and_exports(memd: Memd, client: Client) -> None:
     for number in range(3):
-        save(owner, "projects", id=f"p{number}", name=f"Bees {number}")
-    listed = memd(daemon, "records", "projects", "list")
-    assert "p1" in listed.stdout
-    assert "Bees 2" in listed.stdout
-    shown = memd(daemon, "records", "projects", "show", "p1", "--json")
-    assert json.loads(shown.stdout)["record"]["name"] == "Bees 1"
-    lines = memd(daemon, "records", "projects", "export").stdout.splitlines()
+        save(client, "projects", id=f"p{number}", name=f"Bees {number}")
+    listed = memd("records", "projects", "list").out
+    assert "p1" in listed
+    assert "Bees 2" in listed
+    shown = memd("records", "projects", "show", "p1", "--json").json
+    assert shown["record"]["name"] == "Bees 1"
+    lines = memd("records", "projects", "export").out.splitlines()
     assert [json.loads(line)["id"] for line in lines] == ["p0", "p1", "p2"]
-    some = memd(daemon, "records", "projects", "list", "--where", "status=active", "--json")
-    assert json.loads(some.stdout)["items"] == []
-    wrong = memd(daemon, "records", "invoices", "list")
-    assert wrong.returncode == 2
-    assert "cost_records" in wrong.stderr
+    active = memd("records", "projects", "list", "--where", "status=active", "--json")
+    assert active.json["items"] == []
+    code, _, err = memd("records", "invoices", "list")
+    assert code == 2
+    assert "cost_records" in err

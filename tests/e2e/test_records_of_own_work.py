@@ -10,8 +10,8 @@ from typing import Any
 
 import apsw
 import pytest
-from support import forked
-from support.daemon import Spawned, environment, spawned, wait_until
+from support.commands import Memd
+from support.daemon import Spawned, spawned, wait_until
 from support.endpoint import an_endpoint
 from support.hooking import hook, introduce
 from support.recording import EXAMPLES
@@ -63,18 +63,6 @@ def events(client: Client) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.fixture
-def client(daemon: Spawned) -> Iterator[Client]:
-    with daemon.client() as made:
-        yield made
-
-
-def typed(daemon: Spawned, *words: str) -> str:
-    done = forked.run(list(words), env=environment(daemon.paths.data_dir.parent))
-    assert done.returncode in (0, 4), done.stderr  # degraded: it has no model
-    return str(done.stdout)
-
-
 def test_a_hook_a_nap_and_a_night_are_events_and_metrics(client: Client) -> None:
     by_type = {each["event_type"]: each for each in events(client)}
     assert by_type["session_ended"]["metadata"]["session_id"] == "s1"
@@ -96,20 +84,24 @@ def test_a_completion_is_a_cost_of_its_purpose(client: Client) -> None:
     assert client.call("records.cost_records.aggregate") == {"amount": 0.0, "currency": "USD"}
 
 
-def test_status_counts_the_records_of_each_entity(daemon: Spawned, client: Client) -> None:
+def test_status_counts_the_records_of_each_entity(client: Client, memd: Memd) -> None:
     told = client.call("system.status")["records"]
     for name, number in told.items():
         assert client.call(f"records.{name}.count") == {"count": number}
     assert told.keys() == {
         "cost_records", "lifecycle_events", "projects", "task_metrics", "tasks",
     }  # fmt: skip
-    lines = [line.split() for line in typed(daemon, "status").splitlines()]
+    shown = memd("status")
+    assert shown.code == 4, shown.err  # degraded: it has no model
+    lines = [line.split() for line in shown.out.splitlines()]
     for name, number in client.call("system.status")["records"].items():
         assert [*(name.replace("_", " ") + ":").split(), str(number)] in lines
 
 
-def test_an_export_has_what_others_wrote_and_not_what_memd_noted(daemon: Spawned) -> None:
-    lines = [json.loads(line) for line in typed(daemon, "export").splitlines()]
+def test_an_export_has_what_others_wrote_and_not_what_memd_noted(memd: Memd) -> None:
+    shown = memd("export")
+    assert shown.code == 0, shown.err
+    lines = [json.loads(line) for line in shown.out.splitlines()]
     kinds = {line["entity"] for line in lines if line.get("kind") == "record"}
     assert "projects" in kinds
     assert not kinds & {"lifecycle_events", "task_metrics", "cost_records"}

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.daemon import Spawned, spawned
+from support.daemon import spawned
 from support.store import rehash, tampering
 
 from memd.base.errors import InvalidError
 from memd.client import Client
 from memd.serve.routes.routes import methods
-
-
-@pytest.fixture
-def client(daemon: Spawned) -> Iterator[Client]:
-    with daemon.client() as client:
-        yield client
 
 
 def test_each_method_that_takes_an_id_takes_its_end() -> None:

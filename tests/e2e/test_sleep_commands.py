@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
-from support import aged, forked
+from support import aged, commands
+from support.commands import Output
 from support.daemon import Spawned, environment, spawned
 
 from memd.base.paths import Paths
@@ -18,30 +19,19 @@ from memd.base.paths import Paths
 NEVER = {"MEMD_MEMORY__CONSOLIDATION__INTERVAL": "never"}  # only the nights that are asked for
 
 
-class Said(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
 class Typist:
     """Types commands for one daemon."""
 
     def __init__(self, daemon: Spawned) -> None:
         self.daemon = daemon
-        self.home = daemon.paths.data_dir.parent
 
-    def __call__(self, *words: str) -> Said:
-        done = forked.run(words, env=environment(self.home, {**NEVER, "TZ": "UTC"}))
-        assert "Traceback" not in done.stderr, done.stderr
-        return Said(done.returncode, done.stdout, done.stderr)
+    def __call__(self, *words: str) -> Output:
+        return commands.run(words, environment(self.daemon.home, {**NEVER, "TZ": "UTC"}))
 
     def json(self, *words: str) -> dict[str, Any]:
-        said = self(*words, "--json")
-        assert said.code == 0, said.err
-        told: dict[str, Any] = json.loads(said.out)
-        assert told.pop("v") == 1
-        return told
+        output = self(*words, "--json")
+        assert output.code == 0, output.err
+        return output.json
 
     def state(self) -> list[str]:
         """Return everything that the store shows, as lines that can be compared."""

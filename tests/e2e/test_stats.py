@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support import forked
-from support.daemon import ROOT, Spawned, environment, spawned, wait_until
+from support.commands import Memd
+from support.daemon import ROOT, Spawned, spawned, wait_until
 from support.prometheus import families
 
 from memd.client import Client
@@ -28,18 +28,6 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spawned]:
             client.call("inject.brief", {"session_id": "s", "token_budget": 500})
             client.call("sleep.run")
         yield made
-
-
-@pytest.fixture
-def client(daemon: Spawned) -> Iterator[Client]:
-    with daemon.client() as made:
-        yield made
-
-
-def typed(daemon: Spawned, *words: str) -> str:
-    done = forked.run(["stats", *words], env=environment(daemon.paths.data_dir.parent))
-    assert done.returncode == 0, done.stderr
-    return str(done.stdout)
 
 
 def test_the_metrics_tell_of_all_that_works(client: Client) -> None:
@@ -120,40 +108,30 @@ def test_notes_are_written_a_moment_after_the_work(client: Client) -> None:
     assert client.call("system.status")["records"]["lifecycle_events"] >= len(wanted)
 
 
-def test_the_command_tells_a_person_and_draws(daemon: Spawned, tmp_path: Path) -> None:
-    told = typed(daemon)
-    assert "memories:   3, 3 of them" in told
-    assert "memory.recall" in told
-    found = json.loads(typed(daemon, "--json", "--days", "7"))
-    assert [day["total"] for day in found["history"]["days"]] == [0] * 6 + [3]
+def test_the_command_tells_a_person_and_draws(memd: Memd, tmp_path: Path) -> None:
+    text = memd("stats").out
+    assert "memories:   3, 3 of them" in text
+    assert "memory.recall" in text
+    history = memd("stats", "--json", "--days", "7").json["history"]
+    assert [day["total"] for day in history["days"]] == [0] * 6 + [3]
     file = tmp_path / "memd.svg"
-    assert typed(daemon, "--plot", str(file)) == ""
+    assert memd("stats", "--plot", str(file))[:2] == (0, "")
     svg = file.read_text("utf-8")
     assert svg.startswith("<svg ")
-    assert "Ferdinand" not in svg + told
-    wrong = forked.run(
-        ["stats", "--plot", str(tmp_path / "memd.png")],
-        env=environment(daemon.paths.data_dir.parent),
-    )
-    assert wrong.returncode == 2
-    assert "must end in .svg" in wrong.stderr
+    assert "Ferdinand" not in svg + text
+    code, _, err = memd("stats", "--plot", str(tmp_path / "memd.png"))
+    assert code == 2
+    assert "must end in .svg" in err
 
 
-def test_the_command_prints_what_prometheus_reads(daemon: Spawned, client: Client) -> None:
-    told = families(typed(daemon, "--prometheus"))
-    assert told.keys() == told_by(client).keys()
-    both = forked.run(
-        ["stats", "--prometheus", "--json"], env=environment(daemon.paths.data_dir.parent)
-    )
-    assert (both.returncode, both.stdout) == (2, "")
+def test_the_command_prints_what_prometheus_reads(memd: Memd, client: Client) -> None:
+    shown = families(memd("stats", "--prometheus").out)
+    assert shown.keys() == told_by(client).keys()
+    assert memd("stats", "--prometheus", "--json")[:2] == (2, "")
 
 
-def test_a_file_that_cannot_be_written_is_told(daemon: Spawned, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_is_told(memd: Memd, tmp_path: Path) -> None:
     for name in ("nowhere/memd.svg", "x" * 300 + ".svg"):
-        done = forked.run(
-            ["stats", "--plot", str(tmp_path / name)],
-            env=environment(daemon.paths.data_dir.parent),
-        )
-        assert done.returncode == 2
-        assert "cannot be written" in done.stderr
-        assert "Traceback" not in done.stderr
+        code, _, err = memd("stats", "--plot", str(tmp_path / name))
+        assert code == 2
+        assert "cannot be written" in err

@@ -41,7 +41,7 @@ def stored(daemon: Spawned) -> int:
 
 
 def test_it_tells_the_daemon_how_full_the_window_is(daemon: Spawned) -> None:
-    printed = command(daemon.log.parent, ["statusline"], line("a"))
+    printed = command(daemon.home, ["statusline"], line("a"))
     assert printed == (0, "memd 41%\n", "")
     wait_until(lambda: "a" in windows(daemon), "the window is known")
     told = windows(daemon)["a"]
@@ -49,11 +49,11 @@ def test_it_tells_the_daemon_how_full_the_window_is(daemon: Spawned) -> None:
 
 
 def test_a_line_that_nobody_reads_is_no_failure(daemon: Spawned) -> None:
-    assert unread(daemon.log.parent, ["statusline"], line("unread")) == (0, "")
+    assert unread(daemon.home, ["statusline"], line("unread")) == (0, "")
 
 
 def test_a_full_window_is_napped_over(daemon: Spawned) -> None:
-    home = daemon.log.parent
+    home = daemon.home
     prompt = {"session_id": "b", "prompt": "The heron service runs on port 8443.", "cwd": "/"}
     command(home, ["hook", "claude-code", "UserPromptSubmit"], prompt)
     wait_until(lambda: stored(daemon) == 1, "the prompt, which its hook does not wait for")
@@ -67,12 +67,12 @@ def test_a_full_window_is_napped_over(daemon: Spawned) -> None:
     [["cat > /dev/null; echo main '*'"], ["/bin/sh", "-c", "cat > /dev/null; echo main '*'"]],
 )
 def test_the_line_of_before_is_printed_first(daemon: Spawned, before: list[str]) -> None:
-    printed = command(daemon.log.parent, ["statusline", "--", *before], line("c"))
+    printed = command(daemon.home, ["statusline", "--", *before], line("c"))
     assert printed == (0, "main * | memd 41%\n", "")
 
 
 def test_the_line_of_before_reads_what_memd_reads(daemon: Spawned) -> None:
-    printed = command(daemon.log.parent, ["statusline", "--", "wc", "-c"], b'{"x": 1}')
+    printed = command(daemon.home, ["statusline", "--", "wc", "-c"], b'{"x": 1}')
     assert printed == (0, "8\n", "")
 
 
@@ -80,7 +80,7 @@ def test_without_a_daemon_or_a_first_answer_the_line_is_short(
     daemon: Spawned, tmp_path: Path
 ) -> None:
     first = line("d", None, used_percentage=None)
-    assert command(daemon.log.parent, ["statusline"], first) == (0, "memd\n", "")
+    assert command(daemon.home, ["statusline"], first) == (0, "memd\n", "")
     assert (
         command(tmp_path, ["statusline", "--", "echo main"], line("d")).out == "main | memd off\n"
     )
@@ -88,7 +88,7 @@ def test_without_a_daemon_or_a_first_answer_the_line_is_short(
 
 
 def test_what_was_told_already_is_not_told_again(daemon: Spawned) -> None:
-    home = daemon.log.parent
+    home = daemon.home
     for _ in range(3):
         command(home, ["statusline"], line("e"))
     wait_until(lambda: "e" in windows(daemon), "the window is known")

@@ -23,7 +23,7 @@ TOKYO = "東京のサーバーは毎週月曜日に再起動されます。開�
 
 @pytest.fixture
 def memd(daemon: Spawned) -> Terminal:
-    return Terminal(daemon.paths.data_dir.parent)
+    return Terminal(daemon.home)
 
 
 def kept(daemon: Spawned, text: str) -> str:

@@ -87,6 +87,10 @@ class Spawned:
     paths: Paths
     log: Path
 
+    @property
+    def home(self) -> Path:
+        return self.log.parent
+
     def client(self, timeout: float = WAIT_S) -> Client:
         """Return a client with the operator's key, as the owner's own commands have it."""
         key = self.paths.operator_key

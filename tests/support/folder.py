@@ -2,40 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from support import forked
-from support.daemon import Spawned, environment, wait_until
-
-
-class Typed(NamedTuple):
-    """What a command came to."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> dict[str, Any]:
-        told: dict[str, Any] = json.loads(self.out)
-        return told
+from support import commands
+from support.commands import Output
+from support.daemon import Spawned, wait_until
 
 
 class Desk:
     """A person's folder, and commands typed in it."""
 
-    def __init__(self, home: Path, daemon: Spawned, model_dir: Path) -> None:
+    def __init__(self, home: Path, daemon: Spawned) -> None:
         self.notes = home / "notes"
         self.notes.mkdir()
         self.daemon = daemon
-        self._environment = environment(home, {"MEMD_MODEL_DIR": str(model_dir)})
 
-    def __call__(self, *words: str, cwd: Path | None = None) -> Typed:
-        done = forked.run(words, env=self._environment, cwd=cwd or self.notes)
-        assert "Traceback" not in done.stderr, done.stderr
-        return Typed(done.returncode, done.stdout, done.stderr)
+    def __call__(self, *words: str, cwd: Path | None = None) -> Output:
+        return commands.memd(self.daemon.home, *words, cwd=cwd or self.notes)
 
     def write(self, name: str, text: str) -> Path:
         path = self.notes / name

@@ -86,7 +86,7 @@ def introduce(daemon: Spawned, *names: str) -> None:
     """Give each assistant a key, as ``memd client add NAME --agent NAME`` does."""
     for name in names:
         words = ("client", "add", name, "--agent", name)
-        forked.run(words, env=environment(daemon.log.parent), check=True)
+        forked.run(words, env=environment(daemon.home), check=True)
 
 
 def said(home: Path) -> list[str]:

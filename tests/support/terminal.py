@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
 import pty
 import re
@@ -13,27 +12,12 @@ import tempfile
 import termios
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from support import forked
+from support.commands import Output, run
 from support.daemon import environment
 
 _COLOUR = re.compile(r"\x1b\[[012]m")
-
-
-class Shown(NamedTuple):
-    """What a command wrote, without colours."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> dict[str, Any]:
-        """The answer of a command with ``--json``."""
-        found: dict[str, Any] = json.loads(self.out)
-        assert found["v"] == 1
-        return found
 
 
 class Terminal:
@@ -42,15 +26,15 @@ class Terminal:
     def __init__(self, home: Path, more: Mapping[str, str] | None = None) -> None:
         self.environ = environment(home, {"TERM": "xterm", "TZ": "Asia/Tokyo", **(more or {})})
 
-    def __call__(self, *words: str) -> Shown:
+    def __call__(self, *words: str) -> Output:
         """Return what *words* show on a pseudo-terminal; stderr stands apart."""
         return self._shown(words, keyboard=False)
 
-    def at_a_keyboard(self, *words: str) -> Shown:
+    def at_a_keyboard(self, *words: str) -> Output:
         """Return the same of a command that may ask, of somebody who types nothing."""
         return self._shown(words, keyboard=True)
 
-    def _shown(self, words: Sequence[str], *, keyboard: bool) -> Shown:
+    def _shown(self, words: Sequence[str], *, keyboard: bool) -> Output:
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         with (
@@ -70,10 +54,8 @@ class Terminal:
             errors.seek(0)
             err = errors.read().decode()
         text = _COLOUR.sub("", written.decode()).replace("\r\n", "\n")
-        return Shown(code, text, err)
+        return Output(code, text, err)
 
-    def piped(self, *words: str, text: str = "") -> Shown:
+    def piped(self, *words: str, text: str = "") -> Output:
         """Return what *words* write into a pipe, with *text* on stdin."""
-        done = forked.run(words, env=self.environ, text=text)
-        assert "Traceback" not in done.stderr, done.stderr
-        return Shown(done.returncode, done.stdout, done.stderr)
+        return run(words, self.environ, text)
