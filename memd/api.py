@@ -190,16 +190,14 @@ from memd.records.runs import ParkedContext
 from memd.records.work import CostRecord, Message, Task
 from memd.sleep.nap.consolidator import MemoryConsolidator, build_messages
 from memd.sleep.night.retention import RetentionEnforcer, cleanup_expired
-from memd.sleep.strategies.abstractive import AbstractiveSummarizer
-from memd.sleep.strategies.extractive import ExtractivePreserver
-from memd.sleep.strategies.llm_synthesis import LLMSynthesisOp
-from memd.sleep.strategies.operations import ConcatenationOp, DensityRoutingOp
+from memd.sleep.strategies.operations import ConcatenationOp, DensityRoutingOp, LLMSynthesisOp
 from memd.sleep.strategies.selection import HighestRelevanceSelector
 from memd.sleep.strategies.service import (
     ConfigResolver,
     MemoryConsolidationService,
     cleanup_retention,
 )
+from memd.sleep.strategies.shorten import AbstractiveSummarizer, ExtractivePreserver
 from memd.sleep.strategies.strategies import (
     DualModeConsolidationStrategy,
     LLMConsolidationStrategy,

@@ -84,8 +84,7 @@ class Archival:
         memory_id = await self.db.write(caller, work, reply=str)
 
         def read(conn: Reading) -> MemoryEntry:
-            agent_key = names.find_agent(conn, caller.agent_id)
-            row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
+            row = memories.by_id(conn, names.find_agent(conn, caller.agent_id), memory_id)
             if row is None:
                 raise _not_found()
             return redact_entry(row.entry())
@@ -121,7 +120,7 @@ class Archival:
         """Make every memory below the threshold an ordinary one again; returns how many.
 
         In small steps, each a transaction: after a crash the same call does the rest. *everybody*
-        as for :meth:`turned_away`.
+        as for :meth:`list_below_threshold`.
         """
 
         def step(conn: Writing) -> int:
@@ -148,8 +147,7 @@ class Archival:
         """
 
         def work(conn: Writing) -> str:
-            agent_key = names.find_agent(conn, caller.agent_id)
-            row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
+            row = memories.by_id(conn, names.find_agent(conn, caller.agent_id), memory_id)
             if row is None:
                 return ""
             return archive_memory(conn, row.memory_key, reason, self.clock.now_us(), self.ids)
@@ -161,9 +159,7 @@ class Archival:
 
         def work(conn: Reading) -> int:
             agent_key = names.find_agent(conn, caller.agent_id)
-            if agent_key is None:
-                return 0
-            return removal.count_archived(conn, agent_key, self.clock.now_us())
+            return archive_rows.count_archived(conn, agent_key, self.clock.now_us())
 
         return await self.db.read(work)
 
@@ -257,17 +253,13 @@ def _to_archived(row: StoredMemory, archive_row: ArchivedRow) -> ArchivedMemory:
 
 
 def _find(conn: Reading, caller: Caller, entry_id: str, now_us: int) -> int | None:
-    agent_key = names.find_agent(conn, caller.agent_id)
-    return None if agent_key is None else archive_rows.find(conn, agent_key, entry_id, now_us)
+    return archive_rows.find(conn, names.find_agent(conn, caller.agent_id), entry_id, now_us)
 
 
 def _find_passing(conn: Reading, caller: Caller, memory_id: str, now_us: int) -> int:
     """Return the key of a visible turn in passing by its id. Raises MemoryNotFoundError."""
-    agent_key = names.find_agent(conn, caller.agent_id)
-    row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
-    if row is None or row.passing is None or row.state not in VISIBLE:
-        raise _not_found()
-    if row.expires_at_us is not None and row.expires_at_us <= now_us:
+    row = memories.by_id(conn, names.find_agent(conn, caller.agent_id), memory_id)
+    if row is None or row.passing is None or row.state not in VISIBLE or row.is_expired(now_us):
         raise _not_found()
     return row.memory_key
 

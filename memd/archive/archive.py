@@ -19,7 +19,7 @@ from memd.base.clock import DAY_US, Clock, from_us, to_us
 from memd.base.errors import BusyError, DiskFullError, InvalidError, MemoryStoreError
 from memd.base.limits import FORGOTTEN_IDS_MAX, FORGOTTEN_TEXTS_MAX
 from memd.domain.caller import Caller
-from memd.domain.enums import MemoryCategory, TrashReason
+from memd.domain.enums import MemoryCategory, MemoryState, TrashReason
 from memd.domain.memory import MemoryFilter
 from memd.domain.removal import ForgetResult, TrashedMemory
 from memd.domain.values import RESERVED_AGENT
@@ -129,9 +129,7 @@ class Archive:
 
         def work(conn: Reading) -> tuple[list[TrashedMemory], str | None]:
             agent_key = names.find_agent(conn, caller.agent_id)
-            rows = (
-                [] if agent_key is None else removal.list_trash(conn, agent_key, after, limit + 1)
-            )
+            rows = removal.list_trash(conn, agent_key, after, limit + 1)
             entries = memories.by_keys(conn, [row.memory_key for row in rows])
             return [
                 TrashedMemory(
@@ -193,17 +191,14 @@ _CONDITIONS = tuple(MemoryFilter.model_fields)
 
 
 def _key(conn: Reading, caller: Caller, memory_id: str) -> int | None:
-    agent_key = names.find_agent(conn, caller.agent_id)
-    return None if agent_key is None else memories.key_of(conn, agent_key, memory_id)
+    return memories.key_of(conn, names.find_agent(conn, caller.agent_id), memory_id)
 
 
 def _visible(conn: Reading, caller: Caller, memory_id: str, now_us: int) -> int | None:
-    agent_key = names.find_agent(conn, caller.agent_id)
-    row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
-    if row is None or row.state == "trashed":
+    row = memories.by_id(conn, names.find_agent(conn, caller.agent_id), memory_id)
+    if row is None or row.state == MemoryState.TRASHED or row.is_expired(now_us):
         return None
-    expired = row.expires_at_us is not None and row.expires_at_us <= now_us
-    return None if expired else row.memory_key
+    return row.memory_key
 
 
 def _refuse_shared(conn: Reading, memory_id: str, now_us: int) -> None:

@@ -33,8 +33,7 @@ from memd.serve.short_ids import ShortIds
 from memd.serve.uploads import Uploads
 from memd.sleep.model.language_model import build_language_model
 from memd.sleep.nap.naps import Naps
-from memd.sleep.night.switch import KillSwitch
-from memd.sleep.sleep import Sleep, build_sleep
+from memd.sleep.sleep import KillSwitch, build_sleep
 from memd.sleep.wiki.exports import build_wiki
 from memd.store.access.audit import Audit
 from memd.store.access.replies import Answers
@@ -125,9 +124,8 @@ class Rooms(Prompting):
         self.naps = Naps(self, settings, paths.usage_dir, emit=events.emit, llm=self.llm)
         wiki_dir = paths.data_dir / ("wiki" + paths.database.stem.removeprefix("memd"))
         self.wiki = build_wiki(self, settings.memory.consolidation.wiki_export, wiki_dir)
-        sleep = self._build_sleep()
-        self.sleep: Night = sleep.night
-        self.scheduler: NightScheduler = sleep.scheduler
+        self.scheduler = self._build_scheduler()
+        self.sleep: Night = self.scheduler.night
 
     async def begin(self) -> Self:
         """Load what the rooms need before the first call."""
@@ -145,7 +143,7 @@ class Rooms(Prompting):
         if "windows" in vars(self):
             await self.windows.settle()
 
-    def _build_sleep(self) -> Sleep:
+    def _build_scheduler(self) -> NightScheduler:
         """Build the nights; extraction for the graph waits until nobody uses memd."""
         settings, llm, providers = self.settings, self.llm, None
         if llm is not None:
@@ -156,7 +154,7 @@ class Rooms(Prompting):
                 from memd.sleep.model.triples import ModelRelations
 
                 self.learning.reader = ModelRelations(llm)
-        sleep = build_sleep(
+        scheduler = build_sleep(
             self,
             settings,
             emit=self.wiki.wrap_emit(self.events.emit),
@@ -165,10 +163,10 @@ class Rooms(Prompting):
         )
 
         def quiet_s() -> float:
-            return sleep.scheduler.quiet_s()  # the dispatcher registers its clock there later
+            return scheduler.quiet_s()  # the dispatcher registers its clock there later
 
         self.learning.quiet_s = quiet_s
-        return sleep
+        return scheduler
 
     @cached_property
     def background(self) -> tuple[Callable[[], Coroutine[Any, Any, Any]], ...]:

@@ -6,34 +6,32 @@ Read on in the order of events: a window fills (trigger, nap), a night comes
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memd.backends.assembly import Assembly
+from memd.base import log
 from memd.base.clock import DAY_US, from_us
+from memd.base.errors import MemdError
+from memd.base.settings import SUFFIXES, find, load
 from memd.domain.backend import CompletionProvider
+from memd.domain.enums import RunKind, RunState
+from memd.domain.occurrence import Occurrence
 from memd.domain.settings.settings import Settings
-from memd.domain.values import Emit, unheard
-from memd.sleep.night.completion import RunCompletion
+from memd.domain.values import RESERVED_AGENT, Emit, unheard
 from memd.sleep.night.night import Night
 from memd.sleep.night.scheduler import NightScheduler
 from memd.store.access import agents
 from memd.store.file.database import Database
+from memd.store.run.runs import RunRow
 
 if TYPE_CHECKING:
     from memd.sleep.night.plan import NightPlan
     from memd.sleep.night.task import NightTask
-
-
-@dataclass(frozen=True)
-class Sleep:
-    """What the daemon starts and the socket serves."""
-
-    night: Night
-    scheduler: NightScheduler
 
 
 class NightProviders(NamedTuple):
@@ -55,16 +53,21 @@ def build_sleep(
     emit: Emit = unheard,
     enabled: Callable[[], bool] | None = None,
     providers: NightProviders | None = None,
-) -> Sleep:
-    """Build nights and their scheduler. *enabled* re-reads the kill switch, else it is fixed.
+) -> NightScheduler:
+    """Build the scheduler with its nights. *enabled* re-reads the kill switch, else it is fixed.
 
     The model of *providers* writes the summaries that the settings assign to one;
     raises ValueError when it has no name.
     """
     config = settings.memory.consolidation
     models = providers or NightProviders()
-    record_days = {str(name): days for name, days in settings.records.retention_days.items()}
-    plan = cache(lambda: _night_plan(assembly, settings, models))
+
+    @cache
+    def plan() -> NightPlan:
+        from memd.sleep.night.plan import NightPlan
+
+        return NightPlan(assembly, settings, models)
+
     if models.summaries is not None or models.sessions is not None:
         plan()  # validate the model now; without one the modules are imported by the first night
     night = Night(
@@ -73,38 +76,17 @@ def build_sleep(
         ids=assembly.ids,
         tasks=lambda request: plan().tasks(request),
         emit=emit,
-        on_finished=RunCompletion(assembly, record_days).complete,
+        on_finished=RunCompletion(assembly, settings).complete,
         enabled=enabled or (lambda: config.enabled),
         undo_us=settings.daemon.undo_days * DAY_US,
         model_usage=_usage_since_last(models.request_counts),
     )
-    scheduler = NightScheduler(
+    return NightScheduler(
         night=night,
         clock=assembly.clock,
         interval=config.interval,
         enabled=night.enabled,
         since=lambda: _first_memory_at(assembly.db),
-    )
-    return Sleep(night=night, scheduler=scheduler)
-
-
-def _night_plan(assembly: Assembly, settings: Settings, models: NightProviders) -> NightPlan:
-    from memd.sleep.night.plan import NightPlan
-    from memd.sleep.strategies.choice import build_operation
-
-    config = settings.memory.consolidation
-    return NightPlan(
-        db=assembly.db,
-        ids=assembly.ids,
-        work=assembly.work,
-        counter=assembly.counter,
-        config=config,
-        operation=build_operation(config, provider=models.summaries, model=models.model),
-        agents=assembly.agents,
-        undo_days=settings.daemon.undo_days,
-        provider=models.sessions,
-        model=models.model,
-        experiences=None if models.experiences is None else models.experiences(assembly),
     )
 
 
@@ -125,5 +107,95 @@ def _usage_since_last(
 
 async def _first_memory_at(db: Database) -> datetime | None:
     """Return when the first memory was stored, which is when nights start to count."""
-    found_us = await db.read(agents.first_us)
-    return None if found_us is None else from_us(found_us)
+    first_us = await db.read(agents.first_us)
+    return None if first_us is None else from_us(first_us)
+
+
+class RunCompletion(NamedTuple):
+    """What follows a finished run: old records are dropped after a night, and the run is noted.
+
+    Nothing here fails the run: records that cannot be dropped now are dropped next time.
+    """
+
+    assembly: Assembly
+    settings: Settings
+
+    async def complete(self, row: RunRow) -> None:
+        """Complete the finished run *row*; never raises a MemdError."""
+        self.assembly.queue.wake()
+        details: dict[str, Any] = {"run_id": row.run_id, **row.report.get("detail", {})}
+        if _is_whole_night(row):
+            details["records_dropped"] = await self._drop_old_records()
+        end_us = row.finished_at_us or row.started_at_us
+        is_success = row.state != RunState.FAILED
+        self.assembly.notes.add(
+            Occurrence(
+                row.run_id,
+                row.agent_id or row.asked.get("agent_id") or RESERVED_AGENT,
+                f"{row.kind}_{'completed' if is_success else 'failed'}",
+                end_us,
+                details,
+                work=row.kind,
+                seconds=(end_us - row.started_at_us) / 1e6,
+                is_success=is_success,
+            )
+        )
+
+    async def _drop_old_records(self) -> dict[str, int]:
+        from memd.records.retention import drop_old
+
+        db, salt = self.assembly.db, self.assembly.ids.salt
+        days = {str(name): days for name, days in self.settings.records.retention_days.items()}
+        try:
+            return await drop_old(db, days, db.lasting.now_us(), salt)
+        except MemdError as error:
+            log.warning("old records were not dropped", kind=error.kind)
+            return {}
+
+
+def _is_whole_night(row: RunRow) -> bool:
+    request = row.asked
+    return (
+        row.kind == RunKind.NIGHT
+        and request.get("agent_id") is None
+        and "retention" in request.get("steps", ())
+    )
+
+
+class KillSwitch:
+    """The kill switch in the settings, re-read when the file has changed (SPEC 16.2).
+
+    A call returns ``memory.consolidation.enabled``; of an unreadable file, that of the start.
+    A night asks before every step, so the file is parsed only after a change.
+    """
+
+    def __init__(self, settings: Settings, config_file: Path, environ: Mapping[str, str]) -> None:
+        self._at_start = settings.memory.consolidation.enabled
+        self._files = [config_file.with_suffix(suffix) for suffix in SUFFIXES]
+        self._config_file = config_file
+        self._environ = environ
+        self._stamps = [_file_stamp(file) for file in self._files]
+        self._enabled = self._at_start
+
+    def __call__(self) -> bool:
+        stamps = [_file_stamp(file) for file in self._files]
+        if stamps != self._stamps:
+            self._stamps, self._enabled = stamps, self._read()
+        return self._enabled
+
+    def _read(self) -> bool:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # logged at the start
+            try:
+                settings = load(Settings, find(self._config_file), self._environ)
+            except (MemdError, OSError):
+                return self._at_start
+        return settings.memory.consolidation.enabled
+
+
+def _file_stamp(file: Path) -> tuple[int, int] | None:
+    try:
+        status = file.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size

@@ -54,11 +54,11 @@ class Bed:
 async def a_bed(folder: Path, clock: HeldClock | None = None) -> AsyncIterator[Bed]:
     clock = clock or HeldClock()
     async with a_house(folder, clock=clock, embedder=HashEmbedder()) as house:
-        room = build_sleep(house, Settings())
-        room.scheduler.watch_idle(lambda: 1_000.0)
-        room.scheduler.on_battery = lambda: False
-        room.scheduler.load = lambda: 0.0
-        yield Bed(house, clock, room.night, room.scheduler)
+        scheduler = build_sleep(house, Settings())
+        scheduler.watch_idle(lambda: 1_000.0)
+        scheduler.on_battery = lambda: False
+        scheduler.load = lambda: 0.0
+        yield Bed(house, clock, scheduler.night, scheduler)
 
 
 async def test_an_empty_store_has_no_night_due(tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ async def last(night: Night) -> RunReport:
 
 
 def rhythm_of(bed: Bed) -> NightScheduler:
-    scheduler = build_sleep(bed.house, Settings()).scheduler
+    scheduler = build_sleep(bed.house, Settings())
     scheduler.night = bed.night
     scheduler.watch_idle(lambda: 1_000.0)
     scheduler.on_battery, scheduler.load = (lambda: False), (lambda: 0.0)

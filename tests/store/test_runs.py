@@ -22,7 +22,7 @@ from memd.domain.enums import (
 )
 from memd.store.access import names
 from memd.store.file.connect import Writing
-from memd.store.memory import groups, memories, preferences, removal, transitions
+from memd.store.memory import archive_rows, groups, memories, preferences, removal, transitions
 from memd.store.memory.preferences import NewPreference
 from memd.store.memory.transitions import RunStep
 from memd.store.run import runs, undo
@@ -263,7 +263,7 @@ def test_what_was_touched_since_it_was_planned_is_left_alone(conn: Writing) -> N
     assert states == [
         (visible, "archived"), (binned, "trashed"), (hidden, "archived"), (restored, "archived"),
     ]  # fmt: skip
-    assert removal.count_archived(conn, 1, NOW) == 3
+    assert archive_rows.count_archived(conn, 1, NOW) == 3
     noted = conn.execute("SELECT memory_key FROM run_change ORDER BY 1").fetchall()
     assert noted == [(visible,), (hidden,), (restored,)]
 
@@ -278,11 +278,14 @@ def test_an_undo_in_steps_of_a_run_that_touched_one_memory_twice_ends_where_it_b
     runs.step(conn, step.run_key, "consolidation", 3, {}, NOW)
     transitions.archive_compressed(conn, step, keys[1:])
     runs.step(conn, step.run_key, "ageing", 2, {}, NOW)
-    assert [removal.count_archived(conn, 1, NOW), runs.count_made(conn, step.run_key)] == [3, 0]
-    undo.check(conn, step.run_key)
+    assert archive_rows.count_archived(conn, 1, NOW) == 3
+    assert runs.count_made(conn, step.run_key) == 0
+    run = runs.find(conn, step.run_id)
+    assert run is not None
+    undo.check(conn, run)
     counts = []
-    while count := undo.undo_step(conn, step.run_key, 1):
+    while count := undo.undo_step(conn, run, NOW, 0, 1):
         counts.append(count)
     assert counts == [2, 3]
     assert conn.execute("SELECT * FROM memory ORDER BY 1").fetchall() == before
-    assert removal.count_archived(conn, 1, NOW) == 0
+    assert archive_rows.count_archived(conn, 1, NOW) == 0

@@ -83,7 +83,7 @@ def _next(conn: Reading, row: runs.RunRow) -> Iterator[str]:
     if row.state == "running" and last is not None and row.cursor.get("task") != last:
         yield f"half: the last step was {last}, the cursor says {row.cursor.get('task')}"
     try:
-        undo.check(conn, row.run_key)
+        undo.check(conn, row)
     except ConflictError:
         yield "half: a change in the ledger is not what the memory is"
 

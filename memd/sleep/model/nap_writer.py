@@ -9,7 +9,8 @@ that is unreachable, silent or wrong changes nothing else.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, NamedTuple
 
@@ -24,10 +25,11 @@ from memd.llm.provider import CompletionRequest
 from memd.llm.purposes import Purpose
 from memd.sleep.distil.digest import DIGEST_TOKENS_MAX, FIELDS, WENT_WRONG, tokens
 from memd.sleep.distil.exchanges import NapKind, NapMemory
-from memd.sleep.model.turn_check import TurnCheck
 from memd.sleep.nap.cleaning import Message
+from memd.sleep.nap.consolidator import count_things
 from memd.sleep.nap.messages import role_of, text_to_store
 from memd.sleep.nap.preparation import NapExtract
+from memd.text.function_words import FUNCTION_WORDS
 from memd.view.view import untrusted_content_directive, wrap_stored
 
 WINDOW_CHARS = 24_000
@@ -42,6 +44,20 @@ SCHEMA_FACTS_MAX, SCHEMA_FACT_CHARS_MAX, SCHEMA_LINE_CHARS_MAX, SCHEMA_TURNS_MAX
 """Limits of one answer in its schema, so that it ends within REPLY_TOKENS. A server that
 ignores the schema may exceed them; its answer is read all the same."""
 _TAG = "turn"
+
+WORDS_SHARE_MIN = 0.6
+"""The share of a fact's content words that its turns must have."""
+_STEM_CHARS = 5
+_WORD = re.compile(r"[^\W_][\w'-]*")
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_NAME = re.compile(r"(?<![.!?:]\s)(?<!^)\b[A-Z][\w-]+")
+_CAPITALS = re.compile(r"\b[A-Z]{2,}\b")
+_NEGATION = re.compile(
+    r"\b(?:not|no|never|none|without|cannot|nicht|kein\w*|nie|ohne|pas|jamais|sans|nunca|sin)\b"
+    r"|n['\u2019]t\b",
+    re.IGNORECASE,
+)
+_CALL = "()"
 
 _KINDS = tuple(kind for kind in NapKind if kind is not NapKind.DIGEST)
 _BY_OWNER = frozenset({NapKind.PREFERENCE, NapKind.CORRECTION, NapKind.CONSTRAINT})
@@ -171,18 +187,18 @@ class CheckedNap(NamedTuple):
 
 def check_answer(answer: WrittenNap, messages: Sequence[Message], window: NapWindow) -> CheckedNap:
     """Return the part of *answer* that its cited turns support, each of them in *window*."""
-    check = TurnCheck(dict(zip(window.places, window.texts, strict=True)))
+    turns = dict(zip(window.places, window.texts, strict=True))
     facts: dict[str, NapMemory] = {}
     for number, fact in enumerate(answer.facts[:FACTS_MAX]):
         text = fact.line
         if not FACT_CHARS_MIN <= len(text) <= FACT_CHARS_MAX or fact.kind not in _KINDS:
             continue
-        if check.supports(text, fact.turns):
+        if is_supported(text, fact.turns, turns):
             facts.setdefault(text, _fact(fact, messages, window, number))
     lines = tuple(
         line
         for line in answer.digest
-        if line.label in FIELDS and line.text.strip() and check.supports(line.text, line.turns)
+        if line.label in FIELDS and line.text.strip() and is_supported(line.text, line.turns, turns)
     )
     return CheckedNap(tuple(facts.values()), lines)
 
@@ -262,3 +278,44 @@ def _order(memories: Sequence[NapMemory]) -> Iterator[NapMemory]:
         key=lambda each: each.places[0],
     )
     yield from digests
+
+
+def is_supported(text: str, places: Sequence[int], turns: Mapping[int, str]) -> bool:
+    """Return whether the *turns* at *places* support *text*; never without a place.
+
+    This checks the wording, not the truth: every concrete thing (a path, a number, a name in code,
+    a capitalised word) must occur in those turns verbatim, no negation may be new, and most of the
+    other content words must occur. What a model invented, or a text told it to write, names things
+    that the turns lack.
+
+    >>> turns = {3: "We deploy with ansible to port 8443."}
+    >>> is_supported("Deploys go by ansible to port 8443", [3], turns)
+    True
+    >>> is_supported("Deploys go to port 9000", [3], turns), is_supported("We use it", [4], turns)
+    (False, False)
+    """
+    if not places or any(place not in turns for place in places):
+        return False
+    source = "\n".join(turns[place] for place in dict.fromkeys(places)).casefold()
+    if any(thing.casefold() not in source for thing in _things(text)):
+        return False
+    if _NEGATION.search(text) and not _NEGATION.search(source):
+        return False
+    words = [word for word in map(str.casefold, _WORD.findall(text)) if _is_content_word(word)]
+    if not words:
+        return False
+    stems = {word[:_STEM_CHARS] for word in _WORD.findall(source)}
+    return sum(word[:_STEM_CHARS] in stems for word in words) >= WORDS_SHARE_MIN * len(words)
+
+
+def _things(text: str) -> set[str]:
+    """Return the parts of *text* that must occur in its source verbatim."""
+    names = {thing.removesuffix(_CALL) for thing in count_things(text)}
+    names.update(_NUMBER.findall(text))
+    for pattern in (_NAME, _CAPITALS):
+        names.update(pattern.findall(text))
+    return names
+
+
+def _is_content_word(word: str) -> bool:
+    return word not in FUNCTION_WORDS and not word.isdigit()

@@ -24,7 +24,7 @@ from memd.domain.caller import ERASURES_SEEN, WORKING_FOR, Caller
 from memd.domain.enums import RunKind, RunState
 from memd.domain.sleep.sleep import RunReport
 from memd.domain.values import Emit, EventName
-from memd.sleep.night import reports, run_undo
+from memd.sleep.night import reports
 from memd.sleep.night.backoff import DiskRetries, PostponedRun, is_disk_error
 from memd.sleep.night.reports import build_report
 from memd.sleep.night.task import Cursor, NightScope, NightTask, PlannedStep
@@ -32,7 +32,7 @@ from memd.store.file.connect import Writing
 from memd.store.file.database import Database
 from memd.store.memory import groups
 from memd.store.memory.transitions import RunStep
-from memd.store.run import runs
+from memd.store.run import runs, undo
 from memd.store.run.runs import RunRow
 from memd.store.search import fulltext
 
@@ -324,7 +324,7 @@ class Night:
             row = await self._find_run(run_id)
             if row.state == RunState.UNDONE:
                 raise InvalidStateError("this run is undone", hint="a run can be undone once")
-            await self.db.read_dedicated(lambda conn: run_undo.check_undo(conn, row))
+            await self.db.read_dedicated(lambda conn: undo.check(conn, row))
             await self.db.write(
                 caller, lambda conn: runs.set_state(conn, row.run_key, RunState.UNDOING)
             )
@@ -341,7 +341,7 @@ class Night:
             start = time.perf_counter()
             now_us = self.clock.now_us()
             work = partial(
-                run_undo.undo_step, run=row, now_us=now_us, undo_us=self.undo_us, limit=limit
+                undo.undo_step, run=row, now_us=now_us, undo_us=self.undo_us, limit=limit
             )
             count = await self.db.write(caller, work, batch=row.run_id)
             if not count:

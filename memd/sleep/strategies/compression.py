@@ -13,8 +13,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from memd.sleep.strategies.abstractive import truncate
 from memd.sleep.strategies.ask import Model, request_answer
+from memd.sleep.strategies.shorten import truncate
 from memd.view.view import untrusted_content_directive, wrap_stored
 
 SENTENCES = 3

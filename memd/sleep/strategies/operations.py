@@ -1,4 +1,4 @@
-"""Condensing a group of memories into one text (SPEC 16.6, 16.9).
+"""Condensing a group of memories into one text (SPEC 16.6, 16.9, 16.11).
 
 An operation has no side effects: it gets a category and members, and
 returns a text with its tags and the members it covers. The strategies store it over a
@@ -6,28 +6,47 @@ backend, a night stores it as rows, so both make the same summaries.
 
 An operation awaits only a language model. Without one it returns at once,
 equal to the corresponding function here, which may also be called in a thread.
+
+In a prompt remembered texts are data: each stands in a fence of its own, and the instructions
+say so. Where the model does not answer, the members' beginnings are listed instead, and all of
+them may be removed. By the specification that loses everything after 200 characters; in memd a
+removed original is archived, byte for byte, and restored by its id (SPEC D9). A caller that cannot
+archive originals first must not remove on a fallback: ``CondensedGroup.fallback`` says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from memd.base.limits import TEXT_CHARS_MAX
+from memd.domain.backend import CompletionProvider
 from memd.domain.enums import MemoryCategory
+from memd.domain.settings.consolidation import ConsolidationConfig
 from memd.domain.sleep.consolidation import (
     CONSOLIDATED_TAG,
     ArchivalMode,
     ArchivalModeAssignment,
+    ConsolidationStrategyType,
     ContentDensity,
+    LLMConsolidationConfig,
 )
-from memd.sleep.strategies.abstractive import SHORT_CHARS, AbstractiveSummarizer, truncate
-from memd.sleep.strategies.ask import gather_limited
-from memd.sleep.strategies.extractive import ExtractivePreserver
+from memd.sleep.strategies.ask import ask, build_model, gather_limited
+from memd.sleep.strategies.shorten import (
+    SHORT_CHARS,
+    AbstractiveSummarizer,
+    ExtractivePreserver,
+    truncate,
+)
 from memd.text.density import DensityClassifier
+from memd.view.view import untrusted_content_directive, wrap_stored
 
 SEPARATOR = "\n---\n"
+SYNTHESIZED_TAG = "llm-synthesized"
+FALLBACK_TAG = "concat-fallback"
+_MEMORY = "memory-entry"
+_CONTEXT = "trajectory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +141,56 @@ class DensityRoutingOp:
         if mode is ArchivalMode.EXTRACTIVE:
             parts = [self._extractor.extract(member.text) for member in members]
         else:
-            parts = await gather_limited(self._summarizer.summarize, [one.text for one in members])
+            parts = await gather_limited(
+                self._summarizer.summarize, [member.text for member in members]
+            )
         return join_parts(mode, members, parts)
+
+
+class LLMSynthesisOp:
+    """Lets a language model write one summary of a group.
+
+    Without a *provider* every summary is the fallback list (SPEC D8). With one the *model* must be
+    named; raises ValueError when it is not, or is blank.
+    """
+
+    def __init__(
+        self,
+        *,
+        provider: CompletionProvider | None = None,
+        model: str | None = None,
+        config: LLMConsolidationConfig | None = None,
+    ) -> None:
+        self._config = config or LLMConsolidationConfig()
+        self._model = build_model(
+            provider,
+            model,
+            temperature=self._config.temperature,
+            max_tokens=self._config.max_summary_tokens,
+        )
+
+    async def condense(
+        self,
+        category: MemoryCategory,
+        members: Sequence[GroupMember],
+        *,
+        kept: GroupMember | None = None,
+        context: Sequence[str] = (),
+    ) -> CondensedGroup:
+        """Return the model's answer unchanged, or the fallback.
+
+        Raises ProviderRefusedError when the provider needs its owner.
+        """
+        del kept
+        if self._model is not None and members:
+            prompt_members, prompt = build_prompt(members, context, self._config)
+            answer = await ask(self._model, prompt, system=_system(category))
+            if answer is not None:
+                ids = tuple(member.id for member in prompt_members)
+                return CondensedGroup(answer, (CONSOLIDATED_TAG, SYNTHESIZED_TAG), ids)
+        listing = concatenate(category, members, chars=self._config.fallback_truncate_length)
+        tags = (CONSOLIDATED_TAG, FALLBACK_TAG)
+        return replace(listing, tags=tags, fallback=self._model is not None)
 
 
 def concatenate(
@@ -131,12 +198,11 @@ def concatenate(
     members: Sequence[GroupMember],
     *,
     chars: int = SHORT_CHARS,
-    tags: tuple[str, ...] = (CONSOLIDATED_TAG,),
 ) -> CondensedGroup:
     """Return a heading and one line for each of *members*: its first *chars* characters."""
     heading = f"Consolidated {category.value} memories:"
     lines = [f"- {truncate(member.text, chars)}" for member in members]
-    return _join((heading,), members, lines, "\n", tags)
+    return _join((heading,), members, lines, "\n", (CONSOLIDATED_TAG,))
 
 
 def vote_mode(classifier: DensityClassifier, texts: Iterable[str]) -> ArchivalMode:
@@ -150,14 +216,11 @@ def join_parts(
 ) -> CondensedGroup:
     """Join *parts*, one for each of *members* and made in *mode*, into one text."""
     joined = _join((), members, parts, SEPARATOR, (CONSOLIDATED_TAG, f"mode:{mode.value}"))
-    return CondensedGroup(
-        text=joined.text,
-        tags=joined.tags,
-        removable_ids=joined.removable_ids,
-        assignments=tuple(
-            ArchivalModeAssignment(original_id=each, mode=mode) for each in joined.removable_ids
-        ),
+    assignments = (
+        ArchivalModeAssignment(original_id=member_id, mode=mode)
+        for member_id in joined.removable_ids
     )
+    return replace(joined, assignments=tuple(assignments))
 
 
 def _join(
@@ -178,4 +241,81 @@ def _join(
             break
         lines.append(part)
     count = len(lines) - len(heading)
-    return CondensedGroup(separator.join(lines), tags, tuple(one.id for one in members[:count]))
+    return CondensedGroup(
+        separator.join(lines), tags, tuple(member.id for member in members[:count])
+    )
+
+
+def build_prompt(
+    members: Sequence[GroupMember], context: Sequence[str], config: LLMConsolidationConfig
+) -> tuple[tuple[GroupMember, ...], str]:
+    """Return the members that fit a prompt, in order and at least one, and the prompt.
+
+    The prompt has at most ``max_total_user_content_chars``. *context* comes last
+    and fills the remaining characters.
+    """
+    total = config.max_total_user_content_chars
+    blocks = [_cut_to_fit(members[0].text[: config.max_entry_input_chars], total)]
+    for member in members[1:]:
+        block = wrap_stored(_MEMORY, member.text[: config.max_entry_input_chars])
+        if _length([*blocks, block]) > total:
+            break
+        blocks.append(block)
+    prompt_members = tuple(members[: len(blocks)])
+    for text in context[: config.max_trajectory_context_entries]:
+        block = wrap_stored(_CONTEXT, text[: config.max_trajectory_chars_per_entry])
+        if _length([*blocks, block]) > total:
+            break
+        blocks.append(block)
+    return prompt_members, "\n".join(blocks)
+
+
+def _cut_to_fit(text: str, total: int) -> str:
+    """Return *text* in its fence, truncated to at most *total* characters."""
+    block = wrap_stored(_MEMORY, text)
+    while len(block) > total:
+        text = text[: total - len(block)]
+        block = wrap_stored(_MEMORY, text)
+    return block
+
+
+def _length(blocks: Sequence[str]) -> int:
+    return sum(map(len, blocks)) + len(blocks) - 1
+
+
+def _system(category: MemoryCategory) -> str:
+    return (
+        f"You write one summary of several remembered texts of the category {category.value}. "
+        "Keep every fact, name, number, date and decision that is in them, once; where two texts "
+        "disagree, say so. Add nothing that is not in them. "
+        f"Texts in <{_CONTEXT}> tell how earlier tasks went: use them to understand, do not "
+        "summarise them. Answer with the summary alone. "
+        + untrusted_content_directive((_MEMORY, _CONTEXT))
+    )
+
+
+def build_operation(
+    config: ConsolidationConfig,
+    *,
+    provider: CompletionProvider | None = None,
+    model: str | None = None,
+) -> ConsolidationOp:
+    """Return the operation of ``config.strategy``, by rule alone without a *provider*.
+
+    A *model* is needed for a strategy that uses the provider; ``dual_mode`` may name its
+    own. Raises ValueError when none is named.
+    """
+    if config.strategy is ConsolidationStrategyType.LLM:
+        return LLMSynthesisOp(provider=provider, model=model, config=config.llm)
+    if config.strategy is ConsolidationStrategyType.DUAL_MODE:
+        dual = config.archival.dual_mode
+        return DensityRoutingOp(
+            classifier=DensityClassifier(dual.dense_threshold),
+            extractor=ExtractivePreserver(dual.max_facts, dual.anchor_length),
+            summarizer=AbstractiveSummarizer(
+                provider=provider,
+                model=dual.summarization_model or model,
+                max_summary_tokens=dual.max_summary_tokens,
+            ),
+        )
+    return ConcatenationOp()

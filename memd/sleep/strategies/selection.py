@@ -10,12 +10,13 @@ turns in passing, hidden ones, and those with an expiry date.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Protocol
 
 from memd.domain.enums import VISIBLE, MemoryCategory, MemoryLevel
-from memd.domain.memory import MemoryEntry
+from memd.domain.memory import MemoryEntry, MemoryQuery
 from memd.domain.sleep.consolidation import PROTECTED_TAGS, SUMMARY_TAGS, is_composed
 
 GROUP_THRESHOLD = 3
@@ -118,3 +119,34 @@ def _group_key(entry: MemoryEntry) -> tuple[str, ...]:
 def _group(members: list[MemoryEntry]) -> ConsolidationGroup:
     kept = most_relevant(members)
     return ConsolidationGroup(kept, tuple(entry for entry in members if entry is not kept))
+
+
+_INSTANT = timedelta(microseconds=1)
+
+
+class ListableBackend(Protocol):
+    """Anything whose memories can be listed: every backend."""
+
+    async def retrieve(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]: ...
+
+
+async def iter_pages(
+    backend: ListableBackend, agent_id: str, query: MemoryQuery
+) -> AsyncIterator[tuple[MemoryEntry, ...]]:
+    """Yield the memories of *query* page by page, each once; its limit is the page size.
+
+    With a backend that lists the newest first, pages go back in time. If more memories
+    than a page holds share one microsecond, the excess is skipped.
+    """
+    last: frozenset[str] = frozenset()
+    while True:
+        page = await backend.retrieve(agent_id, query)
+        yield tuple(entry for entry in page if entry.id not in last)
+        if len(page) < query.limit:
+            return
+        last = frozenset(entry.id for entry in page)
+        oldest = min(entry.created_at for entry in page)
+        # The next page includes that microsecond, which may hold more memories.
+        next_until = oldest + _INSTANT
+        until = next_until if query.until is None or next_until < query.until else oldest
+        query = query.model_copy(update={"until": until})

@@ -37,8 +37,7 @@ from memd.domain.sleep.consolidation import (
     archival_entry,
 )
 from memd.sleep.night.retention import RetentionEnforcer
-from memd.sleep.strategies.pages import iter_pages
-from memd.sleep.strategies.selection import AGE_DAYS_MIN
+from memd.sleep.strategies.selection import AGE_DAYS_MIN, iter_pages
 from memd.sleep.strategies.strategies import MoveToArchive
 
 ENFORCE_BATCH = 1_000

@@ -36,22 +36,21 @@ from memd.domain.sleep.consolidation import (
     LLMConsolidationConfig,
     SupportsArchive,
 )
-from memd.sleep.strategies.abstractive import AbstractiveSummarizer
 from memd.sleep.strategies.ask import gather_limited
-from memd.sleep.strategies.extractive import ExtractivePreserver
-from memd.sleep.strategies.llm_synthesis import LLMSynthesisOp
 from memd.sleep.strategies.operations import (
     ConcatenationOp,
     CondensedGroup,
     ConsolidationOp,
     DensityRoutingOp,
     GroupMember,
+    LLMSynthesisOp,
 )
 from memd.sleep.strategies.selection import (
     GROUP_THRESHOLD,
     ConsolidationGroup,
     HighestRelevanceSelector,
 )
+from memd.sleep.strategies.shorten import AbstractiveSummarizer, ExtractivePreserver
 from memd.text.density import DensityClassifier
 
 MoveToArchive = Callable[[str, MemoryEntry, ArchivalMode], Awaitable[bool | None]]

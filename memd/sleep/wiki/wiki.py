@@ -31,7 +31,7 @@ from memd.domain.sleep.consolidation import (
 )
 from memd.domain.trust import mark
 from memd.guard.redaction import redact
-from memd.sleep.strategies.pages import ListableBackend, iter_pages
+from memd.sleep.strategies.selection import ListableBackend, iter_pages
 from memd.sleep.wiki import wiki_files
 from memd.sleep.wiki.wiki_files import MARK
 from memd.view.fold import fold, skip_invisible

@@ -39,6 +39,26 @@ class Reading(apsw.Connection):
     damage: Callable[[str], None] | None = None
     """Called for each row that was withheld because its hash does not match (intact.py)."""
 
+    def get_int(self, sql: str, params: apsw.Bindings | None = None) -> int | None:
+        """Return the first column of the first row, None without a row or when it is NULL."""
+        value = self.execute(sql, params).get
+        return value if isinstance(value, int) else None
+
+    def get_text(self, sql: str, params: apsw.Bindings | None = None) -> str | None:
+        """Return the first column of the first row, None without a row or when it is NULL."""
+        value = self.execute(sql, params).get
+        return value if isinstance(value, str) else None
+
+    def get_count(self, sql: str, params: apsw.Bindings | None = None) -> int:
+        """Return the number that an aggregate selects."""
+        value = self.execute(sql, params).get
+        assert isinstance(value, int)
+        return value
+
+    def list_ints(self, sql: str, params: apsw.Bindings | None = None) -> list[int]:
+        """Return the first column of each row."""
+        return [value for (value,) in self.execute(sql, params)]
+
 
 class Writing(Reading):
     """The writer's connection inside a transaction. There is one in the process."""

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from memd.base.limits import QUERY_TERMS_MAX
 from memd.store.file.connect import Reading, keys_array
-from memd.store.memory import removal
+from memd.store.memory import memories
 from memd.store.memory.filters import BoundFilter
 from memd.store.memory.rows import StoredMemory
+from memd.store.search import fulltext
+from memd.store.search.cache_parts import CachePart, owner_token
 
 
 class ArchivedRow(NamedTuple):
@@ -25,9 +28,9 @@ class ArchivedRow(NamedTuple):
     abstracted: int
 
 
-def find(conn: Reading, agent_key: int, entry_id: str, now_us: int) -> int | None:
+def find(conn: Reading, agent_key: int | None, entry_id: str, now_us: int) -> int | None:
     """Return the key of the agent's archived memory with this archival id or memory id."""
-    key = conn.execute(
+    return conn.get_int(
         """
         SELECT r.memory_key
           FROM archive AS r
@@ -39,8 +42,7 @@ def find(conn: Reading, agent_key: int, entry_id: str, now_us: int) -> int | Non
                    (SELECT memory_key FROM memory WHERE memory_id = :entry_id))
         """,
         {"agent_key": agent_key, "entry_id": entry_id, "now_us": now_us},
-    ).get
-    return key if isinstance(key, int) else None
+    )
 
 
 def rows_of(conn: Reading, keys: Sequence[int]) -> dict[int, ArchivedRow]:
@@ -69,7 +71,7 @@ def list_below_threshold(
 
     Of one agent, or of all without *agent_key*; from after the id *after* on.
     """
-    rows = conn.execute(
+    return conn.list_ints(
         """
         SELECT r.memory_key
           FROM archive AS r
@@ -83,12 +85,25 @@ def list_below_threshold(
         """,
         {"agent_key": agent_key, "after": after, "now_us": now_us, "limit": limit},
     )
-    return [key for (key,) in rows]
+
+
+def count_archived(conn: Reading, agent_key: int | None, now_us: int) -> int:
+    """Return how many of the agent's memories are in the archive."""
+    return conn.get_count(
+        """
+        SELECT count(*)
+          FROM archive AS r
+               JOIN memory AS m ON m.memory_key = r.memory_key
+         WHERE m.agent_key = :agent_key AND m.state IN ('archived', 'compressed')
+           AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
+        """,
+        {"agent_key": agent_key, "now_us": now_us},
+    )
 
 
 def count_below_threshold(conn: Reading, now_us: int) -> int:
     """Return how many memories of all agents are below the importance threshold."""
-    count = conn.execute(
+    return conn.get_count(
         """
         SELECT count(*)
           FROM archive AS r
@@ -97,9 +112,7 @@ def count_below_threshold(conn: Reading, now_us: int) -> int:
            AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
         """,
         {"now_us": now_us},
-    ).get
-    assert isinstance(count, int)
-    return count
+    )
 
 
 def search(
@@ -109,6 +122,22 @@ def search(
 
     *filters* must be bound with ``only_hidden``.
     """
-    rows = removal.search(conn, filters, text, limit)
+    rows = _search_rows(conn, filters, text, limit)
     archive_rows = rows_of(conn, [row.memory_key for row in rows])
     return [(row, archive_rows[row.memory_key]) for row in rows if row.memory_key in archive_rows]
+
+
+def _search_rows(
+    conn: Reading, filters: BoundFilter, text: str | None, limit: int
+) -> list[StoredMemory]:
+    if text is None:
+        return memories.list_page(conn, filters, limit)
+    terms = fulltext.word_splitter(conn)(text)[:QUERY_TERMS_MAX]
+    if not terms:
+        return []
+    owners = [owner_token(filters.agent_key, part) for part in CachePart]
+    hits = fulltext.search(conn, fulltext.match_query(terms, owners), -1)
+    matching = memories.filter_keys(conn, filters, [hit.memory_key for hit in hits])
+    best = [hit.memory_key for hit in hits if hit.memory_key in matching][:limit]
+    rows = memories.by_keys(conn, best)
+    return [rows[key] for key in best if key in rows]

@@ -101,7 +101,7 @@ def count_recent_external(conn: Reading, agent_key: int, client_key: int, since_
     Counts all sessions, whichever the client names, and looks at no more than the newest 4 *
     BURST_ITEMS_MAX memories.
     """
-    count = conn.execute(
+    return conn.get_count(
         """
         SELECT count(*)
           FROM (SELECT client_key, origin, part, batch
@@ -118,9 +118,7 @@ def count_recent_external(conn: Reading, agent_key: int, client_key: int, since_
             "since_us": since_us,
             "most": 4 * BURST_ITEMS_MAX,
         },
-    ).get
-    assert isinstance(count, int)
-    return count
+    )
 
 
 def find_duplicate(conn: Reading, row: MemoryRow) -> StoredMemory | None:
@@ -189,7 +187,6 @@ def list_page(
 
 def find_key(conn: Reading, memory_id: str) -> int | None:
     """Return the key of a memory by its id alone, of any agent and in any state."""
-    key = conn.execute(
+    return conn.get_int(
         "SELECT memory_key FROM memory WHERE memory_id = :memory_id", {"memory_id": memory_id}
-    ).get
-    return key if isinstance(key, int) else None
+    )

@@ -143,7 +143,7 @@ def list_agents(conn: Reading, after: int) -> list[tuple[int, str]]:
 
 def list_sessions(conn: Reading, agent_key: int, start: int, limit: int) -> list[int]:
     """Return up to *limit* sessions of the agent from key *start* on."""
-    rows = conn.execute(
+    return conn.list_ints(
         """
         SELECT session_key
           FROM session
@@ -153,7 +153,6 @@ def list_sessions(conn: Reading, agent_key: int, start: int, limit: int) -> list
         """,
         {"agent_key": agent_key, "start": start, "limit": limit},
     )
-    return [key for (key,) in rows]
 
 
 def list_members(conn: Reading, session_key: int, before_us: int) -> list[MemberRow]:
@@ -226,7 +225,7 @@ def list_past_retention(
     conn: Reading, agent_key: int, cutoffs_us: Mapping[MemoryCategory, int], after: int, limit: int
 ) -> list[int]:
     """Return up to *limit* memories after key *after* that are past their retention, in order."""
-    rows = conn.execute(
+    return conn.list_ints(
         """
         SELECT m.memory_key
           FROM json_each(:cutoffs) AS c
@@ -243,14 +242,13 @@ def list_past_retention(
             "limit": limit,
         },
     )
-    return [key for (key,) in rows]
 
 
 def list_due_for_archive(
     conn: Reading, agent_key: int, before_us: int, after: int, limit: int
 ) -> list[int]:
     """Return up to *limit* compressed memories after key *after* that are due for the archive."""
-    rows = conn.execute(
+    return conn.list_ints(
         """
         SELECT m.memory_key
           FROM archive AS r
@@ -262,26 +260,23 @@ def list_due_for_archive(
         """,
         {"agent_key": agent_key, "before_us": before_us, "after": after, "limit": limit},
     )
-    return [key for (key,) in rows]
 
 
 def count_visible(conn: Reading, agent_key: int) -> int:
     """Return how many memories of the agent count against the cap."""
-    count = conn.execute(
+    return conn.get_count(
         """
         SELECT count(*)
           FROM memory
          WHERE agent_key = :agent_key AND state IN ('active', 'pending')
         """,
         {"agent_key": agent_key},
-    ).get
-    assert isinstance(count, int)
-    return count
+    )
 
 
 def list_oldest(conn: Reading, agent_key: int, limit: int) -> list[int]:
     """Return the oldest that the cap may archive, turns in passing first (SPEC 16.3.7-8)."""
-    rows = conn.execute(
+    return conn.list_ints(
         """
         SELECT m.memory_key
           FROM memory AS m
@@ -296,7 +291,6 @@ def list_oldest(conn: Reading, agent_key: int, limit: int) -> list[int]:
         """,
         {"agent_key": agent_key, "limit": limit},
     )
-    return [key for (key,) in rows]
 
 
 def list_uncompressed(
@@ -307,7 +301,7 @@ def list_uncompressed(
     Left out are sessions that are still going on, those in *passed*, and those that a summary would
     only repeat: with one memory alone, or with a digest.
     """
-    rows = conn.execute(
+    return conn.list_ints(
         f"""
         SELECT left_over.session_key
           FROM (SELECT m.session_key, m.namespace, m.level, m.project_key, count(*) AS memories
@@ -342,7 +336,6 @@ def list_uncompressed(
             "protected": json.dumps(PROTECTED),
         },
     )
-    return [key for (key,) in rows]
 
 
 def list_episodes(conn: Reading, session_key: int) -> list[MemberRow]:
@@ -360,3 +353,42 @@ def list_episodes(conn: Reading, session_key: int) -> list[MemberRow]:
         {"session_key": session_key, "protected": json.dumps(PROTECTED)},
     )
     return [MemberRow._make(row) for row in rows]
+
+
+def newest_texts(conn: Reading, agent_key: int, tag: str, limit: int) -> list[str]:
+    """Return the texts of the newest visible memories with *tag*."""
+    rows = conn.execute(
+        """
+        SELECT m.content
+          FROM memory_tag AS t
+               JOIN memory AS m ON m.memory_key = t.memory_key
+         WHERE t.tag = :tag AND m.agent_key = :agent_key AND m.state IN ('active', 'pending')
+         ORDER BY m.created_at_us DESC, m.memory_key DESC
+         LIMIT :limit
+        """,
+        {"agent_key": agent_key, "tag": tag, "limit": limit},
+    )
+    return [str(content) for (content,) in rows]
+
+
+def next_experience(conn: Reading, agent_key: int, after: int) -> MemberRow | None:
+    """Return the next detailed experience after key *after* that is not compressed yet."""
+    row = conn.execute(
+        f"""
+        {MEMBERS}
+         WHERE m.agent_key = :agent_key AND m.memory_key > :after AND m.state = 'active'
+           AND EXISTS (SELECT 1
+                         FROM memory_tag AS t
+                        WHERE t.memory_key = m.memory_key AND t.tag = 'detailed_experience')
+           AND NOT EXISTS (SELECT 1
+                             FROM derived AS d
+                                  JOIN memory AS s ON s.memory_key = d.to_key
+                                  JOIN memory_tag AS c ON c.memory_key = s.memory_key
+                            WHERE d.from_key = m.memory_key AND c.tag = 'compressed_experience'
+                              AND s.state <> 'trashed')
+         ORDER BY m.memory_key
+         LIMIT 1
+        """,
+        {"agent_key": agent_key, "after": after},
+    ).fetchone()
+    return None if row is None else MemberRow._make(row)

@@ -48,8 +48,8 @@ def by_keys(conn: Reading, keys: Sequence[int]) -> dict[int, StoredMemory]:
     return {row[0]: StoredMemory._make(row) for row in rows}
 
 
-def by_id(conn: Reading, agent_key: int, memory_id: str) -> StoredMemory | None:
-    """Return the agent's memory in any state, None when there is none or it is another agent's.
+def by_id(conn: Reading, agent_key: int | None, memory_id: str) -> StoredMemory | None:
+    """Return the agent's memory in any state, None when there is none or it is not the agent's.
 
     Raises DamagedError for one that does not match its hash.
     """
@@ -70,7 +70,7 @@ def by_key(conn: Reading, key: int) -> StoredMemory:
     return rows[key]
 
 
-def key_of(conn: Reading, agent_key: int, memory_id: str) -> int | None:
+def key_of(conn: Reading, agent_key: int | None, memory_id: str) -> int | None:
     """Return the key of the agent's memory, in any state, even when it is damaged."""
     key = conn.execute(
         "SELECT memory_key FROM memory WHERE memory_id = :memory_id AND agent_key = :agent_key",
@@ -87,7 +87,7 @@ def key_of(conn: Reading, agent_key: int, memory_id: str) -> int | None:
 
 def client_of(conn: Reading, key: int) -> str | None:
     """Return the id of the client that brought a memory, None when it is not known."""
-    client_id = conn.execute(
+    return conn.get_text(
         """
         SELECT c.client_id
           FROM memory AS m
@@ -95,24 +95,22 @@ def client_of(conn: Reading, key: int) -> str | None:
          WHERE m.memory_key = :key
         """,
         {"key": key},
-    ).get
-    return client_id if isinstance(client_id, str) else None
+    )
 
 
 def find_keys(conn: Reading, condition: BoundFilter, limit: int) -> list[int]:
     """Return up to *limit* keys that match, in no particular order."""
-    rows = conn.execute(
+    return conn.list_ints(
         f"SELECT m.memory_key FROM memory AS m WHERE {condition.where} LIMIT :limit",
         {**condition.params, "limit": limit},
     )
-    return [key for (key,) in rows]
 
 
 def find_in_period(
     conn: Reading, condition: BoundFilter, low_us: int, high_us: int, limit: int
 ) -> list[int]:
     """Return up to *limit* matching keys of a period, by time of the event, else of creation."""
-    rows = conn.execute(
+    return conn.list_ints(
         f"""
         SELECT m.memory_key
           FROM memory AS m
@@ -124,15 +122,13 @@ def find_in_period(
         """,
         {**condition.params, "low_us": low_us, "high_us": high_us, "limit": limit},
     )
-    return [key for (key,) in rows]
 
 
 def find_in_any_state(conn: Reading, condition: BoundFilter) -> list[int]:
     """Return the keys that match the filter in any state, expired and trashed ones included."""
-    rows = conn.execute(
+    return conn.list_ints(
         f"SELECT m.memory_key FROM memory AS m WHERE {condition.condition}", condition.params
     )
-    return [key for (key,) in rows]
 
 
 def filter_keys(conn: Reading, condition: BoundFilter, keys: Sequence[int]) -> frozenset[int]:
@@ -193,9 +189,7 @@ def list_page(
 def count(conn: Reading, condition: BoundFilter) -> int:
     """Return how many rows match."""
     counting = f"SELECT count(*) FROM memory AS m WHERE {condition.where}"
-    number = conn.execute(counting, condition.params).get
-    assert isinstance(number, int)
-    return number
+    return conn.get_count(counting, condition.params)
 
 
 def find_duplicate(conn: Reading, row: MemoryRow, now_us: int) -> StoredMemory | None:
@@ -364,7 +358,7 @@ def find_by_reference(conn: Reading, agent_key: int, reference: str) -> list[int
 
     ``notes.md`` also means its parts ``notes.md#1``, ``notes.md#2`` and so on.
     """
-    rows = conn.execute(
+    return conn.list_ints(
         """
         SELECT memory_key
           FROM memory
@@ -377,7 +371,6 @@ def find_by_reference(conn: Reading, agent_key: int, reference: str) -> list[int
         """,
         {"agent_key": agent_key, "reference": reference},
     )
-    return [key for (key,) in rows]
 
 
 def row_hashes(conn: Reading, keys: Sequence[int]) -> list[tuple[int, str, bytes]]:

@@ -102,11 +102,10 @@ def confirm(conn: Writing, agent_key: int, name: str, value: str | None, now_us:
 
 def value_of(conn: Reading, agent_key: int, name: str) -> str | None:
     """Return the value of a preference, None when there is none."""
-    value = conn.execute(
+    return conn.get_text(
         "SELECT value FROM preference WHERE agent_key = :agent_key AND name = :name",
         {"agent_key": agent_key, "name": name},
-    ).get
-    return value if isinstance(value, str) else None
+    )
 
 
 def is_confirmed(conn: Reading, agent_key: int, name: str) -> bool:

@@ -11,17 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, cast
 
-from memd.base.limits import QUERY_TERMS_MAX
 from memd.domain.enums import ArchiveReason, MemoryState, TrashReason
 from memd.store.access import names, replies
 from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.memory import lineage, memories, preferences, sources
-from memd.store.memory.filters import BoundFilter
-from memd.store.memory.rows import StoredMemory
 from memd.store.org import statements
 from memd.store.run import runs
-from memd.store.search import caches, centroids, contexts, fulltext
-from memd.store.search.cache_parts import CachePart, owner_token
+from memd.store.search import caches, centroids, contexts
 from memd.store.session import sessions, slots, turns
 
 _CounterRow = tuple[int, int | None, str | None, int]
@@ -157,7 +153,7 @@ def restore_from_trash(conn: Writing, key: int, now_us: int) -> bool:
 def _without_trashed(conn: Reading, keys: Sequence[int]) -> list[int]:
     if not keys:
         return []
-    rows = conn.execute(
+    return conn.list_ints(
         """
         SELECT memory_key
           FROM memory
@@ -166,10 +162,11 @@ def _without_trashed(conn: Reading, keys: Sequence[int]) -> list[int]:
         """,
         {"keys": keys_array(keys)},
     )
-    return [key for (key,) in rows]
 
 
-def list_trash(conn: Reading, agent_key: int, after: str | None, limit: int) -> list[TrashRow]:
+def list_trash(
+    conn: Reading, agent_key: int | None, after: str | None, limit: int
+) -> list[TrashRow]:
     """Return the agent's trash by id, from after *after* on."""
     rows = conn.execute(
         """
@@ -185,45 +182,9 @@ def list_trash(conn: Reading, agent_key: int, after: str | None, limit: int) -> 
     return [TrashRow._make(row) for row in rows]
 
 
-def count_archived(conn: Reading, agent_key: int, now_us: int) -> int:
-    """Return how many of the agent's memories are in the archive."""
-    count = conn.execute(
-        """
-        SELECT count(*)
-          FROM archive AS r
-               JOIN memory AS m ON m.memory_key = r.memory_key
-         WHERE m.agent_key = :agent_key AND m.state IN ('archived', 'compressed')
-           AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)
-        """,
-        {"agent_key": agent_key, "now_us": now_us},
-    ).get
-    assert isinstance(count, int)
-    return count
-
-
-def search(
-    conn: Reading, condition: BoundFilter, text: str | None, limit: int
-) -> list[StoredMemory]:
-    """Return matching rows of the archive: best by words first, without *text* newest first.
-
-    *condition* must be bound with ``only_hidden``.
-    """
-    if text is None:
-        return memories.list_page(conn, condition, limit)
-    terms = fulltext.word_splitter(conn)(text)[:QUERY_TERMS_MAX]
-    if not terms:
-        return []
-    owners = [owner_token(condition.agent_key, part) for part in CachePart]
-    hits = fulltext.search(conn, fulltext.match_query(terms, owners), -1)
-    matching = memories.filter_keys(conn, condition, [hit.memory_key for hit in hits])
-    best = [hit.memory_key for hit in hits if hit.memory_key in matching][:limit]
-    rows = memories.by_keys(conn, best)
-    return [rows[key] for key in best if key in rows]
-
-
 def list_due(conn: Reading, now_us: int, limit: int) -> list[int]:
     """Return memories whose time in the trash is up, oldest first."""
-    rows = conn.execute(
+    return conn.list_ints(
         """
         SELECT memory_key
           FROM trash
@@ -233,12 +194,11 @@ def list_due(conn: Reading, now_us: int, limit: int) -> list[int]:
         """,
         {"now_us": now_us, "limit": limit},
     )
-    return [key for (key,) in rows]
 
 
 def list_expired(conn: Reading, now_us: int, limit: int) -> list[int]:
     """Return memories that expired and are not yet in the trash, oldest first."""
-    rows = conn.execute(
+    return conn.list_ints(
         """
         SELECT memory_key
           FROM memory
@@ -248,7 +208,6 @@ def list_expired(conn: Reading, now_us: int, limit: int) -> list[int]:
         """,
         {"now_us": now_us, "limit": limit},
     )
-    return [key for (key,) in rows]
 
 
 def erase(conn: Writing, keys: Sequence[int], now_us: int) -> None:
@@ -308,7 +267,7 @@ def _procedural_ids(conn: Reading, keys: Sequence[int]) -> list[str]:
 
 def _sources_of(conn: Reading, keys: Sequence[int]) -> list[int]:
     # A source goes when any of its chunks is erased: it holds the erased words as well.
-    rows = conn.execute(
+    return conn.list_ints(
         """
         SELECT DISTINCT source_key
           FROM memory
@@ -316,7 +275,6 @@ def _sources_of(conn: Reading, keys: Sequence[int]) -> list[int]:
         """,
         {"keys": keys_array(keys)},
     )
-    return [key for (key,) in rows]
 
 
 def _subtract_counts(conn: Writing, keys: Sequence[int]) -> list[int]:

@@ -176,6 +176,10 @@ class StoredMemory(NamedTuple):
         working = self.category == MemoryCategory.WORKING and ends
         return MemoryLevel.SESSION if working else MemoryLevel(self.level)
 
+    def is_expired(self, now_us: int) -> bool:
+        """Return whether the memory's own expiry has come."""
+        return self.expires_at_us is not None and self.expires_at_us <= now_us
+
     def entry(self, *, relevance: float | None = None) -> MemoryEntry:
         """Return the row as the documented value (SPEC 7.4)."""
         return MemoryEntry(

@@ -27,11 +27,10 @@ def record_publisher(conn: Writing, memory_key: int, publisher_key: int) -> None
 
 def publisher(conn: Reading, memory_key: int) -> int | None:
     """Return the key of the agent that published the memory, None when it is not known."""
-    publisher_key = conn.execute(
+    return conn.get_int(
         "SELECT publisher_key FROM shared WHERE memory_key = :memory_key",
         {"memory_key": memory_key},
-    ).get
-    return publisher_key if isinstance(publisher_key, int) else None
+    )
 
 
 def find_shared_agent(conn: Reading, reader_key: int | None) -> int | None:
@@ -65,7 +64,7 @@ def filter_published(conn: Reading, publisher_key: int, keys: Sequence[int]) -> 
     """Return those of *keys* that the agent published, in order of arrival."""
     if not keys:
         return []
-    rows = conn.execute(
+    return conn.list_ints(
         """
         SELECT memory_key
           FROM shared
@@ -75,7 +74,6 @@ def filter_published(conn: Reading, publisher_key: int, keys: Sequence[int]) -> 
         """,
         {"publisher_key": publisher_key, "keys": keys_array(keys)},
     )
-    return [key for (key,) in rows]
 
 
 def with_publishers(conn: Reading, rows: Mapping[int, StoredMemory]) -> dict[int, StoredMemory]:

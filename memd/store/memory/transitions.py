@@ -179,7 +179,7 @@ def _in_states(conn: Reading, keys: Sequence[int], states: Collection[MemoryStat
     """Return those of *keys* that are in one of *states*."""
     if not keys:
         return []
-    rows = conn.execute(
+    return conn.list_ints(
         """
         SELECT m.memory_key
           FROM carray(:keys) AS k
@@ -188,7 +188,6 @@ def _in_states(conn: Reading, keys: Sequence[int], states: Collection[MemoryStat
         """,
         {"keys": keys_array(keys), "states": json.dumps(sorted(states))},
     )
-    return [key for (key,) in rows]
 
 
 def trash_expired(conn: Writing, step: RunStep, keys: Sequence[int], undo_us: int) -> int:

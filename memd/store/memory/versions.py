@@ -181,8 +181,6 @@ def _write_tags(conn: Writing, key: int, tags: Sequence[str]) -> None:
 
 def count(conn: Writing, key: int) -> int:
     """Return how many earlier versions a memory has."""
-    number = conn.execute(
+    return conn.get_count(
         "SELECT count(*) FROM memory_version WHERE memory_key = :key", {"key": key}
-    ).get
-    assert isinstance(number, int)
-    return number
+    )

@@ -26,28 +26,25 @@ class ImportTarget:
 
 def find_memory(conn: Reading, memory_id: str | None) -> int | None:
     """Return the key of a memory of any agent, None when there is none."""
-    key = conn.execute("SELECT memory_key FROM memory WHERE memory_id = ?", (memory_id,)).get
-    return key if isinstance(key, int) else None
+    return conn.get_int("SELECT memory_key FROM memory WHERE memory_id = ?", (memory_id,))
 
 
 def find_session(conn: Reading, agent_key: int | None, session_id: str | None) -> int | None:
     """Return the key of an agent's session, None when there is none."""
-    session_key = conn.execute(
+    return conn.get_int(
         "SELECT session_key FROM session WHERE agent_key = ? AND session_id = ?",
         (agent_key, session_id),
-    ).get
-    return session_key if isinstance(session_key, int) else None
+    )
 
 
 def find_source(conn: Reading, agent_key: int | None, sha256: str | None) -> int | None:
     """Return the key of an agent's source text, None when there is none."""
     if sha256 is None:
         return None
-    source_key = conn.execute(
+    return conn.get_int(
         "SELECT source_key FROM source WHERE agent_key = ? AND sha256 = ?",
         (agent_key, bytes.fromhex(sha256)),
-    ).get
-    return source_key if isinstance(source_key, int) else None
+    )
 
 
 def ensure_client(conn: Writing, client_id: str | None, at_us: int) -> int | None:

@@ -312,11 +312,9 @@ def list_last_changes(conn: Reading, run_key: int, limit: int) -> list[Change]:
 
 def count_made(conn: Reading, run_key: int) -> int:
     """Return how many memories a run made: its summaries."""
-    count = conn.execute(
+    return conn.get_count(
         "SELECT count(*) FROM run_change WHERE run_key = ? AND what = 'made'", (run_key,)
-    ).get
-    assert isinstance(count, int)
-    return count
+    )
 
 
 def iter_changes(conn: Reading, run_key: int) -> Iterator[Change]:
@@ -350,7 +348,7 @@ def delete_changes(conn: Writing, run_key: int, changes: Sequence[Change]) -> No
 
 def find_later_run(conn: Reading, run_key: int, memory_key: int) -> str | None:
     """Return the id of the last later run that changed the memory, None when none did."""
-    run_id = conn.execute(
+    return conn.get_text(
         """
         SELECT r.run_id
           FROM run_change AS c
@@ -360,8 +358,7 @@ def find_later_run(conn: Reading, run_key: int, memory_key: int) -> str | None:
          LIMIT 1
         """,
         {"memory_key": memory_key, "run_key": run_key},
-    ).get
-    return run_id if isinstance(run_id, str) else None
+    )
 
 
 # The kill switch at run time.

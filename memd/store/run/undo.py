@@ -2,7 +2,8 @@
 
 First it is verified that nobody changed those rows since. Then the changes are undone, last first,
 in small steps, each removed from the ledger in its own transaction. What arrived after the run
-stays as it is.
+stays as it is. The memories that a nap made, which are found by their batch, go to the trash after
+that; the messages that it stored stay.
 """
 
 from __future__ import annotations
@@ -10,19 +11,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memd.base.errors import ConflictError
-from memd.domain.enums import HIDDEN
+from memd.domain.enums import HIDDEN, RunKind, TrashReason
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing, keys_array
-from memd.store.memory import memories, versions
+from memd.store.memory import memories, removal, versions
 from memd.store.run import runs
-from memd.store.run.runs import Change, Image
+from memd.store.run.runs import Change, Image, RunRow
 from memd.store.search import caches, contexts
 
 CHECK_ROWS = 500
 
 
-def check(conn: Reading, run_key: int) -> None:
-    """Raise ConflictError when a row is not as the run left it: the undo could not be exact."""
+def check(conn: Reading, run: RunRow) -> None:
+    """Raise ConflictError when undoing *run* could not be exact.
+
+    Its rows must be as it left them; of a nap, nobody may have worked on its memories since.
+    """
+    _check_changes(conn, run.run_key)
+    if run.kind == RunKind.NAP:
+        _check_nap(conn, run)
+
+
+def _check_changes(conn: Reading, run_key: int) -> None:
     latest: dict[int, Change] = {}
     for changed in runs.iter_changes(conn, run_key):
         latest[changed.memory_key] = changed
@@ -72,8 +82,21 @@ def _comparable(image: Image) -> Image:
     return image | {"state": state, "beside": None}
 
 
-def undo_step(conn: Writing, run_key: int, limit: int) -> int:
-    """Undo about *limit* of a run's changes, last first; returns how many, 0 when none are left.
+def undo_step(conn: Writing, run: RunRow, now_us: int, undo_us: int, limit: int) -> int:
+    """Undo about *limit* changes of *run*; returns how many, 0 when none is left.
+
+    The trash keeps a nap's memories for *undo_us*.
+    """
+    count = _undo_changes(conn, run.run_key, limit)
+    if count or run.kind != RunKind.NAP:
+        return count
+    keys = _memories_of_nap(conn, run, limit)
+    removal.trash(conn, keys, TrashReason.DELETED, now_us, undo_us)
+    return len(keys)
+
+
+def _undo_changes(conn: Writing, run_key: int, limit: int) -> int:
+    """Undo about *limit* of a run's changes, last first; returns how many.
 
     What somebody did to one of the rows meanwhile stays done, as if it had been done after the
     whole undo.
@@ -132,7 +155,7 @@ def _filter_superseded(conn: Reading, keys: Sequence[int]) -> list[int]:
     """Return those of *keys* that a summary supersedes: the caches have them as if visible."""
     if not keys:
         return []
-    rows = conn.execute(
+    return conn.list_ints(
         """
         SELECT b.memory_key
           FROM carray(:keys) AS k
@@ -140,7 +163,6 @@ def _filter_superseded(conn: Reading, keys: Sequence[int]) -> list[int]:
         """,
         {"keys": keys_array(keys)},
     )
-    return [key for (key,) in rows]
 
 
 def _rewrite_contexts(conn: Writing, keys: Sequence[int]) -> None:
@@ -204,7 +226,7 @@ def _restore(conn: Writing, key: int, image: Image, current: Image) -> None:
 def _visible(conn: Reading, keys: Sequence[int]) -> list[int]:
     if not keys:
         return []
-    rows = conn.execute(
+    return conn.list_ints(
         """
         SELECT memory_key
           FROM memory
@@ -212,13 +234,12 @@ def _visible(conn: Reading, keys: Sequence[int]) -> list[int]:
         """,
         {"keys": keys_array(keys)},
     )
-    return [key for (key,) in rows]
 
 
 def _sessions(conn: Reading, keys: Sequence[int]) -> list[int]:
     if not keys:
         return []
-    rows = conn.execute(
+    return conn.list_ints(
         """
         SELECT DISTINCT session_key
           FROM memory
@@ -226,4 +247,91 @@ def _sessions(conn: Reading, keys: Sequence[int]) -> list[int]:
         """,
         {"keys": keys_array(keys)},
     )
-    return [key for (key,) in rows]
+
+
+def _check_nap(conn: Reading, run: RunRow) -> None:
+    keys = _memories_of_nap(conn, run, -1)
+    if not keys:
+        return
+    later = _find_summarising_run(conn, keys)
+    for key in keys:
+        later = later or runs.find_later_run(conn, run.run_key, key)
+    if later is not None:
+        raise ConflictError(
+            "a later run works on what this nap learnt", hint=f"undo that first: {later}"
+        )
+    if _is_rewritten(conn, keys):
+        raise ConflictError(
+            "facts of this nap were rewritten since; undoing it would not be exact",
+            hint="delete single ones: memd delete ID",
+        )
+    name = _find_replaced_preference(conn, keys, run.started_at_us)
+    if name is not None:
+        raise ConflictError(
+            f"this nap replaced the preference {name}, whose earlier value is not kept",
+            hint="delete the preference or set it again, then undo the nap",
+        )
+
+
+def _memories_of_nap(conn: Reading, run: RunRow, limit: int) -> list[int]:
+    """Return the nap's memories outside the trash, in order; a negative *limit* sets none."""
+    return conn.list_ints(
+        """
+        SELECT m.memory_key
+          FROM memory AS m
+               JOIN agent AS a ON a.agent_key = m.agent_key
+         WHERE a.agent_id = :agent_id AND m.created_at_us = :started_at_us
+           AND m.batch = :run_id AND m.state <> 'trashed'
+         ORDER BY m.memory_key
+         LIMIT :limit
+        """,
+        {
+            "agent_id": run.agent_id,
+            "started_at_us": run.started_at_us,
+            "run_id": run.run_id,
+            "limit": limit,
+        },
+    )
+
+
+def _find_summarising_run(conn: Reading, keys: list[int]) -> str | None:
+    """Return a run that summarised some of these memories, whether it hid them or not."""
+    return conn.get_text(
+        """
+        SELECT r.run_id
+          FROM carray(:keys) AS k
+               CROSS JOIN derived AS d ON d.from_key = k.value
+               JOIN memory AS s ON s.memory_key = d.to_key AND s.is_summary
+               JOIN run_change AS c ON c.memory_key = s.memory_key AND c.what = 'made'
+               JOIN run AS r ON r.run_key = c.run_key
+         WHERE s.state <> 'trashed'
+         ORDER BY r.run_key DESC
+         LIMIT 1
+        """,
+        {"keys": keys_array(keys)},
+    )
+
+
+def _is_rewritten(conn: Reading, keys: list[int]) -> bool:
+    return bool(
+        conn.execute(
+            """
+            SELECT EXISTS (SELECT 1
+                             FROM memory_version
+                            WHERE memory_key IN (SELECT value FROM carray(:keys)))
+            """,
+            {"keys": keys_array(keys)},
+        ).get
+    )
+
+
+def _find_replaced_preference(conn: Reading, keys: list[int], began_us: int) -> str | None:
+    """Return a preference that one of these memories replaced, if there is one."""
+    return conn.get_text(
+        """
+        SELECT name
+          FROM preference
+         WHERE memory_key IN (SELECT value FROM carray(:keys)) AND created_at_us < :began_us
+        """,
+        {"keys": keys_array(keys), "began_us": began_us},
+    )

@@ -12,7 +12,7 @@ from memd.base.errors import ProviderBusyError, ProviderRefusedError
 from memd.base.limits import PROVIDER_REQUESTS_MAX
 from memd.domain.backend import CompletionProvider
 from memd.sleep.strategies import ask as asking
-from memd.sleep.strategies.abstractive import AbstractiveSummarizer
+from memd.sleep.strategies.shorten import AbstractiveSummarizer
 
 LONG = "word " * 100
 CUT = LONG[:200] + "..."

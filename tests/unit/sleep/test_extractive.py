@@ -6,7 +6,7 @@ import pytest
 from support.effort import effort
 
 from memd.base.limits import FACT_CHARS_MAX
-from memd.sleep.strategies.extractive import ExtractivePreserver, anchors, find_facts
+from memd.sleep.strategies.shorten import ExtractivePreserver, anchors, find_facts
 
 HASH = "0123456789abcdef0123456789abcdef01234567"
 UUID = "550e8400-e29b-41d4-a716-446655440000"

@@ -10,8 +10,12 @@ from support.providers import Answer, StubProvider
 from memd.base.errors import ProviderBusyError, ProviderRefusedError
 from memd.domain.enums import MemoryCategory
 from memd.domain.sleep.consolidation import LLMConsolidationConfig
-from memd.sleep.strategies.llm_synthesis import LLMSynthesisOp, build_prompt
-from memd.sleep.strategies.operations import CondensedGroup, GroupMember
+from memd.sleep.strategies.operations import (
+    CondensedGroup,
+    GroupMember,
+    LLMSynthesisOp,
+    build_prompt,
+)
 
 EPISODIC = MemoryCategory.EPISODIC
 MEMBERS = [GroupMember("a", "Ada moved to Bath."), GroupMember("b", "Ada moved to York.")]

@@ -10,16 +10,15 @@ from memd.base.limits import TEXT_CHARS_MAX
 from memd.domain.enums import MemoryCategory
 from memd.domain.settings.consolidation import ConsolidationConfig
 from memd.domain.sleep.consolidation import ArchivalMode, ConsolidationStrategyType
-from memd.sleep.strategies.abstractive import AbstractiveSummarizer
-from memd.sleep.strategies.choice import build_operation
-from memd.sleep.strategies.extractive import ExtractivePreserver
-from memd.sleep.strategies.llm_synthesis import LLMSynthesisOp
 from memd.sleep.strategies.operations import (
     ConcatenationOp,
     DensityRoutingOp,
     GroupMember,
+    LLMSynthesisOp,
+    build_operation,
     vote_mode,
 )
+from memd.sleep.strategies.shorten import AbstractiveSummarizer, ExtractivePreserver
 from memd.text.density import DensityClassifier
 
 SEMANTIC = MemoryCategory.SEMANTIC

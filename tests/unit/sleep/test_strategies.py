@@ -28,7 +28,7 @@ from memd.domain.sleep.consolidation import (
     ConsolidationStrategy,
     LLMConsolidationConfig,
 )
-from memd.sleep.strategies.abstractive import AbstractiveSummarizer
+from memd.sleep.strategies.shorten import AbstractiveSummarizer
 from memd.sleep.strategies.strategies import (
     CompositeConsolidationStrategy,
     DualModeConsolidationStrategy,

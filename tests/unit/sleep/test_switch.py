@@ -8,7 +8,7 @@ import yaml
 
 from memd.base.settings import load
 from memd.domain.settings.settings import Settings
-from memd.sleep.night.switch import KillSwitch
+from memd.sleep.sleep import KillSwitch
 
 OFF = "memory:\n  consolidation:\n    enabled: false\n"
 

@@ -18,7 +18,7 @@ from memd.backends.inmemory import InMemoryBackend
 from memd.base.errors import InvalidStateError, MemoryRetrievalError, UnsafePathError
 from memd.domain.memory import MemoryEntry, MemoryMetadata, MemoryQuery
 from memd.domain.settings.consolidation import WikiExportConfig
-from memd.sleep.strategies.pages import iter_pages
+from memd.sleep.strategies.selection import iter_pages
 from memd.sleep.wiki import wiki_files
 from memd.sleep.wiki.wiki import (
     WikiExporter,
