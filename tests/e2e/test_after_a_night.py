@@ -1,7 +1,8 @@
-"""What a night put away can be found, looked at, brought back; and the wiki shows what it made."""
+"""After a night: what it put away can be found, and an export has what was told."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -99,3 +100,18 @@ def test_the_wiki_follows_a_night(daemon: Spawned) -> None:
         for memory_id in made:
             page = (folder / "wiki" / f"{memory_id}.md").read_text("utf-8")
             assert page.endswith(f"\n{entries[memory_id]['content']}\n")
+
+
+async def test_an_export_after_a_night_holds_every_original_and_no_summary(tmp_path: Path) -> None:
+    await aged.fill(Paths.resolve(home=tmp_path, environ={}))
+    with spawned(tmp_path, {}) as daemon, daemon.client(timeout=60) as client:
+        before = client.call("store.export", {"limit": 1_000})["items"]
+        told = {item["content"] for item in before}
+        assert told
+        run = client.call("sleep.run", {})
+        assert any(step["name"] == "consolidation" and step["rows"] for step in run["steps"])
+        listed = client.call("memory.list", {"limit": 1_000})["items"]
+        assert len(listed) < len(before), "the night made the listing shorter"
+        after = client.call("store.export", {"limit": 1_000})["items"]
+        assert {item["content"] for item in after} == told
+        assert "Consolidated" not in json.dumps(after)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -25,12 +24,6 @@ from memd.records.entities import ENTITIES
 EVERY = pytest.mark.parametrize("name", ENTITIES)
 WITH_TIME = [name for name, entity in ENTITIES.items() if entity.time]
 MOMENT = datetime(2026, 3, 1, 12, tzinfo=UTC)
-
-
-@pytest.fixture
-def owner(daemon: Spawned) -> Iterator[Client]:
-    with daemon.client() as client:
-        yield client
 
 
 def bare(name: str, field: str) -> Any:
@@ -67,79 +60,79 @@ def numbered(name: str, number: int) -> dict[str, Any]:
 
 
 @EVERY
-def test_pages_go_on_behind_rows_that_are_gone(owner: Client, name: str) -> None:
+def test_pages_go_on_behind_rows_that_are_gone(client: Client, name: str) -> None:
     entity, method = ENTITIES[name], f"records.{name}"
-    made = [save(owner, name, **numbered(name, number)) for number in range(6)]
+    made = [save(client, name, **numbered(name, number)) for number in range(6)]
     key = entity.key[-1]
     wanted = [record[key] for record in (made[::-1] if entity.newest_first else made)]
-    page = owner.call(f"{method}.list", {"limit": 3})
+    page = client.call(f"{method}.list", {"limit": 3})
     assert [item[key] for item in page["items"]] == wanted[:3]
     if entity.deletes:
         for gone in (wanted[2], wanted[3]):  # the page's end and the next one's beginning
-            owner.call(f"{method}.delete", {**{k: made[0][k] for k in entity.key}, key: gone})
+            client.call(f"{method}.delete", {**{k: made[0][k] for k in entity.key}, key: gone})
         left = [wanted[4], wanted[5]]
     else:
-        owner.call(f"{method}.purge", {"before": made[2][str(entity.time)]})  # the oldest two
+        client.call(f"{method}.purge", {"before": made[2][str(entity.time)]})  # the oldest two
         left = [wanted[3]]
-    rest = owner.call(f"{method}.list", {"limit": 3, "after": page["next"]})
+    rest = client.call(f"{method}.list", {"limit": 3, "after": page["next"]})
     assert ([item[key] for item in rest["items"]], rest["next"]) == (left, None)
     if not entity.deletes:
-        owner.call(f"{method}.purge", {"before": "2030-01-01T00:00:00Z"})
-        none = owner.call(f"{method}.list", {"after": page["next"]})
+        client.call(f"{method}.purge", {"before": "2030-01-01T00:00:00Z"})
+        none = client.call(f"{method}.list", {"after": page["next"]})
         assert none == {"items": [], "next": None}
 
 
 @pytest.mark.parametrize(("name", "field"), fields_of(AwareDatetime, datetime))
-def test_a_time_without_zone_is_refused_and_named(owner: Client, name: str, field: str) -> None:
+def test_a_time_without_zone_is_refused_and_named(client: Client, name: str, field: str) -> None:
     for wrong in ("2026-03-01T12:00:00", "2026-03-01", "noon", 1_772_366_400):
         with pytest.raises(InvalidError) as told:
-            save(owner, name, **{field: wrong})
+            save(client, name, **{field: wrong})
         assert field in str(told.value.field)
 
 
 @pytest.mark.parametrize("name", WITH_TIME)
-def test_a_question_s_time_needs_its_zone_too(owner: Client, name: str) -> None:
+def test_a_question_s_time_needs_its_zone_too(client: Client, name: str) -> None:
     wrong = "2026-03-01T12:00:00"
     for verb in ("list", "count"):
         for field in ("since", "until"):
             with pytest.raises(InvalidError):
-                owner.call(f"records.{name}.{verb}", {field: wrong})
+                client.call(f"records.{name}.{verb}", {field: wrong})
     with pytest.raises(InvalidError):
-        owner.call(f"records.{name}.purge", {"before": wrong})
+        client.call(f"records.{name}.purge", {"before": wrong})
 
 
 @pytest.mark.parametrize(("name", "field"), fields_of(int, float))
 def test_an_amount_that_overflows_is_refused_and_named(
-    owner: Client, name: str, field: str
+    client: Client, name: str, field: str
 ) -> None:
     for wrong in (-1, 1e19, 1e300, "much"):
         with pytest.raises(InvalidError) as told:
-            save(owner, name, **{field: wrong})
+            save(client, name, **{field: wrong})
         assert field in str(told.value.field)
     with pytest.raises(InvalidError, match="more than 64 bits"):  # before it is anybody's field
-        save(owner, name, **{field: 2**63})
+        save(client, name, **{field: 2**63})
 
 
-def test_what_the_largest_costs_come_to_is_a_number(owner: Client) -> None:
+def test_what_the_largest_costs_come_to_is_a_number(client: Client) -> None:
     for number in range(5):
-        save(owner, "cost_records", id=f"big{number}", agent_id="big", cost=1e12,
+        save(client, "cost_records", id=f"big{number}", agent_id="big", cost=1e12,
              input_tokens=2**63 - 1)  # fmt: skip
-    told = owner.call("records.cost_records.aggregate", {"agent_id": "big"})
+    told = client.call("records.cost_records.aggregate", {"agent_id": "big"})
     assert told == {"amount": 5e12, "currency": "USD"}
-    (first, *_) = owner.call("records.cost_records.list", {"agent_id": "big"})["items"]
+    (first, *_) = client.call("records.cost_records.list", {"agent_id": "big"})["items"]
     assert first["input_tokens"] == 2**63 - 1
 
 
-def test_of_many_that_swap_at_once_one_wins(daemon: Spawned, owner: Client) -> None:
-    first = save(owner, "settings", key="raced")
+def test_of_many_that_swap_at_once_one_wins(daemon: Spawned, client: Client) -> None:
+    first = save(client, "settings", key="raced")
     outcomes: list[str] = []
 
     def swap(number: int) -> None:
         at = (MOMENT + timedelta(seconds=number + 1)).isoformat()
         record = {**first, "value": f"v{number}", "updated_at": at}
-        with daemon.client() as client:
+        with daemon.client() as other:
             try:
-                client.call(
+                other.call(
                     "records.settings.set", {"record": record, "expected": first["updated_at"]}
                 )
                 outcomes.append(record["value"])
@@ -154,27 +147,27 @@ def test_of_many_that_swap_at_once_one_wins(daemon: Spawned, owner: Client) -> N
     assert outcomes.count("lost") == 5
     (won,) = set(outcomes) - {"lost"}
     key = {"namespace": "ui", "key": "raced"}
-    assert owner.call("records.settings.get", key)["record"]["value"] == won
+    assert client.call("records.settings.get", key)["record"]["value"] == won
 
 
-def test_a_swap_needs_a_time_with_its_zone(owner: Client) -> None:
+def test_a_swap_needs_a_time_with_its_zone(client: Client) -> None:
     record = {**EXAMPLES["settings"], "key": "wrong"}
     for wrong in ("2026-03-01T12:00:00", "yesterday", "0"):
         with pytest.raises(InvalidError):
-            owner.call("records.settings.set", {"record": record, "expected": wrong})
+            client.call("records.settings.set", {"record": record, "expected": wrong})
     with pytest.raises(VersionConflictError):  # there is none that could be so
-        owner.call("records.settings.set", {"record": record, "expected": "2026-03-01T12:00:00Z"})
+        client.call("records.settings.set", {"record": record, "expected": "2026-03-01T12:00:00Z"})
 
 
-def test_a_page_of_long_records_is_cut_where_an_answer_ends(owner: Client) -> None:
+def test_a_page_of_long_records_is_cut_where_an_answer_ends(client: Client) -> None:
     long = "é\n" * 100_000
     for number in range(15):
-        save(owner, "messages", id=f"long{number:02}", channel="long", content=long)
+        save(client, "messages", id=f"long{number:02}", channel="long", content=long)
     seen: list[str] = []
     after: dict[str, Any] = {}
     pages = 0
     while True:
-        page = owner.call("records.messages.list", {"channel": "long", "limit": 1_000, **after})
+        page = client.call("records.messages.list", {"channel": "long", "limit": 1_000, **after})
         assert all(item["content"] == long for item in page["items"])
         seen += [item["id"] for item in page["items"]]
         pages += 1

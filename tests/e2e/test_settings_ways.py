@@ -1,7 +1,4 @@
-"""Each setting of how a question is asked again has its effect, over the socket of a daemon.
-
-All of it goes by rule: a daemon has no language model, and needs none for these.
-"""
+"""Settings of chunks, of how a question is asked again and of prompts, shown over the socket."""
 
 from __future__ import annotations
 
@@ -11,7 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.effects import Stage, a_stage, shows
+from support.daemon import running
+from support.effects import Stage, a_stage, shows, tree
+
+from memd.base.settings import SettingsWarning
+from memd.client import AsyncClient
+from memd.domain.encoding import ChunkingConfig
+from memd.domain.settings.settings import Settings
 
 NGINX = "Ansible restarts nginx on Hetzner."
 PORT = "The nginx port is 8080."
@@ -89,3 +92,87 @@ async def test_what_is_found_poorly_is_looked_for_again_unless_it_may_not(
     assert PORT in await told(max_retry_count=1)
     assert PORT not in await told(max_retry_count=0)
     assert PORT not in await told(reflective_retry_enabled=False)
+
+
+SENTENCES = [
+    f"The boat of row {number} lies at pier {number} since the storm." for number in range(15)
+]
+PARAGRAPHS = "\n\n".join(" ".join(SENTENCES[at : at + 5]) for at in range(0, 15, 5))
+
+
+async def _chunks(home: Path, patch: pytest.MonkeyPatch, **bounds: int) -> list[dict[str, Any]]:
+    """Return the memories that a daemon with *bounds* makes of three paragraphs, in order."""
+    said = tree("memory.chunking", bounds) if bounds else {}
+    async with a_stage(home, patch, said) as stage:
+        receipt = await stage.call("memory.ingest", text=PARAGRAPHS)
+        ids = [item["id"] for state in ("stored", "pending") for item in receipt[state]]
+        return [await stage.call("memory.get", id=each) for each in ids]
+
+
+@shows("memory.chunking.max_tokens")
+async def test_a_smaller_maximum_gives_more_and_smaller_chunks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = await _chunks(tmp_path / "usual", monkeypatch)
+    small = await _chunks(tmp_path / "small", monkeypatch, min_tokens=10, max_tokens=40)
+
+    assert len(usual) == 3
+    assert len(small) > 3
+    assert max(each["token_count"] for each in small) <= 40
+
+
+@shows("memory.chunking.min_tokens")
+async def test_a_larger_minimum_joins_paragraphs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (only,) = await _chunks(tmp_path, monkeypatch, min_tokens=200)
+
+    assert only["content"] == PARAGRAPHS
+
+
+def test_the_documents_maximum_is_the_window_and_says_so() -> None:
+    with pytest.warns(SettingsWarning, match=r"max_tokens = 300 is taken as 254"):
+        settings = Settings.model_validate(tree("memory.chunking.max_tokens", 300))
+
+    assert settings.memory.chunking == ChunkingConfig(min_tokens=50, max_tokens=254)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "said"),
+    [
+        ({"min_tokens": 0}, "min_tokens"),
+        ({"max_tokens": 0}, "max_tokens"),
+        ({"min_tokens": 60, "max_tokens": 59}, "min_tokens = 60 is above max_tokens = 59"),
+        ({"min_tokens": 255}, "min_tokens = 255 is above max_tokens = 254"),
+        ({"max_tokens": 301}, "max_tokens = 301: a chunk has at most 254 tokens"),
+    ],
+)
+def test_bounds_that_no_chunk_can_keep_are_refused(bounds: dict[str, int], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        Settings.model_validate(tree("memory.chunking", bounds))
+
+
+LESSON = "The nginx port must be free before nginx starts."
+
+
+@pytest.mark.parametrize("setting", [True, False])
+async def test_the_setting_decides_and_the_parameter_of_a_call_wins(
+    tmp_path: Path, setting: bool
+) -> None:
+    tree = {"memory": {"retrieval": {"synthesize": setting}}}
+    settings = Settings.model_validate(tree)
+    async with (
+        running(tmp_path, settings=settings) as paths,
+        AsyncClient(socket=paths.socket) as client,
+    ):
+        await client.call("learn.outcome", {"final_response": "Done.", "lesson": LESSON})
+
+        async def said(**more: Any) -> str:
+            asked = {"query": "Which nginx port must be free?", **more}
+            prompt = await client.call("inject.prepare", asked)
+            return str(prompt["messages"][-1]["content"])
+
+        block, entries = f"[learnings] {LESSON}", "[lesson | score: "
+        assert (block in await said(), entries in await said()) == (setting, not setting)
+        assert block in await said(synthesize=True)
+        assert entries in await said(synthesize=False)

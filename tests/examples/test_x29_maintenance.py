@@ -1,8 +1,9 @@
-"""X29: maintenance of an agent's memories with dual mode on and no language model."""
+"""X21, X29, X30: how long a memory is kept, its maintenance in dual mode, what that answers."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,9 @@ from support.fakes import HashEmbedder
 
 from memd.api import (
     ArchivalConfig,
+    ArchivalIndexEntry,
     ArchivalMode,
+    ArchivalModeAssignment,
     ArchivalStore,
     CompanyMemoryConfig,
     CompositeBackendConfig,
@@ -21,13 +24,50 @@ from memd.api import (
     DualModeConsolidationStrategy,
     MemoryBackend,
     MemoryCategory,
+    MemoryConfig,
     MemoryConsolidationService,
     MemoryQuery,
     MemoryStoreRequest,
+    RetentionConfig,
+    RetentionRule,
     create_memory_backend,
 )
 from memd.backends.inmemory_archive import InMemoryArchive
 from memd.domain.sleep.consolidation import SupportsArchive
+from memd.sleep.night.retention import cutoffs
+
+NOW = datetime(2026, 3, 17, tzinfo=UTC)
+EPISODIC = MemoryCategory.EPISODIC
+
+
+def _rule(days: int | None) -> tuple[RetentionRule, ...]:
+    return () if days is None else (RetentionRule(category=EPISODIC, retention_days=days),)
+
+
+@pytest.mark.parametrize(
+    ("agent_rule", "company_rule", "agent_default", "company_default", "kept"),
+    [
+        (7, 30, 90, 365, 7),
+        (None, 30, 90, 365, 30),
+        (None, None, 90, 365, 90),
+        (None, None, None, 365, 365),
+        (None, None, None, None, None),
+    ],
+)
+def test_x21_the_narrowest_word_counts_and_the_agent_before_the_company(
+    agent_rule: int | None,
+    company_rule: int | None,
+    agent_default: int | None,
+    company_default: int | None,
+    kept: int | None,
+) -> None:
+    company = RetentionConfig(rules=_rule(company_rule), default_retention_days=company_default)
+    agent = MemoryConfig(retention_days=agent_default, retention_overrides=_rule(agent_rule))
+
+    found = cutoffs(company, agent, NOW).get(EPISODIC)
+
+    assert found == (None if kept is None else NOW - timedelta(days=kept))
+
 
 AGENT = "ada"
 TALK = [
@@ -141,3 +181,38 @@ async def test_x29_what_is_younger_than_a_day_is_not_consolidated(
 
     assert await a_service(backend, clock).run_maintenance(AGENT) == ConsolidationResult()
     assert await backend.count(AGENT) == len(ids)
+
+
+RESULT = ConsolidationResult(
+    removed_ids=("m1", "m2", "m3"),
+    summary_ids=("s1", "s2"),
+    archived_count=2,
+    mode_assignments=(
+        ArchivalModeAssignment(original_id="m1", mode=ArchivalMode.ABSTRACTIVE),
+        ArchivalModeAssignment(original_id="m2", mode=ArchivalMode.EXTRACTIVE),
+    ),
+    archival_index=(
+        ArchivalIndexEntry(original_id="m1", archival_id="a1", mode=ArchivalMode.ABSTRACTIVE),
+    ),
+)
+
+
+@pytest.mark.parametrize("result", [RESULT, ConsolidationResult()])
+def test_a_dump_is_read_back_as_the_same_result(result: ConsolidationResult) -> None:
+    assert ConsolidationResult.model_validate(result.model_dump()) == result
+    assert ConsolidationResult.model_validate_json(result.model_dump_json()) == result
+
+
+def test_the_summary_s_id_is_the_last_one_made() -> None:
+    assert RESULT.summary_id == "s2"
+    assert ConsolidationResult().summary_id is None
+
+
+def test_what_was_consolidated_is_what_was_removed() -> None:
+    assert RESULT.consolidated_count == 3
+    assert ConsolidationResult().consolidated_count == 0
+
+
+def test_what_is_derived_is_in_no_dump() -> None:
+    assert not {"summary_id", "consolidated_count"} & set(RESULT.model_dump())
+    assert '"summary_id"' not in RESULT.model_dump_json()

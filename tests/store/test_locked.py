@@ -12,12 +12,20 @@ import apsw
 import pytest
 from support.access import of_access
 from support.clocks import HeldClock
+from support.disks import read_only
 from support.store import ADA, EVERYTHING, a_house, stored, visible
 
 import memd.store
 from memd.backends.assembly import Assembly
-from memd.base.errors import BusyError
+from memd.base.errors import BusyError, ReadOnlyError
+from memd.domain.enums import OrgFactCategory
 from memd.domain.memory import MemoryQuery, MemoryUpdate
+from memd.domain.org.org import OrgFactWriteRequest
+from memd.org.clients import Clients
+from memd.org.owner import Owner
+from memd.org.review import Review
+from memd.store.access.audit import Audit
+from memd.store.access.changes import AuditFilter
 from memd.store.file import connect
 from memd.store.file.connect import Writing
 from memd.store.file.database import open_database
@@ -120,3 +128,32 @@ async def test_all_writers_wait_for_another_programs_lock_until_one_deadline(
         waits = await asyncio.gather(*(db.write(ADA, seen) for _ in range(4)))
         assert waits == [5_000, 2_000, 0, 0]
         assert await db.write(ADA, seen) == 5_000
+
+
+async def test_a_read_only_store_still_knows_its_clients_and_refuses_every_change(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    async with a_house(folder / "memd.db") as house:
+        clients = Clients(house.db, house.clock, tmp_path / "keys")
+        added = await clients.add(ADA, "ann", scopes=frozenset({"read"}))
+        fact = OrgFactWriteRequest(content="Yes.", category=OrgFactCategory.ADR)
+        proposal = await Review(house.org, Owner(house.db, house.clock)).propose(ADA, fact)
+    key = Path(added.key_file).read_text("ascii").strip()
+    with read_only(folder):
+        async with a_house(folder / "memd.db") as house:
+            clients = Clients(house.db, house.clock, tmp_path / "keys")
+            await clients.load()
+            found = clients.identify(key)
+            assert found is not None
+            assert found.client == "ann"
+            waiting, _ = await Review(house.org, Owner(house.db, house.clock)).list(ADA, None, 5)
+            assert [one.id for one in waiting] == [proposal]
+            audit = Audit(house.db, house.clock)
+            assert (await audit.verify()).ok
+            assert len((await audit.show(AuditFilter(), None, 9))[0]) == 2
+            for name, attempt in of_access(house).items():
+                with pytest.raises(ReadOnlyError):
+                    await attempt()
+                assert name

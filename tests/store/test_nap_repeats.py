@@ -1,17 +1,29 @@
-"""A fact in both a turn and a nap is stored once; undoing the nap restores the turn."""
+"""What naps tell is stored once: beside turns, sessions reported again, and only what is new."""
 
 from __future__ import annotations
 
+import asyncio
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
+from support.clocks import HeldClock
 from support.distilling import Said, napped
-from support.nights import ADA, Bed, a_bed
+from support.fakes import HashEmbedder
+from support.nights import Bed, a_bed
+from support.store import ADA, EVERYTHING, a_house
 
+from memd.backends.assembly import Assembly
+from memd.base.clock import to_us
 from memd.domain.enums import Origin
 from memd.domain.ingest import IngestRequest
-from memd.domain.memory import MemoryQuery
+from memd.domain.memory import MemoryEntry, MemoryQuery
 from memd.domain.settings.settings import Settings
+from memd.domain.sleep.sleep import NapResult
+from memd.signals.usage import Usage
 from memd.sleep.nap.naps import Naps
 from memd.sleep.nap.transaction import NapRequest
 from memd.sleep.window.trigger import Reason
@@ -112,3 +124,155 @@ async def test_a_session_that_was_streamed_is_told_once_by_its_nap(tmp_path: Pat
         await bed.night.undo(ADA, made.run_id)
         assert f"Let me look. {CAUSE}" in await seen(bed)
         assert await bed.is_sound()
+
+
+BEGUN: list[dict[str, Any]] = [
+    {"role": "user", "content": "The lexer must never read the whole file at once."},
+    {"role": "assistant", "content": "I look at src/lexer.py."},
+    {
+        "role": "assistant",
+        "content": "",
+        "tool_calls": [
+            {"id": "c1", "function": {"name": "Bash", "arguments": "pytest tests/test_lexer.py"}}
+        ],
+    },
+    {"role": "tool", "tool_call_id": "c1", "content": "3 passed in 0.2s"},
+    {"role": "assistant", "content": "The lexer reads in blocks of 4,096 bytes; all tests pass."},
+]
+WENT_ON: list[dict[str, Any]] = [
+    {"role": "user", "content": "We always keep the parser free of regular expressions."},
+    {"role": "assistant", "content": "The parser in src/parser.py matches words by a table now."},
+]
+
+
+async def ended(
+    house: Assembly, folder: Path, clock: HeldClock, messages: Sequence[dict[str, Any]]
+) -> list[MemoryEntry]:
+    """Report the session's end as an assistant does, and return what is there to be found."""
+    path = folder / "session.jsonl"
+    path.write_text("".join(f"{json.dumps(message)}\n" for message in messages), "utf-8")
+    told = {"usage": {"transcript_roots": [str(folder)]}}
+    naps = Naps(house, Settings.model_validate(told), folder)
+    usage = Usage(
+        source="tests",
+        session_id="s",
+        transcript_path=str(path),
+        event="SessionEnd",
+        at=clock.advance(hours=1),
+    )
+    await naps.report(ADA, usage)
+    await naps.watcher.settle()
+    await house.queue.drain()
+    rows, _ = await house.recall.list(ADA, EVERYTHING, None, 100)
+    return list(rows)
+
+
+async def test_the_same_session_again_adds_nothing(tmp_path: Path) -> None:
+    clock = HeldClock()
+    async with a_house(tmp_path / "memd.db", clock=clock) as house:
+        before = await ended(house, tmp_path, clock, BEGUN)
+        assert any("whole file" in each.content for each in before)
+        assert await ended(house, tmp_path, clock, BEGUN) == before
+
+
+async def test_a_session_that_went_on_has_one_digest_of_all_of_it(tmp_path: Path) -> None:
+    clock = HeldClock()
+    async with a_house(tmp_path / "memd.db", clock=clock) as house:
+        await ended(house, tmp_path, clock, BEGUN)
+        longer = await ended(house, tmp_path, clock, [*BEGUN, *WENT_ON])
+        there = await ended(house, tmp_path, clock, [*BEGUN, *WENT_ON])
+        assert there == longer
+        [digest] = [each for each in there if "digest" in each.metadata.tags]
+        assert "regular expressions" in digest.content
+        texts = [each.content for each in there]
+        assert len(texts) == len(set(texts))
+        assert any("whole file" in text for text in texts if text != digest.content)
+
+
+async def test_a_client_that_hands_over_its_window_only_has_one_digest_of_all_of_it(
+    tmp_path: Path,
+) -> None:
+    async with a_house(tmp_path / "memd.db", clock=HeldClock()) as house:
+        nap = Naps(house, Settings(), tmp_path).nap
+
+        async def napped(messages: Sequence[dict[str, Any]]) -> NapResult:
+            return await nap.nap(ADA, NapRequest(messages, session_id="s", reason="full"))
+
+        talk = [{"role": "assistant", "content": f"So it goes on in part {n}."} for n in range(4)]
+        first = await napped([*BEGUN, *talk])
+        window = [*first.messages, *WENT_ON]
+        await napped(window)
+        rows, _ = await house.recall.list(ADA, EVERYTHING, None, 100)
+        [digest] = [each for each in rows if "digest" in each.metadata.tags]
+        assert "must never read the whole file" in digest.content
+        assert "regular expressions" in digest.content
+        texts = [each.content for each in rows]
+        assert sum(BEGUN[0]["content"] in text for text in texts if text != digest.content) == 1
+        again = await napped(window)
+        assert again.stored == 0
+        there, _ = await house.recall.list(ADA, EVERYTHING, None, 100)
+        assert there == rows
+
+
+TALK: list[dict[str, Any]] = [
+    {"role": "assistant", "content": f"And so we go on, at some length, with number {n} of many."}
+    for n in range(9)
+]
+FACT = {"role": "user", "content": "use tabs"}
+
+
+class Cold(HashEmbedder):
+    """A model that no text has loaded yet."""
+
+    @property
+    def loaded(self) -> bool:
+        return bool(self.texts)
+
+
+async def nap_over(house: Assembly, folder: Path, *messages: dict[str, Any]) -> tuple[int, int]:
+    nap = Naps(house, Settings(), folder).nap
+    made = await nap.nap(ADA, NapRequest(messages=[*messages, *TALK], session_id="s"))
+    return made.stored, made.merged
+
+
+async def test_a_nap_that_learns_nothing_loads_no_model(tmp_path: Path) -> None:
+    embedder = Cold()
+    async with a_house(tmp_path / "memd.db", embedder=embedder) as house:
+        working = asyncio.create_task(house.queue.run())
+        await house.queue.settle()
+
+        assert await nap_over(house, tmp_path) == (0, 0)
+        await house.queue.settle()
+        assert embedder.texts == []
+
+        assert await nap_over(house, tmp_path, FACT) == (1, 0)
+        await house.queue.settle()
+        assert embedder.loaded
+        embedder.texts.clear()
+
+        assert await nap_over(house, tmp_path, FACT) == (0, 1)
+        await house.queue.settle()
+        assert embedder.texts == []
+        working.cancel()
+
+
+@pytest.mark.parametrize(
+    ("said", "stored"),
+    [
+        ("2026-03-16T08:00:00+01:00", datetime(2026, 3, 16, 7, tzinfo=UTC)),
+        ("2026-03-18T11:00:00Z", datetime(2026, 3, 18, 11, tzinfo=UTC)),  # its clock is ahead
+        ("2026-03-18T13:00:00Z", None),
+        ("2031-01-01T00:00:00Z", None),
+        ("2026-03-16T08:00:00", None),
+        ("yesterday", None),
+    ],
+)
+async def test_a_fact_has_the_time_at_which_it_was_said_if_that_can_be(
+    tmp_path: Path, said: str, stored: datetime | None
+) -> None:
+    async with a_house(tmp_path / "memd.db", HeldClock()) as house:
+        await nap_over(house, tmp_path, {**FACT, "timestamp": said})
+        at_us = await house.db.read(
+            lambda conn: conn.execute("SELECT occurred_at_us FROM memory").get
+        )
+        assert at_us == (None if stored is None else to_us(stored))

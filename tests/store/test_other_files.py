@@ -1,18 +1,24 @@
-"""Foreign or empty files: refused and left untouched, or used as new ones (H69-H71)."""
+"""Foreign, empty or older files, or of no known shape: refused, or used as new ones (H69-H71)."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import apsw
 import pytest
 from support.clocks import HeldClock
-from support.store import ADA, a_house, a_writer, told
+from support.damage import a_full_file, has_sums, repaired, texts
+from support.store import ADA, a_house, a_writer, stored, told
 
 from memd.base.errors import DamagedError, ForeignFileError, MemdError, NewerSchemaError
 from memd.domain.memory import MemoryFilter
+from memd.domain.recall import RecallRequest
+from memd.store.file import page_sums
+from memd.store.file.backup import make_from_outside
+from memd.store.file.connect import PAGE_BYTES
 from memd.store.file.database import open_database
 
 
@@ -131,3 +137,106 @@ async def test_a_log_of_another_file_is_refused_and_never_mixed_in(tmp_path: Pat
     assert path.read_bytes() == before
     log.unlink()
     await its_memory_is_there(path)
+
+
+SHAPES = {
+    "a table is missing": ("DROP TABLE org_rules", "table org_rules is missing"),
+    "a column is missing": (
+        "ALTER TABLE injection RENAME COLUMN at_us TO given_at_us",
+        "column injection.at_us is missing",
+    ),
+    "an index is missing": ("DROP INDEX memory_by_time", "index memory_by_time is missing"),
+    "a trigger is somebody else's": (
+        "CREATE TRIGGER sneaky AFTER INSERT ON memory BEGIN DELETE FROM forgotten; END",
+        "trigger sneaky is none of memd's",
+    ),
+    "a table is somebody else's": ("CREATE TABLE notes (a)", "table notes is none of memd's"),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+async def test_an_unknown_shape_is_refused_in_words(tmp_path: Path, shape: str) -> None:
+    path = tmp_path / "memd.db"
+    change, said = SHAPES[shape]
+    async with a_house(path) as house:
+        await stored(house, "Ann keeps bees.")
+    conn = apsw.Connection(str(path), vfs=page_sums.vfs())
+    conn.execute(change)
+    conn.close()
+    before = path.read_bytes()
+    with pytest.raises(DamagedError, match=said):
+        async with a_house(path):
+            pass
+    assert path.read_bytes() == before
+    assert sorted(one.name for one in tmp_path.glob("*.db")) == ["memd.db"]
+
+
+async def test_a_flipped_letter_of_a_name_is_repaired_at_the_start(tmp_path: Path) -> None:
+    """It is damage, not another shape: the page does not match its checksum."""
+    path = tmp_path / "memd.db"
+    async with a_house(path) as house:
+        await stored(house, "Ann keeps bees.")
+    whole = path.read_bytes()
+    at = whole.index(b"CREATE INDEX memory_by_time")
+    assert at // PAGE_BYTES < 200
+    path.write_bytes(whole.replace(b"memory_by_time", b"memory_by_tile"))
+    async with a_house(path) as house:
+        assert (await house.upkeep.check(ADA)).problems == ()
+    assert list(tmp_path.glob("*-damaged.backup.db"))
+
+
+INCREMENTAL = 2
+
+
+@contextmanager
+def laid_out(page_bytes: int, auto_vacuum: int) -> Iterator[None]:
+    """Lay new files out so, without room for checksums."""
+
+    def lay_out(conn: apsw.Connection) -> None:
+        conn.pragma("page_size", page_bytes)
+        conn.pragma("auto_vacuum", auto_vacuum)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("memd.store.file.connect._set_layout", lay_out)
+        patch.setattr("memd.store.file.page_sums.vfs", lambda: None)
+        patch.setattr("support.store.empty_store", bytes)  # no copy: it is laid out here
+        yield
+
+
+def layout(path: Path) -> tuple[int, int]:
+    with closing(apsw.Connection(str(path))) as conn:
+        return conn.pragma("page_size"), conn.pragma("auto_vacuum")
+
+
+@pytest.mark.parametrize(
+    ("page_bytes", "auto_vacuum"), [(4_096, 0), (4_096, 1), (16_384, 0), (65_536, INCREMENTAL)]
+)
+async def test_a_file_of_another_layout_is_opened_kept_so_and_repaired_to_that_of_today(
+    tmp_path: Path, page_bytes: int, auto_vacuum: int
+) -> None:
+    path = tmp_path / "memd.db"
+    with laid_out(page_bytes, auto_vacuum):
+        said = await a_full_file(path)
+    assert layout(path) == (page_bytes, auto_vacuum)
+    assert not has_sums(path)
+    async with a_house(path) as house:
+        assert not house.db.read_only
+        (secret,) = await stored(house, "The password of the safe is Xylophanes.")
+        more = await told(house, "Dora paints boats in Faro.")
+        found = await house.recall.recall(ADA, RecallRequest(query="Who sails to Faro?", top_k=3))
+        assert "Bob sails to Faro on Sunday." in {item.content for item in found.memories}
+        await house.archive.forget(ADA, ids=[secret])
+        await house.queue.drain()
+        assert (await house.upkeep.check(ADA)).problems == ()
+        make_from_outside(path, tmp_path / "copy.db")
+    assert layout(path) == (page_bytes, auto_vacuum)
+    assert has_sums(path)
+    assert layout(tmp_path / "copy.db") == (page_bytes, auto_vacuum)
+    assert b"Xylophanes" not in path.read_bytes()
+    assert set(texts(path)) == {*said, *more}
+
+    done = repaired(path)
+    assert (done.lost, done.remaining) == ((), ())
+    assert layout(path) == (PAGE_BYTES, INCREMENTAL)
+    assert has_sums(path)
+    assert set(texts(path)) == {*said, *more}

@@ -5,12 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.builders import a_row, an_id_source
 from support.nights import ADA, Bed, a_bed, settled
-from support.store import bytes_of
+from support.store import a_writer, bytes_of
 
 from memd.base.errors import ConflictError
 from memd.domain.enums import RunKind
 from memd.domain.memory import MemoryUpdate
+from memd.store.access import names
+from memd.store.memory import memories, removal
 
 TURNS = [f"Lamp number {number} hangs in the hall." for number in range(6)]
 
@@ -98,3 +101,20 @@ async def test_bringing_everything_back_by_hand_leaves_a_session_uncompressed(
         for memory_id in ids:
             await bed.house.archival.restore_to_hot(ADA, memory_id)
         assert await compressed(bed) == 0
+
+
+def test_a_summary_is_counted_neither_when_it_comes_nor_when_it_goes(tmp_path: Path) -> None:
+    ids = an_id_source()
+    with a_writer(tmp_path / "memd.db") as conn:
+        agent_key = names.ensure_agent(conn, "ada", 1)
+        session_key = names.ensure_session(
+            conn, "s", agent_key=agent_key, client_key=None, project_key=None, now_us=1
+        )
+        turn = a_row(ids, session_key=session_key, ordinal=0, speaker="Eve")
+        summary = turn._replace(memory_id=ids.new(), ordinal=1, is_summary=True)
+        counted = "SELECT turns, memory_count FROM speaker, session"
+
+        _, made = memories.insert(conn, [turn, summary], 1)
+        assert conn.execute(counted).fetchall() == [(1, 1)]
+        removal.erase(conn, [made], 2)
+        assert conn.execute(counted).fetchall() == [(1, 1)]

@@ -8,6 +8,7 @@ import sys
 import pytest
 from support.clocks import HeldClock
 
+from memd.api import MemoryCapabilities
 from memd.backends.inmemory import InMemoryBackend
 from memd.backends.registry import (
     MemoryBackendRegistry,
@@ -107,3 +108,10 @@ def test_knowing_the_backends_does_not_load_sqlite() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(("kind", "has_one"), [("sqlite", True), ("inmemory", False)])
+def test_the_backend_over_a_file_has_a_graph(kind: str, *, has_one: bool) -> None:
+    backend = create_memory_backend(CompanyMemoryConfig.model_validate({"backend": kind}))
+    assert isinstance(backend, MemoryCapabilities)
+    assert backend.supports_graph is has_one

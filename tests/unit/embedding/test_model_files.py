@@ -1,15 +1,16 @@
-"""The model's folder: what is checked, and how it says what is wrong."""
+"""The folders of models: what is checked, how one is named, and what is said of a wrong one."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from support.encoders import a_model_folder
 
-from memd.base.errors import ModelError
+from memd.base.errors import InvalidError, ModelError
 from memd.embedding.model_files import (
     FINGERPRINT,
     MANIFEST_FILE,
@@ -17,6 +18,7 @@ from memd.embedding.model_files import (
     read_manifest,
     status,
 )
+from memd.embedding.switchable import SwitchableEmbedder
 
 
 @pytest.fixture
@@ -93,3 +95,27 @@ def test_a_condemned_folder_stays_so_until_another_model_is_installed(folder: Pa
         model.read()
     a_model_folder(folder, weights=b"better weights")
     assert model.read() is not None
+
+
+class Made:
+    """An embedder that says where its model lies."""
+
+    fingerprint = None
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+
+def test_the_folder_that_a_person_chose_may_be_called_anything(tmp_path: Path) -> None:
+    default = tmp_path / "my own model (new)"
+    chosen = SwitchableEmbedder(default, cast("Any", Made))
+
+    assert chosen.fingerprint is None
+    assert cast("Any", chosen.embedder_of(chosen.name)).folder == default
+    assert chosen.folder("other") == tmp_path / "other"
+
+
+@pytest.mark.parametrize("name", ["../other", "a b", "", ".hidden", "a/b"])
+def test_another_model_is_named_as_a_folder_beside_it(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InvalidError, match="is not the name of a model"):
+        SwitchableEmbedder(tmp_path / "default", cast("Any", Made)).folder(name)

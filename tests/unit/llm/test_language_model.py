@@ -1,13 +1,14 @@
-"""What stands between memd and a provider: who is left alone after which failures."""
+"""What stands between memd and a provider: its budget, and when it is left alone."""
 
 from __future__ import annotations
 
 import pytest
 from support.clocks import HeldClock
 
+from memd.base.clock import DAY_US
 from memd.base.errors import ProviderBusyError, ProviderError, ProviderRefusedError
 from memd.llm.llm import LanguageModel, ModelLimits, ProviderIdentity, strip_fence
-from memd.llm.meter import FAILURES_MAX
+from memd.llm.meter import FAILURES_MAX, PAUSE_US_MAX, PAUSE_US_MIN, Breaker, Budget
 from memd.llm.provider import Completion, CompletionRequest, TokenUsage
 from memd.llm.purposes import Purpose
 
@@ -80,3 +81,43 @@ async def test_what_the_owner_must_mend_holds_for_both() -> None:
     await fails(model, Purpose.ROUTING, 1)
     await fails(model, Purpose.NAP, 1)
     assert provider.asked == [Purpose.ROUTING]
+
+
+def test_what_is_reserved_cannot_be_spent_twice_and_comes_back_unspent() -> None:
+    budget = Budget(100)
+    assert budget.reserve(60, 0)
+    assert not budget.reserve(60, 0)
+    budget.settle(60, 10, 0)
+    assert budget.used_tokens(0) == 10
+    assert budget.reserve(90, 0)
+
+
+def test_a_day_later_what_was_spent_counts_no_more() -> None:
+    budget = Budget(100)
+    budget.note(100, 0)
+    assert not budget.reserve(1, DAY_US - 1)
+    assert budget.reserve(100, DAY_US)
+
+
+def test_nothing_may_be_spent_of_nothing() -> None:
+    assert not Budget(0).reserve(1, 0)
+
+
+def test_failures_in_a_row_open_the_breaker_for_ever_longer_and_success_closes_it() -> None:
+    breaker = Breaker()
+    for _ in range(FAILURES_MAX - 1):
+        breaker.record_failure(0)
+    assert not breaker.is_open(0)
+    breaker.record_failure(0)
+    assert breaker.is_open(PAUSE_US_MIN - 1)
+    assert not breaker.is_open(PAUSE_US_MIN)
+    breaker.record_failure(PAUSE_US_MIN)
+    assert breaker.is_open(3 * PAUSE_US_MIN - 1)
+    breaker.record_success()
+    assert not breaker.is_open(0)
+
+
+def test_a_refusal_opens_it_at_once_and_longest() -> None:
+    breaker = Breaker()
+    breaker.record_failure(0, refused=True)
+    assert breaker.is_open(PAUSE_US_MAX - 1)

@@ -1,12 +1,17 @@
-"""How a question is read: its things, its relations, and in which order they are walked."""
+"""A question to the graph: how it is read, and what follows from the edges that it walks."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 
 import pytest
 from support.effort import effort
 
+from memd.domain.enums import Trust
 from memd.org import graph_question
-from memd.org.graph_question import READINGS_MAX, QuestionReading
+from memd.org.graph_question import READINGS_MAX, Hop, Mention, QuestionReading
+from memd.org.graph_search import follow_readings
+from memd.store.org.graph import Edge
 
 KNOWN = {"ann", "kafka", "data team", "team", "litestar", "atlas", "search team", "search"}
 
@@ -102,3 +107,60 @@ def test_a_question_made_to_be_read_in_too_many_ways_is_read_in_bounded_time(
         found = graph_question.find_readings(said, named, graph_question.find_cues(said, named))
     assert len(found) <= READINGS_MAX
     assert spent.units < 100
+
+
+ANN, CTO, TEAM = 1, 2, 3
+
+
+def led_to(asked: Hop, *edges: tuple[int, str, int]) -> list[int]:
+    """Return what ANN leads to when *asked* is walked over *edges*."""
+    drawn = [
+        Edge(at, subject, relation, object_, 0, None, int(Trust.OWNER))
+        for at, (subject, relation, object_) in enumerate(edges)
+    ]
+
+    def along(keys: Sequence[int], hop: Hop) -> Mapping[int, Sequence[Edge]]:
+        return {
+            key: [
+                edge
+                for edge in drawn
+                if edge.relation == hop.relation
+                and key == (edge.subject_key if hop.forward else edge.object_key)
+            ]
+            for key in keys
+        }
+
+    reading = QuestionReading(0.0, Mention("ann", 0, 1), (asked,))
+    _, found = follow_readings(along, [reading], {"ann": ANN})
+    return [one.key for one in found]
+
+
+@pytest.mark.parametrize("name", [(ANN, "is", CTO), (CTO, "is", ANN)])
+def test_what_holds_of_another_name_holds(name: tuple[int, str, int]) -> None:
+    assert led_to(Hop("leads", forward=True), name, (CTO, "leads", TEAM)) == [TEAM]
+    assert led_to(Hop("leads", forward=False), name, (TEAM, "leads", CTO)) == [TEAM]
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("uses", "standardises_on"),
+        ("standardises_on", "uses"),
+        ("uses", "prefers"),
+        ("requires", "depends_on"),
+        ("depends_on", "requires"),
+        ("member_of", "part_of"),
+        ("part_of", "member_of"),
+        ("is_a", "is"),
+    ],
+)
+def test_a_kindred_relation_answers_where_nothing_is_said_in_the_words_asked(
+    asked: str, said: str
+) -> None:
+    assert led_to(Hop(asked, forward=True), (ANN, said, TEAM)) == [TEAM]
+    assert led_to(Hop(asked, forward=True), (ANN, said, TEAM), (ANN, asked, CTO)) == [CTO]
+
+
+@pytest.mark.parametrize(("asked", "said"), [("prefers", "uses"), ("leads", "member_of")])
+def test_what_is_not_kindred_answers_nothing(asked: str, said: str) -> None:
+    assert led_to(Hop(asked, forward=True), (ANN, said, TEAM)) == []

@@ -1,4 +1,4 @@
-"""A log in a file: its owner's alone, cut off in time, nobody's trouble on a full disk."""
+"""The log: a file of its owner's alone, cut off in time; no message in a trace (decision 0015)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memd.base import log
-from memd.base.log import LogFile
+from memd.base.log import LogFile, trace_of
 
 
 @pytest.fixture(autouse=True)
@@ -62,3 +62,20 @@ def test_a_full_disk_loses_a_line_and_nothing_else(capfd: pytest.CaptureFixture[
     content = capfd.readouterr().err
     assert "lost" not in content
     assert "found" in content
+
+
+def test_an_error_that_is_its_own_cause_has_a_trace_too() -> None:
+    error = ValueError("a memory's text")
+    error.__cause__ = error
+
+    trace = trace_of(error)
+
+    assert trace.endswith("ValueError")
+    assert "text" not in trace
+
+
+def test_causes_come_first() -> None:
+    error = ValueError()
+    error.__cause__ = KeyError()
+
+    assert trace_of(error).split("\nthen\n") == ["KeyError", "ValueError"]
