@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 from memd.base.errors import InvalidError, MemdError, ModelError
 from memd.base.paths import MODEL_NAME
 from memd.domain.encoding import ModelFingerprint
+from memd.embedding.embed import folder_of
+from memd.embedding.encoders import CENTRE_FILE, OnnxEncoder
 from memd.embedding.install import references, storage_error
 from memd.embedding.model_files import (
     MANIFEST_FILE,
@@ -30,8 +32,6 @@ from memd.embedding.model_files import (
     sha256_of,
     write_manifest,
 )
-from memd.embedding.onnx_encoder import CENTRE_FILE, OnnxEncoder
-from memd.embedding.switchable import folder_of
 from memd.text.tokens import TOKENIZER_FILE
 
 if TYPE_CHECKING:

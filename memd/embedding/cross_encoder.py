@@ -26,11 +26,12 @@ from memd.base.limits import (
     RERANK_TEXT_CHARS_MAX,
     RERANK_WAITING_MAX,
 )
+from memd.base.paths import RERANKER_NAME
 from memd.domain.encoding import ModelFingerprint
-from memd.embedding.model_files import Manifest, check_hashes
+from memd.embedding.model_files import RERANKER_HINT, Manifest, check_hashes
 from memd.embedding.model_thread import ModelKind, ModelRequest, ModelThread, keep_libraries_quiet
-from memd.embedding.reranker_files import NAME, RERANKER_HINT
 
+NAME = f"cross-encoder/{RERANKER_NAME}"
 _KIND = ModelKind("re-ranker", unit="questions", hint=RERANKER_HINT, thread="memd-rerank")
 
 

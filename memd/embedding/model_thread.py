@@ -16,8 +16,9 @@ import os
 import threading  # noqa: TID251  # the one place that owns a model's thread (docs/architecture.md)
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -293,3 +294,25 @@ def _trim() -> None:
         ctypes.CDLL(None).malloc_trim(0)
     except (OSError, AttributeError):
         return  # not glibc
+
+
+_deadline: ContextVar[float | None] = ContextVar("load_deadline", default=None)
+
+
+@contextmanager
+def load_timeout(milliseconds: int | None) -> Iterator[None]:
+    """Limit the waiting for models within the block to *milliseconds* in all; None is no limit."""
+    if milliseconds is None:
+        yield
+        return
+    token = _deadline.set(asyncio.get_running_loop().time() + milliseconds / 1_000)
+    try:
+        yield
+    finally:
+        _deadline.reset(token)
+
+
+def seconds_left() -> float | None:
+    """Return the remaining seconds of the limit, None without one."""
+    deadline = _deadline.get()
+    return None if deadline is None else max(0.0, deadline - asyncio.get_running_loop().time())

@@ -29,7 +29,7 @@ from memd.text.importance import salience
 from memd.text.preference import is_preference, preference_name
 from memd.text.repetition import KnownWords, remove_known
 from memd.text.route import route
-from memd.view.echo import strip_injected
+from memd.view.labels import strip_injected
 
 OWNERS = frozenset({"user", "owner", "me", "human", "i"})
 """Names that assistants use for the person they talk to."""

@@ -55,7 +55,7 @@ from memd.store.file.database import Database
 from memd.store.memory import memories
 from memd.store.search import vectors
 from memd.store.session import injections
-from memd.view.echo import find_fenced
+from memd.view.labels import find_fenced
 
 R = TypeVar("R")
 

@@ -24,8 +24,8 @@ from memd.base.work import Work
 from memd.domain.caller import Caller
 from memd.domain.encoding import ModelFingerprint, TokenCounter
 from memd.domain.values import EVERYBODY, Emit, EventName, unheard
+from memd.embedding.embed import SwitchableEmbedder
 from memd.embedding.model_files import status
-from memd.embedding.switchable import SwitchableEmbedder
 from memd.ingest.queue import EmbeddingQueue
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database

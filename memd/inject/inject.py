@@ -29,7 +29,7 @@ from memd.domain.inject import (
     ToolDefinition,
 )
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
-from memd.embedding.load_timeout import load_timeout
+from memd.embedding.model_thread import load_timeout
 from memd.inject.in_window import SessionWindows
 from memd.inject.isolation import answer_or_error
 from memd.inject.knowledge import Knowledge
@@ -39,10 +39,14 @@ from memd.inject.own_memories import (
 )
 from memd.inject.pipeline import MemoryFilterStrategy
 from memd.inject.prompt_builder import PromptBuilder
-from memd.inject.tools import calls, fact_tool, session_tool
+from memd.inject.tools import calls, extra_tools
 from memd.inject.tools.arguments import ERROR
-from memd.inject.tools.fact_tool import NO_FACTS, SEARCH_FACTS
-from memd.inject.tools.session_tool import NO_MESSAGES, SEARCH_SESSIONS
+from memd.inject.tools.extra_tools import (
+    NO_FACTS,
+    NO_MESSAGES,
+    SEARCH_FACTS,
+    SEARCH_SESSIONS,
+)
 from memd.inject.tools.tool_based import UNAVAILABLE, UNEXPECTED
 
 if TYPE_CHECKING:
@@ -134,11 +138,11 @@ class Inject:
         if name == SEARCH_FACTS:
             text = NO_FACTS
             if self.knowledge is not None:
-                work = fact_tool.search_facts(self.knowledge, caller, arguments)
+                work = extra_tools.search_facts(self.knowledge, caller, arguments)
         elif name == SEARCH_SESSIONS:
             text = NO_MESSAGES
             if self.sessions is not None:
-                work = session_tool.search_sessions(self.sessions, caller, arguments)
+                work = extra_tools.search_sessions(self.sessions, caller, arguments)
         else:
             return None
         if work is not None:

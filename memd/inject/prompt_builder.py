@@ -42,7 +42,7 @@ from memd.inject.pipeline import (
     without_threshold,
 )
 from memd.inject.prompt import PreferenceLine, Prompt, PromptContent, to_preference_line
-from memd.inject.tools import calls, fact_tool, session_tool
+from memd.inject.tools import calls, extra_tools
 from memd.inject.tools.editing_tools import instruction
 from memd.inject.tools.tool_based import QUALIFIES
 from memd.text.tokens import DefaultTokenEstimator
@@ -166,12 +166,12 @@ class PromptBuilder:
     async def _session_instruction(self) -> str:
         sessions = self.room.sessions
         has_sessions = sessions is not None and await sessions.has_messages(self.caller)
-        return session_tool.INSTRUCTION if has_sessions else ""
+        return extra_tools.SESSIONS_TOOL_INSTRUCTION if has_sessions else ""
 
     async def _fact_instruction(self) -> str:
         knowledge, query = self.room.knowledge, self.request.query
         has_facts = knowledge is not None and await knowledge.has_facts(self.caller, query)
-        return fact_tool.INSTRUCTION if has_facts else ""
+        return extra_tools.FACTS_TOOL_INSTRUCTION if has_facts else ""
 
     async def _find_knowledge(self) -> KnowledgeCandidates:
         """Return candidates besides memories; none for a request for categories of memories."""

@@ -91,7 +91,7 @@ class UptakeCounter:
 
     async def _count(self, session: _Session, pending: _PendingPrompt, answer: str) -> None:
         from memd.text.uptake import measure_uptake
-        from memd.view.echo import strip_injected
+        from memd.view.labels import strip_injected
 
         try:
             texts = await self._db.read(uses.texts_of, pending.ids)

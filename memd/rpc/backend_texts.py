@@ -1,7 +1,13 @@
-"""The documented entry points ``ingest`` and ``recall``, and ``OrgMemoryBackend``, over RPC."""
+"""The documented entry points ``ingest`` and ``recall``, and ``OrgMemoryBackend``, over RPC.
+
+And the answering of ``llm.complete`` requests by a client that is the daemon's language model.
+Standard library only until a value is made.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from memd.base.errors import (
@@ -13,15 +19,16 @@ from memd.base.errors import (
     OrgMemoryWriteError,
     UnavailableError,
 )
+from memd.rpc import envelope, framing
 from memd.rpc.backend import RemoteBackend
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Sequence
 
     from memd.domain.enums import MemoryType
     from memd.domain.org.org import OrgFact, OrgFactAuthor, OrgFactWriteRequest, OrgMemoryQuery
     from memd.domain.recall import MemoryChunk, RecallResult
-    from memd.rpc.completions import Complete, CompletionHandler
 
 
 class RemoteOrg(RemoteBackend):
@@ -30,12 +37,10 @@ class RemoteOrg(RemoteBackend):
     _completions: CompletionHandler | None = None
 
     async def provide(self, complete: Complete, name: str, model: str | None = None) -> None:
-        """Be the daemon's language model: *complete* answers its requests (``rpc.completions``).
+        """Be the daemon's language model: *complete* answers its requests.
 
         Only as long as this connection lasts; after a loss it has to be called again.
         """
-        from memd.rpc.completions import CompletionHandler
-
         self._completions = CompletionHandler(complete)
         await self.call("llm.register", {"name": name, "model": model})
 
@@ -164,3 +169,49 @@ class RemoteTexts(RemoteOrg):
             more = {"source": entry.metadata.source, "tags": entry.metadata.tags}
             chunks.append(MemoryChunk(**chunk, **own, **more))
         return chunks
+
+
+# Being the daemon's language model.
+
+
+Complete = Callable[[dict[str, Any]], Awaitable[Any]]
+"""Answers a request's params with the text, or an object with ``text`` and token counts."""
+_COMPLETE = "llm.complete"
+
+
+class CompletionHandler:
+    """Answers the requests of one connection, several at a time."""
+
+    def __init__(self, complete: Complete) -> None:
+        self._complete = complete
+        self._tasks: dict[Any, asyncio.Task[None]] = {}
+
+    def handle(self, message: dict[str, Any], writer: asyncio.StreamWriter | None) -> bool:
+        """Start answering, or cancel, a request; return whether *message* was either."""
+        import asyncio
+
+        method, request_id = message.get("method"), message.get("id")
+        if method == envelope.CANCEL:
+            task = self._tasks.get(message.get("params", {}).get("id"))
+            if task is not None:
+                task.cancel()
+            return True
+        if method != _COMPLETE or writer is None:
+            return False
+        params = message.get("params", {})
+        task = asyncio.get_running_loop().create_task(self._answer(request_id, params, writer))
+        self._tasks[request_id] = task
+        task.add_done_callback(lambda _: self._tasks.pop(request_id, None))
+        return True
+
+    async def _answer(
+        self, request_id: Any, params: dict[str, Any], writer: asyncio.StreamWriter
+    ) -> None:
+        reply: dict[str, Any] = {"jsonrpc": "2.0", "id": request_id}
+        try:
+            reply["result"] = await self._complete(params)
+        except Exception as error:  # noqa: BLE001  # the caller's own code may raise anything
+            reply["error"] = {"code": -32000, "message": type(error).__name__}
+        with suppress(OSError):
+            writer.write(framing.write(reply))
+            await writer.drain()

@@ -21,8 +21,7 @@ from memd.base.clock import Clock
 from memd.base.paths import Paths
 from memd.domain.settings.settings import Settings
 from memd.embedding.cross_encoder import RerankerThread
-from memd.embedding.embed import EmbedderThread
-from memd.embedding.switchable import SwitchableEmbedder
+from memd.embedding.embed import EmbedderThread, SwitchableEmbedder
 from memd.ingest.switch import ModelSwitch
 from memd.inject.prompting import Prompting
 from memd.learn.uptake import UptakeCounter

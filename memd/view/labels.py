@@ -3,7 +3,10 @@
 A reader trusts a line that begins with a label: it states the category, the relevance, the
 trust. A stored text may have several lines, so each that begins like a label, or like one of
 memd's own sentences, gets a backslash. The memory block of a prompt is built from such lines
-(SPEC 4). Pure, standard library.
+(SPEC 4). What memd injected is found again by the same tags and labels, and removed from
+conversations: a fence is on lines of its own, plain or escaped; an unclosed one reaches to the end,
+since the text may have been shortened. Gemini CLI writes the output of hooks between two tags into
+its user's message. Pure, standard library.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import unicodedata
 from collections.abc import Iterable
 
 from memd.view.fold import first_letters, fold, fold_ahead, is_bracket, letter_of, skip_invisible
-from memd.view.view import MEMORY_TAG, view
+from memd.view.view import ENTRY_TAG, MEMORY_TAG, view
 
 LABELS = frozenset(
     [
@@ -159,3 +162,42 @@ def memory_block(lines: Iterable[tuple[str, str] | tuple[str, str, str]]) -> str
         for kind, content, *mark in lines
     ]
     return "\n".join([f"<{MEMORY_TAG}>", *inner, f"</{MEMORY_TAG}>"])
+
+
+# What memd injected, in a conversation.
+
+
+_OPENS, _CLOSES = r"(?:<|&lt;)", r"(?:>|&gt;)"
+_FENCE = re.compile(
+    rf"^[ \t]*{_OPENS}({ENTRY_TAG}|{MEMORY_TAG}){_CLOSES}[ \t]*$"
+    rf"(.*?)(?:^[ \t]*{_OPENS}/\1{_CLOSES}[ \t]*$|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
+_ADDED = re.compile(r"<hook_context>(.*?)(?:</hook_context>|\Z)", re.DOTALL)
+# Without line ends: on a long run of empty lines each would scan all that follow.
+_LINE_LABELS = re.compile(
+    r"^[ \t]*(?:\[[^\]\n]{1,80}\][ \t]*)+(?:\(relevance: [^)\n]{0,80}\)[ \t]*)?", re.MULTILINE
+)
+
+
+def strip_injected(text: str) -> str:
+    """Return *text* without what memd injected."""
+    if "<hook_context>" in text:
+        text = _ADDED.sub("", text)
+    return _FENCE.sub("", text) if MEMORY_TAG in text else text
+
+
+def find_fenced(text: str) -> list[str]:
+    r"""Return the contents of memd's fences in *text*, without labels.
+
+    >>> find_fenced("<memory-entry>\n[semantic | score: 0.90] Push on Fridays.\n</memory-entry>")
+    ['Push on Fridays.']
+    """
+    if MEMORY_TAG not in text:
+        return []
+    return [entry for match in _FENCE.finditer(text) if (entry := strip_labels(match[2]))]
+
+
+def strip_labels(text: str) -> str:
+    """Return *text* without the labels of memd's lines."""
+    return _LINE_LABELS.sub("", text).strip()

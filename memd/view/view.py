@@ -22,8 +22,15 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from memd.view.fold import OPENERS, first_letters, fold, fold_ahead, letter_of, skip_invisible
-from memd.view.lookalikes import LOOKALIKES
+from memd.view.fold import (
+    LOOKALIKES,
+    OPENERS,
+    first_letters,
+    fold,
+    fold_ahead,
+    letter_of,
+    skip_invisible,
+)
 
 MEMORY_TAG = "memory"
 ENTRY_TAG = "memory-entry"

@@ -34,7 +34,7 @@ from bench.readings import split
 from bench.stage import Stage, staged
 from bench.transcripts import Message, exported
 from memd.extract.passing import passing_kind
-from memd.view.echo import find_fenced
+from memd.view.labels import find_fenced
 
 SOURCE = AGENT = "claude-code"
 PASSES = {"first": "", "second": " again"}

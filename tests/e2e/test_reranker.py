@@ -12,9 +12,8 @@ from support.desk import Desk, a_desk, served
 from memd.base.paths import RERANKER_NAME
 from memd.embedding.cross_encoder import RerankerThread
 from memd.embedding.install import export
-from memd.embedding.install_reranker import install, verify
+from memd.embedding.install_reranker import CARD_LOGITS, CARD_QUESTION, CARD_TEXTS, install, verify
 from memd.embedding.model_files import read_manifest, status
-from memd.embedding.reranker_files import CARD_LOGITS, CARD_QUESTION, CARD_TEXTS
 
 QUESTION = "How many people live in Berlin?"
 ANSWER = "The German capital has 3,520,031 registered inhabitants."

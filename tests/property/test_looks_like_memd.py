@@ -32,7 +32,7 @@ from memd.inject.format import directive, fence, inner_line, knowledge_line, pre
 from memd.inject.knowledge import FACT_LABELS, LESSON, PATTERN, KnowledgeItem
 from memd.inject.prompt import PreferenceLine, Prompt
 from memd.inject.synthesizer import BASE_RELEVANCE, MemoryFragment, render_line
-from memd.inject.tools import file_text, files, session_tool, tool_based
+from memd.inject.tools import extra_tools, file_text, files, tool_based
 from memd.inject.tools.arguments import list_line, render_entries, search_line
 from memd.inject.tools.file_text import FileSize
 from memd.sleep.wiki.wiki import render_raw
@@ -103,7 +103,7 @@ def _fenced_fragment(source: str, text: str) -> str:
 
 
 def _passage(role: str, text: str) -> str:
-    return fence(session_tool.render_passage(_hit(text, role)))
+    return fence(extra_tools.render_passage(_hit(text, role)))
 
 
 def _file(text: str) -> str:

@@ -27,8 +27,8 @@ from memd.base.errors import (
 )
 from memd.domain.enums import SearchMode
 from memd.domain.memory import MemoryQuery, MemoryUpdate
+from memd.embedding.embed import SwitchableEmbedder
 from memd.embedding.model_files import ONNX_FILE
-from memd.embedding.switchable import SwitchableEmbedder
 from memd.ingest.switch import ModelSwitch
 from memd.learn.tuning.bench import measure, ranks_of
 from memd.store.file.connect import Reading, Writing

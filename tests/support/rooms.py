@@ -20,7 +20,7 @@ from memd.base.paths import Paths
 from memd.domain.caller import Caller
 from memd.domain.settings.reload import ReloadResult
 from memd.domain.settings.settings import Settings
-from memd.embedding.switchable import SwitchableEmbedder
+from memd.embedding.embed import SwitchableEmbedder
 from memd.serve.authority import Authority, Denials
 from memd.serve.dispatch import Dispatch
 from memd.serve.metrics import Metrics

@@ -9,8 +9,8 @@ from typing import Any, cast
 from support.fakes import HashEmbedder, fingerprint
 
 from memd.base.errors import EmbeddingError
+from memd.embedding.embed import SwitchableEmbedder
 from memd.embedding.model_files import ONNX_FILE, write_manifest
-from memd.embedding.switchable import SwitchableEmbedder
 
 DIMENSIONS = {"A": 32, "B": 16, "C": 24}
 

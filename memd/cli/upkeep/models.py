@@ -66,9 +66,8 @@ def status(profile: options.Profile = None, json: options.Json = False) -> None:
 
     Without it memd searches by words only. The re-ranker is optional.
     """
-    from memd.embedding.model_files import INSTALL_HINT, NOT_INSTALLED
+    from memd.embedding.model_files import INSTALL_HINT, NOT_INSTALLED, RERANKER_HINT
     from memd.embedding.model_files import status as look
-    from memd.embedding.reranker_files import RERANKER_HINT
 
     paths = Paths.resolve(profile)
     embedder, second = look(paths.model_dir), look(paths.reranker_dir)

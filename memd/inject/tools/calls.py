@@ -22,18 +22,17 @@ from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.inject.own_memories import OwnMemories
 from memd.inject.tools.arguments import ERROR, short_value
 from memd.inject.tools.editing_tools import DEFINITIONS as EDITING
-from memd.inject.tools.fact_tool import DEFINITION as FACTS
+from memd.inject.tools.extra_tools import FACTS_TOOL, SESSIONS_TOOL
 from memd.inject.tools.reformulation import LikelySufficient, WordReformulator
 from memd.inject.tools.self_editing import SelfEditingMemoryStrategy
-from memd.inject.tools.session_tool import DEFINITION as SESSIONS
 from memd.inject.tools.tool_based import DEFINITIONS as SEARCHING
 from memd.inject.tools.tool_based import ToolBasedInjectionStrategy
 from memd.inject.tools.tools import HandlesTools
 
 _TOOLS = {
     InjectionStrategy.CONTEXT: (),
-    InjectionStrategy.TOOL_BASED: (*SEARCHING, FACTS, SESSIONS),
-    InjectionStrategy.SELF_EDITING: (*EDITING, FACTS, SESSIONS),
+    InjectionStrategy.TOOL_BASED: (*SEARCHING, FACTS_TOOL, SESSIONS_TOOL),
+    InjectionStrategy.SELF_EDITING: (*EDITING, FACTS_TOOL, SESSIONS_TOOL),
 }
 _WRITING = frozenset(
     tool.name for tool in EDITING if tool.name.endswith(("_write", "_replace", "_delete"))

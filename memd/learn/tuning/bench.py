@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from memd.base.work import Work
-from memd.embedding.switchable import SwitchableEmbedder
+from memd.embedding.embed import SwitchableEmbedder
 from memd.learn.tuning.questions import label_questions
 from memd.learn.tuning.verdict import ndcg, recall
 from memd.store.file.database import Database

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from memd.base.errors import FineTuneDependencyError
 from memd.base.work import Work
 from memd.domain.learn import TuneRequest, Verdict
-from memd.embedding.switchable import SwitchableEmbedder
+from memd.embedding.embed import SwitchableEmbedder
 from memd.learn.tuning import encoder, verdict
 from memd.learn.tuning.bench import embed_with, ranks_of
 from memd.learn.tuning.encoder import Triple

@@ -18,7 +18,7 @@ from memd.base.work import Work
 from memd.domain.caller import Caller
 from memd.domain.encoding import Embedder
 from memd.domain.learn import TuneRequest, TuneStage, Verdict
-from memd.embedding.switchable import SwitchableEmbedder
+from memd.embedding.embed import SwitchableEmbedder
 from memd.learn.tuning.questions import LabelledQuestion, label_questions
 from memd.learn.tuning.ranker import RankedQuestion
 from memd.recall.question import name_candidates, without_names

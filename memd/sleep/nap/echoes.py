@@ -14,7 +14,7 @@ from typing import Any
 from memd.sleep.nap.blocks import TOOL_ROLE, TranscriptTurn, pair_results, parse_turn
 from memd.sleep.nap.cleaning import Message
 from memd.text.repetition import KnownWords, remove_known
-from memd.view.echo import find_fenced, strip_injected, strip_labels
+from memd.view.labels import find_fenced, strip_injected, strip_labels
 
 _OWN_TOOL = re.compile(r"(?:mcp_{1,2})?(?:plugin_memd_)?memd(?:[_.:/-].*)?", re.IGNORECASE)
 

@@ -24,8 +24,7 @@ from memd.base.errors import (
 )
 from memd.base.limits import RERANK_BATCH_PAIRS, RERANK_TEXT_CHARS_MAX, RERANK_WAITING_MAX
 from memd.embedding.cross_encoder import RerankerThread, load_pair_model
-from memd.embedding.install_reranker import install
-from memd.embedding.reranker_files import SHA256
+from memd.embedding.install_reranker import SHA256, install
 
 
 def silent(_what: str, _share: float) -> None:

@@ -29,9 +29,10 @@ from memd.base.limits import (
 )
 from memd.domain.encoding import Embedder
 from memd.embedding import model_thread
-from memd.embedding.embed import EmbedderThread, check_rows, load_encoder
-from memd.embedding.load_timeout import load_timeout
+from memd.embedding.embed import EmbedderThread, load_encoder
+from memd.embedding.encoders import check_rows
 from memd.embedding.model_files import Manifest
+from memd.embedding.model_thread import load_timeout
 from memd.text.tokens import TextWindow
 
 

@@ -1,7 +1,8 @@
-"""The tool that searches the messages of earlier sessions.
+"""The tools that memd adds to the documented ones: they search facts, and earlier sessions.
 
-Messages are never injected, only searched (docs/decisions/0092). Both strategies with tools
-have it, in the daemon only, like the one for facts.
+Both strategies with tools have them, in the daemon only: a strategy over another backend has no
+organisational memory (docs/decisions/0076) and no sessions. Messages are never injected, only
+searched (docs/decisions/0092).
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from memd.domain.caller import Caller
 from memd.domain.ingest import SessionHit, SessionQuery
 from memd.domain.inject import ToolDefinition
 from memd.domain.trust import mark_of_role
-from memd.inject.format import fence
+from memd.inject.format import fence, knowledge_line
+from memd.inject.knowledge import Knowledge
 from memd.inject.tools.arguments import BadArgumentError, limit_of, refusal, text_of
 from memd.view.labels import body
 from memd.view.view import ENTRY_TAG
@@ -22,13 +24,57 @@ from memd.view.view import ENTRY_TAG
 if TYPE_CHECKING:
     from memd.ingest.sessions import Sessions
 
+LIMIT, LIMIT_MAX = 5, 50
+
+# Facts.
+
+SEARCH_FACTS = "search_org_facts"
+NO_FACTS = "No facts found."
+
+FACTS_TOOL = ToolDefinition(
+    name=SEARCH_FACTS,
+    description="Search what this organisation has settled: decisions and their reasons, "
+    "procedures, conventions, definitions.",
+    parameters_schema={
+        "type": "object",
+        "properties": {
+            "query": {"type": "string", "description": "What to look for, in a few words."},
+            "limit": {
+                "type": "integer",
+                "description": "How many facts at most.",
+                "default": LIMIT,
+                "minimum": 1,
+                "maximum": LIMIT_MAX,
+            },
+        },
+        "required": ["query"],
+    },
+)
+FACTS_TOOL_INSTRUCTION = (
+    f" Use {SEARCH_FACTS} to look up what this organisation has settled (decisions, procedures, "
+    "conventions, definitions) at the beginning of a task."
+)
+
+
+async def search_facts(knowledge: Knowledge, caller: Caller, arguments: Mapping[str, Any]) -> str:
+    """Return the facts that fit, each in a fence; an error's text begins with ``Error:``."""
+    try:
+        query = text_of(arguments, "query")
+    except BadArgumentError as error:
+        return refusal(str(error))
+    limit = limit_of(arguments, min(LIMIT, knowledge.facts_max), knowledge.facts_max)
+    facts = await knowledge.search_facts(caller, query, limit)
+    return "\n".join(fence(knowledge_line(each)) for each in facts) or NO_FACTS
+
+
+# Earlier sessions.
+
 SEARCH_SESSIONS = "session_search"
 NO_MESSAGES = "No messages found."
-LIMIT, LIMIT_MAX = 5, 50
 _PEOPLE = {"user": "user", "human": "user", "assistant": "assistant"}
 _NAME_CHARS = 64
 
-DEFINITION = ToolDefinition(
+SESSIONS_TOOL = ToolDefinition(
     name=SEARCH_SESSIONS,
     description="Search the text of earlier sessions, word by word: what was said, shown and "
     "done in them. Returns passages with their session and time.",
@@ -47,7 +93,7 @@ DEFINITION = ToolDefinition(
         "required": ["query"],
     },
 )
-INSTRUCTION = (
+SESSIONS_TOOL_INSTRUCTION = (
     f" Use {SEARCH_SESSIONS} to find the wording of earlier sessions when what is remembered "
     "of them is not enough."
 )

@@ -1,4 +1,4 @@
-"""Runs any encoder from a folder with ONNX: pooled, centred, of length 1.
+"""The models in memory (:class:`memd.embedding.embed.Encoder`): memd's own, and any other as ONNX.
 
 The vectors of many models lie in a narrow cone: two unrelated texts have
 a cosine of 0.7 or more, and two in the same language more still. memd's decisions by a
@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memd.base.errors import EmbeddingError, ModelError
-from memd.embedding.model_files import ONNX_FILE, Manifest
+from memd.domain.encoding import ModelFingerprint
+from memd.embedding.model_files import INSTALL_HINT, ONNX_FILE, REPOSITORY, Manifest
 from memd.embedding.model_thread import keep_libraries_quiet
 from memd.text.tokens import TOKENIZER_FILE, ModelTokens, TextWindow
 
@@ -25,11 +26,62 @@ if TYPE_CHECKING:
     Rows = NDArray[np.float32]
 
 CENTRE_FILE = "centre.f32"
-_SPECIAL_TOKENS = 2
+_SPECIAL_TOKENS = 2  # [CLS] and [SEP] share the window with the text
+_NORM_ERROR_MAX = 1e-3
+
+
+class FastembedEncoder:
+    """The model run by ``fastembed``: mean pooling, normalised, one thread."""
+
+    def __init__(self, folder: Path, fingerprint: ModelFingerprint) -> None:
+        keep_libraries_quiet()
+        import fastembed
+        from loguru import logger
+
+        logger.disable("fastembed")  # it writes to stderr; memd reports errors itself
+        self._dimension = fingerprint.dimension
+        self._window = fingerprint.window_tokens - _SPECIAL_TOKENS
+        self._tokens = ModelTokens(folder / TOKENIZER_FILE)
+        try:
+            self._model = fastembed.TextEmbedding(
+                REPOSITORY,
+                cache_dir=str(folder),  # unused, but the default would create a folder in /tmp
+                specific_model_path=str(folder),
+                local_files_only=True,
+                threads=1,  # two threads compete on a small machine
+                providers=["CPUExecutionProvider"],
+            )
+        except Exception as error:  # onnxruntime raises bare Exceptions
+            raise EmbeddingError(
+                f"the model cannot be loaded: {type(error).__name__}", hint=INSTALL_HINT
+            ) from error
+
+    def windows(self, text: str) -> list[TextWindow]:
+        return self._tokens.windows(text, tokens_max=self._window)
+
+    def encode(self, texts: list[str]) -> Rows:
+        import numpy as np
+
+        rows = np.array(list(self._model.embed(texts, batch_size=len(texts))), dtype=np.float32)
+        check_rows(rows, count=len(texts), dimension=self._dimension)
+        return rows
+
+
+def check_rows(rows: Rows, *, count: int, dimension: int) -> None:
+    """Raise EmbeddingError unless *rows* are *count* finite vectors of length 1."""
+    import numpy as np
+
+    if rows.shape != (count, dimension):
+        raise EmbeddingError(
+            f"the model gave vectors of shape {rows.shape}, not {(count, dimension)}"
+        )
+    norms = np.linalg.norm(rows, axis=1)
+    if not np.all(np.abs(norms - 1.0) <= _NORM_ERROR_MAX):  # also false for NaN
+        raise EmbeddingError("the model gave a vector that is not of length 1")
 
 
 class OnnxEncoder:
-    """A model in memory (:class:`memd.embedding.embed.Encoder`)."""
+    """Any encoder as ONNX: pooled, centred, of length 1."""
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         keep_libraries_quiet()
