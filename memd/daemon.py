@@ -117,7 +117,7 @@ async def run(
         stack.push_async_callback(denials.flush)
         authority = Authority(rooms.clients, ensure_operator_key(paths.operator_key), denials.note)
         dispatch = Dispatch(rooms, system, clock, metrics, authority, settings.daemon.secrets)
-        stack.callback(dispatch.offload.close)
+        stack.callback(dispatch.large_work.close)
         system.server = server = Server(sock, dispatch, metrics, clock)
         rooms.clients.on_revoke(server.revoke)
         rooms.scheduler.watch_idle(dispatch.idle_s)

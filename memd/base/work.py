@@ -1,4 +1,8 @@
-"""A worker thread for pure functions that would block the event loop too long."""
+"""A worker thread for pure functions that would block the event loop too long.
+
+A frame of a megabyte takes up to half a second to read, to screen and to answer, which would block
+every client. Small ones are done in the loop, because a thread switch costs more than the work.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple, ParamSpec, TypeVar
+
+from pydantic import BaseModel
 
 from memd.base.errors import StoppingError
 from memd.base.limits import LARGE_CHARS
@@ -60,6 +66,14 @@ class Work:
             return call(*args, **kwargs)
         return await self.run(call, *args, **kwargs)
 
+    async def run_large(
+        self, payload: Any, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run *call*, in the thread if *payload* is large; return its result."""
+        if not is_large(payload):
+            return call(*args, **kwargs)
+        return await self.run(call, *args, **kwargs)
+
     def close(self) -> None:
         """Cancel the pending calls, let the running one finish. Call it in their loop."""
         self._closed = True
@@ -90,3 +104,40 @@ def _do(pending: _Call) -> None:
 
     with suppress(RuntimeError):  # the loop is closed, so nobody awaits it
         pending.loop.call_soon_threadsafe(set_answer)
+
+
+_ITEM_CHARS = 16
+"""Weight of a value besides its characters."""
+_TEXTS = (str, bytes)
+_HOLDERS = (dict, list, tuple, set, frozenset)
+LARGE_WEIGHT_A_BYTE = 8
+"""An upper bound of weight per byte of JSON, in which a value has two bytes or more."""
+
+
+def is_large(value: Any, most: int = LARGE_CHARS) -> bool:
+    """Return whether *value*, a JSON value or pydantic model, has more than *most* characters.
+
+    Stops as soon as the answer is known.
+
+    >>> is_large({"text": "a" * 100}), is_large({"text": "a" * 100}, 50)
+    (False, True)
+    """
+    waiting = [value]
+    left = most
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, _TEXTS):
+            left -= len(item)
+        else:
+            if isinstance(item, BaseModel):
+                item = vars(item)
+            if not isinstance(item, _HOLDERS):
+                continue
+            left -= _ITEM_CHARS * len(item)
+            if left >= 0:
+                waiting.extend(item)
+                if isinstance(item, dict):
+                    waiting.extend(item.values())
+        if left < 0:
+            return True
+    return False

@@ -52,16 +52,12 @@ Member = Request | InvalidMember | PeerAnswer
 
 
 def read(frame: bytes) -> tuple[list[Member], bool]:
-    """Return the requests of a frame and whether it is a batch (:func:`members`)."""
-    return members(framing.read(frame))
+    """Return the requests of *frame* and whether it is a batch.
 
-
-def members(message: Any) -> tuple[list[Member], bool]:
-    """Return the requests of *message* and whether it is a batch.
-
-    Raises InvalidRequestError for an empty batch, TooLargeError for one over
-    ``BATCH_REQUESTS_MAX``.
+    Raises what :func:`framing.read` raises, InvalidRequestError for an empty batch, TooLargeError
+    for one over ``BATCH_REQUESTS_MAX``.
     """
+    message = framing.read(frame)
     if not isinstance(message, list):
         return [_member(message)], False
     if not message:

@@ -126,23 +126,19 @@ def check_texts(value: Any) -> None:
     while waiting:
         item = waiting.pop()
         if isinstance(item, str):
-            _check_text(item)
+            if "\x00" in item:
+                raise InvalidError("a string holds a NUL character", hint="leave it out")
+            try:
+                item.encode()
+            except UnicodeEncodeError:
+                raise InvalidError(
+                    "a string holds a lone surrogate", hint="send both halves of the pair"
+                ) from None
         elif isinstance(item, dict):
             waiting.extend(item.keys())
             waiting.extend(item.values())
         elif isinstance(item, list):
             waiting.extend(item)
-
-
-def _check_text(text: str) -> None:
-    if "\x00" in text:
-        raise InvalidError("a string holds a NUL character", hint="leave it out")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise InvalidError(
-            "a string holds a lone surrogate", hint="send both halves of the pair"
-        ) from None
 
 
 def _check_depth(frame: bytes) -> None:

@@ -133,10 +133,9 @@ class Connection(asyncio.Protocol):
         self._update_reading()
 
     def _is_blocked(self) -> bool:
-        return self._reading or (not self._stopping and self._is_full())
-
-    def _is_full(self) -> bool:
-        return len(self._frame_tasks) >= limits.IN_FLIGHT_REQUESTS_MAX or "drain" in self._timers
+        """Return whether no further frame may start: too many do, or answers are not read."""
+        full = len(self._frame_tasks) >= limits.IN_FLIGHT_REQUESTS_MAX
+        return self._reading or (not self._stopping and (full or "drain" in self._timers))
 
     def _update_reading(self) -> None:
         """Pause reading while frames wait, else resume; arm the timer of a partial frame."""
@@ -170,7 +169,7 @@ class Connection(asyncio.Protocol):
 
     async def _start_large(self, frame: bytes) -> None:
         try:
-            members, batch = await self._hub.dispatch.offload.call(frame, envelope.read, frame)
+            members, batch = await self._hub.dispatch.large_work.run(envelope.read, frame)
         except MemdError as error:
             self.send(error_frame(None, error))
             return

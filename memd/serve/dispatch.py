@@ -21,6 +21,7 @@ from memd.base.clock import Clock
 from memd.base.errors import DeniedError, MemdError, TooLargeError, UnknownMethodError
 from memd.base.lazy import lazy
 from memd.base.limits import METHOD_CHARS_MAX, REPLY_BYTES_MAX
+from memd.base.work import LARGE_WEIGHT_A_BYTE, Work, is_large
 from memd.domain.caller import ERASURES_SEEN, WORKING_FOR, Caller, Identity
 from memd.domain.trust import SecretsPolicy
 from memd.domain.values import DEFAULT_AGENT, RESERVED_AGENT, alike
@@ -29,9 +30,7 @@ from memd.rpc import envelope, faults
 from memd.serve.authority import Authority, Credentials, refuse_claims
 from memd.serve.events import Peer
 from memd.serve.metrics import Metrics
-from memd.serve.offload import LARGE_WEIGHT_A_BYTE, Offload, is_large
-from memd.serve.params import Params, validate
-from memd.serve.route import Context, JsonAnswer, ProgressCallback, Route
+from memd.serve.route import Context, JsonAnswer, Params, ProgressCallback, Route, validate
 from memd.serve.routes.routes import find
 from memd.serve.routes.system import HelloParams
 from memd.serve.status import System
@@ -97,7 +96,7 @@ class Dispatch:
         authority: Authority,
         secrets: SecretsPolicy = "redact",
     ) -> None:
-        self.offload = Offload()
+        self.large_work = Work("large")
         self._secrets = secrets
         self._authority = authority
         self._clock = clock
@@ -130,7 +129,7 @@ class Dispatch:
         except MemdError as error:
             body = {"error": faults.to_error(error)}
         try:
-            reply, kind = await self.offload.call(body, _encode_answer, body, request.id)
+            reply, kind = await self.large_work.run_large(body, _encode_answer, body, request.id)
         except MemdError as error:  # a stored row that is invalid
             reply, kind = error_frame(request.id, error), error.kind
         except Exception as error:  # noqa: BLE001  # a result that JSON cannot carry is a bug too
@@ -190,7 +189,7 @@ class Dispatch:
         try:
             # Checked now, not when the frame arrived: an earlier hello or revocation counts.
             self._authority.check(call.credentials.identity, route)
-            params, request_hash = await self.offload.call(
+            params, request_hash = await self.large_work.run_large(
                 raw, _validate_params, route, raw, self._secrets
             )
             if isinstance(params, HelloParams) and params.client_key is not None:

@@ -3,21 +3,86 @@
 ``memd/serve/routes`` has a module for each area. Dispatch, the OpenRPC document,
 ``docs/api.md`` and the tests all read the declaration: params, result, a line of summary,
 the scope that the caller needs, which parameter is an id.
+
+The params of most methods are a model of ``memd/domain`` plus what every call may carry:
+the agent whose memories are meant, and for a write its idempotency key. Params are
+validated as JSON in strict mode: a number in quotes is no number and ``true`` is not 1,
+while times, enums and sets are read from JSON's strings and lists.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import json
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
+from pydantic import AliasChoices, ConfigDict, Field, ValidationError
+from pydantic_core import to_json
+
+from memd.base.errors import InvalidError
+from memd.base.limits import FRAME_BYTES_MAX, PAGE_ITEMS_MAX
 from memd.domain.caller import Caller, Scope
-from memd.serve.params import Params
+from memd.domain.values import Name, Value
 
 if TYPE_CHECKING:
     from memd.serve.events import Peer
     from memd.serve.rooms import Rooms
     from memd.serve.status import System
+
+# Params.
+
+
+class Params(Value):
+    """The params of a method; a method without any has exactly these."""
+
+    model_config = ConfigDict(defer_build=True)
+
+
+class ProgressParams(Params):
+    """Params of a long operation: with a *progress_token* the daemon sends ``$/progress``."""
+
+    progress_token: Name | int | None = None
+
+
+class AgentParams(Params):
+    """Params of a call about one agent's memories, by default the caller's agent."""
+
+    agent_id: Name | None = Field(
+        default=None, validation_alias=AliasChoices("agent_id", "user_id")
+    )
+
+
+class KeyParams(Params):
+    """Params of a write; a repetition with the same *idempotency_key* gets the first answer."""
+
+    idempotency_key: Name | None = None
+
+
+class WriteParams(AgentParams, KeyParams):
+    """Params of a write to one agent's memories."""
+
+
+class IdParams(AgentParams):
+    """Params that name one item by its id."""
+
+    id: Name
+
+
+class WriteIdParams(WriteParams):
+    """Params of a write to one item, by its id."""
+
+    id: Name
+
+
+class PageParams(AgentParams):
+    """Params of a paged list: *after* is the ``next`` of the page before."""
+
+    after: Name | None = None
+    limit: int = Field(default=100, ge=1, le=PAGE_ITEMS_MAX)
+
+
+# Methods.
 
 Repeats = Literal["in one transaction", "when done", "anew"]
 """When the answer of a write is stored for a repetition with the same idempotency key.
@@ -120,3 +185,72 @@ class Router:
             return call
 
         return declare
+
+
+# Validation of params.
+
+_ERRORS_SHOWN = 3
+
+
+def validate(model: type[P], params: dict[str, Any]) -> P:
+    """Return *params* as *model*. Raises InvalidError that names the field and what is allowed.
+
+    The message never contains the invalid value: it may be a memory's text.
+    """
+    try:
+        return model.model_validate_json(json.dumps(params), strict=True)
+    except ValidationError as error:
+        details = error.errors(include_url=False, include_input=False, include_context=True)
+        problems = [
+            (_path(detail["loc"]), _rule(model, detail)) for detail in details[:_ERRORS_SHOWN]
+        ]
+        more = len(details) - len(problems)
+        message = "; ".join(f"{path}: {rule}" if path else rule for path, rule in problems)
+        raise InvalidError(
+            message + (f"; and {more} more" if more else ""), field=problems[0][0] or None
+        ) from None
+
+
+def _path(loc: tuple[int | str, ...]) -> str:
+    return ".".join(str(step)[:64] for step in loc if str(step).isprintable())
+
+
+def _rule(model: type[Params], detail: Any) -> str:
+    if detail["type"] == "extra_forbidden":
+        if len(detail["loc"]) > 1:
+            return "is unknown"
+        return f"is unknown; there are {', '.join(sorted(model.model_fields)) or 'no parameters'}"
+    if detail["type"] == "value_error":
+        return str(detail["ctx"]["error"])
+    rule: str = detail["msg"]
+    if (
+        detail.get("ctx", {}).get("field_type") == "Value"
+    ):  # a validated type: pydantic names the class
+        rule = rule.replace("Value should", "should").replace(" after validation", "")
+        rule = rule.replace("item", "character")
+    return rule.replace("Input should", "should").replace("Field required", "is required")
+
+
+# Pages shortened to fit into a frame.
+
+Page = TypeVar("Page", bound=Value)
+Item = TypeVar("Item", bound=Value)
+
+
+async def fitting_page(page_of: Callable[[int], Awaitable[Page]], limit: int) -> Page:
+    """Return a page of at most *limit* items that fits into a frame, or of a single item."""
+    while True:
+        page = await page_of(limit)
+        if limit == 1 or len(to_json(page)) <= FRAME_BYTES_MAX:
+            return page
+        limit = max(1, limit // 4)
+
+
+def fitting_items(items: Sequence[Item]) -> Iterator[Item]:
+    """Yield *items* while they fit into one frame, but always the first."""
+    used = 0
+    for number, item in enumerate(items):
+        used += len(to_json(item)) + 1
+        if number and used > FRAME_BYTES_MAX:
+            return
+        yield item

@@ -156,7 +156,7 @@ async def a_desk(
         system = System(rooms, metrics, clock, lambda: None, _reload)
         authority = Authority(rooms.clients, None, Denials(rooms.audit.record_refused).note)
         dispatch = Dispatch(rooms, system, clock, metrics, authority)
-        stack.callback(dispatch.offload.close)
+        stack.callback(dispatch.large_work.close)
         desk = Desk(gated, dispatch)
         yield desk
         await asyncio.gather(*desk.behind)

@@ -7,8 +7,16 @@ from memd.domain.files import WikiExport
 from memd.domain.memory import MemoryEntry
 from memd.domain.removal import ArchivedMemory, TrashedMemory
 from memd.domain.values import Name, SafePath, Value
-from memd.serve.params import AgentParams, IdParams, PageParams, WriteIdParams, WriteParams
-from memd.serve.route import Context, Router, ShortId
+from memd.serve.route import (
+    AgentParams,
+    Context,
+    IdParams,
+    PageParams,
+    Router,
+    ShortId,
+    WriteIdParams,
+    WriteParams,
+)
 from memd.serve.routes.memory import RetrieveParams
 
 router = Router()

@@ -17,8 +17,7 @@ from memd.domain.inject import (
     ToolDefinition,
 )
 from memd.domain.values import Name, ProjectId, Value
-from memd.serve.params import AgentParams, WriteParams
-from memd.serve.route import Context, Router
+from memd.serve.route import AgentParams, Context, Router, WriteParams
 
 router = Router()
 

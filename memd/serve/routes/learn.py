@@ -23,8 +23,16 @@ from memd.domain.learn import (
     TuneStatus,
 )
 from memd.domain.values import Name, SafePath, Value
-from memd.serve.params import AgentParams, IdParams, KeyParams, Params, WriteParams
-from memd.serve.route import Context, Router, ShortId
+from memd.serve.route import (
+    AgentParams,
+    Context,
+    IdParams,
+    KeyParams,
+    Params,
+    Router,
+    ShortId,
+    WriteParams,
+)
 
 router = Router()
 

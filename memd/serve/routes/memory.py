@@ -34,16 +34,18 @@ from memd.domain.recall import (
 from memd.domain.removal import ForgetResult
 from memd.domain.trust import FlaggedMemory, QuarantineResult
 from memd.domain.values import Name, Value
-from memd.serve.params import (
+from memd.serve.route import (
     AgentParams,
+    Context,
     IdParams,
     PageParams,
     ProgressParams,
+    Router,
+    ShortId,
     WriteIdParams,
     WriteParams,
+    fitting_page,
 )
-from memd.serve.route import Context, Router, ShortId
-from memd.serve.routes.fitting import fitting_page
 
 router = Router()
 

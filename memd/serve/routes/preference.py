@@ -7,8 +7,7 @@ from pydantic import Field
 from memd.domain.memory import Preference
 from memd.domain.settings.settings import MemoryConfig, SettingSource
 from memd.domain.values import Name, Text, Value
-from memd.serve.params import AgentParams, Params, WriteParams
-from memd.serve.route import Context, Router
+from memd.serve.route import AgentParams, Context, Params, Router, WriteParams
 
 router = Router()
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from memd.domain.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
 from memd.domain.values import Name
-from memd.serve.params import Params, WriteParams
-from memd.serve.route import Context, Router, ShortId
+from memd.serve.route import Context, Params, Router, ShortId, WriteParams
 
 router = Router()
 

@@ -16,8 +16,15 @@ from memd.base.limits import PAGE_ITEMS_MAX
 from memd.domain.caller import Caller
 from memd.domain.sleep.sleep import NapResult, RunReport, SleepStatus
 from memd.domain.values import Name, ProjectId, Value
-from memd.serve.params import KeyParams, Params, ProgressParams, WriteParams
-from memd.serve.route import Context, Router, ShortId
+from memd.serve.route import (
+    Context,
+    KeyParams,
+    Params,
+    ProgressParams,
+    Router,
+    ShortId,
+    WriteParams,
+)
 from memd.serve.routes.session import Messages, Path, Tokens
 
 router = Router()

@@ -15,9 +15,7 @@ from memd.domain.memory import MemoryEntry, MemoryStoreRequest
 from memd.domain.sleep.upkeep import CheckReport, DumpPage, LoadResult
 from memd.domain.trust import FOREIGN
 from memd.domain.values import PlainText, Text, Value
-from memd.serve.params import KeyParams, Params, ProgressParams
-from memd.serve.route import Context, Router
-from memd.serve.routes.fitting import fitting_page
+from memd.serve.route import Context, KeyParams, Params, ProgressParams, Router, fitting_page
 from memd.serve.routes.memory import ListParams, MemoryPage
 
 router = Router()

@@ -8,7 +8,7 @@ import pytest
 
 from memd.base.errors import InvalidError
 from memd.rpc.calling import KEYED
-from memd.serve.params import IdParams, KeyParams, Params, validate
+from memd.serve.route import IdParams, KeyParams, Params, validate
 from memd.serve.routes.memory import ForgetParams, IngestManyParams, RecallParams, StoreParams
 from memd.serve.routes.routes import methods
 from memd.serve.routes.system import MetricsParams
