@@ -119,13 +119,8 @@ def applicable_preferences(
     keys = [row.memory_key for row in rows if row.memory_key is not None]
     visible = memories.filter_keys(conn, scope.unfiltered, keys)
     rows = [row for row in rows if row.memory_key is None or row.memory_key in visible]
-    asked = preference_terms(request.query[:QUERY_CHARS_MAX])
-    return sorted(rows, key=lambda row: -len(asked & preference_terms(row.value)))
-
-
-def preference_terms(text: str) -> frozenset[str]:
-    """Return the word sequences of *text* by which preferences are ordered."""
-    return frozenset(name_candidates(text))
+    asked = frozenset(name_candidates(request.query[:QUERY_CHARS_MAX]))
+    return sorted(rows, key=lambda row: -len(asked.intersection(name_candidates(row.value))))
 
 
 # Pure.

@@ -104,17 +104,13 @@ class QueryPrefetch:
         """Start to embed *text* if that is likely what is needed; the caller cancels the task."""
         if not self._likely:
             return None
-        task = asyncio.create_task(_embed_one(embedder, text))
+        task = asyncio.create_task(embedder.embed([text]))
         task.add_done_callback(_retrieve_error)
         return task
 
     def learn(self, *, unchanged: bool) -> None:
         """Remember whether a question was embedded unchanged."""
         self._likely = unchanged
-
-
-async def _embed_one(embedder: Embedder, text: str) -> list[bytes]:
-    return await embedder.embed([text])
 
 
 def _retrieve_error(task: EmbeddingTask) -> None:
@@ -136,31 +132,28 @@ class RetrievalPipeline:
 
     async def run(self, scopes: ScopeResolver, search: Search, finish: Finish[T]) -> T | None:
         """Return what *finish* makes of the candidates; None where there is nothing to search."""
-        async with self.model_lock.shared():
-            return await self._run(scopes, search, finish)
-
-    async def _run(self, scopes: ScopeResolver, search: Search, finish: Finish[T]) -> T | None:
-        text = search.text[:QUERY_CHARS_MAX]
+        read, text = self.db.read, search.text[:QUERY_CHARS_MAX]
         by_words = search.mode is SearchMode.WORDS
-        fingerprint = None if by_words else self.embedder.fingerprint
-        embedding = None if fingerprint is None else self.prefetch.start(self.embedder, text)
-        try:
-            parsed = await self.db.read(
-                parse_search, scopes, text, fingerprint, load_tuning=self.tuning.needs_loading
-            )
-            if parsed is None:
-                return None
-            query, keys = await self._retrieve(parsed, search, fingerprint, embedding)
-        finally:
-            if embedding is not None:
-                embedding.cancel()
-        answer = await self.db.read(rank_and_finish, parsed.scopes, query, keys, search, finish)
-        if answer is None and (vector := query.vector) is not None:
-            # Too few of the nearest match the filter: search on, until enough do.
-            each = (dense_keys(self.db, target, vector, search.rows) for target in keys.targets)
-            keys = keys._replace(dense=list(map(DenseKeys, await asyncio.gather(*each))))
-            answer = await self.db.read(rank_and_finish, parsed.scopes, query, keys, search, finish)
-        return answer
+        async with self.model_lock.shared():
+            fingerprint = None if by_words else self.embedder.fingerprint
+            embedding = None if fingerprint is None else self.prefetch.start(self.embedder, text)
+            try:
+                parsed = await read(
+                    parse_search, scopes, text, fingerprint, load_tuning=self.tuning.needs_loading
+                )
+                if parsed is None:
+                    return None
+                query, keys = await self._retrieve(parsed, search, fingerprint, embedding)
+            finally:
+                if embedding is not None:
+                    embedding.cancel()
+            answer = await read(rank_and_finish, parsed.scopes, query, keys, search, finish)
+            if answer is None and (vector := query.vector) is not None:
+                # Too few of the nearest match the filter: search on, until enough do.
+                each = (dense_keys(self.db, target, vector, search.rows) for target in keys.targets)
+                keys = keys._replace(dense=list(map(DenseKeys, await asyncio.gather(*each))))
+                answer = await read(rank_and_finish, parsed.scopes, query, keys, search, finish)
+            return answer
 
     async def _retrieve(
         self,

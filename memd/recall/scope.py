@@ -28,7 +28,7 @@ from memd.store.memory.filters import (
     without_passing,
 )
 from memd.store.search import vectors
-from memd.store.search.cache_parts import CachePart, owner_token
+from memd.store.search.fulltext import CachePart, owner_token
 
 LISTED_ROWS_MAX = 2_000  # a filter that keeps no more is listed and scored row by row
 

@@ -13,7 +13,7 @@ from memd.domain.enums import ArchiveReason, MemoryCategory, SearchMode
 from memd.domain.recall import RecallRequest
 from memd.store.file.connect import Reading
 from memd.store.search import fulltext, vectors
-from memd.store.search.cache_parts import CachePart
+from memd.store.search.fulltext import CachePart
 
 TURNS = tuple(f"the bees of hive {number} fly at {number + 6}" for number in range(12))
 SLEEP = frozenset({"consolidation"})

@@ -19,7 +19,7 @@ from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import memories, removal
 from memd.store.search import vectors
-from memd.store.search.cache_parts import CachePart
+from memd.store.search.fulltext import CachePart
 
 GOOD = hash_vector("a cat")
 

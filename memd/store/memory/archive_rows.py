@@ -15,7 +15,7 @@ from memd.store.memory import memories
 from memd.store.memory.filters import BoundFilter
 from memd.store.memory.rows import StoredMemory
 from memd.store.search import fulltext
-from memd.store.search.cache_parts import CachePart, owner_token
+from memd.store.search.fulltext import CachePart, owner_token
 
 
 class ArchivedRow(NamedTuple):

@@ -4,7 +4,8 @@ External content, so its integrity check compares it with the rows; secure delet
 forgotten leaves a posting. It has two text columns: the memory's own words, and the words of its
 neighbours in the session, which carry half the context of a short turn (decision 0032). The third
 column holds the owner token and has no weight: ``owner:a12 AND ...`` is many times faster than a
-join.
+join. Here and in the vector cache the rows of an agent are divided into parts; a search names the
+parts that it reads, so it does not pay for rows that it would drop.
 
 It is a cache: rebuilt beside the live one, never repaired. Every function that removes or adds rows
 runs in the transaction that changes the memories.
@@ -13,6 +14,7 @@ runs in the transaction that changes the memories.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from enum import StrEnum
 from typing import NamedTuple, cast
 
 import apsw
@@ -25,6 +27,31 @@ TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2")
 CONTEXT_WEIGHT = 0.3
 SEGMENTS_MAX = 4  # so many are not merged
 MERGE_PAGES = 400  # of 4 KB, in one step: about 20 ms
+
+
+class CachePart(StrEnum):
+    """A part of an agent's rows; the view ``cache_part`` defines in which a memory is.
+
+    The letter begins the owner token; the order numbers the vector partitions.
+    """
+
+    SEARCHED = "a"
+    """Read by every search: visible memories and superseded sources."""
+    HIDDEN = "h"
+    """Memories hidden on their own, not by a summary."""
+    SUMMARY = "s"
+    """Summaries: a search reads their sources and returns them."""
+    PASSING = "p"
+    """Turns in passing: searched on request."""
+
+
+def owner_token(agent_key: int, part: CachePart) -> str:
+    """Return the token of an agent's rows of one part in the full-text index.
+
+    >>> owner_token(12, CachePart.SEARCHED)
+    'a12'
+    """
+    return f"{part}{agent_key}"
 
 
 class SparseMatch(NamedTuple):

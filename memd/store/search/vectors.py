@@ -22,7 +22,7 @@ from memd.base.errors import EmbeddingError
 from memd.base.limits import KNN_ROWS_MAX
 from memd.domain.encoding import ModelFingerprint
 from memd.store.file.connect import Reading, Writing, keys_array
-from memd.store.search.cache_parts import CachePart
+from memd.store.search.fulltext import CachePart
 
 # Table names carry a model's key and a generation, numbers from meta, and _PARTITION is fixed.
 # ruff: noqa: S608
