@@ -16,7 +16,7 @@ TEXT_CHARS_MAX = 500_000
 
 
 class Line(Protocol):
-    """Requests to the client of a connection (``serve.llm.routes``)."""
+    """Requests to the client of a connection (``serve.routes.llm``)."""
 
     async def ask(self, params: dict[str, Any]) -> Any:
         """Return the client's answer. Raises ProviderBusyError if there is none."""

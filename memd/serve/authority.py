@@ -22,7 +22,7 @@ from memd.base.errors import DeniedError, MemdError, NotFoundError
 from memd.base.ids import Chance
 from memd.base.limits import DENIED_WAIT_MS_MAX, DENIED_WAIT_MS_MIN
 from memd.domain.caller import LOCAL, LOCAL_CLIENT, NOBODY, OWNERS_COMMANDS, Identity
-from memd.serve.route import Route
+from memd.serve.routes.routes import Route
 from memd.store.access.changes import RefusedAttempt
 
 if TYPE_CHECKING:

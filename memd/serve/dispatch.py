@@ -30,8 +30,15 @@ from memd.rpc import envelope, faults
 from memd.serve.authority import Authority, Credentials, refuse_claims
 from memd.serve.events import Peer
 from memd.serve.metrics import Metrics
-from memd.serve.route import Context, JsonAnswer, Params, ProgressCallback, Route, validate
-from memd.serve.routes.routes import find
+from memd.serve.routes.routes import (
+    Context,
+    JsonAnswer,
+    Params,
+    ProgressCallback,
+    Route,
+    find,
+    validate,
+)
 from memd.serve.routes.system import HelloParams
 from memd.serve.status import System
 

@@ -20,7 +20,7 @@ from memd.rpc import envelope
 
 
 class Link(Protocol):
-    """Requests to the client of a connection (``serve.llm.routes``)."""
+    """Requests to the client of a connection (``serve.routes.llm``)."""
 
     def resolve(self, answer: envelope.PeerAnswer) -> None: ...
     def close(self) -> None: ...

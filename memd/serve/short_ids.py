@@ -15,7 +15,7 @@ from memd.domain.caller import Caller
 from memd.domain.settings.org import OrgMemoryConfig
 from memd.domain.values import RESERVED_AGENT
 from memd.org.access import readable_categories
-from memd.serve.route import IdKind, P, ShortId
+from memd.serve.routes.routes import IdKind, P, ShortId
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
 from memd.store.search import short_ids as stored

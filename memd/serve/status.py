@@ -27,8 +27,7 @@ from memd.domain.enums import MemoryCategory, MemoryState
 from memd.domain.sleep.sleep import SleepStatus
 from memd.rpc.faults import CODES
 from memd.serve.metrics import Metrics
-from memd.serve.route import Route
-from memd.serve.routes.routes import PROTOCOL, methods, records
+from memd.serve.routes.routes import PROTOCOL, Route, methods, records
 
 if TYPE_CHECKING:
     from memd.domain.settings.reload import ReloadResult

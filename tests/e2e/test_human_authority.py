@@ -33,8 +33,8 @@ from memd.client import Client
 from memd.domain.org.access import Proposal
 from memd.org.review import of_proposal
 from memd.org.signature import of_request, statement
-from memd.serve.route import validate
 from memd.serve.routes.org import WriteFactParams
+from memd.serve.routes.routes import validate
 
 POLICY: dict[str, Any] = {"category": "core_policy", "content": "Never push on a Friday."}
 

@@ -28,7 +28,7 @@ from memd.records.columns import from_row, to_json, to_row
 from memd.records.entities import ENTITIES
 from memd.records.records import Range, Records, RowPage, entity_of
 from memd.records.repositories import REPOSITORIES, Repository
-from memd.serve.records.routes import as_json
+from memd.serve.routes.records import as_json
 from memd.store.records.table import RecordColumn
 
 ME = Caller()

@@ -196,8 +196,8 @@ def _as_owner(profile: str | None, method: str, params: dict[str, Any]) -> Any:
     with daemon(profile) as client:
         if signing.is_owner():
             from memd.org.signature import of_fact, of_request
-            from memd.serve.route import validate
             from memd.serve.routes.org import WriteFactParams
+            from memd.serve.routes.routes import validate
 
             params = _with_whole_id(client, params)
             text = (

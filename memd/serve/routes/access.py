@@ -18,7 +18,7 @@ from memd.domain.org.access import (
     Signature,
 )
 from memd.domain.values import Name, Value
-from memd.serve.route import Context, KeyParams, Params, Router
+from memd.serve.routes.routes import Context, KeyParams, Params, Router
 from memd.store.access.changes import AuditFilter
 
 router = Router()

@@ -7,7 +7,8 @@ from memd.domain.files import WikiExport
 from memd.domain.memory import MemoryEntry
 from memd.domain.removal import ArchivedMemory, TrashedMemory
 from memd.domain.values import Name, SafePath, Value
-from memd.serve.route import (
+from memd.serve.routes.memory import RetrieveParams
+from memd.serve.routes.routes import (
     AgentParams,
     Context,
     IdParams,
@@ -17,7 +18,6 @@ from memd.serve.route import (
     WriteIdParams,
     WriteParams,
 )
-from memd.serve.routes.memory import RetrieveParams
 
 router = Router()
 

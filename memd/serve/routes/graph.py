@@ -12,7 +12,7 @@ from pydantic import Field
 from memd.base.limits import PAGE_ITEMS_MAX, QUERY_CHARS_MAX, WALK_HOPS_MAX, WALK_PATHS_MAX
 from memd.domain.org.graph import Added, GraphAnswers, GraphPaths, Moment, Neighbours
 from memd.domain.values import Name, NotBlankStr, Time
-from memd.serve.route import AgentParams, Context, Router, WriteParams
+from memd.serve.routes.routes import AgentParams, Context, Router, WriteParams
 
 router = Router()
 

@@ -17,7 +17,7 @@ from memd.domain.inject import (
     ToolDefinition,
 )
 from memd.domain.values import Name, ProjectId, Value
-from memd.serve.route import AgentParams, Context, Router, WriteParams
+from memd.serve.routes.routes import AgentParams, Context, Router, WriteParams
 
 router = Router()
 

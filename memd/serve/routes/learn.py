@@ -23,7 +23,7 @@ from memd.domain.learn import (
     TuneStatus,
 )
 from memd.domain.values import Name, SafePath, Value
-from memd.serve.route import (
+from memd.serve.routes.routes import (
     AgentParams,
     Context,
     IdParams,

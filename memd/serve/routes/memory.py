@@ -34,7 +34,7 @@ from memd.domain.recall import (
 from memd.domain.removal import ForgetResult
 from memd.domain.trust import FlaggedMemory, QuarantineResult
 from memd.domain.values import Name, Value
-from memd.serve.route import (
+from memd.serve.routes.routes import (
     AgentParams,
     Context,
     IdParams,

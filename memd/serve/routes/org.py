@@ -30,7 +30,7 @@ from memd.domain.org.org import (
 )
 from memd.domain.values import Name, Text, Time, Value
 from memd.org.signature import of_fact, of_request
-from memd.serve.route import Context, KeyParams, Params, Router, ShortId, fitting_items
+from memd.serve.routes.routes import Context, KeyParams, Params, Router, ShortId, fitting_items
 
 router = Router()
 

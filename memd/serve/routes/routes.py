@@ -1,17 +1,38 @@
-"""The methods of the socket by name. A name changes only with a decision page.
+"""The methods of the socket: how they are declared, and where they are found by name.
 
-The module of an area is loaded with the first call of one of its methods: building the
-models of all would dominate the cost of a start (docs/decisions/0194).
+A method is declared beside the function that answers it, in the module of its area beside this
+one. Dispatch, the OpenRPC document, ``docs/api.md`` and the tests all read the declaration: params,
+result, a line of summary, the scope that the caller needs, which parameter is an id. A name changes
+only with a decision page. The module of an area is loaded with the first call of one of its
+methods: building the models of all would dominate the cost of a start (docs/decisions/0194).
+
+The params of most methods are a model of ``memd/domain`` plus what every call may carry:
+the agent whose memories are meant, and for a write its idempotency key. Params are
+validated as JSON in strict mode: a number in quotes is no number and ``true`` is not 1,
+while times, enums and sets are read from JSON's strings and lists.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeVar
 
-from memd.serve.route import Route, Router
+from pydantic import AliasChoices, ConfigDict, Field, ValidationError
+from pydantic_core import to_json
+
+from memd.base.errors import InvalidError
+from memd.base.limits import FRAME_BYTES_MAX, PAGE_ITEMS_MAX
+from memd.domain.caller import Caller, Scope
+from memd.domain.values import Name, Value
+
+if TYPE_CHECKING:
+    from memd.serve.events import Peer
+    from memd.serve.rooms import Rooms
+    from memd.serve.status import System
 
 PROTOCOL: Final = 1
 """Incremented when an old client could misunderstand a new daemon."""
@@ -20,23 +41,22 @@ RECORDS: Final = "records"
 """The area of operational records."""
 
 _NOUNS: Final[Mapping[str, tuple[str, ...]]] = {
-    "routes.system": ("system", "rpc", "model"),
-    "routes.memory": ("memory",),
-    "routes.preference": ("preference", "agent"),
-    "routes.inject": ("inject",),
-    "routes.archive": ("trash", "archive", "wiki"),
-    "routes.shared": ("shared",),
-    "routes.learn": ("learn", "skill", "tune"),
-    "routes.session": ("session", "usage", "events"),
-    "routes.sleep": ("sleep",),
-    "routes.org": ("org",),
-    "routes.graph": ("graph",),
-    "routes.access": ("owner", "client", "audit"),
-    "routes.store": ("store",),
-    "llm.routes": ("llm",),
-    "records.routes": (RECORDS,),
+    "system": ("system", "rpc", "model"),
+    "memory": ("memory",),
+    "agent": ("agent", "preference", "shared"),
+    "inject": ("inject",),
+    "archive": ("trash", "archive", "wiki"),
+    "learn": ("learn", "skill", "tune"),
+    "session": ("session", "usage", "events"),
+    "sleep": ("sleep",),
+    "org": ("org",),
+    "graph": ("graph",),
+    "access": ("owner", "client", "audit"),
+    "store": ("store",),
+    "llm": ("llm",),
+    "records": (RECORDS,),
 }
-"""The areas of each module below ``memd.serve``; a method's name is ``area.verb``."""
+"""The areas of each module in ``memd.serve.routes``; a method's name is ``area.verb``."""
 
 _HOME: Final = {noun: module for module, nouns in _NOUNS.items() for noun in nouns}
 
@@ -65,5 +85,231 @@ def records() -> Mapping[str, Route]:
 
 @cache
 def _routes(module: str) -> Mapping[str, Route]:
-    router: Router = import_module(f"memd.serve.{module}").router
+    router: Router = import_module(f"memd.serve.routes.{module}").router
     return {route.name: route for route in router.routes}
+
+
+# Params.
+
+
+class Params(Value):
+    """The params of a method; a method without any has exactly these."""
+
+    model_config = ConfigDict(defer_build=True)
+
+
+class ProgressParams(Params):
+    """Params of a long operation: with a *progress_token* the daemon sends ``$/progress``."""
+
+    progress_token: Name | int | None = None
+
+
+class AgentParams(Params):
+    """Params of a call about one agent's memories, by default the caller's agent."""
+
+    agent_id: Name | None = Field(
+        default=None, validation_alias=AliasChoices("agent_id", "user_id")
+    )
+
+
+class KeyParams(Params):
+    """Params of a write; a repetition with the same *idempotency_key* gets the first answer."""
+
+    idempotency_key: Name | None = None
+
+
+class WriteParams(AgentParams, KeyParams):
+    """Params of a write to one agent's memories."""
+
+
+class IdParams(AgentParams):
+    """Params that name one item by its id."""
+
+    id: Name
+
+
+class WriteIdParams(WriteParams):
+    """Params of a write to one item, by its id."""
+
+    id: Name
+
+
+class PageParams(AgentParams):
+    """Params of a paged list: *after* is the ``next`` of the page before."""
+
+    after: Name | None = None
+    limit: int = Field(default=100, ge=1, le=PAGE_ITEMS_MAX)
+
+
+# Methods.
+
+Repeats = Literal["in one transaction", "when done", "anew"]
+"""When the answer of a write is stored for a repetition with the same idempotency key.
+
+Most writes are one transaction, which stores it. A write of many transactions stores it
+*when done*. An idempotent write, which returns the current state, is done *anew*.
+"""
+
+IdKind = Literal["memory", "forgettable", "archived", "anybody's", "fact", "run"]
+
+
+class ProgressCallback(Protocol):
+    """Callback of a long operation for its progress."""
+
+    def __call__(self, done: int, total: int) -> None: ...
+
+
+class JsonAnswer(NamedTuple):
+    """An answer that renders its own JSON, its texts already screened.
+
+    A large *source* is rendered in the thread for large frames.
+    """
+
+    source: Any
+    json: Callable[[], bytes]
+
+
+class ShortId(NamedTuple):
+    """The parameter that accepts a short id, and the kind of its item."""
+
+    field: str
+    kind: IdKind
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a method gets besides its params."""
+
+    rooms: Rooms
+    system: System
+    caller: Caller
+    progress: ProgressCallback | None = None
+    """Progress callback, when the client sent a progress token."""
+    peer: Peer | None = None
+    """The connection of the request."""
+
+
+P = TypeVar("P", bound=Params)
+Call = Callable[[Context, P], Awaitable[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One method. *result* is anything that pydantic has a schema for.
+
+    A method that *writes* runs to its end even when its client disconnects, takes an
+    idempotency key, and *repeats* its answer for the same key. *scope* is what its caller
+    must have; None is open to everybody, as ``system.hello`` must be.
+    """
+
+    name: str
+    params: type[Params]
+    result: Any
+    summary: str
+    call: Call[Any]
+    scope: Scope | None
+    writes: bool
+    short_id: ShortId | None
+    repeats: Repeats
+
+
+class Router:
+    """The methods of one area, in the order in which they are declared."""
+
+    def __init__(self) -> None:
+        self.routes: list[Route] = []
+
+    def method(  # noqa: PLR0913  # one per property of a route
+        self,
+        name: str,
+        params: type[P],
+        result: Any,
+        summary: str,
+        *,
+        scope: Scope | None = "read",
+        writes: bool | None = None,
+        short_id: ShortId | None = None,
+        repeats: Repeats = "in one transaction",
+    ) -> Callable[[Call[P]], Call[P]]:
+        """Declare the decorated function as the method *name*.
+
+        Without *writes*, a method writes unless its scope is ``read`` or None.
+        """
+        writing = scope not in (None, "read") if writes is None else writes
+
+        def declare(call: Call[P]) -> Call[P]:
+            self.routes.append(
+                Route(name, params, result, summary, call, scope, writing, short_id, repeats)
+            )
+            return call
+
+        return declare
+
+
+# Validation of params.
+
+_ERRORS_SHOWN = 3
+
+
+def validate(model: type[P], params: dict[str, Any]) -> P:
+    """Return *params* as *model*. Raises InvalidError that names the field and what is allowed.
+
+    The message never contains the invalid value: it may be a memory's text.
+    """
+    try:
+        return model.model_validate_json(json.dumps(params), strict=True)
+    except ValidationError as error:
+        details = error.errors(include_url=False, include_input=False, include_context=True)
+        problems = [
+            (_path(detail["loc"]), _rule(model, detail)) for detail in details[:_ERRORS_SHOWN]
+        ]
+        more = len(details) - len(problems)
+        message = "; ".join(f"{path}: {rule}" if path else rule for path, rule in problems)
+        raise InvalidError(
+            message + (f"; and {more} more" if more else ""), field=problems[0][0] or None
+        ) from None
+
+
+def _path(loc: tuple[int | str, ...]) -> str:
+    return ".".join(str(step)[:64] for step in loc if str(step).isprintable())
+
+
+def _rule(model: type[Params], detail: Any) -> str:
+    if detail["type"] == "extra_forbidden":
+        if len(detail["loc"]) > 1:
+            return "is unknown"
+        return f"is unknown; there are {', '.join(sorted(model.model_fields)) or 'no parameters'}"
+    if detail["type"] == "value_error":
+        return str(detail["ctx"]["error"])
+    rule: str = detail["msg"]
+    if (
+        detail.get("ctx", {}).get("field_type") == "Value"
+    ):  # a validated type: pydantic names the class
+        rule = rule.replace("Value should", "should").replace(" after validation", "")
+        rule = rule.replace("item", "character")
+    return rule.replace("Input should", "should").replace("Field required", "is required")
+
+
+# Pages shortened to fit into a frame.
+
+Page = TypeVar("Page", bound=Value)
+Item = TypeVar("Item", bound=Value)
+
+
+async def fitting_page(page_of: Callable[[int], Awaitable[Page]], limit: int) -> Page:
+    """Return a page of at most *limit* items that fits into a frame, or of a single item."""
+    while True:
+        page = await page_of(limit)
+        if limit == 1 or len(to_json(page)) <= FRAME_BYTES_MAX:
+            return page
+        limit = max(1, limit // 4)
+
+
+def fitting_items(items: Sequence[Item]) -> Iterator[Item]:
+    """Yield *items* while they fit into one frame, but always the first."""
+    used = 0
+    for number, item in enumerate(items):
+        used += len(to_json(item)) + 1
+        if number and used > FRAME_BYTES_MAX:
+            return
+        yield item

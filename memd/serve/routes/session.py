@@ -15,7 +15,14 @@ from memd.base.limits import (
 from memd.domain.ingest import Session, SessionHit, SessionMessage, SessionQuery
 from memd.domain.sleep.sleep import ImportedSession, Window
 from memd.domain.values import EventName, Name, NotBlankStr, ProjectId, Time, Value
-from memd.serve.route import AgentParams, Context, PageParams, Router, WriteParams, fitting_page
+from memd.serve.routes.routes import (
+    AgentParams,
+    Context,
+    PageParams,
+    Router,
+    WriteParams,
+    fitting_page,
+)
 
 router = Router()
 

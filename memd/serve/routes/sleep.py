@@ -16,7 +16,7 @@ from memd.base.limits import PAGE_ITEMS_MAX
 from memd.domain.caller import Caller
 from memd.domain.sleep.sleep import NapResult, RunReport, SleepStatus
 from memd.domain.values import Name, ProjectId, Value
-from memd.serve.route import (
+from memd.serve.routes.routes import (
     Context,
     KeyParams,
     Params,

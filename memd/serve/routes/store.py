@@ -15,8 +15,15 @@ from memd.domain.memory import MemoryEntry, MemoryStoreRequest
 from memd.domain.sleep.upkeep import CheckReport, DumpPage, LoadResult
 from memd.domain.trust import FOREIGN
 from memd.domain.values import PlainText, Text, Value
-from memd.serve.route import Context, KeyParams, Params, ProgressParams, Router, fitting_page
 from memd.serve.routes.memory import ListParams, MemoryPage
+from memd.serve.routes.routes import (
+    Context,
+    KeyParams,
+    Params,
+    ProgressParams,
+    Router,
+    fitting_page,
+)
 
 router = Router()
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from memd.domain.settings.reload import ReloadResult
 from memd.domain.sleep.upkeep import GrowthHistory
 from memd.domain.values import Name
-from memd.serve.route import Context, KeyParams, Params, Router
+from memd.serve.routes.routes import Context, KeyParams, Params, Router
 
 router = Router()
 

@@ -8,9 +8,8 @@ import pytest
 
 from memd.base.errors import InvalidError
 from memd.rpc.calling import KEYED
-from memd.serve.route import IdParams, KeyParams, Params, validate
 from memd.serve.routes.memory import ForgetParams, IngestManyParams, RecallParams, StoreParams
-from memd.serve.routes.routes import methods
+from memd.serve.routes.routes import IdParams, KeyParams, Params, methods, validate
 from memd.serve.routes.system import MetricsParams
 
 TOLD = "the gate code is 4711"

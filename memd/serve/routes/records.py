@@ -18,7 +18,7 @@ from memd.records.columns import field_types, to_json
 from memd.records.company import StoredSetting
 from memd.records.entities import ENTITIES, Entity
 from memd.records.records import Range, RowPage, require_swapped
-from memd.serve.route import Context, JsonAnswer, KeyParams, Params, Router
+from memd.serve.routes.routes import Context, JsonAnswer, KeyParams, Params, Router
 
 router = Router()
 _AROUND_BYTES: Final = 16_384

@@ -1,13 +1,13 @@
-"""``preference.*`` and ``agent.*``: preferences, and settings of single agents."""
+"""``agent.*``, ``preference.*``, ``shared.*``: an agent's settings, preferences, shared texts."""
 
 from __future__ import annotations
 
 from pydantic import Field
 
-from memd.domain.memory import Preference
+from memd.domain.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest, Preference
 from memd.domain.settings.settings import MemoryConfig, SettingSource
 from memd.domain.values import Name, Text, Value
-from memd.serve.route import AgentParams, Context, Params, Router, WriteParams
+from memd.serve.routes.routes import AgentParams, Context, Params, Router, ShortId, WriteParams
 
 router = Router()
 
@@ -133,3 +133,55 @@ async def agents(context: Context, _params: Params) -> AgentList:
 async def _with_origins(context: Context, agent_id: str, settings: MemoryConfig) -> AgentSettings:
     origins = await context.rooms.agents.origins(agent_id)
     return AgentSettings(agent_id=agent_id, settings=settings, origins=origins)
+
+
+# Shared memories.
+
+
+class PublishParams(MemoryStoreRequest, WriteParams):
+    """A text to share in the agent's name."""
+
+
+class SearchSharedParams(MemoryQuery, Params):
+    """A search of shared memories, without those that *exclude_agent* published."""
+
+    exclude_agent: Name | None = None
+
+
+class RetractSharedParams(WriteParams):
+    """The shared memory to retract, by its id."""
+
+    id: Name
+
+
+@router.method(
+    "shared.publish",
+    PublishParams,
+    Name,
+    "Publish a text to all agents; returns the id of the copy.",
+    scope="write",
+)
+async def publish(context: Context, params: PublishParams) -> str:
+    return await context.rooms.sharing.publish(context.caller, params)
+
+
+@router.method(
+    "shared.search",
+    SearchSharedParams,
+    tuple[MemoryEntry, ...],
+    "Search or list shared memories.",
+)
+async def search(context: Context, params: SearchSharedParams) -> tuple[MemoryEntry, ...]:
+    return await context.rooms.recall.search_shared(params, params.exclude_agent)
+
+
+@router.method(
+    "shared.retract",
+    RetractSharedParams,
+    bool,
+    "Retract a shared memory of one's own.",
+    scope="write",
+    short_id=ShortId("id", "memory"),
+)
+async def retract(context: Context, params: RetractSharedParams) -> bool:
+    return await context.rooms.sharing.retract(context.caller, params.id)

@@ -15,7 +15,7 @@ from memd.llm.llm import LanguageModel
 from memd.llm.purposes import LlmStatus, Purpose, PurposeUsage
 from memd.rpc import envelope
 from memd.serve.events import Peer
-from memd.serve.route import Context, KeyParams, Params, Router
+from memd.serve.routes.routes import Context, KeyParams, Params, Router
 
 router = Router()
 

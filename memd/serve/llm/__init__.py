@@ -1,1 +1,0 @@
-"""The language model over the socket: what it is used for."""
