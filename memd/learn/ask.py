@@ -18,7 +18,7 @@ from memd.domain.learn import (
     ProceduralMemoryProposal,
     Tier,
 )
-from memd.domain.settings.procedural import ProceduralMemoryConfig
+from memd.domain.settings.consolidation import ProceduralMemoryConfig
 from memd.domain.values import Name, NotBlankStr, Share, Value
 from memd.learn.sanitise import sanitise_error
 from memd.learn.tiers import one_line

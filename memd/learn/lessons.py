@@ -33,7 +33,7 @@ from memd.domain.learn import (
     TerminationReason,
 )
 from memd.domain.memory import MemoryEntry, MemoryFilter, MemoryMetadata, MemoryStoreRequest
-from memd.domain.settings.procedural import ProceduralMemoryConfig
+from memd.domain.settings.consolidation import ProceduralMemoryConfig
 from memd.domain.sleep.consolidation import DISTILLATION_TAG
 from memd.domain.trust import Screened, SecretsPolicy
 from memd.guard.redaction import redact

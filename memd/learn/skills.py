@@ -20,7 +20,7 @@ from memd.base.errors import InvalidError, MemdError, MemoryNotFoundError
 from memd.base.work import Work
 from memd.domain.caller import Caller
 from memd.domain.learn import ProceduralMemoryProposal, Skill, SkillExport, SkillPage
-from memd.domain.settings.procedural import ProceduralMemoryConfig
+from memd.domain.settings.consolidation import ProceduralMemoryConfig
 from memd.guard.redaction import redact
 from memd.learn import skill_files
 from memd.learn.lessons import list_visible

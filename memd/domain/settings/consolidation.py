@@ -1,4 +1,4 @@
-"""The settings of nights: retention, consolidation, archiving, wiki export.
+"""The settings of nights: retention, consolidation, archiving, wiki export; and of lessons.
 
 The keys are the documents' (SPEC 16.1, D25); memd adds *strategy* and the thresholds of
 groups and of session compression. ``dual_mode`` can be set in two places: a given value
@@ -176,3 +176,22 @@ class ConsolidationConfig(Value):
 def warn(message: str) -> None:
     """Warn that a setting is overruled or has no effect."""
     warnings.warn(message, SettingsWarning, stacklevel=3)
+
+
+class ProceduralMemoryConfig(Value):
+    """Lessons from reported failures, and their export as skills."""
+
+    enabled: bool = True
+    """Turn reported failures into lessons."""
+    model: NotBlankStr = "example-small-001"
+    """Placeholder of the documents; another model is used with `llm.uses.lessons`."""
+    temperature: float = Field(default=0.3, ge=0.0, le=2.0)
+    """Temperature of that model."""
+    max_tokens: int = Field(default=1_500, ge=1)
+    """Maximum tokens of its answer."""
+    min_confidence: Share = 0.5
+    """Lessons with a lower confidence are not stored."""
+    skill_md_directory: SafePath | None = None
+    """Folder in which lessons are written as skills, `<name>/SKILL.md`, such as
+    `~/.claude/skills`; without it none are written.
+    """

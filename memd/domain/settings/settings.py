@@ -20,7 +20,13 @@ from memd.domain.encoding import ChunkingConfig
 from memd.domain.enums import ConsolidationInterval, MemoryLevel
 from memd.domain.inject import SelfEditingMemoryConfig
 from memd.domain.settings.backend import BACKENDS, unknown_backend
-from memd.domain.settings.consolidation import ConsolidationConfig, Days, RetentionRules, warn
+from memd.domain.settings.consolidation import (
+    ConsolidationConfig,
+    Days,
+    ProceduralMemoryConfig,
+    RetentionRules,
+    warn,
+)
 from memd.domain.settings.daemon_checks import (
     find_ineffective,
     find_unused_model,
@@ -29,7 +35,6 @@ from memd.domain.settings.daemon_checks import (
 )
 from memd.domain.settings.llm import LlmSettings, find_unused
 from memd.domain.settings.org import OrgMemoryConfig
-from memd.domain.settings.procedural import ProceduralMemoryConfig
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.domain.trust import SecretsPolicy
 from memd.domain.values import Name, NotBlankStr, PosixPath, SafePath, Share, Value

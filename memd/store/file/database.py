@@ -23,10 +23,9 @@ import apsw
 import apsw.aio
 
 from memd.base import log
-from memd.base.clock import Clock
+from memd.base.clock import Clock, TrustedTime
 from memd.base.errors import BusyError, MemdError, ReadOnlyError
 from memd.base.limits import BUSY_MS_MAX, READERS, SCANNERS, WRITE_QUEUE_MAX
-from memd.base.trusted_time import TrustedTime
 from memd.domain.caller import Caller
 from memd.store.access import replies
 from memd.store.check.intact import Damage

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memd.base.trusted_time import HOLD_US, TrustedTime
+from memd.base.clock import HOLD_US, TrustedTime
 
 DAY_US = 86_400_000_000
 SECOND_US = 1_000_000

@@ -10,7 +10,7 @@ import yaml
 from pydantic import ValidationError
 
 from memd.domain.learn import FailureAnalysisPayload, ProceduralMemoryProposal, TerminationReason
-from memd.domain.settings.procedural import ProceduralMemoryConfig
+from memd.domain.settings.consolidation import ProceduralMemoryConfig
 from memd.learn.propose import kind_of_error, propose
 from memd.learn.sanitise import ERROR_CHARS_MAX, FILTERED, PATH, REDACTED, URL, sanitise_error
 from memd.learn.skill_files import DESCRIPTION_CHARS_MAX, skill_md, skill_name
