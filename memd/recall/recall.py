@@ -39,6 +39,7 @@ from memd.recall.scope import (
 )
 from memd.recall.select import select, spread
 from memd.recall.text_ranker import RankableText, TextRanker
+from memd.store.access import names
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
 from memd.store.learn import tunings
@@ -139,11 +140,11 @@ class Recall:
             raise MemoryRetrievalError(f"{RESERVED_AGENT} is reserved", field="exclude_agent")
         if not self.shares:
             return ()
-        reader = None if exclude_agent is None else Caller(agent_id=exclude_agent)
         where = RecallFilter(query, self.clock.now_us(), query.include_compressed)
 
         def scopes(conn: Reading) -> Sequence[SearchScope]:
-            scope = shared_scope(conn, reader, where)
+            reader_key = None if exclude_agent is None else names.find_agent(conn, exclude_agent)
+            scope = shared_scope(conn, reader_key, where)
             return () if scope is None else [scope]
 
         return await self._retrieve(scopes, query, SearchMode.HYBRID)

@@ -120,22 +120,23 @@ def caller_scopes(
     agent_key = names.find_agent(conn, caller.agent_id)
     shown = _shown_filter(agent_key or 0, where, caller)
     unfiltered = bind(agent_key or 0, MemoryFilter(), where.now_us, active=caller)
-    others = shared_scope(conn, caller, where) if also_shared else None
+    others = shared_scope(conn, agent_key, where, caller) if also_shared else None
     if others is not None:
         return [_scope(shown, unfiltered, where), others]
     return [] if agent_key is None else [_scope(shown, unfiltered, where)]
 
 
-def shared_scope(conn: Reading, reader: Caller | None, where: RecallFilter) -> SearchScope | None:
-    """Return the scope of what agents other than *reader* published; None when there is nothing.
+def shared_scope(
+    conn: Reading, reader_key: int | None, where: RecallFilter, active: Caller | None = None
+) -> SearchScope | None:
+    """Return the scope of what others than *reader_key* published; None when there is nothing.
 
-    The active project hides what was shared for another one alone.
+    The project of *active* hides what was shared for another one alone.
     """
-    reader_key = None if reader is None else names.find_agent(conn, reader.agent_id)
     agent_key = shared.find_shared_agent(conn, reader_key)
     if agent_key is None:
         return None
-    active = None if reader is None else replace(reader, session_id=None)
+    active = None if active is None else replace(active, session_id=None)
     shown = _shown_filter(agent_key, where, active)
     unfiltered = bind(agent_key, MemoryFilter(), where.now_us, active=active)
     if reader_key is not None and shared.has_published(conn, reader_key):
