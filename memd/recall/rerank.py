@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from memd.base import log
 from memd.base.errors import ModelError, UnavailableError
 from memd.domain.encoding import PairScorer
+from memd.recall.ranking.weights import logistic
 
 if TYPE_CHECKING:  # the scores alone need no store
     from memd.recall.candidates import RankedCandidates
@@ -68,18 +69,6 @@ def rank_blended(items: Sequence[Ranked]) -> list[Ranked]:
     return sorted(scored, key=lambda item: -item.relevance)
 
 
-def sigmoid(logit: float) -> float:
-    """Return *logit* on the scale from 0 to 1, without overflow.
-
-    >>> sigmoid(0.0)
-    0.5
-    """
-    if logit < 0:  # exp of a large number overflows, exp of a very negative one is 0
-        grown = math.exp(logit)
-        return grown / (1.0 + grown)
-    return 1.0 / (1.0 + math.exp(-logit))
-
-
 def logit(score: float) -> float:
     """Return the log odds of *score*, bounded for 0 and 1.
 
@@ -99,7 +88,7 @@ async def blend_scores(
     """
     logits = await scorer.score(query, texts)
     return [
-        sigmoid((1 - WEIGHT) * logit(score) + WEIGHT * model_logit)
+        logistic((1 - WEIGHT) * logit(score) + WEIGHT * model_logit)
         for score, model_logit in zip(scores, logits, strict=True)
     ]
 

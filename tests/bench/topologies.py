@@ -48,7 +48,8 @@ from memd.inject.inject import Inject
 from memd.inject.multi.hierarchical import retriever_for
 from memd.inject.own_memories import MemoryRooms
 from memd.inject.reranker import CrossEncoderReranker
-from memd.recall.rerank import logit, sigmoid
+from memd.recall.ranking.weights import logistic
+from memd.recall.rerank import logit
 
 TOP_K = 20
 LOOKED_AT = (10, 20, 30)
@@ -198,7 +199,7 @@ def _worth(pairs: Sequence[Pair], weight: float, many: int) -> float:
 def _again(pair: Pair, weight: float, many: int) -> Graded:
     first = range(min(many, len(pair.logits)))
     score = [
-        sigmoid((1 - weight) * logit(pair.scores[at]) + weight * pair.logits[at]) for at in first
+        logistic((1 - weight) * logit(pair.scores[at]) + weight * pair.logits[at]) for at in first
     ]
     order = [*sorted(first, key=lambda at: -score[at]), *range(len(first), len(pair.found))]
     return Graded(0, pair.gold, tuple(pair.found[at] for at in order))

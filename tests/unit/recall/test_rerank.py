@@ -17,6 +17,7 @@ from memd.base.errors import (
 )
 from memd.recall.candidates import RankedCandidates
 from memd.recall.ranking.rankings import Ranked
+from memd.recall.ranking.weights import logistic
 from memd.recall.rerank import (
     CANDIDATES,
     DAMAGED,
@@ -27,7 +28,6 @@ from memd.recall.rerank import (
     logit,
     rank_blended,
     rerank,
-    sigmoid,
 )
 
 FOUND = RankedCandidates([], 0.9, degraded=None)
@@ -153,8 +153,8 @@ def test_negative_or_empty_weights_are_refused(weights: tuple[float, float]) -> 
 
 
 def test_a_logit_of_any_size_lands_between_zero_and_one() -> None:
-    assert sigmoid(0.0) == 0.5
-    assert sigmoid(2.0) == pytest.approx(0.8808, abs=5e-5)
-    assert sigmoid(-2.0) == pytest.approx(1 - sigmoid(2.0))
-    assert sigmoid(1e6) == 1.0
-    assert sigmoid(-1e6) == 0.0
+    assert logistic(0.0) == 0.5
+    assert logistic(2.0) == pytest.approx(0.8808, abs=5e-5)
+    assert logistic(-2.0) == pytest.approx(1 - logistic(2.0))
+    assert logistic(1e6) == 1.0
+    assert logistic(-1e6) == 0.0
