@@ -20,7 +20,7 @@ from memd.base.errors import InvalidError
 from memd.base.limits import WRITE_QUEUE_MAX
 from memd.domain.memory import MemoryEntry, MemoryFilter, MemoryQuery
 from memd.domain.values import unheard
-from memd.serve.route import Context
+from memd.serve.routes.routes import Context
 from memd.serve.routes.store import ImportParams, import_
 from memd.store.file.connect import Reading
 

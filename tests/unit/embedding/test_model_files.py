@@ -11,6 +11,7 @@ import pytest
 from support.encoders import a_model_folder
 
 from memd.base.errors import InvalidError, ModelError
+from memd.embedding.embed import SwitchableEmbedder
 from memd.embedding.model_files import (
     FINGERPRINT,
     MANIFEST_FILE,
@@ -18,7 +19,6 @@ from memd.embedding.model_files import (
     read_manifest,
     status,
 )
-from memd.embedding.switchable import SwitchableEmbedder
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from memd.serve.routes import fitting
+from memd.serve.routes import routes
 from memd.serve.routes.org import ProposeFactParams
 
 NOON = datetime(2026, 3, 17, 12, tzinfo=UTC)
@@ -26,7 +26,7 @@ def test_a_fact_holds_for_a_time_and_never_for_none() -> None:
 def test_as_many_as_fit_into_a_frame_and_always_the_first(
     monkeypatch: pytest.MonkeyPatch, bytes_max: int, fit: int
 ) -> None:
-    monkeypatch.setattr(fitting, "FRAME_BYTES_MAX", bytes_max)
+    monkeypatch.setattr(routes, "FRAME_BYTES_MAX", bytes_max)
     items = ["abc", "def", "ghi", "jkl"]  # six bytes each, with quotes and what parts them
-    fitted = list(fitting.fitting_items(items))  # type: ignore[type-var]  # texts stand for values
+    fitted = list(routes.fitting_items(items))  # type: ignore[type-var]  # texts stand for values
     assert fitted == items[:fit]
