@@ -195,15 +195,21 @@ _BY_HAND = "the user runs"
 _OTHER = "also"
 _HEAD = "How this is run here:"
 
+# In the words in which somebody asks for a command later (decision 0243).
+_TEST, _CHECK = "to run the tests", "to lint or check the code"
+_BUILD, _RUN = "to build or compile", "to start or run it"
+_INSTALL, _MIGRATE = "to install or set up", "to migrate the database"
+_DEPLOY = "to deploy or release"
+
 _PURPOSES = (
-    ("test", re.compile(r"\b(?:\w*tests?|jest|vitest|rspec|nox|tox|e2e|playwright|cypress)\b")),
-    ("build", re.compile(r"\b(?:build|compile|bundle|webpack|package|assemble|make)\b")),
-    ("deploy", re.compile(r"\b(?:deploy|publish|release|push|ship)\b")),
-    ("install", re.compile(r"\b(?:install|ci|sync|add|get|restore|bootstrap|setup|download)\b")),
-    ("migrate", re.compile(r"\b(?:migrat\w+|seed|createdb|alembic|schema)\b")),
-    ("run", re.compile(r"\b(?:start|serve|dev|up|run|watch|preview|exec)\b|^\./|^\S*bin/")),
-)  # fmt: skip
-_ORDER = ("test", "check", "build", "run", "install", "migrate", "deploy", _OTHER, _BY_HAND)
+    (_TEST, re.compile(r"\b(?:\w*tests?|jest|vitest|rspec|nox|tox|e2e|playwright|cypress)\b")),
+    (_BUILD, re.compile(r"\b(?:build|compile|bundle|webpack|package|assemble|make)\b")),
+    (_DEPLOY, re.compile(r"\b(?:deploy|publish|release|push|ship)\b")),
+    (_INSTALL, re.compile(r"\b(?:install|ci|sync|add|get|restore|bootstrap|setup|download)\b")),
+    (_MIGRATE, re.compile(r"\b(?:migrat\w+|seed|createdb|alembic|schema)\b")),
+    (_RUN, re.compile(r"\b(?:start|serve|dev|up|run|watch|preview|exec)\b|^\./|^\S*bin/")),
+)
+_ORDER = (_TEST, _CHECK, _BUILD, _RUN, _INSTALL, _MIGRATE, _DEPLOY, _OTHER, _BY_HAND)
 _SCRIPT = re.compile(r"(?:^|[\s/])([\w.-]+\.(?:py|sh|js|ts|rb|go|pl|php|mjs|cjs))\b")
 _ASIDE = re.compile(
     r"\s--?help\b|^(?:gofmt|prettier|black)\b|\b(?:info|doc|docs|show|list|search|version|help)\b"
@@ -280,7 +286,7 @@ def _render_commands(names_by: Mapping[str, Sequence[str]]) -> str:
 
 def _purpose(called: Command) -> str:
     if is_check(called):
-        return "check"
+        return _CHECK
     return next((name for name, one in _PURPOSES if one.search(called.line)), _OTHER)
 
 

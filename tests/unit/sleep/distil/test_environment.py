@@ -43,7 +43,9 @@ def test_the_commands_that_passed_are_one_memory_in_their_shortest_form() -> Non
     )
     (made,) = environment([exchange])
     assert made.memory.text == (
-        "How this is run here:\ntest: npm test\nrun: docker compose up -d db"
+        "How this is run here:\n"
+        "to run the tests: npm test\n"
+        "to start or run it: docker compose up -d db"
     )
     assert (made.memory.kind, made.memory.slot) == (NapKind.ENVIRONMENT, COMMANDS_SLOT)
 
@@ -65,7 +67,9 @@ def test_what_was_run_for_the_day_alone_is_not_told() -> None:
         _bash("uv run pytest"),
     )
     assert _told(exchange)[COMMANDS_SLOT] == (
-        "How this is run here:\ntest: uv run pytest\ninstall: pip install -e ."
+        "How this is run here:\n"
+        "to run the tests: uv run pytest\n"
+        "to install or set up: pip install -e ."
     )
 
 
