@@ -51,8 +51,9 @@ KIND_WORTH: Mapping[str, float] = MappingProxyType(
 """Weight by kind: lasting kinds count more than the outcome of a request, which counts 1."""
 EXPLICIT_WORTH = 2.0  # of a memory that was stored on purpose, not by a nap
 HALF_LIFE_SESSIONS = 2.0
-DIGEST = "digest"
+DIGEST, ENVIRONMENT = "digest", "environment"
 NEW_FACTS_MAX = 3
+ENTRY_CHARS = 240  # of a memory in a brief; commands are shown whole
 SUPERSEDED_MAX, SUPERSEDED_CHARS = 3, 160
 REPEATED_SHARE = 0.8  # of a line's words: a line that earlier ones cover so far is left out
 _WORD = re.compile(r"\w[\w./-]+\w")
@@ -63,7 +64,8 @@ PART_SHARES = (1.0, 0.25, 0.15, 1.0)
 class BriefLine(NamedTuple):
     """One line of a brief; *id* is None for a superseded memory.
 
-    In the label, *about* follows the kind and *mark* precedes it.
+    In the label, *about* follows the kind and *mark* precedes it. *is_cut* says that the
+    memory has more text.
     """
 
     id: str | None
@@ -71,6 +73,7 @@ class BriefLine(NamedTuple):
     text: str
     about: str = ""
     mark: str = ""
+    is_cut: bool = False
 
 
 @dataclass(frozen=True)
@@ -90,8 +93,8 @@ class Briefs:
     async def brief(self, caller: Caller, request: BriefRequest) -> Brief:
         """Return the brief of a session, within its budget; an empty one without any memory.
 
-        Memories that the session has in its window already are left out; those of the brief are
-        recorded as given (``in_window``).
+        Memories that the session has in its window already are left out; those that the brief
+        holds whole are recorded as given (``in_window``).
         """
         self.warm()
         builder = _BriefBuilder(self, caller, request)
@@ -99,7 +102,7 @@ class Briefs:
         async with window.exclusive():
             if request.token_budget > 0:
                 await builder.compose()
-            window.note(item.id for item in builder.items)
+            window.note(builder.whole)
         left_out = {"in_window": len(window.left_out), "memories": builder.omitted}
         return Brief(
             messages=tuple(prompt.messages),
@@ -122,6 +125,8 @@ class _BriefBuilder:
     request: BriefRequest
     failed: Failed = field(default_factory=list)
     items: list[BriefItem] = field(default_factory=list)
+    whole: list[str] = field(default_factory=list)
+    """The ids of the items that are shown whole: a prompt need not repeat them."""
     omitted: int = 0
 
     def __post_init__(self) -> None:
@@ -150,7 +155,7 @@ class _BriefBuilder:
         rows = [row for row in rows if row.memory_id in new]
         digest = _digest_lines(rows, material)
         new_facts = [_fact_line(fact) for fact in recent if fact.id in new]
-        memories = [_memory_line(row) for row in rank_rows(rows)]
+        memories = [_cut(_memory_line(row)) for row in rank_rows(rows)]
         memories = drop_repeats(memories, (*digest, *new_facts))
         self._add([digest, new_facts, _superseded_lines(material), memories])
 
@@ -171,6 +176,7 @@ class _BriefBuilder:
         for lines, taken in zip(parts, packed.included, strict=True):
             lines_in = [lines[place] for place in taken]
             self.items += [BriefItem(id=line.id, label=line.kind) for line in lines_in if line.id]
+            self.whole += [line.id for line in lines_in if line.id and not line.is_cut]
             self.omitted += len(lines) - len(taken)
 
     async def _policies(self) -> tuple[str, ...]:
@@ -260,6 +266,14 @@ def _fact_line(fact: OrgFact) -> BriefLine:
 def _memory_line(row: BriefRow) -> BriefLine:
     mark = mark_of(Origin(row.origin), Trust(row.trust))
     return BriefLine(row.memory_id, row.kind or row.category, redact(row.content), mark=mark)
+
+
+def _cut(line: BriefLine) -> BriefLine:
+    """Return *line* with the beginning of a long text, so that a brief holds more memories."""
+    if line.kind == ENVIRONMENT or len(line.text) <= ENTRY_CHARS:
+        return line
+    beginning = line.text[:ENTRY_CHARS].rsplit(maxsplit=1)[0]
+    return line._replace(text=f"{beginning} …", is_cut=True)
 
 
 def render_line(line: BriefLine) -> str:
