@@ -1,4 +1,4 @@
-"""A backend in memory, for tests, scratch namespaces and experiments.
+"""A backend in memory with an archive, for tests, scratch namespaces and experiments.
 
 It fulfils the contract of ``MemoryBackend`` and searches by substring, without scores, so always
 newest first (SPEC 7.8.5). Nothing is written, embedded or gated. All calls belong to one event
@@ -8,10 +8,10 @@ loop; as no call awaits in between, each is atomic.
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 
-from memd.backends.inmemory_archive import InMemoryArchive
-from memd.backends.matching import is_expired, select
 from memd.base.clock import Clock, SystemClock, from_us
 from memd.base.errors import (
     MemdMemoryError,
@@ -22,9 +22,9 @@ from memd.base.errors import (
 )
 from memd.base.ids import Ids
 from memd.domain.enums import MemoryCategory, MemoryLevel
-from memd.domain.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
+from memd.domain.memory import MemoryEntry, MemoryFilter, MemoryQuery, MemoryStoreRequest
 from memd.domain.settings.settings import CompanyMemoryConfig
-from memd.domain.sleep.consolidation import ArchivalMode
+from memd.domain.sleep.consolidation import ArchivalEntry, ArchivalMode, archival_entry
 from memd.domain.values import RESERVED_AGENT
 
 _log = logging.getLogger(__name__)
@@ -113,12 +113,12 @@ class InMemoryBackend:
         entries = list(self._private.get(agent_id, {}).values())
         if query.include_shared and self.supports_shared_access:
             entries += [entry for entry in self._shared.values() if entry.agent_id != agent_id]
-        return select(entries, query, self._now())
+        return _select(entries, query, self._now())
 
     async def get(self, agent_id: str, memory_id: str) -> MemoryEntry | None:
         self._check_call(agent_id, MemoryRetrievalError)
         entry = self._private.get(agent_id, {}).get(memory_id)
-        return None if entry is None or is_expired(entry, self._now()) else entry
+        return None if entry is None or _is_expired(entry, self._now()) else entry
 
     async def delete(self, agent_id: str, memory_id: str) -> bool:
         """Delete a memory; False for another agent's, MemoryStoreError for a shared one."""
@@ -126,13 +126,13 @@ class InMemoryBackend:
         if memory_id in self._shared:
             raise MemoryStoreError(f"{memory_id} is shared", hint="its publisher may retract it")
         entry = self._private.get(agent_id, {}).pop(memory_id, None)
-        return entry is not None and not is_expired(entry, self._now())
+        return entry is not None and not _is_expired(entry, self._now())
 
     async def count(self, agent_id: str, *, category: MemoryCategory | None = None) -> int:
         self._check_call(agent_id, MemoryRetrievalError)
         now = self._now()
         return sum(
-            category in (None, entry.category) and not is_expired(entry, now)
+            category in (None, entry.category) and not _is_expired(entry, now)
             for entry in self._private.get(agent_id, {}).values()
         )
 
@@ -171,14 +171,14 @@ class InMemoryBackend:
         if not self.supports_shared_access:
             return ()
         others = [entry for entry in self._shared.values() if entry.agent_id != exclude_agent]
-        return select(others, query, self._now())
+        return _select(others, query, self._now())
 
     async def retract(self, agent_id: str, memory_id: str) -> bool:
         self._check_call(agent_id, MemoryStoreError)
         if memory_id in self._private.get(agent_id, {}):
             raise MemoryStoreError(f"{memory_id} is not shared", hint="delete it instead")
         entry = self._shared.get(memory_id)
-        if entry is None or is_expired(entry, self._now()):
+        if entry is None or _is_expired(entry, self._now()):
             return False
         if entry.agent_id != agent_id:
             raise MemoryStoreError(f"{memory_id} was published by another agent")
@@ -232,7 +232,7 @@ def create(config: CompanyMemoryConfig, *, clock: Clock, **_parts: object) -> In
 
 
 def _put(memories: dict[str, MemoryEntry], entry: MemoryEntry, config: CompanyMemoryConfig) -> str:
-    count = sum(one.agent_id == entry.agent_id for one in memories.values())
+    count = sum(other.agent_id == entry.agent_id for other in memories.values())
     limit = config.options.max_memories_per_agent
     if count >= limit:
         raise MemoryStoreError(
@@ -244,5 +244,138 @@ def _put(memories: dict[str, MemoryEntry], entry: MemoryEntry, config: CompanyMe
 
 
 def _prune(memories: dict[str, MemoryEntry], now: datetime) -> None:
-    for memory_id in [entry.id for entry in memories.values() if is_expired(entry, now)]:
+    for memory_id in [entry.id for entry in memories.values() if _is_expired(entry, now)]:
         del memories[memory_id]
+
+
+Hot = dict[str, dict[str, MemoryEntry]]
+"""Each agent's memories by id."""
+
+
+@dataclass(frozen=True, slots=True)
+class _ArchivedMemory:
+    """An archived entry, and the whole memory if a backend moved it here."""
+
+    entry: ArchivalEntry
+    whole: MemoryEntry
+
+
+class InMemoryArchive:
+    """The documented ``ArchivalStore`` (SPEC 16.13); no agent sees another agent's memories.
+
+    *hot* is a backend's memories, which can then be moved here and back under their own ids.
+    """
+
+    def __init__(
+        self, *, clock: Clock | None = None, ids: Ids | None = None, hot: Hot | None = None
+    ) -> None:
+        self._clock = clock or SystemClock()
+        self._ids = ids or Ids(self._clock)
+        self._hot: Hot = {} if hot is None else hot
+        self._archived: dict[str, _ArchivedMemory] = {}
+
+    async def archive(self, entry: ArchivalEntry) -> str:
+        """Store a copy of *entry* and return its archival id."""
+        whole = MemoryEntry(
+            id=entry.original_id,
+            agent_id=entry.agent_id,
+            category=entry.category,
+            content=entry.content,
+            metadata=entry.metadata,
+            created_at=entry.created_at,
+        )
+        return self._put(_ArchivedMemory(entry, whole))
+
+    async def search(self, agent_id: str, query: MemoryQuery) -> tuple[ArchivalEntry, ...]:
+        """Return the agent's archived entries that match, by substring, newest first."""
+        own = [
+            archived.whole.model_copy(update={"id": archival_id})
+            for archival_id, archived in self._archived.items()
+            if archived.entry.agent_id == agent_id
+        ]
+        matches = _select(own, query, from_us(self._clock.now_us()))
+        return tuple(self._archived[entry.id].entry for entry in matches)
+
+    async def restore(self, agent_id: str, entry_id: str) -> ArchivalEntry | None:
+        """Return an archived entry by its archival id, None for an unknown or another agent's."""
+        archived = self._find_own(agent_id, entry_id)
+        return None if archived is None else archived.entry
+
+    async def count(self, agent_id: str) -> int:
+        return sum(archived.entry.agent_id == agent_id for archived in self._archived.values())
+
+    # With the memories of a backend.
+
+    def move_to_archive(self, agent_id: str, memory_id: str, mode: ArchivalMode) -> str | None:
+        """Move a memory into the archive in one step; None if the agent has none with this id."""
+        whole = self._hot.get(agent_id, {}).pop(memory_id, None)
+        if whole is None:
+            return None
+        now = from_us(self._clock.now_us())
+        return self._put(_ArchivedMemory(archival_entry(whole, mode, now), whole))
+
+    async def restore_to_hot(self, agent_id: str, entry_id: str) -> MemoryEntry | None:
+        """Restore a memory under its own id.
+
+        None for an unknown id, another agent's, or if a memory with its id exists, as it does for
+        a copy.
+        """
+        archived = self._find_own(agent_id, entry_id)
+        own = self._hot.setdefault(agent_id, {})
+        if archived is None or archived.whole.id in own:
+            return None
+        del self._archived[entry_id]
+        own[archived.whole.id] = archived.whole
+        return archived.whole
+
+    def _put(self, archived: _ArchivedMemory) -> str:
+        archival_id = self._ids.new()
+        self._archived[archival_id] = archived
+        return archival_id
+
+    def _find_own(self, agent_id: str, entry_id: str) -> _ArchivedMemory | None:
+        archived = self._archived.get(entry_id)
+        return archived if archived is not None and archived.entry.agent_id == agent_id else None
+
+
+def _is_expired(entry: MemoryEntry, now: datetime) -> bool:
+    return entry.expires_at is not None and entry.expires_at <= now
+
+
+def _select(
+    entries: Iterable[MemoryEntry], query: MemoryQuery, now: datetime
+) -> tuple[MemoryEntry, ...]:
+    """Return the entries that match *query*, newest first, then by id, at most its limit."""
+    needle = query.text.casefold() if query.text else ""
+    matches = [
+        entry
+        for entry in entries
+        if not _is_expired(entry, now)
+        and _matches(entry, query)
+        and needle in entry.content.casefold()
+    ]
+    matches.sort(key=lambda entry: entry.id)
+    matches.sort(key=lambda entry: entry.created_at, reverse=True)
+    return tuple(matches[: query.limit])
+
+
+def _matches(entry: MemoryEntry, filters: MemoryFilter) -> bool:
+    """Return whether *entry* meets all conditions of *filters*. An empty set is no condition."""
+    return all(
+        (
+            not filters.namespaces or entry.namespace in filters.namespaces,
+            not filters.categories or entry.category in filters.categories,
+            not filters.levels or entry.level in filters.levels,
+            set(filters.tags) <= set(entry.metadata.tags),
+            filters.since is None or filters.since <= entry.created_at,
+            filters.until is None or entry.created_at < filters.until,
+            filters.occurred_since is None or filters.occurred_since <= _event(entry),
+            filters.occurred_until is None or _event(entry) < filters.occurred_until,
+            filters.session_id in (None, entry.session_id),
+            filters.project_id in (None, entry.project_id),
+        )
+    )
+
+
+def _event(entry: MemoryEntry) -> datetime:
+    return entry.occurred_at or entry.created_at

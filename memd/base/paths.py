@@ -13,7 +13,7 @@ import os
 import re
 import warnings
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -181,3 +181,44 @@ def _shorten(runtime: Path, name: str) -> Path:
     # One per runtime folder, so that two homes with long names share no socket.
     crc = zlib.crc32(os.path.normpath(os.fsencode(runtime)))
     return Path(f"/tmp/memd-{os.getuid()}-{crc:08x}")  # noqa: S108  # 0700 and owner are checked
+
+
+def list_profiles(anyone: Paths) -> list[str]:
+    """Return the names of the profiles that have a database or settings, sorted.
+
+    There is no other list of them. *anyone*: the paths of any profile; all share the folders.
+    """
+    profile = f"({_PROFILE.pattern})"
+    result: set[str] = set()
+    for folder, pattern in (
+        (anyone.data_dir, rf"memd(?:-{profile})?\.db"),
+        (anyone.config_file.parent, rf"(?:config|memd-{profile})\.(?:toml|yaml|yml)"),
+    ):
+        for path in folder.iterdir() if folder.is_dir() else ():
+            match = re.fullmatch(pattern, path.name)
+            if match:
+                result.add(match[1] or DEFAULT_PROFILE)
+    return sorted(result)
+
+
+def profile_files(paths: Paths) -> Iterator[Path]:
+    """Yield every file and folder of one profile, but none of another or the shared models.
+
+    Files begin with the profile's name and a dot, folders end with it, so ``memd-work`` does
+    not match ``memd-work-2.db``.
+    """
+    stem = paths.database.stem
+    suffix = stem.removeprefix("memd")
+    folders = {paths.keys_dir.name, paths.usage_dir.name, paths.jobs_dir.name, f"wiki{suffix}"}
+    # A leading dot marks a temporary file of a killed writer.
+    copies = re.compile(rf"\.?{re.escape(stem)}(?:-\d[\dT]*\.backup)?\..*")
+    for place in {paths.data_dir, paths.runtime_dir, paths.state_dir}:
+        for path in sorted(place.iterdir()) if place.is_dir() else ():
+            if copies.fullmatch(path.name) or (path.is_dir() and path.name in folders):
+                yield path
+    of_settings = rf"{re.escape(paths.config_file.stem)}\.(?:toml|yaml|yml)"
+    texts = re.compile(rf"{of_settings}(?:\.memd\.bak)?|\.{of_settings}(?:\.memd\.bak)?\..*\.memd")
+    folder = paths.config_file.parent
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if texts.fullmatch(path.name):
+            yield path

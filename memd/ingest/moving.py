@@ -25,8 +25,8 @@ from memd.guard.secrets import admit
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
 from memd.store.moving import dump
-from memd.store.moving.load import Learn, index_new, load_record
-from memd.store.moving.target import ImportOutcome, ImportTarget
+from memd.store.moving.load import index_new, load_record
+from memd.store.moving.target import ImportOutcome, ImportTarget, Learn
 
 
 class EntityMoving(Protocol):
@@ -84,7 +84,7 @@ class Moving:
         records = [_read(item) for item in items]
 
         def work(conn: Writing) -> LoadResult:
-            target = ImportTarget(conn, self._screen, self.ids.salt)
+            target = ImportTarget(conn, self._screen, self.ids.salt, self.learn)
             counts, problems = {"stored": 0, "known": 0, "skipped": 0}, []
             for index, record in enumerate(records):
                 try:
@@ -104,7 +104,7 @@ class Moving:
             raise record
         if isinstance(record, EntityRecord):
             return self.entities.take(target.conn, record, target.salt)
-        return load_record(target, record, self.learn)
+        return load_record(target, record)
 
     def _screen(self, text: str) -> Screened:
         return admit(text, self.secrets).text

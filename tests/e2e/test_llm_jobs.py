@@ -28,7 +28,7 @@ from support.daemon import environment, spawned, until, wait_until
 from support.effects import Stage, a_stage, shows, tree
 
 from memd.base.errors import MemdError
-from memd.base.profiles import profile_files
+from memd.base.paths import profile_files
 from memd.client import AsyncClient
 from memd.domain.settings.settings import Settings
 

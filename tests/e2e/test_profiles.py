@@ -23,8 +23,7 @@ from support.side_by_side import memd, profiles_running, surroundings
 from memd.base.errors import MemdError
 from memd.base.limits import SOCKET_PATH_BYTES_MAX
 from memd.base.lock import lock_store
-from memd.base.paths import Paths
-from memd.base.profiles import profile_files
+from memd.base.paths import Paths, profile_files
 from memd.client import Client
 
 TOLD = "Zanzibar lantern 4711"

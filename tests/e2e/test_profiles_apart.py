@@ -21,8 +21,7 @@ from support.recording import EXAMPLES, referred
 from support.side_by_side import client_of, everything, memd, profiles_running
 
 from memd.base.errors import MemdError
-from memd.base.paths import Paths
-from memd.base.profiles import profile_files
+from memd.base.paths import Paths, profile_files
 from memd.client import AsyncClient
 from memd.records.entities import ENTITIES
 from memd.serve.routes.routes import methods

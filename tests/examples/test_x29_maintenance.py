@@ -32,7 +32,7 @@ from memd.api import (
     RetentionRule,
     create_memory_backend,
 )
-from memd.backends.inmemory_archive import InMemoryArchive
+from memd.backends.inmemory import InMemoryArchive
 from memd.domain.sleep.consolidation import SupportsArchive
 from memd.sleep.night.retention import cutoffs
 

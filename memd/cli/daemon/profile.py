@@ -12,8 +12,7 @@ from typing import Annotated
 
 from memd.base.errors import AlreadyRunningError, InvalidError, InvalidStateError, MemdError
 from memd.base.lock import lock_store
-from memd.base.paths import DEFAULT_PROFILE, Paths
-from memd.base.profiles import list_profiles, profile_files
+from memd.base.paths import DEFAULT_PROFILE, Paths, list_profiles, profile_files
 from memd.base.settings import SUFFIXES
 from memd.cli import options, say
 from memd.cli.daemon import service

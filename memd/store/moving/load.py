@@ -7,24 +7,27 @@ not come back.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import apsw
 
-from memd.base.errors import InvalidError
+from memd.base.clock import to_us
+from memd.base.errors import ConflictError, InvalidError
 from memd.domain import moving as records
-from memd.domain.moving import Record
-from memd.store.file.connect import Writing
+from memd.domain.moving import OperationRecord, OwnerKeyRecord, ProposalRecord, Record, RulesRecord
+from memd.domain.org.org import OrgFactAuthor
+from memd.store.access import changes
 from memd.store.memory import memories
 from memd.store.moving import memories as arrived
-from memd.store.moving import org, profile
+from memd.store.moving import profile
 from memd.store.moving.target import ImportOutcome, ImportTarget
-from memd.store.org.org import Operation
+from memd.store.org import org, proofs, rules
+from memd.store.org.org import FactContent, Stamp
 
-Learn = Callable[[Writing, Operation], None]
 
-
-def load_record(desk: ImportTarget, record: Record, learn: Learn) -> ImportOutcome:
+def load_record(desk: ImportTarget, record: Record) -> ImportOutcome:
     """Store one record, in the order of an export, or nothing of it.
 
     Raises a CallerError when it cannot be stored.
@@ -33,56 +36,148 @@ def load_record(desk: ImportTarget, record: Record, learn: Learn) -> ImportOutco
         index_new(desk)
     try:
         with desk.conn:  # a savepoint
-            outcome = _load(desk, record, learn)
+            outcome = _LOADERS[type(record)](desk, record)
     except apsw.ConstraintError as error:
         raise InvalidError("the store does not take it: it contradicts itself") from error
     return outcome
-
-
-def _load(desk: ImportTarget, record: Record, learn: Learn) -> ImportOutcome:  # noqa: C901, PLR0911, PLR0912  # a table
-    match record:
-        case records.AgentRecord():
-            return profile.store_agent(desk, record)
-        case records.SessionRecord():
-            return profile.store_session(desk, record)
-        case records.TextRecord():
-            return profile.store_text(desk, record)
-        case records.MessageRecord():
-            return profile.store_message(desk, record)
-        case records.MemoryRecord():
-            return arrived.store_memory(desk, record)
-        case records.VersionRecord():
-            return arrived.store_version(desk, record)
-        case records.DerivedRecord():
-            return arrived.store_derived(desk, record)
-        case records.TurnRecord():
-            return arrived.store_turn(desk, record)
-        case records.SlotRecord():
-            return arrived.store_slot(desk, record)
-        case records.PreferenceRecord():
-            return profile.store_preference(desk, record)
-        case records.FileRecord():
-            return arrived.store_file(desk, record)
-        case records.LearningRecord():
-            return profile.store_learning(desk, record)
-        case records.PatternRecord():
-            return profile.store_pattern(desk, record)
-        case records.RulesRecord():
-            return org.store_rules(desk, record)
-        case records.OwnerKeyRecord():
-            return org.store_owner_key(desk, record)
-        case records.OperationRecord():
-            written = org.append_operation(desk, record)
-            if written is not None:
-                learn(desk.conn, written)
-            return "known" if written is None else "stored"
-        case records.ProposalRecord():
-            return org.store_proposal(desk, record)
-        case records.ForgottenRecord():
-            return arrived.store_forgotten(desk, record)
 
 
 def index_new(desk: ImportTarget) -> None:
     """Write the contexts of new memories and index them."""
     keys, desk.unindexed = desk.unindexed, []
     memories.index_new(desk.conn, keys)
+
+
+def store_operation(desk: ImportTarget, record: OperationRecord) -> ImportOutcome:
+    """Append an operation as it was written, and read its statements.
+
+    Raises ConflictError when this store's log of the fact differs.
+    """
+    conn = desk.conn
+    if conn.execute("SELECT 1 FROM org_operation WHERE operation_id = ?", (record.id,)).get:
+        return "known"
+    before = org.get_state(conn, record.fact_id)
+    if record.version != (before.version if before else 0) + 1:
+        raise ConflictError(f"fact {record.fact_id} has another history here")
+    if record.operation == "RETRACT" and (before is None or before.is_retracted):
+        raise ConflictError(f"fact {record.fact_id} does not stand here")
+    author = OrgFactAuthor(
+        is_human=bool(record.is_human),
+        agent_id=record.author_id,
+        seniority=record.seniority,
+        autonomy_level=record.autonomy_level,
+    )
+    stamp = Stamp(
+        operation_id=record.id,
+        author=author,
+        client=record.client,
+        now_us=to_us(record.at),
+        salt=desk.salt(),
+        signature=None if record.signature is None else bytes.fromhex(record.signature),
+    )
+    if record.content is None:
+        operation = org.retract(conn, record.fact_id, stamp)
+    else:
+        content = FactContent(
+            record.category,
+            desk.screen(record.content),
+            tuple(sorted(record.tags)),
+            None if record.valid_from_at is None else to_us(record.valid_from_at),
+            None if record.valid_to_at is None else to_us(record.valid_to_at),
+        )
+        operation = org.publish(conn, record.fact_id, content, stamp)
+    if operation is None:
+        return "known"
+    desk.learn(conn, operation)
+    return "stored"
+
+
+def store_rules(desk: ImportTarget, record: RulesRecord) -> ImportOutcome:
+    """Insert rules at their time among those that are logged here.
+
+    Rules equal to the ones before them are left out.
+    """
+    text, at_us = json.dumps(record.rules, sort_keys=True), to_us(record.at)
+    logged = rules.list_rules(desk.conn)
+    merged = sorted({*logged, (at_us, text)})
+    entries = [entry for n, entry in enumerate(merged) if n == 0 or merged[n - 1][1] != entry[1]]
+    if entries == logged:
+        return "known"
+    desk.conn.execute("DELETE FROM org_rules")
+    desk.conn.executemany("INSERT INTO org_rules (at_us, rules) VALUES (?, ?)", entries)
+    return "stored"
+
+
+def store_owner_key(desk: ImportTarget, record: OwnerKeyRecord) -> ImportOutcome:
+    """Store a public key of the owner's; the key that is current here stays current.
+
+    Raises ConflictError for the current key of another owner.
+    """
+    conn, public = desk.conn, bytes.fromhex(record.public_key)
+    if conn.execute("SELECT 1 FROM owner_key WHERE public_key = ?", (public,)).get:
+        return "known"
+    if record.revoked_at is None and proofs.current_key(conn) is not None:
+        raise ConflictError("this store knows another owner's key")
+    conn.execute(
+        "INSERT INTO owner_key (public_key, created_at_us, revoked_at_us) VALUES (?, ?, ?)",
+        (
+            public,
+            to_us(record.created_at),
+            None if record.revoked_at is None else to_us(record.revoked_at),
+        ),
+    )
+    changes.touch(conn, b"owner key", public)
+    return "stored"
+
+
+def store_proposal(desk: ImportTarget, record: ProposalRecord) -> ImportOutcome:
+    """Store a proposal in its state."""
+    content = None if record.content is None else desk.screen(record.content)
+    desk.conn.execute(
+        """
+        INSERT OR IGNORE INTO org_proposal (proposal_id, fact_id, kind, category, content, tags,
+                                            valid_from_us, valid_to_us, author_id, client, at_us,
+                                            state, decided_at_us, operation_id)
+        VALUES (:id, :fact_id, :kind, :category, :content, :tags, :valid_from_us, :valid_to_us,
+                :author_id, :client, :at_us, :state, :decided_at_us, :operation_id)
+        """,
+        {
+            "id": record.id,
+            "fact_id": record.fact_id,
+            "kind": record.operation,
+            "category": record.category,
+            "content": content,
+            "tags": json.dumps(sorted(record.tags), ensure_ascii=False),
+            "valid_from_us": None if record.valid_from_at is None else to_us(record.valid_from_at),
+            "valid_to_us": None if record.valid_to_at is None else to_us(record.valid_to_at),
+            "author_id": record.author_id,
+            "client": record.client,
+            "at_us": to_us(record.at),
+            "state": record.state,
+            "decided_at_us": None if record.decided_at is None else to_us(record.decided_at),
+            "operation_id": record.operation_id,
+        },
+    )
+    return "stored" if desk.conn.changes() else "known"
+
+
+_LOADERS: Mapping[type[Record], Callable[[ImportTarget, Any], ImportOutcome]] = {
+    records.AgentRecord: profile.store_agent,
+    records.SessionRecord: profile.store_session,
+    records.TextRecord: profile.store_text,
+    records.MessageRecord: profile.store_message,
+    records.MemoryRecord: arrived.store_memory,
+    records.VersionRecord: arrived.store_version,
+    records.DerivedRecord: arrived.store_derived,
+    records.TurnRecord: arrived.store_turn,
+    records.SlotRecord: arrived.store_slot,
+    records.PreferenceRecord: profile.store_preference,
+    records.FileRecord: arrived.store_file,
+    records.LearningRecord: profile.store_learning,
+    records.PatternRecord: profile.store_pattern,
+    records.RulesRecord: store_rules,
+    records.OwnerKeyRecord: store_owner_key,
+    records.OperationRecord: store_operation,
+    records.ProposalRecord: store_proposal,
+    records.ForgottenRecord: arrived.store_forgotten,
+}

@@ -9,8 +9,10 @@ from typing import Literal
 from memd.domain.trust import Screened
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
+from memd.store.org.org import Operation
 
 ImportOutcome = Literal["stored", "known", "skipped"]
+Learn = Callable[[Writing, Operation], None]
 
 
 @dataclass
@@ -20,6 +22,8 @@ class ImportTarget:
     conn: Writing
     screen: Callable[[str], Screened]
     salt: Callable[[], bytes]
+    learn: Learn
+    """Reads the statements of an operation."""
     unindexed: list[int] = field(default_factory=list)
     """New memories without contexts, which are not indexed yet."""
 

@@ -8,8 +8,7 @@ import pytest
 from support.clocks import HeldClock
 from support.entries import a_request
 
-from memd.backends.inmemory import InMemoryBackend
-from memd.backends.inmemory_archive import InMemoryArchive
+from memd.backends.inmemory import InMemoryArchive, InMemoryBackend
 from memd.base.errors import MemoryCapabilityError, MemoryRetrievalError
 from memd.domain.enums import MemoryCategory
 from memd.domain.memory import MemoryEntry, MemoryMetadata, MemoryQuery
