@@ -34,7 +34,7 @@ from memd.serve.status import System
 if TYPE_CHECKING:
     from memd.domain.settings.reload import ReloadResult
     from memd.domain.settings.settings import Settings
-    from memd.serve.rooms import Rooms
+    from memd.serve.rooms import DaemonRooms
 
 SOCKET_CHECK_SECONDS = 2.0  # between two looks whether the socket is still there
 EXIT_OK, EXIT_REFUSED, EXIT_DIED, EXIT_CONFIG = 0, 1, 70, 78
@@ -42,7 +42,7 @@ EXIT_OK, EXIT_REFUSED, EXIT_DIED, EXIT_CONFIG = 0, 1, 70, 78
 Work = Callable[[], Coroutine[Any, Any, Any]]
 """A background task, which runs until the daemon stops."""
 
-Build = Callable[["Settings", Paths, Clock, AsyncExitStack], Awaitable["Rooms"]]
+Build = Callable[["Settings", Paths, Clock, AsyncExitStack], Awaitable["DaemonRooms"]]
 """Builds the rooms; everything to close at the end is pushed onto the stack."""
 
 
@@ -230,7 +230,7 @@ async def _serve(
 
 async def _build_rooms(
     settings: Settings, paths: Paths, clock: Clock, stack: AsyncExitStack
-) -> Rooms:
+) -> DaemonRooms:
     from memd.serve.rooms import rooms  # imported late: a test's own rooms need none of it
 
     return await rooms(settings, paths, clock, stack)

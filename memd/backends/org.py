@@ -108,7 +108,7 @@ class HybridOrgMemoryBackend:
         from memd.store.file.database import open_database
 
         if self._beside is not None:
-            return self._beside.house.org.with_config(self._config)
+            return self._beside.rooms.org.with_config(self._config)
         paths = Paths.resolve()
         database = Path(self._data_dir) / paths.database.name if self._data_dir else paths.database
         database.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

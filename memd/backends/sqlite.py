@@ -11,9 +11,9 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from memd.archive.archival import Archival, OwnArchive
+from memd.archive.archival import OwnArchive
 from memd.base import log
 from memd.base.clock import Clock, SystemClock
 from memd.base.errors import (
@@ -34,7 +34,7 @@ from memd.domain.sleep.consolidation import ArchivalMode
 from memd.domain.values import DEFAULT_AGENT, RESERVED_AGENT, unheard
 
 if TYPE_CHECKING:
-    from memd.backends.assembly import Assembly
+    from memd.backends.rooms import Rooms
 
 T = TypeVar("T")
 
@@ -56,8 +56,8 @@ class SqliteBackend:
         self._embedder = embedder
         self._clock = clock
         self._stack: AsyncExitStack | None = None
-        self._house: Any = None
-        self._archive = OwnArchive(self._archival)
+        self._rooms: Rooms | None = None
+        self._archive = OwnArchive(lambda: self.rooms.archival)
 
     # Lifecycle.
 
@@ -70,14 +70,13 @@ class SqliteBackend:
             return
         async with AsyncExitStack() as stack:
             try:
-                self._house = await self._open(stack)
+                self._rooms = await self._open(stack)
             except MemdError as error:
                 raise MemoryConnectionError(error.message, hint=error.hint) from error
             self._stack = stack.pop_all()
 
-    async def _open(self, stack: AsyncExitStack) -> Any:
-        from memd.backends.assembly import Assembly, ground
-        from memd.backends.upkeep_loop import UpkeepLoop
+    async def _open(self, stack: AsyncExitStack) -> Rooms:
+        from memd.backends.rooms import UpkeepLoop, open_rooms
         from memd.embedding.embed import EmbedderThread
 
         paths = Paths.resolve()
@@ -92,29 +91,30 @@ class SqliteBackend:
             embedder = EmbedderThread(paths.model_dir)
             stack.push_async_callback(embedder.close)
         settings = Settings().model_copy(update={"memory": self._config})
-        below = await ground(settings, database, embedder, paths.model_dir, self._clock, stack)
-        house = await Assembly(below).begin()
+        rooms = await open_rooms(
+            settings, database, self._clock, stack, embedder=embedder, model_dir=paths.model_dir
+        )
         for work in (
-            house.queue.run(),
-            UpkeepLoop(house.db, house.upkeep, house.due, unheard).run(),
-            house.learning.run(),
+            rooms.queue.run(),
+            UpkeepLoop(rooms.db, rooms.upkeep, rooms.due, unheard).run(),
+            rooms.learning.run(),
         ):
             stack.push_async_callback(_stop, asyncio.create_task(work))
-        return house
+        return rooms
 
     async def disconnect(self) -> None:
         """Close the file; harmless without a connection."""
-        stack, self._stack, self._house = self._stack, None, None
+        stack, self._stack, self._rooms = self._stack, None, None
         if stack is not None:
             await stack.aclose()
 
     async def health_check(self) -> bool:
         """Return whether the file answers."""
-        if self._house is None:
+        if self._rooms is None:
             log.warning("backend not connected", backend="sqlite")
             return False
         try:
-            await self._house.upkeep.stats()
+            await self._rooms.upkeep.stats()
         except MemdError as error:
             log.warning("backend not healthy", backend="sqlite", kind=error.kind)
             return False
@@ -129,11 +129,13 @@ class SqliteBackend:
         return "sqlite"
 
     @property
-    def house(self) -> Assembly:
+    def rooms(self) -> Rooms:
         """The rooms over the open file, for a backend that uses the same file."""
-        if self._house is None:
-            raise _not_connected_error()
-        return cast("Assembly", self._house)
+        if self._rooms is None:
+            raise MemoryConnectionError(
+                "the backend is not connected", hint="await connect() first"
+            )
+        return self._rooms
 
     # Capabilities.
 
@@ -151,7 +153,7 @@ class SqliteBackend:
 
     @property
     def supports_vector_search(self) -> bool:
-        return self._house is not None and self._house.embedder.fingerprint is not None
+        return self._rooms is not None and self._rooms.embedder.fingerprint is not None
 
     @property
     def supports_shared_access(self) -> bool:
@@ -166,7 +168,7 @@ class SqliteBackend:
     async def store(self, agent_id: str, request: MemoryStoreRequest) -> str:
         """Store one memory unchanged and return its id, after COMMIT."""
         return await self._call(
-            agent_id, MemoryStoreError, lambda house, caller: house.ingest.store(caller, request)
+            agent_id, MemoryStoreError, lambda rooms, caller: rooms.ingest.store(caller, request)
         )
 
     async def retrieve(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
@@ -174,7 +176,7 @@ class SqliteBackend:
         return await self._call(
             agent_id,
             MemoryRetrievalError,
-            lambda house, caller: house.recall.retrieve(caller, query),
+            lambda rooms, caller: rooms.recall.retrieve(caller, query),
         )
 
     async def retrieve_sparse(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
@@ -184,7 +186,7 @@ class SqliteBackend:
         return await self._call(
             agent_id,
             MemoryRetrievalError,
-            lambda house, caller: house.recall.retrieve(caller, query, SearchMode.WORDS),
+            lambda rooms, caller: rooms.recall.retrieve(caller, query, SearchMode.WORDS),
         )
 
     async def get(self, agent_id: str, memory_id: str) -> MemoryEntry | None:
@@ -192,7 +194,7 @@ class SqliteBackend:
         return await self._call(
             agent_id,
             MemoryRetrievalError,
-            lambda house, caller: house.recall.get(caller, memory_id),
+            lambda rooms, caller: rooms.recall.get(caller, memory_id),
         )
 
     async def delete(self, agent_id: str, memory_id: str) -> bool:
@@ -200,7 +202,7 @@ class SqliteBackend:
         return await self._call(
             agent_id,
             MemoryStoreError,
-            lambda house, caller: house.archive.delete(caller, memory_id),
+            lambda rooms, caller: rooms.archive.delete(caller, memory_id),
         )
 
     async def count(self, agent_id: str, *, category: MemoryCategory | None = None) -> int:
@@ -208,7 +210,7 @@ class SqliteBackend:
         return await self._call(
             agent_id,
             MemoryRetrievalError,
-            lambda house, caller: house.recall.count(caller, category),
+            lambda rooms, caller: rooms.recall.count(caller, category),
         )
 
     # Shared memories.
@@ -219,7 +221,7 @@ class SqliteBackend:
         Raises MemoryCapabilityError when sharing is switched off.
         """
         return await self._call(
-            agent_id, MemoryStoreError, lambda house, caller: house.sharing.publish(caller, request)
+            agent_id, MemoryStoreError, lambda rooms, caller: rooms.sharing.publish(caller, request)
         )
 
     async def search_shared(
@@ -229,7 +231,7 @@ class SqliteBackend:
         return await self._call(
             DEFAULT_AGENT if exclude_agent is None else exclude_agent,
             MemoryRetrievalError,
-            lambda house, _: house.recall.search_shared(query, exclude_agent),
+            lambda rooms, _: rooms.recall.search_shared(query, exclude_agent),
         )
 
     async def retract(self, agent_id: str, memory_id: str) -> bool:
@@ -237,7 +239,7 @@ class SqliteBackend:
         return await self._call(
             agent_id,
             MemoryStoreError,
-            lambda house, caller: house.sharing.retract(caller, memory_id),
+            lambda rooms, caller: rooms.sharing.retract(caller, memory_id),
         )
 
     # The archive.
@@ -258,36 +260,28 @@ class SqliteBackend:
         return await self._call(
             agent_id,
             MemoryStoreError,
-            lambda house, caller: house.archival.move_to_archive(
+            lambda rooms, caller: rooms.archival.move_to_archive(
                 caller, memory_id, ArchiveReason.CONSOLIDATED
             ),
         )
-
-    def _archival(self) -> Archival:
-        return self.house.archival
 
     async def _call(
         self,
         agent_id: str,
         family: type[MemdMemoryError],
-        call: Callable[[Any, Caller], Coroutine[Any, Any, T]],
+        call: Callable[[Rooms, Caller], Coroutine[Any, Any, T]],
     ) -> T:
-        if self._house is None:
-            raise _not_connected_error()
+        rooms = self.rooms
         if not agent_id.strip():
             raise family("agent_id is blank", field="agent_id")
         if agent_id == RESERVED_AGENT:
             raise family(f"{RESERVED_AGENT} is reserved", field="agent_id")
         try:
-            return await call(self._house, Caller(agent_id=agent_id))
+            return await call(rooms, Caller(agent_id=agent_id))
         except MemdMemoryError:
             raise
         except MemdError as error:
             raise family(error.message, field=error.field, hint=error.hint) from error
-
-
-def _not_connected_error() -> MemoryConnectionError:
-    return MemoryConnectionError("the backend is not connected", hint="await connect() first")
 
 
 async def _stop(task: asyncio.Task[None]) -> None:

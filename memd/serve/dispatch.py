@@ -44,7 +44,7 @@ from memd.serve.status import System
 
 if TYPE_CHECKING:
     from memd.serve.mcp.mcp import Mcp
-    from memd.serve.rooms import Rooms
+    from memd.serve.rooms import DaemonRooms
 
 Send = Callable[[bytes], None]
 
@@ -96,7 +96,7 @@ class Dispatch:
 
     def __init__(
         self,
-        rooms: Rooms,
+        rooms: DaemonRooms,
         system: System,
         clock: Clock,
         metrics: Metrics,

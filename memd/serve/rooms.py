@@ -15,34 +15,42 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from memd.backends.assembly import Ground, ground
-from memd.backends.upkeep_loop import UpkeepLoop
+from memd.backends.rooms import Rooms, UpkeepLoop, open_store
 from memd.base.clock import Clock
+from memd.base.lazy import lazy
 from memd.base.paths import Paths
 from memd.domain.settings.settings import Settings
 from memd.embedding.cross_encoder import RerankerThread
 from memd.embedding.embed import EmbedderThread, SwitchableEmbedder
 from memd.ingest.switch import ModelSwitch
-from memd.inject.prompting import Prompting
 from memd.learn.uptake import UptakeCounter
+from memd.llm.job_files import JobFiles
 from memd.org.clients import Clients
 from memd.org.temporal import catch_up, note_rules
 from memd.serve.events import Events
 from memd.serve.short_ids import ShortIds
 from memd.serve.uploads import Uploads
-from memd.sleep.model.language_model import build_language_model
 from memd.sleep.nap.naps import Naps
 from memd.sleep.sleep import KillSwitch, build_sleep
 from memd.sleep.wiki.exports import build_wiki
 from memd.store.access.audit import Audit
 from memd.store.access.replies import Answers
+from memd.store.file.database import Database
 from memd.store.search.model_switch import model_in_use
 
 if TYPE_CHECKING:
+    from memd.domain.inject import Reranker
     from memd.inject.brief import Briefs
+    from memd.inject.in_window import SessionWindows
+    from memd.inject.inject import Inject
+    from memd.inject.knowledge import Knowledge
+    from memd.inject.synthesis import Synthesis
+    from memd.inject.tools.files import Files
+    from memd.learn.learn import Learn
     from memd.learn.lessons import Lessons
     from memd.learn.skills import Skills
     from memd.learn.tuning.tuning import Tuning
+    from memd.llm.llm import LanguageModel
     from memd.org.owner import Owner
     from memd.org.review import Review
     from memd.sleep.night.night import Night
@@ -76,39 +84,45 @@ def models(
     return embedder, reranker
 
 
-async def rooms(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExitStack) -> Rooms:
+async def rooms(
+    settings: Settings, paths: Paths, clock: Clock, stack: AsyncExitStack
+) -> DaemonRooms:
     """Open the daemon's file and build its rooms; *stack* closes them in reverse."""
-    embedder, reranker = models(settings, paths, stack)
-    events = Events()
-    below = await ground(
-        settings,
-        paths.database,
-        embedder,
-        paths.model_dir,
-        clock,
-        stack,
-        emit=events.emit,
-        scorer=reranker,
-    )
-    built = Rooms(below, paths, events, embedder, reranker, stack)
+    model_threads = models(settings, paths, stack)
+    db = await open_store(paths.database, clock, stack, mmap=settings.daemon.mmap_vectors)
+    built = DaemonRooms(settings, db, clock, stack, paths, model_threads)
     return await built.begin()
 
 
-class Rooms(Prompting):
-    """All rooms of the daemon: those over its file, and what it adds to them."""
+class DaemonRooms(Rooms):
+    """All rooms of the daemon: those over its file, those of prompts, and its own.
 
-    def __init__(  # all that the rooms share
+    Each is built, and its modules are imported, when it is first used; what runs from the start
+    is made at once.
+    """
+
+    def __init__(
         self,
-        ground: Ground,
-        paths: Paths,
-        events: Events,
-        embedder: SwitchableEmbedder,
-        reranker: RerankerThread,
+        settings: Settings,
+        db: Database,
+        clock: Clock,
         stack: AsyncExitStack,
+        paths: Paths,
+        models: tuple[SwitchableEmbedder, RerankerThread],
     ) -> None:
-        super().__init__(ground)
-        settings, db, clock = self.settings, self.db, self.clock
-        self.paths, self.events, self.reranker, self._stack = paths, events, reranker, stack
+        self.events = events = Events()
+        embedder, reranker = models
+        super().__init__(
+            settings,
+            db,
+            clock,
+            stack,
+            embedder=embedder,
+            model_dir=paths.model_dir,
+            emit=events.emit,
+            scorer=reranker,
+        )
+        self.paths, self.reranker = paths, reranker
         self.shares = settings.memory.options.shared_knowledge_base
         self.memories_max = settings.memory.consolidation.max_memories_per_agent
         self.uploads = Uploads()
@@ -119,7 +133,7 @@ class Rooms(Prompting):
         self.models = ModelSwitch(self, embedder, events.emit)
         self._uptake = UptakeCounter(db, clock, self.ids, self.work, self.notes.add)
         self.uptake = self._uptake if settings.daemon.count_use else None
-        self.llm = build_language_model(self, paths, stack)
+        self.llm = self._build_language_model()
         self.naps = Naps(self, settings, paths.usage_dir, emit=events.emit, llm=self.llm)
         wiki_dir = paths.data_dir / ("wiki" + paths.database.stem.removeprefix("memd"))
         self.wiki = build_wiki(self, settings.memory.consolidation.wiki_export, wiki_dir)
@@ -130,17 +144,48 @@ class Rooms(Prompting):
         """Load what the rooms need before the first call."""
         await super().begin()
         await note_rules(self.db, self.clock, self.settings.org_memory)
-        self._stack.push_async_callback(self.audit.try_to_anchor)
+        self.stack.push_async_callback(self.audit.try_to_anchor)
         await self.clients.load()
         self.models.embedder.serve(await self.db.read(model_in_use))
         for settle in (self.notes.flush, self._uptake.settle, self._settle_windows):  # from its end
-            self._stack.push_async_callback(settle)
+            self.stack.push_async_callback(settle)
         return self
 
     async def _settle_windows(self) -> None:
         """Wait until the memories that prompts gave are recorded."""
         if "windows" in vars(self):
             await self.windows.settle()
+
+    def _build_language_model(self) -> LanguageModel | None:
+        """Return the model that the settings name, created on first use; None without one.
+
+        Without it, everything is done by rule (SPEC D8). Job files of an earlier provider are
+        recovered or erased in any case.
+        """
+        config, clock, db = self.settings.llm, self.clock, self.db
+        jobs = JobFiles(self.paths.jobs_dir, clock, config.job_days)
+        jobs.recover()
+        db.files.erasers.append(jobs.erase)
+        if config.provider == "none":
+            return None
+
+        def build() -> LanguageModel:
+            from memd.llm.build import language_model
+            from memd.records.spending import Spending
+            from memd.sleep.model.summaries import night_purposes
+
+            model = language_model(
+                config,
+                clock,
+                extra_purposes=night_purposes(self.settings),
+                accounts=Spending(self.records, self.ids, clock, config.provider),
+                jobs=jobs,
+                erasures=lambda: db.files.erasure_count,
+            )
+            self.stack.push_async_callback(model.close)
+            return model
+
+        return lazy(build)
 
     def _build_scheduler(self) -> NightScheduler:
         """Build the nights; extraction for the graph waits until nobody uses memd."""
@@ -197,6 +242,94 @@ class Rooms(Prompting):
             await self.work.run(import_module, module)
 
     @cached_property
+    def learn(self) -> Learn:
+        """The playbook, lessons and patterns of work."""
+        from memd.learn.learn import Learn
+
+        settings = self.settings
+        level, secrets = settings.memory.level, settings.daemon.secrets
+        return Learn(self.db, self.clock, self.ids, level, secrets, self.work)
+
+    @cached_property
+    def knowledge(self) -> Knowledge:
+        """Facts, lessons and patterns for prompts."""
+        from memd.inject.knowledge import Knowledge
+        from memd.recall.text_ranker import TextRanker
+
+        most = self.settings.org_memory.extended_store.max_retrieved_per_query
+        ranker = TextRanker(self.db, self.embedder)
+        return Knowledge(ranker, self.org, self.learn, most, self.work)
+
+    @cached_property
+    def synthesis(self) -> Synthesis:
+        """Blocks synthesized from all sources."""
+        from memd.inject.synthesis import Synthesis
+
+        return Synthesis(
+            self.db,
+            self.clock,
+            self.recall,
+            self.learn,
+            self.sessions,
+            self.graph,
+            self.knowledge,
+        )
+
+    @cached_property
+    def windows(self) -> SessionWindows:
+        """The memories that each session has in its context window."""
+        from memd.inject.in_window import SessionWindows
+
+        return SessionWindows(self.db, self.clock)
+
+    @cached_property
+    def files(self) -> Files:
+        """Memories as files that an assistant edits."""
+        from memd.inject.tools.files import Files
+
+        return Files(self.db, self.ingest, self.recall, self.archive, self.clock)
+
+    @cached_property
+    def inject(self) -> Inject:
+        """Prompts and memory tools."""
+        from memd.inject.inject import Inject
+        from memd.inject.multi.hierarchical import retriever_for
+        from memd.inject.own_memories import MemoryRooms
+        from memd.inject.reranker import CrossEncoderReranker, RerankerCache
+        from memd.inject.tools.calls import BY_RULE
+
+        llm, clock, memory = self.llm, self.clock, self.settings.memory
+        cache = RerankerCache(
+            memory.retrieval.rerank_cache_ttl_seconds, monotonic=lambda: clock.monotonic_us() / 1e6
+        )
+        judges, supervisor = BY_RULE, None
+        reranker: Reranker | None = None
+        if self.scorer is not None:
+            reranker = CrossEncoderReranker(self.scorer, cache=cache)
+        if llm is not None:
+            from memd.inject.multi import by_model
+
+            uses = self.settings.llm.uses
+            judges = by_model.judges(llm) if uses.reformulation else judges
+            supervisor = by_model.supervisor(llm, memory.retrieval) if uses.routing else supervisor
+            reranker = by_model.reranker(llm, cache) if uses.reranking else reranker
+        return Inject(
+            rooms=MemoryRooms(self.recall, self.ingest, self.archive),
+            config=memory.retrieval,
+            clock=clock,
+            editing=memory.self_editing,
+            org=self.org,
+            knowledge=self.knowledge,
+            sessions=self.sessions,
+            windows=self.windows,
+            synthesizer=lazy(lambda: self.synthesis),
+            reranker=reranker,
+            retriever=partial(retriever_for, clock=clock, supervisor=supervisor),
+            judges=judges,
+            work=self.work,
+        )
+
+    @cached_property
     def owner(self) -> Owner:
         """The owner's key and signatures."""
         from memd.org.owner import Owner
@@ -227,7 +360,7 @@ class Rooms(Prompting):
         tuning = Tuning(
             self.db, self.clock, self.ids, self.recall, self.embedder, emit, self.models
         )
-        self._stack.push_async_callback(tuning.close)
+        self.stack.push_async_callback(tuning.close)
         return tuning
 
     @cached_property

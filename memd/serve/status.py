@@ -31,7 +31,7 @@ from memd.serve.routes.routes import PROTOCOL, Route, methods, records
 
 if TYPE_CHECKING:
     from memd.domain.settings.reload import ReloadResult
-    from memd.serve.rooms import Rooms
+    from memd.serve.rooms import DaemonRooms
     from memd.serve.server import Server
 
 
@@ -57,7 +57,7 @@ class System:
 
     def __init__(
         self,
-        rooms: Rooms,
+        rooms: DaemonRooms,
         metrics: Metrics,
         clock: Clock,
         stop: Callable[[], None],

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.base import log
 from memd.base.clock import DAY_US, from_us
 from memd.base.errors import MemdError
@@ -42,12 +42,12 @@ class NightProviders(NamedTuple):
     model: str | None = None
     request_counts: Callable[[], tuple[int, int]] = lambda: (0, 0)
     """How many requests to a model in nights were answered, and how many failed."""
-    experiences: Callable[[Assembly], NightTask] | None = None
+    experiences: Callable[[Rooms], NightTask] | None = None
     """Builds the task that compresses experiences."""
 
 
 def build_sleep(
-    assembly: Assembly,
+    rooms: Rooms,
     settings: Settings,
     *,
     emit: Emit = unheard,
@@ -66,27 +66,27 @@ def build_sleep(
     def plan() -> NightPlan:
         from memd.sleep.night.plan import NightPlan
 
-        return NightPlan(assembly, settings, models)
+        return NightPlan(rooms, settings, models)
 
     if models.summaries is not None or models.sessions is not None:
         plan()  # validate the model now; without one the modules are imported by the first night
     night = Night(
-        db=assembly.db,
-        clock=assembly.clock,
-        ids=assembly.ids,
+        db=rooms.db,
+        clock=rooms.clock,
+        ids=rooms.ids,
         tasks=lambda request: plan().tasks(request),
         emit=emit,
-        on_finished=RunCompletion(assembly, settings).complete,
+        on_finished=RunCompletion(rooms, settings).complete,
         enabled=enabled or (lambda: config.enabled),
         undo_us=settings.daemon.undo_days * DAY_US,
         model_usage=_usage_since_last(models.request_counts),
     )
     return NightScheduler(
         night=night,
-        clock=assembly.clock,
+        clock=rooms.clock,
         interval=config.interval,
         enabled=night.enabled,
-        since=lambda: _first_memory_at(assembly.db),
+        since=lambda: _first_memory_at(rooms.db),
     )
 
 
@@ -117,18 +117,18 @@ class RunCompletion(NamedTuple):
     Nothing here fails the run: records that cannot be dropped now are dropped next time.
     """
 
-    assembly: Assembly
+    rooms: Rooms
     settings: Settings
 
     async def complete(self, row: RunRow) -> None:
         """Complete the finished run *row*; never raises a MemdError."""
-        self.assembly.queue.wake()
+        self.rooms.queue.wake()
         details: dict[str, Any] = {"run_id": row.run_id, **row.report.get("detail", {})}
         if _is_whole_night(row):
             details["records_dropped"] = await self._drop_old_records()
         end_us = row.finished_at_us or row.started_at_us
         is_success = row.state != RunState.FAILED
-        self.assembly.notes.add(
+        self.rooms.notes.add(
             Occurrence(
                 row.run_id,
                 row.agent_id or row.asked.get("agent_id") or RESERVED_AGENT,
@@ -144,7 +144,7 @@ class RunCompletion(NamedTuple):
     async def _drop_old_records(self) -> dict[str, int]:
         from memd.records.retention import drop_old
 
-        db, salt = self.assembly.db, self.assembly.ids.salt
+        db, salt = self.rooms.db, self.rooms.ids.salt
         days = {str(name): days for name, days in self.settings.records.retention_days.items()}
         try:
             return await drop_old(db, days, db.lasting.now_us(), salt)

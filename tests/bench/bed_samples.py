@@ -28,9 +28,9 @@ from memd.domain.caller import Caller
 from memd.domain.inject import PrepareRequest
 from memd.embedding.cross_encoder import RerankerThread
 from memd.inject.inject import Inject
-from memd.inject.prompting import Prompting
 from memd.recall.ranking.features import Measured
 from memd.recall.recall import Recall
+from memd.serve.rooms import DaemonRooms
 
 SEED = 7
 FOREIGN = 100
@@ -88,7 +88,7 @@ def nearest_of_each(
     return [nearest.get(source or "") == at for at, source in enumerate(sources)]
 
 
-def prompting(house: Prompting) -> Inject:
+def prompting(house: DaemonRooms) -> Inject:
     """Return what prepares prompts over *house*, with the product's defaults and no re-ranker."""
     house.scorer = RerankerThread(model_dir().with_name(RERANKER_NAME))
     return house.inject

@@ -42,7 +42,7 @@ from memd.domain.caller import Caller
 from memd.domain.inject import BriefRequest, PrepareRequest
 from memd.domain.memory import MemoryEntry, MemoryFilter
 from memd.domain.settings.settings import Settings
-from memd.serve.rooms import Rooms
+from memd.serve.rooms import DaemonRooms
 from memd.serve.rooms import rooms as built
 from memd.signals.usage import Usage
 from memd.sleep.nap.consolidator import MemoryConsolidator
@@ -113,7 +113,7 @@ async def measure(folder: Path, which: str) -> dict[str, Any]:
 
 async def rooms_of(
     made: Path, sessions: Iterable[str], stack: AsyncExitStack
-) -> tuple[Rooms, MovedClock]:
+) -> tuple[DaemonRooms, MovedClock]:
     """Return the daemon's rooms below *made*, on the day of the first of *sessions*."""
     clock = MovedClock()
     _move(clock, _day(min(sessions)))
@@ -128,7 +128,7 @@ async def rooms_of(
 class Team:
     """The rooms of one team's memory, and the half year that it lives through."""
 
-    rooms: Rooms
+    rooms: DaemonRooms
     clock: MovedClock
     made: Path
     folder: Path

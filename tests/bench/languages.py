@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 from bench.samples import Remembered, house_with, ingested
 from bench.stage import model_dir
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.domain.caller import Caller
 from memd.embedding.embed import EmbedderThread
 from memd.recall.ranking.weights import TuningTrial
@@ -116,7 +116,7 @@ async def measured(folder: Path) -> dict[str, Any]:
     return told
 
 
-async def asked(house: Assembly, put: Put) -> dict[str, bool]:
+async def asked(house: Rooms, put: Put) -> dict[str, bool]:
     """Return what came of one question."""
     caller = Caller(agent_id=put.store, method="bench")
     seen = await house.recall.evaluate(caller, put.text, TuningTrial(None))

@@ -33,7 +33,7 @@ from bench.scores import quantile
 from bench.things import KINDS, things
 from bench.transcripts import Message, exported, trajectories
 from bench.walk import Nap, Question, walked
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.domain.caller import Caller
 from memd.domain.recall import RecallRequest
 from memd.domain.settings.settings import Settings
@@ -93,16 +93,16 @@ async def lived(
             # The daemon does so when a window is half full (``Watching``).
             await Naps(rooms, Settings(), Path(made)).nap.warm_up()
             for name, messages in sessions.items():
-                made_by = Rooms(rooms, rule, Path(made), name)
+                made_by = SessionRooms(rooms, rule, Path(made), name)
                 naps[name] = await walked(messages, rule, made_by, random.Random(SEED))
     return figures(naps)
 
 
 @dataclass(frozen=True)
-class Rooms:
+class SessionRooms:
     """The daemon's rooms, napping over one session (``walk.Napping``)."""
 
-    rooms: Assembly
+    rooms: Rooms
     rule: MemoryConsolidator
     folder: Path
     session_id: str

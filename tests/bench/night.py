@@ -31,7 +31,7 @@ from bench.locomo import ADVERSARIAL, Asked, Dialogue
 from bench.recall import SESSION_BUDGET_TOKENS, SESSION_TOP_K, TOP_K
 from bench.scores import Graded, quantile, report
 from bench.stage import model_dir
-from memd.backends.assembly import Assembly, ground
+from memd.backends.rooms import Rooms, open_rooms
 from memd.base.clock import SystemClock
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory
@@ -78,13 +78,14 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 @asynccontextmanager
-async def house(path: Path, clock: MovedClock) -> AsyncIterator[Assembly]:
+async def house(path: Path, clock: MovedClock) -> AsyncIterator[Rooms]:
     """Open the rooms over *path* with the installed model."""
     async with AsyncExitStack() as stack:
         embedder = EmbedderThread(model_dir())
         stack.push_async_callback(embedder.close)
-        below = await ground(Settings(), path, embedder, model_dir(), clock, stack)
-        yield await Assembly(below).begin()
+        yield await open_rooms(
+            Settings(), path, clock, stack, embedder=embedder, model_dir=model_dir()
+        )
 
 
 async def measure(dialogues: Sequence[Dialogue], path: Path) -> dict[str, Any]:
@@ -102,7 +103,7 @@ async def measure(dialogues: Sequence[Dialogue], path: Path) -> dict[str, Any]:
 
 
 async def _with_night(
-    rooms: Assembly, clock: MovedClock, dialogues: Sequence[Dialogue]
+    rooms: Rooms, clock: MovedClock, dialogues: Sequence[Dialogue]
 ) -> dict[str, Any]:
     before = await _asked(rooms, dialogues)
     visible = await rooms.db.read(_visible)
@@ -148,7 +149,7 @@ async def over(path: Path, rows: int) -> dict[str, Any]:
         }
 
 
-async def _writing(rooms: Assembly, until: asyncio.Task[Any]) -> list[float]:
+async def _writing(rooms: Rooms, until: asyncio.Task[Any]) -> list[float]:
     """Store a memory ten times a second until the task is done; returns how long each took."""
     waits: list[float] = []
     caller = Caller(agent_id="somebody", method="bench")
@@ -195,7 +196,7 @@ def _count(conn: Reading, where: str) -> int:
     return found
 
 
-async def _asked(rooms: Assembly, dialogues: Sequence[Dialogue]) -> dict[str, Any]:
+async def _asked(rooms: Rooms, dialogues: Sequence[Dialogue]) -> dict[str, Any]:
     turns: list[Graded] = []
     sessions: list[Graded] = []
     tokens: list[int] = []
@@ -219,7 +220,7 @@ def _places(found: RecallResult) -> tuple[str, ...]:
     return tuple(str(each.source) for each in found.memories if not each.preference)
 
 
-async def _by_session(rooms: Assembly, caller: Caller, dialogue: Dialogue, asked: Asked) -> Graded:
+async def _by_session(rooms: Rooms, caller: Caller, dialogue: Dialogue, asked: Asked) -> Graded:
     session = {turn.place: turn.session for turn in dialogue.turns}
     found = await rooms.recall.recall(
         caller,

@@ -26,7 +26,7 @@ from bench import filled
 from bench.corpus import Made
 from bench.stage import model_dir
 from bench.writes import measured, text
-from memd.backends.assembly import Assembly, ground
+from memd.backends.rooms import Rooms, open_rooms
 from memd.base.clock import SystemClock
 from memd.domain.caller import Caller
 from memd.domain.recall import RecallRequest
@@ -74,10 +74,11 @@ async def main() -> None:
         cpu: dict[int, list[float]] = {size: [] for size in SIZES}
         result: dict[int, dict[str, float]] = {}
         async with AsyncExitStack() as stack:
-            houses: dict[int, Assembly] = {}
+            houses: dict[int, Rooms] = {}
             for size, path in paths.items():
-                below = await ground(Settings(), path, embedder, model_dir(), SystemClock(), stack)
-                houses[size] = await Assembly(below).begin()
+                houses[size] = await open_rooms(
+                    Settings(), path, SystemClock(), stack, embedder=embedder, model_dir=model_dir()
+                )
             for _ in range(1 + ROUNDS):
                 for size, house in houses.items():
                     cpu[size].append(await _recalls(house, questions))
@@ -97,7 +98,7 @@ async def main() -> None:
     print(json.dumps(result, indent=1))
 
 
-async def _one_more(house: Assembly, rows: int, number: int) -> None:
+async def _one_more(house: Rooms, rows: int, number: int) -> None:
     await stored(house, text(rows + number, 60), caller=_CALLER)
 
 
@@ -107,7 +108,7 @@ async def _cpu_ms(work: Awaitable[object]) -> float:
     return 1_000 * (time.process_time() - begun)
 
 
-async def _recalls(house: Assembly, questions: list[str]) -> float:
+async def _recalls(house: Rooms, questions: list[str]) -> float:
     begun = time.process_time()
     for question in questions:
         await house.recall.recall(_CALLER, RecallRequest(query=question, top_k=10))

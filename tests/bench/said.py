@@ -25,7 +25,7 @@ from support.fakes import HashEmbedder
 
 from bench.scores import quantile
 from bench.transcripts import exported
-from memd.backends.assembly import Assembly, ground
+from memd.backends.rooms import Rooms, open_rooms
 from memd.domain.caller import Caller
 from memd.domain.ingest import SessionQuery
 from memd.domain.settings.settings import Settings
@@ -58,10 +58,10 @@ async def _measured(folder: Path, count: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory(prefix="memd-bench-") as made:
         async with AsyncExitStack() as stack:
             clock, path = HeldClock(), Path(made) / "memd.db"
-            below = await ground(
-                Settings(), path, HashEmbedder(), Path(made) / "no model", clock, stack
+            no_model = Path(made) / "no model"
+            house = await open_rooms(
+                Settings(), path, clock, stack, embedder=HashEmbedder(), model_dir=no_model
             )
-            house = await Assembly(below).begin()
             texts: list[str] = []
             kept_s = 0.0
             for name, messages in _sessions(folder, count):
@@ -96,7 +96,7 @@ def _sessions(folder: Path, count: int) -> Iterator[tuple[str, list[dict[str, An
         )
 
 
-async def _keep(house: Assembly, name: str, kept: Sequence[StoredMessage]) -> float:
+async def _keep(house: Rooms, name: str, kept: Sequence[StoredMessage]) -> float:
     await house.sessions.start(BY, name)
 
     def work(conn: Writing) -> None:
@@ -124,7 +124,7 @@ def _sizes(conn: Reading, size: float) -> dict[str, float]:
     return {"packed_per_mb": packed / MEGA / size, "words_per_mb": words / MEGA / size}
 
 
-async def _searched(house: Assembly, texts: Sequence[str]) -> dict[str, float]:
+async def _searched(house: Rooms, texts: Sequence[str]) -> dict[str, float]:
     chance, took = random.Random(7), []
     for _ in range(QUERIES):
         words = content_words(chance.choice(texts))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,20 +17,21 @@ from typing import Any
 from bench import foreign, small_stores
 from bench.locomo import ADVERSARIAL, Dialogue
 from bench.stage import model_dir
-from memd.backends.assembly import Assembly, ground
+from memd.backends.rooms import Rooms, open_store
 from memd.base.clock import SystemClock
 from memd.base.limits import INGEST_ITEMS_MAX
+from memd.base.paths import Paths
 from memd.domain.caller import Caller
 from memd.domain.encoding import ModelFingerprint
 from memd.domain.ingest import IngestManyRequest, IngestRequest
 from memd.domain.memory import MemoryFilter
 from memd.domain.settings.settings import Settings
 from memd.embedding.embed import EmbedderThread
-from memd.inject.prompting import Prompting
 from memd.recall.pipeline import Search, return_candidates
 from memd.recall.ranking.features import Measured
 from memd.recall.recall import Recall
 from memd.recall.scope import RecallFilter, caller_scopes
+from memd.serve.rooms import DaemonRooms
 from memd.store.memory import memories
 
 EVERYBODY = "everybody"
@@ -77,6 +78,9 @@ class Remembered:
         self._kept.update(zip(new, await self._thread.embed(new, bulk=bulk), strict=True))
         return [self._kept[text] for text in texts]
 
+    def serve(self, name: str | None) -> None:
+        """Do nothing: there is one model."""
+
     async def close(self) -> None:
         await self._thread.close()
 
@@ -114,24 +118,26 @@ async def collect(
 
 
 @asynccontextmanager
-async def house_with(embedder: Remembered) -> AsyncIterator[Prompting]:
+async def house_with(embedder: Remembered) -> AsyncIterator[DaemonRooms]:
+    """Open the daemon's rooms over a new file, without a re-ranker."""
     with tempfile.TemporaryDirectory(prefix="memd-fit-") as home:
         async with AsyncExitStack() as stack:
-            path = Path(home) / "memd.db"
-            below = await ground(Settings(), path, embedder, model_dir(), SystemClock(), stack)
-            yield await Prompting(below).begin()
+            paths = replace(Paths.resolve(home=Path(home), environ={}), model_dir=model_dir())
+            paths.data_dir.mkdir()
+            clock, settings = SystemClock(), Settings()
+            db = await open_store(paths.database, clock, stack, mmap=False)
+            models: tuple[Any, Any] = embedder, None
+            yield await DaemonRooms(settings, db, clock, stack, paths, models).begin()
 
 
-async def ingested(house: Assembly, agent: str, items: Sequence[dict[str, Any]]) -> None:
+async def ingested(house: Rooms, agent: str, items: Sequence[dict[str, Any]]) -> None:
     for start in range(0, len(items), INGEST_ITEMS_MAX):
         batch = [IngestRequest.model_validate(i) for i in items[start : start + INGEST_ITEMS_MAX]]
         request = IngestManyRequest(items=tuple(batch))
         await house.ingest.ingest_many(Caller(agent_id=agent, method="fit"), request)
 
 
-async def _honest(
-    house: Assembly, dialogues: Sequence[Dialogue], kind: str
-) -> AsyncIterator[Sample]:
+async def _honest(house: Rooms, dialogues: Sequence[Dialogue], kind: str) -> AsyncIterator[Sample]:
     for dialogue in dialogues:
         agent = dialogue.name if kind == "H" else EVERYBODY
         for asked in dialogue.questions:
@@ -141,14 +147,14 @@ async def _honest(
                 yield Sample(kind, dialogue.name, "", len(asked.gold), found, right)
 
 
-async def _foreign(house: Assembly, dialogues: Sequence[Dialogue]) -> AsyncIterator[Sample]:
+async def _foreign(house: Rooms, dialogues: Sequence[Dialogue]) -> AsyncIterator[Sample]:
     for kind, asked in foreign.questions(dialogues).items():
         for agent, text in asked:
             found, _ = await candidates_of(house.recall, agent, text)
             yield Sample(kind, agent, "", 0, found, [False] * len(found))
 
 
-async def _small(house: Assembly) -> AsyncIterator[Sample]:
+async def _small(house: Rooms) -> AsyncIterator[Sample]:
     for asked in small_stores.questions():
         found, _ = await candidates_of(house.recall, asked.store, asked.text)
         right = [item.candidate.own == asked.memory for item in found]

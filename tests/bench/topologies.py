@@ -31,7 +31,7 @@ from bench.locomo import ADVERSARIAL, Asked, Dialogue
 from bench.samples import Remembered
 from bench.scores import Graded, block, quantile, recall_at, reciprocal_rank
 from bench.stage import model_dir
-from memd.backends.assembly import Assembly, ground
+from memd.backends.rooms import Rooms, open_rooms
 from memd.base.clock import SystemClock
 from memd.base.limits import INGEST_ITEMS_MAX, RECALL_BUDGET_TOKENS_MAX
 from memd.base.paths import Paths
@@ -158,7 +158,7 @@ def table(rows: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
 
 
 async def _rows(
-    house: Assembly,
+    house: Rooms,
     thread: RerankerThread,
     asked: Sequence[tuple[str, Asked]],
     sources: dict[str, str],
@@ -205,7 +205,7 @@ def _again(pair: Pair, weight: float, many: int) -> Graded:
     return Graded(0, pair.gold, tuple(pair.found[at] for at in order))
 
 
-def _ways(house: Assembly, thread: RerankerThread) -> dict[str, Find]:
+def _ways(house: Rooms, thread: RerankerThread) -> dict[str, Find]:
     """Return every way to find; those of the re-ranker only where it is installed."""
     ways: dict[str, Find] = {
         f"recall, {mode}": partial(_recalled, house, {"search_mode": mode}) for mode in SearchMode
@@ -223,7 +223,7 @@ def _ways(house: Assembly, thread: RerankerThread) -> dict[str, Find]:
     return ways
 
 
-def _room(house: Assembly, config: dict[str, Any]) -> Inject:
+def _room(house: Rooms, config: dict[str, Any]) -> Inject:
     return Inject(
         rooms=MemoryRooms(house.recall, house.ingest, house.archive),
         config=MemoryRetrievalConfig.model_validate(config),
@@ -233,7 +233,7 @@ def _room(house: Assembly, config: dict[str, Any]) -> Inject:
 
 
 async def _recalled(
-    house: Assembly, more: dict[str, Any], agent: str, text: str, top_k: int = TOP_K
+    house: Rooms, more: dict[str, Any], agent: str, text: str, top_k: int = TOP_K
 ) -> list[str]:
     request = RecallRequest(query=text, top_k=top_k, token_budget=RECALL_BUDGET_TOKENS_MAX, **more)
     found = await house.recall.recall(Caller(agent_id=agent, method="bench"), request)
@@ -262,7 +262,7 @@ async def _measured(
 
 
 async def _pair(
-    house: Assembly, thread: RerankerThread, sources: dict[str, str], agent: str, asked: Asked
+    house: Rooms, thread: RerankerThread, sources: dict[str, str], agent: str, asked: Asked
 ) -> Pair:
     request = RecallRequest(query=asked.text, top_k=40, token_budget=RECALL_BUDGET_TOKENS_MAX)
     found = await house.recall.recall(Caller(agent_id=agent, method="bench"), request)
@@ -280,13 +280,14 @@ async def _pair(
 @asynccontextmanager
 async def _house(
     dialogues: Sequence[Dialogue], embedder: Remembered
-) -> AsyncIterator[tuple[Assembly, dict[str, str]]]:
+) -> AsyncIterator[tuple[Rooms, dict[str, str]]]:
     """Yield the rooms with every turn in them, and where each memory came from."""
     with tempfile.TemporaryDirectory(prefix="memd-bench-") as home:
         async with AsyncExitStack() as stack:
             path = Path(home) / "memd.db"
-            below = await ground(Settings(), path, embedder, model_dir(), SystemClock(), stack)
-            house = await Assembly(below).begin()
+            house = await open_rooms(
+                Settings(), path, SystemClock(), stack, embedder=embedder, model_dir=model_dir()
+            )
             for dialogue in dialogues:
                 await _fill(house, dialogue)
             await house.queue.drain()
@@ -294,7 +295,7 @@ async def _house(
             yield house, {key: place for a in agents async for key, place in _listed(house, a)}
 
 
-async def _fill(house: Assembly, dialogue: Dialogue) -> None:
+async def _fill(house: Rooms, dialogue: Dialogue) -> None:
     items = [IngestRequest.model_validate(turn.item()) for turn in dialogue.turns]
     cuts = [*range(0, len(items), INGEST_ITEMS_MAX), len(items)]
     for begin, end in pairwise(cuts):
@@ -302,7 +303,7 @@ async def _fill(house: Assembly, dialogue: Dialogue) -> None:
         await house.ingest.ingest_many(Caller(agent_id=dialogue.name, method="bench"), request)
 
 
-async def _listed(house: Assembly, agent: str) -> AsyncIterator[tuple[str, str]]:
+async def _listed(house: Rooms, agent: str) -> AsyncIterator[tuple[str, str]]:
     caller, after = Caller(agent_id=agent, method="bench"), None
     while True:
         page, after = await house.recall.list(caller, RecallRequest(query="x"), after, 1_000)

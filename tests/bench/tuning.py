@@ -23,7 +23,7 @@ from bench.locomo import ADVERSARIAL, Dialogue
 from bench.samples import Remembered, house_with, ingested
 from bench.scores import quantile
 from bench.stage import model_dir
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.base.work import Work
 from memd.domain.caller import Caller
 from memd.domain.learn import TuneRequest, TuneStage
@@ -175,7 +175,7 @@ async def _test(stages: Stages, put: Sequence[Put], made: dict[str, Tuned], gain
             gains.entries.setdefault(name, []).append(mean_entries([each]))
 
 
-async def latency(house: Assembly, stages: Stages, put: Sequence[Put]) -> dict[str, Any]:
+async def latency(house: Rooms, stages: Stages, put: Sequence[Put]) -> dict[str, Any]:
     """Return how long a recall takes without and with an adapter, one after the other in turn."""
     some = put[:LATENCY_QUESTIONS]
     fit = [LabelledQuestion(key, one.dialogue, one.text) for one in some for key in one.gold]

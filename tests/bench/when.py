@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench.stage import model_dir
-from memd.backends.assembly import Assembly, ground
+from memd.backends.rooms import open_rooms
 from memd.base.clock import to_us
 from memd.domain.caller import Caller
 from memd.domain.ingest import IngestManyRequest, IngestRequest
@@ -145,10 +145,10 @@ async def measure() -> dict[str, Any]:
     try:
         async with AsyncExitStack() as stack:
             home = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="memd-when-")))
-            below = await ground(
-                Settings(), home / "memd.db", embedder, model_dir(), FixedClock(), stack
+            path, clock = home / "memd.db", FixedClock()
+            house = await open_rooms(
+                Settings(), path, clock, stack, embedder=embedder, model_dir=model_dir()
             )
-            house = await Assembly(below).begin()
             caller = Caller(agent_id="default", method="bench")
             await house.ingest.ingest_many(caller, IngestManyRequest(items=tuple(_sayings())))
             await house.queue.drain()

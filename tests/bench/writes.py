@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from support.store import ADA, a_house, stored, told
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.store.file.connect import Reading
 
 ROWS = 3_000
@@ -31,7 +31,7 @@ class Cost(NamedTuple):
 
 
 async def measured(
-    house: Assembly, path: Path, write: Callable[[int], Awaitable[object]], times: int = TIMES
+    house: Rooms, path: Path, write: Callable[[int], Awaitable[object]], times: int = TIMES
 ) -> Cost:
     """Return what *write* costs, called with 0, 1, 2 ..."""
     total, pages = 0, Counter[str]()
@@ -65,7 +65,7 @@ async def main() -> None:
                     print(f"    {count:5.1f}  {table}")
 
 
-def kinds(house: Assembly, rows: int) -> dict[str, Callable[[int], Awaitable[object]]]:
+def kinds(house: Rooms, rows: int) -> dict[str, Callable[[int], Awaitable[object]]]:
     """Return the writes that are counted, in a store of *rows* memories."""
     return {
         "memory of 60 characters": lambda n: stored(house, text(rows + n, 60)),

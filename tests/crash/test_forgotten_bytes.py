@@ -18,7 +18,7 @@ import pytest
 from support.forgetting import Churn, left
 from support.store import ADA, a_house
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.store.file.connect import Reading
 
 
@@ -37,7 +37,7 @@ async def _churned(folder: Path, seed: int, writes: int, every: int) -> tuple[in
     return forgets, found + left(folder, churn.gone)
 
 
-async def _check(house: Assembly) -> None:
+async def _check(house: Rooms) -> None:
     report = await house.upkeep.check(ADA)
     assert report.problems == ()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from support.fakes import HashEmbedder, fingerprint
 from support.store import ADA, a_house, ids_of, stored, told, visible
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.domain.enums import MemoryState, SearchMode
 from memd.domain.ingest import IngestManyRequest, IngestRequest
 from memd.domain.memory import MemoryQuery
@@ -29,7 +29,7 @@ TEXTS = (
 )
 
 
-async def by_model(house: Assembly) -> dict[str, int]:
+async def by_model(house: Rooms) -> dict[str, int]:
     """Return how many vectors there are of each model."""
 
     def work(conn: Reading) -> dict[str, int]:

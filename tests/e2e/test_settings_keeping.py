@@ -15,7 +15,7 @@ from support.daemon import environment, spawned
 from support.effects import Stage, a_stage, merged, shows, tree
 from support.recording import EXAMPLES
 
-from memd.backends import upkeep_loop
+from memd.backends import rooms as file_rooms
 from memd.base.errors import MemdError, OrgMemoryAccessDeniedError
 from memd.client import AsyncClient
 
@@ -389,7 +389,7 @@ async def test_the_trash_keeps_as_long_as_the_settings_say(
 async def test_the_text_of_a_session_is_kept_as_long_as_the_settings_say(
     tmp_path: Path, patch: pytest.MonkeyPatch
 ) -> None:
-    patch.setattr(upkeep_loop, "RHYTHM_SECONDS", 0.01)
+    patch.setattr(file_rooms, "RHYTHM_SECONDS", 0.01)
     said = [{"role": "user", "content": "The lamp is green."}]
     for days, kept in ((30, 0), (0, 1), (365, 1)):
         setting = tree("daemon.session_days", days)

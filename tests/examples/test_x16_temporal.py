@@ -25,7 +25,7 @@ from memd.base.paths import Paths
 from memd.base.settings import load
 from memd.client import AsyncClient
 from memd.domain.settings.settings import Settings
-from memd.serve.rooms import Rooms
+from memd.serve.rooms import DaemonRooms
 from memd.serve.rooms import rooms as _rooms
 
 BLOCK = """
@@ -80,7 +80,7 @@ async def serving(
 ) -> AsyncIterator[House]:
     clock = clock or HeldClock()
 
-    async def built(wanted: Settings, paths: Paths, _: Clock, *rest: Any) -> Rooms:
+    async def built(wanted: Settings, paths: Paths, _: Clock, *rest: Any) -> DaemonRooms:
         return await _rooms(wanted, paths, clock, *rest)
 
     async with running(home, partial(built), settings) as paths:
@@ -308,7 +308,7 @@ async def test_the_rules_of_that_time_and_of_today_apply_whichever_is_stricter(
 async def serving_again(
     home: Path, settings: Settings, clock: HeldClock
 ) -> AsyncIterator[tuple[AsyncClient, AsyncClient]]:
-    async def built(wanted: Settings, paths: Paths, _: Clock, *rest: Any) -> Rooms:
+    async def built(wanted: Settings, paths: Paths, _: Clock, *rest: Any) -> DaemonRooms:
         return await _rooms(wanted, paths, clock, *rest)
 
     async with running(home, partial(built), settings) as paths:

@@ -36,7 +36,7 @@ from memd.base.clock import Clock
 from memd.base.paths import Paths
 from memd.client import AsyncClient
 from memd.domain.settings.settings import Settings
-from memd.serve.rooms import Rooms
+from memd.serve.rooms import DaemonRooms
 from memd.serve.rooms import rooms as _rooms
 
 SENTENCES = {
@@ -61,7 +61,7 @@ def clock() -> HeldClock:
 
 async def _held(
     held: HeldClock, settings: Settings, paths: Paths, clock: Clock, stack: AsyncExitStack
-) -> Rooms:
+) -> DaemonRooms:
     del clock
     return await _rooms(settings, paths, held, stack)
 

@@ -12,7 +12,7 @@ from support.clocks import HeldClock
 from support.gate import seeds
 from support.store import a_house, a_writer
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.base.clock import from_us
 from memd.domain.caller import Caller
 from memd.domain.enums import OrgFactCategory, SeniorityLevel
@@ -30,7 +30,7 @@ PAIRS_MAX = 1_000
 Believed = set[tuple[str, str, str, bool, str]]
 
 
-async def written(house: Assembly, clock: HeldClock, log: list[Entry]) -> dict[str, str]:
+async def written(house: Rooms, clock: HeldClock, log: list[Entry]) -> dict[str, str]:
     """Write the operations of *log* at their times; returns the facts' ids by their names."""
     ids: dict[str, str] = {}
     for entry in log:
@@ -48,7 +48,7 @@ async def written(house: Assembly, clock: HeldClock, log: list[Entry]) -> dict[s
     return ids
 
 
-async def answered(house: Assembly, ids: dict[str, str], valid: int, known: int) -> Believed:
+async def answered(house: Rooms, ids: dict[str, str], valid: int, known: int) -> Believed:
     names = {fact_id: name for name, fact_id in ids.items()}
     asked = AsOfQuery(valid=from_us(valid), known=from_us(known), limit=100)
     found = await house.org.past.as_of(ANN, asked)

@@ -21,7 +21,7 @@ from support.fakes import DIMENSION, HashEmbedder, fingerprint, numbers
 from support.gate import drawn
 from support.store import ADA, a_house
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.base.clock import to_us
 from memd.domain.caller import Caller
 from memd.domain.enums import HIDDEN, MemoryCategory, MemoryLevel, MemoryState, Passing
@@ -60,7 +60,7 @@ class World(NamedTuple):
     """The store, and everything in it as a list."""
 
     runner: asyncio.Runner
-    house: Assembly
+    house: Rooms
     rows: list[Known]
 
     def run(self, coroutine: Any) -> Any:

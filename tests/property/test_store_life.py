@@ -18,7 +18,7 @@ from support.clocks import HeldClock
 from support.gate import drawn
 from support.store import ADA, BOB, a_house, stored, visible
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.base.errors import MemoryNotFoundError
 from memd.domain.enums import ArchiveReason, Origin
 from memd.domain.ingest import IngestRequest
@@ -63,7 +63,7 @@ class Lives(RuleBasedStateMachine):
     def run(self, coroutine: Any) -> Any:
         return self.runner.run(coroutine)
 
-    async def _opened(self) -> Assembly:
+    async def _opened(self) -> Rooms:
         self.stack = AsyncExitStack()
         return await self.stack.enter_async_context(a_house(self.path, self.clock))
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.gate import drawn
 from support.store import ADA, BOB, a_house, stored
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.domain.memory import MemoryFilter, MemoryQuery
 from memd.domain.recall import RecallRequest
 
@@ -29,7 +29,7 @@ QUERIES = st.text(min_size=1, max_size=200).filter(
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[asyncio.Runner, Assembly]]:
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[asyncio.Runner, Rooms]]:
     with asyncio.Runner() as runner:
         house_of = a_house(tmp_path_factory.mktemp("words") / "memd.db")
         house = runner.run(house_of.__aenter__())
@@ -43,7 +43,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[asyncio.Ru
 @given(text=QUERIES)
 @example(text='owner:a2 OR "a2"')
 def test_any_text_is_a_question_about_ones_own_memories(
-    house: tuple[asyncio.Runner, Assembly], text: str
+    house: tuple[asyncio.Runner, Rooms], text: str
 ) -> None:
     runner, rooms = house
     found = runner.run(rooms.recall.retrieve(ADA, MemoryQuery(text=text, limit=100)))
@@ -54,7 +54,7 @@ def test_any_text_is_a_question_about_ones_own_memories(
 
 
 def test_syntax_told_as_a_text_is_kept_as_a_text(
-    house: tuple[asyncio.Runner, Assembly],
+    house: tuple[asyncio.Runner, Rooms],
 ) -> None:
     runner, rooms = house
     entries, _ = runner.run(rooms.recall.list(ADA, MemoryFilter(), None, 1000))

@@ -10,7 +10,7 @@ import pytest
 from support.clocks import HeldClock
 from support.store import ADA, BOB, a_house, told
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.base.errors import InvalidError
 from memd.domain.enums import MemoryCategory, MemoryLevel
 from memd.domain.settings.consolidation import RetentionRule
@@ -22,12 +22,12 @@ RULES = (RetentionRule(category=MemoryCategory.EPISODIC, retention_days=30),)
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[Assembly]:
+async def house(tmp_path: Path) -> AsyncIterator[Rooms]:
     async with a_house(tmp_path / "memd.db", clock=HeldClock()) as house:
         yield house
 
 
-async def test_a_retention_alone_leaves_the_level_as_it_was(house: Assembly) -> None:
+async def test_a_retention_alone_leaves_the_level_as_it_was(house: Rooms) -> None:
     found = await house.agents.set(ADA, MemoryConfig(retention_overrides=RULES))
 
     assert found == await house.agents.get(ADA)
@@ -36,7 +36,7 @@ async def test_a_retention_alone_leaves_the_level_as_it_was(house: Assembly) -> 
 
 
 async def test_what_an_agent_stores_after_a_retention_was_set_outlives_its_session(
-    house: Assembly,
+    house: Rooms,
 ) -> None:
     await house.agents.set(ADA, MemoryConfig(retention_days=30))
     (memory_id,) = await told(house, "Ann keeps bees.", session_id="s")
@@ -56,7 +56,7 @@ async def test_an_agent_without_a_level_of_its_own_follows_the_daemon(tmp_path: 
     assert (found.type, found.retention_days) == (MemoryLevel.PROJECT, 3)
 
 
-async def test_each_field_is_set_by_itself_and_null_takes_it_back(house: Assembly) -> None:
+async def test_each_field_is_set_by_itself_and_null_takes_it_back(house: Rooms) -> None:
     await house.agents.set(ADA, MemoryConfig(type=MemoryLevel.SESSION, retention_days=9))
     await house.agents.set(ADA, MemoryConfig(retention_overrides=RULES))
     await house.agents.set(ADA, MemoryConfig(retention_days=None))
@@ -66,7 +66,7 @@ async def test_each_field_is_set_by_itself_and_null_takes_it_back(house: Assembl
     assert found == MemoryConfig(type=MemoryLevel.SESSION, retention_overrides=RULES)
 
 
-async def test_two_settings_at_once_both_hold(house: Assembly) -> None:
+async def test_two_settings_at_once_both_hold(house: Rooms) -> None:
     await asyncio.gather(
         house.agents.set(ADA, MemoryConfig(type=MemoryLevel.PROJECT)),
         house.agents.set(ADA, MemoryConfig(retention_days=9)),
@@ -78,7 +78,7 @@ async def test_two_settings_at_once_both_hold(house: Assembly) -> None:
     )
 
 
-async def test_an_agent_that_keeps_nothing_takes_no_retention(house: Assembly) -> None:
+async def test_an_agent_that_keeps_nothing_takes_no_retention(house: Rooms) -> None:
     await house.agents.set(ADA, MemoryConfig(type=MemoryLevel.NONE))
 
     with pytest.raises(InvalidError, match="no retention"):
@@ -90,7 +90,7 @@ async def test_an_agent_that_keeps_nothing_takes_no_retention(house: Assembly) -
         await house.agents.set(BOB, MemoryConfig(type=MemoryLevel.NONE))
 
 
-async def test_pages_of_agents_end_and_have_each_agent_once(house: Assembly) -> None:
+async def test_pages_of_agents_end_and_have_each_agent_once(house: Rooms) -> None:
     def make(conn: Writing) -> None:
         for number in range(5):
             names.ensure_agent(conn, f"agent {number}", house.clock.now_us())

@@ -15,7 +15,7 @@ from support.nights import a_bed
 from support.store import ADA, BOB, a_house, stored, visible
 
 from memd.archive.archival import OwnArchive, to_archival_entry
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.base.errors import MemoryNotFoundError, MemoryStoreError
 from memd.domain.enums import ArchiveReason, MemoryState
 from memd.domain.memory import MemoryEntry, MemoryQuery
@@ -26,27 +26,25 @@ from memd.store.memory import memories
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[Assembly]:
+async def house(tmp_path: Path) -> AsyncIterator[Rooms]:
     async with a_house(tmp_path / "memd.db") as house:
         yield house
 
 
-async def move_to_archive(house: Assembly, memory_id: str) -> str:
+async def move_to_archive(house: Rooms, memory_id: str) -> str:
     archival_id = await house.archival.move_to_archive(ADA, memory_id, ArchiveReason.CONSOLIDATED)
     assert archival_id is not None
     return archival_id
 
 
-async def read(house: Assembly, memory_id: str) -> MemoryEntry:
+async def read(house: Rooms, memory_id: str) -> MemoryEntry:
     entry = await house.recall.get(ADA, memory_id)
     assert entry is not None
     return entry
 
 
 @pytest.mark.parametrize("by", ["its own id", "the archival id"])
-async def test_restore_shows_what_was_put_away_and_changes_nothing(
-    house: Assembly, by: str
-) -> None:
+async def test_restore_shows_what_was_put_away_and_changes_nothing(house: Rooms, by: str) -> None:
     (memory_id,) = await stored(house, "Ann keeps bees.", metadata={"tags": ["a"]})
     before = await read(house, memory_id)
     archival_id = await move_to_archive(house, memory_id)
@@ -63,7 +61,7 @@ async def test_restore_shows_what_was_put_away_and_changes_nothing(
 
 
 @pytest.mark.parametrize("by", ["its own id", "the archival id"])
-async def test_restore_to_hot_brings_it_back_under_its_own_id(house: Assembly, by: str) -> None:
+async def test_restore_to_hot_brings_it_back_under_its_own_id(house: Rooms, by: str) -> None:
     (memory_id,) = await stored(house, "Ann keeps bees.")
     archival_id = await move_to_archive(house, memory_id)
 
@@ -78,9 +76,7 @@ async def test_restore_to_hot_brings_it_back_under_its_own_id(house: Assembly, b
 
 
 @pytest.mark.parametrize("how", ["unknown", "foreign", "foreign archival", "never away", "trash"])
-async def test_what_is_not_in_the_agents_archive_is_a_clear_error(
-    house: Assembly, how: str
-) -> None:
+async def test_what_is_not_in_the_agents_archive_is_a_clear_error(house: Rooms, how: str) -> None:
     away, hot = await stored(house, "Ann keeps bees.", "Bob sails.")
     archival_id = await move_to_archive(house, away)
     caller = BOB if how.startswith("foreign") else ADA
@@ -110,7 +106,7 @@ async def test_a_search_names_each_with_its_archival_id_reason_and_time(tmp_path
         assert await house.archival.search(BOB, MemoryQuery()) == ()
 
 
-async def test_putting_away_takes_what_was_deleted_out_of_the_trash(house: Assembly) -> None:
+async def test_putting_away_takes_what_was_deleted_out_of_the_trash(house: Rooms) -> None:
     (memory_id,) = await stored(house, "Ann keeps bees.")
     before = await read(house, memory_id)
     await house.archive.delete(ADA, memory_id)
@@ -141,7 +137,7 @@ async def test_what_stands_behind_a_summary_stays_as_it_is_when_it_is_put_away_a
 
 
 async def test_putting_away_what_is_not_there_or_another_agents_is_nothing(
-    house: Assembly,
+    house: Rooms,
 ) -> None:
     (memory_id,) = await stored(house, "Ann keeps bees.")
 
@@ -166,7 +162,7 @@ def documented(entry: MemoryEntry) -> ArchivalEntry:
     )
 
 
-async def test_the_own_archive_is_a_store_of_the_documents(house: Assembly) -> None:
+async def test_the_own_archive_is_a_store_of_the_documents(house: Rooms) -> None:
     store = OwnArchive(lambda: house.archival)
     (memory_id,) = await stored(house, "Ann keeps bees.")
     original = documented(await read(house, memory_id))
@@ -188,7 +184,7 @@ async def test_the_own_archive_is_a_store_of_the_documents(house: Assembly) -> N
     assert back.id == memory_id
 
 
-async def test_the_own_archive_takes_only_what_its_file_holds(house: Assembly) -> None:
+async def test_the_own_archive_takes_only_what_its_file_holds(house: Rooms) -> None:
     (memory_id,) = await stored(house, "Ann keeps bees.")
     foreign = documented(await read(house, memory_id)).model_copy(update={"agent_id": "bob"})
 

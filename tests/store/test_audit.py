@@ -14,7 +14,7 @@ import apsw
 import pytest
 from support.store import ADA, a_house, stored, tampering
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.domain.ingest import IngestManyRequest, IngestRequest
 from memd.domain.org.access import AuditReport
 from memd.store.access import changes
@@ -23,7 +23,7 @@ from memd.store.access.changes import Head, RefusedAttempt
 from memd.store.check import anchors
 
 
-async def links(house: Assembly) -> list[tuple[Any, ...]]:
+async def links(house: Rooms) -> list[tuple[Any, ...]]:
     return await house.db.read(
         lambda conn: conn.execute("SELECT batch, rows, digest FROM change ORDER BY seq").fetchall()
     )

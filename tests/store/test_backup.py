@@ -10,7 +10,7 @@ import pytest
 from support.daemon import until
 from support.store import ADA, a_house, stored
 
-from memd.backends.upkeep_loop import UpkeepLoop
+from memd.backends.rooms import UpkeepLoop
 from memd.base.errors import DamagedError
 from memd.domain.values import unheard
 from memd.store.file import backup

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support.store import ADA, a_house, source_hash, stored, tampering, told, visible
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.domain.ingest import IngestManyRequest, IngestRequest
 from memd.domain.memory import MemoryQuery, MemoryUpdate
 from memd.store.search import fulltext, vectors
@@ -178,9 +178,7 @@ async def test_a_rebuild_that_is_killed_half_way_is_begun_afresh(tmp_path: Path)
     assert len(tables) == 6, tables  # words of memories, facts, sessions; terms; vectors: all whole
 
 
-async def disturb(
-    house: Assembly, chance: random.Random, ids: list[str], binned: list[str]
-) -> None:
+async def disturb(house: Rooms, chance: random.Random, ids: list[str], binned: list[str]) -> None:
     """Do one thing to a memory: tell, delete, forget, bring back, change, embed."""
     match chance.randrange(6):
         case 0:

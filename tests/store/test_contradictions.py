@@ -10,7 +10,7 @@ from support.clocks import HeldClock
 from support.org import CALLER, HUMAN, SENIOR, a_request, wrote
 from support.store import a_house, a_writer
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.base.errors import BusyError, NotFoundError
 from memd.domain.org.graph import STATEMENTS_VERSION as VERSION
 from memd.domain.org.history import AsOfQuery
@@ -21,7 +21,7 @@ from memd.store.file import connect
 from memd.store.org import extraction_progress, rules
 
 
-async def held(house: Assembly, subject: str | None = None) -> list[str]:
+async def held(house: Rooms, subject: str | None = None) -> list[str]:
     """Return what holds now, in the order of the log."""
     found = await house.org.past.as_of(CALLER, AsOfQuery(subject=subject, limit=100))
     return [

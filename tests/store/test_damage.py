@@ -8,7 +8,7 @@ import apsw
 import pytest
 from support.store import ADA, EVERYTHING, a_house, tampering, told
 
-from memd.backends import upkeep_loop
+from memd.backends import rooms as file_rooms
 from memd.base.clock import from_us
 from memd.base.errors import DamagedError
 from memd.domain.learn import SuccessReport, TaskReport
@@ -165,7 +165,7 @@ async def test_a_file_checks_itself_in_portions_and_tells_whoever_listens(
     told_of: list[tuple[str, str, object]] = []
     monkeypatch.setattr(upkeep, "PORTION_PAGES", 16)
     async with a_house(path) as house:
-        tending = upkeep_loop.UpkeepLoop(
+        tending = file_rooms.UpkeepLoop(
             house.db, house.upkeep, house.due, lambda *said: told_of.append(said)
         )
         portions = 0

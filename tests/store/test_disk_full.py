@@ -10,7 +10,7 @@ import pytest
 from support.disks import fill, limit_files, read_only, small_disk
 from support.store import ADA, a_house, stored, visible
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.base.errors import DiskFullError, ReadOnlyError, StorageError
 from memd.domain.memory import MemoryQuery
 from memd.store.file import ballast
@@ -47,7 +47,7 @@ def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Disk]:
         lift()
 
 
-async def fill_up(house: Assembly, kept: set[str], text: str = TEXT) -> None:
+async def fill_up(house: Rooms, kept: set[str], text: str = TEXT) -> None:
     """Tell until the disk is full; what was acknowledged is added to *kept*."""
     for number in range(2_000):
         try:

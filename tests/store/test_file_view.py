@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from support.nights import a_bed
 from support.store import ADA, BOB, EVERYTHING, a_house, stored, told
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.base.limits import TEXT_CHARS_MAX
 from memd.domain.caller import Caller
 from memd.domain.files import FileCommand, FileReply
@@ -21,7 +21,7 @@ from memd.inject.tools.files import Files
 CREATED = "File created successfully at: {}"
 
 
-def a_view(house: Assembly) -> Files:
+def a_view(house: Rooms) -> Files:
     return Files(house.db, house.ingest, house.recall, house.archive, house.clock)
 
 

@@ -10,7 +10,7 @@ from support.daemon import WAIT_S
 from support.labelled import a_company, questions
 from support.store import ADA, a_house, stored
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.base.limits import LEARN_ROWS
 
 QUESTIONS_MIN = 200
@@ -62,7 +62,7 @@ async def test_a_name_is_followed_from_either_side(
         assert [step.relation for step in team.path.steps] == ["is", "leads"]
 
 
-async def learnt(house: Assembly) -> int:
+async def learnt(house: Rooms) -> int:
     found = await house.db.read(
         lambda conn: conn.execute("SELECT count(DISTINCT memory_key) FROM statement").get
     )

@@ -11,7 +11,7 @@ from support.edges import Drawn, draw
 from support.org import CALLER, JUNIOR, SENIOR, a_request
 from support.store import ADA, BOB, a_house, bytes_of, stored, told
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.base.errors import OrgMemoryQueryError
 from memd.base.limits import WALK_EDGES_MAX
 from memd.domain.caller import Caller
@@ -26,7 +26,7 @@ from memd.store.memory import memories
 
 
 async def edges(
-    house: Assembly, name: str, caller: Caller = ADA, at: Moment | None = None
+    house: Rooms, name: str, caller: Caller = ADA, at: Moment | None = None
 ) -> set[str]:
     """Return what is said of a thing as text, nothing for a thing nobody knows."""
     try:
@@ -36,7 +36,7 @@ async def edges(
     return {f"{s.subject} {s.relation} {s.object}" for s in found.items}
 
 
-async def learnt(house: Assembly, *texts: str, caller: Caller = ADA, **fields: object) -> list[str]:
+async def learnt(house: Rooms, *texts: str, caller: Caller = ADA, **fields: object) -> list[str]:
     ids = await stored(house, *texts, caller=caller, **fields)
     await house.learning.drain()
     return ids

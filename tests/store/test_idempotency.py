@@ -12,7 +12,7 @@ from support.clocks import HeldClock
 from support.disks import read_only
 from support.store import ADA, BOB, a_house, bytes_of, visible
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.base.errors import ConflictError
 from memd.base.limits import REPLY_KEPT_DAYS
 from memd.domain.caller import Caller
@@ -27,7 +27,7 @@ NOTE = MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content="Ann keeps b
 TEXT = IngestRequest(text="Bob sails to Faro on Sunday.")
 
 
-async def replies(house: Assembly) -> int:
+async def replies(house: Rooms) -> int:
     found = await house.db.read(lambda conn: conn.execute("SELECT count(*) FROM reply").get)
     assert isinstance(found, int)
     return found
@@ -116,7 +116,7 @@ async def test_the_reply_outlives_a_restart_and_is_forgotten_after_its_days(
         assert await house.ingest.store(KEYED, NOTE) != first
 
 
-async def sealed(house: Assembly) -> bytes:
+async def sealed(house: Rooms) -> bytes:
     found = await house.db.read(lambda conn: conn.execute("SELECT request_hash FROM reply").get)
     assert isinstance(found, bytes)
     return found

@@ -9,7 +9,7 @@ import pytest
 from support.clocks import HeldClock
 from support.store import ADA, BOB, a_house, bytes_of, stored
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.base import limits
 from memd.domain.caller import Caller
 from memd.domain.memory import MemoryUpdate
@@ -28,27 +28,27 @@ def clock() -> HeldClock:
 
 
 @pytest.fixture
-async def house(tmp_path: Path, clock: HeldClock) -> AsyncIterator[Assembly]:
+async def house(tmp_path: Path, clock: HeldClock) -> AsyncIterator[Rooms]:
     async with a_house(tmp_path / "memd.db", clock) as house:
         yield house
 
 
-async def note(house: Assembly, *ids: str, place: WindowKey = PLACE, by: Caller = ADA) -> None:
+async def note(house: Rooms, *ids: str, place: WindowKey = PLACE, by: Caller = ADA) -> None:
     now = house.clock.now_us()
     await house.db.write(by, lambda conn: injections.record(conn, place, None, ids, now))
 
 
-async def in_window(house: Assembly, *ids: str, place: WindowKey = PLACE) -> WindowContent:
+async def in_window(house: Rooms, *ids: str, place: WindowKey = PLACE) -> WindowContent:
     return await house.db.read(injections.find_in_window, place, ids)
 
 
-async def rows(house: Assembly) -> int:
+async def rows(house: Rooms) -> int:
     count = await house.db.read(lambda conn: conn.execute("SELECT count(*) FROM injection").get)
     assert isinstance(count, int)
     return count
 
 
-async def test_what_a_session_was_given_is_in_its_window_and_in_no_other(house: Assembly) -> None:
+async def test_what_a_session_was_given_is_in_its_window_and_in_no_other(house: Rooms) -> None:
     [bees, sails] = await stored(house, "Ann keeps bees.", "Bob sails.")
     await note(house, bees)
     assert await in_window(house, bees, sails) == WindowContent(injected=frozenset({bees}))
@@ -61,14 +61,14 @@ async def test_what_a_session_was_given_is_in_its_window_and_in_no_other(house: 
     assert await in_window(house, bees, place=other_agent) == WindowContent()
 
 
-async def test_what_a_session_said_is_its_own_and_another_client_s_is_not(house: Assembly) -> None:
+async def test_what_a_session_said_is_its_own_and_another_client_s_is_not(house: Rooms) -> None:
     [own] = await stored(house, "Ann keeps bees.", session_id="s")
     [before] = await stored(house, "Bob sails.", session_id="r")
     assert await in_window(house, own, before) == WindowContent(own=frozenset({own}))
     assert await in_window(house, own, place=PLACE._replace(client_id="editor")) == WindowContent()
 
 
-async def test_the_same_text_of_another_session_is_in_the_window_as_well(house: Assembly) -> None:
+async def test_the_same_text_of_another_session_is_in_the_window_as_well(house: Rooms) -> None:
     [said] = await stored(house, "Ann keeps bees.", session_id="r")
     [told] = await stored(house, "Bob sails.", session_id="q")
     [own] = await stored(house, "Ann keeps bees.", session_id="s")
@@ -80,7 +80,7 @@ async def test_the_same_text_of_another_session_is_in_the_window_as_well(house: 
     assert found == WindowContent(own=frozenset({said, own}), injected=frozenset({told, twin}))
 
 
-async def test_what_was_edited_since_is_news(house: Assembly, clock: HeldClock) -> None:
+async def test_what_was_edited_since_is_news(house: Rooms, clock: HeldClock) -> None:
     [bees] = await stored(house, "Ann keeps bees.")
     await note(house, bees)
     clock.advance(microseconds=MINUTE)
@@ -90,7 +90,7 @@ async def test_what_was_edited_since_is_news(house: Assembly, clock: HeldClock) 
     assert (await in_window(house, bees)).injected == {bees}
 
 
-async def test_an_emptied_window_holds_nothing_of_before(house: Assembly, clock: HeldClock) -> None:
+async def test_an_emptied_window_holds_nothing_of_before(house: Rooms, clock: HeldClock) -> None:
     [bees] = await stored(house, "Ann keeps bees.")
     [own] = await stored(house, "Bob sails.", session_id="s")
     await note(house, bees)
@@ -101,9 +101,7 @@ async def test_an_emptied_window_holds_nothing_of_before(house: Assembly, clock:
     assert await in_window(house, bees, own, later) == WindowContent(own=frozenset({later}))
 
 
-async def test_a_note_of_before_the_emptying_comes_too_late(
-    house: Assembly, clock: HeldClock
-) -> None:
+async def test_a_note_of_before_the_emptying_comes_too_late(house: Rooms, clock: HeldClock) -> None:
     [bees] = await stored(house, "Ann keeps bees.")
     before = clock.now_us()
     clock.advance(microseconds=MINUTE)
@@ -113,7 +111,7 @@ async def test_a_note_of_before_the_emptying_comes_too_late(
 
 
 async def test_the_fall_that_was_announced_is_no_second_emptying(
-    house: Assembly, clock: HeldClock
+    house: Rooms, clock: HeldClock
 ) -> None:
     [bees] = await stored(house, "Ann keeps bees.")
     await note(house, bees)
@@ -134,7 +132,7 @@ async def test_the_fall_that_was_announced_is_no_second_emptying(
     assert await in_window(house, bees) == WindowContent()
 
 
-async def test_with_its_session_the_note_ends(house: Assembly) -> None:
+async def test_with_its_session_the_note_ends(house: Rooms) -> None:
     [bees] = await stored(house, "Ann keeps bees.")
     await note(house, bees)
     assert await rows(house) == 1
@@ -142,7 +140,7 @@ async def test_with_its_session_the_note_ends(house: Assembly) -> None:
     assert await rows(house) == 0
 
 
-async def test_a_session_that_only_asks_ends_by_itself(house: Assembly, clock: HeldClock) -> None:
+async def test_a_session_that_only_asks_ends_by_itself(house: Rooms, clock: HeldClock) -> None:
     [bees] = await stored(house, "Ann keeps bees.")
     await note(house, bees)
     await house.sessions.end(ADA, "s")
@@ -153,7 +151,7 @@ async def test_a_session_that_only_asks_ends_by_itself(house: Assembly, clock: H
     assert await rows(house) == 0
 
 
-async def test_what_is_forgotten_leaves_no_note(house: Assembly, tmp_path: Path) -> None:
+async def test_what_is_forgotten_leaves_no_note(house: Rooms, tmp_path: Path) -> None:
     [bees, sails] = await stored(house, "Ann keeps bees.", "Bob sails.")
     await note(house, bees, sails)
     await house.archive.forget(ADA, ids=[bees])
@@ -165,7 +163,7 @@ async def test_what_is_forgotten_leaves_no_note(house: Assembly, tmp_path: Path)
     assert (await house.upkeep.check(ADA)).ok
 
 
-async def test_what_lies_in_the_trash_is_known_when_it_comes_back(house: Assembly) -> None:
+async def test_what_lies_in_the_trash_is_known_when_it_comes_back(house: Rooms) -> None:
     [bees] = await stored(house, "Ann keeps bees.")
     await note(house, bees)
     await house.archive.delete(ADA, bees)
@@ -174,7 +172,7 @@ async def test_what_lies_in_the_trash_is_known_when_it_comes_back(house: Assembl
 
 
 async def test_of_more_than_a_session_holds_the_oldest_go(
-    house: Assembly, clock: HeldClock, monkeypatch: pytest.MonkeyPatch
+    house: Rooms, clock: HeldClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(injections, "SESSION_INJECTIONS_MAX", 3)
     assert limits.SESSION_INJECTIONS_MAX > 3
@@ -184,7 +182,7 @@ async def test_of_more_than_a_session_holds_the_oldest_go(
     assert (await in_window(house, *"abcde")).injected == set("cde")
 
 
-async def test_a_note_under_another_id_is_a_finding(house: Assembly) -> None:
+async def test_a_note_under_another_id_is_a_finding(house: Rooms) -> None:
     [bees] = await stored(house, "Ann keeps bees.")
     await note(house, bees)
 
@@ -196,7 +194,7 @@ async def test_a_note_under_another_id_is_a_finding(house: Assembly) -> None:
     assert report.problems == (f"memory {bees}: a session was given it under the id of another",)
 
 
-async def test_a_session_that_ingest_made_learns_its_project_at_its_start(house: Assembly) -> None:
+async def test_a_session_that_ingest_made_learns_its_project_at_its_start(house: Rooms) -> None:
     await stored(house, "Ann keeps bees.", session_id="s")
     here = Caller(agent_id="ada", project_id="/home/ada/hives", method="test")
     assert (await house.sessions.start(here, "s")).project_id == "/home/ada/hives"

@@ -14,7 +14,7 @@ import pytest
 from support.clocks import HeldClock
 from support.store import ADA, BOB, a_house, bytes_of
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.base.errors import BusyError, MemoryStoreError, NotFoundError, SecretRefusedError
 from memd.domain.caller import Caller
 from memd.domain.enums import LearningOutcome, MemoryLevel
@@ -34,7 +34,7 @@ DEPLOY = SuccessReport(description="rsync deploy", tools=("shell_exec", "file_wr
 class Desk(NamedTuple):
     """A house, what it learns, and its clock."""
 
-    house: Assembly
+    house: Rooms
     learn: Learn
     clock: HeldClock
 

@@ -16,7 +16,7 @@ from support.disks import read_only
 from support.store import ADA, EVERYTHING, a_house, stored, visible
 
 import memd.store
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.base.errors import BusyError, ReadOnlyError
 from memd.domain.enums import OrgFactCategory
 from memd.domain.memory import MemoryQuery, MemoryUpdate
@@ -72,7 +72,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connect, "BUSY_MS_MAX", 30)
 
 
-async def writes(house: Assembly, ids: list[str]) -> None:
+async def writes(house: Rooms, ids: list[str]) -> None:
     """Try one write after the other; each must say that the file is held."""
     tries: dict[str, Callable[[], Coroutine[Any, Any, Any]]] = {
         "store": lambda: stored(house, "no"),

@@ -15,7 +15,7 @@ from support.store import ADA, a_house, stored
 from support.switched import DIMENSIONS, SwitchedModel, a_chooser, a_folder
 from support.tuned import talked
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.base.errors import (
     AlreadyRunningError,
     BusyError,
@@ -40,7 +40,7 @@ TEXTS = [f"hive {number} has {number} frames of honey" for number in range(150)]
 class Bed:
     """A house whose model can be changed."""
 
-    def __init__(self, house: Assembly, chosen: SwitchableEmbedder) -> None:
+    def __init__(self, house: Rooms, chosen: SwitchableEmbedder) -> None:
         self.house = house
         self.chosen = chosen
         self.events: list[Any] = []

@@ -16,7 +16,7 @@ from support.fakes import HashEmbedder
 from support.nights import Bed, a_bed
 from support.store import ADA, EVERYTHING, a_house
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.base.clock import to_us
 from memd.domain.enums import Origin
 from memd.domain.ingest import IngestRequest
@@ -146,7 +146,7 @@ WENT_ON: list[dict[str, Any]] = [
 
 
 async def ended(
-    house: Assembly, folder: Path, clock: HeldClock, messages: Sequence[dict[str, Any]]
+    house: Rooms, folder: Path, clock: HeldClock, messages: Sequence[dict[str, Any]]
 ) -> list[MemoryEntry]:
     """Report the session's end as an assistant does, and return what is there to be found."""
     path = folder / "session.jsonl"
@@ -229,7 +229,7 @@ class Cold(HashEmbedder):
         return bool(self.texts)
 
 
-async def nap_over(house: Assembly, folder: Path, *messages: dict[str, Any]) -> tuple[int, int]:
+async def nap_over(house: Rooms, folder: Path, *messages: dict[str, Any]) -> tuple[int, int]:
     nap = Naps(house, Settings(), folder).nap
     made = await nap.nap(ADA, NapRequest(messages=[*messages, *TALK], session_id="s"))
     return made.stored, made.merged

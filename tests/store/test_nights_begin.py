@@ -13,7 +13,7 @@ from support.clocks import HeldClock
 from support.fakes import HashEmbedder
 from support.house import a_house
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.base.errors import InvalidStateError
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory, RunKind, RunState
@@ -30,7 +30,7 @@ CALLER = Caller(method="test")
 class Bed:
     """A house whose nights come when the test's clock says so."""
 
-    house: Assembly
+    house: Rooms
     clock: HeldClock
     night: Night
     scheduler: NightScheduler

@@ -14,7 +14,7 @@ from support.clocks import HeldClock
 from support.org import CALLER, HUMAN, JUNIOR, SENIOR, a_request, contents, wrote
 from support.store import a_house, bytes_of, tampering
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.base.clock import from_us, to_us
 from memd.base.errors import (
     OrgMemoryAccessDeniedError,
@@ -42,7 +42,7 @@ def clock() -> HeldClock:
 
 
 @pytest.fixture
-async def house(tmp_path: Path, clock: HeldClock) -> AsyncIterator[Assembly]:
+async def house(tmp_path: Path, clock: HeldClock) -> AsyncIterator[Rooms]:
     async with a_house(tmp_path / "memd.db", clock, settings=Settings(org_memory=MANY)) as house:
         yield house
 
@@ -51,7 +51,7 @@ async def house(tmp_path: Path, clock: HeldClock) -> AsyncIterator[Assembly]:
 
 
 async def test_publishing_again_replaces_everything_but_when_it_was_first(
-    house: Assembly, clock: HeldClock
+    house: Rooms, clock: HeldClock
 ) -> None:
     """SPEC 15.5.2."""
     first = clock.now
@@ -71,9 +71,7 @@ async def test_publishing_again_replaces_everything_but_when_it_was_first(
     assert fact.created_at == first
 
 
-async def test_publishing_what_was_retracted_brings_it_back(
-    house: Assembly, clock: HeldClock
-) -> None:
+async def test_publishing_what_was_retracted_brings_it_back(house: Rooms, clock: HeldClock) -> None:
     """SPEC 15.5.2."""
     first = clock.now
     (fact_id,) = await wrote(house, "Use Flask")
@@ -86,7 +84,7 @@ async def test_publishing_what_was_retracted_brings_it_back(
     assert await contents(house, "flask") == ["Use Flask"]
 
 
-async def test_retracting_nothing_writes_nothing(house: Assembly) -> None:
+async def test_retracting_nothing_writes_nothing(house: Rooms) -> None:
     """SPEC 15.5.3."""
     (fact_id,) = await wrote(house, "Use Flask")
     assert await house.org.retract(CALLER, fact_id, author=HUMAN)
@@ -100,7 +98,7 @@ async def test_retracting_nothing_writes_nothing(house: Assembly) -> None:
 
 
 async def test_a_retraction_copies_category_and_tags_and_keeps_the_last_text(
-    house: Assembly,
+    house: Rooms,
 ) -> None:
     """SPEC 15.5.3."""
     (fact_id,) = await wrote(house, "Use Flask", tags=("b", "a"), author=SENIOR)
@@ -116,7 +114,7 @@ async def test_a_retraction_copies_category_and_tags_and_keeps_the_last_text(
     assert (stood.content, stood.retracted_at) == ("Use Flask", last.timestamp)
 
 
-async def test_tags_are_stored_in_order(house: Assembly) -> None:
+async def test_tags_are_stored_in_order(house: Rooms) -> None:
     """SPEC 15.2.5."""
     (fact_id,) = await wrote(house, "Use Flask", tags=("web", "api", "web"))
     fact = await house.org.get(CALLER, fact_id)
@@ -124,7 +122,7 @@ async def test_tags_are_stored_in_order(house: Assembly) -> None:
     assert fact.tags == ("api", "web", "web")
 
 
-async def test_what_is_retracted_is_seen_by_no_question(house: Assembly) -> None:
+async def test_what_is_retracted_is_seen_by_no_question(house: Rooms) -> None:
     """SPEC 15.5.4."""
     (fact_id, other) = await wrote(house, "Use Flask", "Use Redis", category="core_policy")
     await house.org.retract(CALLER, fact_id, author=HUMAN)
@@ -137,7 +135,7 @@ async def test_what_is_retracted_is_seen_by_no_question(house: Assembly) -> None
 
 
 async def test_a_policy_is_listed_while_it_holds_and_with_every_one_always(
-    house: Assembly,
+    house: Rooms,
 ) -> None:
     """SPEC 15.4.1, D13: what is over, or is still to come, goes into no prompt."""
     now = from_us(house.clock.now_us())
@@ -159,14 +157,14 @@ async def test_a_policy_is_listed_while_it_holds_and_with_every_one_always(
     assert [fact.id for fact in every] == [to_come, until, now_on, over]
 
 
-async def test_a_version_of_a_fact_that_is_none_is_refused(house: Assembly) -> None:
+async def test_a_version_of_a_fact_that_is_none_is_refused(house: Rooms) -> None:
     with pytest.raises(OrgMemoryWriteError, match="no fact has this id"):
         await house.org.write(CALLER, a_request(fact_id="nothing"), author=HUMAN)
     assert await contents(house) == []
 
 
 async def test_a_clock_set_back_puts_no_version_before_the_one_it_replaces(
-    house: Assembly, clock: HeldClock
+    house: Rooms, clock: HeldClock
 ) -> None:
     """SPEC 15.5.8, 15.5.10."""
     (fact_id,) = await wrote(house, "Use Flask")
@@ -179,7 +177,7 @@ async def test_a_clock_set_back_puts_no_version_before_the_one_it_replaces(
     assert stood == [1, 2, 3]
 
 
-async def test_the_last_writer_wins_and_everything_stays_in_the_log(house: Assembly) -> None:
+async def test_the_last_writer_wins_and_everything_stays_in_the_log(house: Rooms) -> None:
     """SPEC 15.5.12."""
     (fact_id,) = await wrote(house, "one", author=SENIOR)
     for content, author in (("two", SENIOR), ("three", HUMAN)):
@@ -194,7 +192,7 @@ async def test_the_last_writer_wins_and_everything_stays_in_the_log(house: Assem
     assert [entry.author for entry in told] == [SENIOR, SENIOR, HUMAN]
 
 
-async def test_a_refused_write_leaves_nothing(house: Assembly) -> None:
+async def test_a_refused_write_leaves_nothing(house: Rooms) -> None:
     """SPEC 15.4.3."""
     with pytest.raises(OrgMemoryAccessDeniedError):
         await wrote(house, "Use Flask", author=JUNIOR)
@@ -203,7 +201,7 @@ async def test_a_refused_write_leaves_nothing(house: Assembly) -> None:
     assert await house.db.read(org_facts.count) == 0
 
 
-async def test_retracting_needs_the_right_to_write(house: Assembly) -> None:
+async def test_retracting_needs_the_right_to_write(house: Rooms) -> None:
     """SPEC 15.3.6, D14."""
     (policy,) = await wrote(house, "No commits to main", category="core_policy")
     (convention,) = await wrote(house, "Use Litestar", author=SENIOR)
@@ -216,7 +214,7 @@ async def test_retracting_needs_the_right_to_write(house: Assembly) -> None:
 
 
 async def test_a_fact_cannot_be_moved_out_of_a_category_that_is_not_ones_own(
-    house: Assembly,
+    house: Rooms,
 ) -> None:
     (policy,) = await wrote(house, "No commits to main", category="core_policy")
     with pytest.raises(OrgMemoryAccessDeniedError, match="core_policy"):
@@ -228,7 +226,7 @@ async def test_a_fact_cannot_be_moved_out_of_a_category_that_is_not_ones_own(
     ]
 
 
-async def test_what_fails_to_be_learnt_is_not_written(house: Assembly) -> None:
+async def test_what_fails_to_be_learnt_is_not_written(house: Rooms) -> None:
     learnt: list[Operation] = []
 
     def learn(conn: Writing, operation: Operation) -> None:
@@ -249,14 +247,14 @@ async def test_what_fails_to_be_learnt_is_not_written(house: Assembly) -> None:
     assert await house.db.read(org_facts.count) == 0
 
 
-async def test_a_write_that_is_sent_twice_happens_once(house: Assembly) -> None:
+async def test_a_write_that_is_sent_twice_happens_once(house: Rooms) -> None:
     caller = Caller(method="org.write", idempotency_key="k", request_hash=b"h")
     ids = {await house.org.write(caller, a_request(), author=HUMAN) for _ in range(2)}
     assert len(ids) == 1
     assert await contents(house) == ["Use Litestar"]
 
 
-async def test_no_secret_reaches_the_file(house: Assembly, tmp_path: Path) -> None:
+async def test_no_secret_reaches_the_file(house: Rooms, tmp_path: Path) -> None:
     key = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
     (fact_id,) = await wrote(house, f"CI uses {key}", tags=(key,))
     fact = await house.org.get(CALLER, fact_id)
@@ -277,7 +275,7 @@ async def test_a_secret_is_refused_where_the_settings_say_so(tmp_path: Path) -> 
 
 
 async def test_a_text_is_found_as_it_stands_in_the_documented_order(
-    house: Assembly, clock: HeldClock
+    house: Rooms, clock: HeldClock
 ) -> None:
     """SPEC 15.5.5: where it stands, then the shorter, then the newer; in capitals or not."""
     for content in ("We like litestar", "LITESTAR is used", "Litestar is it", "Litestar is in"):
@@ -292,14 +290,14 @@ async def test_a_text_is_found_as_it_stands_in_the_documented_order(
 
 
 @pytest.mark.parametrize("text", ["100%", "a_b", "back\\slash", "lite", "it's", "(", '"x"', "NOT"])
-async def test_a_text_is_taken_literally(house: Assembly, text: str) -> None:
+async def test_a_text_is_taken_literally(house: Rooms, text: str) -> None:
     """SPEC 15.5.5, PROMISES H26: neither LIKE nor FTS5 reads anything into it."""
     await wrote(house, f"zz {text}star zz", "something else")
     assert (await contents(house, text))[0] == f"zz {text}star zz"
     assert await contents(house, f"{text}qqq {text}") != ["something else"]
 
 
-async def test_a_question_finds_what_shares_its_words(house: Assembly) -> None:
+async def test_a_question_finds_what_shares_its_words(house: Rooms) -> None:
     """SPEC 15.5.5: beside the literal text, which no question is."""
     await wrote(
         house,
@@ -313,7 +311,7 @@ async def test_a_question_finds_what_shares_its_words(house: Assembly) -> None:
     assert await contents(house, "what about this and that?") == []
 
 
-async def test_without_a_text_the_newest_come_first(house: Assembly, clock: HeldClock) -> None:
+async def test_without_a_text_the_newest_come_first(house: Rooms, clock: HeldClock) -> None:
     """SPEC 15.5.5."""
     for content in ("one", "two", "three"):
         clock.advance(seconds=1)
@@ -322,7 +320,7 @@ async def test_without_a_text_the_newest_come_first(house: Assembly, clock: Held
     assert await contents(house, limit=2) == ["three", "two"]
 
 
-async def test_a_query_may_name_categories(house: Assembly) -> None:
+async def test_a_query_may_name_categories(house: Rooms) -> None:
     """SPEC 15.5.5."""
     await wrote(house, "Use Litestar as an ADR says", category="adr")
     await wrote(house, "Use Litestar")
@@ -340,7 +338,7 @@ async def test_a_query_returns_what_the_settings_allow_at_most(tmp_path: Path) -
             assert len(await contents(house, context, limit=3)) == 3
 
 
-async def test_the_longest_text_can_be_written_and_asked_for(house: Assembly) -> None:
+async def test_the_longest_text_can_be_written_and_asked_for(house: Rooms) -> None:
     text = "litestar " * (TEXT_CHARS_MAX // 9)
     (fact_id,) = await wrote(house, text)
     found = await house.org.query(CALLER, OrgMemoryQuery(context=text))
@@ -350,7 +348,7 @@ async def test_the_longest_text_can_be_written_and_asked_for(house: Assembly) ->
 # The past.
 
 
-async def test_a_snapshot_shows_all_facts_as_they_stood(house: Assembly, clock: HeldClock) -> None:
+async def test_a_snapshot_shows_all_facts_as_they_stood(house: Rooms, clock: HeldClock) -> None:
     """SPEC 15.5.7: retracted ones included, by fact id, with the last text published."""
     before = clock.now - timedelta(seconds=1)
     ids = await wrote(house, "one", "two")
@@ -377,7 +375,7 @@ async def test_a_snapshot_shows_all_facts_as_they_stood(house: Assembly, clock: 
     assert tuple(pages) == now
 
 
-async def test_a_time_without_a_zone_is_utc_in_process(house: Assembly, clock: HeldClock) -> None:
+async def test_a_time_without_a_zone_is_utc_in_process(house: Rooms, clock: HeldClock) -> None:
     """SPEC 15.5.7."""
     await wrote(house, "one")
     naive = clock.now.astimezone(UTC).replace(tzinfo=None)
@@ -386,7 +384,7 @@ async def test_a_time_without_a_zone_is_utc_in_process(house: Assembly, clock: H
     )
 
 
-async def test_a_fact_and_its_snapshot_have_one_time(house: Assembly, clock: HeldClock) -> None:
+async def test_a_fact_and_its_snapshot_have_one_time(house: Rooms, clock: HeldClock) -> None:
     """SPEC 15.5.8."""
     (fact_id,) = await wrote(house, "one")
     fact = await house.org.get(CALLER, fact_id)
@@ -396,12 +394,12 @@ async def test_a_fact_and_its_snapshot_have_one_time(house: Assembly, clock: Hel
     assert fact.created_at == stood.created_at == entry.timestamp == clock.now
 
 
-async def test_the_log_of_an_unknown_fact_is_empty(house: Assembly) -> None:
+async def test_the_log_of_an_unknown_fact_is_empty(house: Rooms) -> None:
     """SPEC 15.5.9."""
     assert await house.org.history(CALLER, "no such fact") == ()
 
 
-async def test_times_keep_their_microseconds(house: Assembly, clock: HeldClock) -> None:
+async def test_times_keep_their_microseconds(house: Rooms, clock: HeldClock) -> None:
     """SPEC 15.5.10."""
     clock.now = datetime(2026, 3, 17, 12, 0, 0, 500_000, tzinfo=UTC)
     (first,) = await wrote(house, "half past")
@@ -484,7 +482,7 @@ async def test_without_tracking_changes_only_the_present_is_told(tmp_path: Path)
 
 
 async def test_words_that_every_fact_holds_decide_only_where_no_rarer_one_does(
-    house: Assembly,
+    house: Rooms,
 ) -> None:
     await wrote(house, "Use Litestar for services", "Use Litestar for billing", "Use Litestar")
     asked = "must we use litestar in this unheard-of case?"
@@ -493,7 +491,7 @@ async def test_words_that_every_fact_holds_decide_only_where_no_rarer_one_does(
 
 
 async def test_the_log_and_the_facts_are_two_tables_with_one_row_a_version_and_one_a_fact(
-    house: Assembly,
+    house: Rooms,
 ) -> None:
     """SPEC 15.5.1: a version of a fact is there once, whoever tries to write it."""
     (fact_id,) = await wrote(house, "one")

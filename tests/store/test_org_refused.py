@@ -12,7 +12,7 @@ from support.disks import fill, read_only, small_disk
 from support.org import CALLER, HUMAN, a_request, contents, wrote
 from support.store import a_house
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.base.errors import BusyError, DiskFullError, MemdError, ReadOnlyError
 from memd.domain.org.org import OrgMemoryQuery
 from memd.store.check import org_check
@@ -23,7 +23,7 @@ TEXT = "Rule {}: the lighthouse keeper writes every storm into the blue book." +
 
 pytestmark = pytest.mark.usefixtures("whole_ballast")
 
-Try = Callable[[Assembly, list[str]], Coroutine[Any, Any, object]]
+Try = Callable[[Rooms, list[str]], Coroutine[Any, Any, object]]
 
 WRITES: dict[str, Try] = {
     "write": lambda house, _: house.org.write(CALLER, a_request("no"), author=HUMAN),
@@ -44,7 +44,7 @@ READS: dict[str, Try] = {
 }
 
 
-async def refused(house: Assembly, ids: list[str], kind: type[MemdError]) -> None:
+async def refused(house: Rooms, ids: list[str], kind: type[MemdError]) -> None:
     """Try every write; each must be refused with *kind* and leave everything as it was."""
     before = [await read(house, ids) for read in READS.values()]
     for name, attempt in WRITES.items():

@@ -9,7 +9,7 @@ from support.clocks import HeldClock
 from support.nights import ADA, Bed, a_bed
 from support.store import a_house, told
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.base.errors import MemoryNotFoundError
 from memd.domain.enums import Origin, Passing, SearchMode
 from memd.domain.ingest import IngestManyRequest, IngestRequest, Receipt
@@ -22,24 +22,24 @@ QUESTION = "Where do the kilns stand?"
 SLEEP = frozenset({"consolidation", "compression", "cap"})
 
 
-async def ingested(house: Assembly, text: str, **fields: object) -> Receipt:
+async def ingested(house: Rooms, text: str, **fields: object) -> Receipt:
     request = IngestRequest.model_validate({"text": text, **fields})
     return await house.ingest.ingest(ADA, request)
 
 
-async def recalled(house: Assembly, query: str = QUESTION, **more: object) -> list[MemoryChunk]:
+async def recalled(house: Rooms, query: str = QUESTION, **more: object) -> list[MemoryChunk]:
     request = RecallRequest.model_validate(
         {"query": query, "top_k": 50, "search_mode": SearchMode.WORDS, **more}
     )
     return list((await house.recall.recall(ADA, request)).memories)
 
 
-async def searched(house: Assembly, **more: object) -> set[str]:
+async def searched(house: Rooms, **more: object) -> set[str]:
     query = MemoryQuery.model_validate({"text": "kilns barn", "limit": 50, **more})
     return {entry.content for entry in await house.recall.retrieve(ADA, query)}
 
 
-async def is_sound(house: Assembly) -> None:
+async def is_sound(house: Rooms) -> None:
     assert (await house.upkeep.check(ADA)).problems == ()
 
 

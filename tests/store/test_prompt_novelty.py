@@ -13,7 +13,7 @@ import pytest
 from support.clocks import HeldClock
 from support.store import ADA, OWNER, a_house, stored
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.base.errors import MemoryRetrievalError
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryLevel
@@ -35,7 +35,7 @@ PORT = "The nginx port is 8080."
 
 @dataclass
 class Bed:
-    house: Assembly
+    house: Rooms
     room: Inject
     windows: SessionWindows
     clock: HeldClock

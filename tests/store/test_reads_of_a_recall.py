@@ -10,7 +10,7 @@ import pytest
 from support.house import a_house
 from support.store import ADA, told
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.domain.enums import SearchMode
 from memd.domain.inject import PrepareRequest
 from memd.domain.memory import MemoryQuery
@@ -54,7 +54,7 @@ async def test_a_recall_takes_at_most_three_reads(
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[Assembly]:
+async def house(tmp_path: Path) -> AsyncIterator[Rooms]:
     async with a_house(tmp_path) as house:
         await told(house, *TEXTS)
         await told(house, "We meet at the quay.", speaker="Ulla")
@@ -64,7 +64,7 @@ async def house(tmp_path: Path) -> AsyncIterator[Assembly]:
 
 
 @pytest.fixture
-def steps(house: Assembly, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def steps(house: Rooms, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What happens, in order: the reads by their functions, and the question's vector."""
     begun: list[str] = []
     read, embed = house.db.read, house.embedder.embed
@@ -86,12 +86,12 @@ def steps(house: Assembly, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return begun
 
 
-async def asked(house: Assembly, query: str) -> list[tuple[str, float | None]]:
+async def asked(house: Rooms, query: str) -> list[tuple[str, float | None]]:
     found = await house.recall.recall(ADA, RecallRequest(query=query, top_k=4, min_relevance=0.0))
     return [(chunk.content, chunk.relevance_score) for chunk in found.memories]
 
 
-async def test_a_question_is_embedded_while_it_is_parsed(house: Assembly, steps: list[str]) -> None:
+async def test_a_question_is_embedded_while_it_is_parsed(house: Rooms, steps: list[str]) -> None:
     await asked(house, "Where is the key?")
     steps.clear()
     await asked(house, "Where does the lantern hang?")
@@ -100,7 +100,7 @@ async def test_a_question_is_embedded_while_it_is_parsed(house: Assembly, steps:
 
 
 async def test_a_question_that_names_who_spoke_is_embedded_without_the_name(
-    house: Assembly, steps: list[str]
+    house: Rooms, steps: list[str]
 ) -> None:
     """Also where the one before named nobody, and it was begun as it stands."""
     named, plain = "Where did Ulla meet us?", "Where is the key?"
@@ -116,7 +116,7 @@ async def test_a_question_that_names_who_spoke_is_embedded_without_the_name(
 
 
 async def test_a_store_without_vectors_has_no_question_embedded(
-    tmp_path: Path, house: Assembly, steps: list[str]
+    tmp_path: Path, house: Rooms, steps: list[str]
 ) -> None:
     await asked(house, "Where is the key?")
     await house.db.write(ADA, lambda conn: conn.execute(CACHE_GONE).fetchall())
@@ -127,7 +127,7 @@ async def test_a_store_without_vectors_has_no_question_embedded(
 
 
 async def test_a_prompt_reads_what_stands_beside_memories_while_the_retrievers_run(
-    house: Assembly, steps: list[str]
+    house: Rooms, steps: list[str]
 ) -> None:
     rooms = MemoryRooms(house.recall, house.ingest, house.archive)
     beside = []

@@ -15,7 +15,7 @@ from support.entries import NOW
 from support.store import ADA, BOB, EVERYTHING, a_house, bytes_of, stored, told, visible
 
 from memd.archive import archive
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.base.errors import BusyError, MemoryNotFoundError
 from memd.domain.caller import Caller
 from memd.domain.enums import ArchiveReason, MemoryState
@@ -31,7 +31,7 @@ WORD = "Xylophanes"  # occurs nowhere else; also searched as its stem
 TRACES = (b"xylophan", b"Xylophan")
 
 
-async def row_of(house: Assembly, memory_id: str) -> dict[str, Any]:
+async def row_of(house: Rooms, memory_id: str) -> dict[str, Any]:
     """Return every column of a memory's row but when it was last updated, its tags and vectors."""
 
     def work(conn: Reading) -> dict[str, Any]:
@@ -50,7 +50,7 @@ async def row_of(house: Assembly, memory_id: str) -> dict[str, Any]:
 
 
 async def move_to_archive(
-    house: Assembly, memory_id: str, state: MemoryState = MemoryState.ARCHIVED
+    house: Rooms, memory_id: str, state: MemoryState = MemoryState.ARCHIVED
 ) -> None:
     def work(conn: Writing) -> None:
         agent_key = names.find_agent(conn, "ada")
@@ -70,7 +70,7 @@ async def move_to_archive(
     await house.db.write(ADA, work)
 
 
-async def three(house: Assembly, **fields: Any) -> list[str]:
+async def three(house: Rooms, **fields: Any) -> list[str]:
     return await stored(
         house,
         "Ann keeps bees.",
@@ -281,7 +281,7 @@ async def test_the_same_text_again_does_not_vanish_with_the_one_that_expires(
 # Forgetting.
 
 
-async def everywhere(house: Assembly) -> str:
+async def everywhere(house: Rooms) -> str:
     """Put the word wherever a memory's words can come to lie; return the memory's id."""
     (first,) = await stored(house, "Ann keeps bees.", session_id="s")
     (secret,) = await stored(

@@ -13,9 +13,8 @@ from support.clocks import HeldClock
 from support.daemon import WAIT_S
 from support.store import ADA, a_house, stored, visible
 
-from memd.backends import upkeep_loop
-from memd.backends.assembly import Assembly
-from memd.backends.upkeep_loop import UpkeepLoop
+from memd.backends import rooms as file_rooms
+from memd.backends.rooms import Rooms, UpkeepLoop
 from memd.base.errors import InvalidError
 from memd.base.limits import WRITE_QUEUE_MAX
 from memd.domain.memory import MemoryEntry, MemoryFilter, MemoryQuery
@@ -28,8 +27,8 @@ from memd.store.file.connect import Reading
 async def test_the_minute_task_outlives_a_store_that_is_busy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(upkeep_loop, "RHYTHM_SECONDS", 0.01)
-    monkeypatch.setattr(upkeep_loop, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(file_rooms, "RHYTHM_SECONDS", 0.01)
+    monkeypatch.setattr(file_rooms, "LOOK_SECONDS", 0.01)
     async with a_house(tmp_path / "memd.db") as house:
         rhythm = asyncio.create_task(UpkeepLoop(house.db, house.upkeep, house.due, unheard).run())
         house.db.waiting_writes = WRITE_QUEUE_MAX
@@ -107,7 +106,7 @@ async def test_emptying_the_log_does_not_make_writes_wait_for_a_reader(tmp_path:
         await reading
 
 
-def _context(house: Assembly) -> Context:
+def _context(house: Rooms) -> Context:
     rooms: Any = SimpleNamespace(ingest=house.ingest, recall=house.recall, upkeep=house.upkeep)
     nothing: Any = None
     return Context(rooms, nothing, ADA)

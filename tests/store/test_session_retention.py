@@ -10,7 +10,7 @@ from typing import Any
 from support.clocks import HeldClock
 from support.store import ADA, a_house, bytes_of
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.domain.ingest import IngestRequest, SessionQuery
 from memd.domain.memory import MemoryFilter
 from memd.domain.recall import Provenance
@@ -25,7 +25,7 @@ FACT = "decided: the vault code is marigold"
 
 
 @asynccontextmanager
-async def aged_house(path: Path, days: int) -> AsyncIterator[tuple[Assembly, HeldClock]]:
+async def aged_house(path: Path, days: int) -> AsyncIterator[tuple[Rooms, HeldClock]]:
     clock = HeldClock()
     settings = Settings(daemon=DaemonSettings(session_days=days))
     async with a_house(path, clock, settings=settings) as house:
@@ -37,33 +37,33 @@ def message(text: str) -> dict[str, Any]:
     return {"role": "user" if text.startswith("decided") else "assistant", "content": text}
 
 
-async def nap(house: Assembly, session_id: str, *texts: str) -> int:
+async def nap(house: Rooms, session_id: str, *texts: str) -> int:
     wanted = NapRequest(messages=[*map(message, texts)], session_id=session_id, last=True)
     return (await Naps(house, Settings(), Path("nowhere"), environ={}).nap.nap(ADA, wanted)).stored
 
 
-async def said(house: Assembly, session_id: str) -> list[str]:
+async def said(house: Rooms, session_id: str) -> list[str]:
     items, _ = await house.sessions.messages(ADA, session_id, None, 100)
     return [item.text for item in items]
 
 
-async def found(house: Assembly, word: str) -> list[str]:
+async def found(house: Rooms, word: str) -> list[str]:
     hits = await house.sessions.search(ADA, SessionQuery(query=word))
     return [hit.session_id for hit in hits]
 
 
-async def facts(house: Assembly) -> dict[str, str]:
+async def facts(house: Rooms) -> dict[str, str]:
     items, _ = await house.recall.list(ADA, MemoryFilter(), None, 100)
     return {item.content: item.id for item in items}
 
 
-async def why(house: Assembly, memory_id: str) -> Provenance:
+async def why(house: Rooms, memory_id: str) -> Provenance:
     found = await house.recall.why(ADA, memory_id, full=False)
     assert found is not None
     return found
 
 
-async def cite(house: Assembly, memory_id: str) -> None:
+async def cite(house: Rooms, memory_id: str) -> None:
     """Note that a memory was made of everything that was said, as the daemon's own naps do."""
 
     def work(conn: Writing) -> None:

@@ -12,7 +12,7 @@ import pytest
 from support.clocks import HeldClock
 from support.store import ADA, BOB, a_house, bytes_of, tampering
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.domain.caller import Caller
 from memd.domain.ingest import SessionHit, SessionQuery
 from memd.domain.memory import MemoryFilter
@@ -45,13 +45,13 @@ MESSAGES: list[dict[str, Any]] = [
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[Assembly]:
+async def house(tmp_path: Path) -> AsyncIterator[Rooms]:
     async with a_house(tmp_path / "memd.db", HeldClock(DAY)) as opened:
         yield opened
 
 
 async def nap(
-    house: Assembly,
+    house: Rooms,
     messages: list[dict[str, Any]] = MESSAGES,
     session_id: str = "s",
     caller: Caller = ADA,
@@ -61,16 +61,16 @@ async def nap(
 
 
 async def search(
-    house: Assembly, query: str, *, caller: Caller = ADA, **more: Any
+    house: Rooms, query: str, *, caller: Caller = ADA, **more: Any
 ) -> tuple[SessionHit, ...]:
     return await house.sessions.search(caller, SessionQuery(query=query, **more))
 
 
-async def places(house: Assembly, query: str, **more: Any) -> list[int]:
+async def places(house: Rooms, query: str, **more: Any) -> list[int]:
     return [hit.ordinal for hit in await search(house, query, **more)]
 
 
-async def test_what_was_said_is_found_with_who_said_it_where_and_when(house: Assembly) -> None:
+async def test_what_was_said_is_found_with_who_said_it_where_and_when(house: Rooms) -> None:
     await nap(house, caller=replace(ADA, project_id="pottery"))
     (hit,) = await search(house, "stand in the north")
     assert (hit.session_id, hit.project_id, hit.ordinal) == ("s", "pottery", 2)
@@ -78,7 +78,7 @@ async def test_what_was_said_is_found_with_who_said_it_where_and_when(house: Ass
     assert hit.snippet == "Both kilns stand in the north barn."
 
 
-async def test_messages_with_all_words_come_alone_and_else_those_with_any(house: Assembly) -> None:
+async def test_messages_with_all_words_come_alone_and_else_those_with_any(house: Rooms) -> None:
     await nap(house)
     assert await places(house, "obsidian port") == [1]
     assert await places(house, "the obsidian zeppelin") == [1]
@@ -87,7 +87,7 @@ async def test_messages_with_all_words_come_alone_and_else_those_with_any(house:
 
 
 async def test_a_word_is_found_in_another_form_and_whatever_stands_around_it(
-    house: Assembly,
+    house: Rooms,
 ) -> None:
     await nap(house)
     assert set(await places(house, "kiln?")) == {0, 1, 2}
@@ -95,7 +95,7 @@ async def test_a_word_is_found_in_another_form_and_whatever_stands_around_it(
         await places(house, text)  # words like any other, or none
 
 
-async def test_a_long_message_is_told_by_the_words_around(house: Assembly) -> None:
+async def test_a_long_message_is_told_by_the_words_around(house: Rooms) -> None:
     text = "A line about nothing. " * 500 + "The lighthouse of Skagen. " + "And more. " * 500
     await nap(house, [{"role": "tool", "content": text}])
     (hit,) = await search(house, "lighthouse")
@@ -103,7 +103,7 @@ async def test_a_long_message_is_told_by_the_words_around(house: Assembly) -> No
     assert len(hit.snippet) < 400
 
 
-async def test_nobody_finds_what_another_agent_said(house: Assembly) -> None:
+async def test_nobody_finds_what_another_agent_said(house: Rooms) -> None:
     await nap(house)
     await nap(house, [{"role": "user", "content": "The barn burnt down."}], caller=BOB)
     assert await places(house, "barn") == [2, 1]
@@ -112,7 +112,7 @@ async def test_nobody_finds_what_another_agent_said(house: Assembly) -> None:
     assert await search(house, "barn", caller=Caller(agent_id="eve", method="test")) == ()
 
 
-async def test_a_search_is_limited_to_a_session_a_project_and_a_time(house: Assembly) -> None:
+async def test_a_search_is_limited_to_a_session_a_project_and_a_time(house: Rooms) -> None:
     await nap(house, caller=replace(ADA, project_id="pottery"))
     await nap(house, [{"role": "user", "content": "A barn of glass."}], "t")
     assert {hit.session_id for hit in await search(house, "barn")} == {"s", "t"}
@@ -124,7 +124,7 @@ async def test_a_search_is_limited_to_a_session_a_project_and_a_time(house: Asse
 
 
 async def test_what_was_said_in_two_sessions_is_found_once_at_its_last_place(
-    house: Assembly,
+    house: Rooms,
 ) -> None:
     said = {"role": "user", "content": "Mind the gap."}
     await nap(house, [said, said])
@@ -135,7 +135,7 @@ async def test_what_was_said_in_two_sessions_is_found_once_at_its_last_place(
     assert hit.session_id == "s"
 
 
-async def test_the_same_nap_again_adds_nothing_to_the_cache(house: Assembly) -> None:
+async def test_the_same_nap_again_adds_nothing_to_the_cache(house: Rooms) -> None:
     await nap(house)
     await nap(house)
     await nap(house, [*MESSAGES, {"role": "user", "content": "Now the barn is locked."}])
@@ -143,7 +143,7 @@ async def test_the_same_nap_again_adds_nothing_to_the_cache(house: Assembly) -> 
     assert (await house.upkeep.check(ADA)).ok
 
 
-async def test_a_text_that_was_ingested_before_is_found_once_it_is_said(house: Assembly) -> None:
+async def test_a_text_that_was_ingested_before_is_found_once_it_is_said(house: Rooms) -> None:
     from memd.domain.ingest import IngestRequest
 
     text = "The pergola was painted. " * 80 + "\r\n\r\n\r\n" + "The pergola is green. " * 80
@@ -155,7 +155,7 @@ async def test_a_text_that_was_ingested_before_is_found_once_it_is_said(house: A
 
 
 async def test_what_is_forgotten_is_found_no_longer_and_in_no_file(
-    house: Assembly, tmp_path: Path
+    house: Rooms, tmp_path: Path
 ) -> None:
     await nap(house)
     await nap(house, [{"role": "user", "content": "Obsidian is a glass."}], "t")
@@ -168,7 +168,7 @@ async def test_what_is_forgotten_is_found_no_longer_and_in_no_file(
 
 
 async def test_a_message_that_is_erased_with_its_memory_is_found_no_longer(
-    house: Assembly, tmp_path: Path
+    house: Rooms, tmp_path: Path
 ) -> None:
     await nap(house, [{"role": "user", "content": "decided: the vault code is marigold"}])
     (entry,), _ = await house.recall.list(ADA, MemoryFilter(), None, 10)
@@ -179,7 +179,7 @@ async def test_a_message_that_is_erased_with_its_memory_is_found_no_longer(
     assert (await house.upkeep.check(ADA)).ok
 
 
-async def test_the_messages_of_a_nap_that_was_undone_are_still_found(house: Assembly) -> None:
+async def test_the_messages_of_a_nap_that_was_undone_are_still_found(house: Rooms) -> None:
     await nap(house, [{"role": "user", "content": "decided: the vault code is marigold"}])
     (entry,), _ = await house.recall.list(ADA, MemoryFilter(), None, 10)
     assert await house.archive.delete(ADA, entry.id)
@@ -213,7 +213,7 @@ async def test_a_check_sees_a_cache_that_is_wrong_and_a_rebuild_mends_it(
 
 
 async def test_what_is_said_and_forgotten_while_the_cache_is_rebuilt_is_right_after_it(
-    house: Assembly,
+    house: Rooms,
 ) -> None:
     await nap(house)
     await house.db.write(ADA, message_index.start_build)
@@ -257,7 +257,7 @@ async def test_a_damaged_text_is_named_by_a_check_and_can_still_be_forgotten(
         assert (await house.upkeep.check(ADA)).ok
 
 
-async def test_a_backup_brings_the_words_of_sessions_back(house: Assembly, tmp_path: Path) -> None:
+async def test_a_backup_brings_the_words_of_sessions_back(house: Rooms, tmp_path: Path) -> None:
     await nap(house)
     copy, place = tmp_path / "copy.db", tmp_path / "other" / "memd.db"
     place.parent.mkdir()
@@ -269,7 +269,7 @@ async def test_a_backup_brings_the_words_of_sessions_back(house: Assembly, tmp_p
 
 
 async def test_a_move_brings_the_words_of_sessions_and_when_they_were_said(
-    house: Assembly, tmp_path: Path
+    house: Rooms, tmp_path: Path
 ) -> None:
     await nap(house)
     place = tmp_path / "other" / "memd.db"
@@ -281,7 +281,7 @@ async def test_a_move_brings_the_words_of_sessions_and_when_they_were_said(
         assert (await other.upkeep.check(ADA)).ok
 
 
-async def test_no_search_reads_the_whole_of_the_messages(house: Assembly) -> None:
+async def test_no_search_reads_the_whole_of_the_messages(house: Rooms) -> None:
     await nap(house)
 
     def plan(conn: Reading) -> list[str]:

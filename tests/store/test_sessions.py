@@ -12,7 +12,7 @@ import pytest
 from support.clocks import HeldClock
 from support.store import ADA, BOB, a_house, told
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.base.errors import NotFoundError
 from memd.domain.enums import MemoryCategory, MemoryLevel, Origin, Trust
 from memd.domain.memory import MemoryEntry, MemoryFilter, MemoryQuery, MemoryStoreRequest
@@ -36,26 +36,26 @@ MESSAGES: list[dict[str, Any]] = [
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[Assembly]:
+async def house(tmp_path: Path) -> AsyncIterator[Rooms]:
     async with a_house(tmp_path / "memd.db", HeldClock()) as opened:
         yield opened
 
 
-async def nap(house: Assembly, session_id: str | None = "s", **more: Any) -> NapResult:
+async def nap(house: Rooms, session_id: str | None = "s", **more: Any) -> NapResult:
     wanted = NapRequest(**{"messages": MESSAGES, "session_id": session_id, **more})
     return await Naps(house, Settings(), Path("nowhere"), environ={}).nap.nap(ADA, wanted)
 
 
-async def get(house: Assembly, memory_id: str) -> MemoryEntry | None:
+async def get(house: Rooms, memory_id: str) -> MemoryEntry | None:
     return await house.recall.get(ADA, memory_id)
 
 
-async def contents(house: Assembly, **wanted: Any) -> dict[str, MemoryEntry]:
+async def contents(house: Rooms, **wanted: Any) -> dict[str, MemoryEntry]:
     items, _ = await house.recall.list(ADA, MemoryFilter(**wanted), None, 100)
     return {item.content: item for item in items}
 
 
-async def test_a_session_is_begun_once(house: Assembly) -> None:
+async def test_a_session_is_begun_once(house: Rooms) -> None:
     first = await house.sessions.start(ADA, "s")
     again = await house.sessions.start(ADA, "s")
     assert first == again
@@ -63,7 +63,7 @@ async def test_a_session_is_begun_once(house: Assembly) -> None:
     assert (await house.sessions.start(ADA)).session_id != "s"
 
 
-async def test_sessions_are_listed_newest_first_page_by_page(house: Assembly) -> None:
+async def test_sessions_are_listed_newest_first_page_by_page(house: Rooms) -> None:
     for number in range(5):
         await house.sessions.start(ADA, f"s{number}")
     await house.sessions.start(BOB, "s9")
@@ -78,7 +78,7 @@ async def test_sessions_are_listed_newest_first_page_by_page(house: Assembly) ->
 
 
 async def test_working_text_that_arrived_becomes_episodic_when_its_session_ends(
-    house: Assembly,
+    house: Rooms,
 ) -> None:
     (arrived,) = await told(house, RIGHT_NOW, session_id="s")
     (elsewhere,) = await told(house, RIGHT_NOW, session_id="other")
@@ -103,7 +103,7 @@ async def test_working_text_that_arrived_becomes_episodic_when_its_session_ends(
 
 
 async def test_what_was_stored_as_working_goes_to_the_trash_and_can_come_back(
-    house: Assembly,
+    house: Rooms,
 ) -> None:
     stored = await house.ingest.store(
         ADA,
@@ -118,7 +118,7 @@ async def test_what_was_stored_as_working_goes_to_the_trash_and_can_come_back(
     assert await get(house, stored) is not None
 
 
-async def test_memories_of_level_session_go_with_their_session(house: Assembly) -> None:
+async def test_memories_of_level_session_go_with_their_session(house: Rooms) -> None:
     await house.agents.set(ADA, MemoryConfig(type=MemoryLevel.SESSION))
     ids = await told(house, "The kettle is on.", RIGHT_NOW, session_id="s")
     await house.agents.set(ADA, MemoryConfig(type=MemoryLevel.PERSISTENT))
@@ -130,7 +130,7 @@ async def test_memories_of_level_session_go_with_their_session(house: Assembly) 
     assert await get(house, stays) is not None
 
 
-async def test_a_session_of_many_memories_ends_in_steps(house: Assembly) -> None:
+async def test_a_session_of_many_memories_ends_in_steps(house: Rooms) -> None:
     texts = [f"Right now in this session the pump number {n} is checked." for n in range(150)]
     ids = await told(house, *texts, session_id="s")
     before = await house.db.read(lambda conn: conn.execute("SELECT max(seq) FROM change").get)
@@ -142,7 +142,7 @@ async def test_a_session_of_many_memories_ends_in_steps(house: Assembly) -> None
     assert after - before == 3
 
 
-async def test_an_end_counts_once_unless_the_session_goes_on(house: Assembly) -> None:
+async def test_an_end_counts_once_unless_the_session_goes_on(house: Rooms) -> None:
     clock = house.clock
     assert isinstance(clock, HeldClock)
     await house.sessions.start(ADA, "s")
@@ -155,7 +155,7 @@ async def test_an_end_counts_once_unless_the_session_goes_on(house: Assembly) ->
     assert (await contents(house))[RIGHT_NOW].category is MemoryCategory.EPISODIC
 
 
-async def test_an_unknown_session_cannot_end(house: Assembly) -> None:
+async def test_an_unknown_session_cannot_end(house: Rooms) -> None:
     await house.sessions.start(BOB, "s")
     with pytest.raises(NotFoundError):
         await house.sessions.end(ADA, "s")
@@ -163,7 +163,7 @@ async def test_an_unknown_session_cannot_end(house: Assembly) -> None:
         await house.sessions.messages(ADA, "s", None, 10)
 
 
-async def test_a_session_that_says_nothing_for_six_hours_has_ended(house: Assembly) -> None:
+async def test_a_session_that_says_nothing_for_six_hours_has_ended(house: Rooms) -> None:
     clock = house.clock
     assert isinstance(clock, HeldClock)
     (early,) = await told(house, RIGHT_NOW, session_id="s")
@@ -185,7 +185,7 @@ async def test_a_session_that_says_nothing_for_six_hours_has_ended(house: Assemb
 # Naps, as the store sees them.
 
 
-async def test_a_nap_keeps_every_message_once_and_in_order(house: Assembly) -> None:
+async def test_a_nap_keeps_every_message_once_and_in_order(house: Rooms) -> None:
     await nap(house)
     more = [*MESSAGES, {"role": "user", "content": "ok"}, {"role": "user", "content": "And go."}]
     await nap(house, messages=more)
@@ -200,7 +200,7 @@ async def test_a_nap_keeps_every_message_once_and_in_order(house: Assembly) -> N
     assert (*first, *rest) == items
 
 
-async def test_a_fact_says_who_said_it_and_is_trusted_accordingly(house: Assembly) -> None:
+async def test_a_fact_says_who_said_it_and_is_trusted_accordingly(house: Rooms) -> None:
     await nap(house)
     found = await contents(house, session_id="s")
     assert {text: (e.origin, e.trust) for text, e in found.items()} == {
@@ -212,7 +212,7 @@ async def test_a_fact_says_who_said_it_and_is_trusted_accordingly(house: Assembl
     assert {e.metadata.tags for e in found.values()} == {("nap",)}
 
 
-async def test_what_the_session_told_already_is_not_stored_twice(house: Assembly) -> None:
+async def test_what_the_session_told_already_is_not_stored_twice(house: Rooms) -> None:
     (known,) = await told(house, "Check the nginx config", session_id="s", source="chat/1")
     result = await nap(house)
     assert (result.stored, result.merged) == (3, 1)
@@ -221,7 +221,7 @@ async def test_what_the_session_told_already_is_not_stored_twice(house: Assembly
     assert entry.updated_at is None  # it was not told again: it is the same message
 
 
-async def test_what_was_thrown_away_does_not_come_back_with_the_next_nap(house: Assembly) -> None:
+async def test_what_was_thrown_away_does_not_come_back_with_the_next_nap(house: Rooms) -> None:
     await nap(house)
     found = await contents(house)
     await house.archive.delete(ADA, found["decided: use blue-green deployment"].id)
@@ -229,7 +229,7 @@ async def test_what_was_thrown_away_does_not_come_back_with_the_next_nap(house: 
     assert "decided: use blue-green deployment" not in await contents(house)
 
 
-async def test_the_audit_and_the_run_name_a_nap(house: Assembly) -> None:
+async def test_the_audit_and_the_run_name_a_nap(house: Rooms) -> None:
     result = await nap(house)
     row = await house.db.read(
         lambda conn: conn.execute(
@@ -241,7 +241,7 @@ async def test_the_audit_and_the_run_name_a_nap(house: Assembly) -> None:
     assert result.detail.summary_chars == len(result.summary_text)
 
 
-async def test_a_nap_without_a_session_keeps_only_what_its_facts_are_from(house: Assembly) -> None:
+async def test_a_nap_without_a_session_keeps_only_what_its_facts_are_from(house: Rooms) -> None:
     assert (await nap(house, None)).stored == 4
     assert (await nap(house, None)).stored == 0
     count = await house.db.read(lambda conn: conn.execute("SELECT count(*) FROM source").get)
@@ -249,7 +249,7 @@ async def test_a_nap_without_a_session_keeps_only_what_its_facts_are_from(house:
     assert await house.db.read(lambda c: c.execute("SELECT count(*) FROM session").get) == 0
 
 
-async def test_what_a_session_told_is_a_source_of_its_facts(house: Assembly) -> None:
+async def test_what_a_session_told_is_a_source_of_its_facts(house: Rooms) -> None:
     text = "A long story first.\ndecided: use blue-green deployment\nAnd so on."
     (source,) = await told(house, text, session_id="s", speaker="assistant")
     await told(house, *(f"Turn {n} of the rest." for n in range(4)), session_id="s")
@@ -264,12 +264,12 @@ async def test_what_a_session_told_is_a_source_of_its_facts(house: Assembly) -> 
 # Forgetting reaches messages.
 
 
-async def said(house: Assembly) -> list[str]:
+async def said(house: Rooms) -> list[str]:
     items, _ = await house.sessions.messages(ADA, "s", None, 100)
     return [item.text for item in items]
 
 
-async def test_forgetting_a_fact_forgets_the_message_it_is_from(house: Assembly) -> None:
+async def test_forgetting_a_fact_forgets_the_message_it_is_from(house: Rooms) -> None:
     await nap(house)
     found = await contents(house)
     await house.archive.forget(ADA, ids=[found["decided: use blue-green deployment"].id])
@@ -277,7 +277,7 @@ async def test_forgetting_a_fact_forgets_the_message_it_is_from(house: Assembly)
     assert not any("blue-green" in text for text in await said(house))
 
 
-async def test_forgetting_a_memory_forgets_the_messages_that_say_the_same(house: Assembly) -> None:
+async def test_forgetting_a_memory_forgets_the_messages_that_say_the_same(house: Rooms) -> None:
     (known,) = await told(house, "Well, here it is.", session_id="s")
     await nap(house)
     await house.archive.forget(ADA, ids=[known])
@@ -285,7 +285,7 @@ async def test_forgetting_a_memory_forgets_the_messages_that_say_the_same(house:
     assert "Check the nginx config" in await said(house)
 
 
-async def test_forgetting_a_session_forgets_all_its_messages(house: Assembly) -> None:
+async def test_forgetting_a_session_forgets_all_its_messages(house: Rooms) -> None:
     await nap(house)
     wanted = MemoryFilter(session_id="s")
     dry = await house.archive.forget(ADA, condition=wanted, dry_run=True)
@@ -303,7 +303,7 @@ async def test_forgetting_a_session_forgets_all_its_messages(house: Assembly) ->
 
 
 async def test_what_was_forgotten_is_not_learned_again_from_the_transcript(
-    house: Assembly, tmp_path: Path
+    house: Rooms, tmp_path: Path
 ) -> None:
     transcript = tmp_path / "t.jsonl"
 
@@ -331,7 +331,7 @@ async def test_what_was_forgotten_is_not_learned_again_from_the_transcript(
     assert await said(house) == ["far"]
 
 
-async def test_a_narrower_filter_leaves_the_other_messages(house: Assembly) -> None:
+async def test_a_narrower_filter_leaves_the_other_messages(house: Rooms) -> None:
     await nap(house)
     only = MemoryFilter(session_id="s", tags=("nap",))
     gone = await house.archive.forget(ADA, condition=only)
@@ -339,19 +339,19 @@ async def test_a_narrower_filter_leaves_the_other_messages(house: Assembly) -> N
     assert await said(house) == [f"This is turn {n} of the rest." for n in range(4)]
 
 
-async def test_another_agents_session_of_the_same_name_is_left_alone(house: Assembly) -> None:
+async def test_another_agents_session_of_the_same_name_is_left_alone(house: Rooms) -> None:
     await nap(house)
     gone = await house.archive.forget(BOB, condition=MemoryFilter(session_id="s"))
     assert (gone.count, gone.messages) == (0, 0)
     assert len(await said(house)) == len(MESSAGES)
 
 
-async def plan(house: Assembly, text: str = "the plan of the day", **more: Any) -> str:
+async def plan(house: Rooms, text: str = "the plan of the day", **more: Any) -> str:
     request = MemoryStoreRequest(category=MemoryCategory.WORKING, content=text, **more)
     return await house.ingest.store(ADA, request)
 
 
-async def in_session(house: Assembly, session_id: str | None) -> set[str]:
+async def in_session(house: Rooms, session_id: str | None) -> set[str]:
     """Return what a recall, a search and a listing from a session show; they agree."""
     caller = replace(ADA, session_id=session_id)
     listed, _ = await house.recall.list(caller, MemoryFilter(), None, 100)
@@ -364,7 +364,7 @@ async def in_session(house: Assembly, session_id: str | None) -> set[str]:
     return found
 
 
-async def test_working_memory_is_seen_in_its_own_session_alone(house: Assembly) -> None:
+async def test_working_memory_is_seen_in_its_own_session_alone(house: Rooms) -> None:
     mine, other = await plan(house, session_id="s1"), await plan(house, session_id="s2")
     nobodys = await plan(house)
     fact = await house.ingest.store(
@@ -377,7 +377,7 @@ async def test_working_memory_is_seen_in_its_own_session_alone(house: Assembly) 
     assert await in_session(house, None) == {mine, other, nobodys, fact}
 
 
-async def test_working_memory_says_that_it_is_its_session_s(house: Assembly) -> None:
+async def test_working_memory_says_that_it_is_its_session_s(house: Rooms) -> None:
     memory_id = await plan(house, session_id="s")
     await told(house, "The roof is green.", session_id="s")
 
@@ -391,7 +391,7 @@ async def test_working_memory_says_that_it_is_its_session_s(house: Assembly) -> 
 
 
 async def test_working_memory_of_no_session_ends_six_hours_after_it_was_made(
-    house: Assembly,
+    house: Rooms,
 ) -> None:
     clock = house.clock
     assert isinstance(clock, HeldClock)

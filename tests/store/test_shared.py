@@ -11,7 +11,7 @@ import pytest
 from support.clocks import HeldClock
 from support.store import ADA, BOB, a_house, bytes_of, stored, tampering, visible
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.base.errors import BusyError, MemoryCapabilityError, MemoryStoreError
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory, MemoryLevel, Origin, Trust
@@ -32,13 +32,11 @@ def a_text(content: str, **fields: object) -> MemoryStoreRequest:
     return MemoryStoreRequest.model_validate({"category": "semantic", "content": content, **fields})
 
 
-async def published(house: Assembly, content: str, caller: Caller = ADA, **fields: object) -> str:
+async def published(house: Rooms, content: str, caller: Caller = ADA, **fields: object) -> str:
     return await house.sharing.publish(caller, a_text(content, **fields))
 
 
-async def recalled(
-    house: Assembly, query: str, caller: Caller = BOB, **asked: object
-) -> RecallResult:
+async def recalled(house: Rooms, query: str, caller: Caller = BOB, **asked: object) -> RecallResult:
     return await house.recall.recall(
         caller, RecallRequest.model_validate({"query": query, **asked})
     )

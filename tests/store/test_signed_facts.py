@@ -15,7 +15,7 @@ from support.clocks import HeldClock
 from support.org import CALLER, HUMAN, a_request
 from support.store import ADA, a_house, tampering
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.domain.inject import PrepareRequest
 from memd.domain.org.access import Signature
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
@@ -34,7 +34,7 @@ KEY = Ed25519PrivateKey.generate()
 POLICY, FACT = "Never push on a Friday.", "We decided that nginx listens on port 8080 everywhere."
 
 
-async def signed(house: Assembly, **given: Any) -> str:
+async def signed(house: Rooms, **given: Any) -> str:
     """Write a fact as the owner does: over the socket, with a signature."""
     owner, request = Owner(house.db, house.clock), a_request(**given)
     state = await owner.set(CALLER, KEY.public_key().public_bytes_raw().hex(), None)
@@ -70,7 +70,7 @@ def rehashed(conn: apsw.Connection) -> None:
         )
 
 
-async def prompt(house: Assembly) -> str:
+async def prompt(house: Rooms) -> str:
     knowledge = Knowledge(
         TextRanker(house.db, house.recall.embedder),
         house.org,

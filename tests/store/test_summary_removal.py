@@ -10,7 +10,7 @@ from support.clocks import HeldClock
 from support.entries import NOW
 from support.house import a_house
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.base.clock import to_us
 from memd.domain.caller import Caller
 from memd.domain.enums import ArchiveReason, MemoryCategory
@@ -33,7 +33,7 @@ TURNS = [
 
 
 @pytest.fixture
-async def night_house(tmp_path: Path) -> AsyncIterator[Assembly]:
+async def night_house(tmp_path: Path) -> AsyncIterator[Rooms]:
     """One session of five turns, consolidated in a night: four stand behind a summary."""
     clock = HeldClock()
     async with a_house(tmp_path, clock=clock) as house:
@@ -52,7 +52,7 @@ async def night_house(tmp_path: Path) -> AsyncIterator[Assembly]:
         yield house
 
 
-async def states(house: Assembly) -> dict[str, str]:
+async def states(house: Rooms) -> dict[str, str]:
     """Return the state of every memory that is no summary."""
     rows = await house.db.read(
         lambda conn: conn.execute(
@@ -62,7 +62,7 @@ async def states(house: Assembly) -> dict[str, str]:
     return {str(content): str(state) for content, state in rows}
 
 
-async def summaries(house: Assembly) -> list[str]:
+async def summaries(house: Rooms) -> list[str]:
     """Return the states of all summaries."""
     rows = await house.db.read(
         lambda conn: conn.execute("SELECT state FROM memory WHERE is_summary").fetchall()
@@ -70,7 +70,7 @@ async def summaries(house: Assembly) -> list[str]:
     return [str(state) for (state,) in rows]
 
 
-async def id_of(house: Assembly, text: str) -> str:
+async def id_of(house: Rooms, text: str) -> str:
     def work(conn: Reading) -> str:
         return str(
             conn.execute("SELECT memory_id FROM memory WHERE content = ?", (text,)).fetchall()[0][0]
@@ -80,7 +80,7 @@ async def id_of(house: Assembly, text: str) -> str:
 
 
 async def test_deleting_a_source_takes_the_summary_along_and_brings_the_others_back(
-    night_house: Assembly,
+    night_house: Rooms,
 ) -> None:
     assert await night_house.archive.delete(ADA, await id_of(night_house, TURNS[1]))
     assert await states(night_house) == {**dict.fromkeys(TURNS, "active"), TURNS[1]: "trashed"}
@@ -88,7 +88,7 @@ async def test_deleting_a_source_takes_the_summary_along_and_brings_the_others_b
     assert (await night_house.upkeep.check(ADA)).ok
 
 
-async def test_a_deleted_source_comes_back_from_the_trash_visible(night_house: Assembly) -> None:
+async def test_a_deleted_source_comes_back_from_the_trash_visible(night_house: Rooms) -> None:
     memory_id = await id_of(night_house, TURNS[1])
     await night_house.archive.delete(ADA, memory_id)
     assert await night_house.archive.trash_restore(ADA, memory_id)
@@ -98,7 +98,7 @@ async def test_a_deleted_source_comes_back_from_the_trash_visible(night_house: A
 
 @pytest.mark.parametrize("deleted_before", [False, True])
 async def test_forgetting_a_source_leaves_none_of_its_words_in_the_file(
-    night_house: Assembly, *, deleted_before: bool
+    night_house: Rooms, *, deleted_before: bool
 ) -> None:
     memory_id = await id_of(night_house, TURNS[1])
     if deleted_before:
@@ -111,7 +111,7 @@ async def test_forgetting_a_source_leaves_none_of_its_words_in_the_file(
     assert (await night_house.upkeep.check(ADA)).ok
 
 
-async def test_forgetting_a_whole_session_erases_its_summary_too(night_house: Assembly) -> None:
+async def test_forgetting_a_whole_session_erases_its_summary_too(night_house: Rooms) -> None:
     await night_house.archive.forget(ADA, condition=MemoryFilter(session_id="one"))
     assert await states(night_house) == {}
     assert await summaries(night_house) == []
@@ -119,7 +119,7 @@ async def test_forgetting_a_whole_session_erases_its_summary_too(night_house: As
 
 
 async def test_a_changed_source_is_not_answered_by_what_it_said_before(
-    night_house: Assembly,
+    night_house: Rooms,
 ) -> None:
     memory_id = await id_of(night_house, TURNS[0])
     await night_house.ingest.update(ADA, memory_id, MemoryUpdate(content="the ferry leaves at ten"))
@@ -129,7 +129,7 @@ async def test_a_changed_source_is_not_answered_by_what_it_said_before(
 
 
 async def test_what_was_put_away_by_itself_stays_away_when_its_summary_goes(
-    night_house: Assembly,
+    night_house: Rooms,
 ) -> None:
     def move_to_archive(conn: Writing) -> None:
         key = conn.execute("SELECT memory_key FROM memory WHERE content = ?", (TURNS[0],)).get
@@ -144,7 +144,7 @@ async def test_what_was_put_away_by_itself_stays_away_when_its_summary_goes(
 
 
 async def test_an_original_that_was_brought_back_is_where_a_search_looks_for_it(
-    night_house: Assembly,
+    night_house: Rooms,
 ) -> None:
     entry_id = await id_of(night_house, TURNS[3])
     await night_house.archival.restore_to_hot(ADA, entry_id)
@@ -155,7 +155,7 @@ async def test_an_original_that_was_brought_back_is_where_a_search_looks_for_it(
 # What was put away after its summary went into the trash is not behind that summary.
 
 
-async def purged(house: Assembly) -> None:
+async def purged(house: Rooms) -> None:
     """Let the trash be emptied, days later."""
     clock = house.archive.clock
     assert isinstance(clock, HeldClock)
@@ -163,7 +163,7 @@ async def purged(house: Assembly) -> None:
     assert await house.archive.purge() > 0
 
 
-async def move_to_archive(house: Assembly, text: str) -> None:
+async def move_to_archive(house: Rooms, text: str) -> None:
     """Put a memory away as an archival store does, a moment later than what was before."""
     clock = house.archive.clock
     assert isinstance(clock, HeldClock)
@@ -173,7 +173,7 @@ async def move_to_archive(house: Assembly, text: str) -> None:
 
 
 async def test_what_an_archive_took_since_stays_there_when_its_old_summary_is_purged(
-    night_house: Assembly,
+    night_house: Rooms,
 ) -> None:
     await night_house.archive.delete(ADA, await id_of(night_house, TURNS[1]))
     await move_to_archive(night_house, TURNS[2])
@@ -187,7 +187,7 @@ async def test_what_an_archive_took_since_stays_there_when_its_old_summary_is_pu
 
 
 async def test_what_was_compressed_since_stays_behind_its_new_summary(
-    night_house: Assembly,
+    night_house: Rooms,
 ) -> None:
     clock = night_house.archive.clock
     assert isinstance(clock, HeldClock)
@@ -204,7 +204,7 @@ async def test_what_was_compressed_since_stays_behind_its_new_summary(
 
 
 async def test_a_summary_from_the_trash_stands_before_what_was_put_away_meanwhile(
-    night_house: Assembly,
+    night_house: Rooms,
 ) -> None:
     await night_house.archive.delete(ADA, await id_of(night_house, TURNS[1]))
     await move_to_archive(night_house, TURNS[2])

@@ -13,7 +13,7 @@ import pytest
 from support.clocks import HeldClock
 from support.store import ADA, BOB, a_house, rehash, stored, told
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.base.errors import BusyError
 from memd.domain.caller import Caller
 from memd.domain.enums import Trust
@@ -42,7 +42,7 @@ class Relations:
 class Desk(NamedTuple):
     """A house, what it learns, and its synthesizer."""
 
-    house: Assembly
+    house: Rooms
     learn: Learn
     synthesis: Synthesis
 
@@ -64,7 +64,7 @@ async def a_desk(path: Path) -> AsyncIterator[Desk]:
 
 
 async def a_summary(
-    house: Assembly, content: str, *behind: str, caller: Caller = ADA, trust: Trust = Trust.ASSISTED
+    house: Rooms, content: str, *behind: str, caller: Caller = ADA, trust: Trust = Trust.ASSISTED
 ) -> str:
     """Store *content* as a summary, in front of other memories."""
     (memory_id,) = await stored(house, content, caller=caller)
@@ -90,7 +90,7 @@ async def a_summary(
     return memory_id
 
 
-async def said(house: Assembly, session_id: str, *messages: tuple[str, str]) -> None:
+async def said(house: Rooms, session_id: str, *messages: tuple[str, str]) -> None:
     """Keep messages of a session, as a nap does."""
     await house.sessions.start(ADA, session_id)
 

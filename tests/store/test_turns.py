@@ -11,7 +11,7 @@ import pytest
 from support.clocks import HeldClock
 from support.store import ADA, a_house, a_writer
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.domain.enums import ArchiveReason
 from memd.domain.ingest import IngestManyRequest, IngestRequest
 from memd.domain.memory import MemoryFilter
@@ -32,14 +32,14 @@ MESSAGES: list[dict[str, Any]] = [
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[Assembly]:
+async def house(tmp_path: Path) -> AsyncIterator[Rooms]:
     async with a_house(tmp_path / "memd.db", HeldClock()) as opened:
         wanted = NapRequest(messages=MESSAGES, session_id="s")
         await Naps(opened, Settings(), Path("nowhere"), environ={}).nap.nap(ADA, wanted)
         yield opened
 
 
-async def the_fact(house: Assembly) -> str:
+async def the_fact(house: Rooms) -> str:
     items, _ = await house.recall.list(ADA, MemoryFilter(), None, 10)
     (fact,) = [item for item in items if "with wood" in item.content]
     return fact.id
@@ -50,7 +50,7 @@ def sources_in_order(conn: Reading) -> list[int]:
     return [key for (key,) in rows]
 
 
-async def told(house: Assembly, memory_id: str) -> list[TurnRow]:
+async def told(house: Rooms, memory_id: str) -> list[TurnRow]:
     def work(conn: Reading) -> list[TurnRow]:
         found = conn.execute("SELECT memory_key FROM memory WHERE memory_id = ?", (memory_id,)).get
         assert isinstance(found, int)
@@ -59,7 +59,7 @@ async def told(house: Assembly, memory_id: str) -> list[TurnRow]:
     return await house.db.read(work)
 
 
-async def note(house: Assembly, memory_id: str, places: list[int]) -> None:
+async def note(house: Rooms, memory_id: str, places: list[int]) -> None:
     def work(conn: Writing) -> None:
         keys = sources_in_order(conn)
         turns.set_turns(conn, memory_id, [keys[place] for place in places])
@@ -72,7 +72,7 @@ def texts(rows: list[TurnRow]) -> list[str | None]:
 
 
 async def test_the_messages_of_a_memory_are_told_in_the_order_in_which_they_were_noted(
-    house: Assembly,
+    house: Rooms,
 ) -> None:
     fact = await the_fact(house)
     await note(house, fact, [1, 0, 1])
@@ -84,7 +84,7 @@ async def test_the_messages_of_a_memory_are_told_in_the_order_in_which_they_were
 
 
 async def test_a_message_that_is_no_longer_kept_leaves_its_place_without_words(
-    house: Assembly,
+    house: Rooms,
 ) -> None:
     fact = await the_fact(house)
     await note(house, fact, [0, 1])
@@ -99,7 +99,7 @@ async def test_a_message_that_is_no_longer_kept_leaves_its_place_without_words(
 
 
 async def test_forgetting_a_memory_forgets_every_message_that_it_was_made_of(
-    house: Assembly,
+    house: Rooms,
 ) -> None:
     fact = await the_fact(house)
     await note(house, fact, [0, 1])

@@ -10,7 +10,7 @@ import pytest
 from support.clocks import HeldClock
 from support.store import ADA, BOB, a_house, stored, tampering, told
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.domain.enums import RunKind
 from memd.domain.memory import MemoryFilter
 from memd.domain.recall import Provenance
@@ -26,12 +26,12 @@ FACT = "decided: the kiln is fired with wood"
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[Assembly]:
+async def house(tmp_path: Path) -> AsyncIterator[Rooms]:
     async with a_house(tmp_path / "memd.db", HeldClock()) as opened:
         yield opened
 
 
-async def a_nap(house: Assembly) -> str:
+async def a_nap(house: Rooms) -> str:
     messages = [{"role": "assistant", "content": LONG}, {"role": "user", "content": FACT}]
     wanted = NapRequest(messages=messages, session_id="s", last=True)
     caller = replace(ADA, project_id="pottery")
@@ -47,14 +47,14 @@ async def a_nap(house: Assembly) -> str:
     return fact
 
 
-async def why(house: Assembly, memory_id: str, *, full: bool = False) -> Provenance:
+async def why(house: Rooms, memory_id: str, *, full: bool = False) -> Provenance:
     found = await house.recall.why(ADA, memory_id, full=full)
     assert found is not None
     return found
 
 
 async def test_a_memory_of_a_nap_tells_its_session_its_nap_and_its_messages(
-    house: Assembly,
+    house: Rooms,
 ) -> None:
     found = await why(house, await a_nap(house))
     assert (found.memory.session_id, found.memory.project_id) == ("s", "pottery")
@@ -65,7 +65,7 @@ async def test_a_memory_of_a_nap_tells_its_session_its_nap_and_its_messages(
     assert found.sources == ()
 
 
-async def test_a_long_message_is_shortened_unless_it_is_asked_for_whole(house: Assembly) -> None:
+async def test_a_long_message_is_shortened_unless_it_is_asked_for_whole(house: Rooms) -> None:
     memory_id = await a_nap(house)
     short, whole = (await why(house, memory_id)).turns[0], (await why(house, memory_id, full=True))
     assert short.text is not None
@@ -73,14 +73,14 @@ async def test_a_long_message_is_shortened_unless_it_is_asked_for_whole(house: A
     assert (whole.turns[0].text, whole.turns[0].whole) == (LONG, True)
 
 
-async def test_what_was_told_was_made_of_nothing_else(house: Assembly) -> None:
+async def test_what_was_told_was_made_of_nothing_else(house: Rooms) -> None:
     (memory_id,) = await stored(house, "The shed is red.", metadata={"source": "shed.md"})
     found = await why(house, memory_id)
     assert (found.made_by, found.turns, found.sources) == (None, (), ())
     assert found.memory.metadata.source == "shed.md"
 
 
-async def test_what_was_made_of_memories_tells_them_in_their_order(house: Assembly) -> None:
+async def test_what_was_made_of_memories_tells_them_in_their_order(house: Rooms) -> None:
     made = await stored(house, "All about sheds.")
     ids = await stored(house, *(f"Shed {n} has a door." for n in range(SOURCES_MAX + 2)))
 
@@ -95,7 +95,7 @@ async def test_what_was_made_of_memories_tells_them_in_their_order(house: Assemb
     assert found.sources_left == 2
 
 
-async def test_nobody_is_told_of_a_memory_that_he_may_not_read(house: Assembly) -> None:
+async def test_nobody_is_told_of_a_memory_that_he_may_not_read(house: Rooms) -> None:
     (memory_id,) = await told(house, "The shed is red.")
     assert await house.recall.why(BOB, memory_id, full=False) is None
     assert await house.recall.why(ADA, "no-such-id", full=False) is None
@@ -104,7 +104,7 @@ async def test_nobody_is_told_of_a_memory_that_he_may_not_read(house: Assembly) 
 
 
 async def test_a_memory_that_was_thrown_away_and_came_back_knows_its_messages(
-    house: Assembly,
+    house: Rooms,
 ) -> None:
     memory_id = await a_nap(house)
     before = await why(house, memory_id)

@@ -11,7 +11,7 @@ import pytest
 from support.daemon import WAIT_S
 from support.store import ADA, BOB, a_house, bytes_of, stored, told
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.base.errors import InvalidError
 from memd.domain.enums import ArchiveReason
 from memd.domain.settings.consolidation import WikiExportConfig
@@ -22,17 +22,17 @@ WORD = "quincunx"
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[Assembly]:
+async def house(tmp_path: Path) -> AsyncIterator[Rooms]:
     async with a_house(tmp_path / "memd.db") as house:
         yield house
 
 
-def a_wiki(house: Assembly, tmp_path: Path, **settings: object) -> Wiki:
+def a_wiki(house: Rooms, tmp_path: Path, **settings: object) -> Wiki:
     return build_wiki(house, WikiExportConfig.model_validate(settings), tmp_path / "wiki")
 
 
 async def test_an_export_shows_what_is_visible_to_its_agent_only(
-    house: Assembly, tmp_path: Path
+    house: Rooms, tmp_path: Path
 ) -> None:
     away, here = await stored(house, "Ann keeps bees.", "Bob sails.")
     await stored(house, "of another", caller=BOB)
@@ -44,13 +44,13 @@ async def test_an_export_shows_what_is_visible_to_its_agent_only(
     assert [path.name for path in (tmp_path / "wiki").rglob("raw/*")] == [f"{here}.md"]
 
 
-async def test_what_was_only_asked_is_not_in_the_wiki(house: Assembly, tmp_path: Path) -> None:
+async def test_what_was_only_asked_is_not_in_the_wiki(house: Rooms, tmp_path: Path) -> None:
     (fact, _) = await told(house, "Ann keeps bees.", "Does Ann keep bees?")
     await a_wiki(house, tmp_path).export(ADA)
     assert [path.name for path in (tmp_path / "wiki").rglob("raw/*")] == [f"{fact}.md"]
 
 
-async def test_what_was_forgotten_goes_from_the_wiki(house: Assembly, tmp_path: Path) -> None:
+async def test_what_was_forgotten_goes_from_the_wiki(house: Rooms, tmp_path: Path) -> None:
     wiki = a_wiki(house, tmp_path)
     (secret, _) = await stored(house, f"The safe opens with {WORD}.", "Bob sails.")
     await wiki.export(ADA)
@@ -61,15 +61,13 @@ async def test_what_was_forgotten_goes_from_the_wiki(house: Assembly, tmp_path: 
     assert WORD.encode() not in bytes_of(tmp_path / "wiki")
 
 
-async def test_forgetting_makes_no_wiki_where_there_is_none(
-    house: Assembly, tmp_path: Path
-) -> None:
+async def test_forgetting_makes_no_wiki_where_there_is_none(house: Rooms, tmp_path: Path) -> None:
     assert await a_wiki(house, tmp_path).remove_forgotten(ADA) is None
     assert not (tmp_path / "wiki").exists()
 
 
 async def test_a_wiki_that_cannot_be_brought_up_to_date_is_named(
-    house: Assembly, tmp_path: Path
+    house: Rooms, tmp_path: Path
 ) -> None:
     wiki = a_wiki(house, tmp_path)
     await stored(house, "Bob sails.")
@@ -83,7 +81,7 @@ async def test_a_wiki_that_cannot_be_brought_up_to_date_is_named(
 
 
 async def test_an_export_elsewhere_is_named_when_something_is_forgotten(
-    house: Assembly, tmp_path: Path
+    house: Rooms, tmp_path: Path
 ) -> None:
     (secret,) = await stored(house, f"The safe opens with {WORD}.")
     done = await a_wiki(house, tmp_path).export(ADA, str(tmp_path / "elsewhere"))
@@ -94,7 +92,7 @@ async def test_an_export_elsewhere_is_named_when_something_is_forgotten(
     assert forgotten.backups == (done.path,)
 
 
-async def test_a_target_is_an_absolute_path(house: Assembly, tmp_path: Path) -> None:
+async def test_a_target_is_an_absolute_path(house: Rooms, tmp_path: Path) -> None:
     with pytest.raises(InvalidError, match="absolute"):
         await a_wiki(house, tmp_path).export(ADA, "notes")
 
@@ -103,13 +101,13 @@ async def test_a_target_is_an_absolute_path(house: Assembly, tmp_path: Path) -> 
     ("said", "root"), [(None, "wiki"), ("notes", "notes"), ("/srv/x", "/srv/x")]
 )
 async def test_the_root_is_memds_own_or_what_the_settings_say(
-    house: Assembly, tmp_path: Path, said: str | None, root: str
+    house: Rooms, tmp_path: Path, said: str | None, root: str
 ) -> None:
     assert a_wiki(house, tmp_path, export_root=said).root == tmp_path / root
 
 
 async def test_a_root_in_the_owners_home_may_be_written_with_a_tilde(
-    house: Assembly, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    house: Rooms, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "me"))
 
@@ -125,7 +123,7 @@ async def test_a_root_in_the_owners_home_may_be_written_with_a_tilde(
     ],
 )
 async def test_a_consolidation_is_followed_by_an_export_if_the_settings_say_so(
-    house: Assembly, tmp_path: Path, settings: dict[str, object], follows: bool
+    house: Rooms, tmp_path: Path, settings: dict[str, object], follows: bool
 ) -> None:
     told: list[str] = []
     wiki = a_wiki(house, tmp_path, **settings)
@@ -149,7 +147,7 @@ async def test_a_consolidation_is_followed_by_an_export_if_the_settings_say_so(
 
 
 async def test_more_of_one_instant_than_a_view_holds_is_cut_and_said_so(
-    house: Assembly, tmp_path: Path
+    house: Rooms, tmp_path: Path
 ) -> None:
     await stored(house, *(f"Lamp number {number}." for number in range(12)))
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.domain.caller import OWNERS_COMMANDS, Caller
 from memd.domain.enums import OrgFactCategory
 from memd.domain.org.org import OrgFactWriteRequest
@@ -33,7 +33,7 @@ class FakeAudit:
         self.rows.extend(attempts)
 
 
-def of_access(house: Assembly) -> dict[str, Callable[[], Coroutine[Any, Any, Any]]]:
+def of_access(house: Rooms) -> dict[str, Callable[[], Coroutine[Any, Any, Any]]]:
     """Return a write for each thing that the rooms of who may do what can write."""
     caller = Caller(agent_id="ada", method="test")
     clients = Clients(house.db, house.clock, house.db.path.parent / "keys")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from support.store import ADA, a_house, stored, told
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.domain.memory import MemoryUpdate
 
 _PLAIN = (
@@ -24,7 +24,7 @@ _KEPT_MAX = 400  # memories that may still be forgotten; the others stay for goo
 class Churn:
     """Writes by chance; ``gone`` are the marks of what was forgotten, each in one memory only."""
 
-    def __init__(self, house: Assembly, seed: int) -> None:
+    def __init__(self, house: Rooms, seed: int) -> None:
         self.house = house
         self.chance = random.Random(seed)  # nothing here is to be kept secret
         self.gone: list[str] = []

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from support import store
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.base.clock import Clock
 from memd.base.errors import EmbeddingError
 from memd.domain.encoding import Embedder, ModelFingerprint
@@ -78,7 +78,7 @@ def a_house(
     clock: Clock | None = None,
     settings: Settings | None = None,
     hear: Emit = unheard,
-) -> AbstractAsyncContextManager[Assembly]:
+) -> AbstractAsyncContextManager[Rooms]:
     """Open the rooms over a file in *folder*. Nothing runs beside them: drain the queue by hand."""
     path, embedder = folder / "memd.db", embedder or WordsEmbedder()
     return store.a_house(path, clock, embedder, settings, hear)

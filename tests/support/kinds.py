@@ -11,7 +11,7 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from support.org import HUMAN, a_request
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory
 from memd.domain.files import FileCommand
@@ -34,7 +34,7 @@ Act = Callable[[], Awaitable[Any]]
 class Desk:
     """The rooms that write what is no memory, over one open file."""
 
-    house: Assembly
+    house: Rooms
     folder: Path
     ids: dict[str, str] = field(default_factory=dict)
     """What was made, by what it is called here."""

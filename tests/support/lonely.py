@@ -22,7 +22,7 @@ from support.nights import Bed
 from support.powercut import RecordingVFS
 from support.store import SOURCE_TABLES, a_house
 
-from memd.backends import assembly
+from memd.backends import rooms as file_rooms
 from memd.domain.caller import Caller
 from memd.domain.settings.settings import Settings
 from memd.sleep.sleep import build_sleep
@@ -113,7 +113,7 @@ async def a_recorded_bed(
             yield db
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(assembly, "open_database", open_database)
+            patch.setattr(file_rooms, "open_database", open_database)
             async with a_house(folder / "memd.db", clock, embedder, settings) as house:
                 yield vfs, db, Bed(house, clock, embedder, build_sleep(house, settings).night)
     finally:

@@ -16,7 +16,7 @@ from support.clocks import HeldClock
 from support.fakes import HashEmbedder
 from support.house import a_house
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.base.settings import SettingsWarning
 from memd.domain.backend import CompletionProvider
 from memd.domain.caller import Caller
@@ -55,7 +55,7 @@ Tables = dict[str, list[tuple[Any, ...]]]
 class Bed:
     """A house whose nights come when the test says so."""
 
-    house: Assembly
+    house: Rooms
     clock: HeldClock
     embedder: HashEmbedder
     night: Night

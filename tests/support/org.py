@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.domain.caller import Caller
 from memd.domain.enums import SeniorityLevel
 from memd.domain.org.org import OrgFactAuthor, OrgFactWriteRequest, OrgMemoryQuery
@@ -23,7 +23,7 @@ def a_request(
 
 
 async def wrote(
-    house: Assembly, *contents: str, author: OrgFactAuthor = HUMAN, **more: Any
+    house: Rooms, *contents: str, author: OrgFactAuthor = HUMAN, **more: Any
 ) -> list[str]:
     """Write *contents* as facts, one after the other, and return their ids."""
     return [
@@ -32,7 +32,7 @@ async def wrote(
     ]
 
 
-async def contents(house: Assembly, context: str | None = None, **more: Any) -> list[str]:
+async def contents(house: Rooms, context: str | None = None, **more: Any) -> list[str]:
     """Return what a query answers, as texts in order."""
     asked: dict[str, Any] = {"context": context, **more}
     found = await house.org.query(CALLER, OrgMemoryQuery.model_validate(asked))

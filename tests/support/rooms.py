@@ -24,7 +24,7 @@ from memd.embedding.embed import SwitchableEmbedder
 from memd.serve.authority import Authority, Denials
 from memd.serve.dispatch import Dispatch
 from memd.serve.metrics import Metrics
-from memd.serve.rooms import Rooms
+from memd.serve.rooms import DaemonRooms
 from memd.serve.rooms import rooms as daemon_rooms
 from memd.serve.status import System
 from memd.store.file.database import Database
@@ -33,7 +33,9 @@ GATED = ("ingest", "recall", "archive", "archival", "moving")
 """What a request meets first."""
 
 
-async def built(settings: Settings, paths: Paths, clock: Clock, stack: AsyncExitStack) -> Rooms:
+async def built(
+    settings: Settings, paths: Paths, clock: Clock, stack: AsyncExitStack
+) -> DaemonRooms:
     """Build the daemon's rooms; models in the folder of models embed by hash.
 
     A new store is a copy of an empty one: to make its tables is most of what a start takes.
@@ -71,16 +73,16 @@ class GatedRooms:
     most: int = 0
     cancelled: int = 0
     done: int = 0
-    _rooms: Rooms | None = None
+    _rooms: DaemonRooms | None = None
 
     @property
-    def rooms(self) -> Rooms:
+    def rooms(self) -> DaemonRooms:
         assert self._rooms is not None, "nothing is built yet"
         return self._rooms
 
     async def build(
         self, settings: Settings, paths: Paths, clock: Clock, stack: AsyncExitStack
-    ) -> Rooms:
+    ) -> DaemonRooms:
         """Build the rooms; what the daemon calls (``memd.daemon.Build``)."""
         rooms = await built(settings, paths, clock, stack)
         self._rooms = copy(rooms)
@@ -132,7 +134,7 @@ class _Gated:
 
 @dataclass
 class Desk:
-    """Rooms and what answers requests for them, without a socket."""
+    """DaemonRooms and what answers requests for them, without a socket."""
 
     house: GatedRooms
     dispatch: Dispatch

@@ -15,7 +15,7 @@ import apsw
 from support.clocks import HeldClock
 from support.fakes import HashEmbedder
 
-from memd.backends.assembly import Assembly, ground
+from memd.backends.rooms import Rooms, open_rooms
 from memd.base.clock import Clock
 from memd.base.limits import PAGE_ITEMS_MAX
 from memd.domain.caller import OPERATOR, Caller
@@ -54,7 +54,7 @@ async def a_house(
     embedder: Embedder | None = None,
     settings: Settings | None = None,
     emit: Emit = unheard,
-) -> AsyncIterator[Assembly]:
+) -> AsyncIterator[Rooms]:
     """Open the rooms over the file at *path*, which need not exist; no task runs beside them.
 
     Tokens are counted by the rule of four characters. *emit* is told of events. A new file is a
@@ -64,16 +64,15 @@ async def a_house(
         path.write_bytes(empty_store())
         path.chmod(0o600)
     async with AsyncExitStack() as stack:
-        below = await ground(
+        yield await open_rooms(
             settings or Settings(),
             path,
-            embedder or HashEmbedder(),
-            path.parent / "no model",
             clock or HeldClock(),
             stack,
+            embedder=embedder or HashEmbedder(),
+            model_dir=path.parent / "no model",
             emit=emit,
         )
-        yield await Assembly(below).begin()
 
 
 @functools.cache
@@ -88,7 +87,7 @@ def empty_store() -> bytes:
         return path.read_bytes()
 
 
-async def told(house: Assembly, *texts: str, caller: Caller = ADA, **fields: Any) -> list[str]:
+async def told(house: Rooms, *texts: str, caller: Caller = ADA, **fields: Any) -> list[str]:
     """Ingest *texts* one after the other and return the ids of what became of them."""
     ids: list[str] = []
     for text in texts:
@@ -155,7 +154,7 @@ def bytes_of(folder: Path) -> bytes:
     return b"".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
 
 
-async def stored(house: Assembly, *texts: str, caller: Caller = ADA, **fields: Any) -> list[str]:
+async def stored(house: Rooms, *texts: str, caller: Caller = ADA, **fields: Any) -> list[str]:
     """Store *texts* as they are, each as one semantic memory, and return their ids."""
     return [
         await house.ingest.store(
@@ -166,7 +165,7 @@ async def stored(house: Assembly, *texts: str, caller: Caller = ADA, **fields: A
     ]
 
 
-async def visible(house: Assembly, caller: Caller = ADA) -> set[str]:
+async def visible(house: Rooms, caller: Caller = ADA) -> set[str]:
     """Return the ids of every memory that a listing shows."""
     entries, _ = await house.recall.list(caller, MemoryFilter(), None, PAGE_ITEMS_MAX)
     return {entry.id for entry in entries}

@@ -10,7 +10,7 @@ from typing import Any
 from bench.corpus import made
 from support.store import ADA
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.domain.ingest import IngestManyRequest, IngestRequest
 from memd.domain.learn import TuneRequest, TuneRun
 from memd.domain.values import unheard
@@ -28,7 +28,7 @@ def turns(pairs: int) -> list[dict[str, Any]]:
     return items
 
 
-async def talked(house: Assembly, pairs: int) -> None:
+async def talked(house: Rooms, pairs: int) -> None:
     """Store a conversation of so many questions and answers of Ada's, with their vectors."""
     items = tuple(IngestRequest.model_validate(item) for item in turns(pairs))
     for start in range(0, len(items), 100):
@@ -36,7 +36,7 @@ async def talked(house: Assembly, pairs: int) -> None:
     await house.queue.drain()
 
 
-def a_tuning(house: Assembly) -> Tuning:
+def a_tuning(house: Rooms) -> Tuning:
     """Return the room over *house*."""
     recall = house.recall
     return Tuning(house.db, house.clock, house.ids, recall, house.embedder, unheard)

@@ -31,7 +31,7 @@ from memd.domain.values import Name, Value
 
 if TYPE_CHECKING:
     from memd.serve.events import Peer
-    from memd.serve.rooms import Rooms
+    from memd.serve.rooms import DaemonRooms
     from memd.serve.status import System
 
 PROTOCOL: Final = 1
@@ -180,7 +180,7 @@ class ShortId(NamedTuple):
 class Context:
     """What a method gets besides its params."""
 
-    rooms: Rooms
+    rooms: DaemonRooms
     system: System
     caller: Caller
     progress: ProgressCallback | None = None

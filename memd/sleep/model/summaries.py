@@ -40,7 +40,7 @@ from memd.store.memory.transitions import PlannedSummary, RunStep
 from memd.view.view import untrusted_content_directive, wrap_stored
 
 if TYPE_CHECKING:
-    from memd.backends.assembly import Assembly
+    from memd.backends.rooms import Rooms
 
 NIGHT_PURPOSES = (Purpose.SUMMARY, Purpose.COMPRESSION, Purpose.EXPERIENCE)
 VERSION = "llm-v1"
@@ -81,15 +81,15 @@ def night_providers(settings: Settings, model: LanguageModel) -> NightProviders 
 
 def _experience_task(
     settings: Settings, model: LanguageModel
-) -> Callable[[Assembly], NightTask] | None:
+) -> Callable[[Rooms], NightTask] | None:
     config = settings.memory.consolidation.experience_compressor
     if not config.enabled:
         return None
 
-    def build(assembly: Assembly) -> NightTask:
+    def build(rooms: Rooms) -> NightTask:
         provider = PurposeProvider(model, Purpose.EXPERIENCE)
         name = config.model or provider.name
-        return Experiences(assembly.db, assembly.ids, assembly.counter, provider, name, config)
+        return Experiences(rooms.db, rooms.ids, rooms.counter, provider, name, config)
 
     return build
 

@@ -17,7 +17,7 @@ from memd.base.lazy import lazy
 from memd.domain.values import Emit, unheard
 
 if TYPE_CHECKING:
-    from memd.backends.assembly import Assembly
+    from memd.backends.rooms import Rooms
     from memd.domain.caller import Caller
     from memd.domain.settings.settings import Settings
     from memd.domain.sleep.sleep import ImportedSession, NapResult, Window
@@ -39,7 +39,7 @@ class Naps:
 
     def __init__(
         self,
-        assembly: Assembly,
+        rooms: Rooms,
         settings: Settings,
         default_dir: Path,
         *,
@@ -47,7 +47,7 @@ class Naps:
         emit: Emit = unheard,
         llm: LanguageModel | None = None,
     ) -> None:
-        self._assembly = assembly
+        self._rooms = rooms
         self._settings = settings
         self._default_dir = default_dir
         self._environ = environ
@@ -68,21 +68,21 @@ class Naps:
         from memd.signals.files import transcript_roots
         from memd.sleep.nap.nap import Nap
 
-        assembly = self._assembly
+        rooms = self._rooms
         extra = [Path(root).expanduser() for root in self._settings.usage.transcript_roots]
         return Nap(
-            db=assembly.db,
-            ids=assembly.ids,
-            clock=assembly.clock,
-            work=assembly.work,
-            counter=assembly.counter,
-            queue=assembly.queue,
+            db=rooms.db,
+            ids=rooms.ids,
+            clock=rooms.clock,
+            work=rooms.work,
+            counter=rooms.counter,
+            queue=rooms.queue,
             level=self._settings.memory.level,
             rule=self.rule,
             chunking=self._settings.memory.chunking,
             roots=transcript_roots(self._environ, Path.home(), extra),
             emit=self._emit,
-            note=assembly.notes.add,
+            note=rooms.notes.add,
             writer=self._writer(),
         )
 
@@ -98,12 +98,12 @@ class Naps:
         """The watched windows and the naps that they trigger."""
         from memd.sleep.window.window_watcher import WindowWatcher
 
-        assembly, usage = self._assembly, self._settings.usage
+        rooms, usage = self._rooms, self._settings.usage
         return WindowWatcher(
-            db=assembly.db,
-            clock=assembly.clock,
+            db=rooms.db,
+            clock=rooms.clock,
             nap=lazy(lambda: self.nap),
-            sessions=assembly.sessions,
+            sessions=rooms.sessions,
             rule=usage,
             usage_path=self._default_dir if usage.path is None else Path(usage.path).expanduser(),
             default_dir=self._default_dir if usage.path is None else None,
@@ -115,7 +115,7 @@ class Naps:
 
         Reads no file.
         """
-        db, notes = self._assembly.db, self._assembly.notes
+        db, notes = self._rooms.db, self._rooms.notes
         waiting = self.watcher.waiting if "watcher" in vars(self) else 0
         return {
             "queues": {"writes": db.waiting_writes, "naps": waiting, "notes": notes.waiting},
@@ -133,7 +133,7 @@ class Naps:
     async def _quiet(self) -> None:
         from memd.sleep.window.quiet import QuietSessions
 
-        await QuietSessions(self._assembly.db, self._assembly.clock, lazy(lambda: self.nap)).run()
+        await QuietSessions(self._rooms.db, self._rooms.clock, lazy(lambda: self.nap)).run()
 
     async def consolidate(
         self,
@@ -166,7 +166,7 @@ class Naps:
         """Nap over a recorded session as over one that has ended (``SessionImporter``)."""
         from memd.sleep.window.session_import import SessionImporter
 
-        importer = SessionImporter(self.nap, self._assembly.sessions)
+        importer = SessionImporter(self.nap, self._rooms.sessions)
         return await importer.import_session(
             caller, raw, session_id=session_id, cwd=cwd, dry_run=dry_run
         )

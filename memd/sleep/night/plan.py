@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.base.clock import DAY_US, from_us, to_us
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 class NightPlan:
     """Builds the tasks of nights. Raises ValueError for *models* without a name."""
 
-    def __init__(self, assembly: Assembly, settings: Settings, models: NightProviders) -> None:
+    def __init__(self, rooms: Rooms, settings: Settings, models: NightProviders) -> None:
         config = settings.memory.consolidation
-        self._rooms = assembly
+        self._rooms = rooms
         self._config = config
         self._undo_us = settings.daemon.undo_days * DAY_US
         self._operation = build_operation(config, provider=models.summaries, model=models.model)
@@ -43,7 +43,7 @@ class NightPlan:
             temperature=config.llm.temperature,
             max_tokens=config.llm.max_summary_tokens,
         )
-        self._experiences = models.experiences and models.experiences(assembly)
+        self._experiences = models.experiences and models.experiences(rooms)
 
     def tasks(self, request: Mapping[str, Any]) -> list[NightTask]:
         """Return the tasks of a run in their order; ``steps`` of *request* are their names.

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.base import log
 from memd.base.errors import InvalidError, MemdError
 from memd.base.lazy import lazy
@@ -106,8 +106,8 @@ class Wiki:
             return await self.exporter.export(agent_id, root)
 
 
-def build_wiki(assembly: Assembly, config: WikiExportConfig, default_root: Path) -> Wiki:
-    """Build the wiki over *assembly*; a root in the settings replaces *default_root*.
+def build_wiki(rooms: Rooms, config: WikiExportConfig, default_root: Path) -> Wiki:
+    """Build the wiki over *rooms*; a root in the settings replaces *default_root*.
 
     "~" is the owner's home; a relative root is a sibling of
     *default_root*.
@@ -119,15 +119,15 @@ def build_wiki(assembly: Assembly, config: WikiExportConfig, default_root: Path)
         from memd.sleep.wiki.wiki import WikiExporter
 
         return WikiExporter(
-            backend=_RecallBackend(assembly.recall),
+            backend=_RecallBackend(rooms.recall),
             config=config,
             root=root,
-            clock=assembly.clock,
-            run=assembly.work.run,
+            clock=rooms.clock,
+            run=rooms.work.run,
         )
 
     is_automatic = config.enabled and config.trigger == "on_consolidation"
-    return Wiki(db=assembly.db, exporter=lazy(exporter), root=root, is_automatic=is_automatic)
+    return Wiki(db=rooms.db, exporter=lazy(exporter), root=root, is_automatic=is_automatic)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import pytest
 from support.clocks import HeldClock
 from support.house import WordsEmbedder, a_house
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.base.errors import UnavailableError
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory, Origin
@@ -33,15 +33,15 @@ def shaped(count: int) -> str:
     return "\n\n".join(line.format(n="x" * (n + 1)) for n in range(count))
 
 
-async def tell(house: Assembly, text: str, **more: Any) -> Receipt:
+async def tell(house: Rooms, text: str, **more: Any) -> Receipt:
     return await house.ingest.ingest(ADA, IngestRequest(text=text, **more))
 
 
-async def streamed(house: Assembly, text: str, **more: Any) -> Receipt:
+async def streamed(house: Rooms, text: str, **more: Any) -> Receipt:
     return await tell(house, text, origin=Origin.ASSISTANT, **more)
 
 
-async def archived(house: Assembly) -> int:
+async def archived(house: Rooms) -> int:
     return await house.archival.count(ADA)
 
 

@@ -16,7 +16,7 @@ from support.clocks import HeldClock
 from support.daemon import WAIT_S
 from support.house import WordsEmbedder, a_house
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.base.errors import ConflictError, IngestionError, MemoryStoreError, SecretRefusedError
 from memd.base.limits import WINDOW_TOKENS_MAX
 from memd.domain.caller import Caller
@@ -59,37 +59,35 @@ def embedder() -> WordsEmbedder:
 
 
 @pytest.fixture
-async def house(
-    tmp_path: Path, embedder: WordsEmbedder, clock: HeldClock
-) -> AsyncIterator[Assembly]:
+async def house(tmp_path: Path, embedder: WordsEmbedder, clock: HeldClock) -> AsyncIterator[Rooms]:
     async with a_house(tmp_path, embedder=embedder, clock=clock) as house:
         yield house
 
 
-async def ingest(house: Assembly, text: str, caller: Caller = ADA, **more: Any) -> Receipt:
+async def ingest(house: Rooms, text: str, caller: Caller = ADA, **more: Any) -> Receipt:
     return await house.ingest.ingest(caller, IngestRequest(text=text, **more))
 
 
-async def stream(house: Assembly, text: str, **more: Any) -> Receipt:
+async def stream(house: Rooms, text: str, **more: Any) -> Receipt:
     """Let a text come that nobody tells on purpose: what the gate judges."""
     return await ingest(house, text, origin=Origin.ASSISTANT, **more)
 
 
-async def rows(house: Assembly, sql: str) -> list[tuple[Any, ...]]:
+async def rows(house: Rooms, sql: str) -> list[tuple[Any, ...]]:
     def read(conn: Reading) -> list[tuple[Any, ...]]:
         return conn.execute(sql).fetchall()
 
     return await house.db.read(read)
 
 
-async def preferred(house: Assembly) -> dict[str, str]:
+async def preferred(house: Rooms) -> dict[str, str]:
     return {row.name: row.value for row in await house.recall.preferences(ADA)}
 
 
 # Importance.
 
 
-async def test_the_first_text_is_new_and_its_like_is_not(house: Assembly) -> None:
+async def test_the_first_text_is_new_and_its_like_is_not(house: Rooms) -> None:
     (first,) = (await stream(house, PLAIN, session_id="one")).stored
     (second,) = (await stream(house, PLAIN, session_id="two")).turned_away
 
@@ -98,7 +96,7 @@ async def test_the_first_text_is_new_and_its_like_is_not(house: Assembly) -> Non
     assert second.reason
 
 
-async def test_a_repetition_within_one_text_is_not_new_either(house: Assembly) -> None:
+async def test_a_repetition_within_one_text_is_not_new_either(house: Rooms) -> None:
     paragraph = "we went home by the old road and it was long and dark and very cold indeed " * 3
 
     receipt = await ingest(house, f"{paragraph}\n\n{paragraph}")
@@ -107,7 +105,7 @@ async def test_a_repetition_within_one_text_is_not_new_either(house: Assembly) -
     assert [item.id for item in receipt.merged] == [receipt.stored[0].id]
 
 
-async def test_what_was_turned_away_does_not_move_what_is_new(house: Assembly) -> None:
+async def test_what_was_turned_away_does_not_move_what_is_new(house: Rooms) -> None:
     await stream(house, PLAIN, session_id="one")
     for number in range(5):
         await stream(house, PLAIN, session_id=f"again {number}")
@@ -117,7 +115,7 @@ async def test_what_was_turned_away_does_not_move_what_is_new(house: Assembly) -
     assert count == 1
 
 
-async def test_the_speakers_name_alone_makes_nothing_old(house: Assembly) -> None:
+async def test_the_speakers_name_alone_makes_nothing_old(house: Rooms) -> None:
     await ingest(house, "apples", speaker="Bartholomew")
 
     (item,) = (await ingest(house, "pears", speaker="Bartholomew")).stored
@@ -125,7 +123,7 @@ async def test_the_speakers_name_alone_makes_nothing_old(house: Assembly) -> Non
     assert item.importance == pytest.approx(0.6)
 
 
-async def test_each_agent_has_a_novelty_of_its_own(house: Assembly) -> None:
+async def test_each_agent_has_a_novelty_of_its_own(house: Rooms) -> None:
     await ingest(house, PLAIN)
 
     (item,) = (await ingest(house, PLAIN, Caller(agent_id="bo"))).stored
@@ -135,7 +133,7 @@ async def test_each_agent_has_a_novelty_of_its_own(house: Assembly) -> None:
 
 @pytest.mark.parametrize(("chunks", "later"), [(8, 0), (9, 9)])
 async def test_a_text_of_more_than_eight_chunks_is_embedded_after_its_receipt(
-    house: Assembly, chunks: int, later: int
+    house: Rooms, chunks: int, later: int
 ) -> None:
     paragraphs = [f"paragraph {number} has words of its own " * 20 for number in range(chunks)]
 
@@ -146,7 +144,7 @@ async def test_a_text_of_more_than_eight_chunks_is_embedded_after_its_receipt(
 
 @pytest.mark.parametrize(("more", "state"), [(0, "active"), (1, "pending")])
 async def test_a_whole_text_is_embedded_at_once_up_to_eight_windows(
-    house: Assembly, more: int, state: str
+    house: Rooms, more: int, state: str
 ) -> None:
     text = "word " * 2_000
     text = text[: 4 * (8 * WINDOW_TOKENS_MAX + more)].ljust(4 * (8 * WINDOW_TOKENS_MAX + more), "x")
@@ -170,7 +168,7 @@ async def test_an_event_names_a_hundred_memories_and_counts_all(tmp_path: Path) 
 
 
 async def test_without_a_model_everything_is_pending_and_nothing_is_lost(
-    house: Assembly, embedder: WordsEmbedder
+    house: Rooms, embedder: WordsEmbedder
 ) -> None:
     embedder.installed = False
     (item,) = (await stream(house, PLAIN)).pending
@@ -188,7 +186,7 @@ async def test_without_a_model_everything_is_pending_and_nothing_is_lost(
 
 
 async def test_a_model_that_fails_leaves_the_text_pending(
-    house: Assembly, embedder: WordsEmbedder
+    house: Rooms, embedder: WordsEmbedder
 ) -> None:
     embedder.fails = True
 
@@ -199,7 +197,7 @@ async def test_a_model_that_fails_leaves_the_text_pending(
 
 
 async def test_what_was_pending_is_gated_when_its_vector_comes(
-    house: Assembly, embedder: WordsEmbedder, clock: HeldClock
+    house: Rooms, embedder: WordsEmbedder, clock: HeldClock
 ) -> None:
     await stream(house, PLAIN, session_id="one")
     clock.advance(seconds=1)
@@ -216,7 +214,7 @@ async def test_what_was_pending_is_gated_when_its_vector_comes(
 
 
 async def test_a_new_model_embeds_everything_anew_and_novelty_with_it(
-    house: Assembly, embedder: WordsEmbedder
+    house: Rooms, embedder: WordsEmbedder
 ) -> None:
     await stream(house, PLAIN)
     embedder.name = "another"
@@ -227,7 +225,7 @@ async def test_a_new_model_embeds_everything_anew_and_novelty_with_it(
     assert len(receipt.turned_away) == 1
 
 
-async def test_what_a_store_keeps_is_never_gated(house: Assembly) -> None:
+async def test_what_a_store_keeps_is_never_gated(house: Rooms) -> None:
     request = MemoryStoreRequest(category=MemoryCategory.EPISODIC, content=PLAIN)
 
     ids = [await house.ingest.store(ADA, request) for _ in range(3)]
@@ -238,13 +236,13 @@ async def test_what_a_store_keeps_is_never_gated(house: Assembly) -> None:
 # Preferences.
 
 
-async def test_the_latest_word_counts(house: Assembly) -> None:
+async def test_the_latest_word_counts(house: Rooms) -> None:
     for text in ("My favourite editor is Vim.", "My favourite editor is Helix.") * 2:
         await ingest(house, text, session_id="s")
         assert await preferred(house) == {"favorite_editor": text}
 
 
-async def test_a_new_value_is_never_put_away(house: Assembly) -> None:
+async def test_a_new_value_is_never_put_away(house: Rooms) -> None:
     """Its words are nearly those of the old one, so its importance is low."""
     await ingest(house, "my favourite thing to eat after work is plain rice")
 
@@ -255,7 +253,7 @@ async def test_a_new_value_is_never_put_away(house: Assembly) -> None:
 
 
 async def test_a_preference_told_again_moves_its_row_to_the_newest_memory(
-    house: Assembly, clock: HeldClock
+    house: Rooms, clock: HeldClock
 ) -> None:
     await ingest(house, "i prefer tea", session_id="one")
     (before,) = await house.recall.preferences(ADA)
@@ -269,7 +267,7 @@ async def test_a_preference_told_again_moves_its_row_to_the_newest_memory(
 
 
 async def test_a_preference_told_again_without_a_model_is_not_lost_later(
-    house: Assembly, embedder: WordsEmbedder
+    house: Rooms, embedder: WordsEmbedder
 ) -> None:
     await ingest(house, "i prefer tea", session_id="one")
     embedder.installed = False
@@ -282,7 +280,7 @@ async def test_a_preference_told_again_without_a_model_is_not_lost_later(
 
 
 async def test_a_first_preference_without_a_model_is_not_put_away_later(
-    house: Assembly, embedder: WordsEmbedder
+    house: Rooms, embedder: WordsEmbedder
 ) -> None:
     await ingest(house, "i prefer prefer prefer tea i i i", category=MemoryCategory.EPISODIC)
     embedder.installed = False
@@ -297,7 +295,7 @@ async def test_a_first_preference_without_a_model_is_not_put_away_later(
 # What is written beside the memory.
 
 
-async def test_the_text_as_it_came_is_kept_when_cleaning_changed_it(house: Assembly) -> None:
+async def test_the_text_as_it_came_is_kept_when_cleaning_changed_it(house: Rooms) -> None:
     text = "  one line\r\n\r\n\r\nanother line  "
     await ingest(house, text)
     await ingest(house, "a clean line")
@@ -307,7 +305,7 @@ async def test_the_text_as_it_came_is_kept_when_cleaning_changed_it(house: Assem
     assert [zlib.decompress(raw).decode() for (raw,) in sources] == [text]
 
 
-async def test_session_counters_move(house: Assembly, clock: HeldClock) -> None:
+async def test_session_counters_move(house: Rooms, clock: HeldClock) -> None:
     await ingest(house, PLAIN, session_id="s")
     clock.advance(minutes=5)
     await ingest(house, "something else entirely", session_id="s")
@@ -323,14 +321,14 @@ async def test_session_counters_move(house: Assembly, clock: HeldClock) -> None:
     assert rows_found == [("s", 2, tokens, 300_000_000)]
 
 
-async def test_the_same_session_id_of_another_agent_is_another_session(house: Assembly) -> None:
+async def test_the_same_session_id_of_another_agent_is_another_session(house: Rooms) -> None:
     await ingest(house, PLAIN, session_id="s")
     await ingest(house, PLAIN, Caller(agent_id="bo"), session_id="s")
 
     assert await rows(house, "SELECT memory_count FROM session") == [(1,), (1,)]
 
 
-async def test_texts_of_a_session_are_numbered_unless_they_say_their_place(house: Assembly) -> None:
+async def test_texts_of_a_session_are_numbered_unless_they_say_their_place(house: Rooms) -> None:
     for order, text in [(None, "first"), (None, "second"), (7, "seventh"), (None, "eighth")]:
         await ingest(house, text, session_id="s", order=order)
 
@@ -374,7 +372,7 @@ async def test_a_secret_can_be_refused_everywhere(tmp_path: Path) -> None:
         assert await rows(house, "SELECT count(*) FROM change") == before
 
 
-async def test_a_secret_is_replaced_by_default(house: Assembly) -> None:
+async def test_a_secret_is_replaced_by_default(house: Rooms) -> None:
     receipt = await ingest(house, f"the key is {KEY}")
 
     entry = await house.recall.get(ADA, receipt.stored[0].id)
@@ -393,19 +391,19 @@ async def test_a_level_of_none_refuses_everything(tmp_path: Path) -> None:
         assert await house.recall.count(ADA, None) == 0
 
 
-async def test_a_reserved_agent_stores_nothing(house: Assembly) -> None:
+async def test_a_reserved_agent_stores_nothing(house: Rooms) -> None:
     with pytest.raises(MemoryStoreError):
         await ingest(house, PLAIN, Caller(agent_id=RESERVED_AGENT))
 
 
-async def test_a_blank_text_in_process_is_an_ingestion_error(house: Assembly) -> None:
+async def test_a_blank_text_in_process_is_an_ingestion_error(house: Rooms) -> None:
     blank = IngestRequest(text="x").model_copy(update={"text": "\n \n"})
 
     with pytest.raises(IngestionError):
         await house.ingest.ingest(ADA, blank)
 
 
-async def test_the_same_key_with_another_text_is_a_conflict(house: Assembly) -> None:
+async def test_the_same_key_with_another_text_is_a_conflict(house: Rooms) -> None:
     once = replace(ADA, idempotency_key="k", request_hash=b"one")
     first = await ingest(house, PLAIN, once)
 
@@ -415,7 +413,7 @@ async def test_the_same_key_with_another_text_is_a_conflict(house: Assembly) -> 
     assert await house.recall.count(ADA, None) == 1
 
 
-async def test_an_update_keeps_the_text_as_it_is_and_drops_double_tags(house: Assembly) -> None:
+async def test_an_update_keeps_the_text_as_it_is_and_drops_double_tags(house: Rooms) -> None:
     (item,) = (await ingest(house, PLAIN)).stored
     metadata = MemoryMetadata(tags=("a", "b"))
 
@@ -431,7 +429,7 @@ async def test_an_update_keeps_the_text_as_it_is_and_drops_double_tags(house: As
     assert [memory.content for memory in answer.memories] == ["  as it is\r\n"]
 
 
-async def test_the_loop_goes_on_while_a_long_text_is_cut(house: Assembly) -> None:
+async def test_the_loop_goes_on_while_a_long_text_is_cut(house: Rooms) -> None:
     text = "word " * 100_000
     store = MemoryStoreRequest(category=MemoryCategory.EPISODIC, content=text)
     many = IngestManyRequest(items=tuple(IngestRequest(text=f"word {n}") for n in range(100)))

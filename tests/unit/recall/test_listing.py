@@ -11,7 +11,7 @@ import pytest
 from support.clocks import HeldClock
 from support.house import WordsEmbedder, a_house
 
-from memd.backends.assembly import Assembly
+from memd.backends.rooms import Rooms
 from memd.base.errors import InvalidError, MemoryRetrievalError
 from memd.base.limits import QUERY_CHARS_MAX
 from memd.domain.caller import Caller
@@ -36,21 +36,19 @@ def embedder() -> WordsEmbedder:
 
 
 @pytest.fixture
-async def house(
-    tmp_path: Path, clock: HeldClock, embedder: WordsEmbedder
-) -> AsyncIterator[Assembly]:
+async def house(tmp_path: Path, clock: HeldClock, embedder: WordsEmbedder) -> AsyncIterator[Rooms]:
     async with a_house(tmp_path, clock=clock, embedder=embedder) as house:
         yield house
 
 
-async def store(house: Assembly, content: str, caller: Caller = ADA, **more: Any) -> str:
+async def store(house: Rooms, content: str, caller: Caller = ADA, **more: Any) -> str:
     request = MemoryStoreRequest(
         **({"category": MemoryCategory.SEMANTIC, "content": content} | more)
     )
     return await house.ingest.store(caller, request)
 
 
-async def pages(house: Assembly, limit: int, **wanted: Any) -> list[list[str]]:
+async def pages(house: Rooms, limit: int, **wanted: Any) -> list[list[str]]:
     found: list[list[str]] = []
     after: str | None = None
     while True:
@@ -61,7 +59,7 @@ async def pages(house: Assembly, limit: int, **wanted: Any) -> list[list[str]]:
 
 
 async def test_pages_are_newest_first_and_miss_and_repeat_nothing(
-    house: Assembly, clock: HeldClock
+    house: Rooms, clock: HeldClock
 ) -> None:
     for number in range(7):
         await store(house, f"fact {number}")
@@ -77,9 +75,7 @@ async def test_pages_are_newest_first_and_miss_and_repeat_nothing(
     assert flat == [content for page in await pages(house, 100) for content in page]
 
 
-async def test_what_arrives_between_two_pages_moves_nothing(
-    house: Assembly, clock: HeldClock
-) -> None:
+async def test_what_arrives_between_two_pages_moves_nothing(house: Rooms, clock: HeldClock) -> None:
     for number in range(4):
         clock.advance(seconds=1)
         await store(house, f"fact {number}")
@@ -96,7 +92,7 @@ async def test_what_arrives_between_two_pages_moves_nothing(
 @pytest.mark.parametrize(
     "after", ["", "x", "/", "5/", "--5/m", "+5/m", "5", "٣/m", "9" * 19 + "/m", "1/2/3", " 1/m"]
 )
-async def test_what_is_no_place_in_a_list_is_refused(house: Assembly, after: str) -> None:
+async def test_what_is_no_place_in_a_list_is_refused(house: Rooms, after: str) -> None:
     await store(house, "fact")
 
     with pytest.raises(InvalidError) as caught:
@@ -105,7 +101,7 @@ async def test_what_is_no_place_in_a_list_is_refused(house: Assembly, after: str
     assert caught.value.field == "after"
 
 
-async def test_an_expired_memory_is_invisible_everywhere(house: Assembly, clock: HeldClock) -> None:
+async def test_an_expired_memory_is_invisible_everywhere(house: Rooms, clock: HeldClock) -> None:
     later = clock.now + timedelta(hours=1)
     memory_id = await store(house, "the milk is fresh", expires_at=later)
     await store(house, "the bread is fresh")
@@ -126,7 +122,7 @@ async def test_an_expired_memory_is_invisible_everywhere(house: Assembly, clock:
         assert "the milk is fresh" not in [memory.content for memory in answer.memories]
 
 
-async def test_the_reserved_agent_reads_nothing(house: Assembly) -> None:
+async def test_the_reserved_agent_reads_nothing(house: Rooms) -> None:
     shared = Caller(agent_id=RESERVED_AGENT)
 
     with pytest.raises(MemoryRetrievalError):
@@ -137,7 +133,7 @@ async def test_the_reserved_agent_reads_nothing(house: Assembly) -> None:
         await house.recall.count(shared, None)
 
 
-async def test_project_memories_are_seen_in_their_project_only(house: Assembly) -> None:
+async def test_project_memories_are_seen_in_their_project_only(house: Rooms) -> None:
     await store(house, "the port is 8080", project_id="p1", level=MemoryLevel.PROJECT)
     await store(house, "the port is 9090", project_id="p1")
 
@@ -155,7 +151,7 @@ async def test_project_memories_are_seen_in_their_project_only(house: Assembly) 
 
 
 async def test_a_question_of_any_length_is_cut_before_it_is_understood(
-    house: Assembly, embedder: WordsEmbedder
+    house: Rooms, embedder: WordsEmbedder
 ) -> None:
     await store(house, "the lamp is red")
     query = "lamp " + "x" * QUERY_CHARS_MAX * 20
@@ -169,7 +165,7 @@ async def test_a_question_of_any_length_is_cut_before_it_is_understood(
 
 
 async def test_dense_asks_no_words_and_words_asks_no_model(
-    house: Assembly, embedder: WordsEmbedder
+    house: Rooms, embedder: WordsEmbedder
 ) -> None:
     await store(house, "the lamp is red")
     asked = len(embedder.asked)
@@ -188,9 +184,7 @@ async def test_dense_asks_no_words_and_words_asks_no_model(
     assert dense.degraded
 
 
-async def test_a_model_that_fails_leaves_the_words(
-    house: Assembly, embedder: WordsEmbedder
-) -> None:
+async def test_a_model_that_fails_leaves_the_words(house: Rooms, embedder: WordsEmbedder) -> None:
     await store(house, "the lamp is red")
     embedder.fails = True
 
@@ -203,7 +197,7 @@ async def test_a_model_that_fails_leaves_the_words(
 
 
 async def test_what_waits_for_its_vector_is_found_by_words(
-    house: Assembly, embedder: WordsEmbedder
+    house: Rooms, embedder: WordsEmbedder
 ) -> None:
     embedder.installed = False
     await store(house, "the lamp is red")
@@ -215,7 +209,7 @@ async def test_what_waits_for_its_vector_is_found_by_words(
     assert [memory.content for memory in answer.memories] == ["the lamp is red"]
 
 
-async def test_a_search_reaches_every_row_of_the_filter(house: Assembly) -> None:
+async def test_a_search_reaches_every_row_of_the_filter(house: Rooms) -> None:
     for number in range(30):
         await store(house, f"unrelated {number}")
 
@@ -225,7 +219,7 @@ async def test_a_search_reaches_every_row_of_the_filter(house: Assembly) -> None
     assert len({entry.id for entry in found}) == 25
 
 
-async def test_an_agent_of_level_none_is_told_nothing(house: Assembly) -> None:
+async def test_an_agent_of_level_none_is_told_nothing(house: Rooms) -> None:
     await store(house, "the lamp is red")
     await house.preferences.set(ADA, "tone", "brief")
     await house.agents.set(ADA, MemoryConfig(type=MemoryLevel.NONE))
@@ -242,7 +236,7 @@ async def test_an_agent_of_level_none_is_told_nothing(house: Assembly) -> None:
     assert len(await house.recall.retrieve(ADA, MemoryQuery(text="lamp"))) == 1
 
 
-async def test_a_preference_of_a_project_stays_in_its_project(house: Assembly) -> None:
+async def test_a_preference_of_a_project_stays_in_its_project(house: Rooms) -> None:
     request = IngestRequest(
         text="I prefer tabs over spaces.", project_id="p1", level=MemoryLevel.PROJECT
     )

@@ -6,8 +6,9 @@ that it does not need, and a program that only stores never imports the search.
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack
-from dataclasses import dataclass
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -19,17 +20,17 @@ from memd.base.ids import Ids
 from memd.base.shared_lock import SharedLock
 from memd.base.work import Work
 from memd.domain.caller import Caller
-from memd.domain.encoding import Embedder, PairScorer, TokenCounter
+from memd.domain.encoding import Embedder, PairScorer
 from memd.domain.enums import MemoryCategory
 from memd.domain.memory import MemoryStoreRequest
 from memd.domain.settings.settings import MemoryConfig, Settings
-from memd.domain.values import Emit, unheard
+from memd.domain.values import EVERYBODY, Emit, EventName, unheard
 from memd.ingest.agents import Agents
 from memd.ingest.queue import EmbeddingQueue
 from memd.ingest.sessions import Sessions
 from memd.org.learning import RelationExtractor
 from memd.records.notes import Notes
-from memd.store.check.upkeep import Upkeep
+from memd.store.check.upkeep import BackgroundCheck, Upkeep
 from memd.store.file.database import Database, open_database
 from memd.store.file.faults import is_corruption
 from memd.text.tokens import counter_for
@@ -48,66 +49,47 @@ if TYPE_CHECKING:
     from memd.recall.recall import Recall
     from memd.records.records import Records
 
-
-@dataclass(frozen=True)
-class Ground:
-    """What the rooms share: settings, the open file, models. The caller closes the models."""
-
-    settings: Settings
-    db: Database
-    embedder: Embedder
-    counter: TokenCounter
-    clock: Clock
-    work: Work
-    emit: Emit = unheard
-    """Called with the events of what is stored."""
-    scorer: PairScorer | None = None
-    """Scores pairs for re-ranking; without one, no model re-ranks."""
+RHYTHM_SECONDS = 60.0
+LOOK_SECONDS = 2.0
 
 
-async def ground(  # noqa: PLR0913  # all that the rooms share
-    settings: Settings,
-    database: Path,
-    embedder: Embedder,
-    model_dir: Path,
-    clock: Clock,
-    stack: AsyncExitStack,
-    *,
-    emit: Emit = unheard,
-    scorer: PairScorer | None = None,
-) -> Ground:
-    """Open the file, creating it if needed; *stack* closes it and ends the work thread."""
-    db = await _open_or_repair(database, clock, stack, mmap=settings.daemon.mmap_vectors)
-    work = Work()
-    stack.callback(work.close)
-    counter = counter_for(model_dir)
-    return Ground(settings, db, embedder, counter, clock, work, emit, scorer)
+class Rooms:
+    """Every room over one open file; *stack* closes what they hold.
 
-
-class Assembly:
-    """Every room over one open file.
-
-    After ``begin``, the caller runs ``queue.run``, ``notes.run``, ``learning.run`` and
-    ``UpkeepLoop`` (upkeep_loop.py) in the background.
+    After ``begin``, the caller runs ``queue.run``, ``notes.run``, ``learning.run`` and an
+    :class:`UpkeepLoop` in the background, and closes the *embedder* and the *scorer*. *model_dir*
+    has the embedding model's tokenizer, *emit* is called with the events of what is stored, and
+    the *scorer* scores pairs for re-ranking; without one, no model re-ranks.
     """
 
-    def __init__(self, ground: Ground) -> None:
-        settings, db, clock = ground.settings, ground.db, ground.clock
-        self.settings, self.db, self.clock = settings, db, clock
-        self.embedder, self.counter, self.work = ground.embedder, ground.counter, ground.work
-        self.scorer = ground.scorer
+    def __init__(  # noqa: PLR0913  # all that the rooms share
+        self,
+        settings: Settings,
+        db: Database,
+        clock: Clock,
+        stack: AsyncExitStack,
+        *,
+        embedder: Embedder,
+        model_dir: Path,
+        emit: Emit = unheard,
+        scorer: PairScorer | None = None,
+    ) -> None:
+        self.settings, self.db, self.clock, self.stack = settings, db, clock, stack
+        self.embedder, self.counter, self.scorer = embedder, counter_for(model_dir), scorer
         self.ids = Ids(clock)
+        self.work = Work()
+        stack.callback(self.work.close)
         self.model_lock = SharedLock()  # a change of model waits for searches under way
         self.upkeep = Upkeep(db=db, clock=clock)
         self.notes = Notes(db, clock, self.work)
         self.learning = RelationExtractor(db, clock, self.work)
         self.queue = EmbeddingQueue(
-            db, self.embedder, self.counter, clock, self.ids, ground.emit, self.model_lock
+            db, embedder, self.counter, clock, self.ids, emit, self.model_lock
         )
         memory = settings.memory
         default = MemoryConfig(type=memory.level)
         self.agents = Agents(db, clock, default=default, file=memory.agents)
-        self._emit = self.learning.wrap_emit(ground.emit)
+        self._emit = self.learning.wrap_emit(emit)
 
     async def begin(self) -> Self:
         """Apply the per-agent settings of the file; a read-only store starts without them."""
@@ -279,10 +261,26 @@ class Assembly:
         return Added(memory_id=memory_id, statement_id=ids[0])
 
 
-async def _open_or_repair(
+async def open_rooms(  # noqa: PLR0913  # all that the rooms share
+    settings: Settings,
+    database: Path,
+    clock: Clock,
+    stack: AsyncExitStack,
+    *,
+    embedder: Embedder,
+    model_dir: Path,
+    emit: Emit = unheard,
+) -> Rooms:
+    """Open the file and its rooms; nothing runs in the background yet."""
+    db = await open_store(database, clock, stack, mmap=settings.daemon.mmap_vectors)
+    rooms = Rooms(settings, db, clock, stack, embedder=embedder, model_dir=model_dir, emit=emit)
+    return await rooms.begin()
+
+
+async def open_store(
     database: Path, clock: Clock, stack: AsyncExitStack, *, mmap: bool
 ) -> Database:
-    """Open the file; repair it first if SQLite cannot read any of it.
+    """Open the file, creating it if needed; repair it first if SQLite cannot read any of it.
 
     A flipped bit in the text of its schema is enough for that, although every row is intact. The
     rows are copied as ``memd repair`` does, and the damaged file is kept.
@@ -302,3 +300,47 @@ async def _open_or_repair(
         db = await stack.enter_async_context(open_database(database, clock, mmap=mmap))
         db.damage.add(f"file: it was repaired at the start, the damaged one is {done.damaged}")
         return db
+
+
+class UpkeepLoop:
+    """Checks the file every two seconds, and does due work once a minute."""
+
+    def __init__(
+        self,
+        db: Database,
+        upkeep: Upkeep,
+        due: Callable[[], Awaitable[None]],
+        emit: Emit,
+    ) -> None:
+        self._db = db
+        self._upkeep = upkeep
+        self._due = due
+        self._emit = emit
+        self._checking = upkeep.background_check
+
+    async def run(self) -> None:
+        """Run for ever; a fault of the file is logged and retried a minute later."""
+        with suppress(MemdError):
+            await self._upkeep.sweep()
+        while True:
+            for _ in range(round(RHYTHM_SECONDS / LOOK_SECONDS)):
+                await asyncio.sleep(LOOK_SECONDS)
+                self.check_file()
+            await self.do_round(self._checking)
+
+    def check_file(self) -> None:
+        """Detect a missing file, and report new damage."""
+        self._db.write_refusal()
+        fresh = self._db.damage.take_new()
+        if fresh:
+            log.error("the store is damaged: see memd status", found=len(fresh))
+            self._emit(EVERYBODY, EventName.DAMAGED, {"what": list(fresh)})
+
+    async def do_round(self, checking: BackgroundCheck) -> None:
+        """Do due work, then check a portion of the file."""
+        try:
+            if await self._db.recover():
+                await self._due()
+            await checking.check_portion()
+        except MemdError as error:
+            log.error("upkeep failed", kind=error.kind)
