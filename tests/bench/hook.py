@@ -27,9 +27,8 @@ from support.pumping import bare
 
 from bench.filled import SEED
 from bench.filled import main as filled
-from bench.scores import quantile
-from bench.stage import Stage, staged
-from memd.base.paths import Paths
+from bench.scores import p50_p95
+from bench.stage import Stage, new_places, staged, write_result
 
 PROMPTS = 100
 SOURCE = "claude-code"
@@ -44,17 +43,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--prompts", type=int, default=PROMPTS)
     parser.add_argument("--idle", action="store_true")
     parser.add_argument("--json", type=Path, dest="out")
-    said = parser.parse_args(argv)
+    options = parser.parse_args(argv)
     with tempfile.TemporaryDirectory(prefix="memd-bench-") as folder:
-        result = measured(Path(folder), said.rows, said.prompts, idle=said.idle)
-    print(json.dumps(result, indent=1))
-    if said.out is not None:
-        said.out.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
+        result = measured(Path(folder), options.rows, options.prompts, idle=options.idle)
+    write_result(result, options.out)
 
 
 def measured(home: Path, rows: int, prompts: int, *, idle: bool) -> dict[str, Any]:
-    paths = Paths.resolve(home=home, environ={})
-    paths.data_dir.mkdir(parents=True, mode=0o700)
+    paths = new_places(home)
     (home / "config").mkdir()
     (home / "config" / "config.toml").write_text("[daemon]\nmodel_idle_minutes = 1\n")
     texts = filled(paths.database, rows)
@@ -72,7 +68,7 @@ def measured(home: Path, rows: int, prompts: int, *, idle: bool) -> dict[str, An
             result["model_given_back"] = not stage.client.call("model.status")["loaded"]
             result["idle_ms"], _ = hooks.prompt(asked.pop())
         result["daemon_prepare_ms"] = _prepared(stage, asked[:prompts])
-    result["without_daemon"] = _quantiles([hooks.prompt("Is anybody there?")[0] for _ in range(20)])
+    result["without_daemon"] = p50_p95([hooks.prompt("Is anybody there?")[0] for _ in range(20)])
     return result
 
 
@@ -142,17 +138,17 @@ def _in_turn(hooks: _Hooks, asked: list[str]) -> dict[str, Any]:
         for name, words in EMPTY.items():
             taken[name].append(timed(words, environ).ms)
     taken["output"] = hooks.output[-told:]
-    found: dict[str, Any] = {name: _quantiles(each) for name, each in taken.items()}
+    found: dict[str, Any] = {name: p50_p95(each) for name, each in taken.items()}
     for name in EMPTY:
         found[f"ratio_to_{name}"] = round(found["hook"]["p50_ms"] / found[name]["p50_ms"], 2)
-    return {**found, "cpu": _quantiles(hooks.cpu), "told": told}
+    return {**found, "cpu": p50_p95(hooks.cpu), "told": told}
 
 
 def _prepared(stage: Stage, asked: list[str]) -> dict[str, float]:
     def ask(text: str) -> None:
         stage.client.call("inject.prepare", {"query": text, "agent_id": "default"})
 
-    return _quantiles([_ms(ask, text) for text in asked])
+    return p50_p95([_ms(ask, text) for text in asked])
 
 
 def _ms(work: Callable[[str], None], text: str) -> float:
@@ -164,10 +160,6 @@ def _ms(work: Callable[[str], None], text: str) -> float:
 def _children_ms() -> float:
     spent = resource.getrusage(resource.RUSAGE_CHILDREN)
     return 1_000 * (spent.ru_utime + spent.ru_stime)
-
-
-def _quantiles(taken: list[float]) -> dict[str, float]:
-    return {"p50_ms": round(quantile(taken, 0.5), 1), "p95_ms": round(quantile(taken, 0.95), 1)}
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ so that what a prompt costs more can be seen on any machine.
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import tempfile
 import time
@@ -20,9 +19,8 @@ from typing import Any
 from bench.corpus import made
 from bench.filled import AGENT, SEED
 from bench.filled import main as filled
-from bench.scores import quantile
-from bench.stage import Stage, staged
-from memd.base.paths import Paths
+from bench.scores import p50_p95
+from bench.stage import Stage, new_places, staged, write_result
 
 QUESTIONS = 200
 WARM_UP = 10
@@ -37,19 +35,16 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.inject", description=__doc__)
     parser.add_argument("--rows", type=int, nargs="*", default=[10_000])
     parser.add_argument("--json", type=Path, dest="out")
-    said = parser.parse_args(argv)
-    result = {str(rows): of_size(rows) for rows in said.rows}
-    print(json.dumps(result, indent=1))
-    if said.out is not None:
-        said.out.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
+    options = parser.parse_args(argv)
+    result = {str(rows): of_size(rows) for rows in options.rows}
+    write_result(result, options.out)
 
 
 def of_size(rows: int) -> dict[str, Any]:
     """Return the figures of a store of *rows* memories, alone and with some that are shared."""
     with tempfile.TemporaryDirectory(prefix="memd-bench-") as made_dir:
         home = Path(made_dir)
-        paths = Paths.resolve(home=home, environ={})
-        paths.data_dir.mkdir(parents=True, mode=0o700)
+        paths = new_places(home)
         texts = filled(paths.database, rows)
         chance = random.Random(SEED)
         asked = [one.asked for one in chance.sample(texts, 2 * (QUESTIONS + WARM_UP) * WAYS)]
@@ -83,8 +78,7 @@ def timed(ways: dict[str, Ask], asked: Sequence[str]) -> dict[str, dict[str, flo
             answered[name] += bool(found["memories"])
     return {
         name: {
-            "p50_ms": round(quantile(taken, 0.5), 1),
-            "p95_ms": round(quantile(taken, 0.95), 1),
+            **p50_p95(taken),
             "answered": answered[name],
             "questions": len(taken),
         }

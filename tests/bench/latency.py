@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import os
 import random
 import statistics
@@ -26,10 +25,9 @@ from support.daemon import environment
 from bench.corpus import made
 from bench.filled import AGENT, SEED
 from bench.filled import main as filled
-from bench.scores import quantile
-from bench.stage import Stage, model_dir, staged
+from bench.scores import p50_p95
+from bench.stage import Stage, model_dir, new_places, staged, write_result
 from memd.base.limits import CHUNKS_INLINE_MAX
-from memd.base.paths import Paths
 from memd.embedding.embed import EmbedderThread
 
 QUESTIONS = 200
@@ -46,18 +44,16 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.latency", description=__doc__)
     parser.add_argument("--rows", type=int, nargs="*", default=[10_000, 100_000])
     parser.add_argument("--json", type=Path, dest="out")
-    said = parser.parse_args(argv)
+    options = parser.parse_args(argv)
     result: dict[str, Any] = {
         "start": start(),
         "ingest": ingest(),
         "findable_ms": findable(),
         "rows": {},
     }
-    for rows in said.rows:
+    for rows in options.rows:
         result["rows"][str(rows)] = of_size(rows)
-    print(json.dumps(result, indent=1))
-    if said.out is not None:
-        said.out.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
+    write_result(result, options.out)
 
 
 def start() -> dict[str, float]:
@@ -147,8 +143,7 @@ def of_size(rows: int) -> dict[str, float]:
     """Return the figures of a store of *rows* memories."""
     with tempfile.TemporaryDirectory(prefix="memd-bench-") as made_dir:
         home = Path(made_dir)
-        paths = Paths.resolve(home=home, environ={})
-        paths.data_dir.mkdir(parents=True, mode=0o700)
+        paths = new_places(home)
         begun = time.perf_counter()
         texts = filled(paths.database, rows)
         built_s = time.perf_counter() - begun
@@ -162,8 +157,7 @@ def of_size(rows: int) -> dict[str, float]:
                 answered += bool(stage.recall(AGENT, text)["memories"])
                 taken_ms.append(1_000 * (time.perf_counter() - begun))
             return {
-                "p50_ms": round(quantile(taken_ms, 0.5), 1),
-                "p95_ms": round(quantile(taken_ms, 0.95), 1),
+                **p50_p95(taken_ms),
                 "answered": answered,
                 "questions": len(taken_ms),
                 "search_ms": round(_search_ms(home), 1),

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import tempfile
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -30,7 +29,7 @@ from bench.filled import main as filled
 from bench.locomo import ADVERSARIAL, Asked, Dialogue
 from bench.recall import SESSION_BUDGET_TOKENS, SESSION_TOP_K, TOP_K
 from bench.scores import Graded, quantile, report
-from bench.stage import model_dir
+from bench.stage import model_dir, write_result
 from memd.backends.rooms import Rooms, open_rooms
 from memd.base.clock import SystemClock
 from memd.domain.caller import Caller
@@ -63,16 +62,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("--rows", type=int)
     parser.add_argument("--json", type=Path, dest="out")
-    said = parser.parse_args(argv)
+    options = parser.parse_args(argv)
     with tempfile.TemporaryDirectory(prefix="memd-bench-") as made:
-        result = asyncio.run(measure(locomo.read(said.file), Path(made) / "memd.db"))
-        if said.rows:
+        result = asyncio.run(measure(locomo.read(options.file), Path(made) / "memd.db"))
+        if options.rows:
             large = Path(made) / "large.db"
-            filled(large, said.rows)
-            result["large"] = asyncio.run(over(large, said.rows))
-    print(json.dumps(result, indent=1))
-    if said.out is not None:
-        said.out.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
+            filled(large, options.rows)
+            result["large"] = asyncio.run(over(large, options.rows))
+    write_result(result, options.out)
     if result["consolidated_percent"] < SHARE_MIN:
         raise SystemExit(f"only {result['consolidated_percent']} % were consolidated")
 

@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.stage import staged
+from bench.stage import staged, write_result
 from memd.base.clock import SystemClock, from_us
 from memd.base.ids import Ids
 from memd.base.paths import Paths
@@ -196,24 +196,22 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--bare", action="store_true", help="learn nothing from the facts")
     parser.add_argument("--json", type=Path, dest="out")
     parser.add_argument("--keep", type=Path, help="fill the store here, or ask the one that is")
-    said = parser.parse_args(argv)
+    options = parser.parse_args(argv)
     with tempfile.TemporaryDirectory(prefix="memd-bench-") as folder:
-        home = said.keep or Path(folder)
+        home = options.keep or Path(folder)
         path = Paths.resolve(home=home, environ={}).database
         begun = time.process_time()
-        made = kept(home) or filled(home, said.facts, said.versions, learn=not said.bare)
+        made = kept(home) or filled(home, options.facts, options.versions, learn=not options.bare)
         filled_s = time.process_time() - begun
         with staged(home) as stage:
             result = {
-                "facts": said.facts,
-                "versions": said.versions,
+                "facts": options.facts,
+                "versions": options.versions,
                 "filled_cpu_s": round(filled_s, 1),
                 "file_mb": round(path.stat().st_size / 1e6, 1),
                 "ms": {name: asked(stage.client, one, made) for name, one in MEASURES.items()},
             }
-    print(json.dumps(result, indent=1))
-    if said.out is not None:
-        said.out.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
+    write_result(result, options.out)
 
 
 def asked(client: Client, measure: Measure, made: Made) -> dict[str, float]:

@@ -27,7 +27,7 @@ from support.daemon import environment
 from support.largest import HONEST, calls, honest, hostile
 
 from bench.scores import quantile
-from bench.stage import Stage, staged
+from bench.stage import Stage, staged, write_result
 from memd.base.errors import MemdError
 
 RECALLS = 60
@@ -54,25 +54,25 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--part", choices=PARTS, nargs="*", default=PARTS)
     parser.add_argument("--patience", type=float, default=PATIENCE_S, metavar="SECONDS")
     parser.add_argument("--method", nargs="*", help="only these; default: every one")
-    said = parser.parse_args(argv)
+    options = parser.parse_args(argv)
     result: dict[str, Any] = {}
-    if "recall" in said.part:
+    if "recall" in options.part:
         with staged() as stage:
             result["recall"] = recalls(stage)
         print(json.dumps(result), file=sys.stderr, flush=True)  # the rest takes minutes
     for name, made in (("honest", honest), ("hostile", hostile)):
-        if name not in said.part:
+        if name not in options.part:
             continue
         with staged() as stage, tempfile.TemporaryDirectory() as folder:
             ids = {
                 "id": stage.client.call("memory.store", {"content": "a", "category": "semantic"})
             }
-            asked = [each for each in calls(made, ids) if not said.method or each[0] in said.method]
-            result[name] = beside(stage, asked, Path(folder) / "asked", said.patience)
+            asked = [
+                each for each in calls(made, ids) if not options.method or each[0] in options.method
+            ]
+            result[name] = beside(stage, asked, Path(folder) / "asked", options.patience)
         print(json.dumps({name: result[name]}), file=sys.stderr, flush=True)
-    print(json.dumps(result, indent=1))
-    if said.out is not None:
-        said.out.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
+    write_result(result, options.out)
 
 
 def beside(

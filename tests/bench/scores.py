@@ -80,3 +80,11 @@ def quantile(values: Sequence[float], share: float) -> float:
     """
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
+
+
+def p50_p95(times_ms: Sequence[float]) -> dict[str, float]:
+    """Return the median and the 95th percentile of times in milliseconds."""
+    return {
+        "p50_ms": round(quantile(times_ms, 0.5), 1),
+        "p95_ms": round(quantile(times_ms, 0.95), 1),
+    }

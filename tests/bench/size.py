@@ -17,8 +17,7 @@ from bench.filled import main as filled
 from bench.locomo import ADVERSARIAL, Dialogue
 from bench.recall import places
 from bench.scores import Graded, block
-from bench.stage import Stage, staged
-from memd.base.paths import Paths
+from bench.stage import Stage, new_places, staged
 
 SIZES = (0, 1_000, 20_000, 100_000)
 EVERY = 2
@@ -28,9 +27,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.size", description=__doc__)
     parser.add_argument("file", type=Path)
     parser.add_argument("--rows", type=int, nargs="*", default=SIZES)
-    said = parser.parse_args(argv)
-    dialogues = locomo.read(said.file)
-    for rows in said.rows:
+    options = parser.parse_args(argv)
+    dialogues = locomo.read(options.file)
+    for rows in options.rows:
         print(f"{rows:>7} more memories: {measured(dialogues, rows)}", flush=True)
 
 
@@ -38,8 +37,7 @@ def measured(dialogues: Sequence[Dialogue], rows: int) -> dict[str, float]:
     """Return R@10 with and without the gate, and the shares answered, beside *rows* others."""
     with tempfile.TemporaryDirectory(prefix="memd-bench-") as made:
         home = Path(made)
-        paths = Paths.resolve(home=home, environ={})
-        paths.data_dir.mkdir(parents=True, mode=0o700)
+        paths = new_places(home)
         if rows:
             filled(paths.database, rows)
         with staged(home) as stage:

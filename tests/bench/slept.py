@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import random
 import shutil
 import statistics
@@ -28,8 +27,8 @@ import numpy as np
 from bench.filled import AGENT, SEED
 from bench.filled import main as filled
 from bench.night import DAYS, MovedClock, house
-from bench.scores import quantile
-from bench.stage import Stage, staged
+from bench.scores import p50_p95
+from bench.stage import Stage, new_places, staged, write_result
 from memd.base.paths import Paths
 from memd.domain.caller import Caller
 from memd.domain.recall import RecallRequest
@@ -49,11 +48,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.slept", description=__doc__)
     parser.add_argument("--rows", type=int, nargs="*", default=[10_000, 100_000])
     parser.add_argument("--json", type=Path, dest="out")
-    said = parser.parse_args(argv)
-    result = {str(rows): of_size(rows) for rows in said.rows}
-    print(json.dumps(result, indent=1))
-    if said.out is not None:
-        said.out.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
+    options = parser.parse_args(argv)
+    result = {str(rows): of_size(rows) for rows in options.rows}
+    write_result(result, options.out)
 
 
 def of_size(rows: int) -> dict[str, Any]:
@@ -72,9 +69,7 @@ def of_size(rows: int) -> dict[str, Any]:
 
 
 def _home(home: Path) -> Paths:
-    paths = Paths.resolve(home=home, environ={})
-    paths.data_dir.mkdir(parents=True, mode=0o700)
-    return paths
+    return new_places(home)
 
 
 async def _slept(path: Path) -> dict[str, Any]:
@@ -169,8 +164,7 @@ async def _compared(asks: Sequence[Ask], asked: Sequence[str]) -> dict[str, Any]
     ratios = [after / before for before, after in zip(*taken, strict=True)]
     told = [
         {
-            "p50_ms": round(quantile(times, 0.5), 1),
-            "p95_ms": round(quantile(times, 0.95), 1),
+            **p50_p95(times),
             "memories_shown": round(count / len(times), 1),
         }
         for times, count in zip(taken, shown, strict=True)

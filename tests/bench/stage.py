@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import tempfile
 import time
@@ -50,6 +51,21 @@ class Stage:
         text = Path(f"/proc/{self.daemon.process.pid}/status").read_text("ascii")
         line = next(line for line in text.splitlines() if line.startswith(f"{name}:"))
         return int(line.split()[1])
+
+
+def new_places(home: Path) -> Paths:
+    """Return the places of a memd in *home*, where a store can be written."""
+    paths = Paths.resolve(home=home, environ={})
+    paths.data_dir.mkdir(parents=True, mode=0o700)
+    return paths
+
+
+def write_result(result: Any, out: Path | None) -> None:
+    """Print *result* as JSON, and write it to *out* where that is asked for."""
+    text = json.dumps(result, indent=1)
+    print(text)
+    if out is not None:
+        out.write_text(f"{text}\n", "utf-8")
 
 
 def model_dir() -> Path:

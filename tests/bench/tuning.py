@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,7 +21,7 @@ from bench import locomo
 from bench.locomo import ADVERSARIAL, Dialogue
 from bench.samples import Remembered, house_with, ingested
 from bench.scores import quantile
-from bench.stage import model_dir
+from bench.stage import model_dir, write_result
 from memd.backends.rooms import Rooms
 from memd.base.work import Work
 from memd.domain.caller import Caller
@@ -78,9 +77,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--only", choices=("labelled", "own", "latency"))
     options = parser.parse_args(argv)
     result = asyncio.run(measured(locomo.read(options.file), options.only, options.folds))
-    print(json.dumps(result, indent=1))
-    if options.out is not None:
-        options.out.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
+    write_result(result, options.out)
 
 
 async def measured(

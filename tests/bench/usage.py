@@ -23,7 +23,7 @@ from typing import Any
 
 from support.daemon import wait_until
 
-from bench.stage import Stage, staged
+from bench.stage import Stage, staged, write_result
 
 STARTS = 5
 BYTES = 2_000_000
@@ -52,11 +52,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.usage", description=__doc__)
     parser.add_argument("--starts", type=int, default=STARTS)
     parser.add_argument("--json", type=Path, dest="out")
-    said = parser.parse_args(argv)
-    result = measure(said.starts)
-    print(json.dumps(result, indent=1))
-    if said.out is not None:
-        said.out.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
+    options = parser.parse_args(argv)
+    result = measure(options.starts)
+    write_result(result, options.out)
 
 
 def measure(starts: int) -> dict[str, Any]:
