@@ -170,9 +170,8 @@ from memd.recall.ranking.rank import (
     fuse_ranked_lists,
     rank_memories,
 )
-from memd.records.company import AuditEntry
 from memd.records.config import PersistenceConfig, SQLiteConfig, create_backend
-from memd.records.kinds import TaskStatus
+from memd.records.models import AuditEntry, CostRecord, Message, ParkedContext, Task, TaskStatus
 from memd.records.protocols import (
     AgentStateRepository,
     ArtifactRepository,
@@ -186,8 +185,6 @@ from memd.records.protocols import (
     SettingsRepository,
     TaskRepository,
 )
-from memd.records.runs import ParkedContext
-from memd.records.work import CostRecord, Message, Task
 from memd.sleep.nap.consolidator import MemoryConsolidator, build_messages
 from memd.sleep.night.retention import RetentionEnforcer, cleanup_expired
 from memd.sleep.strategies.operations import ConcatenationOp, DensityRoutingOp, LLMSynthesisOp

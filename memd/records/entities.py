@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 from memd.domain.caller import Scope
 from memd.domain.values import Value
-from memd.records import company, runs, work
+from memd.records import models
 from memd.records.columns import column_name, columns_of
 from memd.store.records.table import PREFIX, RecordTable
 
@@ -90,39 +90,39 @@ def _log(name: str, model: type[Value], time: str, *filters: str, **options: Any
 
 
 _ALL = (
-    Entity("tasks", work.Task, filters=("status", "assigned_to", "project")),
+    Entity("tasks", models.Task, filters=("status", "assigned_to", "project")),
     _log(
-        "cost_records", work.CostRecord, "timestamp", "agent_id", "task_id",
+        "cost_records", models.CostRecord, "timestamp", "agent_id", "task_id",
         refers={"task_id": "tasks"},
         covering=(("agent_id", "currency", "cost"), ("currency", "cost")),
     ),
-    _log("messages", work.Message, "timestamp", "channel"),
-    _log("lifecycle_events", runs.LifecycleEvent, "timestamp", "agent_id", "event_type"),
-    _log("task_metrics", runs.TaskMetric, "completed_at", "agent_id", "task_type"),
-    _log("collaboration_metrics", runs.CollaborationMetric, "recorded_at", "agent_id"),
+    _log("messages", models.Message, "timestamp", "channel"),
+    _log("lifecycle_events", models.LifecycleEvent, "timestamp", "agent_id", "event_type"),
+    _log("task_metrics", models.TaskMetric, "completed_at", "agent_id", "task_type"),
+    _log("collaboration_metrics", models.CollaborationMetric, "recorded_at", "agent_id"),
     Entity(
-        "parked_contexts", runs.ParkedContext, order=("parked_at",), newest_first=True,
+        "parked_contexts", models.ParkedContext, order=("parked_at",), newest_first=True,
         filters=("execution_id", "approval_id", "agent_id", "task_id"),
     ),
     _log(
-        "audit_entries", company.AuditEntry, "timestamp",
+        "audit_entries", models.AuditEntry, "timestamp",
         "agent_id", "action_type", "verdict", "risk_level",
     ),
-    Entity("users", company.User, filters=("username",), reading="admin", writing="admin"),
+    Entity("users", models.User, filters=("username",), reading="admin", writing="admin"),
     Entity(
-        "api_keys", company.ApiKey, filters=("user_id", "key_hash"), refers={"user_id": "users"},
+        "api_keys", models.ApiKey, filters=("user_id", "key_hash"), refers={"user_id": "users"},
         reading="admin", writing="admin",
     ),
-    Entity("checkpoints", runs.Checkpoint, filters=("execution_id", "task_id"),
+    Entity("checkpoints", models.Checkpoint, filters=("execution_id", "task_id"),
         order=("turn_number",), newest_first=True, audited=False),
-    Entity("heartbeats", runs.Heartbeat, key=("execution_id",), filters=("agent_id",),
+    Entity("heartbeats", models.Heartbeat, key=("execution_id",), filters=("agent_id",),
         order=("last_heartbeat_at",), audited=False),
-    Entity("agent_states", runs.AgentRuntimeState, key=("agent_id",), filters=("status",),
+    Entity("agent_states", models.AgentRuntimeState, key=("agent_id",), filters=("status",),
         order=("last_activity_at",), newest_first=True, audited=False),
-    Entity("settings", company.StoredSetting, key=("namespace", "key"), filters=("namespace",)),
-    Entity("artifacts", work.Artifact, filters=("task_id", "created_by", "type")),
-    Entity("projects", work.Project, filters=("status", "lead")),
-    Entity("custom_presets", company.CustomPreset, key=("name",)),
+    Entity("settings", models.StoredSetting, key=("namespace", "key"), filters=("namespace",)),
+    Entity("artifacts", models.Artifact, filters=("task_id", "created_by", "type")),
+    Entity("projects", models.Project, filters=("status", "lead")),
+    Entity("custom_presets", models.CustomPreset, key=("name",)),
 )  # fmt: skip
 
 ENTITIES: Final[Mapping[str, Entity]] = {entity.name: entity for entity in _ALL}

@@ -98,7 +98,7 @@ def _rows(occurrences: Sequence[Occurrence]) -> list[_Row]:
     """Return the rows to insert; imports the records' models on first use."""
     from memd.records.columns import to_row
     from memd.records.entities import ENTITIES
-    from memd.records.runs import LifecycleEvent, TaskMetric
+    from memd.records.models import LifecycleEvent, TaskMetric
 
     noted: list[_Row] = []
     for each in occurrences:

@@ -6,10 +6,23 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
-from memd.records.company import AuditEntry, CustomPreset, StoredSetting
-from memd.records.kinds import ArtifactType, ProjectStatus, Risk, TaskStatus, Verdict
-from memd.records.runs import AgentRuntimeState, ParkedContext
-from memd.records.work import Artifact, CostRecord, Message, Project, Task
+from memd.records.models import (
+    AgentRuntimeState,
+    Artifact,
+    ArtifactType,
+    AuditEntry,
+    CostRecord,
+    CustomPreset,
+    Message,
+    ParkedContext,
+    Project,
+    ProjectStatus,
+    Risk,
+    StoredSetting,
+    Task,
+    TaskStatus,
+    Verdict,
+)
 
 
 @runtime_checkable

@@ -16,16 +16,16 @@ from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
 
 from memd.base.clock import to_us
-from memd.base.errors import DeniedError, InvalidError, NotFoundError
+from memd.base.errors import DeniedError, InvalidError
 from memd.base.ids import Ids
 from memd.base.limits import PAGE_ITEMS_MAX, REPLY_BYTES_MAX
-from memd.base.record_errors import QueryError, VersionConflictError
+from memd.base.record_errors import QueryError
 from memd.domain.caller import Caller
 from memd.domain.values import Value
 from memd.guard.secrets import screen
 from memd.records.columns import column_name, from_row, to_row, to_stored
-from memd.records.company import StoredSetting
 from memd.records.entities import ENTITIES, Entity
+from memd.records.models import StoredSetting
 from memd.store.access import changes
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
@@ -46,14 +46,7 @@ class Range(NamedTuple):
 
 
 ALL_TIMES = Range()
-_MIGRATES = Caller(client="memd", method="records.migrate")
-
-
-def entity_of(name: str) -> Entity:
-    """Return an entity by its name; raises NotFoundError with the names of all."""
-    if (entity := ENTITIES.get(name)) is None:
-        raise NotFoundError(f"no entity {name[:64]!r}", hint=f"there are {', '.join(ENTITIES)}")
-    return entity
+_CALLER = Caller(client="memd", method="records.migrate")
 
 
 class RowPage(NamedTuple):
@@ -269,13 +262,6 @@ class Records:
 
         return await self._db.read(work)
 
-    async def counts(self) -> dict[str, int]:
-        """Return the number of records of each entity that has any."""
-        tables = {entity.table.name: name for name, entity in ENTITIES.items()}
-        schemas = [entity.table for entity in ENTITIES.values()]
-        counts = await self._db.read(lambda conn: list(rows.count_tables(conn, schemas)))
-        return {tables[name]: number for name, number in counts}
-
     def _conditions(
         self,
         caller: Caller,
@@ -304,7 +290,7 @@ class Records:
 async def update_table(db: Database, entity: Entity) -> None:
     """Update the entity's table to its declaration; raises MigrationError if impossible."""
     if not await db.read(shape.is_current, entity.table):
-        await db.write(_MIGRATES, lambda conn: shape.migrate(conn, entity.table))
+        await db.write(_CALLER, lambda conn: shape.migrate(conn, entity.table))
 
 
 def audit(conn: Writing, entity: Entity, row: Mapping[str, Any], salt: bytes) -> None:
@@ -312,14 +298,6 @@ def audit(conn: Writing, entity: Entity, row: Mapping[str, Any], salt: bytes) ->
     if entity.audited:
         payload = json.dumps([entity.name, row], sort_keys=True).encode()
         changes.touch(conn, salt, hashlib.sha256(payload).digest())
-
-
-def require_swapped(swapped: bool) -> None:  # noqa: FBT001  # what a compare-and-swap returned
-    """Raise VersionConflictError if a compare-and-swap has failed."""
-    if not swapped:
-        raise VersionConflictError(
-            "it was changed since it was read", field="expected", hint="read it again"
-        )
 
 
 def _require_own(caller: Caller, agent_id: Any) -> None:
@@ -349,9 +327,9 @@ def _screen(value: Any) -> Any:
     if type(value) is str:
         return screen(value).text
     if isinstance(value, tuple | list):
-        return type(value)(_screen(each) for each in value)
+        return type(value)(_screen(item) for item in value)
     if isinstance(value, dict):
-        return {key: _screen(each) for key, each in value.items()}
+        return {key: _screen(item) for key, item in value.items()}
     return value
 
 
@@ -379,8 +357,10 @@ def _parse_cursor(entity: Entity, after: str) -> list[Any]:
     except (ValueError, binascii.Error):
         at = None
     length = len(entity.table.order + entity.table.key)
-    if not isinstance(at, list) or len(at) != length:
-        raise InvalidError("not a page's next", field="after")
-    if not all(isinstance(each, str | int) for each in at):
+    if (
+        not isinstance(at, list)
+        or len(at) != length
+        or not all(isinstance(value, str | int) for value in at)
+    ):
         raise InvalidError("not a page's next", field="after")
     return at

@@ -13,23 +13,36 @@ from memd.base.clock import to_us
 from memd.base.record_errors import QueryError
 from memd.domain.caller import Caller
 from memd.domain.values import Value
-from memd.records.company import ApiKey, AuditEntry, CustomPreset, StoredSetting, User
 from memd.records.entities import ENTITIES
-from memd.records.kinds import ArtifactType, ProjectStatus, Risk, TaskStatus, Verdict
-from memd.records.records import Range, Records
-from memd.records.runs import (
+from memd.records.models import (
     AgentRuntimeState,
+    ApiKey,
+    Artifact,
+    ArtifactType,
+    AuditEntry,
     Checkpoint,
     CollaborationMetric,
+    CostRecord,
+    CustomPreset,
     Heartbeat,
     LifecycleEvent,
+    Message,
     ParkedContext,
+    Project,
+    ProjectStatus,
+    Risk,
+    StoredSetting,
+    Task,
     TaskMetric,
+    TaskStatus,
+    User,
+    Verdict,
 )
-from memd.records.work import Artifact, CostRecord, Message, Project, Task
+from memd.records.records import Range, Records
 from memd.store.records.rows import Condition
 
 M = TypeVar("M", bound=Value)
+_CALLER = Caller()
 
 
 class Repository(Generic[M]):
@@ -37,27 +50,22 @@ class Repository(Generic[M]):
 
     entity_name: ClassVar[str]
 
-    def __init__(self, records: Callable[[], Records], caller: Caller) -> None:
-        self._open = records
-        self._caller = caller
+    def __init__(self, records: Callable[[], Records]) -> None:
+        self._records = records
         self._entity = ENTITIES[self.entity_name]
-
-    @property
-    def _records(self) -> Records:
-        return self._open()
 
     async def save(self, record: M) -> None:
         """Save *record*; raises DuplicateRecordError for an existing one that is written once."""
-        await self._records.save(self._caller, self._entity, record)
+        await self._records().save(_CALLER, self._entity, record)
 
     async def get(self, *key: str) -> M | None:
         """Return the record with *key*, or None."""
-        record: M | None = await self._records.get(self._caller, self._entity, key)
+        record: M | None = await self._records().get(_CALLER, self._entity, key)
         return record
 
     async def count(self, **where: Any) -> int:
         """Return the number of records that match *where*."""
-        return await self._records.count(self._caller, self._entity, where)
+        return await self._records().count(_CALLER, self._entity, where)
 
     async def _list(
         self,
@@ -67,12 +75,12 @@ class Repository(Generic[M]):
         offset: int = 0,
         **where: Any,
     ) -> tuple[M, ...]:
-        return await self._records.list(
-            self._caller, self._entity, where, times=times, limit=limit, offset=offset
+        return await self._records().list(
+            _CALLER, self._entity, where, times=times, limit=limit, offset=offset
         )
 
     async def _delete(self, **where: Any) -> int:
-        return await self._records.delete(self._caller, self._entity, where)
+        return await self._records().delete(_CALLER, self._entity, where)
 
 
 class _DeletableRepository(Repository[M]):
@@ -117,7 +125,7 @@ class SqliteCostRecords(Repository[CostRecord]):
     async def aggregate(self, *, agent_id: str | None = None, task_id: str | None = None) -> float:
         """Return their sum, 0.0 without any; raises QueryError for several currencies."""
         where = {"agent_id": agent_id, "task_id": task_id}
-        return (await self._records.total(self._caller, where)).amount
+        return (await self._records().total(_CALLER, where)).amount
 
 
 class SqliteMessages(Repository[Message]):
@@ -158,7 +166,7 @@ class SqliteAuditEntries(Repository[AuditEntry]):
 
     async def purge_before(self, cutoff: datetime) -> int:
         """Delete entries strictly older than *cutoff*; return how many."""
-        return await self._records.purge(self._caller, self._entity, cutoff)
+        return await self._records().purge(_CALLER, self._entity, cutoff)
 
 
 class SqliteParkedContexts(_DeletableRepository[ParkedContext]):
@@ -191,7 +199,7 @@ class SqliteAgentStates(_DeletableRepository[AgentRuntimeState]):
     async def get_active(self) -> tuple[AgentRuntimeState, ...]:
         """Return all states that are not idle, the last active first."""
         active = [Condition("status", "<>", "idle")]
-        return await self._records.find(self._caller, self._entity, active)
+        return await self._records().find(_CALLER, self._entity, active)
 
 
 class SqliteSettings(_DeletableRepository[StoredSetting]):
@@ -218,11 +226,11 @@ class SqliteSettings(_DeletableRepository[StoredSetting]):
     ) -> bool:
         """Set one; with *expected_updated_at* ("" for a new one) only if it has not changed."""
         setting = StoredSetting(namespace=namespace, key=key, value=value, updated_at=updated_at)
-        return await self._records.set(self._caller, setting, expected=expected_updated_at)
+        return await self._records().set(_CALLER, setting, expected=expected_updated_at)
 
     async def set_many(self, settings: Sequence[StoredSetting]) -> None:
         """Set all of *settings* or none."""
-        await self._records.save(self._caller, self._entity, *settings)
+        await self._records().save(_CALLER, self._entity, *settings)
 
     async def delete_namespace(self, namespace: str) -> int:
         """Delete a namespace; return how many settings it had."""
@@ -236,7 +244,7 @@ class SqliteArtifacts(_DeletableRepository[Artifact]):
 
     async def save(self, record: Artifact) -> bool:  # type: ignore[override]  # SPEC 19.2: True if inserted
         """Save *record*; return whether it is new."""
-        return await self._records.save(self._caller, self._entity, record)
+        return await self._records().save(_CALLER, self._entity, record)
 
     async def list_artifacts(
         self,
@@ -298,7 +306,7 @@ class SqliteHeartbeats(_DeletableRepository[Heartbeat]):
     async def get_stale(self, threshold: datetime) -> tuple[Heartbeat, ...]:
         """Return the heartbeats strictly before *threshold*."""
         before = [Condition("last_heartbeat_at_us", "<", to_us(threshold))]
-        return await self._records.find(self._caller, self._entity, before)
+        return await self._records().find(_CALLER, self._entity, before)
 
 
 class _LogRepository(Repository[M]):
@@ -339,27 +347,11 @@ class SqliteUsers(_DeletableRepository[User]):
 
     entity_name = "users"
 
-    async def get_by_username(self, username: str) -> User | None:
-        """Return the user with this name."""
-        return next(iter(await self._list(username=username, limit=1)), None)
-
-    async def list_users(self) -> tuple[User, ...]:
-        """Return all users."""
-        return await self._list()
-
 
 class SqliteApiKeys(_DeletableRepository[ApiKey]):
     """Users' keys, by id."""
 
     entity_name = "api_keys"
-
-    async def get_by_hash(self, key_hash: str) -> ApiKey | None:
-        """Return the key with this hash."""
-        return next(iter(await self._list(key_hash=key_hash, limit=1)), None)
-
-    async def list_by_user(self, user_id: str) -> tuple[ApiKey, ...]:
-        """Return the keys of a user."""
-        return await self._list(user_id=user_id)
 
 
 REPOSITORIES: dict[str, type[Repository[Any]]] = {

@@ -10,10 +10,9 @@ from memd.base.ids import Ids
 from memd.domain.caller import Caller
 from memd.llm.purposes import INTERACTIVE_PURPOSES, Purpose
 from memd.records.entities import ENTITIES
-from memd.records.kinds import TaskStatus
+from memd.records.models import CostRecord, Task, TaskStatus
 from memd.records.notes import OWN, OWN_IDS
 from memd.records.records import Range, Records
-from memd.records.work import CostRecord, Task
 
 if TYPE_CHECKING:
     from memd.llm.llm import Cost

@@ -26,8 +26,8 @@ from memd.base.ids import Ids
 from memd.base.paths import Paths
 from memd.domain.caller import Caller
 from memd.records.entities import ENTITIES
+from memd.records.models import CostRecord, Task
 from memd.records.records import Records
-from memd.records.work import CostRecord, Task
 from memd.store.file.database import open_database
 
 TASKS, COSTS, CALLS = 10_000, 100_000, 200

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from pydantic_core import to_json as to_bytes
 from support.recording import AT, EXAMPLES, SHA, a_record, referred, some_records
 
-from memd.base.errors import DeniedError, InvalidError, NotFoundError
+from memd.base.errors import DeniedError, InvalidError
 from memd.base.record_errors import (
     ConstraintViolationError,
     DuplicateRecordError,
@@ -26,7 +26,7 @@ from memd.domain.caller import Caller
 from memd.guard.redaction import redact_all
 from memd.records.columns import from_row, to_json, to_row
 from memd.records.entities import ENTITIES
-from memd.records.records import Range, Records, RowPage, entity_of
+from memd.records.records import Range, Records, RowPage
 from memd.records.repositories import REPOSITORIES, Repository
 from memd.serve.routes.records import as_json
 from memd.store.records.table import RecordColumn
@@ -48,7 +48,7 @@ async def saved(records: Records, name: str, /, **changes: Any) -> Any:
 
 def repository(records: Records, name: str) -> Any:
     made: type[Repository[Any]] = REPOSITORIES[name]
-    return made(lambda: records, ME)
+    return made(lambda: records)
 
 
 def key_of(name: str, record: Any) -> list[str]:
@@ -85,7 +85,6 @@ async def test_a_miss_is_none_and_an_untouched_entity_is_empty(tmp_path: Path, n
         assert await records.list(ME, entity, {}) == ()
         assert await records.count(ME, entity, {}) == 0
         assert await records.delete(ME, entity, dict.fromkeys(entity.key, "no")) == 0
-        assert await records.counts() == {}
 
 
 @EVERY
@@ -286,12 +285,6 @@ async def test_no_file_holds_a_byte_of_a_secret(tmp_path: Path) -> None:
         (entry,) = await repository(records, "audit_entries").query()
         assert entry.arguments_hash == SHA
     assert all(secret.encode() not in path.read_bytes() for path in tmp_path.iterdir())
-
-
-async def test_an_unknown_entity_is_told_with_those_that_there_are() -> None:
-    with pytest.raises(NotFoundError) as told:
-        entity_of("invoices")
-    assert "cost_records" in str(told.value.hint)
 
 
 async def test_what_is_saved_together_is_saved_whole_or_not_at_all(tmp_path: Path) -> None:

@@ -12,12 +12,13 @@ import pydantic_core
 from pydantic import Field, create_model
 
 from memd.base.limits import PAGE_ITEMS_MAX, REPLY_BYTES_MAX
+from memd.base.record_errors import VersionConflictError
 from memd.domain.caller import Scope
 from memd.domain.values import PlainText, Time, Value
 from memd.records.columns import field_types, to_json
-from memd.records.company import StoredSetting
 from memd.records.entities import ENTITIES, Entity
-from memd.records.records import Range, RowPage, require_swapped
+from memd.records.models import StoredSetting
+from memd.records.records import Range, RowPage
 from memd.serve.routes.routes import Context, JsonAnswer, KeyParams, Params, Router
 
 router = Router()
@@ -197,8 +198,11 @@ for _entity in ENTITIES.values():
     scope="write",
 )
 async def set_setting(context: Context, params: SetParams) -> SaveResult:
-    done = await context.rooms.records.set(context.caller, params.record, expected=params.expected)
-    require_swapped(done)
+    rooms = context.rooms
+    if not await rooms.records.set(context.caller, params.record, expected=params.expected):
+        raise VersionConflictError(
+            "it was changed since it was read", field="expected", hint="read it again"
+        )
     return SaveResult(added=params.expected == "")
 
 

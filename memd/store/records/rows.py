@@ -189,13 +189,6 @@ def count_all(conn: Reading) -> dict[str, int]:
     return {name: int(str(number)) for name, number in numbers.items() if number}
 
 
-def count_tables(conn: Reading, tables: Sequence[RecordTable]) -> Iterator[tuple[str, int]]:
-    """Yield the name of each table that has rows, with how many."""
-    for table in tables:
-        if number := count(conn, table):
-            yield table.name, number
-
-
 def _columns(table: RecordTable) -> str:
     return quote(tuple(column.name for column in table.columns))
 
@@ -214,14 +207,9 @@ def _run(conn: Writing, text: str, row: Mapping[str, Value]) -> None:
     try:
         conn.execute(text, tuple(row.values()))
     except apsw.ConstraintError as error:
-        code = _code(error)
+        code = int(getattr(error, "extendedresult", 0))
         if code in _DUPLICATES:
             raise DuplicateRecordError("there is one with this id already", field="id") from None
         if code == apsw.SQLITE_CONSTRAINT_FOREIGNKEY:
             raise ConstraintViolationError("it refers to a record that there is none of") from None
         raise ConstraintViolationError("a column may not hold this value") from None
-
-
-def _code(error: apsw.Error) -> int:
-    """Return SQLite's extended result code."""
-    return int(getattr(error, "extendedresult", 0))
