@@ -10,7 +10,7 @@ from memd.base.clock import from_us
 from memd.base.errors import OrgMemoryQueryError
 from memd.domain.enums import Trust
 from memd.domain.org.graph import Evidence, GraphPath, Statement, fold_name
-from memd.org.graph_search import least_trust, things_along
+from memd.org.graph_search import least_trust, rank_nearby, things_along
 from memd.store.file.connect import Reading
 from memd.store.org import graph
 from memd.store.org.as_of import StatementSpanRow
@@ -90,8 +90,6 @@ def rank_by_words(
     relations: Collection[str],
 ) -> list[tuple[float, ReachedThing]]:
     """Return *things* ranked by the overlap of their evidence with the question's words."""
-    from memd.org import graph_search
-
     covered = {place for one in mentions for place in range(one.first, one.last + 1)}
     question_words = {
         word.text
@@ -104,7 +102,7 @@ def rank_by_words(
         quotes = " ".join(rows[edge.statement_key].quote for edge in one.path)
         return {match.group() for match in _WORD.finditer(quotes.casefold())}
 
-    return graph_search.rank_nearby(things, question_words, relations, evidence)
+    return rank_nearby(things, question_words, relations, evidence)
 
 
 def render_path(path: GraphPath) -> str:

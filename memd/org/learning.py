@@ -27,9 +27,9 @@ from memd.domain.org.graph import STATEMENTS_VERSION, ExtractedStatement
 from memd.domain.values import Emit, EventName
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database
-from memd.store.org import extraction_backlog, graph
+from memd.store.org import extraction, graph
 from memd.store.org import statements as store
-from memd.store.org.extraction_backlog import BacklogMark, BacklogRow
+from memd.store.org.extraction import BacklogMark, BacklogRow
 
 REST = 3  # times as long as the last step
 WAITS_MAX = 8  # in a row for quiet; then a step is made alongside other work
@@ -73,7 +73,7 @@ class RelationExtractor:
         """Extract for ever. A fault of the file is logged and the step retried."""
         while True:
             try:
-                if not self.db.read_only and await self.db.read(extraction_backlog.has_backlog):
+                if not self.db.read_only and await self.db.read(extraction.has_backlog):
                     await asyncio.sleep(LEARN_QUIET_MS / 1_000)
                     await self.drain(gently=True)
             except MemdError as error:
@@ -105,9 +105,7 @@ class RelationExtractor:
 
     async def read(self, caller: Caller, memory_id: str) -> tuple[str, ...]:
         """Extract from one memory now; return the ids of its statements."""
-        row = await self.db.read(
-            extraction_backlog.by_id, caller.agent_id, memory_id, STATEMENTS_CHARS_MAX
-        )
+        row = await self.db.read(extraction.by_id, caller.agent_id, memory_id, STATEMENTS_CHARS_MAX)
         if row is None:
             return ()
         extracted = await self._statements([row])
@@ -121,15 +119,13 @@ class RelationExtractor:
     async def _step(self) -> int | None:
         """Extract from a few memories and commit; return how many, None when none is left."""
         ERASURES_SEEN.set(self.db.files.erasure_count)
-        mark = await self.db.read(extraction_backlog.get_mark)
+        mark = await self.db.read(extraction.get_mark)
         if mark is None or mark.version != STATEMENTS_VERSION:
             mark = BacklogMark(STATEMENTS_VERSION, 0)
         fresh = await self.db.read(
-            extraction_backlog.list_after, mark.memory_key, LEARN_ROWS, STATEMENTS_CHARS_MAX
+            extraction.list_after, mark.memory_key, LEARN_ROWS, STATEMENTS_CHARS_MAX
         )
-        rewritten = await self.db.read(
-            extraction_backlog.list_rewritten, LEARN_ROWS, STATEMENTS_CHARS_MAX
-        )
+        rewritten = await self.db.read(extraction.list_rewritten, LEARN_ROWS, STATEMENTS_CHARS_MAX)
         rows = {row.memory_key: row for row in (*rewritten, *fresh)}
         if not rows:
             return None
@@ -138,8 +134,8 @@ class RelationExtractor:
 
         def work(conn: Writing) -> None:
             _write(conn, list(rows.values()), extracted)
-            extraction_backlog.mark_read(conn, [row.memory_key for row in rewritten])
-            extraction_backlog.set_mark(conn, BacklogMark(STATEMENTS_VERSION, upto))
+            extraction.mark_read(conn, [row.memory_key for row in rewritten])
+            extraction.set_mark(conn, BacklogMark(STATEMENTS_VERSION, upto))
 
         await self.db.write(_CALLER, work)
         return len(rows)
@@ -175,7 +171,7 @@ def _write(
     """Write the statements of memories that have not changed since; return the keys."""
     return [
         key
-        for row in extraction_backlog.filter_unchanged(conn, rows)
+        for row in extraction.filter_unchanged(conn, rows)
         for key in store.replace_statements(
             conn, row.memory_key, row.memory_id, extracted[row.memory_key], row.known_us
         )

@@ -14,11 +14,10 @@ from itertools import islice, zip_longest
 from typing import NamedTuple
 
 from memd.base import log
-from memd.base.clock import DAY_US, Clock, from_us, to_us
+from memd.base.clock import Clock, from_us, to_us
 from memd.base.errors import (
     HumanFactError,
     MemdError,
-    OrgMemoryQueryError,
     OrgMemoryWriteError,
     SecretRefusedError,
 )
@@ -75,7 +74,7 @@ class Org:
     ids: Ids
     config: OrgMemoryConfig = field(default_factory=OrgMemoryConfig)
     secrets: SecretsPolicy = "redact"
-    learn: Learn | None = learn
+    learn: Learn = learn
     work: Work = field(default_factory=Work)
     walk: GraphWalk | None = None
     """Finds what the backend ``graph_rag`` adds to a search by words."""
@@ -208,8 +207,7 @@ class Org:
 
     def learn_from(self, conn: Writing, operation: Operation) -> None:
         """Learn from *operation*, in its own transaction."""
-        if self.learn is not None:
-            self.learn(conn, operation)
+        self.learn(conn, operation)
 
     # Reading.
 
@@ -343,7 +341,7 @@ class Org:
         Left out are versions superseded before ``temporal.history_retention_days``, and those
         that the caller may not read now or could not have read then.
         """
-        since_us = self.visible_since_us()
+        since_us = reading.visible_since_us(self.config.temporal, self.clock.now_us())
 
         def work(conn: Reading) -> list[OperationRow]:
             access = category_access(conn, self.config.read_access, caller)
@@ -366,31 +364,13 @@ class Org:
         a time before the visible history (``temporal``).
         """
         at_us = to_us(at if at.tzinfo is not None else at.replace(tzinfo=UTC))
-        self.require_visible(at_us)
+        reading.require_visible(self.config.temporal, at_us, self.clock.now_us(), "at")
 
         def work(conn: Reading) -> list[SnapshotRow]:
             may = category_access(conn, self.config.read_access, caller).at(at_us)
             return list(islice(reading.iter_snapshot(conn, at_us, may, after), limit))
 
         return tuple(map(reading.snapshot, await self.db.read(work)))
-
-    def visible_since_us(self) -> int | None:
-        """Return since when history is visible, None for all of it."""
-        temporal = self.config.temporal
-        if not temporal.track_changes:
-            return self.clock.now_us()
-        days = temporal.history_retention_days
-        return None if days is None else self.clock.now_us() - days * DAY_US
-
-    def require_visible(self, at_us: int) -> None:
-        """Raise OrgMemoryQueryError when *at_us* is before the visible history."""
-        since_us = self.visible_since_us()
-        if since_us is not None and at_us < since_us:
-            raise OrgMemoryQueryError(
-                f"history before {from_us(since_us).isoformat()} is hidden",
-                field="at",
-                hint="see org_memory.temporal: the log itself is complete",
-            )
 
 
 def _require_last_word(conn: Writing, fact_id: str, author: OrgFactAuthor) -> None:

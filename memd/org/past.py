@@ -7,24 +7,25 @@ or could not have read at *known* are left out, and the answer names their categ
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field, replace
 
-from memd.base.clock import DAY_US, Clock, from_us, to_us
-from memd.base.errors import InvalidError, NotFoundError, OrgMemoryQueryError
+from memd.base.clock import Clock, from_us, to_us
+from memd.base.errors import InvalidError, NotFoundError
 from memd.base.limits import STRETCHES_MAX, THEN_OPERATIONS_MAX
 from memd.domain.caller import Caller
-from memd.domain.enums import AutonomyLevel, OrgFactCategory, SeniorityLevel
+from memd.domain.enums import OrgFactCategory
 from memd.domain.org.graph import Evidence, Statement
 from memd.domain.org.history import AsOfQuery, PastFact, PastFacts, Timeline, TimelineStretch
-from memd.domain.org.org import OrgFact, OrgFactAuthor
+from memd.domain.org.org import OrgFact
 from memd.domain.settings.org import OrgMemoryConfig
+from memd.org import reading
 from memd.org.graph_view import build_statement
 from memd.org.reading import CategoryAccess, category_access
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
 from memd.store.org import as_of, org, statements
 from memd.store.org.as_of import FactFilter, FactVersionRow, StatementSpanRow
+from memd.store.org.org_facts import build_author
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Past:
         now_us = await self._now_us()
         valid_us = now_us if query.valid is None else to_us(query.valid)
         known_us = now_us if query.known is None else to_us(query.known)
-        self._require_visible(min(known_us, valid_us), now_us)
+        reading.require_visible(self.config.temporal, min(known_us, valid_us), now_us)
 
         def work(conn: Reading) -> PastFacts:
             may = self._access(conn, caller).at(known_us)
@@ -62,35 +63,33 @@ class Past:
                 known=from_us(known_us),
                 items=tuple(items),
                 next=following,
-                withheld=tuple(one for one in OrgFactCategory if one not in may),
+                withheld=tuple(category for category in OrgFactCategory if category not in may),
             )
 
         return await self.db.read(work)
 
-    async def timeline(self, caller: Caller, name: str, *, limit: int = STRETCHES_MAX) -> Timeline:
+    async def timeline(self, caller: Caller, name: str) -> Timeline:
         """Return the statements about the thing *name*, or of the fact with that id, over time.
 
         Raises NotFoundError when the caller may read neither.
         """
         now_us = await self._now_us()
-        since_us = self._visible_since_us(now_us)
+        since_us = reading.visible_since_us(self.config.temporal, now_us)
 
         def work(conn: Reading) -> Timeline:
             access = self._access(conn, caller)
             may = access.at(now_us)
             key = statements.find_thing(conn, name)
-            if key is not None:
-                rows = as_of.thing_history(conn, key, may, since_us, limit + 1)
-            else:
-                rows = as_of.fact_history(conn, name, may, since_us, limit + 1)
+            about = name if key is None else key
+            rows = as_of.list_history(conn, about, may, since_us, STRETCHES_MAX + 1)
             visible = [row for row in rows if row.category in access.at(_last_us(row, now_us))]
             if not visible:
                 raise _unknown_error(name)
             return Timeline(
                 about=name,
-                stretches=tuple(map(to_lasted, visible[:limit])),
-                truncated=len(rows) > limit,
-                withheld=tuple(one for one in OrgFactCategory if one not in may),
+                stretches=tuple(map(to_stretch, visible[:STRETCHES_MAX])),
+                truncated=len(rows) > STRETCHES_MAX,
+                withheld=tuple(category for category in OrgFactCategory if category not in may),
             )
 
         return await self.db.read(work)
@@ -111,20 +110,6 @@ class Past:
         """Return the present, which is never before the last operation even if the clock is."""
         last_us = await self.db.read(org.last_at_us)
         return max(self.clock.now_us(), last_us or 0)
-
-    def _visible_since_us(self, now_us: int) -> int | None:
-        if not self.config.temporal.track_changes:
-            return now_us
-        days = self.config.temporal.history_retention_days
-        return None if days is None else now_us - days * DAY_US
-
-    def _require_visible(self, at_us: int, now_us: int) -> None:
-        since_us = self._visible_since_us(now_us)
-        if since_us is not None and at_us < since_us:
-            raise OrgMemoryQueryError(
-                f"history before {from_us(since_us).isoformat()} is hidden",
-                hint="see org_memory.temporal: the log itself is complete",
-            )
 
 
 def _thing(conn: Reading, name: str | None, may: frozenset[OrgFactCategory]) -> int | None:
@@ -182,7 +167,7 @@ def _find_holding(
         then = stretches_by.get(row.operation_key, [])
         alone = filters.thing_key is None and is_valid_at(row, valid_us)
         if then or (alone and _has_other_text(row, spans.get(row.operation_key, []))):
-            facts[row.operation_key] = fact_then(row, then)
+            facts[row.operation_key] = to_past_fact(row, then)
     return facts
 
 
@@ -221,20 +206,10 @@ _NAME_CHARS_SHOWN = 60
 _HOW_TO_FIND = "memd org as-of prints all that holds, by name; memd org query finds by words"
 
 
-def fact_then(row: FactVersionRow, stretches: list[StatementSpanRow]) -> PastFact:
+def to_past_fact(row: FactVersionRow, stretches: list[StatementSpanRow]) -> PastFact:
     """Return a fact as of then, with the statements that held."""
     return PastFact(
-        fact=OrgFact(
-            id=row.fact_id,
-            content=row.content,
-            category=OrgFactCategory(row.category),
-            tags=json.loads(row.tags),
-            author=_author(row.is_human, row.author_id, row.seniority, row.autonomy_level),
-            created_at=from_us(row.created_at_us),
-            version=row.version,
-            valid_from=None if row.valid_from_us is None else from_us(row.valid_from_us),
-            valid_to=None if row.valid_to_us is None else from_us(row.valid_to_us),
-        ),
+        fact=reading.fact(row),
         operation_id=row.operation_id,
         written_at=from_us(row.at_us),
         statements=tuple(map(statement, stretches)),
@@ -246,27 +221,18 @@ def statement(row: StatementSpanRow) -> Statement:
     return build_statement(row, Evidence(fact_id=row.fact_id, version=row.version, quote=row.quote))
 
 
-def to_lasted(row: StatementSpanRow) -> TimelineStretch:
+def to_stretch(row: StatementSpanRow) -> TimelineStretch:
     """Return a stretch of time of a statement, with the authors of its beginning and end."""
     ended = row.ended_at_us is not None
     return TimelineStretch(
         statement=statement(row),
         category=OrgFactCategory(row.category),
-        said_by=_author(row.is_human, row.author_id, row.seniority, row.autonomy_level),
+        said_by=build_author(row.is_human, row.author_id, row.seniority, row.autonomy_level),
         said_at=from_us(row.said_at_us),
-        ended_by=_author(row.ended_human, row.ended_id, row.ended_seniority, row.ended_autonomy)
+        ended_by=build_author(
+            row.ended_human, row.ended_id, row.ended_seniority, row.ended_autonomy
+        )
         if ended
         else None,
         ended_at=None if row.ended_at_us is None else from_us(row.ended_at_us),
-    )
-
-
-def _author(
-    human: int | None, who: str | None, seniority: str | None, autonomy: str | None
-) -> OrgFactAuthor:
-    return OrgFactAuthor(
-        is_human=bool(human),
-        agent_id=who,
-        seniority=SeniorityLevel(seniority) if seniority else None,
-        autonomy_level=AutonomyLevel(autonomy) if autonomy else None,
     )

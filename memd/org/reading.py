@@ -8,20 +8,21 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
-from memd.base.clock import from_us
+from memd.base.clock import DAY_US, from_us
 from memd.base.errors import OrgMemoryQueryError
 from memd.base.limits import QUERY_TERMS_MAX
 from memd.domain.caller import Caller
 from memd.domain.enums import OperationType, OrgFactCategory, SeniorityLevel
 from memd.domain.org.org import OperationLogEntry, OperationLogSnapshot, OrgFact
-from memd.domain.settings.org import OrgRules
+from memd.domain.settings.org import OrgRules, TemporalConfig
 from memd.org.access import readable_categories
 from memd.store.file.connect import Reading
-from memd.store.org import fact_index, org_facts, rules
-from memd.store.org.org_facts import FactRow, OperationRow, SnapshotRow
+from memd.store.org import fact_index, org, org_facts
+from memd.store.org.as_of import FactVersionRow
+from memd.store.org.org_facts import FactRow, OperationRow, SnapshotRow, build_author
 from memd.text.function_words import content_words
 
-Row = TypeVar("Row", FactRow, OperationRow, SnapshotRow)
+Row = TypeVar("Row", FactRow | FactVersionRow, OperationRow, SnapshotRow)
 Model = TypeVar("Model")
 
 
@@ -94,14 +95,14 @@ def _convert_errors(convert: Callable[[Row], Model]) -> Callable[[Row], Model]:
 
 
 @_convert_errors
-def fact(row: FactRow) -> OrgFact:
+def fact(row: FactRow | FactVersionRow) -> OrgFact:
     """Return a row as a fact."""
     return OrgFact(
         id=row.fact_id,
         content=row.content,
         category=OrgFactCategory(row.category),
         tags=json.loads(row.tags),
-        author=org_facts.author_of(row),
+        author=build_author(row.is_human, row.author_id, row.seniority, row.autonomy_level),
         created_at=from_us(row.created_at_us),
         version=row.version,
         valid_from=None if row.valid_from_us is None else from_us(row.valid_from_us),
@@ -112,7 +113,7 @@ def fact(row: FactRow) -> OrgFact:
 @_convert_errors
 def entry(row: OperationRow) -> OperationLogEntry:
     """Return a row as an entry of the operation log."""
-    author = org_facts.author_of(row)
+    author = build_author(row.is_human, row.author_id, row.seniority, row.autonomy_level)
     return OperationLogEntry(
         operation_id=row.operation_id,
         fact_id=row.fact_id,
@@ -145,6 +146,27 @@ def snapshot(row: SnapshotRow) -> OperationLogSnapshot:
     )
 
 
+def visible_since_us(temporal: TemporalConfig, now_us: int) -> int | None:
+    """Return since when history is visible by the settings, None for all of it."""
+    if not temporal.track_changes:
+        return now_us
+    days = temporal.history_retention_days
+    return None if days is None else now_us - days * DAY_US
+
+
+def require_visible(
+    temporal: TemporalConfig, at_us: int, now_us: int, field: str | None = None
+) -> None:
+    """Raise OrgMemoryQueryError when *at_us* is before the visible history."""
+    since_us = visible_since_us(temporal, now_us)
+    if since_us is not None and at_us < since_us:
+        raise OrgMemoryQueryError(
+            f"history before {from_us(since_us).isoformat()} is hidden",
+            field=field,
+            hint="see org_memory.temporal: the log itself is complete",
+        )
+
+
 ReadRules = Mapping[OrgFactCategory, SeniorityLevel]
 
 
@@ -169,7 +191,7 @@ class CategoryAccess:
 
 def category_access(conn: Reading, today: ReadRules, caller: Caller) -> CategoryAccess:
     """Return the read access of *caller*, now and by all earlier rules."""
-    logged = rules.list_rules(conn)
+    logged = org.list_rules(conn)
     return CategoryAccess(
         since_us=[at_us for at_us, _ in logged],
         logged=[OrgRules.model_validate_json(text).read for _, text in logged],

@@ -20,7 +20,7 @@ from memd.base.clock import to_us
 from memd.base.errors import DeniedError, InvalidError
 from memd.domain.enums import OperationType
 from memd.domain.org.org import OrgFactWriteRequest
-from memd.store.org.proofs import HEAD
+from memd.store.org.proofs import HEAD, is_signed
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -75,13 +75,8 @@ def of_request(request: OrgFactWriteRequest) -> dict[str, Any]:
 
 def verify(public_key: bytes, signature: bytes, message: bytes) -> None:
     """Raise DeniedError unless *signature* is by *public_key* over *message*."""
-    from cryptography.exceptions import InvalidSignature
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
-    try:
-        Ed25519PublicKey.from_public_bytes(public_key).verify(signature, message)
-    except (InvalidSignature, ValueError):
-        raise DeniedError("the signature is not the owner's over this", field="signature") from None
+    if not is_signed(public_key, signature, message):
+        raise DeniedError("the signature is not the owner's over this", field="signature")
 
 
 # The owner's side.
@@ -117,7 +112,7 @@ def public_of(text: str) -> str:
     return str(_parse_file(text)["public_key"])
 
 
-def open_key(text: str, passphrase: str = "") -> Ed25519PrivateKey:
+def open_key(text: str, passphrase: str) -> Ed25519PrivateKey:
     """Return the private key in a file's *text*; raises DeniedError for a wrong passphrase."""
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

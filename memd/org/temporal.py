@@ -44,8 +44,9 @@ from memd.domain.settings.org import OrgMemoryConfig, OrgRules
 from memd.org.access import check_write_access
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
-from memd.store.org import extraction_progress, rules
+from memd.store.org import extraction, org
 from memd.store.org import statements as store
+from memd.store.org.extraction import ExtractionProgress
 from memd.store.org.org import Operation
 from memd.store.org.statements import BelievedClaim, Claim, StatementGroup
 
@@ -59,9 +60,9 @@ async def note_rules(db: Database, clock: Clock, config: OrgMemoryConfig) -> Non
     rules_now = OrgRules(write=config.write_access, read=config.read_access)
     text = json.dumps(rules_now.model_dump(mode="json"), sort_keys=True)
     try:
-        if not db.read_only and await db.read(rules.current_rules) != text:
+        if not db.read_only and await db.read(org.current_rules) != text:
             now_us = clock.now_us()
-            await db.write(_LEARNER, lambda conn: rules.record_rules(conn, text, now_us))
+            await db.write(_LEARNER, lambda conn: org.record_rules(conn, text, now_us))
     except MemdError as error:
         log.warning("the rules in force are not noted", kind=error.kind)
 
@@ -81,20 +82,18 @@ def learn(conn: Writing, operation: Operation) -> None:
 
     While everything is being learnt again, :func:`relearn` does it in its turn.
     """
-    progress = extraction_progress.progress(conn)
-    if progress is None and not extraction_progress.has_operations(
-        conn, before=operation.operation_key
-    ):
-        progress = extraction_progress.ExtractionProgress(STATEMENTS_VERSION, None)
-        extraction_progress.set_progress(conn, progress)
-    if progress != extraction_progress.ExtractionProgress(STATEMENTS_VERSION, None):
+    progress = extraction.get_progress(conn)
+    if progress is None and not org.has_operations(conn, before=operation.operation_key):
+        progress = ExtractionProgress(STATEMENTS_VERSION, None)
+        extraction.set_progress(conn, progress)
+    if progress != ExtractionProgress(STATEMENTS_VERSION, None):
         return
     _learn(conn, operation, _may_end(conn))
 
 
 def _learn(conn: Writing, operation: Operation, may_end: MayEnd) -> None:
     new = _claims(conn, operation)
-    before = extraction_progress.previous_operation(conn, operation.fact_id, operation.version)
+    before = org.previous_operation(conn, operation.fact_id, operation.version)
     old = [] if before is None else store.claims_of(conn, before)
     groups = dict.fromkeys(map(group_of, (*old, *new)))
     opened: list[store.BelievedClaim] = []
@@ -166,7 +165,7 @@ def _may_end(conn: Reading) -> MayEnd:
 
     Only humans end a human's claims, as only humans change a human's fact.
     """
-    logged = [(at_us, OrgRules.model_validate_json(text)) for at_us, text in rules.list_rules(conn)]
+    logged = [(at_us, OrgRules.model_validate_json(text)) for at_us, text in org.list_rules(conn)]
     times = [at_us for at_us, _ in logged]
 
     def may_end(newer: Claim, older: Claim) -> bool:
@@ -188,9 +187,9 @@ def _may_end(conn: Reading) -> MayEnd:
 
 def is_stale(conn: Reading) -> bool:
     """Return whether statements come from an older extractor, or not from the whole log."""
-    progress = extraction_progress.progress(conn)
+    progress = extraction.get_progress(conn)
     if progress is None:
-        return extraction_progress.has_operations(conn)
+        return org.has_operations(conn)
     return progress.version != STATEMENTS_VERSION or progress.upto is not None
 
 
@@ -200,28 +199,22 @@ def relearn(conn: Writing) -> bool:
     First all statements are erased, then the log is read from its first operation on. After a
     kill it continues where it was. Until it is done, facts are treated as having no statements.
     """
-    progress = extraction_progress.progress(conn)
+    progress = extraction.get_progress(conn)
     if progress is None or progress.version != STATEMENTS_VERSION or progress.upto is None:
         if not is_stale(conn):
             return False
-        extraction_progress.set_progress(
-            conn, extraction_progress.ExtractionProgress(STATEMENTS_VERSION, -1)
-        )
+        extraction.set_progress(conn, ExtractionProgress(STATEMENTS_VERSION, -1))
         return True
     if progress.upto < 0:
         if not store.unlearn(conn, UNLEARN_ROWS):
-            extraction_progress.set_progress(
-                conn, extraction_progress.ExtractionProgress(STATEMENTS_VERSION, 0)
-            )
+            extraction.set_progress(conn, ExtractionProgress(STATEMENTS_VERSION, 0))
         return True
     may_end = _may_end(conn)
-    steps = extraction_progress.list_operations(conn, progress.upto, RELEARN_OPERATIONS)
+    steps = org.list_operations(conn, progress.upto, RELEARN_OPERATIONS)
     for operation in steps:
         _learn(conn, operation, may_end)
     upto = steps[-1].operation_key if steps else None
-    extraction_progress.set_progress(
-        conn, extraction_progress.ExtractionProgress(STATEMENTS_VERSION, upto)
-    )
+    extraction.set_progress(conn, ExtractionProgress(STATEMENTS_VERSION, upto))
     return bool(steps)
 
 

@@ -25,7 +25,7 @@ from memd.store.access import files
 from memd.store.check import check
 from memd.store.file.connect import Writing
 from memd.store.memory import flagged, shared
-from memd.store.org import extraction_backlog, org, proposals
+from memd.store.org import extraction, org, proposals
 
 
 class Traced(NamedTuple):
@@ -129,7 +129,7 @@ MUTANTS: dict[str, tuple[Plant, set[str]]] = {
     "the publisher after the copy": (lambda p: in_two(p, shared, "record_publisher"), {"publish"}),
     "the path after its memory": (lambda p: in_two(p, files, "put"), {"create a file"}),
     "the mark after what was learnt": (
-        lambda patch: in_two(patch, extraction_backlog, "set_mark"), {"read what was told"},
+        lambda patch: in_two(patch, extraction, "set_mark"), {"read what was told"},
     ),
     "the flag after the quarantine": (
         lambda patch: in_two(patch, flagged, "flag", after=True), {"set aside"},

@@ -20,7 +20,8 @@ from memd.domain.org.graph import STATEMENTS_VERSION as VERSION
 from memd.domain.org.history import AsOfQuery
 from memd.domain.org.org import OrgFactAuthor, OrgFactWriteRequest
 from memd.org import temporal
-from memd.store.org import extraction_progress
+from memd.store.org import extraction
+from memd.store.org.extraction import ExtractionProgress
 
 ANN = Caller(agent_id="ann")
 HUMAN = OrgFactAuthor(is_human=True)
@@ -116,9 +117,7 @@ async def test_learning_the_whole_log_again_gives_the_same_rows(tmp_path: Path, 
     with a_writer(path) as conn:
         before = conn.execute(ROWS).fetchall()
         assert before
-        extraction_progress.set_progress(
-            conn, extraction_progress.ExtractionProgress(VERSION - 1, None)
-        )
+        extraction.set_progress(conn, ExtractionProgress(VERSION - 1, None))
         steps = 0
         while temporal.relearn(conn):
             steps += 1
@@ -138,9 +137,7 @@ async def test_what_is_written_while_the_log_is_learnt_again_is_learnt_in_its_tu
         ids = await written(house, clock, log[:30])
         await house.db.write(
             ANN,
-            lambda conn: extraction_progress.set_progress(
-                conn, extraction_progress.ExtractionProgress(VERSION - 1, None)
-            ),
+            lambda conn: extraction.set_progress(conn, ExtractionProgress(VERSION - 1, None)),
         )
         assert await house.db.write(ANN, temporal.relearn)
         for entry in log[30:]:
@@ -156,9 +153,7 @@ async def test_what_is_written_while_the_log_is_learnt_again_is_learnt_in_its_tu
         await temporal.catch_up(house.db)
     with a_writer(path) as conn:
         before = conn.execute(ROWS).fetchall()
-        extraction_progress.set_progress(
-            conn, extraction_progress.ExtractionProgress(VERSION - 1, None)
-        )
+        extraction.set_progress(conn, ExtractionProgress(VERSION - 1, None))
         while temporal.relearn(conn):
             pass
         assert conn.execute(ROWS).fetchall() == before

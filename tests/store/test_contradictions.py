@@ -18,7 +18,8 @@ from memd.domain.org.org import OrgFactAuthor
 from memd.domain.settings.settings import Settings
 from memd.org import temporal
 from memd.store.file import connect
-from memd.store.org import extraction_progress, rules
+from memd.store.org import extraction, org
+from memd.store.org.extraction import ExtractionProgress
 
 
 async def held(house: Rooms, subject: str | None = None) -> list[str]:
@@ -142,7 +143,7 @@ async def test_rules_are_logged_once_and_when_they_change(tmp_path: Path) -> Non
             await temporal.note_rules(house.db, house.clock, house.org.config)
         clock.advance(hours=-1)
     with a_writer(path) as conn:
-        times = [at_us for at_us, _ in rules.list_rules(conn)]
+        times = [at_us for at_us, _ in org.list_rules(conn)]
         assert len(times) == 3
         assert times == sorted(set(times))  # though the clock went back
 
@@ -163,9 +164,7 @@ async def test_a_log_from_before_statements_is_learnt_in_the_background(tmp_path
         assert await held(house) == ["the team standardises_on Litestar", "Billing uses Redis"]
     with a_writer(path) as conn:
         assert not temporal.is_stale(conn)
-        assert extraction_progress.progress(conn) == extraction_progress.ExtractionProgress(
-            VERSION, None
-        )
+        assert extraction.get_progress(conn) == ExtractionProgress(VERSION, None)
 
 
 async def test_a_locked_file_is_busy_and_what_was_not_written_is_not_learnt(

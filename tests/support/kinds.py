@@ -24,7 +24,7 @@ from memd.org.clients import Clients
 from memd.org.owner import Owner
 from memd.org.review import Review, of_proposal
 from memd.org.signature import statement
-from memd.store.org import rules
+from memd.store.org import org
 
 ADA = Caller(agent_id="ada", client="test", method="test")
 Act = Callable[[], Awaitable[Any]]
@@ -69,9 +69,7 @@ class Desk:
     async def in_force(self) -> None:
         """Note who may write and read what, as a start does."""
         now_us = self.house.clock.now_us()
-        await self.house.db.write(
-            ADA, lambda conn: rules.record_rules(conn, '{"read": {}}', now_us)
-        )
+        await self.house.db.write(ADA, lambda conn: org.record_rules(conn, '{"read": {}}', now_us))
 
     async def own(self) -> None:
         await self.owner.set(ADA, self.key.public_key().public_bytes_raw().hex(), None)

@@ -18,7 +18,7 @@ from memd.store.access import changes
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import memories
 from memd.store.memory.rows import MemoryRow, StoredMemory, hash_row, read_hashed
-from memd.store.org import extraction_backlog
+from memd.store.org import extraction
 from memd.store.search import centroids
 
 
@@ -61,7 +61,7 @@ def quarantine(conn: Writing, key: int, flags: Sequence[Flag], now_us: int) -> N
     centroids.subtract(conn, [key])
     memories.set_state(conn, [key], MemoryState.QUARANTINED, now_us)
     conn.execute("DELETE FROM embedding WHERE memory_key = :key", {"key": key})
-    extraction_backlog.requeue(conn, key)
+    extraction.requeue(conn, key)
     flag(conn, key, flags, MemoryState.PENDING, now_us)
 
 
@@ -83,7 +83,7 @@ def release(conn: Writing, key: int, now_us: int) -> bool:
         {"now_us": now_us, "key": key},
     )
     memories.set_state(conn, [key], MemoryState(before), now_us)
-    extraction_backlog.requeue(conn, key)
+    extraction.requeue(conn, key)
     return True
 
 

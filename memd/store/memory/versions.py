@@ -11,7 +11,7 @@ from memd.domain.enums import MemoryCategory, Origin, Trust
 from memd.domain.trust import Screened
 from memd.store.file.connect import Writing
 from memd.store.memory.rows import HASHED_NAMES, read_hashed, tags_of
-from memd.store.org import extraction_backlog
+from memd.store.org import extraction
 from memd.store.search import caches, centroids, contexts, pending
 
 _REVERTED_COLUMNS = (
@@ -44,7 +44,7 @@ def replace(conn: Writing, key: int, new: NewVersion, now_us: int) -> None:
     with caches.reindexing_words(conn, neighbours):
         with caches.reindexing(conn, [key]):
             if new.content is not None:
-                extraction_backlog.requeue(conn, key)
+                extraction.requeue(conn, key)
                 centroids.subtract(conn, [key])
                 conn.execute("DELETE FROM embedding WHERE memory_key = :key", {"key": key})
             _rewrite(conn, key, new, now_us)
@@ -73,7 +73,7 @@ def revert(conn: Writing, key: int) -> None:
     )
     *columns, tags = json.loads(snapshot)
     before = dict(zip(HASHED_NAMES, columns, strict=True))
-    extraction_backlog.requeue(conn, key)
+    extraction.requeue(conn, key)
     centroids.subtract(conn, [key])
     conn.execute("DELETE FROM embedding WHERE memory_key = :key", {"key": key})
     conn.execute(

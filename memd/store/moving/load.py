@@ -17,14 +17,14 @@ from memd.base.clock import to_us
 from memd.base.errors import ConflictError, InvalidError
 from memd.domain import moving as records
 from memd.domain.moving import OperationRecord, OwnerKeyRecord, ProposalRecord, Record, RulesRecord
-from memd.domain.org.org import OrgFactAuthor
 from memd.store.access import changes
 from memd.store.memory import memories
 from memd.store.moving import memories as arrived
 from memd.store.moving import profile
 from memd.store.moving.target import ImportOutcome, ImportTarget
-from memd.store.org import org, proofs, rules
+from memd.store.org import org, proofs
 from memd.store.org.org import FactContent, Stamp
+from memd.store.org.org_facts import build_author
 
 
 def load_record(desk: ImportTarget, record: Record) -> ImportOutcome:
@@ -61,15 +61,11 @@ def store_operation(desk: ImportTarget, record: OperationRecord) -> ImportOutcom
         raise ConflictError(f"fact {record.fact_id} has another history here")
     if record.operation == "RETRACT" and (before is None or before.is_retracted):
         raise ConflictError(f"fact {record.fact_id} does not stand here")
-    author = OrgFactAuthor(
-        is_human=bool(record.is_human),
-        agent_id=record.author_id,
-        seniority=record.seniority,
-        autonomy_level=record.autonomy_level,
-    )
     stamp = Stamp(
         operation_id=record.id,
-        author=author,
+        author=build_author(
+            record.is_human, record.author_id, record.seniority, record.autonomy_level
+        ),
         client=record.client,
         now_us=to_us(record.at),
         salt=desk.salt(),
@@ -98,7 +94,7 @@ def store_rules(desk: ImportTarget, record: RulesRecord) -> ImportOutcome:
     Rules equal to the ones before them are left out.
     """
     text, at_us = json.dumps(record.rules, sort_keys=True), to_us(record.at)
-    logged = rules.list_rules(desk.conn)
+    logged = org.list_rules(desk.conn)
     merged = sorted({*logged, (at_us, text)})
     entries = [entry for n, entry in enumerate(merged) if n == 0 or merged[n - 1][1] != entry[1]]
     if entries == logged:

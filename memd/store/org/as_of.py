@@ -250,51 +250,28 @@ def current_facts(conn: Reading, fact_ids: Sequence[str]) -> dict[str, FactVersi
     return {row.fact_id: row for row in facts}
 
 
-def thing_history(
-    conn: Reading, thing_key: int, categories: Collection[str], since_us: int | None, limit: int
+def list_history(
+    conn: Reading,
+    about: int | str,
+    categories: Collection[str],
+    since_us: int | None,
+    limit: int,
 ) -> list[StatementSpanRow]:
-    """Return every statement ever made about a thing, the earliest first.
+    """Return every statement ever made about a thing, by its key, or by a fact, by its id.
 
-    Without those that ended, or were no longer believed, before *since_us*.
+    The earliest first, without those that ended, or were no longer believed, before *since_us*.
     """
     rows = conn.execute(
         f"""
         {_STATEMENT}
-          FROM (SELECT statement_key FROM statement WHERE subject_key = :thing_key
-                 UNION
-                SELECT statement_key FROM statement WHERE object_key = :thing_key) AS k
-               CROSS JOIN statement AS s ON s.statement_key = k.statement_key
+          FROM {_ABOUT_THING if isinstance(about, int) else _OF_FACT}
                {_JOINS}
          WHERE {_WAS_BELIEVED}
          ORDER BY s.valid_from_us, s.known_from_us, s.statement_key
          LIMIT :limit
-        """,
-        {
-            "thing_key": thing_key,
-            "categories": json.dumps(sorted(categories)),
-            "since_us": since_us,
-            "limit": limit,
-        },
-    )
-    return [StatementSpanRow._make(row) for row in rows]
-
-
-def fact_history(
-    conn: Reading, fact_id: str, categories: Collection[str], since_us: int | None, limit: int
-) -> list[StatementSpanRow]:
-    """Return every statement of the versions of a fact; see :func:`thing_history`."""
-    rows = conn.execute(
-        f"""
-        {_STATEMENT}
-          FROM org_operation AS f
-               CROSS JOIN statement AS s ON s.operation_key = f.operation_key
-               {_JOINS}
-         WHERE f.fact_id = :fact_id AND {_WAS_BELIEVED}
-         ORDER BY s.valid_from_us, s.known_from_us, s.statement_key
-         LIMIT :limit
         """,  # constants of this module
         {
-            "fact_id": fact_id,
+            "about": about,
             "categories": json.dumps(sorted(categories)),
             "since_us": since_us,
             "limit": limit,
@@ -303,6 +280,16 @@ def fact_history(
     return [StatementSpanRow._make(row) for row in rows]
 
 
+_ABOUT_THING = """
+               (SELECT statement_key FROM statement WHERE subject_key = :about
+                 UNION
+                SELECT statement_key FROM statement WHERE object_key = :about) AS k
+               CROSS JOIN statement AS s ON s.statement_key = k.statement_key
+"""
+_OF_FACT = """
+               (SELECT operation_key FROM org_operation WHERE fact_id = :about) AS f
+               CROSS JOIN statement AS s ON s.operation_key = f.operation_key
+"""
 _STATEMENT = f"""
         SELECT s.operation_key, s.statement_id, a.name, s.relation, b.name, s.negated,
                s.qualifier, s.valid_from_us, s.valid_to_us, s.known_from_us, s.known_to_us,

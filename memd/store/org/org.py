@@ -3,6 +3,10 @@
 The log is the truth: one row an operation, appended and never changed. The table of facts is the
 result of replaying the log, so that a query reads one row a fact. ``at_us`` never goes back,
 whatever the clock does, so that the order of versions is the order of times.
+
+The access rules have a log of their own (table org_rules): who could write and read which category
+since when. It is written when a daemon starts with other rules than the last. A row's time is never
+before an operation that was judged by the previous rules, whatever the clock does.
 """
 
 from __future__ import annotations
@@ -11,14 +15,14 @@ import hashlib
 import json
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from memd.domain.enums import OperationType, OrgFactCategory
 from memd.domain.org.org import OrgFactAuthor
 from memd.domain.trust import Screened
 from memd.store.access import changes
 from memd.store.file.connect import Reading, Writing
-from memd.store.org import fact_index, proofs
+from memd.store.org import fact_index, org_facts, proofs
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,3 +246,78 @@ def hash_row(columns: tuple[object, ...]) -> bytes:
     values = [value.hex() if isinstance(value, bytes) else value for value in columns]
     text = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).digest()
+
+
+def has_operations(conn: Reading, *, before: int | None = None) -> bool:
+    """Return whether there is an operation to extract from, *before* one if it is given."""
+    return bool(
+        conn.execute(
+            """
+            SELECT EXISTS (SELECT 1
+                             FROM org_operation
+                            WHERE :before IS NULL OR operation_key < :before)
+            """,
+            {"before": before},
+        ).get
+    )
+
+
+def previous_operation(conn: Reading, fact_id: str, version: int) -> int | None:
+    """Return the operation before *version* of a fact, None for the first."""
+    operation_key = conn.execute(
+        """
+        SELECT operation_key
+          FROM org_operation
+         WHERE fact_id = :fact_id AND version = :version - 1
+        """,
+        {"fact_id": fact_id, "version": version},
+    ).get
+    return operation_key if isinstance(operation_key, int) else None
+
+
+def list_operations(conn: Reading, after_key: int, limit: int) -> list[Operation]:
+    """Return the operations after *after_key* in the order in which they were written."""
+    rows = conn.execute(
+        """
+        SELECT operation_key, operation_id, fact_id, version, kind, category, content, is_human,
+               author_id, seniority, autonomy_level, at_us, valid_from_us, valid_to_us
+          FROM org_operation
+         WHERE operation_key > :after_key
+         ORDER BY operation_key
+         LIMIT :limit
+        """,
+        {"after_key": after_key, "limit": limit},
+    )
+    return [
+        Operation(
+            key, operation_id, fact_id, version, OperationType(kind), OrgFactCategory(category),
+            content, org_facts.build_author(*others[:4]), *others[4:],
+        )
+        for key, operation_id, fact_id, version, kind, category, content, *others in rows
+    ]  # fmt: skip
+
+
+def list_rules(conn: Reading) -> list[tuple[int, str]]:
+    """Return every set of rules as (since when, JSON), the first one first."""
+    rows = conn.execute("SELECT at_us, rules FROM org_rules ORDER BY rules_key")
+    return cast("list[tuple[int, str]]", rows.fetchall())
+
+
+def current_rules(conn: Reading) -> str | None:
+    """Return the rules in force now, None before the first."""
+    text = conn.execute("SELECT rules FROM org_rules ORDER BY rules_key DESC LIMIT 1").get
+    return text if isinstance(text, str) else None
+
+
+def record_rules(conn: Writing, rules: str, now_us: int) -> bool:
+    """Record *rules* as in force from now on; False when they already are."""
+    if current_rules(conn) == rules:
+        return False
+    before = conn.execute("SELECT max(at_us) FROM org_rules").get
+    last_us = last_at_us(conn)
+    at_us = max([now_us, *(at + 1 for at in (before, last_us) if isinstance(at, int))])
+    conn.execute(
+        "INSERT INTO org_rules (rules, at_us) VALUES (:rules, :at_us)",
+        {"rules": rules, "at_us": at_us},
+    )
+    return True

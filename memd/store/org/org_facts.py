@@ -16,6 +16,9 @@ from memd.domain.org.org import OrgFactAuthor
 from memd.store.check import intact
 from memd.store.file.connect import Reading
 
+# The statements below are built from a constant of this module.
+# ruff: noqa: S608
+
 
 class FactRow(NamedTuple):
     """A current fact with its author."""
@@ -33,6 +36,13 @@ class FactRow(NamedTuple):
     author_id: str | None
     seniority: str | None
     autonomy_level: str | None
+
+
+_FACT = """
+        SELECT f.fact_key, f.fact_id, f.version, f.category, f.content, f.tags, f.created_at_us,
+               o.valid_from_us, o.valid_to_us, o.is_human, o.author_id, o.seniority,
+               o.autonomy_level
+"""
 
 
 class OperationRow(NamedTuple):
@@ -73,10 +83,8 @@ def get(conn: Reading, fact_id: str) -> FactRow | None:
     Raises OrgMemoryQueryError for one that does not match its hash (SPEC 15.5.11).
     """
     columns = conn.execute(
-        """
-        SELECT f.fact_key, f.fact_id, f.version, f.category, f.content, f.tags, f.created_at_us,
-               o.valid_from_us, o.valid_to_us, o.is_human, o.author_id, o.seniority,
-               o.autonomy_level
+        f"""
+        {_FACT}
           FROM org_fact AS f
                JOIN org_operation AS o ON o.operation_key = f.operation_key
          WHERE f.fact_id = :fact_id AND f.retracted_at_us IS NULL
@@ -104,10 +112,8 @@ def list_newest(
     With *at_us* only those whose own times include it.
     """
     rows = conn.execute(
-        """
-        SELECT f.fact_key, f.fact_id, f.version, f.category, f.content, f.tags, f.created_at_us,
-               o.valid_from_us, o.valid_to_us, o.is_human, o.author_id, o.seniority,
-               o.autonomy_level
+        f"""
+        {_FACT}
           FROM org_fact AS f
                JOIN org_operation AS o ON o.operation_key = f.operation_key
          WHERE f.category IN (SELECT value FROM json_each(:categories))
@@ -130,10 +136,8 @@ def list_newest(
 def of_keys(conn: Reading, keys: Collection[int]) -> list[FactRow]:
     """Return the facts with *keys*, in the order of *keys*."""
     rows = conn.execute(
-        """
-        SELECT f.fact_key, f.fact_id, f.version, f.category, f.content, f.tags, f.created_at_us,
-               o.valid_from_us, o.valid_to_us, o.is_human, o.author_id, o.seniority,
-               o.autonomy_level
+        f"""
+        {_FACT}
           FROM json_each(:keys) AS k
                JOIN org_fact AS f ON f.fact_key = k.value
                JOIN org_operation AS o ON o.operation_key = f.operation_key
@@ -220,11 +224,13 @@ def snapshot_at(
     return (row for row in facts if row.fact_id in intact_ids)
 
 
-def author_of(row: FactRow | OperationRow) -> OrgFactAuthor:
-    """Return the author of a row; raises ValueError for an impossible one."""
+def build_author(
+    is_human: int | None, agent_id: str | None, seniority: str | None, autonomy_level: str | None
+) -> OrgFactAuthor:
+    """Return the author in a row's columns; raises ValueError for an impossible one."""
     return OrgFactAuthor(
-        is_human=bool(row.is_human),
-        agent_id=row.author_id,
-        seniority=SeniorityLevel(row.seniority) if row.seniority else None,
-        autonomy_level=AutonomyLevel(row.autonomy_level) if row.autonomy_level else None,
+        is_human=bool(is_human),
+        agent_id=agent_id,
+        seniority=SeniorityLevel(seniority) if seniority else None,
+        autonomy_level=AutonomyLevel(autonomy_level) if autonomy_level else None,
     )

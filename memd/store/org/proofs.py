@@ -56,7 +56,10 @@ def is_valid(public_keys: Sequence[bytes], proof: apsw.SQLiteValue, row: SignedC
     """Return whether the owner signed *row*; True where there is nothing to verify."""
     if not isinstance(proof, bytes) or len(proof) <= SIGNATURE_BYTES:
         return True
-    return _agrees(proof[SIGNATURE_BYTES:], row) and any(_verify(key, proof) for key in public_keys)
+    signature, statement = proof[:SIGNATURE_BYTES], proof[SIGNATURE_BYTES:]
+    return _agrees(statement, row) and any(
+        is_signed(key, signature, statement) for key in public_keys
+    )
 
 
 def _agrees(statement: bytes, row: SignedColumns) -> bool:
@@ -81,14 +84,14 @@ def _agrees(statement: bytes, row: SignedColumns) -> bool:
 
 
 @functools.lru_cache(maxsize=4_096)
-def _verify(key: bytes, proof: bytes) -> bool:
+def is_signed(key: bytes, signature: bytes, message: bytes) -> bool:
+    """Return whether *signature* is by the public *key* over *message*."""
     # Imported here: 14 ms and 11 MB that only an owner who signs should pay for.
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
     try:
-        public = Ed25519PublicKey.from_public_bytes(key)
-        public.verify(proof[:SIGNATURE_BYTES], proof[SIGNATURE_BYTES:])
+        Ed25519PublicKey.from_public_bytes(key).verify(signature, message)
     except (InvalidSignature, ValueError):
         return False
     return True

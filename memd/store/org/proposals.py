@@ -15,6 +15,9 @@ from memd.domain.trust import Screened
 from memd.store.access import changes
 from memd.store.file.connect import Reading, Writing
 
+# The statements below are built from a constant of this module.
+# ruff: noqa: S608
+
 
 class NewProposal(NamedTuple):
     """A new proposal. *tags* sorted; *content* None to retract."""
@@ -52,21 +55,20 @@ class ProposalRow(NamedTuple):
     clients: int
 
 
+_IS_SAME = """
+               state = 'open' AND kind = :kind AND category = :category AND fact_id IS :fact_id
+           AND content IS :content AND tags = :tags
+           AND valid_from_us IS :valid_from_us AND valid_to_us IS :valid_to_us
+"""
+
+
 def find_same(conn: Reading, new: NewProposal) -> str | None:
     """Return the id of the client's open proposal with the same content."""
     proposal_id = conn.execute(
-        """
+        f"""
         SELECT proposal_id
           FROM org_proposal
-         WHERE state = 'open'
-           AND client = :client
-           AND kind = :kind
-           AND category = :category
-           AND fact_id IS :fact_id
-           AND content IS :content
-           AND tags = :tags
-           AND valid_from_us IS :valid_from_us
-           AND valid_to_us IS :valid_to_us
+         WHERE client = :client AND {_IS_SAME}
         """,
         _columns(new),
     ).get
@@ -156,30 +158,12 @@ def decide(
 ) -> int:
     """Close *row* and every open proposal with the same content; returns how many."""
     conn.execute(
-        """
+        f"""
         UPDATE org_proposal
            SET state = :state, decided_at_us = :now_us, operation_id = :operation_id
-         WHERE state = 'open'
-           AND kind = :kind
-           AND category = :category
-           AND fact_id IS :fact_id
-           AND content IS :content
-           AND tags = :tags
-           AND valid_from_us IS :valid_from_us
-           AND valid_to_us IS :valid_to_us
+         WHERE {_IS_SAME}
         """,
-        {
-            "state": state.value,
-            "now_us": now_us,
-            "operation_id": operation_id,
-            "kind": row.kind,
-            "category": row.category,
-            "fact_id": row.fact_id,
-            "content": row.content,
-            "tags": row.tags,
-            "valid_from_us": row.valid_from_us,
-            "valid_to_us": row.valid_to_us,
-        },
+        {**row._asdict(), "state": state.value, "now_us": now_us, "operation_id": operation_id},
     )
     closed = conn.changes()
     changes.touch(conn, salt, f"{row.proposal_id} {state.value} {operation_id}".encode())

@@ -30,7 +30,7 @@ SAID: dict[str, Any] = {"id": "f", "kind": "PUBLISH", "category": "adr", "body":
 def test_a_signature_is_good_for_exactly_what_was_signed(other: dict[str, Any]) -> None:
     given: dict[str, Any] = {"store": "aa", "nonce": "aa", "action": "org.write", "content": SAID}
     made = signature.new_key("")
-    key = signature.open_key(made.text)
+    key = signature.open_key(made.text, "")
     value = key.sign(signature.statement(**given))
     public = bytes.fromhex(made.public_key)
     signature.verify(public, value, signature.statement(**given))
@@ -57,4 +57,4 @@ def test_a_wrapped_key_opens_with_its_passphrase_only() -> None:
 )
 def test_a_damaged_key_file_is_named_as_such(text: str) -> None:
     with pytest.raises(InvalidError, match="damaged"):
-        signature.open_key(text)
+        signature.open_key(text, "")

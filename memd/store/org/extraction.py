@@ -1,14 +1,15 @@
-"""The extraction backlog: the memories whose statements are still to be extracted.
+"""How far statements were extracted: from memories, and from the organisation's log.
 
-Keys of memories only grow, so a mark records how far extraction is. Memories rewritten since then
-are before the mark and recorded one by one. Summaries are never read: their sources are.
+The extraction backlog are the memories whose statements are still to be extracted. Keys of memories
+only grow, so a mark records how far extraction is. Memories rewritten since then are before the
+mark and recorded one by one. Summaries are never read: their sources are.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.org import statements
@@ -36,6 +37,17 @@ class BacklogMark(NamedTuple):
     memory_key: int
 
 
+class ExtractionProgress(NamedTuple):
+    """The version of the extraction rules, and the operation reached; None: all, and those to come.
+
+    -1: the earlier statements are being erased.
+    """
+
+    version: int
+    upto: int | None
+
+
+_PROGRESS = "statements"
 _MARK = "statements of memories"
 _AGAIN = "statements again "
 _AGAIN_END = "statements again!"
@@ -56,20 +68,13 @@ SELECT m.memory_key, m.memory_id,
 
 def get_mark(conn: Reading) -> BacklogMark | None:
     """Return how far memories were read, None when none ever was."""
-    value = conn.execute("SELECT value FROM meta WHERE key = :key", {"key": _MARK}).get
-    return None if value is None else BacklogMark(*json.loads(str(value)))
+    value = _read_meta(conn, _MARK)
+    return None if value is None else BacklogMark(*value)
 
 
-def set_mark(conn: Writing, position: BacklogMark) -> None:
+def set_mark(conn: Writing, mark: BacklogMark) -> None:
     """Record how far memories were read."""
-    conn.execute(
-        """
-        INSERT INTO meta (key, value)
-        VALUES (:key, :value)
-            ON CONFLICT (key) DO UPDATE SET value = excluded.value
-        """,
-        {"key": _MARK, "value": json.dumps(position)},
-    )
+    _put_meta(conn, _MARK, mark)
 
 
 def list_after(conn: Reading, key: int, limit: int, chars: int) -> list[BacklogRow]:
@@ -170,4 +175,27 @@ def mark_read(conn: Writing, keys: Iterable[int]) -> None:
            AND NOT EXISTS (SELECT 1 FROM memory AS m WHERE m.memory_key = meta.value)
         """,
         {"first": _AGAIN, "last": _AGAIN_END},
+    )
+
+
+def get_progress(conn: Reading) -> ExtractionProgress | None:
+    """Return how far extraction from the log is, None before the first."""
+    value = _read_meta(conn, _PROGRESS)
+    return None if value is None else ExtractionProgress(*value)
+
+
+def set_progress(conn: Writing, progress: ExtractionProgress) -> None:
+    """Set how far extraction from the log is."""
+    _put_meta(conn, _PROGRESS, progress)
+
+
+def _read_meta(conn: Reading, key: str) -> Any:
+    value = conn.execute("SELECT value FROM meta WHERE key = :key", {"key": key}).get
+    return None if value is None else json.loads(str(value))
+
+
+def _put_meta(conn: Writing, key: str, value: tuple[int | None, ...]) -> None:
+    conn.execute(
+        "INSERT OR REPLACE INTO meta (key, value) VALUES (:key, :value)",
+        {"key": key, "value": json.dumps(value)},
     )
