@@ -12,10 +12,9 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from memd.base.errors import SecretRefusedError
 from memd.domain.memory import MemoryEntry, distinct
 from memd.domain.trust import Screened, SecretsPolicy
-from memd.guard.secrets import screen
+from memd.guard.secrets import refuse_kinds, screen
 
 _HARMLESS = re.compile(
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:\d\d)"
@@ -142,13 +141,7 @@ def refuse_secrets(params: dict[str, Any], policy: SecretsPolicy) -> None:
 
 def _check(place: str, value: Any) -> None:
     if isinstance(value, str):
-        kinds = screen(value).kinds
-        if kinds:
-            raise SecretRefusedError(
-                f"the text holds a secret ({', '.join(kinds)})",
-                field=place or None,
-                hint="take it out, or set daemon.secrets to redact",
-            )
+        refuse_kinds(screen(value).kinds, "refuse", place or None)
     elif isinstance(value, dict):
         for key, each in value.items():
             if key not in VERBATIM:

@@ -160,10 +160,14 @@ def admit(text: str, policy: SecretsPolicy) -> Screening:
     return Screening(Screened(text)) if policy == "keep" else screen(text)
 
 
-def refuse_kinds(kinds: Sequence[str], policy: SecretsPolicy, field: str) -> None:
-    """Raise SecretRefusedError for the *kinds* of secrets found in *field*, if *policy* refuses."""
+def refuse_kinds(kinds: Sequence[str], policy: SecretsPolicy, field: str | None) -> None:
+    """Raise SecretRefusedError, naming *field*, if *kinds* of secrets are refused by *policy*."""
     if policy == "refuse" and kinds:
-        raise SecretRefusedError(f"the text holds a secret ({', '.join(kinds)})", field=field)
+        raise SecretRefusedError(
+            f"the text holds a secret ({', '.join(kinds)})",
+            field=field,
+            hint="take it out, or set daemon.secrets to redact",
+        )
 
 
 def screen_name(text: str) -> str:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TypeVar
 
 from memd.base.clock import Clock, from_us
-from memd.base.errors import MemoryStoreError, NotFoundError, SecretRefusedError
+from memd.base.errors import MemoryStoreError, NotFoundError
 from memd.base.ids import Ids
 from memd.base.limits import LEARNINGS_READ_ITEMS_MAX, PATTERNS_READ_ITEMS_MAX
 from memd.base.work import Work
@@ -23,10 +24,19 @@ from memd.domain.memory import MemoryFilter
 from memd.domain.sleep.consolidation import LESSON_TAG
 from memd.domain.trust import Screened, SecretsPolicy
 from memd.domain.values import RESERVED_AGENT
-from memd.guard.secrets import admit, screen_name
+from memd.guard.secrets import admit, refuse_kinds, screen_name
 from memd.guard.suspicion import refuse_orders
-from memd.learn.learnings import approach_of, lesson_of, outcome_of, task_type_of
-from memd.learn.playbook import FIX_TYPE, PROMOTABLE_SUCCESSES, as_instruction, nearest, pattern_id
+from memd.learn.playbook import (
+    FIX_TYPE,
+    PROMOTABLE_SUCCESSES,
+    approach_of,
+    as_instruction,
+    lesson_of,
+    nearest,
+    outcome_of,
+    pattern_id,
+    task_type_of,
+)
 from memd.store.access import agents, names
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
@@ -176,16 +186,11 @@ class Learn:
                 return []
             visible = bind(agent_key, MemoryFilter(), self.clock.now_us(), active=caller)
             reported = map(_learning, learnings.list_latest(conn, agent_key, limit))
-            return [
-                *reported,
-                *map(
-                    _learning_of_memory,
-                    learnings.list_trusted_lessons(conn, visible, LESSON_TAG, limit),
-                ),
-            ]
+            memories = learnings.list_trusted_lessons(conn, visible, LESSON_TAG, limit)
+            return [*reported, *map(_learning_of_memory, memories)]
 
-        rows = await self.db.read(work)
-        return tuple(sorted(rows, key=lambda each: each.timestamp, reverse=True)[:limit])
+        lessons = await self.db.read(work)
+        return tuple(sorted(lessons, key=attrgetter("timestamp"), reverse=True)[:limit])
 
     async def _check(self, caller: Caller) -> None:
         if caller.agent_id == RESERVED_AGENT:
@@ -208,9 +213,7 @@ class Learn:
 
     def _screen(self, text: str, field: str) -> Screened:
         admission = admit(text, self.secrets)
-        if self.secrets == "refuse" and admission.kinds:
-            kinds = ", ".join(admission.kinds)
-            raise SecretRefusedError(f"the text holds a secret ({kinds})", field=field)
+        refuse_kinds(admission.kinds, self.secrets, field)
         return admission.text
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memd.base import log
 from memd.base.clock import Clock, from_us
-from memd.base.errors import MemdError, SecretRefusedError
+from memd.base.errors import MemdError
 from memd.base.ids import Ids
 from memd.base.limits import LESSONS_READ_ITEMS_MAX
 from memd.base.work import Work
@@ -37,17 +37,16 @@ from memd.domain.settings.consolidation import ProceduralMemoryConfig
 from memd.domain.sleep.consolidation import DISTILLATION_TAG
 from memd.domain.trust import Screened, SecretsPolicy
 from memd.guard.redaction import redact
-from memd.guard.secrets import admit
+from memd.guard.secrets import admit, refuse_kinds
 from memd.guard.suspicion import is_doubtful, refuse_orders
-from memd.learn.fixes import as_lesson
-from memd.learn.propose import propose
-from memd.learn.sanitise import sanitise_error
+from memd.learn.propose import as_lesson, propose
 from memd.learn.tiers import (
     LessonAge,
     Supersession,
     Tiers,
     as_tiers,
     one_line,
+    sanitise_error,
     select_stale,
     supersession,
     tiers_of,
@@ -126,7 +125,7 @@ class Lessons:
         why_not = _refusal(proposal, self.config.min_confidence, is_success=is_success)
         if why_not is not None:
             return LessonOutcome(why_not=why_not)
-        text = await self.work.run_sized(2_000, self._screen_tiers, caller, proposal)
+        text = await self.work.run_sized(2_000, self._screen, caller, as_tiers(proposal))
         tiers = tiers_of(text)
         assert tiers is not None, "a secret is replaced by one word in its line"
         source = f"{SUCCESS_SOURCE if is_success else FAILURE_SOURCE}{payload.task_id}"
@@ -164,16 +163,12 @@ class Lessons:
                 return proposal
         return propose(payload)
 
-    def _screen_tiers(self, caller: Caller, proposal: ProceduralMemoryProposal) -> Screened:
-        """Return the text in tiers; raises SecretRefusedError, and QuarantinedError for orders."""
-        return self._screen(caller, as_tiers(proposal))
-
     def _screen(self, caller: Caller, text: str) -> Screened:
+        """Return the screened text; raises SecretRefusedError, and QuarantinedError for orders."""
         if caller.client != OPERATOR and is_doubtful(text):
             refuse_orders(caller, lesson=text)
         admission = admit(text, self.secrets)
-        if self.secrets == "refuse" and admission.kinds:
-            raise SecretRefusedError(f"the lesson holds a secret ({', '.join(admission.kinds)})")
+        refuse_kinds(admission.kinds, self.secrets, None)
         return admission.text
 
     async def _compare(

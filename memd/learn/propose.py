@@ -1,24 +1,29 @@
 """Propose the lesson of a failure by rule, from its error, tools and retries (SPEC D8). Pure.
 
 Each rule has the pattern of one kind of error, and advice. An unknown error still makes a
-lesson, with what was tried and what cured it, if that was reported.
+lesson, with what was tried and what cured it, if that was reported. A fix that a nap saw becomes a
+lesson by the same rules (:func:`proposal_of`).
 """
 
 from __future__ import annotations
 
 import re
 from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 from memd.domain.learn import (
     DISCOVERY_CHARS_MAX,
+    FAILURE_SOURCE,
     TIER_CHARS_MAX,
+    FailedTaskType,
     FailureAnalysisPayload,
     ProceduralMemoryProposal,
     TerminationReason,
 )
-from memd.learn.sanitise import REDACTED, sanitise_error
-from memd.learn.tiers import one_line
+from memd.learn.tiers import REDACTED, as_tiers, one_line, sanitise_error
+from memd.store.learn.lessons import LessonRow
+from memd.store.learn.playbook import FixRow
 
 CONFIDENCE_UNKNOWN, CONFIDENCE_KNOWN, CONFIDENCE_CURED, CONFIDENCE_TITLE_ONLY = 0.5, 0.6, 0.3, 0.4
 """Of an unknown error, of a known one, added for a reported cure, of nothing but a title."""
@@ -41,88 +46,95 @@ _RULES = (
     _rule("missing-module",
           r"ModuleNotFoundError|ImportError|No module named|Cannot find module|MODULE_NOT_FOUND"
           r"|unresolved import|no required module provides",
-          "check that the dependency is declared and installed in the environment that runs",
+          "check that the dependency is declared, and installed in the environment of the command",
           "Find out which environment runs the command.",
           "Install the dependency there, and declare it.", "Run the command again."),
     _rule("missing-command",
           r"command not found|not recognized as|executable file not found|No such command",
-          "check that the program is installed and on the PATH before it is called",
-          "Ask which program is there (command -v).", "Install it, or use the one that is there."),
+          "check that the program is installed and on the PATH before calling it",
+          "Check which program is available (command -v).",
+          "Install it, or use one that is available."),
     _rule("missing-file",
           r"No such file|FileNotFound|ENOENT|does not exist|cannot find the (?:file|path)",
-          "list the folder and check the working directory before a path is used",
-          "Print the working directory.", "List the folder.", "Use the path as it is there."),
+          "check the working directory and list the folder before using a path",
+          "Print the working directory.", "List the folder.",
+          "Use the path that the listing shows."),
     _rule("permission", r"permission denied|EACCES|EPERM|not permitted|forbidden|\b403\b",
-          "check who owns it and with which rights the command runs; ask before rights are raised",
-          "Look at owner and mode.", "Use a place that may be written, or ask for the right."),
+          "check who owns the file and which user runs the command; ask before raising privileges",
+          "Check the owner and the mode.",
+          "Use a path that you may write to, or ask for permission."),
     _rule("authentication",
           r"unauthori[sz]ed|\b401\b|authentication failed|invalid (?:api key|credentials|token)",
-          "check that credentials are configured for this service before the call is repeated",
-          "Check which credentials are used.", "Ask for valid ones; a repetition does not help."),
+          "check the credentials for this service before repeating the call",
+          "Check which credentials are used.",
+          "Ask for valid credentials; retrying does not help."),
     _rule("rate-limit", r"rate.?limit|too many requests|\b429\b|quota|overloaded",
-          "wait longer between calls and make fewer of them, instead of trying again at once",
-          "Wait as long as the answer says, else twice as long each time.", "Batch the calls."),
+          "wait longer between calls and make fewer of them, instead of retrying at once",
+          "Wait as long as the response says, or double the wait each time.", "Batch the calls."),
     _rule("timeout", r"time[d]?[ -]?out|deadline exceeded|ETIMEDOUT",
-          "do it in smaller steps or in the background, with a timeout that fits",
-          "Find the part that is slow.", "Run that alone, with a longer timeout."),
+          "run it in smaller steps or in the background, with a longer timeout",
+          "Find the slow part.", "Run it alone, with a longer timeout."),
     _rule("connection",
           r"connection (?:refused|reset)|ECONNREFUSED|could not connect|Name or service not known"
           r"|network is unreachable|no port \d+",
-          "check that the service runs and listens where it is looked for",
-          "Check whether the service runs.", "Start it and wait until it answers.", "Try again."),
+          "check that the service is running and listening on the expected address",
+          "Check whether the service is running.", "Start it and wait until it responds.",
+          "Retry."),
     _rule("port-in-use", r"address already in use|EADDRINUSE|port .{0,20}in use",
-          "find what holds the port, and stop it or take another port",
-          "Ask who listens on the port.", "Stop it, or choose another."),
+          "find the process that uses the port, and stop it or use another port",
+          "Find out which process listens on the port.", "Stop it, or choose another port."),
     _rule("out-of-memory", r"out of memory|MemoryError|OOM|heap limit|Cannot allocate",
-          "work on a part at a time", "Cut the input into parts.", "Work on one after the other."),
+          "process the input in parts", "Split the input.", "Process one part at a time."),
     _rule("disk-full", r"No space left|ENOSPC|disk (?:is )?full|quota exceeded",
-          "free room before anything is written", "Look at what is full.", "Free room there."),
+          "free disk space before writing anything", "Find the file system that is full.",
+          "Free space on it."),
     _rule("edit-mismatch",
           r"String to replace not found|old_str(?:ing)?\b.{0,60}(?:not found|multiple)"
           r"|did not appear verbatim|has not been read yet|modified since read"
           r"|patch (?:failed|does not apply)"
           r"|Found \d+ matches",
-          "read the file again just before the edit, and match its text exactly once",
-          "Read the part of the file that is to change.", "Copy the old text exactly, with enough "
-          "around it to be unique.", "Edit."),
+          "read the file again just before the edit, and match its text exactly, in one place",
+          "Read the part of the file to change.",
+          "Copy the old text exactly, with enough context to be unique.", "Make the edit."),
     _rule("syntax", r"SyntaxError|IndentationError|syntax error|unexpected token|unexpected indent"
           r"|E999|parse error|expected ['\"`;)}]|introduced new syntax error",
           "check the indentation and the lines around the edit, and parse the file before going on",
-          "Look at the lines around the place.", "Correct them.", "Check the syntax."),
+          "Look at the lines around the error.", "Correct them.", "Check the syntax."),
     _rule("merge-conflict",
           r"merge conflict|CONFLICT \(|non-fast-forward|rejected.{0,40}fetch first"
           r"|unmerged|would be overwritten",
-          "bring the branch up to date and resolve by hand before the next push",
-          "Fetch.", "Rebase or merge, and resolve.", "Push."),
+          "update the branch and resolve conflicts by hand before the next push",
+          "Fetch.", "Rebase or merge, and resolve the conflicts.", "Push."),
     _rule("test-failure",
           r"AssertionError|\d+ failed|FAIL(?:ED)?\b|expected .{0,80}(?:got|but|received|to)",
-          "run the failing test alone and compare expected and actual before the code is changed",
-          "Run the failing test alone.", "Compare what is expected with what came.",
-          "Change the cause.", "Run all tests."),
+          "run the failing test alone and compare expected and actual values before changing code",
+          "Run the failing test alone.", "Compare the expected with the actual value.",
+          "Fix the cause.", "Run all tests."),
     _rule("undefined-name",
           r"NameError|is not defined|undefined: |undefined ref"
           r"|ReferenceError|cannot find symbol|has no (?:attribute|field)|AttributeError",
-          "look up the name where it is defined, in the version that is used",
-          "Search for the definition.", "Use the name and place that it has."),
+          "look up the definition of the name in the version in use",
+          "Search for the definition.", "Use the name and the import path that it has."),
     _rule("type-error",
           r"TypeError|type mismatch|cannot use .{0,60} as|not assignable|error TS\d|mypy",
-          "look at the signature before the call is written",
-          "Look up the signature.", "Give it what it takes."),
+          "check the signature before writing the call",
+          "Look up the signature.", "Pass arguments of the types that it takes."),
     _rule("bad-json", r"JSONDecodeError|invalid json|Unexpected end of JSON|not valid json",
-          "look at the raw text before it is parsed", "Print the beginning of the raw text.",
-          "Mend what makes it, or parse what it is."),
+          "look at the raw text before parsing it", "Print the beginning of the raw text.",
+          "Fix what produces it, or parse the format that it really has."),
     _rule("bad-value",
           r"ValueError|KeyError|IndexError|out of range|invalid (?:argument|value|option)"
           r"|unrecognized (?:argument|option)|unknown (?:option|flag|argument)|usage:",
-          "look at the values that are allowed (--help, the keys that are there) before the call",
-          "Print what is allowed.", "Use one of these."),
+          "check the allowed values (--help, the existing keys) before the call",
+          "Print the allowed values.", "Use one of them."),
 )  # fmt: skip
 _TERMINATIONS = {
-    TerminationReason.MAX_TURNS: ("ran out of turns", "split the task, and check after each part"),
+    TerminationReason.MAX_TURNS: (
+        "ran out of turns", "split the task, and check the result after each part"),
     TerminationReason.BUDGET_EXHAUSTED: (
-        "ran out of its budget", "look at the parts that matter first, and read less at a time"),
+        "ran out of its budget", "start with the parts that matter, and read less at a time"),
     TerminationReason.STAGNATION: (
-        "made no more progress", "change the approach after the second attempt without a change"),
+        "made no more progress", "change the approach after two attempts without progress"),
 }  # fmt: skip
 
 
@@ -184,9 +196,9 @@ def _find_rule(error: str) -> _Rule | None:
 def _default_advice(payload: FailureAnalysisPayload) -> str:
     if payload.missing_capability:
         lacking = one_line(payload.missing_capability, _TITLE_CHARS)
-        other = " or give the task to somebody who has it" if payload.can_reassign else ""
-        return f"make sure of {lacking} first{other}"
-    return "read the whole message before the next attempt, and change one thing at a time"
+        other = " or reassign the task to an agent that has it" if payload.can_reassign else ""
+        return f"make sure that {lacking} is available first{other}"
+    return "read the whole error message before the next attempt, and change one thing at a time"
 
 
 def _condition(payload: FailureAnalysisPayload, error: str, what: str) -> str:
@@ -194,7 +206,7 @@ def _condition(payload: FailureAnalysisPayload, error: str, what: str) -> str:
     if error:
         parts.append(f"The error reads: {error}.")
     if payload.error_category != "unknown":
-        parts.append(f"Its category is {payload.error_category}.")
+        parts.append(f"Error category: {payload.error_category}.")
     tools = list(dict.fromkeys(payload.tool_calls_made))[:10]
     if tools:
         parts.append(f"Tools: {', '.join(tools)}.")
@@ -203,17 +215,15 @@ def _condition(payload: FailureAnalysisPayload, error: str, what: str) -> str:
 
 def _rationale(payload: FailureAnalysisPayload, cure: str) -> str:
     ended = payload.termination_reason.value.replace("_", " ")
-    parts = [f"It ended by {ended} after {payload.turn_count} turns,"
-             f" retries {payload.retry_count} of {payload.max_retries}."]  # fmt: skip
+    parts = [f"It ended with {ended!r} after {payload.turn_count} turns"
+             f" and {payload.retry_count} of {payload.max_retries} retries."]  # fmt: skip
     runs = ((tool, sum(1 for _ in same)) for tool, same in groupby(payload.tool_calls_made))
-    tool, times = max(runs, key=lambda each: each[1], default=("", 0))
+    tool, times = max(runs, key=itemgetter(1), default=("", 0))
     if times >= _REPEATS_MIN:
         parts.append(f"{tool} was called {times} times in a row: repeating it did not help.")
     if payload.retry_count and payload.retry_count == payload.max_retries:
-        parts.append("All retries were used: the same attempt fails the same way.")
-    parts.append(
-        "The cure was seen to work." if cure else "No cure was seen: this is a first step."
-    )
+        parts.append("All retries were used: repeating the same attempt fails the same way.")
+    parts.append("The cure worked." if cure else "No cure is known yet: this is a first step.")
     return " ".join(parts)
 
 
@@ -229,3 +239,74 @@ def _tags(payload: FailureAnalysisPayload, rule: _Rule | None) -> list[str]:
 def _sentence(text: str) -> str:
     """Return *text* with a full stop; its first letter stays, since it may be a command's."""
     return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+# The format of sleep/distil/fixes.py; a text that was too long ends after a sentence.
+_FIX = re.compile(
+    r"(?P<command>.+?) failed: (?P<error>.+?)"
+    r"(?: Changed (?P<changed>.+?)\.)?(?: Ran (?P<ran>.+?)\.)?"
+    r"(?P<end> It passes now\.| Passes now: (?P<passes>.+))?",
+    re.DOTALL,
+)
+_NEXT_SENTENCE = re.compile(r"(?<=[.!]) (?=[A-Z`'\"])|(?<=\S…) ")
+_COMMAND_CHARS = 120
+_FIX_CHARS = 1_000  # twice what a nap writes; other memories with its tags may be longer
+_RATIONALE = "The command failed in a session and passed later; this is what was done in between."
+
+
+def proposal_of(fix: str) -> ProceduralMemoryProposal | None:
+    """Return the lesson of a fix's text, None for another text.
+
+    The error is the first sentence, the text up to the cure is the reason. Without a change or
+    a command, the reason is the cure.
+
+    >>> lesson = proposal_of("npm test failed: no port 6380. Ran docker compose up. It passes now.")
+    >>> lesson.discovery, lesson.confidence
+    ('When npm test fails with: no port 6380. What cured it: run docker compose up.', 0.9)
+    >>> lesson.execution_steps
+    ('Run docker compose up.', 'Run npm test.')
+    """
+    match = _FIX.fullmatch(fix) if len(fix) <= _FIX_CHARS else None
+    if match is None or not (match["changed"] or match["ran"] or match["end"]):
+        return None
+    first, *others = _NEXT_SENTENCE.split(match["error"], maxsplit=1)
+    error, why = sanitise_error(first.rstrip(".")), one_line("".join(others), TIER_CHARS_MAX)
+    command = one_line(match["command"], _COMMAND_CHARS)
+    steps = [f"{word} {match[part]}." for word, part in (("Change", "changed"), ("Run", "ran"))
+            if match[part]]  # fmt: skip
+    rerun = f"Run {match['passes'] or command}."
+    cure = " ".join(steps) or (rerun if match["passes"] else why)
+    if not cure:
+        return None
+    reason = "" if cure == why else why
+    outcome = f"What cured it: {cure[0].lower()}{cure[1:]}"
+    kind = kind_of_error(error)
+    return ProceduralMemoryProposal(
+        discovery=one_line(
+            f"When {command} fails with: {error}. {reason} {outcome}", DISCOVERY_CHARS_MAX
+        ),
+        condition=one_line(f"{command} fails. The error reads: {error}.", TIER_CHARS_MAX),
+        action=one_line(cure, TIER_CHARS_MAX),
+        rationale=one_line(f"{reason} {_RATIONALE}", TIER_CHARS_MAX),
+        execution_steps=tuple(one_line(step, TIER_CHARS_MAX) for step in (*steps, rerun)),
+        confidence=round((CONFIDENCE_KNOWN if kind else CONFIDENCE_UNKNOWN) + CONFIDENCE_CURED, 2),
+        tags=(*filter(None, [kind]), FailedTaskType.DEVELOPMENT.value),
+    )
+
+
+def as_lesson(row: FixRow) -> LessonRow | None:
+    """Return a nap's memory of a fix as a lesson, None if its text has none."""
+    proposal = proposal_of(row.content)
+    if proposal is None:
+        return None
+    return LessonRow(
+        memory_key=row.memory_key,
+        memory_id=row.memory_id,
+        discovery=proposal.discovery,
+        text=as_tiers(proposal),
+        source=f"{FAILURE_SOURCE}{row.session_id or row.memory_id}",
+        confidence=proposal.confidence,
+        trust=row.trust,
+        created_at_us=row.created_at_us,
+        of_nap=True,
+    )

@@ -19,7 +19,6 @@ from memd.base.errors import (
     HumanFactError,
     MemdError,
     OrgMemoryWriteError,
-    SecretRefusedError,
 )
 from memd.base.ids import Ids
 from memd.base.limits import FACTS_LOOKED_AT_MAX, FACTS_OFFERED_MAX
@@ -37,7 +36,7 @@ from memd.domain.org.org import (
 )
 from memd.domain.settings.org import OrgMemoryConfig
 from memd.domain.trust import SecretsPolicy
-from memd.guard.secrets import admit, screen_name
+from memd.guard.secrets import admit, refuse_kinds, screen_name
 from memd.guard.suspicion import refuse_orders
 from memd.org import reading
 from memd.org.access import author_of, readable_categories, require_write_access
@@ -191,12 +190,7 @@ class Org:
 
     def _screen_content(self, request: OrgFactWriteRequest) -> FactContent:
         screening = admit(request.content, self.secrets)
-        if self.secrets == "refuse" and screening.kinds:
-            raise SecretRefusedError(
-                f"the text holds a secret ({', '.join(screening.kinds)})",
-                field="content",
-                hint="take it out, or set daemon.secrets to redact",
-            )
+        refuse_kinds(screening.kinds, self.secrets, "content")
         return FactContent(
             category=request.category,
             content=screening.text,

@@ -27,7 +27,7 @@ from memd.base.work import Work
 from memd.domain.caller import Caller
 from memd.domain.learn import TuneRequest, TuneStage
 from memd.embedding.embed import EmbedderThread
-from memd.learn.tuning.questions import LabelledQuestion
+from memd.learn.tuning.evaluation import LabelledQuestion
 from memd.learn.tuning.ranker import mean_entries
 from memd.learn.tuning.stages import FIT_PAIRS_MAX, Stages
 from memd.recall.ranking.weights import Tuned, TuningTrial, parse_tuning

@@ -6,11 +6,18 @@ identity and is regularised towards it, so directions without pairs stay as they
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import io
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from memd.domain.learn import TuneRequest
+from memd.learn.tuning.evaluation import LabelledQuestion
+from memd.recall.ranking.rankings import GATE_TOP
+from memd.recall.ranking.weights import Tuned
 
 Matrix = NDArray[np.float32]
 Indices = NDArray[np.int64]
@@ -123,3 +130,137 @@ def apply(matrix: Matrix, questions: Matrix) -> Matrix:
     """Return *questions* multiplied by the matrix and normalised."""
     raw = questions @ matrix.T
     return np.asarray(raw / np.linalg.norm(raw, axis=1, keepdims=True), dtype=np.float32)
+
+
+class TrainingPairs(NamedTuple):
+    """Questions with their vectors, the memories' vectors, and hard negatives."""
+
+    questions: Sequence[LabelledQuestion]
+    question_vectors: Sequence[bytes]
+    vectors: Mapping[int, bytes]
+    negatives: Mapping[int, Sequence[int]]
+    unseen: Sequence[bytes]
+    """Vectors of questions that are not trained on."""
+
+
+def mine_negatives(
+    questions: Sequence[LabelledQuestion],
+    question_vectors: Sequence[bytes],
+    vectors: Mapping[int, bytes],
+    top_k: int,
+) -> dict[int, list[int]]:
+    """Return the hard negatives of each answer: memories that only seem to answer, too."""
+    rows = {key: at for at, key in enumerate(vectors)}
+    keys = list(vectors)
+    used = [at for at, question in enumerate(questions) if question.memory_key in rows]
+    if not used:
+        return {}
+    positives = np.array([rows[questions[at].memory_key] for at in used])
+    nearest = mine(
+        to_matrix([question_vectors[at] for at in used]),
+        to_matrix(vectors.values()),
+        positives,
+        top_k=top_k,
+    )
+    return {
+        questions[at].memory_key: [
+            keys[row] for row in places if row >= 0 and keys[row] != questions[at].question_key
+        ]
+        for at, places in zip(used, nearest.tolist(), strict=True)
+    }
+
+
+def train_adapter(
+    pairs_of_run: TrainingPairs,
+    shipped: Tuned,
+    request: TuneRequest,
+    progress: Callable[[float], None],
+) -> Tuned:
+    """Return *shipped* with a matrix trained on *pairs_of_run*, its cosines scaled as before."""
+    rows = {key: at for at, key in enumerate(pairs_of_run.vectors)}
+    used = [at for at, question in enumerate(pairs_of_run.questions) if question.memory_key in rows]
+    answers = [pairs_of_run.questions[at].memory_key for at in used]
+    hard = [
+        [rows[key] for key in pairs_of_run.negatives.get(answer, ()) if key in rows]
+        for answer in answers
+    ]
+    pairs = ContrastivePairs(
+        questions=to_matrix([pairs_of_run.question_vectors[at] for at in used]),
+        passages=to_matrix(pairs_of_run.vectors.values()),
+        positives=np.array([rows[answer] for answer in answers]),
+        negatives=_fill(hard, request.top_k),
+    )
+    matrix = train(
+        pairs, temperature=request.temperature, batch=request.batch_size, progress=progress
+    )
+    unseen = to_matrix(pairs_of_run.unseen) if pairs_of_run.unseen else pairs.questions
+    before = _best(unseen, pairs.passages)
+    after = _best(apply(matrix, unseen), pairs.passages)
+    scale = float(before.std() / max(float(after.std()), 1e-6))
+    return replace(
+        shipped,
+        matrix=matrix.astype("<f4").tobytes(),
+        shift=float(before.mean() - scale * after.mean()),
+        scale=scale,
+    )
+
+
+def _fill(hard: Sequence[Sequence[int]], top_k: int) -> Indices:
+    """Return the first *top_k* hard negatives of each question, -1 for missing ones."""
+    places = np.full((len(hard), top_k), -1, dtype=np.int64)
+    for row, negatives in enumerate(hard):
+        places[row, : len(negatives)] = list(negatives)[:top_k]
+    return places
+
+
+def _best(questions: Matrix, passages: Matrix) -> Matrix:
+    """Return the best cosines of each question, by which the gate decides."""
+    top = min(GATE_TOP, len(passages))
+    return np.asarray(np.partition(questions @ passages.T, -top, axis=1)[:, -top:])
+
+
+def to_matrix(vectors: Collection[bytes]) -> Matrix:
+    return np.frombuffer(b"".join(vectors), "<f4").reshape(len(vectors), -1)
+
+
+def mine_rows(questions: Sequence[bytes], passages: Sequence[bytes], top_k: int) -> list[list[int]]:
+    """Return the rows of each question's hard negatives; its passage has its own row."""
+    own = np.arange(len(questions))
+    nearest = mine(to_matrix(questions), to_matrix(passages), own, top_k=top_k)
+    return [[row for row in rows if row >= 0] for rows in nearest.tolist()]
+
+
+def train_matrix(
+    questions: Sequence[bytes],
+    passages: Sequence[bytes],
+    places: Sequence[tuple[int, Sequence[int]]],
+    request: TuneRequest,
+) -> bytes:
+    """Return a matrix trained on *questions*, in numpy's file format.
+
+    *places*: for each the row of its passage, and the rows of its hard negatives.
+    """
+    negatives = _fill([hard for _, hard in places], request.top_k)
+    positives = np.array([own for own, _ in places])
+    pairs = ContrastivePairs(to_matrix(questions), to_matrix(passages), positives, negatives)
+    matrix = train(pairs, temperature=request.temperature, batch=request.batch_size)
+    stream = io.BytesIO()
+    np.save(stream, matrix)
+    return stream.getvalue()
+
+
+def compute_ranks(
+    questions: Sequence[bytes], passages: Sequence[bytes], file: bytes
+) -> tuple[list[int], list[int]]:
+    """Return the ranks of the questions' passages without and with the matrix in *file*."""
+    raw, answers = to_matrix(questions), to_matrix(passages)
+    matrix: Matrix = np.load(io.BytesIO(file))
+    own = np.arange(len(raw))
+    adapted = apply(matrix, raw)
+    return ranks_among(raw @ answers.T, own), ranks_among(adapted @ answers.T, own)
+
+
+def ranks_among(cosines: Matrix, right: Sequence[int] | Indices) -> list[int]:
+    """Return the rank, from 1, of each row's right passage; ties rank before it."""
+    of_right = cosines[np.arange(len(right)), right][:, None]
+    return [int(rank) for rank in (cosines >= of_right).sum(axis=1)]

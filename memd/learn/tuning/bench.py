@@ -1,6 +1,6 @@
 """Compare embedding models on the owner's own memories (SPEC 18.1, 18.2.4).
 
-The questions are those of tuning (``questions``). Each model embeds questions and memories, and
+The questions are those of tuning (``evaluation``). Each model embeds questions and memories, and
 models are compared by the rank of the right memory, by vectors alone. Nothing is stored.
 """
 
@@ -11,10 +11,10 @@ from typing import Any, Protocol
 
 from memd.base.work import Work
 from memd.embedding.embed import SwitchableEmbedder
-from memd.learn.tuning.questions import label_questions
-from memd.learn.tuning.verdict import ndcg, recall
+from memd.learn.tuning.evaluation import LabelledQuestion, label_questions, ndcg, recall
 from memd.store.file.database import Database
 from memd.store.learn import tunings
+from memd.store.learn.tunings import MemoryText
 
 BENCH_MEMORIES_MAX = 500
 """The latest; each model embeds all of them anew."""
@@ -44,14 +44,9 @@ async def measure(
     if len(questions) > BENCH_PAIRS_MAX:
         step = len(questions) / BENCH_PAIRS_MAX
         questions = [questions[int(at * step)] for at in range(BENCH_PAIRS_MAX)]
-    place = {each.memory_key: at for at, each in enumerate(texts)}
     report: dict[str, Any] = {"pairs": len(questions), "memories": len(texts), "models": []}
     for name in names if questions else ():
-        passages = await embed_with(embedder, name, [each.content for each in texts])
-        vectors = await embed_with(embedder, name, [each.text for each in questions])
-        right = [place[each.memory_key] for each in questions]
-        own = [place.get(each.question_key or 0) for each in questions]
-        ranks = await rooms.work.run(ranks_of, vectors, passages, right, own)
+        ranks = await rank_answers(embedder, rooms.work, name, questions, texts)
         ndcgs = [ndcg(rank) for rank in ranks]
         report["models"].append(
             {
@@ -61,6 +56,22 @@ async def measure(
             }
         )
     return report
+
+
+async def rank_answers(
+    embedder: SwitchableEmbedder,
+    work: Work,
+    name: str,
+    questions: Sequence[LabelledQuestion],
+    texts: Sequence[MemoryText],
+) -> list[int]:
+    """Return the rank of each question's answer among *texts*, by the vectors of model *name*."""
+    place = {text.memory_key: at for at, text in enumerate(texts)}
+    passages = await embed_with(embedder, name, [text.content for text in texts])
+    vectors = await embed_with(embedder, name, [question.text for question in questions])
+    right = [place[question.memory_key] for question in questions]
+    own = [place.get(question.question_key or 0) for question in questions]
+    return await work.run(ranks_of, vectors, passages, right, own)
 
 
 async def embed_with(embedder: SwitchableEmbedder, name: str, texts: Sequence[str]) -> list[bytes]:
@@ -83,17 +94,10 @@ def ranks_of(
     Ties rank before it, so that a model to which all texts are equal finds nothing. *own* is the
     passage of the question itself, which is ignored.
     """
-    import numpy as np
+    from memd.learn.tuning import adapter
 
-    cosines = _matrix(questions) @ _matrix(passages).T
+    cosines = adapter.to_matrix(questions) @ adapter.to_matrix(passages).T
     for row, itself in enumerate(own):
         if itself is not None:
             cosines[row, itself] = -2.0
-    of_right = cosines[np.arange(len(right)), list(right)]
-    return [int(rank) for rank in (cosines >= of_right[:, None]).sum(axis=1)]
-
-
-def _matrix(vectors: Sequence[bytes]) -> Any:
-    import numpy as np
-
-    return np.frombuffer(b"".join(vectors), dtype="<f4").reshape(len(vectors), -1)
+    return adapter.ranks_among(cosines, right)

@@ -19,7 +19,7 @@ from memd.base.errors import DegradedError, FineTuneDependencyError, InvalidErro
 from memd.base.work import Work
 from memd.domain.encoding import Embedder
 from memd.domain.learn import TuneRequest
-from memd.learn.tuning.questions import first_sentence
+from memd.learn.tuning.evaluation import compare_ranks, first_sentence
 
 SUFFIXES = frozenset({".txt", ".md", ".rst"})
 CHUNK_WORDS = 512
@@ -55,12 +55,12 @@ class AdapterPipeline:
 
     async def mine_hard_negatives(self, training_data: Path) -> Path:
         """Add to each pair its hard negatives, passages that only seem to answer (SPEC 18.2.5)."""
-        from memd.learn.tuning import training
+        from memd.learn.tuning import adapter
 
         rows = _read(training_data)
         vectors = await self._embed([row["positive"] for row in rows])
         questions = await self._embed([row["query"] for row in rows])
-        places = await self.work.run(training.mine_rows, questions, vectors, self.request.top_k)
+        places = await self.work.run(adapter.mine_rows, questions, vectors, self.request.top_k)
         texts = [row["positive"] for row in rows]
         triples = [
             {**row, "negatives": [texts[at] for at in places_of]}
@@ -73,7 +73,7 @@ class AdapterPipeline:
 
         Raises FineTuneDependencyError for another model, which would need a trained encoder.
         """
-        from memd.learn.tuning import training
+        from memd.learn.tuning import adapter
 
         installed = self.embedder.fingerprint
         if installed is None:
@@ -94,14 +94,14 @@ class AdapterPipeline:
         at = {text: place for place, text in enumerate(texts)}
         places = [(at[row["positive"]], [at[text] for text in row["negatives"]]) for row in rows]
         checkpoint = await self.work.run(
-            training.train_matrix, questions, vectors, places, self.request
+            adapter.train_matrix, questions, vectors, places, self.request
         )
         await self._evaluate(checkpoint)
         return self._put(CHECKPOINT, checkpoint)
 
     async def _evaluate(self, checkpoint: bytes) -> None:
         """Write the matrix's metrics on the validation pairs, compared to none (SPEC 18.2.7)."""
-        from memd.learn.tuning import training, verdict
+        from memd.learn.tuning import adapter
 
         validation = self.output_dir / VALIDATION
         if not validation.is_file():
@@ -109,8 +109,8 @@ class AdapterPipeline:
         rows = _read(validation)
         questions = await self._embed([row["query"] for row in rows])
         vectors = await self._embed([row["positive"] for row in rows])
-        ranks = await self.work.run(training.compute_ranks, questions, vectors, checkpoint)
-        report = verdict.compare_ranks(*ranks).model_dump(mode="json")
+        ranks = await self.work.run(adapter.compute_ranks, questions, vectors, checkpoint)
+        report = compare_ranks(*ranks).model_dump(mode="json")
         self._put(METRICS, json.dumps(report, indent=1).encode())
 
     async def _embed(self, texts: Sequence[str]) -> list[bytes]:

@@ -3,6 +3,9 @@
 The weights are read from the installed ONNX file and written to another one by the code that
 wrote the first (``embedding/onnx_graph``), so only this module needs torch. The result is a
 model folder like any that an owner adds.
+
+The evaluation ranks the answer of each held-out question among the latest memories, by vectors
+alone, with the model in use and with the new one.
 """
 
 from __future__ import annotations
@@ -34,6 +37,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Weights = dict[str, torch.Tensor]
+from collections.abc import Mapping
+
+from memd.base.work import Work
+from memd.domain.learn import Verdict
+from memd.embedding.embed import SwitchableEmbedder
+from memd.learn.tuning.bench import rank_answers
+from memd.learn.tuning.evaluation import LabelledQuestion, compare_ranks
+from memd.store.learn.tunings import MemoryText
 
 TOKENS_MAX = 128
 """Per text in training; the model itself reads WINDOW_TOKENS."""
@@ -231,3 +242,65 @@ def _write(base: Path, target: Path, weights: dict[str, NDArray[np.float32]]) ->
     if target.exists():
         raise ModelError(f"{target} exists already", hint="memd model list")
     new.rename(target)
+
+
+PASSAGES_MAX = 500
+"""Answers and the latest memories; each model embeds all of them anew."""
+
+
+async def train_model(
+    chosen: SwitchableEmbedder,
+    work: Work,
+    name: str,
+    triples: Sequence[Triple],
+    request: TuneRequest,
+    progress: Callable[[float], None],
+) -> None:
+    """Train the model in use on *triples* and write it as the model *name*."""
+    if not triples:
+        raise FineTuneDependencyError("no pair is left to train on")
+    base, target = chosen.folder(chosen.name), chosen.folder(name)
+    await work.run(shutil.rmtree, target, True)  # left by this run before it was killed
+    await work.run(train, base, target, triples, request, progress)
+
+
+def triples_of(
+    questions: Sequence[LabelledQuestion],
+    negatives: Mapping[int, Sequence[int]],
+    memories: Sequence[MemoryText],
+) -> list[Triple]:
+    """Return each question with its answer and its hard negatives."""
+    texts = {memory.memory_key: memory.content for memory in memories}
+    return [
+        Triple(
+            question.text,
+            texts[question.memory_key],
+            tuple(texts[key] for key in negatives.get(question.memory_key, ()) if key in texts),
+        )
+        for question in questions
+        if question.memory_key in texts
+    ]
+
+
+async def evaluate_model(
+    chosen: SwitchableEmbedder,
+    work: Work,
+    name: str,
+    questions: Sequence[LabelledQuestion],
+    texts: Sequence[MemoryText],
+) -> Verdict:
+    """Return the verdict on the model *name* for *questions*, compared to the one in use."""
+    answers = {question.memory_key for question in questions}
+    some = [text for text in texts if text.memory_key in answers]
+    others = [text for text in texts if text.memory_key not in answers]
+    some += others[-max(0, PASSAGES_MAX - len(some)) :]
+    keys = {text.memory_key for text in some}
+    answered = [question for question in questions if question.memory_key in keys]
+    before = await rank_answers(chosen, work, chosen.name, answered, some)
+    after = await rank_answers(chosen, work, name, answered, some)
+    return compare_ranks(before, after, errors=1.0)
+
+
+async def remove_model(chosen: SwitchableEmbedder, work: Work, name: str) -> None:
+    """Remove the folder of a model."""
+    await work.run(shutil.rmtree, chosen.folder(name), True)

@@ -19,7 +19,7 @@ from memd.domain.caller import Caller
 from memd.domain.encoding import Embedder
 from memd.domain.learn import TuneRequest, TuneStage, Verdict
 from memd.embedding.embed import SwitchableEmbedder
-from memd.learn.tuning.questions import LabelledQuestion, label_questions
+from memd.learn.tuning.evaluation import LabelledQuestion, compare_ranks, label_questions
 from memd.learn.tuning.ranker import RankedQuestion
 from memd.recall.question import name_candidates, without_names
 from memd.recall.ranking.weights import HYBRID, Tuned, TuningTrial, parse_tuning
@@ -106,13 +106,13 @@ class Stages:
         self, fit: Sequence[LabelledQuestion], request: TuneRequest, progress: Progress
     ) -> dict[int, list[int]]:
         """Return the hard negatives of each answer: memories that only seem to answer, too."""
-        from memd.learn.tuning import training
+        from memd.learn.tuning import adapter
 
         question_vectors = await self._embed(fit, progress)
         texts = await self.recall.db.read(tunings.list_texts, MEMORIES_MAX)
         vectors = await self.recall.db.read(tunings.vectors_of, [each.memory_key for each in texts])
         return await self.work.run(
-            training.mine_negatives, fit, question_vectors, vectors, request.top_k
+            adapter.mine_negatives, fit, question_vectors, vectors, request.top_k
         )
 
     async def _train(
@@ -141,15 +141,15 @@ class Stages:
     async def _train_encoder(
         self, done: RunWork, pairs: Sequence[Pair], request: TuneRequest, progress: Progress
     ) -> dict[str, Any]:
-        from memd.learn.tuning import encoder_stages
+        from memd.learn.tuning import encoder
 
         assert self.chosen is not None
         texts = await self.recall.db.read(tunings.list_texts, MEMORIES_MAX)
         negatives = {int(key): keys for key, keys in done["negatives"].items()}
         fit = [pair.question for pair in pairs if pair.part in {FIT, WEIGH}]
-        triples = encoder_stages.triples_of(fit, negatives, texts)
+        triples = encoder.triples_of(fit, negatives, texts)
         name = done["model"]
-        await encoder_stages.train_model(self.chosen, self.work, name, triples, request, progress)
+        await encoder.train_model(self.chosen, self.work, name, triples, request, progress)
         return {"made": {}}
 
     async def train_adapter(
@@ -164,15 +164,15 @@ class Stages:
 
         Its cosines are scaled as before, by the questions *unseen* in training.
         """
-        from memd.learn.tuning import training
+        from memd.learn.tuning import adapter
 
         question_vectors = await self._embed(fit, progress)
         keys = {one.memory_key for one in fit}.union(*negatives.values())
         vectors = await self.recall.db.read(tunings.vectors_of, sorted(keys))
         others = await self._embed(unseen, progress)
-        pairs = training.TrainingPairs(fit, question_vectors, vectors, negatives, others)
+        pairs = adapter.TrainingPairs(fit, question_vectors, vectors, negatives, others)
         shipped = Tuned(str(self.embedder.fingerprint))
-        return await self.work.run(training.train_adapter, pairs, shipped, request, progress)
+        return await self.work.run(adapter.train_adapter, pairs, shipped, request, progress)
 
     async def fit_weights(
         self, questions: Sequence[LabelledQuestion], tuned: Tuned, progress: Progress
@@ -217,12 +217,12 @@ class Stages:
         return {"best": best, "verdict": verdict.model_dump(mode="json")}
 
     async def _evaluate_encoder(self, done: RunWork, pairs: Sequence[Pair]) -> dict[str, Any]:
-        from memd.learn.tuning import encoder_stages
+        from memd.learn.tuning import encoder
 
         assert self.chosen is not None
         texts = await self.recall.db.read(tunings.list_texts, MEMORIES_MAX)
         held_out = [pair.question for pair in pairs if pair.part in {CHOOSE, HELD_OUT}]
-        report = await encoder_stages.evaluate_model(
+        report = await encoder.evaluate_model(
             self.chosen, self.work, done["model"], held_out, texts
         )
         return {"best": "encoder", "verdict": report.model_dump(mode="json")}
@@ -231,12 +231,12 @@ class Stages:
         self, questions: Sequence[LabelledQuestion], now: Tuned | None, tuned: Tuned
     ) -> Verdict:
         """Return the verdict on *tuned* for *questions*, compared with what is in use *now*."""
-        from memd.learn.tuning import ranker, verdict
+        from memd.learn.tuning import ranker
 
         before = await self.rank_questions(questions, now, _no_progress)
         after = await self.rank_questions(questions, tuned, _no_progress)
         shares = ranker.share_answered(before), ranker.share_answered(after)
-        return verdict.compare_ranks(list(map(rank_of, before)), list(map(rank_of, after)), shares)
+        return compare_ranks(list(map(rank_of, before)), list(map(rank_of, after)), shares)
 
     async def rank_questions(
         self, questions: Sequence[LabelledQuestion], tuned: Tuned | None, progress: Progress

@@ -130,7 +130,7 @@ class Tuning:
             raise InvalidStateError("this run trained a model", hint=f"memd model use {model}")
         if row.body["tuned"]["fingerprint"] != str(self.embedder.fingerprint):
             raise InvalidStateError("this run is of another embedding model", hint="memd tune run")
-        before = next((r.run_id for r in await self.db.read(tunings.list_runs) if r.active), None)
+        before = await self._active_run_id()
         row.body["before"] = before if before != run_id else row.body.get("before")
         await self._use(caller, row.body)
         return await self.status()
@@ -232,40 +232,36 @@ class Tuning:
 
     async def _deploy(self, caller: Caller, body: dict[str, Any]) -> None:
         """Complete the run, and activate its result if it is better (SPEC 18.2.8)."""
-        work = body["work"]
+        work, run = body["work"], body["run"]
         better = Verdict.model_validate(work["verdict"]).better
-        run = body["run"]
         run |= {"stage": TuneStage.COMPLETE, "deployed": better, "completed_at": self._now()}
-        if (model := work.get("model")) is not None:
-            await self._deploy_encoder(caller, body, model, better=better)
-            return
-        body["tuned"] = work["made"][work["best"]] if better else None
-        body["work"] = {}
+        model = work.get("model")
+        if model is not None:
+            await self._deploy_encoder(caller, model, better=better)
+            run |= {"model": model} if better else {}
+        is_used = better and model is None
+        body |= {"tuned": work["made"][work["best"]] if is_used else None, "work": {}}
         body.pop("next")
-        if better:
-            rows = await self.db.read(tunings.list_runs)
-            body["before"] = next((row.run_id for row in rows if row.active), None)
+        if is_used:
+            body["before"] = await self._active_run_id()
             await self._use(caller, body)
         else:
             await self._store(caller, body)
         self._emit_stage("deployed" if better else "refused", run["run_id"])
 
-    async def _deploy_encoder(
-        self, caller: Caller, body: dict[str, Any], model: str, *, better: bool
-    ) -> None:
+    async def _deploy_encoder(self, caller: Caller, model: str, *, better: bool) -> None:
         """Switch to the trained model if it is better, else remove it."""
-        from memd.learn.tuning import encoder_stages
+        from memd.learn.tuning import encoder
 
         assert self.models is not None
         if better:
             await self.models.use(caller, model)
-            body["run"]["model"] = model
         else:
-            await encoder_stages.remove_model(self.models.embedder, self._work, model)
-        body |= {"tuned": None, "work": {}}
-        body.pop("next")
-        await self._store(caller, body)
-        self._emit_stage("deployed" if better else "refused", body["run"]["run_id"])
+            await encoder.remove_model(self.models.embedder, self._work, model)
+
+    async def _active_run_id(self) -> str | None:
+        rows = await self.db.read(tunings.list_runs)
+        return next((row.run_id for row in rows if row.active), None)
 
     async def _use(self, caller: Caller, body: dict[str, Any]) -> None:
         now_us = self.clock.now_us()

@@ -30,7 +30,7 @@ _CATEGORIES = {
 }
 """The categories of distilled memories; other kinds are semantic."""
 _TAGS = {NapKind.FIX: (NON_INFERABLE_TAG,)}
-"""Tags besides the kind, for distilled memories that are lessons too (``learn/fixes.py``)."""
+"""Tags besides the kind, for distilled memories that are lessons too (``learn/propose.py``)."""
 
 MakeDrafts = Callable[[IngestRequest], Drafts]
 

@@ -14,9 +14,18 @@ from memd.domain.enums import LearningOutcome, Trust
 from memd.domain.trust import Screened
 from memd.store.access import changes
 from memd.store.check import intact
-from memd.store.file.connect import Reading, Writing, hash_columns
+from memd.store.file.connect import Reading, Writing
 from memd.store.memory.filters import BoundFilter
 from memd.store.memory.rows import hash_row
+
+# The columns of a row, then those that its hash covers, and the hash.
+_COLUMNS = """
+        SELECT learning_id, task_type, approach, outcome, lesson, at_us,
+               learning_id, agent_key, task_type, approach, outcome, lesson, at_us, row_hash
+          FROM learning
+"""
+# The statements below are built from constants of the store only.
+# ruff: noqa: S608
 
 
 class NewLearning(NamedTuple):
@@ -77,39 +86,32 @@ def put(conn: Writing, agent_key: int, new: NewLearning, now_us: int) -> None:
 def find(conn: Reading, agent_key: int, learning_id: str) -> LearningRow | None:
     """Return one learning of the agent, None when there is none."""
     row = conn.execute(  # at most one
-        """
-        SELECT learning_id, task_type, approach, outcome, lesson, at_us, agent_key, row_hash
-          FROM learning
+        f"""
+        {_COLUMNS}
          WHERE agent_key = :agent_key AND learning_id = :learning_id
         """,
         {"agent_key": agent_key, "learning_id": learning_id},
     )
-    return next(_drop_damaged(conn, row), None)
+    return next(_intact_rows(conn, row), None)
 
 
 def list_latest(conn: Reading, agent_key: int, limit: int) -> list[LearningRow]:
     """Return the agent's newest learnings, newest first."""
     rows = conn.execute(
-        """
-        SELECT learning_id, task_type, approach, outcome, lesson, at_us, agent_key, row_hash
-          FROM learning
+        f"""
+        {_COLUMNS}
          WHERE agent_key = :agent_key
          ORDER BY at_us DESC, learning_key DESC
          LIMIT :limit
         """,
         {"agent_key": agent_key, "limit": limit},
     )
-    return list(_drop_damaged(conn, rows))
+    return list(_intact_rows(conn, rows))
 
 
-def _drop_damaged(conn: Reading, rows: Iterator[intact.Columns]) -> Iterator[LearningRow]:
-    """Yield the learnings without damaged ones."""
-    for *columns, agent_key, row_hash in intact.skip_undecodable(conn, rows, "learning"):
-        row = LearningRow._make(columns)
-        if hash_columns(row.learning_id, agent_key, *row[1:]) == row_hash:
-            yield row
-        else:
-            intact.report(conn, f"learning {row.learning_id}: the row does not match its hash")
+def _intact_rows(conn: Reading, rows: Iterator[intact.Columns]) -> Iterator[LearningRow]:
+    width = len(LearningRow._fields)
+    return map(LearningRow._make, intact.verify_sealed(conn, rows, "learning", width, 0))
 
 
 def list_trusted_lessons(
@@ -127,7 +129,7 @@ def list_trusted_lessons(
          WHERE t.tag = :tag AND {filters.where} AND NOT m.is_summary AND m.trust > :untrusted
          ORDER BY m.created_at_us DESC, m.memory_key DESC
          LIMIT :limit
-        """,  # noqa: S608  # the filter's own constants
+        """,  # the filter's own constants
         {**filters.params, "tag": tag, "untrusted": Trust.UNTRUSTED, "limit": limit},
     )
     lesson_rows = [

@@ -13,15 +13,17 @@ from memd.domain.sleep.consolidation import FIX_TAG, NAP_TAG
 from memd.domain.trust import Screened
 from memd.store.access import changes
 from memd.store.check import intact
-from memd.store.file.connect import Reading, Writing, hash_columns
+from memd.store.file.connect import Reading, Writing
 from memd.store.learn.learnings import Proof
 from memd.store.memory.filters import BoundFilter
 from memd.store.memory.rows import hash_row
 
-# All SQL below is built from constants of this module.
+# All SQL below is built from constants of this module. The columns of a row, then those that its
+# hash covers, and the hash.
 _COLUMNS = """
 SELECT pattern_id, task_type, description, tool_sequence, prompt_template, success_count, promoted,
-       created_at_us, updated_at_us, agent_key, row_hash
+       created_at_us, updated_at_us,
+       agent_key, pattern_id, task_type, description, tool_sequence, prompt_template, row_hash
   FROM playbook
 """
 
@@ -91,17 +93,12 @@ def find(conn: Reading, agent_key: int, pattern_id: str) -> PatternRow | None:
         f"{_COLUMNS} WHERE agent_key = :agent_key AND pattern_id = :pattern_id",
         {"agent_key": agent_key, "pattern_id": pattern_id},
     )
-    return next(_drop_damaged(conn, row), None)
+    return next(_intact_rows(conn, row), None)
 
 
-def _drop_damaged(conn: Reading, rows: Iterator[intact.Columns]) -> Iterator[PatternRow]:
-    """Yield the patterns without damaged ones."""
-    for *columns, agent_key, row_hash in intact.skip_undecodable(conn, rows, "pattern"):
-        row = PatternRow._make(columns)
-        if hash_columns(agent_key, *row[: PatternRow._fields.index("success_count")]) == row_hash:
-            yield row
-        else:
-            intact.report(conn, f"pattern {row.pattern_id}: the row does not match its hash")
+def _intact_rows(conn: Reading, rows: Iterator[intact.Columns]) -> Iterator[PatternRow]:
+    width = len(PatternRow._fields)
+    return map(PatternRow._make, intact.verify_sealed(conn, rows, "pattern", width, 1))
 
 
 def list_patterns(
@@ -117,7 +114,7 @@ def list_patterns(
         """,
         {"agent_key": agent_key, "task_type": task_type, "limit": limit},
     )
-    return list(_drop_damaged(conn, rows))
+    return list(_intact_rows(conn, rows))
 
 
 def list_fixes(conn: Reading, filters: BoundFilter, limit: int) -> list[FixRow]:
@@ -153,7 +150,7 @@ def list_promotable(conn: Reading, agent_key: int, threshold: int, limit: int) -
         """,
         {"agent_key": agent_key, "threshold": threshold, "limit": limit},
     )
-    return list(_drop_damaged(conn, rows))
+    return list(_intact_rows(conn, rows))
 
 
 def mark_promoted(conn: Writing, agent_key: int, pattern_id: str) -> bool:

@@ -9,8 +9,15 @@ import pytest
 
 from memd.domain.enums import LearningOutcome
 from memd.domain.learn import PlaybookEntry
-from memd.learn.learnings import approach_of, lesson_of, outcome_of, task_type_of
-from memd.learn.playbook import as_text, nearest, pattern_id
+from memd.learn.playbook import (
+    approach_of,
+    as_text,
+    lesson_of,
+    nearest,
+    outcome_of,
+    pattern_id,
+    task_type_of,
+)
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

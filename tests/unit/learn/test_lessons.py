@@ -12,14 +12,19 @@ from pydantic import ValidationError
 from memd.domain.learn import FailureAnalysisPayload, ProceduralMemoryProposal, TerminationReason
 from memd.domain.settings.consolidation import ProceduralMemoryConfig
 from memd.learn.propose import kind_of_error, propose
-from memd.learn.sanitise import ERROR_CHARS_MAX, FILTERED, PATH, REDACTED, URL, sanitise_error
-from memd.learn.skill_files import DESCRIPTION_CHARS_MAX, skill_md, skill_name
+from memd.learn.skills import DESCRIPTION_CHARS_MAX, skill_md, skill_name
 from memd.learn.tiers import (
+    ERROR_CHARS_MAX,
+    FILTERED,
+    PATH,
+    REDACTED,
+    URL,
     LessonAge,
     Supersession,
     Tiers,
     as_tiers,
     one_line,
+    sanitise_error,
     select_stale,
     supersession,
     tiers_of,

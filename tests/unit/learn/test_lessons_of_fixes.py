@@ -5,9 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memd.learn.fixes import proposal_of
-from memd.learn.sanitise import sanitise_error
-from memd.learn.tiers import as_tiers, tiers_of
+from memd.learn.propose import proposal_of
+from memd.learn.tiers import as_tiers, sanitise_error, tiers_of
 from memd.sleep.distil.exchanges import AgentText, Exchange, Run
 from memd.sleep.distil.failures import ERROR_CHARS_MAX
 from memd.sleep.distil.fixes import FIX_CHARS_MAX, fixes

@@ -15,8 +15,8 @@ from memd.domain.learn import TERMINAL, TuneRequest, TuneRun, TuneStage
 from memd.learn.tuning import adapter, tuning
 from memd.learn.tuning.adapter import ContrastivePairs, Matrix
 from memd.learn.tuning.documents import AdapterPipeline
+from memd.learn.tuning.evaluation import ndcg
 from memd.learn.tuning.stages import CHOOSE, FIT, HELD_OUT, WEIGH, split_pairs
-from memd.learn.tuning.verdict import ndcg
 
 
 def unit(rows: Any) -> Matrix:

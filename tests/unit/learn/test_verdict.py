@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memd.learn.tuning.verdict import compare_ranks
+from memd.learn.tuning.evaluation import compare_ranks
 
 
 def ranks(better: int, worse: int, same: int) -> tuple[list[int], list[int]]:
