@@ -101,13 +101,35 @@ def _handle_answer(connection: HookConnection, event: HookEvent, marks: once.Mar
         _ingest_turn(connection, event, event.text, "assistant")
     usage = event.usage
     if event.transcript is not None and event.source in _USAGE_IN_TRANSCRIPT:
-        from memd.assist import transcript
-
-        tail = transcript.tail(event.transcript, TAIL_BYTES_MAX)
-        usage = usage or tail.usage
-        if event.source in _ANSWER_IN_TRANSCRIPT and tail.answer is not None:
-            _ingest_turn(connection, event, tail.answer, "assistant")
+        answer, usage_at_end = read_tail(event.transcript, TAIL_BYTES_MAX)
+        usage = usage or usage_at_end
+        if event.source in _ANSWER_IN_TRANSCRIPT and answer is not None:
+            _ingest_turn(connection, event, answer, "assistant")
     _report_usage(connection, event, usage)
+
+
+def read_tail(path: str, bytes_max: int) -> tuple[str | None, dict[str, object]]:
+    """Return the last answer and the window's usage at the end of the transcript *path*.
+
+    None and {} for a transcript that is missing or of an unknown format.
+    """
+    from pathlib import Path
+
+    from memd.signals import files, transcripts
+    from memd.signals.usage import UnreadableSignal
+
+    try:
+        raw = files.read_own(Path(path), bytes_max, tail=True)
+        usage = transcripts.usage_of(raw)
+        messages = transcripts.read(raw).messages
+    except UnreadableSignal:
+        return None, {}
+    names = ("used_tokens", "window_tokens", "compact_at_tokens")
+    values = {name: getattr(usage, name, None) for name in names}
+    known = {name: value for name, value in values.items() if value is not None}
+    last = next((message for message in reversed(messages) if message.get("content")), {})
+    content = last.get("content") if last.get("role") == "assistant" else None
+    return (content if isinstance(content, str) else None), known
 
 
 def _ingest_turn(connection: HookConnection, event: HookEvent, text: str, origin: str) -> None:

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import os
 import select
+import sys
 import time
 
 from memd.assist import events
 from memd.assist.events import Unusable
-from memd.assist.line import HookConnection, LineError
+from memd.assist.line import HookConnection, LineError, parse_options
 
 STDIN_BYTES_MAX = 4 * 1_048_576
 STDIN_SECONDS_MAX = 2.0
@@ -26,8 +27,11 @@ ANSWER_SECONDS_MAX = 1.0
 NOTIFY_SECONDS_MAX = 5.0
 """Timeout for the daemon to accept the key, of the other events."""
 
+LOG_BYTES_MAX = 65_536
+"""Of the log; then it is renamed to ``hooks.log.1`` and a new one is started."""
+LOG_LINE_CHARS_MAX = 300
+
 _AWAITED = (events.BEGIN, events.PROMPT)
-_OPTIONS = {"--client": "client", "--profile": "profile", "-p": "profile"}
 
 
 class HookCall:
@@ -36,7 +40,7 @@ class HookCall:
     __slots__ = ("client", "event", "profile", "source")
 
     def __init__(self, arguments: list[str]) -> None:
-        values, positional = options(arguments)
+        values, positional = parse_options(arguments)
         self.source, self.event = (*positional, "", "")[:2]
         self.client, self.profile = values.get("client"), values.get("profile")
 
@@ -60,9 +64,7 @@ def run(arguments: list[str]) -> int:
     except Exception as error:  # noqa: BLE001  # a bug of memd must not harm the assistant
         problem = f"a fault: {type(error).__name__}"
     if problem:
-        from memd.assist import hook_log
-
-        hook_log.note(str(call), problem)
+        note(str(call), problem)
     return 0
 
 
@@ -128,19 +130,42 @@ def stdin(seconds: float) -> bytes:
             raise Unusable("too much on stdin")
 
 
-def options(arguments: list[str]) -> tuple[dict[str, str], list[str]]:
-    """Return the options in *arguments* by name, and the positional arguments.
+def note(what: str, why: str) -> None:
+    """Append a line to the log of hooks that did nothing, never a memory's text.
 
-    >>> options(["codex", "Stop", "--client", "work"])
-    ({'client': 'work'}, ['codex', 'Stop'])
+    Does nothing if it cannot be written.
     """
-    values: dict[str, str] = {}
-    positional: list[str] = []
-    pending = list(arguments)
-    while pending:
-        name, equals, value = pending.pop(0).partition("=")
-        if name in _OPTIONS and (equals or pending):
-            values[_OPTIONS[name]] = value if equals else pending.pop(0)
-        else:
-            positional.append(name + equals + value)
-    return values, positional
+    path = log_file(dict(os.environ))
+    at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    message = "".join(letter if letter.isprintable() else "?" for letter in f"{what}: {why}")
+    try:
+        _append(path, f"{at} {message[:LOG_LINE_CHARS_MAX]}\n".encode("utf-8", "replace"))
+    except OSError:
+        return
+
+
+def _append(path: str, line: bytes) -> None:
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    handle = os.open(path, flags, 0o600)
+    try:
+        if os.fstat(handle).st_size + len(line) > LOG_BYTES_MAX:
+            os.replace(path, f"{path}.1")
+            os.close(handle)
+            handle = os.open(path, flags, 0o600)
+        os.write(handle, line)
+    finally:
+        os.close(handle)
+
+
+def log_file(environ: dict[str, str]) -> str:
+    """Return the path of the log of hooks that did nothing."""
+    if environ.get("MEMD_HOME"):
+        folder = os.path.join(os.path.abspath(environ["MEMD_HOME"]), "state")
+    elif sys.platform == "darwin":
+        folder = os.path.join(os.path.expanduser("~"), "Library/Application Support/memd")
+    else:
+        home = environ.get("XDG_STATE_HOME", "")
+        above = home if os.path.isabs(home) else os.path.expanduser("~/.local/state")
+        folder = os.path.join(above, "memd")
+    return os.path.join(folder, "hooks.log")

@@ -1,29 +1,42 @@
 """A connection to the daemon for the small processes that an assistant starts.
 
-Standard library only. A client with a key sends nothing else before the daemon has accepted
-the key: it would count as a client without one.
+Standard library only, and little of it. A client with a key sends nothing else before the daemon
+has accepted the key: it would count as a client without one.
+
+The paths of the socket and of the key are those of ``memd.base.paths`` (a test compares them),
+without its imports: an assistant starts one such process for each of its windows. Assistants pass
+on few variables, Codex four; so the usual values of ``XDG_RUNTIME_DIR`` are tried as well.
 """
 
 from __future__ import annotations
 
 import os
+import stat
+import sys
 import time
+import zlib
 
 # Not the module socket, which costs 5 ms of a hook's 30.
 from _socket import AF_UNIX, SOCK_STREAM, socket
 
-from memd.assist import places, quick_json
+from memd.assist import quick_json
 
 GONE = "memd closed the connection before it answered"
 SILENT = "memd did not answer"
 CONNECT_S = 1.0
 NOTIFY_S = 1.0
 SECONDS_MIN, SECONDS_MAX = 0.05, 60.0
+SOCKET_PATH_BYTES_MAX = 103
+KEY_BYTES_MAX = 4_096
 _CHUNK_BYTES = 65_536
+_OPTIONS = {"--client": "client", "--profile": "profile", "-p": "profile"}
 
 
 class LineError(Exception):
-    """No daemon listens or answers; the message says which and holds no memory's text."""
+    """No daemon listens or answers, or its key cannot be used; the message says what to do.
+
+    It holds no memory's text.
+    """
 
 
 class HookConnection:
@@ -39,11 +52,8 @@ class HookConnection:
         self._timeout_s = timeout_s(default_s, dict(os.environ))
         self._until = time.monotonic() + self._timeout_s
         self._ids = 0
-        try:
-            key = places.key(client, profile, dict(os.environ))
-        except places.PlaceError as error:
-            raise LineError(str(error)) from None
-        sock = connect_first(places.sockets(profile, dict(os.environ)))
+        key = read_key(client, profile, dict(os.environ))
+        sock = connect_first(sockets(profile, dict(os.environ)))
         if sock is None:
             raise LineError("no memd listens")
         self._sock = sock
@@ -134,7 +144,7 @@ def timeout_s(default_s: float, environ: dict[str, str]) -> float:
 def connect_first(paths: list[str]) -> socket | None:
     """Return a connection to the first daemon that listens, None when none does."""
     for path in paths:
-        if not places.is_ours(path):
+        if not is_ours(path):
             continue
         sock = socket(AF_UNIX, SOCK_STREAM)
         sock.settimeout(CONNECT_S)
@@ -186,3 +196,116 @@ def frame(message: dict[str, object]) -> bytes:
 def _kind(error: dict[str, object]) -> object:
     data = error.get("data")
     return data.get("kind") if isinstance(data, dict) else error.get("code")
+
+
+def sockets(profile: str | None, environ: dict[str, str]) -> list[str]:
+    """Return the paths where *profile*'s daemon may listen, likeliest first.
+
+    >>> sockets("work", {"MEMD_HOME": "/srv/memd"})
+    ['/srv/memd/run/memd-work.sock']
+    """
+    name = _stem(profile, environ) + ".sock"
+    paths: list[str] = []
+    for folder in _runtime_folders(environ):
+        path = os.path.join(folder, name)
+        if len(os.fsencode(path)) > SOCKET_PATH_BYTES_MAX:
+            crc = zlib.crc32(os.path.normpath(os.fsencode(folder)))
+            path = f"/tmp/memd-{os.getuid()}-{crc:08x}/{name}"  # noqa: S108  # the owner is checked
+        if path not in paths:
+            paths.append(path)
+    return paths
+
+
+def read_key(client: str | None, profile: str | None, environ: dict[str, str]) -> str | None:
+    """Return the key of *client*, or of the file that the environment names, or None.
+
+    Raises LineError for a file that is missing or readable by others. A named client
+    without a key is an error, never an anonymous client.
+    """
+    path = environ.get("MEMD_CLIENT_KEY_FILE")
+    if client is not None:
+        if not client.isascii() or not client.replace("-", "").replace("_", "").isalnum():
+            raise LineError(f"{client!r} is no name of a client")
+        keys = _stem(profile, environ).replace("memd", "keys", 1)
+        path = os.path.join(_data_folder(environ), keys, f"{client}.key")
+    if not path:
+        return None
+    hint = f'make one: "memd client add {client or "NAME"}"'
+    try:
+        text = _private_text(path).strip()
+    except FileNotFoundError:
+        raise LineError(f"the key file {path} does not exist; {hint}") from None
+    except OSError as error:
+        raise LineError(f"{path} cannot be read ({error.strerror})") from None
+    if not text.startswith("memd-key-"):
+        raise LineError(f"there is no client key in {path}; {hint}")
+    return text
+
+
+def is_ours(socket_path: str) -> bool:
+    """Return whether the folder of a socket is ours and not writable by other users."""
+    try:
+        folder = os.lstat(os.path.dirname(socket_path))
+    except OSError:
+        return False
+    mine = stat.S_ISDIR(folder.st_mode) and folder.st_uid == os.getuid()
+    return mine and not folder.st_mode & 0o022
+
+
+def _private_text(path: str) -> str:
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid():
+            raise LineError(f"{path} is not a file of this user")
+        if status.st_mode & 0o077:
+            raise LineError(f"other users may read {path}: chmod 600 {path}")
+        return os.read(handle, KEY_BYTES_MAX).decode("utf-8", "replace")
+    finally:
+        os.close(handle)
+
+
+def _stem(profile: str | None, environ: dict[str, str]) -> str:
+    name = profile or environ.get("MEMD_PROFILE") or "default"
+    return "memd" if name == "default" else f"memd-{name}"
+
+
+def _data_folder(environ: dict[str, str]) -> str:
+    if environ.get("MEMD_HOME"):
+        return os.path.join(os.path.abspath(environ["MEMD_HOME"]), "data")
+    if os.path.isabs(environ.get("XDG_DATA_HOME", "")):
+        return os.path.join(environ["XDG_DATA_HOME"], "memd")
+    below = "Library/Application Support" if sys.platform == "darwin" else ".local/share"
+    return os.path.join(os.path.expanduser("~"), below, "memd")
+
+
+def _runtime_folders(environ: dict[str, str]) -> list[str]:
+    if environ.get("MEMD_HOME"):
+        return [os.path.join(os.path.abspath(environ["MEMD_HOME"]), "run")]
+    runtime = environ.get("XDG_RUNTIME_DIR", "")
+    above = [runtime] if os.path.isabs(runtime) else []
+    if sys.platform == "darwin":
+        above.append(os.path.expanduser("~/Library/Caches/TemporaryItems"))
+    else:
+        uid = os.getuid()
+        temporary = environ.get("TMPDIR") or "/tmp"  # noqa: S108  # who owns it is checked
+        above += [f"/run/user/{uid}", f"{temporary}/runtime-{uid}", f"/tmp/runtime-{uid}"]  # noqa: S108
+    return [os.path.join(folder, "memd") for folder in above]
+
+
+def parse_options(arguments: list[str]) -> tuple[dict[str, str], list[str]]:
+    """Return the options in *arguments* by name, and the positional arguments.
+
+    >>> parse_options(["codex", "Stop", "--client", "work"])
+    ({'client': 'work'}, ['codex', 'Stop'])
+    """
+    values: dict[str, str] = {}
+    positional: list[str] = []
+    pending = list(arguments)
+    while pending:
+        name, equals, value = pending.pop(0).partition("=")
+        if name in _OPTIONS and (equals or pending):
+            values[_OPTIONS[name]] = value if equals else pending.pop(0)
+        else:
+            positional.append(name + equals + value)
+    return values, positional

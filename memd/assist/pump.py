@@ -18,8 +18,17 @@ import time
 # Not the module socket, as in line.py.
 from _socket import socket
 
-from memd.assist import places, quick_json
-from memd.assist.line import GONE, connect_first, frame, present_key
+from memd.assist import quick_json
+from memd.assist.line import (
+    GONE,
+    LineError,
+    connect_first,
+    frame,
+    parse_options,
+    present_key,
+    read_key,
+    sockets,
+)
 
 LINE_BYTES_MAX = 1_048_576
 WAIT_S = 3.0
@@ -38,11 +47,7 @@ class Pump:
     """The pump of one assistant: reads *source*, writes *sink*."""
 
     def __init__(
-        self,
-        client: str | None = None,
-        profile: str | None = None,
-        source: int = 0,
-        sink: int = 1,
+        self, client: str | None, profile: str | None, source: int = 0, sink: int = 1
     ) -> None:
         self._client, self._profile = client, profile
         self._source, self._sink = source, sink
@@ -179,10 +184,10 @@ class Pump:
     def _connect(self) -> str | None:
         """Connect and present the key; return None, or the problem as a text for the user."""
         try:
-            key = places.key(self._client, self._profile, dict(os.environ))
-        except places.PlaceError as error:
+            key = read_key(self._client, self._profile, dict(os.environ))
+        except LineError as error:
             return str(error)
-        paths = places.sockets(self._profile, dict(os.environ))
+        paths = sockets(self._profile, dict(os.environ))
         until = time.monotonic() + WAIT_S
         while (sock := connect_first(paths)) is None:
             if time.monotonic() > until:
@@ -237,15 +242,8 @@ def options(arguments: list[str]) -> tuple[str | None, str | None] | None:
     >>> options(["--client", "codex"]), options(["--profile=work"]), options(["--help"])
     (('codex', None), (None, 'work'), None)
     """
-    named: dict[str, str] = {}
-    waiting = list(arguments)
-    while waiting:
-        name, equals, value = waiting.pop(0).partition("=")
-        name = "--profile" if name == "-p" else name
-        if name not in {"--client", "--profile"} or not (equals or waiting):
-            return None
-        named[name] = value if equals else waiting.pop(0)
-    return named.get("--client"), named.get("--profile")
+    values, others = parse_options(arguments)
+    return None if others else (values.get("client"), values.get("profile"))
 
 
 def run(client: str | None, profile: str | None) -> int:

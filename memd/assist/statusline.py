@@ -11,9 +11,9 @@ from __future__ import annotations
 import os
 import sys
 
-from memd.assist import hook_log, once, quick_json
-from memd.assist.hook import STDIN_SECONDS_MAX, options, stdin
-from memd.assist.line import HookConnection, LineError
+from memd.assist import once, quick_json
+from memd.assist.hook import STDIN_SECONDS_MAX, note, stdin
+from memd.assist.line import HookConnection, LineError, parse_options
 
 SECONDS_MAX = 0.3
 CHAINED_SECONDS_MAX = 5.0
@@ -24,14 +24,14 @@ _IN_THE_WINDOW = ("input_tokens", "cache_creation_input_tokens", "cache_read_inp
 def run(arguments: list[str]) -> int:
     """Report the usage on stdin and print the line; return 0."""
     split = arguments.index("--") if "--" in arguments else len(arguments)
-    named, _ = options(arguments[:split])
+    named, _ = parse_options(arguments[:split])
     before = ""
     try:
         raw = stdin(STDIN_SECONDS_MAX)
         before = _run_chained(arguments[split + 1 :], raw)
         ours = _report_and_render(raw, named.get("client") or SOURCE, named.get("profile"))
     except Exception as error:  # noqa: BLE001  # no error belongs in a status line
-        hook_log.note("the status line", type(error).__name__)
+        note("the status line", type(error).__name__)
         ours = ""
     sys.stdout.write(join_lines(before, ours))
     return 0
@@ -44,8 +44,8 @@ def join_lines(before: str, ours: str) -> str:
     'main * | memd 41%\n'
     """
     before = before.rstrip("\n")
-    connection = " | ".join(part for part in (before, ours) if part)
-    return f"{connection}\n" if connection else ""
+    line = " | ".join(part for part in (before, ours) if part)
+    return f"{line}\n" if line else ""
 
 
 def usage_of(payload: dict[str, object]) -> dict[str, object]:
@@ -89,7 +89,7 @@ def _report_and_render(raw: bytes, client: str, profile: str | None) -> str:
         connection = HookConnection("memd-statusline", client, profile, SECONDS_MAX)
         connection.acknowledge()
     except LineError as error:
-        hook_log.note("the status line", str(error))
+        note("the status line", str(error))
         return "memd off"
     try:
         changed = once.Marks(connection.path).update(

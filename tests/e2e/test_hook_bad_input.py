@@ -17,7 +17,7 @@ from support.daemon import WAIT_S, Spawned, spawned, wait_until
 from support.hooking import command, hook, introduce, said
 from support.pumping import bare
 
-from memd.assist import hook_log
+from memd.assist.hook import LOG_BYTES_MAX, note
 from memd.base.paths import Paths
 
 PRIVATE = "the launch code is 0000"
@@ -307,12 +307,12 @@ def test_the_log_stays_small_and_nobody_else_reads_it(
 ) -> None:
     monkeypatch.setenv("MEMD_HOME", str(tmp_path))
     for number in range(2_000):
-        hook_log.note(f"a hook {number}", "x" * 1_000)
+        note(f"a hook {number}", "x" * 1_000)
     files = sorted((tmp_path / "state").iterdir())
     assert [file.name for file in files] == ["hooks.log", "hooks.log.1"]
-    assert sum(file.stat().st_size for file in files) <= 2 * hook_log.BYTES_MAX
+    assert sum(file.stat().st_size for file in files) <= 2 * LOG_BYTES_MAX
     assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
-    hook_log.note("a hook", "one\nline \x1b[31m")
+    note("a hook", "one\nline \x1b[31m")
     assert "one?line ?[31m" in said(tmp_path)[-1]
 
 

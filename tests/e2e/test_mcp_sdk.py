@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from support.daemon import ROOT, environment, wait_until
 
-from memd.assist import places
+from memd.assist.line import sockets as socket_paths
 from memd.base.errors import MemdError
 from memd.client import Client
 from memd.serve.mcp.calls import CALLS
@@ -44,7 +44,7 @@ def profile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     known = {key: value for key, value in environment(home).items() if key != "MEMD_HOME"}
     started = {**known, "HOME": str(home)}
     started.pop("TMPDIR", None)
-    sockets = [Path(path) for path in places.sockets(name, {})]
+    sockets = [Path(path) for path in socket_paths(name, {})]
     process = subprocess.Popen(
         [sys.executable, "-m", "memd", "serve", "--profile", name],
         env=started, cwd=home, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

@@ -16,7 +16,7 @@ from support.desk import a_desk, served
 from support.hooking import introduce, repository
 from support.pumping import bare
 
-from memd.assist.opencode import plugin
+from memd.assist.connect.clients import plugin
 
 pytestmark = [
     pytest.mark.model,

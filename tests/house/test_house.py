@@ -124,14 +124,14 @@ def test_calling_the_daemon_loads_the_standard_library_only() -> None:
 @pytest.mark.parametrize(
     ("command", "modules"),
     [
-        ("pump", {"line", "places", "pump", "quick_json"}),
+        ("pump", {"line", "pump", "quick_json"}),
         (
             "hook",
-            {"events", "hook", "line", "places", "quick_json"},
+            {"events", "hook", "line", "quick_json"},
         ),
         (
             "hook, memd.assist.handle",
-            {"events", "handle", "hook", "line", "once", "payload", "places", "quick_json"},
+            {"events", "handle", "hook", "line", "once", "payload", "quick_json"},
         ),
     ],
 )

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from importlib import resources
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -23,7 +24,6 @@ from memd.assist.connect.entries import (
     Target,
 )
 from memd.assist.events import EVENTS
-from memd.assist.opencode import plugin
 
 HOOK_SECONDS_MAX: Final = 10
 
@@ -50,11 +50,10 @@ class Locations(NamedTuple):
     def config(self) -> Path:
         return self.folder("XDG_CONFIG_HOME", ".config")
 
-    def desktop(self, name: str) -> Path:
-        """Return the folder of a desktop program."""
-        if self.is_mac:
-            return self.home / "Library" / "Application Support" / name
-        return self.config / name
+    @property
+    def vscode(self) -> Path:
+        above = self.home / "Library" / "Application Support" if self.is_mac else self.config
+        return above / "Code"
 
 
 class Assistant(NamedTuple):
@@ -86,9 +85,31 @@ def hook(place: Locations, name: str, event: str) -> str:
 
 
 def _shell(place: Locations, *words: str) -> str:
+    return shlex.join([*_command(place), *words])
+
+
+def _command(place: Locations) -> list[str]:
     variables = [f"{key}={value}" for key, value in place.variables.items()]
-    before = ["env", *variables] if variables else []
-    return shlex.join([*before, place.command, *words])
+    return [*(["env", *variables] if variables else []), place.command]
+
+
+_PLUGIN_COMMAND = 'const COMMAND = ["memd", "hook", "opencode"]'
+
+
+def plugin(command: Sequence[str], client: str | None = None) -> str:
+    """Return the plugin that runs hooks in opencode, which has no settings for hooks.
+
+    *command* starts memd, *client* names the key.
+
+    >>> '["/bin/memd","hook","opencode","--client","oc"]' in plugin(["/bin/memd"], "oc")
+    True
+    """
+    text = (resources.files("memd.assist") / "opencode.js").read_text("utf-8")
+    words = [*command, "hook", "opencode", *([] if client is None else ["--client", client])]
+    assert _PLUGIN_COMMAND in text
+    return text.replace(
+        _PLUGIN_COMMAND, f"const COMMAND = {json.dumps(words, separators=(',', ':'))}"
+    )
 
 
 def _nested_hooks(place: Locations, source: str, timeout: int, **more: str) -> dict[str, Any]:
@@ -217,7 +238,7 @@ def _copilot(place: Locations) -> list[Target]:
 def _opencode(place: Locations) -> list[Target]:
     folder = place.config / "opencode"
     candidates = [folder / name for name in ("opencode.jsonc", "opencode.json")]
-    file = next((each for each in candidates if each.exists()), candidates[-1])
+    file = next((path for path in candidates if path.exists()), candidates[-1])
     entry: dict[str, Any] = {
         "type": "local",
         "command": [place.command, "mcp", "--client", "opencode"],
@@ -225,9 +246,7 @@ def _opencode(place: Locations) -> list[Target]:
     }
     if place.variables:
         entry["environment"] = dict(place.variables)
-    variables = [f"{key}={value}" for key, value in place.variables.items()]
-    before = ["env", *variables] if variables else []
-    text = plugin([*before, place.command], "opencode")
+    text = plugin(_command(place), "opencode")
     return [
         Target(file, "json", (Setting(("mcp", "memd"), entry),)),
         Target(folder / "plugins" / "memd.js", "own", text=text),
@@ -255,7 +274,7 @@ def _servers(place: Locations, name: str, file: Path) -> Target:
 
 def _vscode(place: Locations) -> list[Target]:
     entry = Setting(("servers", "memd"), server(place, "vscode", type="stdio"))
-    return [Target(place.desktop("Code") / "User" / "mcp.json", "json", (entry,))]
+    return [Target(place.vscode / "User" / "mcp.json", "json", (entry,))]
 
 
 def _zed(place: Locations) -> list[Target]:
@@ -290,7 +309,7 @@ def _continue(place: Locations) -> list[Target]:
 
 def _lmstudio_folder(place: Locations) -> Path:
     candidates = (place.home / ".lmstudio", place.home / ".cache" / "lm-studio")
-    return next((each for each in candidates if each.is_dir()), candidates[0])
+    return next((path for path in candidates if path.is_dir()), candidates[0])
 
 
 ASSISTANTS: Final[Mapping[str, Assistant]] = {
@@ -345,7 +364,7 @@ ASSISTANTS: Final[Mapping[str, Assistant]] = {
     "vscode": Assistant(
         "VS Code",
         ("code",),
-        lambda place: place.desktop("Code"),
+        lambda place: place.vscode,
         _vscode,
         other_files=lambda place, here: [
             here / ".vscode" / "mcp.json",

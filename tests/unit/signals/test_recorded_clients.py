@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memd.assist.transcript import tail
+from memd.assist.handle import read_tail
 from memd.signals import transcripts
 from memd.sleep.nap.blocks import all_text
 from memd.sleep.nap.consolidator import MemoryConsolidator
@@ -52,12 +52,12 @@ def test_a_nap_over_the_recording_makes_nothing_of_memd_s_own_text(client: str) 
 
 
 def test_what_a_hook_is_not_told_stands_at_the_end_of_the_transcript() -> None:
-    copilot = tail(str(RECORDED / "copilot.jsonl"), 1_048_576)
-    assert copilot.answer == "Understood: fake answer."
-    assert copilot.usage == {"used_tokens": 1_200, "window_tokens": 128_000}
-    codex = tail(str(RECORDED / "codex.jsonl"), 1_048_576)
-    assert codex.usage == {"used_tokens": 1_209, "window_tokens": 258_400}
-    gemini = tail(str(RECORDED / "gemini.jsonl"), 2_000)  # the end alone
-    assert gemini.usage["used_tokens"] == 1_200
-    assert tail(str(RECORDED / "none.jsonl"), 1_000).usage == {}
-    assert tail(__file__, 1_000).answer is None
+    answer, usage = read_tail(str(RECORDED / "copilot.jsonl"), 1_048_576)
+    assert answer == "Understood: fake answer."
+    assert usage == {"used_tokens": 1_200, "window_tokens": 128_000}
+    _, usage = read_tail(str(RECORDED / "codex.jsonl"), 1_048_576)
+    assert usage == {"used_tokens": 1_209, "window_tokens": 258_400}
+    _, usage = read_tail(str(RECORDED / "gemini.jsonl"), 2_000)  # the end alone
+    assert usage["used_tokens"] == 1_200
+    assert read_tail(str(RECORDED / "none.jsonl"), 1_000) == (None, {})
+    assert read_tail(__file__, 1_000) == (None, {})
