@@ -22,8 +22,7 @@ from memd.domain.settings.consolidation import ProceduralMemoryConfig
 from memd.domain.values import Name, NotBlankStr, Share, Value
 from memd.learn.tiers import one_line, sanitise_error
 from memd.llm.llm import LanguageModel
-from memd.llm.provider import CompletionRequest
-from memd.llm.purposes import Purpose
+from memd.llm.provider import CompletionRequest, Purpose
 from memd.view.view import wrap_stored
 
 TAG = "failed-task"

@@ -51,7 +51,7 @@ from memd.learn.tiers import (
     supersession,
     tiers_of,
 )
-from memd.llm.purposes import Purpose
+from memd.llm.provider import Purpose
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database

@@ -10,7 +10,7 @@ import asyncio
 from typing import Any, NamedTuple, Protocol
 
 from memd.base.errors import ProviderBusyError
-from memd.llm.provider import Completion, CompletionRequest, TokenUsage, estimate_usage
+from memd.llm.provider import Completion, CompletionRequest, estimate_usage, read_usage
 
 TEXT_CHARS_MAX = 500_000
 
@@ -85,9 +85,5 @@ def _completion(request: CompletionRequest, reply: Any, model: str) -> Completio
     text = reply.get("text") if isinstance(reply, dict) else reply
     if not isinstance(text, str) or len(text) > TEXT_CHARS_MAX:
         raise ProviderBusyError("what the assistant answered is no text")
-    usage = estimate_usage(request, text)
-    if isinstance(reply, dict):
-        read, written = reply.get("input_tokens"), reply.get("output_tokens")
-        if type(read) is int and type(written) is int and min(read, written) >= 0:
-            usage = TokenUsage(read, written)
+    usage = read_usage(reply, "input_tokens", "output_tokens") or estimate_usage(request, text)
     return Completion(text, usage, model)

@@ -10,8 +10,7 @@ from memd.base.errors import MemoryConfigError
 from memd.domain.settings.llm import LlmSettings, host_of
 from memd.llm.job_files import JobFiles
 from memd.llm.llm import Accounts, LanguageModel, ModelLimits, ProviderIdentity
-from memd.llm.provider import Provider
-from memd.llm.purposes import Purpose
+from memd.llm.provider import Provider, Purpose
 
 USES = {
     "naps": Purpose.NAP,

@@ -10,8 +10,7 @@ from memd.base.errors import ProviderBusyError, ProviderRefusedError
 from memd.domain.values import NotBlankStr
 from memd.guard.suspicion import is_doubtful
 from memd.llm.llm import LanguageModel
-from memd.llm.provider import CompletionRequest
-from memd.llm.purposes import Purpose
+from memd.llm.provider import CompletionRequest, Purpose
 
 REMEMBERED = frozenset({Purpose.SUMMARY, Purpose.COMPRESSION, Purpose.EXPERIENCE})
 """Purposes whose answer becomes a memory: one that reads like an order is discarded."""

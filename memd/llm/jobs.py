@@ -26,11 +26,11 @@ from memd.base.errors import ProviderBusyError, ProviderRefusedError
 from memd.guard.redaction import redact
 from memd.llm.job_files import IN_A_JOB, Ending, Job, JobFiles
 from memd.llm.provider import (
-    CHARS_PER_TOKEN,
     Completion,
     CompletionRequest,
     PromptErasedError,
     TokenUsage,
+    count_tokens,
 )
 
 ERRORS_BYTES_MAX = 4_096
@@ -84,7 +84,7 @@ class JobCommand:
         if ending.why is not None:
             raise ProviderBusyError(ending.why, hint="memd llm jobs shows what it printed")
         text = ending.answer if request.schema is None else find_json(ending.answer, request.schema)
-        usage = TokenUsage(_tokens(prompt), _tokens(ending.answer), estimated=True)
+        usage = TokenUsage(count_tokens(prompt), count_tokens(ending.answer), estimated=True)
         return Completion(text, usage, Path(self._command[0]).name)
 
     async def close(self) -> None:
@@ -234,10 +234,6 @@ def _prompt_text(request: CompletionRequest) -> str:
         shape = json.dumps(request.schema, ensure_ascii=False)
         parts.append(f"Answer with one JSON object of this JSON Schema and nothing else:\n{shape}")
     return "\n\n".join(part for part in parts if part)
-
-
-def _tokens(text: str) -> int:
-    return -(-len(text) // CHARS_PER_TOKEN)
 
 
 def find_json(text: str, schema: Mapping[str, Any]) -> str:

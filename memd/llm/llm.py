@@ -22,14 +22,17 @@ from memd.domain.values import Value
 from memd.guard.redaction import redact
 from memd.llm.meter import Breaker, Budget, PurposeCounters
 from memd.llm.provider import (
+    INTERACTIVE_PURPOSES,
     Completion,
     CompletionRequest,
+    LlmStatus,
     PromptErasedError,
     Provider,
+    Purpose,
+    PurposeUsage,
     TokenUsage,
     estimate_input,
 )
-from memd.llm.purposes import INTERACTIVE_PURPOSES, LlmStatus, Purpose, PurposeUsage
 
 M = TypeVar("M", bound=Value)
 

@@ -20,7 +20,13 @@ import httpx
 
 from memd.base.errors import ProviderBusyError, ProviderRefusedError
 from memd.base.limits import COMPLETION_BYTES_MAX, KEY_FILE_BYTES_MAX
-from memd.llm.provider import Completion, CompletionRequest, TokenUsage, estimate_usage
+from memd.llm.provider import (
+    Completion,
+    CompletionRequest,
+    TokenUsage,
+    estimate_usage,
+    read_usage,
+)
 
 _LATER: Final = frozenset({408, 409, 425, 429})
 _SERVER_ERROR = 500
@@ -82,7 +88,8 @@ class OpenAICompatible:
             if answer.headers.get("content-type", "").startswith(_EVENTS):
                 await _stream(answer, reply)
             else:
-                reply.whole(b"".join([part async for part in _read_limited(answer)]))
+                raw = b"".join([part async for part in _read_limited(answer)])
+                reply.piece(_object(raw), "message")
         text = "".join(reply.texts)
         usage = reply.usage or estimate_usage(request, text)
         return Completion(text, usage, str(body["model"]))
@@ -142,15 +149,12 @@ class _Reply:
         self.texts: list[str] = []
         self.usage: TokenUsage | None = None
 
-    def whole(self, raw: bytes) -> None:
-        """Add an answer that is one object."""
-        self.piece(_object(raw), "message")
-
     def piece(self, chunk: dict[str, Any], of: str) -> None:
         """Add one object of the protocol, its text under *of*: ``message`` or ``delta``."""
         if "error" in chunk:
             raise ProviderBusyError("the language model's endpoint answered with an error")
-        self.usage = _usage(chunk.get("usage")) or self.usage
+        usage = read_usage(chunk.get("usage"), "prompt_tokens", "completion_tokens")
+        self.usage = usage or self.usage
         choices = chunk.get("choices")
         if not isinstance(choices, list):
             raise _no_completion()
@@ -200,15 +204,6 @@ def _object(raw: bytes | str) -> dict[str, Any]:
 
 def _no_completion() -> ProviderBusyError:
     return ProviderBusyError("what the language model's endpoint answered is no chat completion")
-
-
-def _usage(usage: Any) -> TokenUsage | None:
-    if not isinstance(usage, dict):
-        return None
-    read, written = usage.get("prompt_tokens"), usage.get("completion_tokens")
-    if type(read) is not int or type(written) is not int or read < 0 or written < 0:
-        return None
-    return TokenUsage(read, written)
 
 
 def _key(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""The protocol of language model providers, its requests and completions.
+"""The protocol of language model providers: purposes, requests, completions; and the status.
 
 Callers have a rule for when there is no answer (SPEC D8), so there are only two errors:
 ProviderBusyError for what may succeed later, ProviderRefusedError for what the owner must
@@ -9,11 +9,75 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
 
 from memd.base.errors import ProviderBusyError
 from memd.domain.caller import ERASURES_SEEN, WORKING_FOR
-from memd.llm.purposes import Purpose
+from memd.domain.values import Name, Time, Value
+
+
+class Purpose(StrEnum):
+    """The purpose of a completion, by which usage is counted."""
+
+    NAP = "nap"
+    """A session's facts and digest."""
+    SUMMARY = "summary"
+    """A night's summary of several memories, or of one long text."""
+    COMPRESSION = "compression"
+    """The summary of an old session."""
+    EXPERIENCE = "experience"
+    """The lessons of an experience."""
+    REFORMULATION = "reformulation"
+    """The reformulation of a search, and whether it found enough."""
+    ROUTING = "routing"
+    """The choice of workers, and of a retry."""
+    RERANKING = "reranking"
+    """The order of candidates."""
+    TRIPLES = "triples"
+    """Statements in a text, for the graph."""
+    LESSON = "lesson"
+    """The lesson of a failure."""
+
+
+INTERACTIVE_PURPOSES = frozenset({Purpose.REFORMULATION, Purpose.ROUTING, Purpose.RERANKING})
+"""Purposes of interactive calls: outside of the budget of nights, and tried only once."""
+
+
+class PurposeUsage(Value):
+    """The usage of one purpose since the daemon's start."""
+
+    purpose: Purpose
+    uses_model: bool
+    """Whether the settings use the language model for it."""
+    why_not: str | None = None
+    """Why it is done by rule, if it is."""
+    completions: int = 0
+    failures: int = 0
+    """Unanswered, or answered in another shape: done by rule."""
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class LlmStatus(Value):
+    """The state and uses of the language model."""
+
+    provider: Name
+    model: str | None = None
+    where: str | None = None
+    """The host, the assistant or the command that prompts go to."""
+    available: bool
+    """Whether the next completion will be sent."""
+    why_not: str | None = None
+    retry_at: Time | None = None
+    """When the next completion is tried after repeated failures."""
+    last_error: str | None = None
+    night_tokens: int = 0
+    """The token budget of background work in 24 hours; 0 is none."""
+    night_tokens_spent: int = 0
+    """The tokens it used in the last 24 hours."""
+    purposes: tuple[PurposeUsage, ...] = ()
+
 
 CHARS_PER_TOKEN = 4
 
@@ -81,15 +145,30 @@ class Provider(Protocol):
         ...
 
 
+def read_usage(fields: Any, read: str, written: str) -> TokenUsage | None:
+    """Return the usage that a provider reports under the keys *read* and *written*, if it does."""
+    if not isinstance(fields, dict):
+        return None
+    given, taken = fields.get(read), fields.get(written)
+    if type(given) is int and type(taken) is int and min(given, taken) >= 0:
+        return TokenUsage(given, taken)
+    return None
+
+
+def count_tokens(text: str) -> int:
+    """Return the estimated tokens of *text*, at four characters a token."""
+    return -(-len(text) // CHARS_PER_TOKEN)
+
+
 def estimate_usage(request: CompletionRequest, text: str) -> TokenUsage:
-    """Return the estimated usage of a completion, at four characters a token.
+    """Return the estimated usage of a completion.
 
     >>> estimate_usage(CompletionRequest("12345678", Purpose.NAP), "1234").tokens
     3
     """
-    return TokenUsage(estimate_input(request), -(-len(text) // CHARS_PER_TOKEN), estimated=True)
+    return TokenUsage(estimate_input(request), count_tokens(text), estimated=True)
 
 
 def estimate_input(request: CompletionRequest) -> int:
     """Return the estimated tokens of the prompt of *request*."""
-    return -(-(len(request.prompt) + len(request.system)) // CHARS_PER_TOKEN)
+    return count_tokens(request.prompt + request.system)

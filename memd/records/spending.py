@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from memd.base.clock import Clock, from_us, to_us
 from memd.base.ids import Ids
 from memd.domain.caller import Caller
-from memd.llm.purposes import INTERACTIVE_PURPOSES, Purpose
+from memd.llm.provider import INTERACTIVE_PURPOSES, Purpose
 from memd.records.entities import ENTITIES
 from memd.records.models import CostRecord, Task, TaskStatus
 from memd.records.notes import OWN, OWN_IDS

@@ -12,10 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from memd.signals.lines import Message, Record, add_timestamp, count, mapping, text
-from memd.signals.usage import Usage
+from memd.signals.usage import IN_THE_WINDOW, Usage
 
 _SYNTHETIC = "<synthetic>"
-_IN_THE_WINDOW = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 # Texts that the program writes in its user's name.
 _PROGRAM_PREFIXES = (
@@ -73,7 +72,7 @@ def usage(records: Sequence[Record]) -> Usage | None:
     for record in reversed(records):
         message = mapping(record.get("message"))
         fields = mapping(message.get("usage"))
-        parts = [count(fields.get(name)) for name in _IN_THE_WINDOW]
+        parts = [count(fields.get(name)) for name in IN_THE_WINDOW]
         own = not record.get("isSidechain") and message.get("model") != _SYNTHETIC
         if own and any(part is not None for part in parts):
             return Usage(

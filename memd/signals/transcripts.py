@@ -37,16 +37,6 @@ def messages(records: Sequence[Record]) -> list[Message]:
     ]
 
 
-def session(records: Sequence[Record]) -> str | None:
-    del records
-    return None
-
-
-def usage(records: Sequence[Record]) -> Usage | None:
-    del records
-    return None
-
-
 _SAMPLE_RECORDS = 200  # records, to detect the format
 
 
@@ -72,7 +62,7 @@ class _Format(NamedTuple):
     cwd: Callable[[Sequence[Record]], str | None]
 
 
-def _no_cwd(records: Sequence[Record]) -> None:
+def _not_recorded(records: Sequence[Record]) -> None:
     del records
 
 
@@ -82,8 +72,8 @@ _FORMATS = {
     "copilot": _Format(
         copilot.knows, copilot.messages, copilot.session, copilot.usage, copilot.cwd
     ),
-    "gemini": _Format(gemini.knows, gemini.messages, gemini.session, gemini.usage, _no_cwd),
-    "messages": _Format(knows, messages, session, usage, _no_cwd),
+    "gemini": _Format(gemini.knows, gemini.messages, gemini.session, gemini.usage, _not_recorded),
+    "messages": _Format(knows, messages, _not_recorded, _not_recorded, _not_recorded),
 }
 
 KNOWN = (

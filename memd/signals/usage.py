@@ -39,7 +39,7 @@ _CWD = ("cwd", "working_directory")
 _AT = ("ts", "timestamp")
 
 # The tokens of a response that are in the window; its output is not in it yet.
-_IN_THE_WINDOW = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+IN_THE_WINDOW = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 _UUID_AT_THE_END = re.compile(r"(.+?)-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})", re.I)
 # Terminal sequences, and what SQLite or UTF-8 cannot store.
@@ -175,7 +175,7 @@ def _status_line(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     now = window.get("current_usage")
     used = None
     if isinstance(now, Mapping):
-        used = sum(_whole(now, name) or 0 for name in _IN_THE_WINDOW)
+        used = sum(_whole(now, name) or 0 for name in IN_THE_WINDOW)
     elif now is not None:
         raise UnreadableSignal("current_usage must be an object or null")
     renamed = {

@@ -29,7 +29,7 @@ from memd.base.clock import SystemClock
 from memd.domain.settings.llm import LlmSettings
 from memd.llm.build import language_model
 from memd.llm.llm import LanguageModel
-from memd.llm.purposes import Purpose
+from memd.llm.provider import Purpose
 from memd.sleep.distil.exchanges import NapKind, NapMemory
 from memd.sleep.model.nap_writer import NapWriter, split_windows
 from memd.sleep.nap.consolidator import MemoryConsolidator

@@ -9,7 +9,7 @@ from memd.inject.tools.calls import BY_RULE, SearchJudges
 from memd.inject.tools.reformulation import LLMQueryReformulator, LLMSufficiencyChecker
 from memd.llm.completion import PurposeProvider
 from memd.llm.llm import LanguageModel
-from memd.llm.purposes import Purpose
+from memd.llm.provider import Purpose
 
 
 def judges(model: LanguageModel) -> SearchJudges:

@@ -12,7 +12,7 @@ from memd.base.errors import InvalidStateError, ProviderBusyError
 from memd.domain.values import Name, Value
 from memd.llm.assistant import ConnectedAssistant
 from memd.llm.llm import LanguageModel
-from memd.llm.purposes import LlmStatus, Purpose, PurposeUsage
+from memd.llm.provider import LlmStatus, Purpose, PurposeUsage
 from memd.rpc import envelope
 from memd.serve.events import Peer
 from memd.serve.routes.routes import Context, KeyParams, Params, Router

@@ -21,8 +21,7 @@ from memd.base.errors import ProviderError
 from memd.domain.enums import Origin
 from memd.domain.values import PlainText, Value
 from memd.llm.llm import LanguageModel
-from memd.llm.provider import CompletionRequest
-from memd.llm.purposes import Purpose
+from memd.llm.provider import CompletionRequest, Purpose
 from memd.sleep.distil.digest import DIGEST_TOKENS_MAX, FIELDS, WENT_WRONG, tokens
 from memd.sleep.distil.exchanges import NapKind, NapMemory
 from memd.sleep.nap.cleaning import Message

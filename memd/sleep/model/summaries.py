@@ -26,7 +26,7 @@ from memd.domain.sleep.consolidation import COMPRESSED_EXPERIENCE_TAG
 from memd.domain.values import NotBlankStr, Value
 from memd.llm.completion import PurposeProvider
 from memd.llm.llm import LanguageModel, strip_fence
-from memd.llm.purposes import Purpose
+from memd.llm.provider import Purpose
 from memd.sleep.night.task import Cursor, NightScope, NightTask, PlannedStep
 from memd.sleep.night.tasks import new_summary
 from memd.sleep.sleep import NightProviders

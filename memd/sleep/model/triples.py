@@ -19,8 +19,7 @@ from memd.domain.org.graph import ExtractedStatement, fold_name
 from memd.domain.values import PlainText, Value
 from memd.extract.things import CHARS_MAX
 from memd.llm.llm import LanguageModel
-from memd.llm.provider import CompletionRequest
-from memd.llm.purposes import Purpose
+from memd.llm.provider import CompletionRequest, Purpose
 from memd.view.view import untrusted_content_directive, wrap_stored
 
 PROMPT_CHARS_MAX = 12_000

@@ -9,8 +9,7 @@ from memd.base.clock import DAY_US
 from memd.base.errors import ProviderBusyError, ProviderError, ProviderRefusedError
 from memd.llm.llm import LanguageModel, ModelLimits, ProviderIdentity, strip_fence
 from memd.llm.meter import FAILURES_MAX, PAUSE_US_MAX, PAUSE_US_MIN, Breaker, Budget
-from memd.llm.provider import Completion, CompletionRequest, TokenUsage
-from memd.llm.purposes import Purpose
+from memd.llm.provider import Completion, CompletionRequest, Purpose, TokenUsage
 
 
 @pytest.mark.parametrize(

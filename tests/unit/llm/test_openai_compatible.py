@@ -10,8 +10,7 @@ from support.endpoint import Answer, BrokenOff, Endless, Hang, Raw, Status, an_e
 
 from memd.base.errors import ProviderBusyError, ProviderRefusedError
 from memd.llm.openai_compatible import OpenAICompatible
-from memd.llm.provider import Completion, CompletionRequest
-from memd.llm.purposes import Purpose
+from memd.llm.provider import Completion, CompletionRequest, Purpose
 
 REQUEST = CompletionRequest("how are you", Purpose.NAP, system="be brief", timeout_ms=30_000)
 
