@@ -6,6 +6,7 @@ creates the row if there is none.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 
 from memd.store.file.connect import Reading, Writing
@@ -164,13 +165,17 @@ def count_speaker(conn: Writing, agent_key: int, name: str, turns: int) -> None:
 
 def find_speakers(conn: Reading, agent_keys: Sequence[int], names: Iterable[str]) -> frozenset[str]:
     """Return those of *names* (casefolded) who speak in the agents' memories."""
-    speakers: set[str] = set()
-    for agent_key in agent_keys:
-        for name in names:
-            count = conn.execute(
-                "SELECT turns FROM speaker WHERE agent_key = :agent_key AND name = :name",
-                {"agent_key": agent_key, "name": name},
-            ).get
-            if isinstance(count, int) and count > 0:
-                speakers.add(name)
-    return frozenset(speakers)
+    lookup = json.dumps(list(names))
+    return frozenset(
+        name
+        for agent_key in agent_keys
+        for (name,) in conn.execute(
+            """
+            SELECT s.name
+              FROM json_each(:names) AS n
+                   CROSS JOIN speaker AS s ON s.agent_key = :agent_key AND s.name = n.value
+             WHERE s.turns > 0
+            """,
+            {"agent_key": agent_key, "names": lookup},
+        )
+    )
