@@ -1,8 +1,9 @@
 """Where things are and how they are run: commands that worked, ports, paths, variables. Pure.
 
-Two kinds of memory: the commands that build, run and check the project, in one; and the
+Two kinds of memory: the commands for each purpose (tests, builds, checks ...), and the
 agent's own sentences that say where something is or how it is set. A slot names what a
-memory is about, so that what a newer session says of the same thing takes its place.
+memory is about, so that what a newer session says of the same thing takes its place, and
+of nothing else.
 
 A bare list of commands says nothing a week later. What a command is for is told by its
 words; one that tells nothing is kept when it passed again and again, and a script that
@@ -12,7 +13,8 @@ was written in the session itself was for that day.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
 from memd.domain.enums import Origin
@@ -108,8 +110,8 @@ class _Statement(NamedTuple):
 def environment(exchanges: Sequence[Exchange]) -> list[NapCandidate]:
     """Return what *exchanges* tell of where and how things run, in their order.
 
-    At most two memories for each stretch of thirty thousand tokens, ENVIRONMENT_CHARS_MAX
-    characters each.
+    At most one memory for each purpose of a command, and a sentence for each stretch of thirty
+    thousand tokens; ENVIRONMENT_CHARS_MAX characters each.
     """
     candidates = [*_sentences(exchanges), *commands(exchanges)]
     return sorted(candidates, key=lambda each: each.memory.places[0])
@@ -182,34 +184,35 @@ def _score(text: str, tells: float) -> float:
     )
 
 
-COMMANDS_SLOT = "env:commands"
-COMMANDS_CHARS_MAX = 480
+COMMANDS_SLOT = "env:commands:"
+"""The prefix of the slots of commands; one of ``_LABELS`` follows."""
 _COMMANDS_MIN = 2
 _FOR_MAX = 2  # commands for one purpose
 _TIMES_MIN = 3  # that a command passed whose words do not tell what it is for
 _COMMAND_CHARS_MAX = 120
 _SCORE = 0.6
-_BY_HAND_MAX = 2
 _USER_CHARS = 8_000
-_BY_HAND = "the user runs"
-_OTHER = "also"
-_HEAD = "How this is run here:"
 
 # In the words in which somebody asks for a command later (decision 0243).
-_TEST, _CHECK = "to run the tests", "to lint or check the code"
-_BUILD, _RUN = "to build or compile", "to start or run it"
-_INSTALL, _MIGRATE = "to install or set up", "to migrate the database"
-_DEPLOY = "to deploy or release"
-
-_PURPOSES = (
-    (_TEST, re.compile(r"\b(?:\w*tests?|jest|vitest|rspec|nox|tox|e2e|playwright|cypress)\b")),
-    (_BUILD, re.compile(r"\b(?:build|compile|bundle|webpack|package|assemble|make)\b")),
-    (_DEPLOY, re.compile(r"\b(?:deploy|publish|release|push|ship)\b")),
-    (_INSTALL, re.compile(r"\b(?:install|ci|sync|add|get|restore|bootstrap|setup|download)\b")),
-    (_MIGRATE, re.compile(r"\b(?:migrat\w+|seed|createdb|alembic|schema)\b")),
-    (_RUN, re.compile(r"\b(?:start|serve|dev|up|run|watch|preview|exec)\b|^\./|^\S*bin/")),
-)
-_ORDER = (_TEST, _CHECK, _BUILD, _RUN, _INSTALL, _MIGRATE, _DEPLOY, _OTHER, _BY_HAND)
+_LABELS = {
+    "test": "To run the tests here",
+    "check": "To lint or check the code here",
+    "build": "To build or compile it here",
+    "run": "To start or run it here",
+    "install": "To install it or set it up here",
+    "migrate": "To migrate the database here",
+    "deploy": "To deploy or release it",
+    "other": "Commands used here",
+    "by-hand": "The user runs",
+}
+_PURPOSES = {
+    "test": re.compile(r"\b(?:\w*tests?|jest|vitest|rspec|nox|tox|e2e|playwright|cypress)\b"),
+    "build": re.compile(r"\b(?:build|compile|bundle|webpack|package|assemble|make)\b"),
+    "deploy": re.compile(r"\b(?:deploy|publish|release|push|ship)\b"),
+    "install": re.compile(r"\b(?:install|ci|sync|add|get|restore|bootstrap|setup|download)\b"),
+    "migrate": re.compile(r"\b(?:migrat\w+|seed|createdb|alembic|schema)\b"),
+    "run": re.compile(r"\b(?:start|serve|dev|up|run|watch|preview|exec)\b|^\./|^\S*bin/"),
+}
 _SCRIPT = re.compile(r"(?:^|[\s/])([\w.-]+\.(?:py|sh|js|ts|rb|go|pl|php|mjs|cjs))\b")
 _ASIDE = re.compile(
     r"\s--?help\b|^(?:gofmt|prettier|black)\b|\b(?:info|doc|docs|show|list|search|version|help)\b"
@@ -231,22 +234,26 @@ class _PassingCommand(NamedTuple):
 
 
 def commands(exchanges: Sequence[Exchange]) -> Iterator[NapCandidate]:
-    """Yield the memory of the commands that passed and of what the user runs by hand."""
+    """Yield the commands that passed, a memory for each purpose, and what the user runs by hand.
+
+    One command alone says little about how a project is run.
+    """
+    ran = _passing_commands(exchanges)
+    by_purpose: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    for each in ran if len(ran) >= _COMMANDS_MIN else ():
+        by_purpose[_purpose(each.command)].append((each.command.line, each.place))
     by_hand = {
         name: (line, exchange.place)
         for exchange in exchanges
         for name, line in _typed_commands(exchange.user[:_USER_CHARS])
     }
-    ran = _passing_commands(exchanges)
-    names_by: dict[str, list[str]] = {name: [] for name in _ORDER}
-    for each in ran:
-        names_by[_purpose(each.command)].append(each.command.line)
-    if sum(map(len, names_by.values())) < _COMMANDS_MIN:
-        names_by = {}
-    names_by[_BY_HAND] = [line for line, _ in by_hand.values()][-_BY_HAND_MAX:]
-    if text := _render_commands(names_by):
-        place = max([each.place for each in ran] + [place for _, place in by_hand.values()])
-        memory = NapMemory(text, NapKind.ENVIRONMENT, (place,), COMMANDS_SLOT, Origin.ASSISTANT)
+    if by_hand:
+        by_purpose["by-hand"] = list(by_hand.values())[-_FOR_MAX:]
+    for purpose, used in by_purpose.items():
+        lines, places = zip(*used[:_FOR_MAX], strict=True)
+        text = f"{_LABELS[purpose]}: {'; '.join(lines)}"
+        slot = f"{COMMANDS_SLOT}{purpose}"
+        memory = NapMemory(text, NapKind.ENVIRONMENT, (max(places),), slot, Origin.ASSISTANT)
         yield NapCandidate(memory, _SCORE)
 
 
@@ -271,23 +278,13 @@ def _passing_commands(exchanges: Sequence[Exchange]) -> list[_PassingCommand]:
 def _is_worth_telling(each: _PassingCommand, written: Container[str]) -> bool:
     if any(script in written for script in _SCRIPT.findall(each.command.line)):
         return False
-    return each.times >= _TIMES_MIN or _purpose(each.command) != _OTHER
-
-
-def _render_commands(names_by: Mapping[str, Sequence[str]]) -> str:
-    parts = [_HEAD]
-    for name in _ORDER:
-        if lines := names_by.get(name):
-            more = f"{name}: {'; '.join(lines[:_FOR_MAX])}"
-            if len("\n".join([*parts, more])) <= COMMANDS_CHARS_MAX:
-                parts.append(more)
-    return "\n".join(parts) if len(parts) > 1 else ""
+    return each.times >= _TIMES_MIN or _purpose(each.command) != "other"
 
 
 def _purpose(called: Command) -> str:
     if is_check(called):
-        return _CHECK
-    return next((name for name, one in _PURPOSES if one.search(called.line)), _OTHER)
+        return "check"
+    return next((name for name, its in _PURPOSES.items() if its.search(called.line)), "other")
 
 
 def _is_worth(called: Command) -> bool:

@@ -27,10 +27,10 @@ def _told(*exchanges: Exchange) -> dict[str, str]:
 
 def _sentences(*texts: str) -> Sequence[str]:
     told = _told(*(_exchange(2 * at, text) for at, text in enumerate(texts)))
-    return [text for slot, text in told.items() if slot != COMMANDS_SLOT]
+    return [text for slot, text in told.items() if not slot.startswith(COMMANDS_SLOT)]
 
 
-def test_the_commands_that_passed_are_one_memory_in_their_shortest_form() -> None:
+def test_the_commands_that_passed_are_a_memory_for_each_purpose_in_their_shortest_form() -> None:
     exchange = _exchange(
         0,
         "",
@@ -41,13 +41,11 @@ def test_the_commands_that_passed_are_one_memory_in_their_shortest_form() -> Non
         _bash("ls -la"),
         _bash("docker compose --help"),
     )
-    (made,) = environment([exchange])
-    assert made.memory.text == (
-        "How this is run here:\n"
-        "to run the tests: npm test\n"
-        "to start or run it: docker compose up -d db"
-    )
-    assert (made.memory.kind, made.memory.slot) == (NapKind.ENVIRONMENT, COMMANDS_SLOT)
+    assert _told(exchange) == {
+        f"{COMMANDS_SLOT}test": "To run the tests here: npm test",
+        f"{COMMANDS_SLOT}run": "To start or run it here: docker compose up -d db",
+    }
+    assert {made.memory.kind for made in environment([exchange])} == {NapKind.ENVIRONMENT}
 
 
 def test_one_command_alone_is_no_memory() -> None:
@@ -66,11 +64,10 @@ def test_what_was_run_for_the_day_alone_is_not_told() -> None:
         _bash("pip install -e ."),
         _bash("uv run pytest"),
     )
-    assert _told(exchange)[COMMANDS_SLOT] == (
-        "How this is run here:\n"
-        "to run the tests: uv run pytest\n"
-        "to install or set up: pip install -e ."
-    )
+    assert _told(exchange) == {
+        f"{COMMANDS_SLOT}test": "To run the tests here: uv run pytest",
+        f"{COMMANDS_SLOT}install": "To install it or set it up here: pip install -e .",
+    }
 
 
 def test_what_the_user_types_in_a_terminal_is_told_with_its_folder() -> None:
@@ -78,8 +75,9 @@ def test_what_the_user_types_in_a_terminal_is_told_with_its_folder() -> None:
     later = "now this\n[10:12  ~/shop/jobs] bin/work --once\ndone"
     exchanges = [_exchange(0, "", user=first), _exchange(2, "", user=later)]
     assert _told(*exchanges) == {
-        COMMANDS_SLOT: "How this is run here:\n"
-        "the user runs: ./bin/serve --port 8080 in ~/shop/web; bin/work --once in ~/shop/jobs"
+        f"{COMMANDS_SLOT}by-hand": (
+            "The user runs: ./bin/serve --port 8080 in ~/shop/web; bin/work --once in ~/shop/jobs"
+        )
     }
 
 
