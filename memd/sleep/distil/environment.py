@@ -209,7 +209,11 @@ _PURPOSES = {
     "test": re.compile(r"\b(?:\w*tests?|jest|vitest|rspec|nox|tox|e2e|playwright|cypress)\b"),
     "build": re.compile(r"\b(?:build|compile|bundle|webpack|package|assemble|make)\b"),
     "deploy": re.compile(r"\b(?:deploy|publish|release|push|ship)\b"),
-    "install": re.compile(r"\b(?:install|ci|sync|add|get|restore|bootstrap|setup|download)\b"),
+    "install": re.compile(
+        r"\b(?:install|bootstrap|setup)\b"
+        r"|\b(?:npm|pnpm|yarn|bun|uv|poetry|go|cargo|composer|mix|dotnet|flutter|pub)(?: mod)?"
+        r" (?:ci|sync|add|get|restore|download)\b"
+    ),
     "migrate": re.compile(r"\b(?:migrat\w+|seed|createdb|alembic|schema)\b"),
     "run": re.compile(r"\b(?:start|serve|dev|up|run|watch|preview|exec)\b|^\./|^\S*bin/"),
 }

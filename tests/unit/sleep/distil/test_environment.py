@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -68,6 +69,17 @@ def test_what_was_run_for_the_day_alone_is_not_told() -> None:
         f"{COMMANDS_SLOT}test": "To run the tests here: uv run pytest",
         f"{COMMANDS_SLOT}install": "To install it or set it up here: pip install -e .",
     }
+
+
+@pytest.mark.parametrize(
+    ("line", "purpose"),
+    [("uv sync", "install"), ("go mod download", "install"), ("./bin/shop sync", "run")],
+)
+def test_a_word_that_many_programs_have_says_its_purpose_after_a_package_manager_only(
+    line: str, purpose: str
+) -> None:
+    told = _told(_exchange(0, "", _bash(line), _bash("npm test")))
+    assert told[f"{COMMANDS_SLOT}{purpose}"].endswith(f": {line}")
 
 
 def test_what_the_user_types_in_a_terminal_is_told_with_its_folder() -> None:
