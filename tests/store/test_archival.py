@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.clocks import HeldClock
 from support.nights import ADA as CALLER
-from support.nights import a_bed
+from support.nights import Bed
 from support.store import ADA, BOB, a_house, stored, visible
 
 from memd.archive.archival import OwnArchive, to_archival_entry
@@ -120,20 +120,19 @@ async def test_putting_away_takes_what_was_deleted_out_of_the_trash(house: Rooms
 
 
 async def test_what_stands_behind_a_summary_stays_as_it_is_when_it_is_put_away_again(
-    tmp_path: Path,
+    bed: Bed,
 ) -> None:
-    async with a_bed(tmp_path) as bed:
-        ids = await bed.tell("Ann keeps bees.", "Ulla rows.", "It rained.")
-        bed.clock.advance(days=2)
-        await bed.night.run(CALLER, steps=frozenset({"consolidation"}))
-        before = await bed.tables()
-        bed.clock.advance(days=1)
+    ids = await bed.tell("Ann keeps bees.", "Ulla rows.", "It rained.")
+    bed.clock.advance(days=2)
+    await bed.night.run(CALLER, steps=frozenset({"consolidation"}))
+    before = await bed.tables()
+    bed.clock.advance(days=1)
 
-        archival_id = await bed.house.archival.move_to_archive(CALLER, ids[0], ArchiveReason.CAP)
+    archival_id = await bed.house.archival.move_to_archive(CALLER, ids[0], ArchiveReason.CAP)
 
-        found = await bed.house.archival.restore(CALLER, ids[0])
-        assert (found.archival_id, found.reason) == (archival_id, ArchiveReason.CONSOLIDATED)
-        assert await bed.tables() == before
+    found = await bed.house.archival.restore(CALLER, ids[0])
+    assert (found.archival_id, found.reason) == (archival_id, ArchiveReason.CONSOLIDATED)
+    assert await bed.tables() == before
 
 
 async def test_putting_away_what_is_not_there_or_another_agents_is_nothing(

@@ -30,16 +30,15 @@ async def links(house: Rooms) -> list[tuple[Any, ...]]:
 
 
 async def test_a_preference_that_is_set_changed_or_deleted_is_a_link_of_the_audit(
-    tmp_path: Path,
+    house: Rooms,
 ) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        await house.preferences.set(ADA, "tea", "green")
-        await house.preferences.set(ADA, "tea", "black")
-        assert await house.preferences.delete(ADA, "tea")
-        assert [rows for _, rows, _ in await links(house)] == [1, 1, 1]
-        assert not await house.preferences.delete(ADA, "tea")  # there was none
-        assert len(await links(house)) == 3
-        assert (await house.upkeep.check(ADA)).problems == ()
+    await house.preferences.set(ADA, "tea", "green")
+    await house.preferences.set(ADA, "tea", "black")
+    assert await house.preferences.delete(ADA, "tea")
+    assert [rows for _, rows, _ in await links(house)] == [1, 1, 1]
+    assert not await house.preferences.delete(ADA, "tea")  # there was none
+    assert len(await links(house)) == 3
+    assert (await house.upkeep.check(ADA)).problems == ()
 
 
 async def test_the_audit_of_the_same_preference_is_never_the_same_twice(tmp_path: Path) -> None:
@@ -53,15 +52,14 @@ async def test_the_audit_of_the_same_preference_is_never_the_same_twice(tmp_path
     assert len(digests) == 2
 
 
-async def test_the_links_of_one_bulk_write_name_their_batch(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        await house.ingest.ingest_many(
-            ADA, IngestManyRequest(items=(IngestRequest(text="Bob sails."),))
-        )
-        ((batch, _, _),) = await links(house)
-        of_rows = await house.db.read(lambda conn: conn.execute("SELECT batch FROM memory").get)
-        assert batch == of_rows
-        assert batch is not None
+async def test_the_links_of_one_bulk_write_name_their_batch(house: Rooms) -> None:
+    await house.ingest.ingest_many(
+        ADA, IngestManyRequest(items=(IngestRequest(text="Bob sails."),))
+    )
+    ((batch, _, _),) = await links(house)
+    of_rows = await house.db.read(lambda conn: conn.execute("SELECT batch FROM memory").get)
+    assert batch == of_rows
+    assert batch is not None
 
 
 def test_no_two_links_are_hashed_as_the_same_bytes() -> None:

@@ -10,7 +10,7 @@ import pytest
 from support.daemon import until
 from support.store import ADA, a_house, stored
 
-from memd.backends.rooms import UpkeepLoop
+from memd.backends.rooms import Rooms, UpkeepLoop
 from memd.base.errors import DamagedError
 from memd.domain.values import unheard
 from memd.store.file import backup
@@ -18,12 +18,11 @@ from memd.store.file import backup
 WORD = "Xylophanes"  # occurs nowhere else
 
 
-async def test_forgetting_names_the_backups_that_still_hold_it(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        (secret,) = await stored(house, WORD)
-        saved = await house.upkeep.backup(ADA)
-        assert (await house.archive.forget(ADA, ids=[secret])).backups == (saved,)
-        assert WORD.encode() in Path(saved).read_bytes()
+async def test_forgetting_names_the_backups_that_still_hold_it(house: Rooms) -> None:
+    (secret,) = await stored(house, WORD)
+    saved = await house.upkeep.backup(ADA)
+    assert (await house.archive.forget(ADA, ids=[secret])).backups == (saved,)
+    assert WORD.encode() in Path(saved).read_bytes()
 
 
 async def test_forgetting_names_the_backups_elsewhere_until_they_are_removed(

@@ -47,25 +47,23 @@ async def in_parts(bed: Bed) -> dict[str, set[str]]:
 
 
 async def test_a_night_leaves_summaries_and_what_was_put_away_by_itself_in_parts_of_their_own(
-    tmp_path: Path,
+    bed: Bed,
 ) -> None:
-    async with a_bed(tmp_path) as bed:
-        await slept(bed)
-        assert await in_parts(bed) == {
-            CachePart.SEARCHED: {"visible", "consolidated"},
-            CachePart.HIDDEN: {"low_importance"},
-            CachePart.SUMMARY: {"summary"},
-            CachePart.PASSING: set(),
-        }
-        assert (await bed.house.upkeep.check(ADA)).problems == ()
+    await slept(bed)
+    assert await in_parts(bed) == {
+        CachePart.SEARCHED: {"visible", "consolidated"},
+        CachePart.HIDDEN: {"low_importance"},
+        CachePart.SUMMARY: {"summary"},
+        CachePart.PASSING: set(),
+    }
+    assert (await bed.house.upkeep.check(ADA)).problems == ()
 
 
-async def test_what_an_archival_store_put_away_stands_behind_no_summary(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        (memory_id,) = await bed.tell(TURNS[0], session_id=None)
-        await move_to_archive(bed, ADA, memory_id, ArchiveReason.CONSOLIDATED)
-        assert (await in_parts(bed))[CachePart.HIDDEN] == {"consolidated"}
-        assert (await bed.house.upkeep.check(ADA)).problems == ()
+async def test_what_an_archival_store_put_away_stands_behind_no_summary(bed: Bed) -> None:
+    (memory_id,) = await bed.tell(TURNS[0], session_id=None)
+    await move_to_archive(bed, ADA, memory_id, ArchiveReason.CONSOLIDATED)
+    assert (await in_parts(bed))[CachePart.HIDDEN] == {"consolidated"}
+    assert (await bed.house.upkeep.check(ADA)).problems == ()
 
 
 class Counted:
@@ -103,39 +101,37 @@ class Counted:
     ids=str,
 )
 async def test_after_a_night_an_arm_asks_its_cache_once_and_finds_nothing_that_it_drops(
-    tmp_path: Path, wanted: dict[str, Any], parts: str, monkeypatch: pytest.MonkeyPatch
+    bed: Bed, wanted: dict[str, Any], parts: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As many match as an arm wants; a row to be dropped among them would make it ask again."""
-    async with a_bed(tmp_path) as bed:
-        await slept(bed)
-        if "since" in wanted:
-            wanted = wanted | {"since": bed.clock.now.replace(year=2000)}
-        monkeypatch.setattr("memd.recall.recall.RETRIEVED_ROWS", 8)
-        monkeypatch.setattr("memd.recall.scope.LISTED_ROWS_MAX", 0)
-        monkeypatch.setattr("memd.recall.retrievers.vectors.SHARDS", 1)
-        counted = Counted(monkeypatch)
-        request = RecallRequest.model_validate(
-            {"query": "when do the bees of hive 4 fly", "search_mode": SearchMode.HYBRID} | wanted
-        )
-        assert (await bed.house.recall.recall(ADA, request)).memories
-        assert counted.calls == 2
-        rows = await bed.rows("SELECT memory_key, part FROM cache_part")
-        assert {part for key, part in rows if key in counted.found} <= set(parts)
+    await slept(bed)
+    if "since" in wanted:
+        wanted = wanted | {"since": bed.clock.now.replace(year=2000)}
+    monkeypatch.setattr("memd.recall.recall.RETRIEVED_ROWS", 8)
+    monkeypatch.setattr("memd.recall.scope.LISTED_ROWS_MAX", 0)
+    monkeypatch.setattr("memd.recall.retrievers.vectors.SHARDS", 1)
+    counted = Counted(monkeypatch)
+    request = RecallRequest.model_validate(
+        {"query": "when do the bees of hive 4 fly", "search_mode": SearchMode.HYBRID} | wanted
+    )
+    assert (await bed.house.recall.recall(ADA, request)).memories
+    assert counted.calls == 2
+    rows = await bed.rows("SELECT memory_key, part FROM cache_part")
+    assert {part for key, part in rows if key in counted.found} <= set(parts)
 
 
 async def test_a_summary_that_is_put_away_takes_what_stands_behind_it_out_of_sight(
-    tmp_path: Path,
+    bed: Bed,
 ) -> None:
-    async with a_bed(tmp_path) as bed:
-        await slept(bed)
-        request = RecallRequest(query="bees of hive 4", search_mode=SearchMode.WORDS, top_k=20)
-        before = (await bed.house.recall.recall(ADA, request)).memories
-        for (summary,) in await bed.rows("SELECT memory_id FROM memory WHERE is_summary"):
-            await move_to_archive(bed, ADA, summary, ArchiveReason.CAP)
-        after = (await bed.house.recall.recall(ADA, request)).memories
-        assert {memory.content for memory in after} < {memory.content for memory in before}
-        assert all(memory.memory_type is MemoryCategory.EPISODIC for memory in after)
-        assert (await bed.house.upkeep.check(ADA)).problems == ()
+    await slept(bed)
+    request = RecallRequest(query="bees of hive 4", search_mode=SearchMode.WORDS, top_k=20)
+    before = (await bed.house.recall.recall(ADA, request)).memories
+    for (summary,) in await bed.rows("SELECT memory_id FROM memory WHERE is_summary"):
+        await move_to_archive(bed, ADA, summary, ArchiveReason.CAP)
+    after = (await bed.house.recall.recall(ADA, request)).memories
+    assert {memory.content for memory in after} < {memory.content for memory in before}
+    assert all(memory.memory_type is MemoryCategory.EPISODIC for memory in after)
+    assert (await bed.house.upkeep.check(ADA)).problems == ()
 
 
 async def test_a_night_writes_the_segments_of_the_words_cache_together(

@@ -227,11 +227,10 @@ async def test_another_sqlite_finds_the_file_sound(tmp_path: Path) -> None:
     other.close()
 
 
-async def test_a_sound_file_is_called_sound_however_it_came_about(tmp_path: Path) -> None:
+async def test_a_sound_file_is_called_sound_however_it_came_about(house: Rooms) -> None:
     """A reader that searched before remembers parts of the full-text index that are gone by now."""
-    async with a_house(tmp_path / "memd.db") as house:
-        for number in range(40):
-            ids = await stored(house, f"Crate {number} holds lamps.", f"Ann {number}")
-            assert (await house.upkeep.check(ADA)).problems == ()
-            await house.archive.forget(ADA, ids=ids[:1])
-            assert (await house.upkeep.check(ADA)).problems == ()
+    for number in range(40):
+        ids = await stored(house, f"Crate {number} holds lamps.", f"Ann {number}")
+        assert (await house.upkeep.check(ADA)).problems == ()
+        await house.archive.forget(ADA, ids=ids[:1])
+        assert (await house.upkeep.check(ADA)).problems == ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from support.nights import ADA, Bed, a_bed
+from support.nights import ADA, Bed
 
 from memd.domain.caller import Caller
 from memd.domain.learn import PlaybookEntry, PlaybookQuery, SuccessReport
@@ -60,54 +60,51 @@ async def cures(bed: Bed, query: str | None = None, by: Caller = ADA) -> list[Pl
     return [each for each in found if each.memory_id]
 
 
-async def test_what_was_cured_is_a_pattern_that_is_found_by_its_words(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        report = SuccessReport(description="rsync deploy", tools=("Bash",))
-        reported = await a_learn(bed).record_success(ADA, report)
-        await napped(bed, tmp_path)
+async def test_what_was_cured_is_a_pattern_that_is_found_by_its_words(
+    bed: Bed, tmp_path: Path
+) -> None:
+    report = SuccessReport(description="rsync deploy", tools=("Bash",))
+    reported = await a_learn(bed).record_success(ADA, report)
+    await napped(bed, tmp_path)
 
-        (cure,) = await cures(bed, "redis refuses the tests")
-        assert cure.description.startswith("When npm test fails: ")
-        assert "ECONNREFUSED 127.0.0.1:6380" in cure.description
-        assert "Ran docker compose up -d redis." in cure.description
-        assert await cures(bed, "paint the boat") == []
-        assert await cures(bed, by=Caller(agent_id="bob", method="test")) == []
-        everything = await a_learn(bed).playbook(ADA, PlaybookQuery())
-        assert everything == (reported, cure)
-        assert await a_learn(bed).reported_patterns(ADA, 9) == (reported,)
-        assert await a_learn(bed).playbook(ADA, PlaybookQuery(promotable=True)) == ()
-
-
-async def test_its_id_leads_to_the_turns_that_it_is_made_of(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        await napped(bed, tmp_path)
-        (cure,) = await cures(bed)
-        why = await bed.house.recall.why(ADA, cure.pattern_id, full=True)
-        assert why is not None
-        assert why.turns
+    (cure,) = await cures(bed, "redis refuses the tests")
+    assert cure.description.startswith("When npm test fails: ")
+    assert "ECONNREFUSED 127.0.0.1:6380" in cure.description
+    assert "Ran docker compose up -d redis." in cure.description
+    assert await cures(bed, "paint the boat") == []
+    assert await cures(bed, by=Caller(agent_id="bob", method="test")) == []
+    everything = await a_learn(bed).playbook(ADA, PlaybookQuery())
+    assert everything == (reported, cure)
+    assert await a_learn(bed).reported_patterns(ADA, 9) == (reported,)
+    assert await a_learn(bed).playbook(ADA, PlaybookQuery(promotable=True)) == ()
 
 
-async def test_undoing_the_nap_takes_it_along(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        made = await napped(bed, tmp_path)
-        await bed.night.undo(ADA, made.run_id)
-        assert await cures(bed) == []
-        await napped(bed, tmp_path)
-        assert await cures(bed) == [], "what was undone stays undone"
+async def test_its_id_leads_to_the_turns_that_it_is_made_of(bed: Bed, tmp_path: Path) -> None:
+    await napped(bed, tmp_path)
+    (cure,) = await cures(bed)
+    why = await bed.house.recall.why(ADA, cure.pattern_id, full=True)
+    assert why is not None
+    assert why.turns
 
 
-async def test_the_same_nap_again_adds_none_and_its_id_forgets_it(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        await napped(bed, tmp_path)
-        await napped(bed, tmp_path)
-        (cure,) = await cures(bed)
-        await bed.house.archive.forget(ADA, ids=[cure.pattern_id])
-        assert await cures(bed) == []
+async def test_undoing_the_nap_takes_it_along(bed: Bed, tmp_path: Path) -> None:
+    made = await napped(bed, tmp_path)
+    await bed.night.undo(ADA, made.run_id)
+    assert await cures(bed) == []
+    await napped(bed, tmp_path)
+    assert await cures(bed) == [], "what was undone stays undone"
 
 
-async def test_forgetting_the_session_takes_it_along(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        await napped(bed, tmp_path)
-        await bed.house.archive.forget(ADA, condition=MemoryFilter(session_id="talk"))
-        assert await cures(bed) == []
-        assert await bed.is_sound()
+async def test_the_same_nap_again_adds_none_and_its_id_forgets_it(bed: Bed, tmp_path: Path) -> None:
+    await napped(bed, tmp_path)
+    await napped(bed, tmp_path)
+    (cure,) = await cures(bed)
+    await bed.house.archive.forget(ADA, ids=[cure.pattern_id])
+    assert await cures(bed) == []
+
+
+async def test_forgetting_the_session_takes_it_along(bed: Bed, tmp_path: Path) -> None:
+    await napped(bed, tmp_path)
+    await bed.house.archive.forget(ADA, condition=MemoryFilter(session_id="talk"))
+    assert await cures(bed) == []
+    assert await bed.is_sound()

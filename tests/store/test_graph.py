@@ -48,18 +48,15 @@ async def test_every_question_of_two_or_three_hops_is_answered_exactly(
         ("The CTO leads the Falcon team.", "What does Ann lead?"),
     ],
 )
-async def test_a_name_is_followed_from_either_side(
-    tmp_path: Path, said: str, question: str
-) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        await stored(house, "The CTO is Ann.", said)
-        await house.learning.drain()
+async def test_a_name_is_followed_from_either_side(house: Rooms, said: str, question: str) -> None:
+    await stored(house, "The CTO is Ann.", said)
+    await house.learning.drain()
 
-        found = await house.graph.query(ADA, question)
+    found = await house.graph.query(ADA, question)
 
-        assert [(item.name, item.follows) for item in found.items] == [("the Falcon team", True)]
-        [team] = found.items
-        assert [step.relation for step in team.path.steps] == ["is", "leads"]
+    assert [(item.name, item.follows) for item in found.items] == [("the Falcon team", True)]
+    [team] = found.items
+    assert [step.relation for step in team.path.steps] == ["is", "leads"]
 
 
 async def learnt(house: Rooms) -> int:
@@ -71,17 +68,16 @@ async def learnt(house: Rooms) -> int:
 
 
 async def test_while_memd_is_in_use_one_step_is_made_and_the_rest_when_it_is_quiet(
-    tmp_path: Path,
+    house: Rooms,
 ) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        await stored(house, *(f"Team T{n} uses Tool{n}." for n in range(2 * LEARN_ROWS)))
-        house.learning.quiet_s = lambda: 0.0
-        reading = asyncio.create_task(house.learning.drain(gently=True))
-        async with asyncio.timeout(WAIT_S):
-            while await learnt(house) < LEARN_ROWS:  # noqa: ASYNC110  # a step tells nobody
-                await asyncio.sleep(0.01)
-        await asyncio.sleep(0.3)  # a step takes milliseconds, and it waits two seconds after each
-        assert await learnt(house) == LEARN_ROWS
-        house.learning.quiet_s = lambda: 60.0
-        assert await asyncio.wait_for(reading, WAIT_S) == 2 * LEARN_ROWS
-        assert await learnt(house) == 2 * LEARN_ROWS
+    await stored(house, *(f"Team T{n} uses Tool{n}." for n in range(2 * LEARN_ROWS)))
+    house.learning.quiet_s = lambda: 0.0
+    reading = asyncio.create_task(house.learning.drain(gently=True))
+    async with asyncio.timeout(WAIT_S):
+        while await learnt(house) < LEARN_ROWS:  # noqa: ASYNC110  # a step tells nobody
+            await asyncio.sleep(0.01)
+    await asyncio.sleep(0.3)  # a step takes milliseconds, and it waits two seconds after each
+    assert await learnt(house) == LEARN_ROWS
+    house.learning.quiet_s = lambda: 60.0
+    assert await asyncio.wait_for(reading, WAIT_S) == 2 * LEARN_ROWS
+    assert await learnt(house) == 2 * LEARN_ROWS

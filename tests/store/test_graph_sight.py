@@ -42,53 +42,49 @@ async def learnt(house: Rooms, *texts: str, caller: Caller = ADA, **fields: obje
     return ids
 
 
-async def test_what_another_agent_was_told_is_not_there_not_even_as_a_name(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        await learnt(house, "Ann leads the Falcon team.", caller=BOB)
-        assert await edges(house, "Ann", BOB)
-        found = await house.graph.query(ADA, "Who leads the Falcon team?")
-        assert (found.about, found.items) == ((), ())
-        for name in ("Ann", "the Falcon team", "nobody at all"):
-            with pytest.raises(OrgMemoryQueryError) as refused:
-                await house.graph.neighbours(ADA, name)
-            assert refused.value.message == "nothing is known of a thing with this name"
-        with pytest.raises(OrgMemoryQueryError):
-            await house.graph.path(ADA, "Ann", "the Falcon team")
+async def test_what_another_agent_was_told_is_not_there_not_even_as_a_name(house: Rooms) -> None:
+    await learnt(house, "Ann leads the Falcon team.", caller=BOB)
+    assert await edges(house, "Ann", BOB)
+    found = await house.graph.query(ADA, "Who leads the Falcon team?")
+    assert (found.about, found.items) == ((), ())
+    for name in ("Ann", "the Falcon team", "nobody at all"):
+        with pytest.raises(OrgMemoryQueryError) as refused:
+            await house.graph.neighbours(ADA, name)
+        assert refused.value.message == "nothing is known of a thing with this name"
+    with pytest.raises(OrgMemoryQueryError):
+        await house.graph.path(ADA, "Ann", "the Falcon team")
 
 
-async def test_a_way_never_leads_through_another_agents_memory(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        await learnt(house, "Ann leads the Falcon team.", "Kafka is hosted in Oslo.")
-        await learnt(house, "The Falcon team uses Kafka.", caller=BOB)
-        assert not (await house.graph.path(ADA, "Ann", "Oslo", hops=6)).items
-        await learnt(house, "The Falcon team uses Kafka.")
-        (path,) = (await house.graph.path(ADA, "Ann", "Oslo")).items
-        assert len(path.steps) == 3
+async def test_a_way_never_leads_through_another_agents_memory(house: Rooms) -> None:
+    await learnt(house, "Ann leads the Falcon team.", "Kafka is hosted in Oslo.")
+    await learnt(house, "The Falcon team uses Kafka.", caller=BOB)
+    assert not (await house.graph.path(ADA, "Ann", "Oslo", hops=6)).items
+    await learnt(house, "The Falcon team uses Kafka.")
+    (path,) = (await house.graph.path(ADA, "Ann", "Oslo")).items
+    assert len(path.steps) == 3
 
 
-async def test_deleted_is_out_of_sight_and_restored_is_back(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        (memory_id,) = await learnt(house, "Ann leads the Falcon team.")
-        await house.archive.delete(ADA, memory_id)
-        assert not await edges(house, "Ann")
-        await house.archive.trash_restore(ADA, memory_id)
-        assert await edges(house, "Ann")
+async def test_deleted_is_out_of_sight_and_restored_is_back(house: Rooms) -> None:
+    (memory_id,) = await learnt(house, "Ann leads the Falcon team.")
+    await house.archive.delete(ADA, memory_id)
+    assert not await edges(house, "Ann")
+    await house.archive.trash_restore(ADA, memory_id)
+    assert await edges(house, "Ann")
 
 
 @pytest.mark.parametrize("state", ["quarantined", "stale", "trashed", "archived"])
-async def test_what_recall_would_not_find_a_walk_does_not_see(tmp_path: Path, state: str) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        (memory_id,) = await learnt(house, "Ann leads the Falcon team.")
+async def test_what_recall_would_not_find_a_walk_does_not_see(house: Rooms, state: str) -> None:
+    (memory_id,) = await learnt(house, "Ann leads the Falcon team.")
 
-        def move(conn: Writing) -> None:
-            agent_key = names.find_agent(conn, "ada")
-            assert agent_key is not None
-            row = memories.by_id(conn, agent_key, memory_id)
-            assert row is not None
-            memories.set_state(conn, [row.memory_key], MemoryState(state), 1)
+    def move(conn: Writing) -> None:
+        agent_key = names.find_agent(conn, "ada")
+        assert agent_key is not None
+        row = memories.by_id(conn, agent_key, memory_id)
+        assert row is not None
+        memories.set_state(conn, [row.memory_key], MemoryState(state), 1)
 
-        await house.db.write(ADA, move)
-        assert not await edges(house, "Ann")
+    await house.db.write(ADA, move)
+    assert not await edges(house, "Ann")
 
 
 async def test_expired_is_out_of_sight(tmp_path: Path) -> None:
@@ -101,26 +97,22 @@ async def test_expired_is_out_of_sight(tmp_path: Path) -> None:
         assert not await edges(house, "Ann")
 
 
-async def test_a_projects_memory_is_seen_in_its_project_only(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        await learnt(house, "Ann leads the Falcon team.", level="project", project_id="falcon")
-        here = Caller(agent_id="ada", project_id="falcon", method="test")
-        elsewhere = Caller(agent_id="ada", project_id="other", method="test")
-        assert await edges(house, "Ann", here)
-        assert not await edges(house, "Ann", elsewhere)
+async def test_a_projects_memory_is_seen_in_its_project_only(house: Rooms) -> None:
+    await learnt(house, "Ann leads the Falcon team.", level="project", project_id="falcon")
+    here = Caller(agent_id="ada", project_id="falcon", method="test")
+    elsewhere = Caller(agent_id="ada", project_id="other", method="test")
+    assert await edges(house, "Ann", here)
+    assert not await edges(house, "Ann", elsewhere)
 
 
-async def test_what_was_rewritten_says_what_it_says_now(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        (memory_id,) = await learnt(house, "Ann leads the Falcon team.")
-        await house.ingest.update(
-            ADA, memory_id, MemoryUpdate(content="Bob leads the Falcon team.")
-        )
-        assert not await edges(house, "Ann")
-        await house.learning.drain()
-        assert await edges(house, "the Falcon team") == {"Bob leads the Falcon team"}
-        found = await house.graph.neighbours(ADA, "Bob")
-        assert found.items[0].evidence.quote == "Bob leads the Falcon team"
+async def test_what_was_rewritten_says_what_it_says_now(house: Rooms) -> None:
+    (memory_id,) = await learnt(house, "Ann leads the Falcon team.")
+    await house.ingest.update(ADA, memory_id, MemoryUpdate(content="Bob leads the Falcon team."))
+    assert not await edges(house, "Ann")
+    await house.learning.drain()
+    assert await edges(house, "the Falcon team") == {"Bob leads the Falcon team"}
+    found = await house.graph.neighbours(ADA, "Bob")
+    assert found.items[0].evidence.quote == "Bob leads the Falcon team"
 
 
 async def test_forgetting_erases_the_edges_and_the_names_that_no_other_text_has(
@@ -142,36 +134,32 @@ async def test_forgetting_erases_the_edges_and_the_names_that_no_other_text_has(
     assert b"Falcon" in held
 
 
-async def test_what_waits_to_be_read_again_and_is_forgotten_leaves_nothing(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        (memory_id,) = await learnt(house, "Ann leads the Falcon team.")
-        await house.ingest.update(
-            ADA, memory_id, MemoryUpdate(content="Bob leads the Falcon team.")
-        )
-        await house.archive.forget(ADA, ids=[memory_id])
-        assert await house.learning.drain() == 0
-        await learnt(house, "Ann keeps bees.")
-        waiting = await house.db.read(
-            lambda conn: conn.execute("SELECT count(*) FROM meta WHERE key LIKE '%again%'").get
-        )
-        assert waiting == 0
+async def test_what_waits_to_be_read_again_and_is_forgotten_leaves_nothing(house: Rooms) -> None:
+    (memory_id,) = await learnt(house, "Ann leads the Falcon team.")
+    await house.ingest.update(ADA, memory_id, MemoryUpdate(content="Bob leads the Falcon team."))
+    await house.archive.forget(ADA, ids=[memory_id])
+    assert await house.learning.drain() == 0
+    await learnt(house, "Ann keeps bees.")
+    waiting = await house.db.read(
+        lambda conn: conn.execute("SELECT count(*) FROM meta WHERE key LIKE '%again%'").get
+    )
+    assert waiting == 0
 
 
-async def test_untrusted_texts_are_marked_and_lower_the_whole_way(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        await told(house, "Ann leads the Falcon team.", speaker="user")
-        await told(house, "The Falcon team uses Kafka.", origin="web")
-        await house.learning.drain()
-        found = await house.graph.query(ADA, "What does the team that Ann leads use?")
-        (answer,) = found.items
-        assert answer.path.trust is Trust.UNTRUSTED
-        assert answer.score == 0.5
-        assert [step.evidence.trust for step in answer.path.steps] == [
-            Trust.OWNER,
-            Trust.UNTRUSTED,
-        ]
-        (line,) = await house.graph.render_lines(ADA, "What does the team that Ann leads use?")
-        assert line.endswith("(rests on an untrusted source)")
+async def test_untrusted_texts_are_marked_and_lower_the_whole_way(house: Rooms) -> None:
+    await told(house, "Ann leads the Falcon team.", speaker="user")
+    await told(house, "The Falcon team uses Kafka.", origin="web")
+    await house.learning.drain()
+    found = await house.graph.query(ADA, "What does the team that Ann leads use?")
+    (answer,) = found.items
+    assert answer.path.trust is Trust.UNTRUSTED
+    assert answer.score == 0.5
+    assert [step.evidence.trust for step in answer.path.steps] == [
+        Trust.OWNER,
+        Trust.UNTRUSTED,
+    ]
+    (line,) = await house.graph.render_lines(ADA, "What does the team that Ann leads use?")
+    assert line.endswith("(rests on an untrusted source)")
 
 
 async def test_a_trusted_way_is_shown_before_an_untrusted_one_of_the_same_length(
@@ -236,15 +224,14 @@ async def test_facts_that_a_reader_may_not_read_make_no_edges_for_it(tmp_path: P
 
 
 async def test_a_triple_is_kept_as_a_memory_of_its_teller_with_its_own_text_as_evidence(
-    tmp_path: Path,
+    house: Rooms,
 ) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        added = await house.graph.add(ADA, "Ann", "leads", "the Falcon team")
-        (step,) = (await house.graph.neighbours(ADA, "Ann")).items
-        assert step.id == added.statement_id
-        assert step.evidence.memory_id == added.memory_id
-        assert step.evidence.quote == "Ann | leads | the Falcon team"
-        assert not await edges(house, "Ann", BOB)
+    added = await house.graph.add(ADA, "Ann", "leads", "the Falcon team")
+    (step,) = (await house.graph.neighbours(ADA, "Ann")).items
+    assert step.id == added.statement_id
+    assert step.evidence.memory_id == added.memory_id
+    assert step.evidence.quote == "Ann | leads | the Falcon team"
+    assert not await edges(house, "Ann", BOB)
 
 
 @pytest.mark.parametrize(
@@ -261,13 +248,12 @@ async def test_a_triple_is_kept_as_a_memory_of_its_teller_with_its_own_text_as_e
     ],
 )
 async def test_a_triple_says_one_thing_only(
-    tmp_path: Path, subject: str, relation: str, other: str, field: str
+    house: Rooms, subject: str, relation: str, other: str, field: str
 ) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        with pytest.raises(OrgMemoryQueryError) as refused:
-            await house.graph.add(ADA, subject, relation, other)
-        assert refused.value.field == field
-        assert await house.recall.count(ADA, None) == 0
+    with pytest.raises(OrgMemoryQueryError) as refused:
+        await house.graph.add(ADA, subject, relation, other)
+    assert refused.value.field == field
+    assert await house.recall.count(ADA, None) == 0
 
 
 async def test_a_hub_and_a_complete_graph_are_walked_up_to_the_bound(tmp_path: Path) -> None:

@@ -34,13 +34,12 @@ async def replies(house: Rooms) -> int:
 
 
 async def test_the_same_request_again_gets_the_first_reply_and_changes_nothing(
-    tmp_path: Path,
+    house: Rooms,
 ) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        first = await house.ingest.store(KEYED, NOTE)
-        assert await house.ingest.store(KEYED, NOTE) == first
-        assert await house.ingest.store(ADA, NOTE) != first  # without a key it is another write
-        assert len(await visible(house)) == 2
+    first = await house.ingest.store(KEYED, NOTE)
+    assert await house.ingest.store(KEYED, NOTE) == first
+    assert await house.ingest.store(ADA, NOTE) != first  # without a key it is another write
+    assert len(await visible(house)) == 2
 
 
 async def test_every_kind_of_write_keeps_its_reply(tmp_path: Path) -> None:
@@ -68,34 +67,31 @@ async def test_every_kind_of_write_keeps_its_reply(tmp_path: Path) -> None:
         assert first.count == 1
 
 
-async def test_another_request_under_the_same_key_is_a_conflict(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        await house.ingest.store(KEYED, NOTE)
-        other = replace(KEYED, request_hash=b"two")
-        with pytest.raises(ConflictError):
-            await house.ingest.store(other, NOTE)
-        with pytest.raises(ConflictError):
-            await house.ingest.ingest(other, TEXT)
-        assert len(await visible(house)) == 1
+async def test_another_request_under_the_same_key_is_a_conflict(house: Rooms) -> None:
+    await house.ingest.store(KEYED, NOTE)
+    other = replace(KEYED, request_hash=b"two")
+    with pytest.raises(ConflictError):
+        await house.ingest.store(other, NOTE)
+    with pytest.raises(ConflictError):
+        await house.ingest.ingest(other, TEXT)
+    assert len(await visible(house)) == 1
 
 
-async def test_a_key_belongs_to_its_client(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        first = await house.ingest.store(KEYED, NOTE)
-        other = replace(KEYED, client="another", agent_id=BOB.agent_id)
-        assert await house.ingest.store(other, NOTE) != first
+async def test_a_key_belongs_to_its_client(house: Rooms) -> None:
+    first = await house.ingest.store(KEYED, NOTE)
+    other = replace(KEYED, client="another", agent_id=BOB.agent_id)
+    assert await house.ingest.store(other, NOTE) != first
 
 
-async def test_a_write_that_failed_keeps_no_reply(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
+async def test_a_write_that_failed_keeps_no_reply(house: Rooms) -> None:
 
-        def fails(_conn: object) -> str:
-            raise RuntimeError("planted")
+    def fails(_conn: object) -> str:
+        raise RuntimeError("planted")
 
-        with pytest.raises(RuntimeError):
-            await house.db.write(KEYED, fails, reply=str)
-        assert await replies(house) == 0
-        assert await house.ingest.store(KEYED, NOTE)
+    with pytest.raises(RuntimeError):
+        await house.db.write(KEYED, fails, reply=str)
+    assert await replies(house) == 0
+    assert await house.ingest.store(KEYED, NOTE)
 
 
 async def test_the_reply_outlives_a_restart_and_is_forgotten_after_its_days(
@@ -140,12 +136,11 @@ async def test_what_is_kept_of_a_request_proves_nothing_without_the_files_secret
     assert kept[0] != kept[1]
 
 
-async def test_a_reply_holds_no_text_of_a_memory(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        await house.ingest.ingest(KEYED, TEXT)
-        kept = await house.db.read(lambda conn: conn.execute("SELECT reply FROM reply").get)
-        assert isinstance(kept, str)
-        assert not [word for word in ("Bob", "sails", "Faro", "Sunday") if word in kept]
+async def test_a_reply_holds_no_text_of_a_memory(house: Rooms) -> None:
+    await house.ingest.ingest(KEYED, TEXT)
+    kept = await house.db.read(lambda conn: conn.execute("SELECT reply FROM reply").get)
+    assert isinstance(kept, str)
+    assert not [word for word in ("Bob", "sails", "Faro", "Sunday") if word in kept]
 
 
 class LongWork:
@@ -161,19 +156,18 @@ class LongWork:
         return {"done": len(self.keys)}
 
 
-async def test_long_work_is_done_once_for_a_key_and_repeats_its_answer(tmp_path: Path) -> None:
+async def test_long_work_is_done_once_for_a_key_and_repeats_its_answer(house: Rooms) -> None:
     work = LongWork()
-    async with a_house(tmp_path / "memd.db") as house:
-        answers = Answers(house.db)
-        first, second = (asyncio.create_task(answers.once(KEYED, work)) for _ in range(2))
-        await asyncio.sleep(0)
-        work.gate.set()
-        assert (await first, await second) == ({"done": 1}, {"done": 1})
-        assert await Answers(house.db).once(KEYED, work) == {"done": 1}  # of another daemon, too
-        assert work.keys == [None]  # or each transaction within would take the key for its own
-        with pytest.raises(ConflictError):
-            await answers.once(replace(KEYED, request_hash=b"two"), work)
-        assert await answers.once(ADA, work) == {"done": 2}
+    answers = Answers(house.db)
+    first, second = (asyncio.create_task(answers.once(KEYED, work)) for _ in range(2))
+    await asyncio.sleep(0)
+    work.gate.set()
+    assert (await first, await second) == ({"done": 1}, {"done": 1})
+    assert await Answers(house.db).once(KEYED, work) == {"done": 1}  # of another daemon, too
+    assert work.keys == [None]  # or each transaction within would take the key for its own
+    with pytest.raises(ConflictError):
+        await answers.once(replace(KEYED, request_hash=b"two"), work)
+    assert await answers.once(ADA, work) == {"done": 2}
 
 
 async def test_long_work_that_failed_is_done_again(tmp_path: Path) -> None:

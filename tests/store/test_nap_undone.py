@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.nights import ADA, Bed, a_bed
+from support.nights import ADA, Bed
 
 from memd.base.errors import ConflictError, InvalidStateError
 from memd.domain.enums import RunState
@@ -41,104 +41,98 @@ async def seen(bed: Bed) -> set[str]:
     return {entry.content for entry in found}
 
 
-async def test_undoing_a_nap_takes_what_it_learnt_and_leaves_what_it_kept(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        (mine,) = await bed.tell("I was here before.", session_id="talk")
-        nap = await napped(bed, tmp_path, *FACTS)
-        assert nap.stored == 3
-        kept = [await bed.rows(f"SELECT * FROM {table}") for table in ("source", "session_message")]
-        undone = await bed.night.undo(ADA, nap.run_id)
-        assert (undone.kind, undone.state) == ("nap", RunState.UNDONE)
-        assert await seen(bed) == {"I was here before."}
-        assert kept == [
-            await bed.rows(f"SELECT * FROM {table}") for table in ("source", "session_message")
-        ]
-        items, _ = await bed.house.archive.trash_list(ADA, None, 10)
-        assert {item.content for item in items} == set(FACTS)
-        assert mine not in {item.id for item in items}
-        assert await bed.is_sound()
-        with pytest.raises(InvalidStateError, match="undone"):
-            await bed.night.undo(ADA, nap.run_id)
-        await bed.house.archive.trash_restore(ADA, items[0].id)
-        assert len(await seen(bed)) == 2
+async def test_undoing_a_nap_takes_what_it_learnt_and_leaves_what_it_kept(
+    bed: Bed, tmp_path: Path
+) -> None:
+    (mine,) = await bed.tell("I was here before.", session_id="talk")
+    nap = await napped(bed, tmp_path, *FACTS)
+    assert nap.stored == 3
+    kept = [await bed.rows(f"SELECT * FROM {table}") for table in ("source", "session_message")]
+    undone = await bed.night.undo(ADA, nap.run_id)
+    assert (undone.kind, undone.state) == ("nap", RunState.UNDONE)
+    assert await seen(bed) == {"I was here before."}
+    assert kept == [
+        await bed.rows(f"SELECT * FROM {table}") for table in ("source", "session_message")
+    ]
+    items, _ = await bed.house.archive.trash_list(ADA, None, 10)
+    assert {item.content for item in items} == set(FACTS)
+    assert mine not in {item.id for item in items}
+    assert await bed.is_sound()
+    with pytest.raises(InvalidStateError, match="undone"):
+        await bed.night.undo(ADA, nap.run_id)
+    await bed.house.archive.trash_restore(ADA, items[0].id)
+    assert len(await seen(bed)) == 2
 
 
-async def test_an_undone_nap_is_not_learnt_again_by_the_next(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        first = await napped(bed, tmp_path, *FACTS)
-        await bed.night.undo(ADA, first.run_id)
-        second = await napped(bed, tmp_path, *FACTS, "Never push on Fridays.")
-        assert second.stored == 1
-        await bed.night.undo(ADA, second.run_id)
-        assert await seen(bed) == set()
+async def test_an_undone_nap_is_not_learnt_again_by_the_next(bed: Bed, tmp_path: Path) -> None:
+    first = await napped(bed, tmp_path, *FACTS)
+    await bed.night.undo(ADA, first.run_id)
+    second = await napped(bed, tmp_path, *FACTS, "Never push on Fridays.")
+    assert second.stored == 1
+    await bed.night.undo(ADA, second.run_id)
+    assert await seen(bed) == set()
 
 
 async def test_a_nap_that_a_night_has_worked_on_waits_for_the_nights_undoing(
-    tmp_path: Path,
+    bed: Bed, tmp_path: Path
 ) -> None:
-    async with a_bed(tmp_path) as bed:
-        nap = await napped(bed, tmp_path, *FACTS)
-        bed.clock.advance(days=2)
-        night = await bed.night.run(ADA)
-        before = await bed.tables()
-        with pytest.raises(ConflictError) as refused:
-            await bed.night.undo(ADA, nap.run_id)
-        assert night.run_id in str(refused.value.hint)
-        assert await bed.tables() == before
-        await bed.night.undo(ADA, night.run_id)
+    nap = await napped(bed, tmp_path, *FACTS)
+    bed.clock.advance(days=2)
+    night = await bed.night.run(ADA)
+    before = await bed.tables()
+    with pytest.raises(ConflictError) as refused:
         await bed.night.undo(ADA, nap.run_id)
-        assert await seen(bed) == set()
+    assert night.run_id in str(refused.value.hint)
+    assert await bed.tables() == before
+    await bed.night.undo(ADA, night.run_id)
+    await bed.night.undo(ADA, nap.run_id)
+    assert await seen(bed) == set()
 
 
-async def test_a_nap_whose_fact_was_rewritten_is_not_undone(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        nap = await napped(bed, tmp_path, *FACTS)
-        found = await bed.house.recall.retrieve(ADA, MemoryQuery(limit=1))
-        await bed.house.ingest.update(ADA, found[0].id, MemoryUpdate(content="Use spaces."))
-        with pytest.raises(ConflictError, match="rewritten"):
-            await bed.night.undo(ADA, nap.run_id)
-        assert "Use spaces." in await seen(bed)
-        assert (await bed.night.report(nap.run_id, ADA)).state is RunState.DONE
-
-
-async def test_a_nap_that_replaced_a_preference_is_not_undone(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        await napped(bed, tmp_path, "My favorite color is blue.")
-        nap = await napped(bed, tmp_path, "My favorite color is red.")
-        before = await bed.tables()
-        with pytest.raises(ConflictError, match="favorite_color"):
-            await bed.night.undo(ADA, nap.run_id)
-        assert await bed.tables() == before
-
-
-async def test_a_preference_that_a_nap_learnt_is_told_no_more(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        nap = await napped(bed, tmp_path, "My favorite color is blue.")
-        assert len(await bed.house.recall.preferences(ADA)) == 1
+async def test_a_nap_whose_fact_was_rewritten_is_not_undone(bed: Bed, tmp_path: Path) -> None:
+    nap = await napped(bed, tmp_path, *FACTS)
+    found = await bed.house.recall.retrieve(ADA, MemoryQuery(limit=1))
+    await bed.house.ingest.update(ADA, found[0].id, MemoryUpdate(content="Use spaces."))
+    with pytest.raises(ConflictError, match="rewritten"):
         await bed.night.undo(ADA, nap.run_id)
-        assert await bed.house.recall.preferences(ADA) == ()
+    assert "Use spaces." in await seen(bed)
+    assert (await bed.night.report(nap.run_id, ADA)).state is RunState.DONE
 
 
-async def test_what_somebody_took_away_meanwhile_stays_away(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        nap = await napped(bed, tmp_path, *FACTS)
-        first, second, _ = await bed.house.recall.retrieve(ADA, MemoryQuery(limit=3))
-        await bed.house.archive.delete(ADA, first.id)
-        await bed.house.archive.forget(ADA, ids=[second.id])
+async def test_a_nap_that_replaced_a_preference_is_not_undone(bed: Bed, tmp_path: Path) -> None:
+    await napped(bed, tmp_path, "My favorite color is blue.")
+    nap = await napped(bed, tmp_path, "My favorite color is red.")
+    before = await bed.tables()
+    with pytest.raises(ConflictError, match="favorite_color"):
         await bed.night.undo(ADA, nap.run_id)
-        assert await seen(bed) == set()
-        assert await bed.is_sound()
+    assert await bed.tables() == before
 
 
-async def test_an_undoing_that_was_killed_goes_on(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        nap = await napped(bed, tmp_path, *FACTS)
-        await bed.rows("SELECT 1")
+async def test_a_preference_that_a_nap_learnt_is_told_no_more(bed: Bed, tmp_path: Path) -> None:
+    nap = await napped(bed, tmp_path, "My favorite color is blue.")
+    assert len(await bed.house.recall.preferences(ADA)) == 1
+    await bed.night.undo(ADA, nap.run_id)
+    assert await bed.house.recall.preferences(ADA) == ()
 
-        def begun(conn: Any) -> None:
-            conn.execute("UPDATE run SET state = 'undoing' WHERE run_id = ?", (nap.run_id,))
 
-        await bed.house.db.write(ADA, begun)
-        await bed.night.resume_unfinished()
-        assert await seen(bed) == set()
-        assert (await bed.night.report(nap.run_id, ADA)).state is RunState.UNDONE
+async def test_what_somebody_took_away_meanwhile_stays_away(bed: Bed, tmp_path: Path) -> None:
+    nap = await napped(bed, tmp_path, *FACTS)
+    first, second, _ = await bed.house.recall.retrieve(ADA, MemoryQuery(limit=3))
+    await bed.house.archive.delete(ADA, first.id)
+    await bed.house.archive.forget(ADA, ids=[second.id])
+    await bed.night.undo(ADA, nap.run_id)
+    assert await seen(bed) == set()
+    assert await bed.is_sound()
+
+
+async def test_an_undoing_that_was_killed_goes_on(bed: Bed, tmp_path: Path) -> None:
+    nap = await napped(bed, tmp_path, *FACTS)
+    await bed.rows("SELECT 1")
+
+    def begun(conn: Any) -> None:
+        conn.execute("UPDATE run SET state = 'undoing' WHERE run_id = ?", (nap.run_id,))
+
+    await bed.house.db.write(ADA, begun)
+    await bed.night.resume_unfinished()
+    assert await seen(bed) == set()
+    assert (await bed.night.report(nap.run_id, ADA)).state is RunState.UNDONE

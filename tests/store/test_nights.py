@@ -70,102 +70,94 @@ def failing(night: Night, agent_id: str, error: Exception) -> Night:
     [(ProviderRefusedError("no key"), "provider_refused"), (ZeroDivisionError(), "internal")],
 )
 async def test_one_agents_failure_is_not_anothers_and_the_run_says_what_it_was(
-    tmp_path: Path, error: Exception, kind: str
+    bed: Bed, error: Exception, kind: str
 ) -> None:
-    async with a_bed(tmp_path) as bed:
-        await bed.tell(*TURNS)
-        await bed.tell(*(f"Bob: {turn}" for turn in TURNS), caller=BOB)
-        bed.clock.advance(days=2)
-        run = await failing(bed.night, "ada", error).run(ADA)
-        assert run.state is RunState.FAILED
-        assert run.detail["errors"] == [kind]
-        states = await bed.states()
-        assert {states[turn] for turn in TURNS} == {"active"}
-        assert [states[f"Bob: {turn}"] for turn in TURNS] == ["compressed"] * 5 + ["active"]
-        assert (await bed.night.undo(ADA, run.run_id)).state is RunState.UNDONE
-        assert set((await bed.states()).values()) == {"active"}
-        assert (await bed.night.run(ADA)).state is RunState.DONE  # nothing is left of the failure
+    await bed.tell(*TURNS)
+    await bed.tell(*(f"Bob: {turn}" for turn in TURNS), caller=BOB)
+    bed.clock.advance(days=2)
+    run = await failing(bed.night, "ada", error).run(ADA)
+    assert run.state is RunState.FAILED
+    assert run.detail["errors"] == [kind]
+    states = await bed.states()
+    assert {states[turn] for turn in TURNS} == {"active"}
+    assert [states[f"Bob: {turn}"] for turn in TURNS] == ["compressed"] * 5 + ["active"]
+    assert (await bed.night.undo(ADA, run.run_id)).state is RunState.UNDONE
+    assert set((await bed.states()).values()) == {"active"}
+    assert (await bed.night.run(ADA)).state is RunState.DONE  # nothing is left of the failure
 
 
-async def test_with_the_kill_switch_off_nothing_is_touched(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        await bed.tell(*TURNS)
-        bed.clock.advance(days=2)
-        before = await all_rows(bed)
-        night = replace(bed.night, enabled=lambda: False)
-        for run in (await night.run(ADA), await night.compress(ADA, force=True)):
-            assert (run.steps, run.detail) == ((), {})
-        await night.resume_unfinished()
-        assert await all_rows(bed) == before
+async def test_with_the_kill_switch_off_nothing_is_touched(bed: Bed) -> None:
+    await bed.tell(*TURNS)
+    bed.clock.advance(days=2)
+    before = await all_rows(bed)
+    night = replace(bed.night, enabled=lambda: False)
+    for run in (await night.run(ADA), await night.compress(ADA, force=True)):
+        assert (run.steps, run.detail) == ((), {})
+    await night.resume_unfinished()
+    assert await all_rows(bed) == before
 
 
-async def test_a_pause_does_the_same_until_it_ends(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        await bed.tell(*TURNS)
-        bed.clock.advance(days=2)
-        await bed.night.pause(ADA)
-        before = await all_rows(bed)
-        assert (await bed.night.run(ADA)).steps == ()
-        assert await all_rows(bed) == before
-        await bed.night.resume(ADA)
-        assert (await bed.night.run(ADA)).steps != ()
+async def test_a_pause_does_the_same_until_it_ends(bed: Bed) -> None:
+    await bed.tell(*TURNS)
+    bed.clock.advance(days=2)
+    await bed.night.pause(ADA)
+    before = await all_rows(bed)
+    assert (await bed.night.run(ADA)).steps == ()
+    assert await all_rows(bed) == before
+    await bed.night.resume(ADA)
+    assert (await bed.night.run(ADA)).steps != ()
 
 
-async def test_a_switch_that_goes_off_meanwhile_stops_the_night_at_its_next_step(
-    tmp_path: Path,
-) -> None:
-    async with a_bed(tmp_path) as bed:
-        for session in ("a", "b"):
-            await bed.tell(*(f"{session}: {turn}" for turn in TURNS), session_id=session)
-        bed.clock.advance(days=2)
-        says = iter([True, True, False])
-        night = replace(bed.night, enabled=lambda: next(says, False))
-        stopped = await night.run(ADA)
-        assert stopped.state is RunState.RUNNING
-        assert len(await bed.summaries()) == 1
-        await bed.night.resume_unfinished()
-        done = await bed.night.report(stopped.run_id, ADA)
-        assert (done.state, [step.steps for step in done.steps]) == (RunState.DONE, [2])
+async def test_a_switch_that_goes_off_meanwhile_stops_the_night_at_its_next_step(bed: Bed) -> None:
+    for session in ("a", "b"):
+        await bed.tell(*(f"{session}: {turn}" for turn in TURNS), session_id=session)
+    bed.clock.advance(days=2)
+    says = iter([True, True, False])
+    night = replace(bed.night, enabled=lambda: next(says, False))
+    stopped = await night.run(ADA)
+    assert stopped.state is RunState.RUNNING
+    assert len(await bed.summaries()) == 1
+    await bed.night.resume_unfinished()
+    done = await bed.night.report(stopped.run_id, ADA)
+    assert (done.state, [step.steps for step in done.steps]) == (RunState.DONE, [2])
 
 
 async def test_a_night_that_is_going_on_stops_at_its_next_step_when_the_file_says_so(
-    tmp_path: Path,
+    bed: Bed, tmp_path: Path
 ) -> None:
     config = tmp_path / "config.toml"
-    async with a_bed(tmp_path) as bed:
-        for session in ("a", "b"):
-            await bed.tell(*(f"{session}: {turn}" for turn in TURNS), session_id=session)
-        bed.clock.advance(days=2)
-        night = replace(bed.night, enabled=KillSwitch(Settings(), config, {}))
+    for session in ("a", "b"):
+        await bed.tell(*(f"{session}: {turn}" for turn in TURNS), session_id=session)
+    bed.clock.advance(days=2)
+    night = replace(bed.night, enabled=KillSwitch(Settings(), config, {}))
 
-        def switch_off(done: int, total: int) -> None:
-            del done, total
-            config.write_text("[memory.consolidation]\nenabled = false\n", "utf-8")
+    def switch_off(done: int, total: int) -> None:
+        del done, total
+        config.write_text("[memory.consolidation]\nenabled = false\n", "utf-8")
 
-        stopped = await night.run(ADA, progress=switch_off)
+    stopped = await night.run(ADA, progress=switch_off)
 
-        assert (stopped.state, len(await bed.summaries())) == (RunState.RUNNING, 1)
-        await night.resume_unfinished()  # what a tick does, a minute later
-        assert (await night.run(ADA)).steps == ()
-        assert len(await bed.summaries()) == 1
-        config.unlink()
-        await night.resume_unfinished()
-        assert (await night.report(stopped.run_id, ADA)).state is RunState.DONE
+    assert (stopped.state, len(await bed.summaries())) == (RunState.RUNNING, 1)
+    await night.resume_unfinished()  # what a tick does, a minute later
+    assert (await night.run(ADA)).steps == ()
+    assert len(await bed.summaries()) == 1
+    config.unlink()
+    await night.resume_unfinished()
+    assert (await night.report(stopped.run_id, ADA)).state is RunState.DONE
 
 
-async def test_a_night_that_was_stopped_can_be_undone_instead_of_going_on(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        for session in ("a", "b"):
-            await bed.tell(*(f"{session}: {turn}" for turn in TURNS), session_id=session)
-        bed.clock.advance(days=2)
-        before = await bed.tables()
-        says = iter([True, True, False])
-        stopped = await replace(bed.night, enabled=lambda: next(says, False)).run(ADA)
-        undone = await bed.night.undo(ADA, stopped.run_id)
-        assert undone.state is RunState.UNDONE
-        assert differing(before, await bed.tables()) == []
-        await bed.night.resume_unfinished()
-        assert differing(before, await bed.tables()) == []
+async def test_a_night_that_was_stopped_can_be_undone_instead_of_going_on(bed: Bed) -> None:
+    for session in ("a", "b"):
+        await bed.tell(*(f"{session}: {turn}" for turn in TURNS), session_id=session)
+    bed.clock.advance(days=2)
+    before = await bed.tables()
+    says = iter([True, True, False])
+    stopped = await replace(bed.night, enabled=lambda: next(says, False)).run(ADA)
+    undone = await bed.night.undo(ADA, stopped.run_id)
+    assert undone.state is RunState.UNDONE
+    assert differing(before, await bed.tables()) == []
+    await bed.night.resume_unfinished()
+    assert differing(before, await bed.tables()) == []
 
 
 async def test_a_rehearsal_writes_nothing_and_tells_what_the_night_will_do(tmp_path: Path) -> None:
@@ -188,56 +180,49 @@ async def test_a_rehearsal_writes_nothing_and_tells_what_the_night_will_do(tmp_p
         ]
 
 
-async def test_a_second_run_is_refused_while_one_is_going_on(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        await bed.tell(*TURNS)
-        bed.clock.advance(days=2)
-        first = asyncio.create_task(bed.night.run(ADA))
-        while bed.night.running is None:  # noqa: ASYNC110  # it is there at once
-            await asyncio.sleep(0)
-        with pytest.raises(InvalidStateError):
-            await bed.night.run(BOB)
-        with pytest.raises(InvalidStateError):
-            await bed.night.undo(ADA, bed.night.running.run_id)
-        assert (await first).state is RunState.DONE
+async def test_a_second_run_is_refused_while_one_is_going_on(bed: Bed) -> None:
+    await bed.tell(*TURNS)
+    bed.clock.advance(days=2)
+    first = asyncio.create_task(bed.night.run(ADA))
+    while bed.night.running is None:  # noqa: ASYNC110  # it is there at once
+        await asyncio.sleep(0)
+    with pytest.raises(InvalidStateError):
+        await bed.night.run(BOB)
+    with pytest.raises(InvalidStateError):
+        await bed.night.undo(ADA, bed.night.running.run_id)
+    assert (await first).state is RunState.DONE
 
 
-async def test_a_step_that_there_is_not_is_refused_and_those_that_are_are_named(
-    tmp_path: Path,
-) -> None:
-    async with a_bed(tmp_path) as bed:
-        with pytest.raises(InvalidError) as refused:
-            await bed.night.run(ADA, steps=frozenset({"dreaming", "cap"}))
-        assert refused.value.field == "steps"
-        assert "dreaming" in refused.value.message
-        assert all(step in str(refused.value.hint) for step in STEPS)
+async def test_a_step_that_there_is_not_is_refused_and_those_that_are_are_named(bed: Bed) -> None:
+    with pytest.raises(InvalidError) as refused:
+        await bed.night.run(ADA, steps=frozenset({"dreaming", "cap"}))
+    assert refused.value.field == "steps"
+    assert "dreaming" in refused.value.message
+    assert all(step in str(refused.value.hint) for step in STEPS)
 
 
-async def test_a_run_that_nobody_knows_is_not_found(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        for ask in (bed.night.report("x", ADA), bed.night.undo(ADA, "x")):
-            with pytest.raises(NotFoundError):
-                await ask
+async def test_a_run_that_nobody_knows_is_not_found(bed: Bed) -> None:
+    for ask in (bed.night.report("x", ADA), bed.night.undo(ADA, "x")):
+        with pytest.raises(NotFoundError):
+            await ask
 
 
-async def test_a_night_of_one_agent_is_nobody_elses(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        await bed.tell(*TURNS)
-        await bed.tell(*(f"Bob: {turn}" for turn in TURNS), caller=BOB)
-        bed.clock.advance(days=2)
-        run = await bed.night.run(ADA, agent_id="bob")
-        assert run.agent_id == "bob"
-        states = await bed.states()
-        assert {states[turn] for turn in TURNS} == {"active"}
-        assert "compressed" in states.values()
+async def test_a_night_of_one_agent_is_nobody_elses(bed: Bed) -> None:
+    await bed.tell(*TURNS)
+    await bed.tell(*(f"Bob: {turn}" for turn in TURNS), caller=BOB)
+    bed.clock.advance(days=2)
+    run = await bed.night.run(ADA, agent_id="bob")
+    assert run.agent_id == "bob"
+    states = await bed.states()
+    assert {states[turn] for turn in TURNS} == {"active"}
+    assert "compressed" in states.values()
 
 
-async def test_reports_come_page_by_page_newest_first(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        ids = [(await bed.night.run(ADA)).run_id for _ in range(5)]
-        first = await bed.night.reports(None, 2)
-        rest = await bed.night.reports(first[-1].run_id, 10)
-        assert [run.run_id for run in (*first, *rest)] == ids[::-1]
+async def test_reports_come_page_by_page_newest_first(bed: Bed) -> None:
+    ids = [(await bed.night.run(ADA)).run_id for _ in range(5)]
+    first = await bed.night.reports(None, 2)
+    rest = await bed.night.reports(first[-1].run_id, 10)
+    assert [run.run_id for run in (*first, *rest)] == ids[::-1]
 
 
 # Retention.
@@ -262,35 +247,33 @@ async def test_what_its_category_keeps_no_longer_goes_into_the_trash(tmp_path: P
         assert (await bed.states())["old talk"] == "active"
 
 
-async def test_an_agents_own_retention_is_its_own(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        await bed.tell("Ada's")
-        await bed.tell("Bob's", caller=BOB)
-        await bed.house.agents.set(BOB, MemoryConfig(retention_days=5))
-        bed.clock.advance(days=6)
-        await bed.night.run(ADA)
-        assert await bed.states() == {"Ada's": "active", "Bob's": "trashed"}
+async def test_an_agents_own_retention_is_its_own(bed: Bed) -> None:
+    await bed.tell("Ada's")
+    await bed.tell("Bob's", caller=BOB)
+    await bed.house.agents.set(BOB, MemoryConfig(retention_days=5))
+    bed.clock.advance(days=6)
+    await bed.night.run(ADA)
+    assert await bed.states() == {"Ada's": "active", "Bob's": "trashed"}
 
 
 async def test_a_summary_goes_with_its_first_retired_source_and_the_others_come_back(
-    tmp_path: Path,
+    bed: Bed,
 ) -> None:
-    async with a_bed(tmp_path) as bed:
-        await bed.tell(TURNS[0])
-        bed.clock.advance(days=20)
-        await bed.tell(*TURNS[1:])
-        bed.clock.advance(days=2)
-        await bed.night.run(ADA)
-        assert len(await bed.summaries()) == 1
-        before = await bed.tables()
-        late = bed.other_night(settled(retention={"default_retention_days": 10}))
-        run = await late.run(ADA, steps=frozenset({"retention"}))
-        assert await bed.summaries() == []
-        states = await bed.states()
-        assert states == {TURNS[0]: "trashed"} | dict.fromkeys(TURNS[1:], "active")
-        assert await bed.is_sound()
-        await bed.night.undo(ADA, run.run_id)
-        assert differing(before, await bed.tables()) == []
+    await bed.tell(TURNS[0])
+    bed.clock.advance(days=20)
+    await bed.tell(*TURNS[1:])
+    bed.clock.advance(days=2)
+    await bed.night.run(ADA)
+    assert len(await bed.summaries()) == 1
+    before = await bed.tables()
+    late = bed.other_night(settled(retention={"default_retention_days": 10}))
+    run = await late.run(ADA, steps=frozenset({"retention"}))
+    assert await bed.summaries() == []
+    states = await bed.states()
+    assert states == {TURNS[0]: "trashed"} | dict.fromkeys(TURNS[1:], "active")
+    assert await bed.is_sound()
+    await bed.night.undo(ADA, run.run_id)
+    assert differing(before, await bed.tables()) == []
 
 
 async def test_what_is_hidden_is_retired_as_well(tmp_path: Path) -> None:
@@ -361,11 +344,10 @@ async def test_core_memories_and_preferences_are_never_put_away(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("tag", ["core", "distillation", "detailed_experience"])
-async def test_what_is_protected_is_not_consolidated(tmp_path: Path, tag: str) -> None:
-    async with a_bed(tmp_path) as bed:
-        await bed.tell(*TURNS, metadata=MemoryMetadata(tags=(tag,)))
-        bed.clock.advance(days=2)
-        assert (await bed.night.run(ADA, steps=CONSOLIDATION)).steps == ()
+async def test_what_is_protected_is_not_consolidated(bed: Bed, tag: str) -> None:
+    await bed.tell(*TURNS, metadata=MemoryMetadata(tags=(tag,)))
+    bed.clock.advance(days=2)
+    assert (await bed.night.run(ADA, steps=CONSOLIDATION)).steps == ()
 
 
 @pytest.mark.parametrize(
@@ -374,23 +356,21 @@ async def test_what_is_protected_is_not_consolidated(tmp_path: Path, tag: str) -
     ids=["ends with its session", "has an end of its own"],
 )
 async def test_what_has_a_fate_of_its_own_is_not_consolidated(
-    tmp_path: Path, fields: dict[str, Any]
+    bed: Bed, fields: dict[str, Any]
 ) -> None:
-    async with a_bed(tmp_path) as bed:
-        await bed.tell(*TURNS, **fields)
-        bed.clock.advance(days=2)
-        assert (await bed.night.run(ADA, steps=CONSOLIDATION)).steps == ()
+    await bed.tell(*TURNS, **fields)
+    bed.clock.advance(days=2)
+    assert (await bed.night.run(ADA, steps=CONSOLIDATION)).steps == ()
 
 
-async def test_only_what_is_a_day_old_is_consolidated(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        await bed.tell(*TURNS[:3])
-        bed.clock.advance(hours=20)
-        await bed.tell(*TURNS[3:])
-        bed.clock.advance(hours=10)
-        await bed.night.run(ADA)
-        states = await bed.states()
-        assert [states[turn] for turn in TURNS] == ["compressed"] * 2 + ["active"] * 4
+async def test_only_what_is_a_day_old_is_consolidated(bed: Bed) -> None:
+    await bed.tell(*TURNS[:3])
+    bed.clock.advance(hours=20)
+    await bed.tell(*TURNS[3:])
+    bed.clock.advance(hours=10)
+    await bed.night.run(ADA)
+    states = await bed.states()
+    assert [states[turn] for turn in TURNS] == ["compressed"] * 2 + ["active"] * 4
 
 
 class Helpless:
@@ -408,17 +388,16 @@ class Helpless:
         return CondensedGroup("nothing", (), ())
 
 
-async def test_what_is_too_long_to_be_shortened_stays_and_ends_no_night(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        await bed.tell(*(f"{number} {'word ' * 150}" for number in range(40)))
-        bed.clock.advance(days=2)
-        house = bed.house
-        task = Consolidation(house.db, house.ids, house.work, house.counter, Helpless(), 3)
-        run = await asyncio.wait_for(replace(bed.night, tasks=lambda _: [task]).run(ADA), 60)
-        assert run.state is RunState.DONE
-        assert [step.rows for step in run.steps] == [0]
-        assert set((await bed.states()).values()) == {"active"}
-        assert await bed.summaries() == []
+async def test_what_is_too_long_to_be_shortened_stays_and_ends_no_night(bed: Bed) -> None:
+    await bed.tell(*(f"{number} {'word ' * 150}" for number in range(40)))
+    bed.clock.advance(days=2)
+    house = bed.house
+    task = Consolidation(house.db, house.ids, house.work, house.counter, Helpless(), 3)
+    run = await asyncio.wait_for(replace(bed.night, tasks=lambda _: [task]).run(ADA), 60)
+    assert run.state is RunState.DONE
+    assert [step.rows for step in run.steps] == [0]
+    assert set((await bed.states()).values()) == {"active"}
+    assert await bed.summaries() == []
 
 
 async def test_what_a_language_model_was_not_sent_is_not_hidden(tmp_path: Path) -> None:
@@ -436,15 +415,14 @@ async def test_what_a_language_model_was_not_sent_is_not_hidden(tmp_path: Path) 
         assert await bed.is_sound()
 
 
-async def test_a_summary_is_never_summarised_again(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        for _ in range(4):
-            await bed.tell(*(f"{turn} {'word ' * 40}{bed.clock.now}" for turn in TURNS))
-            bed.clock.advance(days=2)
-            await bed.night.run(ADA)
-        sources = "SELECT count(*) FROM derived JOIN memory ON memory_key = from_key"
-        assert await bed.rows(f"{sources} WHERE is_summary") == [(0,)]
-        assert len(await bed.summaries()) >= 4
+async def test_a_summary_is_never_summarised_again(bed: Bed) -> None:
+    for _ in range(4):
+        await bed.tell(*(f"{turn} {'word ' * 40}{bed.clock.now}" for turn in TURNS))
+        bed.clock.advance(days=2)
+        await bed.night.run(ADA)
+    sources = "SELECT count(*) FROM derived JOIN memory ON memory_key = from_key"
+    assert await bed.rows(f"{sources} WHERE is_summary") == [(0,)]
+    assert len(await bed.summaries()) >= 4
 
 
 async def test_what_was_consolidated_moves_to_the_archive_when_it_is_old(tmp_path: Path) -> None:

@@ -100,48 +100,44 @@ async def hours(bed: Bed, scheduler: NightScheduler, number: int) -> None:
             await scheduler.tick()
 
 
-async def test_a_night_that_the_disk_ended_goes_on_as_the_same_run(
-    tmp_path: Path, disk: Disk
-) -> None:
-    async with a_bed(tmp_path) as bed:
-        await two_sessions(bed)
-        before = await bed.tables()
-        run = await ended(bed, disk)
-        assert (run.state, run.detail) == (RunState.RUNNING, {"errors": ["disk_full"], "tries": 1})
-        assert run.again_at == bed.clock.now + timedelta(hours=1)
-        assert len(await bed.summaries()) == 1
-        disk.error = None
-        scheduler = rhythm_of(bed)
-        await hours(bed, scheduler, 1)
-        done = await last(bed.night)
-        assert (done.run_id, done.state) == (run.run_id, RunState.DONE)
-        assert (done.again_at, "errors" in done.detail) == (None, False)
-        assert len(await bed.summaries()) == 2
-        assert (await scheduler.status()).waits_for is None
-        await bed.night.undo(ADA, run.run_id)
-        assert differing(before, await bed.tables()) == []
+async def test_a_night_that_the_disk_ended_goes_on_as_the_same_run(bed: Bed, disk: Disk) -> None:
+    await two_sessions(bed)
+    before = await bed.tables()
+    run = await ended(bed, disk)
+    assert (run.state, run.detail) == (RunState.RUNNING, {"errors": ["disk_full"], "tries": 1})
+    assert run.again_at == bed.clock.now + timedelta(hours=1)
+    assert len(await bed.summaries()) == 1
+    disk.error = None
+    scheduler = rhythm_of(bed)
+    await hours(bed, scheduler, 1)
+    done = await last(bed.night)
+    assert (done.run_id, done.state) == (run.run_id, RunState.DONE)
+    assert (done.again_at, "errors" in done.detail) == (None, False)
+    assert len(await bed.summaries()) == 2
+    assert (await scheduler.status()).waits_for is None
+    await bed.night.undo(ADA, run.run_id)
+    assert differing(before, await bed.tables()) == []
 
 
 async def test_a_disk_that_stays_full_is_tried_ever_more_rarely_and_not_for_ever(
-    tmp_path: Path, disk: Disk
+    bed: Bed, disk: Disk
 ) -> None:
-    async with a_bed(tmp_path) as bed:
-        await two_sessions(bed)
-        run = await ended(bed, disk)
-        scheduler, began = rhythm_of(bed), disk.tries
-        for span, tries in ((1, 1), (1, 1), (1, 2), (3, 2), (1, 3), (24, 5)):
-            await hours(bed, scheduler, span)
-            assert disk.tries - began == tries
-        status = await scheduler.status()
-        assert status.next_at is not None
-        assert status.next_at > bed.clock.now
-        assert "disk_full" in (status.waits_for or "")
-        assert status.last is not None
-        assert (status.last.state, status.last.again_at) == (RunState.RUNNING, status.next_at)
-        await hours(bed, scheduler, 24)
-        assert disk.tries - began == NIGHT_TRIES_MAX  # the last of them is the next night's first
-        failed = await bed.night.report(run.run_id, ADA)
-        assert (failed.state, failed.detail["errors"]) == (RunState.FAILED, ["disk_full"])
+    await two_sessions(bed)
+    run = await ended(bed, disk)
+    scheduler, began = rhythm_of(bed), disk.tries
+    for span, tries in ((1, 1), (1, 1), (1, 2), (3, 2), (1, 3), (24, 5)):
+        await hours(bed, scheduler, span)
+        assert disk.tries - began == tries
+    status = await scheduler.status()
+    assert status.next_at is not None
+    assert status.next_at > bed.clock.now
+    assert "disk_full" in (status.waits_for or "")
+    assert status.last is not None
+    assert (status.last.state, status.last.again_at) == (RunState.RUNNING, status.next_at)
+    await hours(bed, scheduler, 24)
+    assert disk.tries - began == NIGHT_TRIES_MAX  # the last of them is the next night's first
+    failed = await bed.night.report(run.run_id, ADA)
+    assert (failed.state, failed.detail["errors"]) == (RunState.FAILED, ["disk_full"])
 
 
 async def test_what_the_disk_cannot_be_told_is_told_all_the_same(
@@ -167,45 +163,43 @@ async def test_what_the_disk_cannot_be_told_is_told_all_the_same(
 
 
 async def test_who_asks_for_a_night_meanwhile_is_told_what_the_disk_says(
-    tmp_path: Path, disk: Disk
+    bed: Bed, disk: Disk
 ) -> None:
     """And as soon as there is room, the night that was left is finished before the new one."""
-    async with a_bed(tmp_path) as bed:
-        await two_sessions(bed)
-        left = await ended(bed, disk)
-        with pytest.raises(DiskFullError):
-            await bed.night.run(ADA)
-        disk.error = None
-        new = await bed.night.run(ADA)
-        assert (await bed.night.report(left.run_id, ADA)).state is RunState.DONE
-        assert new.run_id != left.run_id
-        assert bed.night.postponed is None
+    await two_sessions(bed)
+    left = await ended(bed, disk)
+    with pytest.raises(DiskFullError):
+        await bed.night.run(ADA)
+    disk.error = None
+    new = await bed.night.run(ADA)
+    assert (await bed.night.report(left.run_id, ADA)).state is RunState.DONE
+    assert new.run_id != left.run_id
+    assert bed.night.postponed is None
 
 
 async def test_an_undoing_that_the_disk_ended_waits_as_well(
-    tmp_path: Path, disk: Disk, monkeypatch: pytest.MonkeyPatch
+    bed: Bed, disk: Disk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with a_bed(tmp_path) as bed:
-        await two_sessions(bed)
-        before = await bed.tables()
-        run = await bed.night.run(ADA)
+    await two_sessions(bed)
+    before = await bed.tables()
+    run = await bed.night.run(ADA)
 
-        def refused(*_given: object) -> None:
-            raise DiskFullError("full")
+    def refused(*_given: object) -> None:
+        raise DiskFullError("full")
 
-        monkeypatch.setattr(runs, "delete_changes", refused)
-        with pytest.raises(DiskFullError):
-            await bed.night.undo(ADA, run.run_id)
-        waiting = await bed.night.report(run.run_id, ADA)
-        assert (waiting.state, waiting.detail["errors"]) == (RunState.UNDOING, ["disk_full"])
-        await bed.night.resume_unfinished()
-        monkeypatch.undo()
-        await bed.night.resume_unfinished()  # its time has not come
-        assert (await bed.night.report(run.run_id, ADA)).state is RunState.UNDOING
-        bed.clock.advance(hours=1)
-        await bed.night.resume_unfinished()
-        assert (await bed.night.report(run.run_id, ADA)).state is RunState.UNDONE
-        assert differing(before, await bed.tables()) == []
+    monkeypatch.setattr(runs, "delete_changes", refused)
+    with pytest.raises(DiskFullError):
+        await bed.night.undo(ADA, run.run_id)
+    waiting = await bed.night.report(run.run_id, ADA)
+    assert (waiting.state, waiting.detail["errors"]) == (RunState.UNDOING, ["disk_full"])
+    await bed.night.resume_unfinished()
+    monkeypatch.undo()
+    await bed.night.resume_unfinished()  # its time has not come
+    assert (await bed.night.report(run.run_id, ADA)).state is RunState.UNDOING
+    bed.clock.advance(hours=1)
+    await bed.night.resume_unfinished()
+    assert (await bed.night.report(run.run_id, ADA)).state is RunState.UNDONE
+    assert differing(before, await bed.tables()) == []
 
 
 async def test_a_file_that_stays_damaged_for_one_agent_leaves_the_others_their_night(
@@ -234,16 +228,15 @@ async def test_a_file_that_stays_damaged_for_one_agent_leaves_the_others_their_n
 
 @pytest.mark.parametrize("error", [ProviderRefusedError("no key"), ZeroDivisionError()])
 async def test_a_night_that_fails_of_itself_is_not_gone_on_with(
-    tmp_path: Path, disk: Disk, error: Exception
+    bed: Bed, disk: Disk, error: Exception
 ) -> None:
-    async with a_bed(tmp_path) as bed:
-        await two_sessions(bed)
-        disk.error = error
-        run = await bed.night.run(ADA)
-        assert run.state is RunState.FAILED
-        disk.error = None
-        await hours(bed, rhythm_of(bed), 2)
-        assert await last(bed.night) == run
+    await two_sessions(bed)
+    disk.error = error
+    run = await bed.night.run(ADA)
+    assert run.state is RunState.FAILED
+    disk.error = None
+    await hours(bed, rhythm_of(bed), 2)
+    assert await last(bed.night) == run
 
 
 @pytest.mark.parametrize(
@@ -260,33 +253,32 @@ def test_what_a_provider_refuses_is_not_of_the_disk(error: Exception, whose: boo
 
 @pytest.mark.parametrize("part", [{"steps": frozenset({"retention"})}, {"agent_id": "ada"}])
 async def test_a_night_of_some_steps_or_of_one_agent_puts_no_whole_night_off(
-    tmp_path: Path, part: dict[str, Any]
+    bed: Bed, part: dict[str, Any]
 ) -> None:
-    async with a_bed(tmp_path) as bed:
-        await two_sessions(bed)
-        whole = await bed.night.run(ADA)
-        bed.clock.advance(hours=20)
-        await bed.night.run(ADA, **part)
-        status = await rhythm_of(bed).status()
-        assert status.last is not None
-        assert status.last.run_id == whole.run_id
-        assert status.next_at == whole.started_at + timedelta(days=1)
+    await two_sessions(bed)
+    whole = await bed.night.run(ADA)
+    bed.clock.advance(hours=20)
+    await bed.night.run(ADA, **part)
+    status = await rhythm_of(bed).status()
+    assert status.last is not None
+    assert status.last.run_id == whole.run_id
+    assert status.next_at == whole.started_at + timedelta(days=1)
 
 
 # What these tests must find.
 
 
 async def test_a_night_that_forgot_that_it_waits_would_be_found_out(
-    tmp_path: Path, disk: Disk, monkeypatch: pytest.MonkeyPatch
+    bed: Bed, disk: Disk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(backoff, "retry_delay_s", lambda _tries: 0)
     with pytest.raises(AssertionError):
-        await test_a_disk_that_stays_full_is_tried_ever_more_rarely_and_not_for_ever(tmp_path, disk)
+        await test_a_disk_that_stays_full_is_tried_ever_more_rarely_and_not_for_ever(bed, disk)
 
 
 async def test_a_night_that_failed_of_the_disk_would_be_found_out(
-    tmp_path: Path, disk: Disk, monkeypatch: pytest.MonkeyPatch
+    bed: Bed, disk: Disk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(backoff, "NIGHT_TRIES_MAX", 0)
     with pytest.raises((AssertionError, pytest.fail.Exception)):
-        await test_a_night_that_the_disk_ended_goes_on_as_the_same_run(tmp_path, disk)
+        await test_a_night_that_the_disk_ended_goes_on_as_the_same_run(bed, disk)

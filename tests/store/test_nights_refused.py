@@ -30,57 +30,53 @@ async def two_sessions(bed: Bed, words: str = "") -> None:
 
 
 @pytest.mark.usefixtures("_impatient")
-async def test_a_night_over_a_file_that_another_program_holds_is_refused(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        await two_sessions(bed)
-        done = await bed.night.run(ADA)
-        after = await bed.tables()
-        other = apsw.Connection(str(bed.house.db.path))
-        other.execute("BEGIN IMMEDIATE")
-        asks: dict[str, Callable[[], Awaitable[Any]]] = {
-            "run": lambda: bed.night.run(ADA),
-            "compress": lambda: bed.night.compress(ADA, force=True),
-            "undo": lambda: bed.night.undo(ADA, done.run_id),
-            "pause": lambda: bed.night.pause(ADA),
-            "resume": lambda: bed.night.resume(ADA),
-        }
-        for ask in asks.values():
-            with pytest.raises(BusyError):
-                await ask()
-        assert not (await bed.night.run(ADA, dry_run=True)).steps
-        other.execute("ROLLBACK")
-        other.close()
-        assert differing(after, await bed.tables()) == []
-        assert (await bed.night.undo(ADA, done.run_id)).state is RunState.UNDONE
+async def test_a_night_over_a_file_that_another_program_holds_is_refused(bed: Bed) -> None:
+    await two_sessions(bed)
+    done = await bed.night.run(ADA)
+    after = await bed.tables()
+    other = apsw.Connection(str(bed.house.db.path))
+    other.execute("BEGIN IMMEDIATE")
+    asks: dict[str, Callable[[], Awaitable[Any]]] = {
+        "run": lambda: bed.night.run(ADA),
+        "compress": lambda: bed.night.compress(ADA, force=True),
+        "undo": lambda: bed.night.undo(ADA, done.run_id),
+        "pause": lambda: bed.night.pause(ADA),
+        "resume": lambda: bed.night.resume(ADA),
+    }
+    for ask in asks.values():
+        with pytest.raises(BusyError):
+            await ask()
+    assert not (await bed.night.run(ADA, dry_run=True)).steps
+    other.execute("ROLLBACK")
+    other.close()
+    assert differing(after, await bed.tables()) == []
+    assert (await bed.night.undo(ADA, done.run_id)).state is RunState.UNDONE
 
 
 @pytest.mark.usefixtures("_impatient")
-async def test_a_night_whose_file_is_held_half_way_goes_on_later_as_the_same_run(
-    tmp_path: Path,
-) -> None:
-    async with a_bed(tmp_path) as bed:
-        await two_sessions(bed)
-        before = await bed.tables()
-        other = apsw.Connection(str(bed.house.db.path))
+async def test_a_night_whose_file_is_held_half_way_goes_on_later_as_the_same_run(bed: Bed) -> None:
+    await two_sessions(bed)
+    before = await bed.tables()
+    other = apsw.Connection(str(bed.house.db.path))
 
-        def hold(done: int, total: int) -> None:
-            del done, total
-            if not other.in_transaction:
-                other.execute("BEGIN IMMEDIATE")
+    def hold(done: int, total: int) -> None:
+        del done, total
+        if not other.in_transaction:
+            other.execute("BEGIN IMMEDIATE")
 
-        with pytest.raises(BusyError):
-            await bed.night.run(ADA, progress=hold)
-        other.execute("ROLLBACK")
-        other.close()
-        assert len(await bed.summaries()) == 1
-        bed.clock.advance(hours=1)
-        await bed.night.resume_unfinished()
-        run = await bed.night.last(RunKind.NIGHT)
-        assert run is not None
-        assert run.state is RunState.DONE
-        assert len(await bed.summaries()) == 2
-        await bed.night.undo(ADA, run.run_id)
-        assert differing(before, await bed.tables()) == []
+    with pytest.raises(BusyError):
+        await bed.night.run(ADA, progress=hold)
+    other.execute("ROLLBACK")
+    other.close()
+    assert len(await bed.summaries()) == 1
+    bed.clock.advance(hours=1)
+    await bed.night.resume_unfinished()
+    run = await bed.night.last(RunKind.NIGHT)
+    assert run is not None
+    assert run.state is RunState.DONE
+    assert len(await bed.summaries()) == 2
+    await bed.night.undo(ADA, run.run_id)
+    assert differing(before, await bed.tables()) == []
 
 
 async def test_a_read_only_store_has_rehearsals_and_no_nights(tmp_path: Path) -> None:

@@ -45,66 +45,62 @@ def lines(summaries: Sequence[str]) -> list[list[str]]:
     return [re.findall("^- (.*)$", summary, re.M) for summary in summaries]
 
 
-async def test_notes_without_a_session_are_condensed_and_still_found(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        ids = await note(bed, *NOTES)
-        before = await bed.tables()
-        assert await slept(bed) == 4
-        (summary,) = await bed.summaries()
-        assert lines([summary]) == [list(NOTES[:4])]
-        assert set(await texts(bed)) == {summary, NOTES[4]}
-        question = RecallRequest(query="who keeps bees", search_mode="words")
-        assert (await bed.house.recall.recall(ADA, question)).memories[0].content == summary
-        whole = question.model_copy(update={"include_compressed": True})
-        assert (await bed.house.recall.recall(ADA, whole)).memories[0].id == ids[0]
-        assert await bed.is_sound()
-        ((run,),) = await bed.rows("SELECT run_id FROM run")
-        await bed.night.undo(ADA, str(run))
-        assert await bed.tables() == before
+async def test_notes_without_a_session_are_condensed_and_still_found(bed: Bed) -> None:
+    ids = await note(bed, *NOTES)
+    before = await bed.tables()
+    assert await slept(bed) == 4
+    (summary,) = await bed.summaries()
+    assert lines([summary]) == [list(NOTES[:4])]
+    assert set(await texts(bed)) == {summary, NOTES[4]}
+    question = RecallRequest(query="who keeps bees", search_mode="words")
+    assert (await bed.house.recall.recall(ADA, question)).memories[0].content == summary
+    whole = question.model_copy(update={"include_compressed": True})
+    assert (await bed.house.recall.recall(ADA, whole)).memories[0].id == ids[0]
+    assert await bed.is_sound()
+    ((run,),) = await bed.rows("SELECT run_id FROM run")
+    await bed.night.undo(ADA, str(run))
+    assert await bed.tables() == before
 
 
-async def test_a_summary_holds_one_category_and_one_namespace(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        for number in range(3):
-            for category in ("episodic", "semantic"):
-                for namespace in ("default", "work"):
-                    where = f"{category} {namespace}"
-                    await note(bed, f"{where} {number}", category=category, namespace=namespace)
-        assert await slept(bed) == 8
-        made = await bed.rows(
-            "SELECT content, category, namespace FROM memory WHERE is_summary ORDER BY memory_key"
-        )
-        assert len(made) == 4
-        for content, category, namespace in made:
-            where = f"{category} {namespace}"
-            assert lines([str(content)]) == [[f"{where} 0", f"{where} 1"]]
+async def test_a_summary_holds_one_category_and_one_namespace(bed: Bed) -> None:
+    for number in range(3):
+        for category in ("episodic", "semantic"):
+            for namespace in ("default", "work"):
+                where = f"{category} {namespace}"
+                await note(bed, f"{where} {number}", category=category, namespace=namespace)
+    assert await slept(bed) == 8
+    made = await bed.rows(
+        "SELECT content, category, namespace FROM memory WHERE is_summary ORDER BY memory_key"
+    )
+    assert len(made) == 4
+    for content, category, namespace in made:
+        where = f"{category} {namespace}"
+        assert lines([str(content)]) == [[f"{where} 0", f"{where} 1"]]
 
 
 async def test_what_is_a_month_apart_is_not_in_one_summary_unless_it_is_too_little(
-    tmp_path: Path,
+    bed: Bed,
 ) -> None:
-    async with a_bed(tmp_path) as bed:
-        for month in range(3):
-            await note(bed, *(f"month {month} note {number}" for number in range(3)))
-            bed.clock.advance(days=40)
-        for year in range(3):
-            await note(bed, f"year {year}")
-            bed.clock.advance(days=365)
-        await slept(bed)
-        assert lines(await bed.summaries()) == [
-            *([f"month {month} note 0", f"month {month} note 1"] for month in range(3)),
-            ["year 0", "year 1"],
-        ]
+    for month in range(3):
+        await note(bed, *(f"month {month} note {number}" for number in range(3)))
+        bed.clock.advance(days=40)
+    for year in range(3):
+        await note(bed, f"year {year}")
+        bed.clock.advance(days=365)
+    await slept(bed)
+    assert lines(await bed.summaries()) == [
+        *([f"month {month} note 0", f"month {month} note 1"] for month in range(3)),
+        ["year 0", "year 1"],
+    ]
 
 
-async def test_the_time_is_when_it_was_so_where_that_is_known(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        then = bed.clock.now - timedelta(days=1000)
-        for number in range(6):  # an old diary, brought in backwards
-            at = then - timedelta(days=60 * (number // 3) + number)
-            await note(bed, f"page {number}", occurred_at=at)
-        await slept(bed)
-        assert lines(await bed.summaries()) == [["page 4", "page 3"], ["page 1", "page 0"]]
+async def test_the_time_is_when_it_was_so_where_that_is_known(bed: Bed) -> None:
+    then = bed.clock.now - timedelta(days=1000)
+    for number in range(6):  # an old diary, brought in backwards
+        at = then - timedelta(days=60 * (number // 3) + number)
+        await note(bed, f"page {number}", occurred_at=at)
+    await slept(bed)
+    assert lines(await bed.summaries()) == [["page 4", "page 3"], ["page 1", "page 0"]]
 
 
 async def test_a_summary_is_no_longer_than_a_window_of_the_model_however_many_there_are(
@@ -124,60 +120,53 @@ async def test_a_summary_is_no_longer_than_a_window_of_the_model_however_many_th
         assert await slept(bed) == 0
 
 
-async def test_a_rehearsal_counts_what_the_night_does(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        await note(bed, *(f"Note {number}." for number in range(40)))
-        await bed.tell(*NOTES)
-        for number in range(4):
-            await bed.tell(f"Alone {number}.", session_id=f"one{number}")
-        bed.clock.advance(days=2)
-        tried = await bed.night.run(ADA, dry_run=True)
-        assert sum(step.rows for step in tried.steps) == await slept(bed)
+async def test_a_rehearsal_counts_what_the_night_does(bed: Bed) -> None:
+    await note(bed, *(f"Note {number}." for number in range(40)))
+    await bed.tell(*NOTES)
+    for number in range(4):
+        await bed.tell(f"Alone {number}.", session_id=f"one{number}")
+    bed.clock.advance(days=2)
+    tried = await bed.night.run(ADA, dry_run=True)
+    assert sum(step.rows for step in tried.steps) == await slept(bed)
 
 
-async def test_sessions_too_small_for_a_list_have_one_together_and_each_finds_it(
-    tmp_path: Path,
-) -> None:
-    async with a_bed(tmp_path) as bed:
-        for number, text in enumerate(NOTES):
-            await bed.tell(text, session_id=f"one{number}")
-        assert await slept(bed) == 4
-        (summary,) = await bed.summaries()
-        for number in range(4):
-            session = f"one{number}"
-            assert await texts(bed, session_id=session) == [summary]
-            assert await texts(bed, text=NOTES[number], session_id=session) == [summary]
-            hidden = await texts(bed, session_id=session, include_compressed=True)
-            assert hidden == [NOTES[number]]
-        assert await texts(bed, session_id="one4") == [NOTES[4]]
-        assert await texts(bed, session_id="never") == []
+async def test_sessions_too_small_for_a_list_have_one_together_and_each_finds_it(bed: Bed) -> None:
+    for number, text in enumerate(NOTES):
+        await bed.tell(text, session_id=f"one{number}")
+    assert await slept(bed) == 4
+    (summary,) = await bed.summaries()
+    for number in range(4):
+        session = f"one{number}"
+        assert await texts(bed, session_id=session) == [summary]
+        assert await texts(bed, text=NOTES[number], session_id=session) == [summary]
+        hidden = await texts(bed, session_id=session, include_compressed=True)
+        assert hidden == [NOTES[number]]
+    assert await texts(bed, session_id="one4") == [NOTES[4]]
+    assert await texts(bed, session_id="never") == []
 
 
-async def test_what_a_session_has_left_beside_its_list_stays_there(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        for session in range(4):
-            await bed.tell(*(f"{session}: {text}" for text in NOTES), session_id=f"s{session}")
-            await bed.tell(f"{session} is known.", session_id=f"s{session}", category="semantic")
-        await slept(bed)
-        states = await bed.states()
-        assert {states[f"{session} is known."] for session in range(4)} == {"active"}
+async def test_what_a_session_has_left_beside_its_list_stays_there(bed: Bed) -> None:
+    for session in range(4):
+        await bed.tell(*(f"{session}: {text}" for text in NOTES), session_id=f"s{session}")
+        await bed.tell(f"{session} is known.", session_id=f"s{session}", category="semantic")
+    await slept(bed)
+    states = await bed.states()
+    assert {states[f"{session} is known."] for session in range(4)} == {"active"}
 
 
 @pytest.mark.parametrize("few", [1, 2])
-async def test_fewer_than_the_threshold_stay_as_they_are(tmp_path: Path, few: int) -> None:
-    async with a_bed(tmp_path) as bed:
-        await note(bed, *NOTES[:few])
-        assert await slept(bed, days=200) == 0
-        assert set((await bed.states()).values()) == {"active"}
+async def test_fewer_than_the_threshold_stay_as_they_are(bed: Bed, few: int) -> None:
+    await note(bed, *NOTES[:few])
+    assert await slept(bed, days=200) == 0
+    assert set((await bed.states()).values()) == {"active"}
 
 
-async def test_what_is_younger_than_a_day_or_protected_stays(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        await note(bed, *NOTES, metadata=MemoryMetadata(tags=("core",)))
-        await bed.house.preferences.set(ADA, "tea", "green")
-        bed.clock.advance(days=3)
-        await note(bed, *(f"young {text}" for text in NOTES))
-        assert await slept(bed, days=0.9) == 0
-        assert await slept(bed, days=0.2) == 4
-        states = await bed.states()
-        assert {states[text] for text in NOTES} == {"active"}
+async def test_what_is_younger_than_a_day_or_protected_stays(bed: Bed) -> None:
+    await note(bed, *NOTES, metadata=MemoryMetadata(tags=("core",)))
+    await bed.house.preferences.set(ADA, "tea", "green")
+    bed.clock.advance(days=3)
+    await note(bed, *(f"young {text}" for text in NOTES))
+    assert await slept(bed, days=0.9) == 0
+    assert await slept(bed, days=0.2) == 4
+    states = await bed.states()
+    assert {states[text] for text in NOTES} == {"active"}

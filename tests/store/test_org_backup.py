@@ -10,6 +10,7 @@ from support.clocks import HeldClock
 from support.org import CALLER, HUMAN, a_request, contents, wrote
 from support.store import a_house, a_writer, source_hash, tampering
 
+from memd.backends.rooms import Rooms
 from memd.base.errors import OrgMemoryAccessDeniedError, QuarantinedError
 from memd.domain.enums import OrgFactCategory, SeniorityLevel
 from memd.domain.org.access import Signature
@@ -139,25 +140,24 @@ RULES = WriteAccessConfig(
 
 @pytest.mark.parametrize("retract", [False, True])
 async def test_no_approval_takes_a_fact_out_of_a_category_that_a_human_may_not_write(
-    tmp_path: Path, retract: bool
+    house: Rooms, retract: bool
 ) -> None:
     """SPEC 15.3.3, 15.3.6: the fact's own category counts, whatever the next one's is."""
-    async with a_house(tmp_path / "memd.db") as house:
-        (fact_id,) = await wrote(house, "Use Litestar", category="convention")
-        review = Review(house.org, Owner(house.db, house.clock))
-        if retract:
-            proposal_id = await review.propose_retract(CALLER, fact_id)
-        else:
-            proposal_id = await review.propose(CALLER, a_request("Use Flask", fact_id=fact_id))
-        await house.org.write(CALLER, a_request(category="adr", fact_id=fact_id), author=HUMAN)
-        strict = house.org.with_config(OrgMemoryConfig(write_access=RULES))
-        review = Review(strict, review.owner)
-        signature = await _signed(review, proposal_id)
-        with pytest.raises(OrgMemoryAccessDeniedError, match="may not write adr"):
-            await review.approve(CALLER, proposal_id, signature)
-        fact = await house.org.get(CALLER, fact_id)
-        assert fact is not None
-        assert (fact.content, fact.category) == ("Use Litestar", OrgFactCategory.ADR)
+    (fact_id,) = await wrote(house, "Use Litestar", category="convention")
+    review = Review(house.org, Owner(house.db, house.clock))
+    if retract:
+        proposal_id = await review.propose_retract(CALLER, fact_id)
+    else:
+        proposal_id = await review.propose(CALLER, a_request("Use Flask", fact_id=fact_id))
+    await house.org.write(CALLER, a_request(category="adr", fact_id=fact_id), author=HUMAN)
+    strict = house.org.with_config(OrgMemoryConfig(write_access=RULES))
+    review = Review(strict, review.owner)
+    signature = await _signed(review, proposal_id)
+    with pytest.raises(OrgMemoryAccessDeniedError, match="may not write adr"):
+        await review.approve(CALLER, proposal_id, signature)
+    fact = await house.org.get(CALLER, fact_id)
+    assert fact is not None
+    assert (fact.content, fact.category) == ("Use Litestar", OrgFactCategory.ADR)
 
 
 async def _signed(review: Review, proposal_id: str) -> Signature:

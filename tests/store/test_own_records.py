@@ -54,89 +54,83 @@ async def a_nap(bed: Bed) -> str:
     return (await naps.nap.nap(ADA, wanted)).run_id
 
 
-async def test_a_nap_is_an_event_and_a_metric(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        run_id = await a_nap(bed)
-        (event,) = await noted(bed)
-        assert (event.id, event.agent_id) == (OWN_IDS + run_id, "ada")
-        assert (event.event_type, event.initiated_by) == ("nap_completed", "memd")
-        assert event.metadata["stored"] >= 1
-        (metric,) = await noted(bed, "task_metrics")
-        assert (metric.task_type, metric.task_id, metric.is_success) == ("nap", run_id, True)
-        assert metric.tokens_used > 0
+async def test_a_nap_is_an_event_and_a_metric(bed: Bed) -> None:
+    run_id = await a_nap(bed)
+    (event,) = await noted(bed)
+    assert (event.id, event.agent_id) == (OWN_IDS + run_id, "ada")
+    assert (event.event_type, event.initiated_by) == ("nap_completed", "memd")
+    assert event.metadata["stored"] >= 1
+    (metric,) = await noted(bed, "task_metrics")
+    assert (metric.task_type, metric.task_id, metric.is_success) == ("nap", run_id, True)
+    assert metric.tokens_used > 0
 
 
 async def test_a_nap_that_the_store_refuses_is_an_event_and_an_empty_one_is_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bed: Bed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with a_bed(tmp_path) as bed:
-        naps = Naps(bed.house, Settings(), Path("nowhere"), environ={})
-        with pytest.raises(ValueError, match="no such session"):
-            await naps.nap.nap(ADA, NapRequest(session_id="never"))
-        nap, wanted = naps.nap, NapRequest(messages=MESSAGES, session_id="s")
-        with monkeypatch.context() as planted:
-            planted.setattr(bed.house.db, "write", refused)
-            with pytest.raises(BusyError):
-                await nap.nap(ADA, wanted)
-        (event,) = await noted(bed)
-        assert (event.event_type, event.metadata["kind"]) == ("nap_failed", "busy")
-        (metric,) = await noted(bed, "task_metrics")
-        assert not metric.is_success
+    naps = Naps(bed.house, Settings(), Path("nowhere"), environ={})
+    with pytest.raises(ValueError, match="no such session"):
+        await naps.nap.nap(ADA, NapRequest(session_id="never"))
+    nap, wanted = naps.nap, NapRequest(messages=MESSAGES, session_id="s")
+    with monkeypatch.context() as planted:
+        planted.setattr(bed.house.db, "write", refused)
+        with pytest.raises(BusyError):
+            await nap.nap(ADA, wanted)
+    (event,) = await noted(bed)
+    assert (event.event_type, event.metadata["kind"]) == ("nap_failed", "busy")
+    (metric,) = await noted(bed, "task_metrics")
+    assert not metric.is_success
 
 
-async def test_a_night_is_noted_once_and_of_nobody(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        await bed.tell("one", "two")
-        report = await bed.night.run(ADA)
-        assert report.state is RunState.DONE
-        (event,) = await noted(bed)
-        assert (event.event_type, event.agent_id) == ("night_completed", RESERVED_AGENT)
-        assert event.metadata["run_id"] == report.run_id
-        assert [each.task_type for each in await noted(bed, "task_metrics")] == ["night"]
-        await bed.night.run(ADA, dry_run=True)
-        assert len(await noted(bed)) == 1
+async def test_a_night_is_noted_once_and_of_nobody(bed: Bed) -> None:
+    await bed.tell("one", "two")
+    report = await bed.night.run(ADA)
+    assert report.state is RunState.DONE
+    (event,) = await noted(bed)
+    assert (event.event_type, event.agent_id) == ("night_completed", RESERVED_AGENT)
+    assert event.metadata["run_id"] == report.run_id
+    assert [each.task_type for each in await noted(bed, "task_metrics")] == ["night"]
+    await bed.night.run(ADA, dry_run=True)
+    assert len(await noted(bed)) == 1
 
 
-async def test_a_session_begins_goes_on_and_ends(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        keyed = Caller(agent_id="ada", method="session.start", idempotency_key="k")
-        for _ in range(2):  # the second is the reply that was kept
-            await bed.house.sessions.start(keyed, "s")
-        await bed.house.sessions.start(ADA, "s")
-        await bed.house.sessions.end(ADA, "s")
-        events = await noted(bed)
-        assert [each.event_type for each in events] == [
-            "session_started", "session_resumed", "session_ended",
-        ]  # fmt: skip
-        assert {each.metadata["session_id"] for each in events} == {"s"}
-        assert await noted(bed, "task_metrics") == []
+async def test_a_session_begins_goes_on_and_ends(bed: Bed) -> None:
+    keyed = Caller(agent_id="ada", method="session.start", idempotency_key="k")
+    for _ in range(2):  # the second is the reply that was kept
+        await bed.house.sessions.start(keyed, "s")
+    await bed.house.sessions.start(ADA, "s")
+    await bed.house.sessions.end(ADA, "s")
+    events = await noted(bed)
+    assert [each.event_type for each in events] == [
+        "session_started", "session_resumed", "session_ended",
+    ]  # fmt: skip
+    assert {each.metadata["session_id"] for each in events} == {"s"}
+    assert await noted(bed, "task_metrics") == []
 
 
-async def test_no_note_holds_a_text(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        await bed.house.sessions.start(ADA, "s")
-        await a_nap(bed)
-        await bed.night.run(ADA)
-        said = repr([*await noted(bed), *await noted(bed, "task_metrics")])
-        assert "Ferdinand" not in said
-        assert "Turn" not in said
+async def test_no_note_holds_a_text(bed: Bed) -> None:
+    await bed.house.sessions.start(ADA, "s")
+    await a_nap(bed)
+    await bed.night.run(ADA)
+    said = repr([*await noted(bed), *await noted(bed, "task_metrics")])
+    assert "Ferdinand" not in said
+    assert "Turn" not in said
 
 
 async def test_a_note_that_the_disk_refuses_fails_nobody(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bed: Bed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with a_bed(tmp_path) as bed:
-        notes = bed.house.notes
-        await bed.house.sessions.start(ADA, "s")
-        with monkeypatch.context() as planted:
-            planted.setattr(bed.house.db, "write", refused)
-            await notes.flush()
-        assert notes.dropped == 1
-        assert await noted(bed) == []
-        for _ in range(NOTES_WAITING_MAX + 3):
-            bed.house.sessions._note(ADA, "s", "session_resumed")  # what is told
-        assert notes.dropped == 4
-        assert len(await noted(bed)) == NOTES_WAITING_MAX
+    notes = bed.house.notes
+    await bed.house.sessions.start(ADA, "s")
+    with monkeypatch.context() as planted:
+        planted.setattr(bed.house.db, "write", refused)
+        await notes.flush()
+    assert notes.dropped == 1
+    assert await noted(bed) == []
+    for _ in range(NOTES_WAITING_MAX + 3):
+        bed.house.sessions._note(ADA, "s", "session_resumed")  # what is told
+    assert notes.dropped == 4
+    assert len(await noted(bed)) == NOTES_WAITING_MAX
 
 
 async def test_a_night_drops_old_records_by_the_setting_and_old_notes_by_themselves(
@@ -168,38 +162,33 @@ async def test_a_night_drops_old_records_by_the_setting_and_old_notes_by_themsel
         assert (await Audit(bed.house.db, bed.clock).verify()).ok
 
 
-async def test_a_quiet_night_drops_nothing_and_makes_no_table_of_its_own(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        await bed.night.run(ADA)
-        tables = "SELECT count(*) FROM sqlite_schema WHERE name GLOB 'record_*'"
-        assert await bed.rows(tables) == [(0,)]
+async def test_a_quiet_night_drops_nothing_and_makes_no_table_of_its_own(bed: Bed) -> None:
+    await bed.night.run(ADA)
+    tables = "SELECT count(*) FROM sqlite_schema WHERE name GLOB 'record_*'"
+    assert await bed.rows(tables) == [(0,)]
 
 
 def test_what_the_setting_names_are_the_entities_with_a_time() -> None:
     assert set(get_args(KeptRecords)) == {n for n, entity in ENTITIES.items() if entity.time}
 
 
-async def test_writes_are_links_of_the_audit_but_for_what_is_said_all_the_time(
-    tmp_path: Path,
-) -> None:
-    async with a_bed(tmp_path) as bed:
-        records = records_of(bed)
-        ann = Caller(client="ann", method="records.write")
-        await records.save(ann, ENTITIES["tasks"], a_record("tasks"), a_record("tasks", id="t2"))
-        await records.save(ann, ENTITIES["heartbeats"], a_record("heartbeats"))
-        await records.delete(ann, ENTITIES["tasks"], {"id": "t2"})
-        await records.set(ann, a_record("settings"), expected="")
-        await records.set(ann, a_record("settings"), expected="")  # lost: nothing was written
-        links, _ = await Audit(bed.house.db, bed.clock).show(AuditFilter(client="ann"), None, 100)
-        assert [link.rows for link in links[::-1]] == [2, 1, 1]
-        report = await Audit(bed.house.db, bed.clock).verify()
-        assert report.ok
+async def test_writes_are_links_of_the_audit_but_for_what_is_said_all_the_time(bed: Bed) -> None:
+    records = records_of(bed)
+    ann = Caller(client="ann", method="records.write")
+    await records.save(ann, ENTITIES["tasks"], a_record("tasks"), a_record("tasks", id="t2"))
+    await records.save(ann, ENTITIES["heartbeats"], a_record("heartbeats"))
+    await records.delete(ann, ENTITIES["tasks"], {"id": "t2"})
+    await records.set(ann, a_record("settings"), expected="")
+    await records.set(ann, a_record("settings"), expected="")  # lost: nothing was written
+    links, _ = await Audit(bed.house.db, bed.clock).show(AuditFilter(client="ann"), None, 100)
+    assert [link.rows for link in links[::-1]] == [2, 1, 1]
+    report = await Audit(bed.house.db, bed.clock).verify()
+    assert report.ok
 
 
-async def test_the_store_counts_its_records(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        assert (await bed.house.upkeep.stats())["records"] == {}
-        await records_of(bed).save(ME, ENTITIES["tasks"], a_record("tasks"))
-        await records_of(bed).save(ME, ENTITIES["cost_records"], a_record("cost_records"))
-        stats = await bed.house.upkeep.stats()
-        assert stats["records"] == {"cost_records": 1, "tasks": 1}
+async def test_the_store_counts_its_records(bed: Bed) -> None:
+    assert (await bed.house.upkeep.stats())["records"] == {}
+    await records_of(bed).save(ME, ENTITIES["tasks"], a_record("tasks"))
+    await records_of(bed).save(ME, ENTITIES["cost_records"], a_record("cost_records"))
+    stats = await bed.house.upkeep.stats()
+    assert stats["records"] == {"cost_records": 1, "tasks": 1}

@@ -14,6 +14,7 @@ from support.daemon import WAIT_S
 from support.fakes import HashEmbedder, hash_vector, numbers
 from support.store import ADA, a_house, stored, told
 
+from memd.backends.rooms import Rooms
 from memd.base.errors import DegradedError, EmbeddingError, MemoryStoreError, ModelError
 from memd.domain.enums import ArchiveReason
 from memd.domain.memory import MemoryUpdate
@@ -286,13 +287,12 @@ async def test_rows_without_a_vector_are_looked_for_only_when_something_changed(
         assert looks == seen
 
 
-async def test_a_text_that_is_merged_whole_leaves_no_copy_behind(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        ids = await told(house, "My bank pin story is Zanzibar.")
-        ids += await told(house, "  My bank pin story is Zanzibar.  ")
-        assert ids[0] == ids[1]
-        await house.archive.forget(ADA, ids=ids[:1])
-        assert await house.db.read(_sources) == 0
+async def test_a_text_that_is_merged_whole_leaves_no_copy_behind(house: Rooms) -> None:
+    ids = await told(house, "My bank pin story is Zanzibar.")
+    ids += await told(house, "  My bank pin story is Zanzibar.  ")
+    assert ids[0] == ids[1]
+    await house.archive.forget(ADA, ids=ids[:1])
+    assert await house.db.read(_sources) == 0
 
 
 async def test_an_expiry_before_the_memory_was_made_is_refused(tmp_path: Path) -> None:
@@ -308,14 +308,13 @@ async def test_an_expiry_before_the_memory_was_made_is_refused(tmp_path: Path) -
         await house.recall.get(ADA, one)
 
 
-async def test_a_queue_that_is_woken_and_stopped_at_once_stops(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        running = asyncio.create_task(house.queue.run())
-        await asyncio.sleep(0.05)
-        house.queue.wake()
-        running.cancel()
-        await asyncio.wait({running}, timeout=WAIT_S)
-        assert running.cancelled()
+async def test_a_queue_that_is_woken_and_stopped_at_once_stops(house: Rooms) -> None:
+    running = asyncio.create_task(house.queue.run())
+    await asyncio.sleep(0.05)
+    house.queue.wake()
+    running.cancel()
+    await asyncio.wait({running}, timeout=WAIT_S)
+    assert running.cancelled()
 
 
 async def test_a_model_is_loaded_while_what_it_will_embed_is_still_being_made(

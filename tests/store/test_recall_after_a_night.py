@@ -57,57 +57,51 @@ async def retrieved(bed: Bed, caller: Caller = ADA, **fields: Any) -> tuple[Memo
 
 @pytest.mark.parametrize("mode", list(SearchMode))
 async def test_what_a_hidden_memory_answers_is_answered_once_by_its_summary(
-    tmp_path: Path, mode: SearchMode
+    bed: Bed, mode: SearchMode
 ) -> None:
-    async with a_bed(tmp_path) as bed:
-        ids = await slept(bed)
-        question = "who keeps bees behind the old mill"
-        summary, *others = await recalled(bed, question, search_mode=mode)
-        assert "Ulla keeps bees" in summary.content
-        assert summary.id not in ids
-        assert {other.id for other in others} <= {ids[-1]}
-        original, *_ = await recalled(bed, question, search_mode=mode, include_compressed=True)
-        assert original.id == ids[1]
-        assert summary.relevance_score == pytest.approx(original.relevance_score)
+    ids = await slept(bed)
+    question = "who keeps bees behind the old mill"
+    summary, *others = await recalled(bed, question, search_mode=mode)
+    assert "Ulla keeps bees" in summary.content
+    assert summary.id not in ids
+    assert {other.id for other in others} <= {ids[-1]}
+    original, *_ = await recalled(bed, question, search_mode=mode, include_compressed=True)
+    assert original.id == ids[1]
+    assert summary.relevance_score == pytest.approx(original.relevance_score)
 
 
-async def test_with_include_compressed_the_originals_are_shown_and_no_summary(
-    tmp_path: Path,
-) -> None:
-    async with a_bed(tmp_path) as bed:
-        ids = await slept(bed)
-        words = "ferry bees rent bread key cat"
-        found = await recalled(bed, words, include_compressed=True, top_k=50)
-        assert {memory.id for memory in found} == set(ids)
-        every = await retrieved(bed, text=words, include_compressed=True)
-        assert {entry.id for entry in every} == set(ids)
+async def test_with_include_compressed_the_originals_are_shown_and_no_summary(bed: Bed) -> None:
+    ids = await slept(bed)
+    words = "ferry bees rent bread key cat"
+    found = await recalled(bed, words, include_compressed=True, top_k=50)
+    assert {memory.id for memory in found} == set(ids)
+    every = await retrieved(bed, text=words, include_compressed=True)
+    assert {entry.id for entry in every} == set(ids)
 
 
 async def test_a_search_is_filled_to_its_limit_though_many_stand_behind_few_summaries(
-    tmp_path: Path,
+    bed: Bed,
 ) -> None:
-    async with a_bed(tmp_path) as bed:
-        await bed.tell(*(f"bees bees bees hive {number}" for number in range(90)))
-        bed.clock.advance(days=2)
-        await bed.night.run(ADA, steps=frozenset({"consolidation"}))
-        await bed.house.queue.drain()
-        await bed.tell(*(f"a ferry at {number}" for number in range(60)), session_id=None)
-        await bed.house.queue.drain()
-        shown = await bed.house.recall.count(ADA, None)
-        assert 60 < shown < 90
-        assert len(await retrieved(bed, text="bees hive", limit=50)) == 50
-        assert len(await retrieved(bed, text="bees hive", limit=100)) == shown
+    await bed.tell(*(f"bees bees bees hive {number}" for number in range(90)))
+    bed.clock.advance(days=2)
+    await bed.night.run(ADA, steps=frozenset({"consolidation"}))
+    await bed.house.queue.drain()
+    await bed.tell(*(f"a ferry at {number}" for number in range(60)), session_id=None)
+    await bed.house.queue.drain()
+    shown = await bed.house.recall.count(ADA, None)
+    assert 60 < shown < 90
+    assert len(await retrieved(bed, text="bees hive", limit=50)) == 50
+    assert len(await retrieved(bed, text="bees hive", limit=100)) == shown
 
 
-async def test_a_summary_of_an_old_session_is_found_among_what_is_semantic(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        await bed.tell(*TURNS)
-        bed.clock.advance(hours=7)
-        await bed.night.compress(ADA, force=True)
-        for categories in (None, {MemoryCategory.SEMANTIC}):
-            (found,) = await recalled(bed, "who keeps bees", categories=categories)
-            assert found.content.startswith("the ferry")
-        assert await recalled(bed, "bees", categories={MemoryCategory.EPISODIC}) == []
+async def test_a_summary_of_an_old_session_is_found_among_what_is_semantic(bed: Bed) -> None:
+    await bed.tell(*TURNS)
+    bed.clock.advance(hours=7)
+    await bed.night.compress(ADA, force=True)
+    for categories in (None, {MemoryCategory.SEMANTIC}):
+        (found,) = await recalled(bed, "who keeps bees", categories=categories)
+        assert found.content.startswith("the ferry")
+    assert await recalled(bed, "bees", categories={MemoryCategory.EPISODIC}) == []
 
 
 @pytest.mark.parametrize(
@@ -121,93 +115,85 @@ async def test_a_summary_of_an_old_session_is_found_among_what_is_semantic(tmp_p
     ids=str,
 )
 async def test_a_summary_is_found_by_what_is_true_of_itself(
-    tmp_path: Path, wanted: dict[str, Any]
+    bed: Bed, wanted: dict[str, Any]
 ) -> None:
-    async with a_bed(tmp_path) as bed:
-        ids = await slept(bed)
-        if "since" in wanted:
-            wanted = {"since": bed.clock.now - timedelta(hours=1)}
-        found = await recalled(bed, "who keeps bees", **wanted)
-        assert found[0].id not in ids
+    ids = await slept(bed)
+    if "since" in wanted:
+        wanted = {"since": bed.clock.now - timedelta(hours=1)}
+    found = await recalled(bed, "who keeps bees", **wanted)
+    assert found[0].id not in ids
 
 
 @pytest.mark.parametrize("wanted", ["until", "categories"])
 async def test_a_summary_is_not_found_by_what_is_true_of_its_sources_alone(
-    tmp_path: Path, wanted: str
+    bed: Bed, wanted: str
 ) -> None:
-    async with a_bed(tmp_path) as bed:
-        await bed.tell(*TURNS)
-        told_by = bed.clock.now + timedelta(hours=1)
-        bed.clock.advance(days=2)
-        await bed.night.compress(ADA, force=True)  # semantic, of what is episodic
-        (summary,) = await bed.summaries()
-        true: dict[str, Any] = {
-            "until": told_by,
-            "categories": frozenset({MemoryCategory.EPISODIC}),
-        }
-        before = {wanted: true[wanted]}
-        assert [m.content for m in await recalled(bed, "who keeps bees")] == [summary]
-        assert await recalled(bed, "who keeps bees", **before) == []
-        assert await retrieved(bed, **before) == ()
-        kept = await recalled(bed, "who keeps bees", include_compressed=True, **before)
-        assert kept[0].content == TURNS[1]
+    await bed.tell(*TURNS)
+    told_by = bed.clock.now + timedelta(hours=1)
+    bed.clock.advance(days=2)
+    await bed.night.compress(ADA, force=True)  # semantic, of what is episodic
+    (summary,) = await bed.summaries()
+    true: dict[str, Any] = {"until": told_by, "categories": frozenset({MemoryCategory.EPISODIC})}
+    before = {wanted: true[wanted]}
+    assert [m.content for m in await recalled(bed, "who keeps bees")] == [summary]
+    assert await recalled(bed, "who keeps bees", **before) == []
+    assert await retrieved(bed, **before) == ()
+    kept = await recalled(bed, "who keeps bees", include_compressed=True, **before)
+    assert kept[0].content == TURNS[1]
 
 
-async def test_a_summary_is_found_by_the_tags_of_what_stands_behind_it(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        await bed.tell(TURNS[0], TURNS[2])
-        (bees,) = await bed.tell(TURNS[1], metadata=MemoryMetadata(tags=("red", "hive")))
-        await bed.tell(*TURNS[3:])
-        bed.clock.advance(days=2)
-        await bed.night.run(ADA, steps=frozenset({"consolidation"}))
-        await bed.house.queue.drain()
-        (summary,) = await bed.summaries()
-        for tags in (("red",), ("hive", "red"), ("consolidated",)):
-            found = await recalled(bed, "who keeps bees", tags=tags)
-            assert [memory.content for memory in found] == [summary]
-            assert [entry.content for entry in await retrieved(bed, tags=tags)] == [summary]
-        for tags in (("blue",), ("red", "consolidated")):
-            assert await recalled(bed, "who keeps bees", tags=tags) == []
-            assert await retrieved(bed, tags=tags) == ()
-        (original,) = await retrieved(bed, tags=("red",), include_compressed=True)
-        assert original.id == bees
-        await bed.house.archive.forget(ADA, condition=MemoryFilter(tags=("red",)))
-        assert set((await bed.states()).values()) == {"active"}
-        assert bees not in {entry.id for entry in await retrieved(bed)}
+async def test_a_summary_is_found_by_the_tags_of_what_stands_behind_it(bed: Bed) -> None:
+    await bed.tell(TURNS[0], TURNS[2])
+    (bees,) = await bed.tell(TURNS[1], metadata=MemoryMetadata(tags=("red", "hive")))
+    await bed.tell(*TURNS[3:])
+    bed.clock.advance(days=2)
+    await bed.night.run(ADA, steps=frozenset({"consolidation"}))
+    await bed.house.queue.drain()
+    (summary,) = await bed.summaries()
+    for tags in (("red",), ("hive", "red"), ("consolidated",)):
+        found = await recalled(bed, "who keeps bees", tags=tags)
+        assert [memory.content for memory in found] == [summary]
+        assert [entry.content for entry in await retrieved(bed, tags=tags)] == [summary]
+    for tags in (("blue",), ("red", "consolidated")):
+        assert await recalled(bed, "who keeps bees", tags=tags) == []
+        assert await retrieved(bed, tags=tags) == ()
+    (original,) = await retrieved(bed, tags=("red",), include_compressed=True)
+    assert original.id == bees
+    await bed.house.archive.forget(ADA, condition=MemoryFilter(tags=("red",)))
+    assert set((await bed.states()).values()) == {"active"}
+    assert bees not in {entry.id for entry in await retrieved(bed)}
 
 
 @pytest.mark.parametrize(
     "more", [{}, {"since": 1}, {"categories": frozenset({"semantic"})}], ids=str
 )
 async def test_a_search_by_tags_finds_each_summary_that_a_listing_by_tags_shows(
-    tmp_path: Path, more: dict[str, Any]
+    bed: Bed, more: dict[str, Any]
 ) -> None:
-    async with a_bed(tmp_path) as bed:
-        await bed.tell(*TURNS[:5])
-        (red,) = await bed.tell(TURNS[5], metadata=MemoryMetadata(tags=("red",)))
-        bed.clock.advance(days=2)
-        await bed.night.run(ADA, steps=frozenset({"consolidation"}))  # the red one stays beside
-        await bed.night.compress(ADA, force=True)
-        await bed.house.queue.drain()
-        if "since" in more:
-            more = {"since": bed.clock.now - timedelta(hours=1)}
-        listed = {entry.id for entry in await retrieved(bed, tags=("red",), **more)}
-        assert listed
-        assert red not in listed
-        found = await retrieved(bed, text="nobody has seen the cat", tags=("red",), **more)
-        assert {entry.id for entry in found} == listed
+    await bed.tell(*TURNS[:5])
+    (red,) = await bed.tell(TURNS[5], metadata=MemoryMetadata(tags=("red",)))
+    bed.clock.advance(days=2)
+    await bed.night.run(ADA, steps=frozenset({"consolidation"}))  # the red one stays beside
+    await bed.night.compress(ADA, force=True)
+    await bed.house.queue.drain()
+    if "since" in more:
+        more = {"since": bed.clock.now - timedelta(hours=1)}
+    listed = {entry.id for entry in await retrieved(bed, tags=("red",), **more)}
+    assert listed
+    assert red not in listed
+    found = await retrieved(bed, text="nobody has seen the cat", tags=("red",), **more)
+    assert {entry.id for entry in found} == listed
 
 
-async def test_what_was_turned_away_is_not_found_by_default(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        (away,) = await bed.tell("hm, so it is", session_id=None)
-        await move_to_archive(bed, ADA, away, ArchiveReason.LOW_IMPORTANCE)
-        await slept(bed)
-        assert await recalled(bed, "hm so") == []
-        found = await retrieved(bed, text="hm, so it is")
-        assert away not in {entry.id for entry in found}
-        (shown,) = await recalled(bed, "hm so", include_compressed=True)
-        assert shown.id == away
+async def test_what_was_turned_away_is_not_found_by_default(bed: Bed) -> None:
+    (away,) = await bed.tell("hm, so it is", session_id=None)
+    await move_to_archive(bed, ADA, away, ArchiveReason.LOW_IMPORTANCE)
+    await slept(bed)
+    assert await recalled(bed, "hm so") == []
+    found = await retrieved(bed, text="hm, so it is")
+    assert away not in {entry.id for entry in found}
+    (shown,) = await recalled(bed, "hm so", include_compressed=True)
+    assert shown.id == away
 
 
 async def test_what_the_cap_put_away_is_not_found_by_default(tmp_path: Path) -> None:
@@ -219,48 +205,43 @@ async def test_what_the_cap_put_away_is_not_found_by_default(tmp_path: Path) -> 
 
 
 async def test_a_summary_stands_for_what_is_hidden_behind_it_and_not_for_what_stood_beside_it(
-    tmp_path: Path,
+    bed: Bed,
 ) -> None:
-    async with a_bed(tmp_path) as bed:
-        ids = await slept(bed)
-        await move_to_archive(bed, ADA, ids[-1], ArchiveReason.CAP)
+    ids = await slept(bed)
+    await move_to_archive(bed, ADA, ids[-1], ArchiveReason.CAP)
 
-        def searched(conn: Reading) -> set[str]:
-            reach = bind_search(bind(1, MemoryFilter(), bed.clock.now_us()), hidden=False)
-            rows = memories.by_keys(conn, memories.find_keys(conn, reach, 100))
-            return {row.memory_id for row in rows.values()}
+    def searched(conn: Reading) -> set[str]:
+        reach = bind_search(bind(1, MemoryFilter(), bed.clock.now_us()), hidden=False)
+        rows = memories.by_keys(conn, memories.find_keys(conn, reach, 100))
+        return {row.memory_id for row in rows.values()}
 
-        assert await bed.house.db.read(searched) == set(ids[:-1])
-        await bed.house.archive.delete(ADA, ids[0])
-        states = await bed.states()
-        assert [states[turn] for turn in TURNS] == ["trashed", *["active"] * 4, "archived"]
-
-
-async def test_a_summary_is_no_more_trusted_than_the_least_trusted_of_its_sources(
-    tmp_path: Path,
-) -> None:
-    async with a_bed(tmp_path) as bed:
-        for turn in TURNS:
-            origin = Origin.WEB if turn == TURNS[2] else Origin.PERSON
-            request = IngestRequest(text=turn, session_id="s", origin=origin, category="episodic")
-            await bed.house.ingest.ingest(ADA, request)
-        bed.clock.advance(days=2)
-        await bed.night.run(ADA)
-        ((trust, origin, category),) = await bed.rows(
-            "SELECT trust, origin, category FROM memory WHERE is_summary"
-        )
-        least = await bed.rows("SELECT min(trust) FROM memory WHERE NOT is_summary")
-        assert (trust, origin, category) == (least[0][0], "web", "episodic")
-        assert Trust(trust) < Trust.OWNER
+    assert await bed.house.db.read(searched) == set(ids[:-1])
+    await bed.house.archive.delete(ADA, ids[0])
+    states = await bed.states()
+    assert [states[turn] for turn in TURNS] == ["trashed", *["active"] * 4, "archived"]
 
 
-async def test_an_agent_is_not_shown_anothers_summary(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        await bed.tell("the old mill burnt down", caller=BOB)
-        await slept(bed)
-        found = await recalled(bed, "who keeps bees behind the old mill", BOB)
-        assert [memory.content for memory in found] == ["the old mill burnt down"]
-        assert len(await retrieved(bed, BOB, text="bees")) == 1
+async def test_a_summary_is_no_more_trusted_than_the_least_trusted_of_its_sources(bed: Bed) -> None:
+    for turn in TURNS:
+        origin = Origin.WEB if turn == TURNS[2] else Origin.PERSON
+        request = IngestRequest(text=turn, session_id="s", origin=origin, category="episodic")
+        await bed.house.ingest.ingest(ADA, request)
+    bed.clock.advance(days=2)
+    await bed.night.run(ADA)
+    ((trust, origin, category),) = await bed.rows(
+        "SELECT trust, origin, category FROM memory WHERE is_summary"
+    )
+    least = await bed.rows("SELECT min(trust) FROM memory WHERE NOT is_summary")
+    assert (trust, origin, category) == (least[0][0], "web", "episodic")
+    assert Trust(trust) < Trust.OWNER
+
+
+async def test_an_agent_is_not_shown_anothers_summary(bed: Bed) -> None:
+    await bed.tell("the old mill burnt down", caller=BOB)
+    await slept(bed)
+    found = await recalled(bed, "who keeps bees behind the old mill", BOB)
+    assert [memory.content for memory in found] == ["the old mill burnt down"]
+    assert len(await retrieved(bed, BOB, text="bees")) == 1
 
 
 async def every_filter_finds_its_rows(bed: Bed, chance: random.Random) -> None:
@@ -311,15 +292,14 @@ def test_after_nights_a_search_still_finds_exactly_the_visible_rows_of_its_filte
         asyncio.run(run(Path(made)))
 
 
-async def test_of_two_summaries_the_one_is_shown_that_holds_the_words(tmp_path: Path) -> None:
+async def test_of_two_summaries_the_one_is_shown_that_holds_the_words(bed: Bed) -> None:
     """What a night left visible beside its summary stands, once compressed, behind another."""
-    async with a_bed(tmp_path) as bed:
-        await slept(bed)
-        ((kept,),) = await bed.rows(
-            "SELECT content FROM memory WHERE state = 'active' AND NOT is_summary"
-        )
-        bed.clock.advance(hours=7)
-        await bed.night.compress(ADA, force=True)
-        assert len(await bed.summaries()) == 2
-        (found,) = await recalled(bed, kept, top_k=1)
-        assert kept in found.content
+    await slept(bed)
+    ((kept,),) = await bed.rows(
+        "SELECT content FROM memory WHERE state = 'active' AND NOT is_summary"
+    )
+    bed.clock.advance(hours=7)
+    await bed.night.compress(ADA, force=True)
+    assert len(await bed.summaries()) == 2
+    (found,) = await recalled(bed, kept, top_k=1)
+    assert kept in found.content

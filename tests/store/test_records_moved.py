@@ -12,6 +12,7 @@ from support.clocks import HeldClock
 from support.recording import EXAMPLES, a_record, referred, some_records
 from support.store import a_house
 
+from memd.backends.rooms import Rooms
 from memd.base.errors import InvalidError
 from memd.base.record_errors import MigrationError
 from memd.domain.caller import Caller
@@ -116,15 +117,14 @@ async def test_what_cannot_follow_its_declaration_is_refused_and_nothing_is_touc
 
 
 async def test_an_export_of_a_table_that_cannot_follow_is_refused_and_not_shorter(
-    tmp_path: Path,
+    house: Rooms,
 ) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        await Records(house.db, house.ids).save(ME, ENTITIES["projects"], a_record("projects"))
-        await house.db.write(
-            ME, lambda conn: conn.execute("ALTER TABLE record_projects ADD COLUMN mood TEXT")
-        )
-        with pytest.raises(MigrationError):
-            await house.moving.dump(None, 100)
+    await Records(house.db, house.ids).save(ME, ENTITIES["projects"], a_record("projects"))
+    await house.db.write(
+        ME, lambda conn: conn.execute("ALTER TABLE record_projects ADD COLUMN mood TEXT")
+    )
+    with pytest.raises(MigrationError):
+        await house.moving.dump(None, 100)
 
 
 async def test_every_record_moves_to_another_store_and_none_twice(tmp_path: Path) -> None:
@@ -154,31 +154,25 @@ async def test_every_record_moves_to_another_store_and_none_twice(tmp_path: Path
         assert (again.stored, again.known) == (0, len(items))
 
 
-async def test_what_is_here_stays_and_a_bad_line_stops_no_other(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        records = Records(house.db, house.ids)
-        await records.save(ME, ENTITIES["projects"], a_record("projects", name="Ours"))
-        line = {"kind": "record", "entity": "projects", "record": EXAMPLES["projects"]}
-        secret = "AKIA" + "QZ7XJ4WKPM2LVN3T"
-        lines = [
-            line,
-            {**line, "entity": "invoices"},
-            {**line, "record": {"id": "p2"}},
-            {**line, "entity": "cost_records", "record": EXAMPLES["cost_records"]},  # no such task
-            {**line, "entity": "cost_records", "record": {**EXAMPLES["cost_records"], "id": None}},
-            {**line, "record": {**EXAMPLES["projects"], "id": "p3", "name": secret}},
-        ]
-        done = await house.moving.load(ME, lines)
-        assert (done.stored, done.known) == (1, 1)
-        assert [problem.index for problem in done.problems] == [1, 2, 3, 4]
-        names = {each.name for each in await records.list(ME, ENTITIES["projects"], {})}
-        assert "Ours" in names
-        assert secret not in repr(names)
-        for after in (
-            '["record", "x"]',
-            '["record", "tasks", 1]',
-            '["record"',
-            '["record", "tasks"]',
-        ):
-            with pytest.raises(InvalidError):
-                await house.moving.dump(after, 10)
+async def test_what_is_here_stays_and_a_bad_line_stops_no_other(house: Rooms) -> None:
+    records = Records(house.db, house.ids)
+    await records.save(ME, ENTITIES["projects"], a_record("projects", name="Ours"))
+    line = {"kind": "record", "entity": "projects", "record": EXAMPLES["projects"]}
+    secret = "AKIA" + "QZ7XJ4WKPM2LVN3T"
+    lines = [
+        line,
+        {**line, "entity": "invoices"},
+        {**line, "record": {"id": "p2"}},
+        {**line, "entity": "cost_records", "record": EXAMPLES["cost_records"]},  # no such task
+        {**line, "entity": "cost_records", "record": {**EXAMPLES["cost_records"], "id": None}},
+        {**line, "record": {**EXAMPLES["projects"], "id": "p3", "name": secret}},
+    ]
+    done = await house.moving.load(ME, lines)
+    assert (done.stored, done.known) == (1, 1)
+    assert [problem.index for problem in done.problems] == [1, 2, 3, 4]
+    names = {each.name for each in await records.list(ME, ENTITIES["projects"], {})}
+    assert "Ours" in names
+    assert secret not in repr(names)
+    for after in ('["record", "x"]', '["record", "tasks", 1]', '["record"', '["record", "tasks"]'):
+        with pytest.raises(InvalidError):
+            await house.moving.dump(after, 10)

@@ -82,82 +82,77 @@ async def three(house: Rooms, **fields: Any) -> list[str]:
 
 
 async def test_what_is_deleted_is_invisible_everywhere_and_can_be_brought_back(
-    tmp_path: Path,
+    house: Rooms,
 ) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        ids = await three(house, metadata={"tags": ["a", "b"]})
-        before = [await row_of(house, memory_id) for memory_id in ids]
-        assert await house.archive.delete(ADA, ids[1])
-        assert await visible(house) == {ids[0], ids[2]}
-        assert await house.recall.get(ADA, ids[1]) is None
-        for hidden in (False, True):
-            query = MemoryQuery(text=f"safe {WORD}", include_compressed=hidden)
-            assert ids[1] not in {entry.id for entry in await house.recall.retrieve(ADA, query)}
-        assert await house.archival.count(ADA) == 0
-        assert not await house.archive.delete(ADA, ids[1])
-        (binned,), rest = await house.archive.trash_list(ADA, None, 10)
-        assert (binned.id, rest) == (ids[1], None)
-        assert binned.erase_at - binned.trashed_at == timedelta(days=7)
-        assert WORD not in str([await row_of(house, ids[0]), await row_of(house, ids[2])])
-        assert await house.archive.trash_restore(ADA, ids[1])
-        assert [await row_of(house, memory_id) for memory_id in ids] == before
-        assert (await house.upkeep.check(ADA)).ok
+    ids = await three(house, metadata={"tags": ["a", "b"]})
+    before = [await row_of(house, memory_id) for memory_id in ids]
+    assert await house.archive.delete(ADA, ids[1])
+    assert await visible(house) == {ids[0], ids[2]}
+    assert await house.recall.get(ADA, ids[1]) is None
+    for hidden in (False, True):
+        query = MemoryQuery(text=f"safe {WORD}", include_compressed=hidden)
+        assert ids[1] not in {entry.id for entry in await house.recall.retrieve(ADA, query)}
+    assert await house.archival.count(ADA) == 0
+    assert not await house.archive.delete(ADA, ids[1])
+    (binned,), rest = await house.archive.trash_list(ADA, None, 10)
+    assert (binned.id, rest) == (ids[1], None)
+    assert binned.erase_at - binned.trashed_at == timedelta(days=7)
+    assert WORD not in str([await row_of(house, ids[0]), await row_of(house, ids[2])])
+    assert await house.archive.trash_restore(ADA, ids[1])
+    assert [await row_of(house, memory_id) for memory_id in ids] == before
+    assert (await house.upkeep.check(ADA)).ok
 
 
-async def test_what_is_put_away_is_brought_back_byte_for_byte(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        ids = await three(house, metadata={"tags": ["a", "b"]})
-        before = [await row_of(house, memory_id) for memory_id in ids]
-        await move_to_archive(house, ids[1])
-        assert await visible(house) == {ids[0], ids[2]}
-        assert await house.archival.count(ADA) == 1
-        assert await house.archival.count(BOB) == 0
-        (found,) = await house.archival.search(ADA, MemoryQuery(text=WORD))
-        assert (found.entry.id, found.entry.state) == (ids[1], MemoryState.ARCHIVED)
-        (listed,) = await house.archival.search(ADA, MemoryQuery())
-        assert listed == found
-        entry = await house.archival.restore_to_hot(ADA, ids[1])
-        assert entry.content == f"The safe opens with {WORD}."
-        assert [await row_of(house, memory_id) for memory_id in ids] == before
-        with pytest.raises(MemoryNotFoundError):
-            await house.archival.restore_to_hot(ADA, ids[1])
-        assert (await house.upkeep.check(ADA)).ok
+async def test_what_is_put_away_is_brought_back_byte_for_byte(house: Rooms) -> None:
+    ids = await three(house, metadata={"tags": ["a", "b"]})
+    before = [await row_of(house, memory_id) for memory_id in ids]
+    await move_to_archive(house, ids[1])
+    assert await visible(house) == {ids[0], ids[2]}
+    assert await house.archival.count(ADA) == 1
+    assert await house.archival.count(BOB) == 0
+    (found,) = await house.archival.search(ADA, MemoryQuery(text=WORD))
+    assert (found.entry.id, found.entry.state) == (ids[1], MemoryState.ARCHIVED)
+    (listed,) = await house.archival.search(ADA, MemoryQuery())
+    assert listed == found
+    entry = await house.archival.restore_to_hot(ADA, ids[1])
+    assert entry.content == f"The safe opens with {WORD}."
+    assert [await row_of(house, memory_id) for memory_id in ids] == before
+    with pytest.raises(MemoryNotFoundError):
+        await house.archival.restore_to_hot(ADA, ids[1])
+    assert (await house.upkeep.check(ADA)).ok
 
 
-async def test_the_trash_of_what_was_put_away_leads_back_to_the_archive(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        ids = await three(house)
-        await move_to_archive(house, ids[0])
-        assert await house.archive.delete(ADA, ids[0])
-        with pytest.raises(MemoryNotFoundError):  # it would be erased by the purge, though visible
-            await house.archival.restore_to_hot(ADA, ids[0])
-        assert await house.archive.trash_restore(ADA, ids[0])
-        assert await house.archival.count(ADA) == 1
+async def test_the_trash_of_what_was_put_away_leads_back_to_the_archive(house: Rooms) -> None:
+    ids = await three(house)
+    await move_to_archive(house, ids[0])
+    assert await house.archive.delete(ADA, ids[0])
+    with pytest.raises(MemoryNotFoundError):  # it would be erased by the purge, though visible
         await house.archival.restore_to_hot(ADA, ids[0])
-        assert await visible(house) == set(ids)
+    assert await house.archive.trash_restore(ADA, ids[0])
+    assert await house.archival.count(ADA) == 1
+    await house.archival.restore_to_hot(ADA, ids[0])
+    assert await visible(house) == set(ids)
 
 
-async def test_what_lies_in_the_trash_is_not_put_away(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        ids = await three(house)
-        await house.archive.delete(ADA, ids[0])
-        await move_to_archive(house, ids[0])
-        assert await house.archival.count(ADA) == 0
-        assert await house.archive.trash_restore(ADA, ids[0])
-        assert await visible(house) == set(ids)
+async def test_what_lies_in_the_trash_is_not_put_away(house: Rooms) -> None:
+    ids = await three(house)
+    await house.archive.delete(ADA, ids[0])
+    await move_to_archive(house, ids[0])
+    assert await house.archival.count(ADA) == 0
+    assert await house.archive.trash_restore(ADA, ids[0])
+    assert await visible(house) == set(ids)
 
 
-async def test_nobody_removes_or_brings_back_what_is_anothers(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        ids = await three(house)
-        await stored(house, "mine", caller=BOB)
-        assert not await house.archive.delete(BOB, ids[0])
-        assert (await house.archive.forget(BOB, ids=ids)).count == 0
-        await house.archive.delete(ADA, ids[0])
-        assert not await house.archive.trash_restore(BOB, ids[0])
-        assert (await house.archive.trash_list(BOB, None, 10))[0] == ()
-        assert (await house.archive.forget(BOB, condition=EVERYTHING)).count == 1
-        assert await visible(house) == set(ids[1:])
+async def test_nobody_removes_or_brings_back_what_is_anothers(house: Rooms) -> None:
+    ids = await three(house)
+    await stored(house, "mine", caller=BOB)
+    assert not await house.archive.delete(BOB, ids[0])
+    assert (await house.archive.forget(BOB, ids=ids)).count == 0
+    await house.archive.delete(ADA, ids[0])
+    assert not await house.archive.trash_restore(BOB, ids[0])
+    assert (await house.archive.trash_list(BOB, None, 10))[0] == ()
+    assert (await house.archive.forget(BOB, condition=EVERYTHING)).count == 1
+    assert await visible(house) == set(ids[1:])
 
 
 async def test_the_trash_is_erased_when_its_time_is_up(tmp_path: Path) -> None:
@@ -176,17 +171,16 @@ async def test_the_trash_is_erased_when_its_time_is_up(tmp_path: Path) -> None:
         assert await visible(house) == {ids[0], ids[2]}
 
 
-async def test_the_trash_is_listed_in_pages_each_memory_once(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        ids = await three(house)
-        for memory_id in ids:
-            await house.archive.delete(ADA, memory_id)
-        pages, after = [], None
-        for _ in ids:
-            page, after = await house.archive.trash_list(ADA, after, 1)
-            pages += [entry.id for entry in page]
-        assert pages == sorted(ids)
-        assert after is None
+async def test_the_trash_is_listed_in_pages_each_memory_once(house: Rooms) -> None:
+    ids = await three(house)
+    for memory_id in ids:
+        await house.archive.delete(ADA, memory_id)
+    pages, after = [], None
+    for _ in ids:
+        page, after = await house.archive.trash_list(ADA, after, 1)
+        pages += [entry.id for entry in page]
+    assert pages == sorted(ids)
+    assert after is None
 
 
 async def test_what_expired_lies_in_the_trash_from_that_moment_and_comes_back_to_stay(
@@ -366,15 +360,14 @@ async def test_forgetting_by_filter_reaches_what_is_hidden_trashed_and_expired(
         assert await visible(house) == {other}
 
 
-async def test_forgetting_by_source_takes_every_part_of_it(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        letter = " ".join(f"{WORD} has lived here since {year}." for year in range(1900, 2000))
-        ids = await told(house, letter, source="letter.txt")
-        assert len(ids) > 1
-        (other,) = await told(house, "Ann keeps bees in Lisbon.", source="diary.txt")
-        assert (await house.archive.forget(ADA, source="letter.txt")).count == len(ids)
-        assert not [trace for trace in TRACES if trace in bytes_of(tmp_path)]
-        assert await visible(house) == {other}
+async def test_forgetting_by_source_takes_every_part_of_it(house: Rooms, tmp_path: Path) -> None:
+    letter = " ".join(f"{WORD} has lived here since {year}." for year in range(1900, 2000))
+    ids = await told(house, letter, source="letter.txt")
+    assert len(ids) > 1
+    (other,) = await told(house, "Ann keeps bees in Lisbon.", source="diary.txt")
+    assert (await house.archive.forget(ADA, source="letter.txt")).count == len(ids)
+    assert not [trace for trace in TRACES if trace in bytes_of(tmp_path)]
+    assert await visible(house) == {other}
 
 
 async def test_forgetting_much_names_some_and_proves_all(
@@ -391,31 +384,27 @@ async def test_forgetting_much_names_some_and_proves_all(
         assert await visible(house) == set()
 
 
-async def test_a_summary_of_what_is_forgotten_is_erased_with_it(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        secret, other, summary = await stored(house, WORD, "Ann keeps bees.", "a summary of both")
+async def test_a_summary_of_what_is_forgotten_is_erased_with_it(house: Rooms) -> None:
+    secret, other, summary = await stored(house, WORD, "Ann keeps bees.", "a summary of both")
 
-        def derive(conn: Writing) -> None:
-            conn.execute("INSERT INTO derived (from_key, to_key) VALUES (1, 3), (2, 3)")
+    def derive(conn: Writing) -> None:
+        conn.execute("INSERT INTO derived (from_key, to_key) VALUES (1, 3), (2, 3)")
 
-        await house.db.write(ADA, derive)
-        await house.archive.forget(ADA, ids=[secret])
-        assert await visible(house) == {other}
-        assert await house.recall.get(ADA, summary) is None
-        left = await house.db.read(
-            lambda conn: conn.execute("SELECT memory_id FROM memory").fetchall()
-        )
-        assert left == [(other,)]
+    await house.db.write(ADA, derive)
+    await house.archive.forget(ADA, ids=[secret])
+    assert await visible(house) == {other}
+    assert await house.recall.get(ADA, summary) is None
+    left = await house.db.read(lambda conn: conn.execute("SELECT memory_id FROM memory").fetchall())
+    assert left == [(other,)]
 
 
-async def test_an_erased_id_is_remembered_as_forgotten(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        (secret,) = await stored(house, WORD)
-        await house.archive.forget(ADA, ids=[secret])
-        found = await house.db.read(
-            lambda conn: conn.execute("SELECT memory_id FROM forgotten").fetchall()
-        )
-        assert found == [(secret,)]
+async def test_an_erased_id_is_remembered_as_forgotten(house: Rooms) -> None:
+    (secret,) = await stored(house, WORD)
+    await house.archive.forget(ADA, ids=[secret])
+    found = await house.db.read(
+        lambda conn: conn.execute("SELECT memory_id FROM forgotten").fetchall()
+    )
+    assert found == [(secret,)]
 
 
 async def test_a_log_that_cannot_be_emptied_is_said_and_the_same_request_finishes_it(

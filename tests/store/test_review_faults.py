@@ -42,68 +42,63 @@ async def test_the_minute_task_outlives_a_store_that_is_busy(
 
 @pytest.mark.parametrize("said", [{}, {"categories": [], "namespaces": []}, {"tags": []}])
 async def test_a_filter_without_a_condition_forgets_nothing(
-    tmp_path: Path, said: dict[str, list[str]]
+    house: Rooms, said: dict[str, list[str]]
 ) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        ids = await stored(house, "one", "two")
-        with pytest.raises(InvalidError) as caught:
-            await house.archive.forget(ADA, condition=MemoryFilter.model_validate(said))
-        assert caught.value.field == "filter"
-        assert await visible(house) == set(ids)
+    ids = await stored(house, "one", "two")
+    with pytest.raises(InvalidError) as caught:
+        await house.archive.forget(ADA, condition=MemoryFilter.model_validate(said))
+    assert caught.value.field == "filter"
+    assert await visible(house) == set(ids)
 
 
-async def test_two_rebuilds_at_once_both_end_and_leave_sound_caches(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        await stored(house, *(f"memory {n}" for n in range(5)))
-        await asyncio.gather(house.upkeep.rebuild(ADA), house.upkeep.rebuild(ADA))
-        assert (await house.upkeep.check(ADA)).problems == ()
+async def test_two_rebuilds_at_once_both_end_and_leave_sound_caches(house: Rooms) -> None:
+    await stored(house, *(f"memory {n}" for n in range(5)))
+    await asyncio.gather(house.upkeep.rebuild(ADA), house.upkeep.rebuild(ADA))
+    assert (await house.upkeep.check(ADA)).problems == ()
 
 
 async def test_a_check_calls_a_file_sound_that_was_searched_and_written_in_turn(
-    tmp_path: Path,
+    house: Rooms,
 ) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        for n in range(6):
-            await stored(house, *(f"bees {n} {m}" for m in range(8)))
-            for _ in range(4):
-                await house.recall.retrieve(ADA, MemoryQuery(text="bees"))
-        assert (await house.upkeep.check(ADA)).problems == ()
+    for n in range(6):
+        await stored(house, *(f"bees {n} {m}" for m in range(8)))
+        for _ in range(4):
+            await house.recall.retrieve(ADA, MemoryQuery(text="bees"))
+    assert (await house.upkeep.check(ADA)).problems == ()
 
 
-async def test_checks_and_backups_leave_the_readers_to_recall(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        await stored(house, "Ann keeps bees.")
-        held = threading.Event()
-        waiting = [
-            asyncio.create_task(house.db.read_dedicated(lambda _conn: held.wait(WAIT_S)))
-            for _ in range(3)
-        ]
-        await asyncio.sleep(0.1)
-        async with asyncio.timeout(WAIT_S / 2):
-            assert await house.recall.retrieve(ADA, MemoryQuery(text="bees"))
-        assert not any(task.done() for task in waiting)
-        held.set()
-        assert await asyncio.gather(*waiting) == [True] * 3
+async def test_checks_and_backups_leave_the_readers_to_recall(house: Rooms) -> None:
+    await stored(house, "Ann keeps bees.")
+    held = threading.Event()
+    waiting = [
+        asyncio.create_task(house.db.read_dedicated(lambda _conn: held.wait(WAIT_S)))
+        for _ in range(3)
+    ]
+    await asyncio.sleep(0.1)
+    async with asyncio.timeout(WAIT_S / 2):
+        assert await house.recall.retrieve(ADA, MemoryQuery(text="bees"))
+    assert not any(task.done() for task in waiting)
+    held.set()
+    assert await asyncio.gather(*waiting) == [True] * 3
 
 
-async def test_emptying_the_log_does_not_make_writes_wait_for_a_reader(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        await stored(house, "one")
-        held, began = threading.Event(), threading.Event()
+async def test_emptying_the_log_does_not_make_writes_wait_for_a_reader(house: Rooms) -> None:
+    await stored(house, "one")
+    held, began = threading.Event(), threading.Event()
 
-        def read(conn: Reading) -> None:
-            assert conn.execute("SELECT count(*) FROM memory").get == 1
-            began.set()
-            held.wait(WAIT_S)
+    def read(conn: Reading) -> None:
+        assert conn.execute("SELECT count(*) FROM memory").get == 1
+        began.set()
+        held.wait(WAIT_S)
 
-        reading = asyncio.create_task(house.db.read(read))
-        while not began.is_set():  # noqa: ASYNC110  # set by another thread
-            await asyncio.sleep(0.01)
-        await stored(house, "two")
-        async with asyncio.timeout(WAIT_S / 2):
-            assert not await house.db.checkpoint(truncate=True)
-        held.set()
-        await reading
+    reading = asyncio.create_task(house.db.read(read))
+    while not began.is_set():  # noqa: ASYNC110  # set by another thread
+        await asyncio.sleep(0.01)
+    await stored(house, "two")
+    async with asyncio.timeout(WAIT_S / 2):
+        assert not await house.db.checkpoint(truncate=True)
+    held.set()
+    await reading
 
 
 def _context(house: Rooms) -> Context:
@@ -132,16 +127,15 @@ async def test_a_file_imported_again_much_later_doubles_nothing(tmp_path: Path) 
         assert len(await visible(house)) == 2
 
 
-async def test_what_was_forgotten_does_not_come_back_by_an_import(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        context = _context(house)
-        said = {"agent_id": "ada", "category": "semantic", "content": "gone"}
-        made = {**said, "id": "old-2", "created_at": HeldClock().now}
-        await import_(context, ImportParams(items=(MemoryEntry.model_validate(made),)))
-        (new,) = await visible(house)
-        kept = await house.recall.get(ADA, new)
-        assert kept is not None
-        await house.archive.forget(ADA, ids=[new])
-        told = await import_(context, ImportParams(items=(kept,)))
-        assert (told.stored, told.skipped) == (0, 1)
-        assert await visible(house) == set()
+async def test_what_was_forgotten_does_not_come_back_by_an_import(house: Rooms) -> None:
+    context = _context(house)
+    said = {"agent_id": "ada", "category": "semantic", "content": "gone"}
+    made = {**said, "id": "old-2", "created_at": HeldClock().now}
+    await import_(context, ImportParams(items=(MemoryEntry.model_validate(made),)))
+    (new,) = await visible(house)
+    kept = await house.recall.get(ADA, new)
+    assert kept is not None
+    await house.archive.forget(ADA, ids=[new])
+    told = await import_(context, ImportParams(items=(kept,)))
+    assert (told.stored, told.skipped) == (0, 1)
+    assert await visible(house) == set()

@@ -8,7 +8,7 @@ import pytest
 from support.kinds import ADA as CALLER
 from support.kinds import Desk, acts
 from support.lonely import LEDGER_TABLES
-from support.nights import ADA, TABLES, a_bed, differing
+from support.nights import ADA, TABLES, Bed, a_bed, differing
 from support.store import SOURCE_TABLES, a_writer, tampering
 
 from memd.domain.enums import RunState
@@ -59,23 +59,24 @@ async def test_a_backup_holds_every_row_of_every_kind(tmp_path: Path) -> None:
         assert [*check.check_rows(conn), *check.check_caches(conn)] == []
 
 
-async def test_undoing_a_night_leaves_every_other_kind_byte_for_byte(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        desk = Desk(bed.house, tmp_path)
-        for act in acts(desk).values():
-            bed.clock.advance(seconds=1)
-            await act()
-        await bed.tell(*(f"The mill{number} uses Wheel{number}." for number in range(8)))
-        await desk.read()
-        await bed.house.queue.drain()
-        bed.clock.advance(days=2)
-        before = await bed.tables()
-        assert all(before[table] for table in KINDS - {"client"})
-        run = await bed.night.run(ADA)
-        assert run.steps
-        assert (await bed.night.undo(ADA, run.run_id)).state is RunState.UNDONE
-        assert differing(before, await bed.tables()) == []
-        assert await bed.is_sound()
+async def test_undoing_a_night_leaves_every_other_kind_byte_for_byte(
+    bed: Bed, tmp_path: Path
+) -> None:
+    desk = Desk(bed.house, tmp_path)
+    for act in acts(desk).values():
+        bed.clock.advance(seconds=1)
+        await act()
+    await bed.tell(*(f"The mill{number} uses Wheel{number}." for number in range(8)))
+    await desk.read()
+    await bed.house.queue.drain()
+    bed.clock.advance(days=2)
+    before = await bed.tables()
+    assert all(before[table] for table in KINDS - {"client"})
+    run = await bed.night.run(ADA)
+    assert run.steps
+    assert (await bed.night.undo(ADA, run.run_id)).state is RunState.UNDONE
+    assert differing(before, await bed.tables()) == []
+    assert await bed.is_sound()
 
 
 TAMPERED = {

@@ -34,24 +34,21 @@ def result(run: RunReport | Mapping[str, Any]) -> ConsolidationResult:
     )
 
 
-async def test_a_night_names_what_it_removed_and_what_stands_for_it(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        told = await bed.tell(*LINES)
-        bed.clock.advance(days=2)
-        night = await bed.night.run(ADA)
-        found = result(night)
-        assert set(found.removed_ids) == set(told[:-1])
-        assert set(found.summary_ids) == await ids(bed, "is_summary")
-        archive = dict(
-            await bed.rows(
-                "SELECT memory_id, archival_id FROM archive JOIN memory USING (memory_key)"
-            )
-        )
-        assert {each.original_id: each.archival_id for each in found.archival_index} == archive
-        assert (night.left_out, night.memories_after) == (0, None)
-        assert result(await bed.night.report(night.run_id, ADA)) == found
-        (listed,) = await bed.night.reports(None, 10)
-        assert listed.removed_ids == listed.summary_ids == ()
+async def test_a_night_names_what_it_removed_and_what_stands_for_it(bed: Bed) -> None:
+    told = await bed.tell(*LINES)
+    bed.clock.advance(days=2)
+    night = await bed.night.run(ADA)
+    found = result(night)
+    assert set(found.removed_ids) == set(told[:-1])
+    assert set(found.summary_ids) == await ids(bed, "is_summary")
+    archive = dict(
+        await bed.rows("SELECT memory_id, archival_id FROM archive JOIN memory USING (memory_key)")
+    )
+    assert {each.original_id: each.archival_id for each in found.archival_index} == archive
+    assert (night.left_out, night.memories_after) == (0, None)
+    assert result(await bed.night.report(night.run_id, ADA)) == found
+    (listed,) = await bed.night.reports(None, 10)
+    assert listed.removed_ids == listed.summary_ids == ()
 
 
 async def test_what_only_aged_was_not_removed_and_what_was_thrown_away_is_in_no_archive(
@@ -129,15 +126,14 @@ async def test_each_agent_hears_of_its_own_memories_and_who_has_a_key_sees_no_ot
         assert len(seen.summary_ids) == 1
 
 
-async def test_what_was_undone_or_forgotten_is_told_no_more(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        told = await bed.tell(*LINES, metadata=MemoryMetadata(tags=("red",)))
-        bed.clock.advance(days=2)
-        first = await bed.night.run(ADA)
-        undone = await bed.night.undo(ADA, first.run_id)
-        assert undone.removed_ids == undone.summary_ids == ()
-        second = await bed.night.run(ADA)
-        await bed.house.archive.forget(ADA, ids=[told[0]])
-        later = await bed.night.report(second.run_id, ADA)
-        assert told[0] not in later.removed_ids
-        assert later.summary_ids == ()
+async def test_what_was_undone_or_forgotten_is_told_no_more(bed: Bed) -> None:
+    told = await bed.tell(*LINES, metadata=MemoryMetadata(tags=("red",)))
+    bed.clock.advance(days=2)
+    first = await bed.night.run(ADA)
+    undone = await bed.night.undo(ADA, first.run_id)
+    assert undone.removed_ids == undone.summary_ids == ()
+    second = await bed.night.run(ADA)
+    await bed.house.archive.forget(ADA, ids=[told[0]])
+    later = await bed.night.report(second.run_id, ADA)
+    assert told[0] not in later.removed_ids
+    assert later.summary_ids == ()

@@ -164,12 +164,10 @@ async def test_compressing_is_of_the_callers_own_sessions(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("sessions", [0, -1])
-async def test_no_session_at_all_is_refused(tmp_path: Path, sessions: int) -> None:
-    async with a_bed(tmp_path) as bed:
-        with pytest.raises(InvalidError):
-            await bed.night.compress(ADA, sessions=sessions)
+async def test_no_session_at_all_is_refused(bed: Bed, sessions: int) -> None:
+    with pytest.raises(InvalidError):
+        await bed.night.compress(ADA, sessions=sessions)
 
 
-async def test_an_agent_that_nobody_knows_has_nothing_to_compress(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        assert (await bed.night.compress(ADA, force=True)).steps == ()
+async def test_an_agent_that_nobody_knows_has_nothing_to_compress(bed: Bed) -> None:
+    assert (await bed.night.compress(ADA, force=True)).steps == ()

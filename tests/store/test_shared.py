@@ -42,40 +42,37 @@ async def recalled(house: Rooms, query: str, caller: Caller = BOB, **asked: obje
     )
 
 
-async def test_a_recall_finds_what_others_published_and_says_whose_it_is(tmp_path: Path) -> None:
+async def test_a_recall_finds_what_others_published_and_says_whose_it_is(house: Rooms) -> None:
     """SPEC 11.1.1: the label stands before the line."""
-    async with a_house(tmp_path / "memd.db") as house:
-        own = await stored(house, "Bees live in the garden.", caller=BOB)
-        copy = await published(house, "Bees sleep in winter.")
+    own = await stored(house, "Bees live in the garden.", caller=BOB)
+    copy = await published(house, "Bees sleep in winter.")
 
-        found = await recalled(house, "bees")
+    found = await recalled(house, "bees")
 
-        by_id = {memory.id: memory for memory in found.memories}
-        assert set(by_id) == {*own, copy}
-        assert by_id[copy].is_shared
-        assert by_id[copy].user_id == "ada"
-        assert not by_id[own[0]].is_shared
-        assert by_id[own[0]].user_id == "bob"
-        lines = found.prompt_block.splitlines()
-        assert "[shared] [SEMANTIC] Bees sleep in winter." in lines
-        assert "[SEMANTIC] Bees live in the garden." in lines
-
-
-async def test_who_has_no_memories_still_hears_what_is_shared(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        copy = await published(house, "Bees sleep in winter.")
-        assert [memory.id for memory in (await recalled(house, "bees")).memories] == [copy]
-        (entry,) = await house.recall.retrieve(BOB, MemoryQuery(text="bees", include_shared=True))
-        assert (entry.id, entry.agent_id) == (copy, "ada")
+    by_id = {memory.id: memory for memory in found.memories}
+    assert set(by_id) == {*own, copy}
+    assert by_id[copy].is_shared
+    assert by_id[copy].user_id == "ada"
+    assert not by_id[own[0]].is_shared
+    assert by_id[own[0]].user_id == "bob"
+    lines = found.prompt_block.splitlines()
+    assert "[shared] [SEMANTIC] Bees sleep in winter." in lines
+    assert "[SEMANTIC] Bees live in the garden." in lines
 
 
-async def test_nobody_hears_his_own_words_twice(tmp_path: Path) -> None:
+async def test_who_has_no_memories_still_hears_what_is_shared(house: Rooms) -> None:
+    copy = await published(house, "Bees sleep in winter.")
+    assert [memory.id for memory in (await recalled(house, "bees")).memories] == [copy]
+    (entry,) = await house.recall.retrieve(BOB, MemoryQuery(text="bees", include_shared=True))
+    assert (entry.id, entry.agent_id) == (copy, "ada")
+
+
+async def test_nobody_hears_his_own_words_twice(house: Rooms) -> None:
     """SPEC 9.5: a shared search leaves the asking agent out."""
-    async with a_house(tmp_path / "memd.db") as house:
-        copy = await published(house, "Bees sleep in winter.")
-        assert (await recalled(house, "bees", ADA)).memories == ()
-        await published(house, "Bees dance.", EVE)
-        assert copy not in {memory.id for memory in (await recalled(house, "bees", ADA)).memories}
+    copy = await published(house, "Bees sleep in winter.")
+    assert (await recalled(house, "bees", ADA)).memories == ()
+    await published(house, "Bees dance.", EVE)
+    assert copy not in {memory.id for memory in (await recalled(house, "bees", ADA)).memories}
 
 
 @pytest.mark.parametrize(
@@ -114,70 +111,62 @@ async def test_a_listing_holds_what_is_shared_only_when_asked(tmp_path: Path) ->
         assert await house.recall.count(BOB, None) == 2
 
 
-async def test_a_filter_holds_for_what_is_shared_too(tmp_path: Path) -> None:
+async def test_a_filter_holds_for_what_is_shared_too(house: Rooms) -> None:
     """SPEC 10.1.2."""
-    async with a_house(tmp_path / "memd.db") as house:
-        await published(house, "Bees sleep in winter.", namespace="garden")
-        assert (await recalled(house, "bees", namespaces=["kitchen"])).memories == ()
-        assert len((await recalled(house, "bees", namespaces=["garden"])).memories) == 1
+    await published(house, "Bees sleep in winter.", namespace="garden")
+    assert (await recalled(house, "bees", namespaces=["kitchen"])).memories == ()
+    assert len((await recalled(house, "bees", namespaces=["garden"])).memories) == 1
 
 
-async def test_what_is_shared_for_one_project_is_hidden_in_another(tmp_path: Path) -> None:
+async def test_what_is_shared_for_one_project_is_hidden_in_another(house: Rooms) -> None:
     """SPEC 7.13."""
-    async with a_house(tmp_path / "memd.db") as house:
-        await published(house, "Bees sleep.", level="project", project_id="hive")
-        assert (await recalled(house, "bees", project_id="barn")).memories == ()
-        assert len((await recalled(house, "bees", project_id="hive")).memories) == 1
+    await published(house, "Bees sleep.", level="project", project_id="hive")
+    assert (await recalled(house, "bees", project_id="barn")).memories == ()
+    assert len((await recalled(house, "bees", project_id="hive")).memories) == 1
 
 
-async def test_many_published_by_the_asking_agent_never_crowd_out_the_others(
-    tmp_path: Path,
-) -> None:
+async def test_many_published_by_the_asking_agent_never_crowd_out_the_others(house: Rooms) -> None:
     """SPEC 10.1.2: the exclusion comes before the limit."""
-    async with a_house(tmp_path / "memd.db") as house:
-        for number in range(80):
-            await published(house, f"bees bees bees {number}")
-        theirs = await published(house, "Some bees, and much else about the garden", BOB)
+    for number in range(80):
+        await published(house, f"bees bees bees {number}")
+    theirs = await published(house, "Some bees, and much else about the garden", BOB)
 
-        (found,) = await house.recall.search_shared(MemoryQuery(text="bees", limit=1), "ada")
+    (found,) = await house.recall.search_shared(MemoryQuery(text="bees", limit=1), "ada")
 
-        assert found.id == theirs
-        assert len(await house.recall.search_shared(MemoryQuery(limit=100))) == 81
+    assert found.id == theirs
+    assert len(await house.recall.search_shared(MemoryQuery(limit=100))) == 81
 
 
-async def test_a_copy_has_an_id_of_its_own_and_keeps_where_it_came_from(tmp_path: Path) -> None:
+async def test_a_copy_has_an_id_of_its_own_and_keeps_where_it_came_from(house: Rooms) -> None:
     """SPEC 10.1.5."""
     metadata = MemoryMetadata(source="notes.md", confidence=0.5, tags=("adr",))
-    async with a_house(tmp_path / "memd.db") as house:
-        (own,) = await stored(house, "Bees sleep.", metadata=metadata, speaker="Zoe")
-        copy = await published(house, "Bees sleep.", metadata=metadata, speaker="Zoe")
+    (own,) = await stored(house, "Bees sleep.", metadata=metadata, speaker="Zoe")
+    copy = await published(house, "Bees sleep.", metadata=metadata, speaker="Zoe")
 
-        original = await house.recall.get(ADA, own)
-        (entry,) = await house.recall.search_shared(MemoryQuery())
+    original = await house.recall.get(ADA, own)
+    (entry,) = await house.recall.search_shared(MemoryQuery())
 
-        assert original is not None
-        assert entry.id == copy != own
-        assert entry.metadata == original.metadata
-        assert (entry.origin, entry.trust) == (original.origin, original.trust)
-        assert (entry.origin, entry.trust) == (Origin.ASSISTANT, Trust.ASSISTED)
-
-
-async def test_a_copy_belongs_to_no_session_and_stays(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        await house.sessions.start(ADA, "s")
-        await published(house, "Bees sleep.", category="working", session_id="s", level="session")
-        await house.sessions.end(ADA, "s")
-        (entry,) = await house.recall.search_shared(MemoryQuery())
-        assert (entry.session_id, entry.level) == (None, MemoryLevel.PERSISTENT)
+    assert original is not None
+    assert entry.id == copy != own
+    assert entry.metadata == original.metadata
+    assert (entry.origin, entry.trust) == (original.origin, original.trust)
+    assert (entry.origin, entry.trust) == (Origin.ASSISTANT, Trust.ASSISTED)
 
 
-async def test_a_copy_is_nobodys_preference(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        await published(house, "I prefer short answers.", category="procedural")
-        for caller in (ADA, BOB, Caller(agent_id="__shared__")):
-            assert await house.recall.preferences(caller) == ()
-        (found,) = (await recalled(house, "which answers do I prefer?")).memories
-        assert not found.preference
+async def test_a_copy_belongs_to_no_session_and_stays(house: Rooms) -> None:
+    await house.sessions.start(ADA, "s")
+    await published(house, "Bees sleep.", category="working", session_id="s", level="session")
+    await house.sessions.end(ADA, "s")
+    (entry,) = await house.recall.search_shared(MemoryQuery())
+    assert (entry.session_id, entry.level) == (None, MemoryLevel.PERSISTENT)
+
+
+async def test_a_copy_is_nobodys_preference(house: Rooms) -> None:
+    await published(house, "I prefer short answers.", category="procedural")
+    for caller in (ADA, BOB, Caller(agent_id="__shared__")):
+        assert await house.recall.preferences(caller) == ()
+    (found,) = (await recalled(house, "which answers do I prefer?")).memories
+    assert not found.preference
 
 
 async def test_a_secret_is_screened_before_it_is_shared(tmp_path: Path) -> None:
@@ -247,66 +236,61 @@ async def test_a_copy_without_a_publisher_is_shown_as_nobodys_and_stays(tmp_path
             await house.sharing.retract(ADA, copy)
 
 
-async def test_a_shared_memory_is_retracted_not_deleted(tmp_path: Path) -> None:
+async def test_a_shared_memory_is_retracted_not_deleted(house: Rooms) -> None:
     """SPEC 7.7.3."""
-    async with a_house(tmp_path / "memd.db") as house:
-        copy = await published(house, "Bees sleep.")
-        for caller in (ADA, BOB):
-            with pytest.raises(MemoryStoreError):
-                await house.archive.delete(caller, copy)
-        assert len(await house.recall.search_shared(MemoryQuery())) == 1
+    copy = await published(house, "Bees sleep.")
+    for caller in (ADA, BOB):
+        with pytest.raises(MemoryStoreError):
+            await house.archive.delete(caller, copy)
+    assert len(await house.recall.search_shared(MemoryQuery())) == 1
 
 
-async def test_forgetting_reaches_what_one_published_and_nothing_of_others(tmp_path: Path) -> None:
+async def test_forgetting_reaches_what_one_published_and_nothing_of_others(
+    house: Rooms, tmp_path: Path
+) -> None:
     """P8: by id, by source and by filter."""
-    async with a_house(tmp_path / "memd.db") as house:
-        for name in ("by id", "by source", "by filter"):
-            metadata = MemoryMetadata(source="notes.md", tags=("bees",))
-            copy = await published(house, f"{WORD} sleep.", metadata=metadata)
-            theirs = await published(house, "Wasps.", BOB, metadata=metadata)
-            ways: dict[str, dict[str, Any]] = {
-                "by id": {"ids": [copy, theirs]},
-                "by source": {"source": "notes.md"},
-                "by filter": {"condition": MemoryFilter(tags=("bees",))},
-            }
-            forgotten = await house.archive.forget(ADA, **ways[name])
-            assert forgotten.ids == (copy,), name
-            left = await house.recall.search_shared(MemoryQuery(limit=100))
-            assert copy not in {entry.id for entry in left}
-            assert theirs in {entry.id for entry in left}
-            assert not any(trace in bytes_of(tmp_path) for trace in TRACES), name
-        assert (await house.upkeep.check(ADA)).ok
+    for name in ("by id", "by source", "by filter"):
+        metadata = MemoryMetadata(source="notes.md", tags=("bees",))
+        copy = await published(house, f"{WORD} sleep.", metadata=metadata)
+        theirs = await published(house, "Wasps.", BOB, metadata=metadata)
+        ways: dict[str, dict[str, Any]] = {
+            "by id": {"ids": [copy, theirs]},
+            "by source": {"source": "notes.md"},
+            "by filter": {"condition": MemoryFilter(tags=("bees",))},
+        }
+        forgotten = await house.archive.forget(ADA, **ways[name])
+        assert forgotten.ids == (copy,), name
+        left = await house.recall.search_shared(MemoryQuery(limit=100))
+        assert copy not in {entry.id for entry in left}
+        assert theirs in {entry.id for entry in left}
+        assert not any(trace in bytes_of(tmp_path) for trace in TRACES), name
+    assert (await house.upkeep.check(ADA)).ok
 
 
-async def test_nights_leave_what_is_shared_alone(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        await published(house, "Bees sleep.")
-        known = await house.db.read(groups.list_agents, 0)
-        assert [agent_id for _, agent_id in known] == ["ada"]
-        assert [agent_id for agent_id, _ in await house.agents.list(ADA)] == ["ada"]
+async def test_nights_leave_what_is_shared_alone(house: Rooms) -> None:
+    await published(house, "Bees sleep.")
+    known = await house.db.read(groups.list_agents, 0)
+    assert [agent_id for _, agent_id in known] == ["ada"]
+    assert [agent_id for agent_id, _ in await house.agents.list(ADA)] == ["ada"]
 
 
-async def test_every_publication_stands_in_the_audit(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        copy = await published(house, "Bees sleep.")
-        await house.sharing.retract(ADA, copy)
+async def test_every_publication_stands_in_the_audit(house: Rooms) -> None:
+    copy = await published(house, "Bees sleep.")
+    await house.sharing.retract(ADA, copy)
 
-        def links(conn: Reading) -> list[tuple[str, int]]:
-            return [
-                (str(m), int(str(r))) for m, r in conn.execute("SELECT method, rows FROM change")
-            ]
+    def links(conn: Reading) -> list[tuple[str, int]]:
+        return [(str(m), int(str(r))) for m, r in conn.execute("SELECT method, rows FROM change")]
 
-        assert await house.db.read(links) == [("test", 2), ("test", 1)]
-        assert (await house.upkeep.check(ADA)).ok
+    assert await house.db.read(links) == [("test", 2), ("test", 1)]
+    assert (await house.upkeep.check(ADA)).ok
 
 
-async def test_publishing_again_with_the_same_key_publishes_once(tmp_path: Path) -> None:
+async def test_publishing_again_with_the_same_key_publishes_once(house: Rooms) -> None:
     """SPEC D7."""
     caller = Caller(agent_id="ada", method="test", idempotency_key="k", request_hash=b"h")
-    async with a_house(tmp_path / "memd.db") as house:
-        first = await published(house, "Bees sleep.", caller)
-        assert await published(house, "Bees sleep.", caller) == first
-        assert len(await house.recall.search_shared(MemoryQuery())) == 1
+    first = await published(house, "Bees sleep.", caller)
+    assert await published(house, "Bees sleep.", caller) == first
+    assert len(await house.recall.search_shared(MemoryQuery())) == 1
 
 
 async def test_switched_off_nothing_is_shared_or_found(tmp_path: Path) -> None:
@@ -342,19 +326,17 @@ async def test_a_file_that_is_held_is_busy_and_what_is_shared_is_still_found(
         assert await house.sharing.retract(ADA, copy)
 
 
-async def test_where_nobody_else_published_there_is_nothing_to_look_through(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        assert await house.db.read(shared.find_shared_agent, None) is None
-        await published(house, "Bees sleep.")
-        ada = {agent_id: key for key, agent_id in await house.db.read(groups.list_agents, 0)}["ada"]
-        assert await house.db.read(shared.find_shared_agent, ada) is None
-        assert await house.db.read(shared.find_shared_agent, None) is not None
-        assert await house.db.read(shared.find_shared_agent, ada + 1000) is not None
+async def test_where_nobody_else_published_there_is_nothing_to_look_through(house: Rooms) -> None:
+    assert await house.db.read(shared.find_shared_agent, None) is None
+    await published(house, "Bees sleep.")
+    ada = {agent_id: key for key, agent_id in await house.db.read(groups.list_agents, 0)}["ada"]
+    assert await house.db.read(shared.find_shared_agent, ada) is None
+    assert await house.db.read(shared.find_shared_agent, None) is not None
+    assert await house.db.read(shared.find_shared_agent, ada + 1000) is not None
 
 
-async def test_categories_stay_as_they_were_published(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        for category in MemoryCategory:
-            await published(house, f"a text of {category}", category=category)
-        found = await house.recall.search_shared(MemoryQuery(limit=10))
-        assert {entry.category for entry in found} == set(MemoryCategory)
+async def test_categories_stay_as_they_were_published(house: Rooms) -> None:
+    for category in MemoryCategory:
+        await published(house, f"a text of {category}", category=category)
+    found = await house.recall.search_shared(MemoryQuery(limit=10))
+    assert {entry.category for entry in found} == set(MemoryCategory)

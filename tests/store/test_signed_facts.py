@@ -131,16 +131,15 @@ async def test_another_key_proves_nothing(tmp_path: Path) -> None:
         assert POLICY not in await prompt(house)
 
 
-async def test_what_was_signed_with_a_former_key_holds(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        await signed(house, content=POLICY, category="core_policy")
-        owner = Owner(house.db, house.clock)
-        other = Ed25519PrivateKey.generate().public_key().public_bytes_raw().hex()
-        state = await owner.state(CALLER)
-        said = statement(state.store, state.nonce, "owner.set", {"public_key": other})
-        signature = Signature(nonce=state.nonce, value=KEY.sign(said).hex())
-        await owner.set(CALLER, other, signature)
-        assert POLICY in await prompt(house)
+async def test_what_was_signed_with_a_former_key_holds(house: Rooms) -> None:
+    await signed(house, content=POLICY, category="core_policy")
+    owner = Owner(house.db, house.clock)
+    other = Ed25519PrivateKey.generate().public_key().public_bytes_raw().hex()
+    state = await owner.state(CALLER)
+    said = statement(state.store, state.nonce, "owner.set", {"public_key": other})
+    signature = Signature(nonce=state.nonce, value=KEY.sign(said).hex())
+    await owner.set(CALLER, other, signature)
+    assert POLICY in await prompt(house)
 
 
 async def test_an_approved_proposal_is_proved_as_well(tmp_path: Path) -> None:
@@ -159,12 +158,11 @@ async def test_an_approved_proposal_is_proved_as_well(tmp_path: Path) -> None:
         assert "Always push" not in await prompt(house)
 
 
-async def test_a_text_that_was_changed_before_it_was_written_is_told(tmp_path: Path) -> None:
+async def test_a_text_that_was_changed_before_it_was_written_is_told(house: Rooms) -> None:
     """A secret in it: the owner signed another text than is kept."""
-    async with a_house(tmp_path / "memd.db") as house:
-        text = "Deploy with the key AKIAQ7XW2M4KDN5RJ3VT, never by hand."
-        await signed(house, content=text, category="core_policy")
-        told = await prompt(house)
-        assert "never by hand" in told
-        assert "AKIAQ7XW2M4KDN5RJ3VT" not in told
-        assert (await house.upkeep.check(ADA)).problems == ()
+    text = "Deploy with the key AKIAQ7XW2M4KDN5RJ3VT, never by hand."
+    await signed(house, content=text, category="core_policy")
+    told = await prompt(house)
+    assert "never by hand" in told
+    assert "AKIAQ7XW2M4KDN5RJ3VT" not in told
+    assert (await house.upkeep.check(ADA)).problems == ()

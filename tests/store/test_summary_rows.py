@@ -34,15 +34,14 @@ async def compressed(bed: Bed) -> int:
     return int(flag)
 
 
-async def test_a_rewritten_summary_stays_in_front_of_its_sources(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        await slept(bed)
-        before = await bed.states()
-        change = MemoryUpdate(content="The hall has six lamps.")
-        await bed.house.ingest.update(ADA, await id_of_summary(bed), change)
-        assert await bed.summaries() == ["The hall has six lamps."]
-        assert await bed.states() == before
-        assert await bed.is_sound()
+async def test_a_rewritten_summary_stays_in_front_of_its_sources(bed: Bed) -> None:
+    await slept(bed)
+    before = await bed.states()
+    change = MemoryUpdate(content="The hall has six lamps.")
+    await bed.house.ingest.update(ADA, await id_of_summary(bed), change)
+    assert await bed.summaries() == ["The hall has six lamps."]
+    assert await bed.states() == before
+    assert await bed.is_sound()
 
 
 async def test_a_session_is_compressed_as_long_as_a_compression_stands_in_it(
@@ -61,46 +60,39 @@ async def test_a_session_is_compressed_as_long_as_a_compression_stands_in_it(
         assert await compressed(bed) == 0
 
 
-async def test_forgetting_all_of_a_compressed_session_leaves_it_uncompressed(
-    tmp_path: Path,
-) -> None:
-    async with a_bed(tmp_path) as bed:
-        ids = await bed.tell(*TURNS)
-        bed.clock.advance(hours=7)
-        await bed.night.compress(ADA, force=True)
-        await bed.house.archive.forget(ADA, ids=ids)
-        assert await compressed(bed) == 0
+async def test_forgetting_all_of_a_compressed_session_leaves_it_uncompressed(bed: Bed) -> None:
+    ids = await bed.tell(*TURNS)
+    bed.clock.advance(hours=7)
+    await bed.night.compress(ADA, force=True)
+    await bed.house.archive.forget(ADA, ids=ids)
+    assert await compressed(bed) == 0
 
 
 async def test_what_is_forgotten_leaves_no_hash_of_itself_in_the_ledger_of_runs(
-    tmp_path: Path,
+    bed: Bed, tmp_path: Path
 ) -> None:
-    async with a_bed(tmp_path) as bed:
-        ids = await bed.tell(*TURNS)
-        bed.clock.advance(days=2)
-        run = await bed.night.run(ADA, steps=frozenset({"consolidation"}))
-        rows = await bed.rows(
-            "SELECT hex(row_hash) FROM memory WHERE memory_id = ? OR is_summary", ids[0]
-        )
-        hashes = [str(digest).encode() for (digest,) in rows]
-        assert all(digest in bytes_of(tmp_path) for digest in hashes)
-        await bed.house.archive.forget(ADA, ids=ids[:1])
-        assert not any(digest in bytes_of(tmp_path) for digest in hashes)
-        assert not any(bytes.fromhex(digest.decode()) in bytes_of(tmp_path) for digest in hashes)
-        with pytest.raises(ConflictError):
-            await bed.night.undo(ADA, run.run_id)
+    ids = await bed.tell(*TURNS)
+    bed.clock.advance(days=2)
+    run = await bed.night.run(ADA, steps=frozenset({"consolidation"}))
+    rows = await bed.rows(
+        "SELECT hex(row_hash) FROM memory WHERE memory_id = ? OR is_summary", ids[0]
+    )
+    hashes = [str(digest).encode() for (digest,) in rows]
+    assert all(digest in bytes_of(tmp_path) for digest in hashes)
+    await bed.house.archive.forget(ADA, ids=ids[:1])
+    assert not any(digest in bytes_of(tmp_path) for digest in hashes)
+    assert not any(bytes.fromhex(digest.decode()) in bytes_of(tmp_path) for digest in hashes)
+    with pytest.raises(ConflictError):
+        await bed.night.undo(ADA, run.run_id)
 
 
-async def test_bringing_everything_back_by_hand_leaves_a_session_uncompressed(
-    tmp_path: Path,
-) -> None:
-    async with a_bed(tmp_path) as bed:
-        ids = await bed.tell(*TURNS[:2])
-        bed.clock.advance(hours=7)
-        await bed.night.compress(ADA, force=True)
-        for memory_id in ids:
-            await bed.house.archival.restore_to_hot(ADA, memory_id)
-        assert await compressed(bed) == 0
+async def test_bringing_everything_back_by_hand_leaves_a_session_uncompressed(bed: Bed) -> None:
+    ids = await bed.tell(*TURNS[:2])
+    bed.clock.advance(hours=7)
+    await bed.night.compress(ADA, force=True)
+    for memory_id in ids:
+        await bed.house.archival.restore_to_hot(ADA, memory_id)
+    assert await compressed(bed) == 0
 
 
 def test_a_summary_is_counted_neither_when_it_comes_nor_when_it_goes(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from support.fakes import HashEmbedder
 from support.store import ADA, a_house, told
 from support.tuned import a_tuning, run_of, talked, worse
 
+from memd.backends.rooms import Rooms
 from memd.base.errors import DegradedError, InvalidStateError, NotFoundError
 from memd.domain.learn import TuneRequest, TuneStage
 from memd.domain.recall import RecallRequest
@@ -34,153 +35,143 @@ def made_by(tuned: Tuned) -> Any:
     return trained
 
 
-async def test_a_run_makes_pairs_trains_judges_and_says_what_came_of_it(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        await talked(house, PAIRS)
-        room = a_tuning(house)
+async def test_a_run_makes_pairs_trains_judges_and_says_what_came_of_it(house: Rooms) -> None:
+    await talked(house, PAIRS)
+    room = a_tuning(house)
 
-        run = await run_of(room)
+    run = await run_of(room)
 
-        assert run.stage is TuneStage.COMPLETE, run.error
-        assert run.pairs >= PAIRS * 0.9
-        assert run.training > run.held_out >= 20
-        assert run.verdict is not None
-        assert run.verdict.questions == run.held_out
-        assert run.deployed == run.verdict.better == run.active
-        await room.close()
+    assert run.stage is TuneStage.COMPLETE, run.error
+    assert run.pairs >= PAIRS * 0.9
+    assert run.training > run.held_out >= 20
+    assert run.verdict is not None
+    assert run.verdict.questions == run.held_out
+    assert run.deployed == run.verdict.better == run.active
+    await room.close()
 
 
 async def test_the_weights_are_fitted_only_when_that_is_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    house: Rooms, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        await talked(house, PAIRS)
-        room = a_tuning(house)
-        made: list[dict[str, Any]] = []
-        trained = Stages._train
+    await talked(house, PAIRS)
+    room = a_tuning(house)
+    made: list[dict[str, Any]] = []
+    trained = Stages._train
 
-        async def noted(self: Stages, *args: Any) -> dict[str, Any]:
-            made.append(await trained(self, *args))
-            return made[-1]
+    async def noted(self: Stages, *args: Any) -> dict[str, Any]:
+        made.append(await trained(self, *args))
+        return made[-1]
 
-        monkeypatch.setattr(Stages, "_train", noted)
-        await run_of(room)
-        await run_of(room, TuneRequest(weights=True))
+    monkeypatch.setattr(Stages, "_train", noted)
+    await run_of(room)
+    await run_of(room, TuneRequest(weights=True))
 
-        assert [sorted(one["made"]) for one in made] == [
-            ["adapter"],
-            ["adapter", "both", "weights"],
-        ]
-        shipped = dict(HYBRID.features)
-        assert made[0]["made"]["adapter"]["features"] == shipped
-        assert made[0]["made"]["adapter"]["matrix"] is not None
-        assert made[1]["made"]["weights"]["features"] != shipped
-        assert made[1]["made"]["weights"]["matrix"] is None
-        await room.close()
+    assert [sorted(one["made"]) for one in made] == [["adapter"], ["adapter", "both", "weights"]]
+    shipped = dict(HYBRID.features)
+    assert made[0]["made"]["adapter"]["features"] == shipped
+    assert made[0]["made"]["adapter"]["matrix"] is not None
+    assert made[1]["made"]["weights"]["features"] != shipped
+    assert made[1]["made"]["weights"]["matrix"] is None
+    await room.close()
 
 
-async def test_each_stage_and_what_came_of_it_is_told_to_listeners(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        await talked(house, PAIRS)
-        room = a_tuning(house)
-        heard: list[tuple[str, str, Any]] = []
-        room.emit = lambda agent_id, name, body: heard.append((agent_id, name, body["stage"]))
+async def test_each_stage_and_what_came_of_it_is_told_to_listeners(house: Rooms) -> None:
+    await talked(house, PAIRS)
+    room = a_tuning(house)
+    heard: list[tuple[str, str, Any]] = []
+    room.emit = lambda agent_id, name, body: heard.append((agent_id, name, body["stage"]))
 
-        run = await run_of(room)
+    run = await run_of(room)
 
-        end = "deployed" if run.deployed else "refused"
-        assert [stage for _, _, stage in heard] == [*tuning.ORDER, end]
-        assert {(agent_id, name) for agent_id, name, _ in heard} == {("*", "event.tuned")}
-        await room.close()
+    end = "deployed" if run.deployed else "refused"
+    assert [stage for _, _, stage in heard] == [*tuning.ORDER, end]
+    assert {(agent_id, name) for agent_id, name, _ in heard} == {("*", "event.tuned")}
+    await room.close()
 
 
 async def test_a_question_is_not_answered_by_itself_nor_by_what_it_lends_to_its_neighbours(
-    tmp_path: Path,
+    house: Rooms,
 ) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        first, answer = await told(
-            house,
-            "Which harbour do the herring boats leave from?",
-            "They sail from Kivik every morning, weather or not.",
-            session_id="s",
-            speaker="Bo",
-        )
-        query = "Which harbour do the herring boats leave from?"
-        keys = await house.db.read(_keys, [first, answer])
+    first, answer = await told(
+        house,
+        "Which harbour do the herring boats leave from?",
+        "They sail from Kivik every morning, weather or not.",
+        session_id="s",
+        speaker="Bo",
+    )
+    query = "Which harbour do the herring boats leave from?"
+    keys = await house.db.read(_keys, [first, answer])
 
-        found = await house.recall.evaluate(ADA, query, TuningTrial(None))
-        alone = await house.recall.evaluate(ADA, query, TuningTrial(None, keys[0]))
+    found = await house.recall.evaluate(ADA, query, TuningTrial(None))
+    alone = await house.recall.evaluate(ADA, query, TuningTrial(None, keys[0]))
 
-        assert len(found.items) == 2
-        (item,) = alone.items
-        assert item.measured.candidate.memory_key == keys[1]
-        assert item.measured.candidate.context.strip() == ""
-        assert item.measured.features["bmxn"] == 0.0
-        assert item.measured.features["nlift"] <= 0.0
-        beside = next(i for i in found.items if i.measured.candidate.memory_key == keys[1])
-        assert beside.measured.features["bmxn"] > 0.0, "the context counts otherwise"
+    assert len(found.items) == 2
+    (item,) = alone.items
+    assert item.measured.candidate.memory_key == keys[1]
+    assert item.measured.candidate.context.strip() == ""
+    assert item.measured.features["bmxn"] == 0.0
+    assert item.measured.features["nlift"] <= 0.0
+    beside = next(i for i in found.items if i.measured.candidate.memory_key == keys[1])
+    assert beside.measured.features["bmxn"] > 0.0, "the context counts otherwise"
 
 
 async def test_what_a_run_stores_holds_no_text_and_its_work_goes_with_its_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    house: Rooms, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        await talked(house, PAIRS)
-        room = a_tuning(house)
-        bodies: list[str] = []
-        store = room._store
+    await talked(house, PAIRS)
+    room = a_tuning(house)
+    bodies: list[str] = []
+    store = room._store
 
-        async def noted(*args: Any) -> None:
-            await store(*args)
-            bodies.append(str(await house.db.read(_bodies)))
+    async def noted(*args: Any) -> None:
+        await store(*args)
+        bodies.append(str(await house.db.read(_bodies)))
 
-        monkeypatch.setattr(room, "_store", noted)
-        await run_of(room)
+    monkeypatch.setattr(room, "_store", noted)
+    await run_of(room)
 
-        assert len(bodies) >= 5
-        assert not [body for body in bodies if "because" in body or "ticket" in body]
-        assert '"work": {}' in str(await house.db.read(_bodies))
-        await room.close()
+    assert len(bodies) >= 5
+    assert not [body for body in bodies if "because" in body or "ticket" in body]
+    assert '"work": {}' in str(await house.db.read(_bodies))
+    await room.close()
 
 
 async def test_a_worse_result_is_not_put_to_use(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    house: Rooms, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The mutant: a deployment that does not ask the verdict (SPEC 18.2.8) fails here."""
-    async with a_house(tmp_path / "memd.db") as house:
-        await talked(house, PAIRS)
-        room = a_tuning(house)
-        before = await house.recall.recall(ADA, ASKED)
-        monkeypatch.setattr(Stages, "_train", made_by(worse(house.embedder.fingerprint)))
+    await talked(house, PAIRS)
+    room = a_tuning(house)
+    before = await house.recall.recall(ADA, ASKED)
+    monkeypatch.setattr(Stages, "_train", made_by(worse(house.embedder.fingerprint)))
 
-        run = await run_of(room)
+    run = await run_of(room)
 
-        assert run.stage is TuneStage.COMPLETE
-        assert run.verdict is not None
-        assert run.verdict.tuned_ndcg < run.verdict.base_ndcg
-        assert (run.deployed, run.active) == (False, False)
-        assert (await room.status()).active is None
-        assert await house.recall.recall(ADA, ASKED) == before
-        with pytest.raises(InvalidStateError, match="nothing better"):
-            await room.activate(ADA, run.run_id)
-        await room.close()
+    assert run.stage is TuneStage.COMPLETE
+    assert run.verdict is not None
+    assert run.verdict.tuned_ndcg < run.verdict.base_ndcg
+    assert (run.deployed, run.active) == (False, False)
+    assert (await room.status()).active is None
+    assert await house.recall.recall(ADA, ASKED) == before
+    with pytest.raises(InvalidStateError, match="nothing better"):
+        await room.activate(ADA, run.run_id)
+    await room.close()
 
 
 async def test_what_is_as_good_as_before_is_not_put_to_use_either(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    house: Rooms, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        await talked(house, PAIRS)
-        room = a_tuning(house)
-        same = Tuned(str(house.embedder.fingerprint))
-        monkeypatch.setattr(Stages, "_train", made_by(same))
+    await talked(house, PAIRS)
+    room = a_tuning(house)
+    same = Tuned(str(house.embedder.fingerprint))
+    monkeypatch.setattr(Stages, "_train", made_by(same))
 
-        run = await run_of(room)
+    run = await run_of(room)
 
-        assert run.verdict is not None
-        assert run.verdict.tuned_ndcg == run.verdict.base_ndcg
-        assert not run.deployed
-        await room.close()
+    assert run.verdict is not None
+    assert run.verdict.tuned_ndcg == run.verdict.base_ndcg
+    assert not run.deployed
+    await room.close()
 
 
 async def test_a_better_result_is_used_at_once_after_a_start_and_can_be_taken_back(
@@ -218,26 +209,24 @@ async def test_a_better_result_is_used_at_once_after_a_start_and_can_be_taken_ba
         await room.close()
 
 
-async def test_under_another_model_recall_is_as_shipped(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        await talked(house, PAIRS)
-        shipped = await house.recall.recall(ADA, ASKED)
-        house.recall.tuning.activate(worse("another model"))
+async def test_under_another_model_recall_is_as_shipped(house: Rooms) -> None:
+    await talked(house, PAIRS)
+    shipped = await house.recall.recall(ADA, ASKED)
+    house.recall.tuning.activate(worse("another model"))
 
-        assert await house.recall.recall(ADA, ASKED) == shipped
+    assert await house.recall.recall(ADA, ASKED) == shipped
 
 
-async def test_too_few_pairs_are_an_error_that_says_how_many_there_are(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        await talked(house, 5)
-        room = a_tuning(house)
+async def test_too_few_pairs_are_an_error_that_says_how_many_there_are(house: Rooms) -> None:
+    await talked(house, 5)
+    room = a_tuning(house)
 
-        run = await run_of(room)
+    run = await run_of(room)
 
-        assert run.stage is TuneStage.FAILED
-        assert "too few pairs to tune on" in str(run.error)
-        assert f"{stages.PAIRS_MIN} are needed" in str(run.error)
-        await room.close()
+    assert run.stage is TuneStage.FAILED
+    assert "too few pairs to tune on" in str(run.error)
+    assert f"{stages.PAIRS_MIN} are needed" in str(run.error)
+    await room.close()
 
 
 async def test_without_a_model_there_is_nothing_to_tune(tmp_path: Path) -> None:
@@ -247,76 +236,73 @@ async def test_without_a_model_there_is_nothing_to_tune(tmp_path: Path) -> None:
 
 
 async def test_a_cancelled_run_is_gone_on_with_and_does_no_stage_twice(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    house: Rooms, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        await talked(house, PAIRS)
-        room = a_tuning(house)
-        done: list[TuneStage] = []
-        do = Stages.do
+    await talked(house, PAIRS)
+    room = a_tuning(house)
+    done: list[TuneStage] = []
+    do = Stages.do
 
-        async def counted(self: Stages, stage: TuneStage, *args: Any) -> dict[str, Any]:
-            if stage is TuneStage.TRAINING and stage not in done:
-                done.append(stage)
-                await cancelled()
+    async def counted(self: Stages, stage: TuneStage, *args: Any) -> dict[str, Any]:
+        if stage is TuneStage.TRAINING and stage not in done:
             done.append(stage)
-            return await do(self, stage, *args)
+            await cancelled()
+        done.append(stage)
+        return await do(self, stage, *args)
 
-        async def cancelled() -> None:
-            room._stop = True
+    async def cancelled() -> None:
+        room._stop = True
 
-        monkeypatch.setattr(Stages, "do", counted)
-        first = await run_of(room)
-        assert (first.stage, first.error) == (TuneStage.FAILED, tuning.CANCELLED)
+    monkeypatch.setattr(Stages, "do", counted)
+    first = await run_of(room)
+    assert (first.stage, first.error) == (TuneStage.FAILED, tuning.CANCELLED)
 
-        second = await run_of(room, resume=True)
+    second = await run_of(room, resume=True)
 
-        assert second.run_id == first.run_id
-        assert second.stage is TuneStage.COMPLETE
-        assert done.count(TuneStage.GENERATING_DATA) == done.count(TuneStage.MINING_NEGATIVES) == 1
-        with pytest.raises(InvalidStateError, match="no run is left"):
-            await room.start(ADA, resume=True)
-        await room.close()
+    assert second.run_id == first.run_id
+    assert second.stage is TuneStage.COMPLETE
+    assert done.count(TuneStage.GENERATING_DATA) == done.count(TuneStage.MINING_NEGATIVES) == 1
+    with pytest.raises(InvalidStateError, match="no run is left"):
+        await room.start(ADA, resume=True)
+    await room.close()
 
 
-async def test_one_run_at_a_time_and_cancelling_needs_one(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        await talked(house, PAIRS)
-        room = a_tuning(house)
-        with pytest.raises(InvalidStateError, match="no tuning is running"):
-            await room.cancel()
+async def test_one_run_at_a_time_and_cancelling_needs_one(house: Rooms) -> None:
+    await talked(house, PAIRS)
+    room = a_tuning(house)
+    with pytest.raises(InvalidStateError, match="no tuning is running"):
+        await room.cancel()
+    await room.start(ADA)
+    with pytest.raises(InvalidStateError, match="being tuned"):
         await room.start(ADA)
-        with pytest.raises(InvalidStateError, match="being tuned"):
-            await room.start(ADA)
 
-        status = await room.cancel()
+    status = await room.cancel()
 
-        assert status.stage is TuneStage.IDLE
-        assert status.runs[0].error == tuning.CANCELLED
-        await room.close()
+    assert status.stage is TuneStage.IDLE
+    assert status.runs[0].error == tuning.CANCELLED
+    await room.close()
 
 
 async def test_a_pair_whose_memory_is_forgotten_meanwhile_is_passed_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    house: Rooms, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with a_house(tmp_path / "memd.db") as house:
-        await talked(house, PAIRS + 30)
-        room = a_tuning(house)
-        do = Stages.do
+    await talked(house, PAIRS + 30)
+    room = a_tuning(house)
+    do = Stages.do
 
-        async def forgetful(self: Stages, stage: TuneStage, *args: Any) -> dict[str, Any]:
-            if stage is TuneStage.MINING_NEGATIVES:
-                entries, _ = await house.recall.list(ADA, ASKED, None, 40)
-                for entry in entries:
-                    await house.archive.delete(ADA, entry.id)
-            return await do(self, stage, *args)
+    async def forgetful(self: Stages, stage: TuneStage, *args: Any) -> dict[str, Any]:
+        if stage is TuneStage.MINING_NEGATIVES:
+            entries, _ = await house.recall.list(ADA, ASKED, None, 40)
+            for entry in entries:
+                await house.archive.delete(ADA, entry.id)
+        return await do(self, stage, *args)
 
-        monkeypatch.setattr(Stages, "do", forgetful)
+    monkeypatch.setattr(Stages, "do", forgetful)
 
-        run = await run_of(room)
+    run = await run_of(room)
 
-        assert run.stage is TuneStage.COMPLETE, run.error
-        await room.close()
+    assert run.stage is TuneStage.COMPLETE, run.error
+    await room.close()
 
 
 def bare() -> Any:
