@@ -30,7 +30,6 @@ from memd.store.file.database import Database
 from memd.store.memory import archive_rows, filters, memories, removal
 from memd.store.memory.archive_rows import ArchivedRow
 from memd.store.memory.rows import StoredMemory
-from memd.store.session import passing
 
 STEP_ROWS = 64
 
@@ -183,7 +182,7 @@ def restore_memory(conn: Writing, caller: Caller, entry_id: str, now_us: int) ->
         key = _find_passing(conn, caller, entry_id, now_us)
     elif not removal.restore(conn, key, now_us):
         raise _not_found()
-    passing.promote(conn, [key])
+    removal.promote(conn, [key])
     screen_restored(conn, key, now_us)
     return memories.by_key(conn, key).memory_id
 

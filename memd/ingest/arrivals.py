@@ -33,7 +33,6 @@ from memd.store.memory import archive_rows, flagged, memories, preferences, remo
 from memd.store.memory.preferences import NewPreference
 from memd.store.memory.rows import MemoryRow, StoredMemory
 from memd.store.search import centroids, pending, vectors
-from memd.store.session import passing
 from memd.store.session.sessions import IDLE_US
 from memd.text.importance import importance, is_kept, novelty
 
@@ -95,11 +94,9 @@ def store_arrivals(
         centroids.add(conn, agent_key, model_key, vector)
     for key in changes.restored_keys:
         removal.restore(conn, key, now_us)
+    removal.archive_new(conn, changes.turned_away_keys, now_us, new_id=ids.new)
     memories.index_new(conn, changes.row_keys)
-    passing.promote(conn, changes.promoted_keys)
-    removal.archive(
-        conn, changes.turned_away_keys, ArchiveReason.LOW_IMPORTANCE, now_us, new_id=ids.new
-    )
+    removal.promote(conn, changes.promoted_keys)
     return receipts
 
 
@@ -148,7 +145,7 @@ class _ArrivalWriter:
 
     def _store(self, draft: Draft) -> None:
         arrival, filing = self.arrival, self.filing
-        row = _row(arrival, draft, filing, filing.ids)
+        row = _row(arrival, draft, filing)
         known = self._find_known(row)
         if known is not None:
             known = self._revive(draft, known)
@@ -156,28 +153,25 @@ class _ArrivalWriter:
             if not arrival.distilled:
                 self._refresh(draft, known, row)
             return
-        vector = self._vector(draft)
-        row = self._with_importance(row, draft)
+        vector = None if arrival.vectors is None else arrival.vectors[draft.part]
+        row = self._with_importance(row, draft, vector)
         stays = (
             row.importance is None or not arrival.may_turn_away(draft) or is_kept(row.importance)
         )
         key = self._insert(row, draft)
         if vector is not None and filing.model_key is not None:
             vectors.store(self.conn, filing.model_key, [(key, vector)])
-            if stays and not arrival.passing(draft):
+            if stays and row.passing is None:
                 self.changes.new_vectors.append((filing.agent_key, filing.model_key, vector))
         if not stays:
             self.changes.turned_away_keys.append(key)
         self._set_preference(draft, row.importance, key)
         self._add_outcome(row, draft, stays=stays)
 
-    def _vector(self, draft: Draft) -> bytes | None:
-        return None if self.arrival.vectors is None else self.arrival.vectors[draft.part]
-
     def _quarantine(self, draft: Draft) -> None:
         """Store a chunk out of sight: without a vector and untrusted."""
         filing = self.filing
-        row = _row(self.arrival, draft, filing, filing.ids)._replace(
+        row = _row(self.arrival, draft, filing)._replace(
             state=MemoryState.QUARANTINED, trust=Trust.UNTRUSTED
         )
         known = flagged.find_duplicate(self.conn, row)
@@ -199,8 +193,6 @@ class _ArrivalWriter:
         row = row._replace(source_key=filing.source_key)
         (key,) = memories.insert_bare(self.conn, [row], filing.now_us)
         self.changes.row_keys.append(key)
-        if (kind := self.arrival.passing(draft)) is not None:
-            passing.mark(self.conn, key, kind)
         if draft.flags:
             before = MemoryState.PENDING if draft.quarantined else None
             flagged.flag(self.conn, key, draft.flags, before, filing.now_us)
@@ -241,9 +233,9 @@ class _ArrivalWriter:
         if known.state in VISIBLE:
             self._set_preference(draft, known.importance, known.memory_key)
 
-    def _with_importance(self, row: MemoryRow, draft: Draft) -> MemoryRow:
+    def _with_importance(self, row: MemoryRow, draft: Draft, vector: bytes | None) -> MemoryRow:
         """Return *row* with its importance when its vector is here (SPEC 1.6), else pending."""
-        vector, filing = self._vector(draft), self.filing
+        filing = self.filing
         if vector is None or filing.model_key is None:
             if self.arrival.may_turn_away(draft):
                 return row
@@ -278,7 +270,7 @@ class _ArrivalWriter:
             self.outcomes.preferences.append(draft.preference)
 
     def _add_outcome(self, row: MemoryRow, draft: Draft, *, stays: bool) -> None:
-        kind = self.arrival.passing(draft)
+        kind = row.passing
         reason = PASSING_REASONS[kind] if kind is not None else None if stays else BELOW_REASON
         item = _item(row, reason, draft.flags, kind)
         if not stays:
@@ -304,8 +296,8 @@ def _source(conn: Writing, arrival: Arrival, filing: Filing) -> int | None:
     )
 
 
-def _row(arrival: Arrival, draft: Draft, filing: Filing, ids: Ids) -> MemoryRow:
-    request, drafts = arrival.request, arrival.drafts
+def _row(arrival: Arrival, draft: Draft, filing: Filing) -> MemoryRow:
+    request, drafts, ids = arrival.request, arrival.drafts, filing.ids
     return MemoryRow(
         memory_id=ids.new(),
         agent_key=filing.agent_key,
@@ -336,6 +328,7 @@ def _row(arrival: Arrival, draft: Draft, filing: Filing, ids: Ids) -> MemoryRow:
         tags=drafts.tags,
         # With a guessed category, as in an import, a memory survives its session's end.
         as_is=not arrival.gated and not arrival.distilled and request.category is not None,
+        passing=arrival.passing(draft),
     )
 
 

@@ -18,7 +18,6 @@ from memd.store.file.connect import Reading, Writing
 from memd.store.memory import flagged, memories, preferences, removal, versions
 from memd.store.memory.rows import StoredMemory
 from memd.store.memory.versions import NewVersion
-from memd.store.session import passing
 
 
 class AdmittedUpdate(NamedTuple):
@@ -61,7 +60,7 @@ def apply_update(
     update, content, tokens, suspicion_found, occurred_at_us = change_request
     expires_at_us = _expiry_us(row, update, now_us)
     if content is not None:
-        passing.promote(conn, [row.memory_key])  # an edit is deliberate
+        removal.promote(conn, [row.memory_key])  # an edit is deliberate
     if content is not None and not row.is_summary:
         # Its summaries are outdated. Their sources are restored, so nothing is lost with
         # them.

@@ -33,7 +33,6 @@ from memd.store.file.connect import Reading, Writing
 from memd.store.memory import filters, memories
 from memd.store.memory.rows import MemoryRow
 from memd.store.search import fulltext, vectors
-from memd.store.session import passing
 
 ROWS = 20_000
 RARE = "one-in-a-thousand"
@@ -130,7 +129,9 @@ def filed(conn: Writing, rows: list[tuple[MemoryRow, str | None, str | None]]) -
     vectors.store(conn, model_key, list(zip(keys, packed, strict=True)))
     turns = frozenset(key for key in keys if key % 5 == 0)
     for key in turns:
-        passing.mark(conn, key, Passing.QUESTION)
+        conn.execute(
+            "INSERT INTO passing (memory_key, kind) VALUES (?, ?)", (key, Passing.QUESTION)
+        )
     fulltext.index(conn, keys)
     vectors.index(conn, keys)
     return [

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.builders import a_row, an_id_source
+from support.builders import a_row, an_id_source, inserted
 from support.store import a_writer
 
 from memd.domain.enums import (
@@ -44,7 +44,7 @@ def conn(tmp_path: Path) -> Iterator[Writing]:
 
 
 def filed(conn: Writing, *contents: str, **fields: Any) -> list[int]:
-    return memories.insert(conn, [a_row(IDS, text, **fields) for text in contents], NOW)
+    return inserted(conn, [a_row(IDS, text, **fields) for text in contents], NOW)
 
 
 def in_session(conn: Writing, name: str = "s", at_us: int = T) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.builders import a_row, an_id_source
+from support.builders import a_row, an_id_source, inserted
 from support.nights import ADA, Bed, a_bed, settled
 from support.store import a_writer, bytes_of
 
@@ -13,7 +13,7 @@ from memd.base.errors import ConflictError
 from memd.domain.enums import RunKind
 from memd.domain.memory import MemoryUpdate
 from memd.store.access import names
-from memd.store.memory import memories, removal
+from memd.store.memory import removal
 
 TURNS = [f"Lamp number {number} hangs in the hall." for number in range(6)]
 
@@ -106,7 +106,7 @@ def test_a_summary_is_counted_neither_when_it_comes_nor_when_it_goes(tmp_path: P
         summary = turn._replace(memory_id=ids.new(), ordinal=1, is_summary=True)
         counted = "SELECT turns, memory_count FROM speaker, session"
 
-        _, made = memories.insert(conn, [turn, summary], 1)
+        _, made = inserted(conn, [turn, summary], 1)
         assert conn.execute(counted).fetchall() == [(1, 1)]
         removal.erase(conn, [made], 2)
         assert conn.execute(counted).fetchall() == [(1, 1)]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.builders import a_row, an_id_source
+from support.builders import a_row, an_id_source, inserted
 from support.fakes import DIMENSION, HashEmbedder, fingerprint, hash_vector, numbers
 from support.store import ADA, EVERYTHING, a_house, a_writer, stored, told
 
@@ -17,7 +17,7 @@ from memd.base.errors import EmbeddingError
 from memd.domain.enums import ArchiveReason, Origin
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
-from memd.store.memory import memories, removal
+from memd.store.memory import removal
 from memd.store.search import vectors
 from memd.store.search.fulltext import CachePart
 
@@ -29,7 +29,7 @@ def conn(tmp_path: Path) -> Iterator[Writing]:
     with a_writer(tmp_path / "memd.db") as conn:
         assert names.ensure_agent(conn, "ada", 1) == 1
         assert vectors.ensure_cache(conn, fingerprint(), 1) == 1
-        memories.insert(conn, [a_row(an_id_source())], 1)
+        inserted(conn, [a_row(an_id_source())], 1)
         yield conn
 
 

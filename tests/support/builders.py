@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from support.clocks import HeldClock
@@ -9,6 +10,8 @@ from support.clocks import HeldClock
 from memd.base.ids import Ids
 from memd.domain.enums import MemoryCategory, MemoryLevel, MemoryState, Origin, Trust
 from memd.domain.trust import Screened
+from memd.store.file.connect import Writing
+from memd.store.memory import memories
 from memd.store.memory.rows import MemoryRow
 
 
@@ -21,6 +24,13 @@ def an_id_source(seed: int = 0) -> Ids:
         return state[0].to_bytes(size, "big")
 
     return Ids(HeldClock(), chance)
+
+
+def inserted(conn: Writing, rows: Sequence[MemoryRow], now_us: int) -> list[int]:
+    """Insert and index *rows* without vectors; return their keys."""
+    keys = memories.insert_bare(conn, rows, now_us)
+    memories.index_new(conn, keys)
+    return keys
 
 
 def a_row(ids: Ids, content: str = "a cat sat on the mat", **fields: Any) -> MemoryRow:

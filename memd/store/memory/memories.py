@@ -249,18 +249,11 @@ def find_in_session(conn: Reading, row: MemoryRow) -> StoredMemory | None:
     return by_keys(conn, [key]).get(key) if isinstance(key, int) else None
 
 
-def insert(conn: Writing, rows: Sequence[MemoryRow], now_us: int) -> list[int]:
-    """Insert *rows* without vectors, with tags, counters, contexts and caches; returns the keys.
-
-    Vectors must be stored between :func:`insert_bare` and :func:`index_new`.
-    """
-    keys = insert_bare(conn, rows, now_us)
-    index_new(conn, keys)
-    return keys
-
-
 def insert_bare(conn: Writing, rows: Sequence[MemoryRow], now_us: int) -> list[int]:
-    """Insert the rows alone; :func:`index_new` must follow in the same transaction."""
+    """Insert rows with their tags and counters; returns the keys.
+
+    Vectors, if any, are stored next; then :func:`index_new` must follow in the same transaction.
+    """
     keys: list[int] = []
     for row in rows:
         row_hash = row.row_hash
@@ -272,6 +265,8 @@ def insert_bare(conn: Writing, rows: Sequence[MemoryRow], now_us: int) -> list[i
             "INSERT INTO memory_tag (tag, memory_key, ordinal) VALUES (?, ?, ?)",
             ((tag, key, place) for place, tag in enumerate(row.tags)),
         )
+        if row.passing is not None:
+            conn.execute("INSERT INTO passing (memory_key, kind) VALUES (?, ?)", (key, row.passing))
         if row.session_key is not None and not row.is_summary:  # only arrivals count
             names.count_session(conn, row.session_key, 1, row.token_count, now_us)
         if row.speaker is not None and not row.is_summary:
@@ -313,17 +308,24 @@ def set_state(conn: Writing, keys: Sequence[int], state: MemoryState, now_us: in
     neighbours = contexts.neighbours(conn, keys)
     with caches.reindexing_words(conn, neighbours):
         with caches.reindexing(conn, keys):
-            conn.executemany(
-                """
-                UPDATE memory
-                   SET state = :state, updated_at_us = max(:now_us, created_at_us)
-                 WHERE memory_key = :memory_key
-                """,
-                ({"state": state, "now_us": now_us, "memory_key": key} for key in keys),
-            )
+            set_state_unindexed(conn, keys, state, now_us)
             if state in VISIBLE:
                 contexts.write(conn, keys)
         contexts.write(conn, neighbours)
+
+
+def set_state_unindexed(
+    conn: Writing, keys: Sequence[int], state: MemoryState, now_us: int
+) -> None:
+    """Move memories that are in no cache to *state*; :func:`index_new` must follow."""
+    conn.executemany(
+        """
+        UPDATE memory
+           SET state = :state, updated_at_us = max(:now_us, created_at_us)
+         WHERE memory_key = :memory_key
+        """,
+        ({"state": state, "now_us": now_us, "memory_key": key} for key in keys),
+    )
     touch(conn, keys)
 
 

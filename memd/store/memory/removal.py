@@ -47,6 +47,25 @@ def archive(
     Memories in the trash stay there.
     """
     keys = _without_trashed(conn, keys)
+    _record_archived(conn, keys, reason, now_us, new_id)
+    memories.set_state(conn, keys, state, now_us)
+
+
+def archive_new(
+    conn: Writing, keys: Sequence[int], now_us: int, *, new_id: Callable[[], str]
+) -> None:
+    """Archive new memories that are below the importance threshold, before they are indexed."""
+    _record_archived(conn, keys, ArchiveReason.LOW_IMPORTANCE, now_us, new_id)
+    memories.set_state_unindexed(conn, keys, MemoryState.ARCHIVED, now_us)
+
+
+def _record_archived(
+    conn: Writing,
+    keys: Sequence[int],
+    reason: ArchiveReason,
+    now_us: int,
+    new_id: Callable[[], str],
+) -> None:
     conn.executemany(
         """
         INSERT INTO archive (memory_key, archival_id, reason, state_before, archived_at_us)
@@ -57,7 +76,6 @@ def archive(
         """,
         ({"key": key, "archival_id": new_id(), "reason": reason, "now_us": now_us} for key in keys),
     )
-    memories.set_state(conn, keys, state, now_us)
 
 
 def restore(conn: Writing, key: int, now_us: int) -> bool:
@@ -85,6 +103,29 @@ def restore(conn: Writing, key: int, now_us: int) -> bool:
     if compressed is not None:
         names.set_compressed(conn, compressed)
     return True
+
+
+def promote(conn: Writing, keys: Sequence[int]) -> int:
+    """Turn those of *keys* that are turns in passing into memories; returns how many.
+
+    From then on every search reads them, and their vectors count for novelty.
+    """
+    if not keys:
+        return 0
+    rows = conn.execute(
+        "SELECT memory_key FROM passing WHERE memory_key IN (SELECT value FROM carray(:keys))",
+        {"keys": keys_array(keys)},
+    )
+    admitted = [key for (key,) in rows]
+    if not admitted:
+        return 0
+    with caches.reindexing(conn, admitted):
+        conn.execute(
+            "DELETE FROM passing WHERE memory_key IN (SELECT value FROM carray(:keys))",
+            {"keys": keys_array(admitted)},
+        )
+    centroids.add_memories(conn, admitted)
+    return len(admitted)
 
 
 def trash(

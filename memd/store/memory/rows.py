@@ -52,6 +52,8 @@ class MemoryRow(NamedTuple):
     is_summary: bool = False
     as_is: bool = False
     """Stored without the importance gate (``memory.store``); working ones end with the session."""
+    passing: Passing | None = None
+    """The kind of a turn in passing, None for a memory that states something."""
 
     @property
     def content_hash(self) -> bytes:

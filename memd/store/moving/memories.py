@@ -36,7 +36,7 @@ def store_memory(desk: ImportTarget, record: MemoryRecord) -> ImportOutcome:
         return "known"
     if desk.conn.execute("SELECT 1 FROM forgotten WHERE memory_id = ?", (record.id,)).get:
         return "skipped"
-    row = _row(desk, record)
+    row = _row(desk, record)._replace(passing=record.passing)
     (key,) = memories.insert_bare(desk.conn, [row], row.created_at_us)
     values = {
         name: to_us(value) if hasattr(value, "tzinfo") else value
@@ -261,9 +261,6 @@ _SIDE_TABLES = {
     "trash_reason": """
         INSERT INTO trash (memory_key, reason, state_before, deleted_at_us, erase_after_us)
         VALUES (:key, :trash_reason, :trash_state_before, :deleted_at, :erase_after_at)
-        """,
-    "passing": """
-        INSERT INTO passing (memory_key, kind) VALUES (:key, :passing)
         """,
     "flagged_at": """
         INSERT INTO flagged (memory_key, flags, state_before, flagged_at_us, released_at_us)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.builders import a_row, an_id_source
+from support.builders import a_row, an_id_source, inserted
 from support.store import a_writer
 
 from memd.domain.memory import MemoryFilter
@@ -16,7 +16,6 @@ from memd.recall.retrievers import rare_terms, sparse_keys
 from memd.recall.scope import SearchScope
 from memd.store.access import names
 from memd.store.file.connect import Writing
-from memd.store.memory import memories
 from memd.store.memory.filters import bind
 from memd.store.search import fulltext
 
@@ -29,7 +28,7 @@ def conn(tmp_path: Path) -> Iterator[Writing]:
     with a_writer(tmp_path / "memd.db") as conn:
         agent_key = names.ensure_agent(conn, "ada", 1)
         rows = [a_row(ids, content=text, agent_key=agent_key) for text in TEXTS]
-        memories.insert(conn, rows, 1)
+        inserted(conn, rows, 1)
         yield conn
 
 
@@ -78,7 +77,7 @@ def test_terms_that_nobody_used_find_nothing(conn: Writing) -> None:
 def test_a_word_finds_itself_whatever_its_stem_is_stemmed_to(
     conn: Writing, text: str, query: str
 ) -> None:
-    (key,) = memories.insert(conn, [a_row(an_id_source(7), content=text, agent_key=1)], 1)
+    (key,) = inserted(conn, [a_row(an_id_source(7), content=text, agent_key=1)], 1)
     asked = question(query, frozenset(), fulltext.stemmer(conn))
 
     assert sparse_keys(conn, _scope(), asked.written, 10, None) == [key]
