@@ -94,9 +94,11 @@ def store_arrivals(
         centroids.add(conn, agent_key, model_key, vector)
     for key in changes.restored_keys:
         removal.restore(conn, key, now_us)
-    removal.archive_new(conn, changes.turned_away_keys, now_us, new_id=ids.new)
+    if changes.turned_away_keys:
+        removal.archive_new(conn, changes.turned_away_keys, now_us, new_id=ids.new)
     memories.index_new(conn, changes.row_keys)
-    removal.promote(conn, changes.promoted_keys)
+    if changes.promoted_keys:
+        removal.promote(conn, changes.promoted_keys)
     return receipts
 
 
