@@ -63,20 +63,10 @@ def select_content(
     """Return the content by rule alone: every preference, then the best memories."""
     selection = select(candidates.items, request, reordered=config.diversity_penalty_enabled)
     rows = applicable_preferences(conn, scopes[0], request)
-    entries = choose_selected(request, config, selection, selection.items, rows)
+    entries = choose(
+        selection.items, rows, config, budget=request.token_budget, most=selection.most
+    )
     return read_content(conn, selection, entries, candidates)
-
-
-def choose_selected(
-    request: RecallRequest,
-    config: MemoryRetrievalConfig,
-    selection: Selection,
-    items: Sequence[Ranked],
-    prefers: Sequence[PreferenceRow],
-) -> AnswerEntries:
-    """Return what fits of *items*, which are those of *selection* in any order."""
-    limited = request.model_copy(update={"top_k": selection.most})
-    return choose(items, prefers, limited, config)
 
 
 def read_content(
@@ -129,17 +119,19 @@ def applicable_preferences(
 def choose(
     items: Sequence[Ranked],
     prefers: Sequence[PreferenceRow],
-    request: RecallRequest,
     config: MemoryRetrievalConfig,
+    *,
+    budget: int,
+    most: int,
 ) -> AnswerEntries:
-    """Fit to budget and ``top_k``: preferences use no slot and at most half of the budget.
+    """Fit to *budget*, and *most* memories: preferences use no slot and at most half of the budget.
 
     What is in as a preference, be it the same memory or another one that says the same, is not
     in again as a memory.
     """
     first = pack(
         [row.token_count for row in prefers],
-        request.token_budget // PREFERENCES_SHARE,
+        budget // PREFERENCES_SHARE,
         len(prefers),
     )
     chosen = [prefers[place] for place in first.places]
@@ -153,14 +145,13 @@ def choose(
             if candidate.memory_key not in keys and candidate.own not in values
         ]
     )
-    most = len(others) if request.top_k is None else request.top_k
     if config.diversity_penalty_enabled:
         pool = others[: most * config.candidate_pool_multiplier]
         texts = [item.measured.candidate.own for item in pool]
         scores = [item.relevance for item in pool]
         others = [pool[place] for place in diverse_order(texts, scores, config.diversity_lambda)]
     costs = [item.measured.candidate.token_count for item in others]
-    packed = pack(costs, request.token_budget - first.tokens, most)
+    packed = pack(costs, budget - first.tokens, most)
     # A preference that takes half of the budget needs one twice its size.
     needs = [packed.minimum, first.minimum and first.minimum * PREFERENCES_SHARE]
     nothing_fits = not packed.places and not chosen

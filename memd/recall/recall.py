@@ -262,7 +262,9 @@ class Recall:
         if reranks:
             query = request.query[:QUERY_CHARS_MAX]
             items, candidates = await rerank(self.scorer, query, items, candidates)
-        entries = answer.choose_selected(request, self.config, selection, items, prefers)
+        entries = answer.choose(
+            items, prefers, self.config, budget=request.token_budget, most=selection.most
+        )
         return await self.db.read(answer.read_content, selection, entries, candidates)
 
     async def _matching_preferences(

@@ -53,6 +53,8 @@ class SearchScope:
     """The filter over what may be shown."""
     searched: BoundFilter
     """The filter over what is read: a summary is shown for its sources, which are searched."""
+    indexed: BoundFilter
+    """*searched* for rows that come from *parts*, which leaves less to check."""
     unfiltered: BoundFilter
     """Without the request's filter: what the caller's session and project let it see."""
     include_hidden: bool
@@ -75,11 +77,6 @@ class SearchScope:
     def visible(self) -> BoundFilter:
         """The filter over what may stand in an answer."""
         return self.searched if self.include_hidden else self.shown
-
-    @property
-    def indexed(self) -> BoundFilter:
-        """*searched* for rows that come from *parts*, which leaves less to check."""
-        return bind_cached_search(self.shown, hidden=self.include_hidden)
 
     @property
     def owners(self) -> list[str]:
@@ -153,8 +150,14 @@ def _shown_filter(agent_key: int, where: RecallFilter, active: Caller | None) ->
 
 
 def _scope(shown: BoundFilter, unfiltered: BoundFilter, where: RecallFilter) -> SearchScope:
-    searched = bind_search(shown, hidden=where.include_hidden)
-    return SearchScope(shown, searched, unfiltered, where.include_hidden, where.include_passing)
+    return SearchScope(
+        shown,
+        searched=bind_search(shown, hidden=where.include_hidden),
+        indexed=bind_cached_search(shown, hidden=where.include_hidden),
+        unfiltered=unfiltered,
+        include_hidden=where.include_hidden,
+        include_passing=where.include_passing,
+    )
 
 
 def search_targets(

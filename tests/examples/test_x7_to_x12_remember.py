@@ -12,7 +12,6 @@ from support.daemon import Spawned
 from support.desk import Desk, a_desk, served
 from support.found import a_found, a_preference
 
-from memd.domain.recall import RecallRequest
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.recall.answer import choose, pack
 from memd.view.labels import memory_block
@@ -119,13 +118,11 @@ def test_x9_recall_takes_the_documents_parameters(user: Desk) -> None:
 
 def test_x9_what_does_not_fit_is_skipped_and_smaller_ones_are_tried() -> None:
     candidates = [a_found(tokens) for tokens in (900, 1500, 1000, 100, 50)]
-    request = RecallRequest(query="q", top_k=5, token_budget=2000)
-
-    chosen = choose(candidates, [], request, PLAIN)
+    chosen = choose(candidates, [], PLAIN, budget=2000, most=5)
 
     taken = [item.measured.candidate.token_count for item in chosen.items]
     assert taken == [900, 1000, 100]
-    assert sum(taken) / request.token_budget == 1.0
+    assert sum(taken) == 2000
     assert pack((900, 1500, 1000, 100, 50), 2000, 5).tokens == 2000
 
 
@@ -138,10 +135,12 @@ def test_x9_what_does_not_fit_is_skipped_and_smaller_ones_are_tried() -> None:
 def test_x9_no_budget_is_ever_exceeded(
     costs: list[int], preferred: list[int], budget: int, top_k: int
 ) -> None:
-    request = RecallRequest(query="q", top_k=top_k, token_budget=budget)
-
     chosen = choose(
-        [a_found(tokens) for tokens in costs], [a_preference(n) for n in preferred], request, PLAIN
+        [a_found(tokens) for tokens in costs],
+        [a_preference(n) for n in preferred],
+        PLAIN,
+        budget=budget,
+        most=top_k,
     )
 
     first = sum(row.token_count for row in chosen.preferences)

@@ -260,9 +260,9 @@ def scope_of(wanted: dict[str, Any], caller: Caller) -> SearchScope:
     if not also_passing:
         params = filters.without_passing(params)
     here = filters.bind(1, MemoryFilter(), now_us, active=caller)
-    return SearchScope(
-        params, filters.bind_search(params, hidden=hidden), here, hidden, also_passing
-    )
+    searched = filters.bind_search(params, hidden=hidden)
+    indexed = filters.bind_cached_search(params, hidden=hidden)
+    return SearchScope(params, searched, indexed, here, hidden, also_passing)
 
 
 @SOME

@@ -106,14 +106,15 @@ def bind(
     *hidden* includes compressed and archived memories, *only_hidden* returns only those. With
     neither, a summary also matches by the tags and sessions of its sources.
     """
-    conditions = _conditions(filters) + _level_conditions(active)
+    own, levels = _conditions(filters), _level_conditions(active)
+    conditions = own + levels
     params: Parameters = {"agent_key": agent_key, "now_us": now_us}
     for _, parameters in conditions:
         params |= parameters
     condition = _join(conditions)
     listing = condition
     if not hidden and not only_hidden:
-        listing = _join(_conditions(filters, for_listing=True) + _level_conditions(active))
+        listing = _join(_conditions(filters, for_listing=True) + levels)
     states = "'compressed', 'archived'" if only_hidden else "'active', 'pending'"
     if hidden and not only_hidden:
         states += ", 'compressed', 'archived'"
@@ -127,7 +128,7 @@ def bind(
         listing=listing,
         where=listing + is_visible,
         params=params,
-        is_selective=bool(_conditions(filters)),
+        is_selective=bool(own),
         splits_summaries=bool(
             filters.categories
             or filters.tags

@@ -58,7 +58,7 @@ def told(items: list[Ranked], rows: list[StoredMemory], **more: Any) -> Any:
 def test_preferences_use_no_slot() -> None:
     items = [a_found() for _ in range(4)]
 
-    chosen = choose(items, [a_preference(), a_preference()], a_request(top_k=3), PLAIN)
+    chosen = choose(items, [a_preference(), a_preference()], PLAIN, budget=100, most=3)
 
     assert chosen.items == items[:3]
     assert len(chosen.preferences) == 2
@@ -68,14 +68,14 @@ def test_preferences_use_no_slot() -> None:
 def test_preferences_take_at_most_half_of_the_budget(budget: int, shown: int) -> None:
     rows = [a_preference(10) for _ in range(6)]
 
-    chosen = choose([], rows, a_request(token_budget=budget), PLAIN)
+    chosen = choose([], rows, PLAIN, budget=budget, most=5)
 
     assert chosen.preferences == rows[:shown]
     assert chosen.preferences_left_out == 6 - shown
 
 
 def test_what_preferences_leave_is_for_memories() -> None:
-    chosen = choose([a_found(90), a_found(80)], [a_preference(20)], a_request(), PLAIN)
+    chosen = choose([a_found(90), a_found(80)], [a_preference(20)], PLAIN, budget=100, most=5)
 
     assert [item.measured.candidate.token_count for item in chosen.items] == [80]
 
@@ -84,14 +84,14 @@ def test_the_memory_behind_a_shown_preference_is_not_shown_again() -> None:
     same, other = a_found(), a_found()
     row = a_preference(memory_key=same.measured.candidate.memory_key)
 
-    assert choose([same, other], [row], a_request(), PLAIN).items == [other]
+    assert choose([same, other], [row], PLAIN, budget=100, most=5).items == [other]
 
 
 def test_a_preference_that_does_not_fit_leaves_its_memory_in_the_list() -> None:
     same = a_found(60)
     row = a_preference(60, memory_key=same.measured.candidate.memory_key)
 
-    chosen = choose([same], [row], a_request(), PLAIN)
+    chosen = choose([same], [row], PLAIN, budget=100, most=5)
 
     assert chosen.items == [same]
     assert chosen.preferences_left_out == 1
@@ -100,7 +100,8 @@ def test_a_preference_that_does_not_fit_leaves_its_memory_in_the_list() -> None:
 def test_another_memory_that_says_what_a_shown_preference_says_is_not_shown() -> None:
     again, other = a_found(own="I prefer tea."), a_found(own="I prefer tea. And cake.")
 
-    chosen = choose([again, other], [a_preference(value="I prefer tea.")], a_request(), PLAIN)
+    prefers = [a_preference(value="I prefer tea.")]
+    chosen = choose([again, other], prefers, PLAIN, budget=100, most=5)
 
     assert chosen.items == [other]
 
@@ -123,8 +124,9 @@ def test_when_nothing_fits_the_least_that_would_is_named(
     chosen = choose(
         [a_found(tokens) for tokens in memories],
         [a_preference(tokens) for tokens in preferred],
-        a_request(),
         PLAIN,
+        budget=100,
+        most=5,
     )
 
     assert chosen.minimum == minimum
@@ -139,7 +141,7 @@ def test_diversity_looks_at_a_larger_pool_and_puts_repetitions_back() -> None:
     two = a_found(own="the nginx port is 8080", relevance=0.95)
     other = a_found(own="ada likes tea", relevance=0.6)
 
-    chosen = choose([one, two, other], [], a_request(top_k=2), config)
+    chosen = choose([one, two, other], [], config, budget=100, most=2)
 
     assert chosen.items == [one, other]
 

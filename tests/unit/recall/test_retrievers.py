@@ -16,7 +16,7 @@ from memd.recall.retrievers import rare_terms, sparse_keys
 from memd.recall.scope import SearchScope
 from memd.store.access import names
 from memd.store.file.connect import Writing
-from memd.store.memory.filters import bind
+from memd.store.memory.filters import bind, bind_cached_search
 from memd.store.search import fulltext
 
 TEXTS = ("common rare", "common kite", "common", "common", "common seldom")
@@ -34,7 +34,8 @@ def conn(tmp_path: Path) -> Iterator[Writing]:
 
 def _scope() -> SearchScope:
     everything = bind(1, MemoryFilter(), 1)
-    return SearchScope(everything, everything, everything, include_hidden=False)
+    indexed = bind_cached_search(everything, hidden=False)
+    return SearchScope(everything, everything, indexed, everything, include_hidden=False)
 
 
 def test_in_a_small_store_every_term_is_looked_up(conn: Writing) -> None:
