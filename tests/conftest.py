@@ -19,7 +19,7 @@ import platformdirs
 import pytest
 from hypothesis.configuration import set_hypothesis_home_dir
 
-from memd.store.file import ballast
+from memd.store.file import open_files
 
 for name, same in (("memd", True), ("long", False)):
     hypothesis.settings.register_profile(
@@ -134,7 +134,7 @@ def _little_ballast(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
     Who tests what the room is for uses ``whole_ballast``.
     """
     if "whole_ballast" not in request.fixturenames:
-        monkeypatch.setattr(ballast, "BALLAST_BYTES", 16_384)
+        monkeypatch.setattr(open_files, "BALLAST_BYTES", 16_384)
 
 
 @pytest.fixture

@@ -98,7 +98,9 @@ class Filings:
         )
         filing = self.filings.get(place_ids)
         if filing is None:
-            filing = self.filings[place_ids] = self._new_filing(*map(_screen_name, place_ids))
+            filing = self.filings[place_ids] = self._new_filing(
+                *(None if name is None else screen_name(name) for name in place_ids)
+            )
         ordinal = arrival.request.order
         if ordinal is None and filing.session_key is not None:
             ordinal = names.next_ordinal(self.conn, filing.session_key)
@@ -142,7 +144,3 @@ def _model(conn: Writing, arrival: Arrival) -> int | None:
     if live is None or vectors.find_model(conn, str(arrival.model)) != live.model_key:
         return None
     return live.model_key
-
-
-def _screen_name(text: str | None) -> str | None:
-    return None if text is None else screen_name(text)

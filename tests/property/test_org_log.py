@@ -16,7 +16,7 @@ from support.store import a_writer
 
 from memd.domain.enums import OperationType, OrgFactCategory
 from memd.domain.trust import Screened
-from memd.store.check import org_check
+from memd.store.check.row_checks import check_facts
 from memd.store.file.connect import Writing
 from memd.store.org import fact_index, org, org_facts
 from memd.store.org.org import FactContent, Operation, Stamp
@@ -96,7 +96,7 @@ def test_the_facts_are_what_replaying_the_log_gives(steps: list[Step]) -> None:
         assert [(row.fact_id, row.content, row.version) for row in now if row is not None] == [
             (row.fact_id, row.content, row.version) for row in standing
         ]
-        assert list(org_check.check_rows(conn)) == []
+        assert list(check_facts(conn)) == []
         assert fact_index.is_intact(conn)
 
 

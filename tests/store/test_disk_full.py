@@ -13,7 +13,7 @@ from support.store import ADA, a_house, stored, visible
 from memd.backends.rooms import Rooms
 from memd.base.errors import DiskFullError, ReadOnlyError, StorageError
 from memd.domain.memory import MemoryQuery
-from memd.store.file import ballast
+from memd.store.file import open_files
 from memd.store.file.connect import Writing
 from memd.store.search import caches
 
@@ -90,11 +90,11 @@ async def test_a_full_disk_can_still_be_told_to_forget(tmp_path: Path) -> None:
             make_room = fill(folder)
             await fill_up(house, kept)
             assert (await house.archive.forget(ADA, ids=[secret])).count == 1
-            assert not ballast.ballast_path(path).exists()
+            assert not open_files.ballast_path(path).exists()
             assert await visible(house) == kept
             make_room()
             await house.db.recover()
-            assert ballast.ballast_path(path).exists()
+            assert open_files.ballast_path(path).exists()
         assert b"Xylophanes" not in b"".join(p.read_bytes() for p in folder.iterdir())
 
 
@@ -143,21 +143,21 @@ async def test_eight_mebibytes_are_set_aside_for_the_day_on_which_the_disk_is_fu
     tmp_path: Path,
 ) -> None:
     async with a_house(tmp_path / "memd.db"):
-        assert ballast.ballast_path(tmp_path / "memd.db").stat().st_size == 8 * 1_048_576
+        assert open_files.ballast_path(tmp_path / "memd.db").stat().st_size == 8 * 1_048_576
 
 
 @pytest.mark.parametrize("size", [1, 16_384, 3_000_000])
 def test_what_is_set_aside_is_as_large_as_it_should_be_and_is_given_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
-    monkeypatch.setattr(ballast, "BALLAST_BYTES", size)
-    path = ballast.ballast_path(tmp_path / "memd.db")
+    monkeypatch.setattr(open_files, "BALLAST_BYTES", size)
+    path = open_files.ballast_path(tmp_path / "memd.db")
     for _ in range(2):
-        assert ballast.reserve(tmp_path / "memd.db")
+        assert open_files.reserve_ballast(tmp_path / "memd.db")
         assert path.stat().st_size == size
-    assert ballast.release(tmp_path / "memd.db")
+    assert open_files.release_ballast(tmp_path / "memd.db")
     assert not path.exists()
-    assert not ballast.release(tmp_path / "memd.db")
+    assert not open_files.release_ballast(tmp_path / "memd.db")
 
 
 async def test_a_store_in_a_read_only_folder_is_read_and_refuses_writes(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from support.store import a_house
 from memd.backends.rooms import Rooms
 from memd.base.errors import BusyError, DiskFullError, MemdError, ReadOnlyError
 from memd.domain.org.org import OrgMemoryQuery
-from memd.store.check import org_check
+from memd.store.check.row_checks import check_facts
 from memd.store.file import connect
 from memd.store.org import org_facts
 
@@ -40,7 +40,7 @@ READS: dict[str, Try] = {
     "history": lambda house, ids: house.org.history(CALLER, ids[0]),
     "list_policies": lambda house, _: house.org.list_policies(CALLER),
     "count_policies": lambda house, _: house.org.count_policies(CALLER),
-    "check": lambda house, _: house.db.read(lambda conn: list(org_check.check_rows(conn))),
+    "check": lambda house, _: house.db.read(lambda conn: list(check_facts(conn))),
 }
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import apsw
 
 from memd.store.access import changes
-from memd.store.check import org_check, reference_check
+from memd.store.check.row_checks import check_facts, check_references
 from memd.store.file import page_sums
 from memd.store.file.connect import Reading, Writing, hash_columns
 from memd.store.memory.rows import hash_row, read_hashed, tags_of
@@ -30,13 +30,14 @@ PROBLEMS_MAX = 100
 def check_rows(conn: Reading) -> Iterator[str]:
     """Yield what is wrong with rows and vectors; reads everything once."""
     for part in (
-        _page_sums, _pages, _hashes, _seals, _versions, _sources, _checksums, _facts, _references,
-        _audit,
+        _page_sums, _pages, _hashes, _seals, _versions, _sources, _checksums, check_facts,
+        check_references, _audit,
     ):  # fmt: skip
         try:
             yield from part(conn)
         except (apsw.CorruptError, apsw.IOError, TypeError, ValueError, AssertionError) as error:
-            yield f"file: reading{part.__name__.replace('_', ' ')} failed: {type(error).__name__}"
+            what = part.__name__.removeprefix("check").replace("_", " ")
+            yield f"file: reading{what} failed: {type(error).__name__}"
 
 
 def check_caches(conn: Writing) -> Iterator[str]:
@@ -206,14 +207,6 @@ def _sources(conn: Reading) -> Iterator[str]:
             matches = False
         if not matches:
             yield f"source {key}: the text does not match its hash"
-
-
-def _facts(conn: Reading) -> Iterator[str]:
-    yield from org_check.check_rows(conn)
-
-
-def _references(conn: Reading) -> Iterator[str]:
-    yield from reference_check.check_rows(conn)
 
 
 def _audit(conn: Reading) -> Iterator[str]:

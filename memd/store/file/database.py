@@ -29,12 +29,19 @@ from memd.base.limits import BUSY_MS_MAX, READERS, SCANNERS, WRITE_QUEUE_MAX
 from memd.domain.caller import Caller
 from memd.store.access import replies
 from memd.store.check.intact import Damage
-from memd.store.file import backup, ballast, connect, connections, page_sums
+from memd.store.file import backup, connect, connections, page_sums
 from memd.store.file.connect import Reading, Writing, prepare_reader, prepare_writer
 from memd.store.file.connections import Closer, Pool, close
 from memd.store.file.faults import translate
 from memd.store.file.migrate import STEPS, Step, migrate
-from memd.store.file.open_files import LastFailure, OpenFiles, read_only_error, repair_modes
+from memd.store.file.open_files import (
+    LastFailure,
+    OpenFiles,
+    read_only_error,
+    release_ballast,
+    repair_modes,
+    reserve_ballast,
+)
 from memd.store.search import caches
 
 P = ParamSpec("P")
@@ -177,19 +184,21 @@ class Database:
 
     def write_refusal(self) -> str | None:
         """Return why writes are refused now, None when they are accepted; checks the files."""
-        if self._moved is None and self._vfs is None and not self._immutable:
-            self._moved = self.files.find_moved()
-            if self._moved is not None:
-                log.error("the store is not where it was", what=self._moved)
-        if self._moved is not None:
+        if self._is_moved():
             return f"{self._moved}; nothing is written until memd is started again"
         if self._writer is None and not self._last_failure.is_full:
             return read_only_error(self.path).message
         return self._last_failure.message
 
+    def _is_moved(self) -> bool:
+        if self._moved is None and self._vfs is None and not self._immutable:
+            self._moved = self.files.find_moved()
+            if self._moved is not None:
+                log.error("the store is not where it was", what=self._moved)
+        return self._moved is not None
+
     def _require_files(self) -> None:
-        self.write_refusal()
-        if self._moved is not None:
+        if self._is_moved():
             raise ReadOnlyError(
                 f"{self._moved}; memd no longer writes",
                 hint="run memd backup to save the data, then stop memd and restore that copy",
@@ -259,7 +268,7 @@ class Database:
         except ReadOnlyError:
             self.read_only = True
         if not self.read_only and self._vfs is None:
-            ballast.reserve(self.path)
+            reserve_ballast(self.path)
             backup.sweep([self.path.parent])
         try:
             self._readers.add(await self._open_reader())
@@ -272,7 +281,7 @@ class Database:
             self._readers.add(await self._open_reader())
         for _ in range(SCANNERS):
             self._scanners.add(await self._open_reader(mmap=self._mmap))
-        self.write_refusal()
+        self._is_moved()  # records the files as they are now
         self.lasting = TrustedTime(self.clock, await self.read(replies.lasting_us))
 
     async def _open_writer(self) -> None:
@@ -346,12 +355,12 @@ class Database:
         if self._writer is None:
             await self._reopen(None)
         if self._writer is not None and self._vfs is None:
-            ballast.reserve(self.path)
+            reserve_ballast(self.path)
         return self._writer is not None
 
     def release_ballast(self) -> bool:
         """Free the reserved disk space for an erasure; False when none was reserved."""
-        return ballast.release(self.path)
+        return release_ballast(self.path)
 
     async def close(self) -> None:
         """Checkpoint, then close every connection. May be called again."""

@@ -3,6 +3,10 @@
 SQLite goes on writing into a file that was deleted or replaced, and what it acknowledges is gone
 with the process. So each write checks before and after, which costs some microseconds, and every
 write is refused from then on: a new start finds what is at the path.
+
+The ballast is disk space reserved beside them for the day the disk is full, because a transaction
+that deletes also writes. Without it a full disk could not be told to forget (PROMISES 1.6). It is
+released for an erasure, and reserved again as soon as there is space.
 """
 
 from __future__ import annotations
@@ -19,6 +23,9 @@ _ENDINGS = {"": "the store", "-wal": "the store's log", "-shm": "the index of th
 
 ROOM_BYTES = 1_048_576
 """A disk with less free space counts as full: one write of a memory's length may fail on it."""
+
+BALLAST_BYTES = 8 * 1_048_576
+_BLOCK = bytes(1_048_576)
 
 _OWNERS = stat.S_IRUSR | stat.S_IWUSR
 _BY_EFFECTIVE = os.access in os.supports_effective_ids
@@ -113,6 +120,37 @@ def read_only_error(database: Path) -> ReadOnlyError:
         f"the store cannot be written: {what} may only be read",
         hint=f"make it writable for the user that runs memd, then restart memd: {what}",
     )
+
+
+def ballast_path(database: Path) -> Path:
+    """Return the path of the ballast file of *database*."""
+    return database.with_name(f"{database.stem}.ballast")
+
+
+def reserve_ballast(database: Path) -> bool:
+    """Reserve the space; False when the disk has none to spare."""
+    path = ballast_path(database)
+    try:
+        if path.exists() and path.stat().st_size == BALLAST_BYTES:
+            return True
+        handle = os.open(path, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
+        try:
+            for at in range(0, BALLAST_BYTES, len(_BLOCK)):
+                os.write(handle, _BLOCK[: BALLAST_BYTES - at])
+        finally:
+            os.close(handle)
+    except OSError:
+        release_ballast(database)
+        return False
+    return True
+
+
+def release_ballast(database: Path) -> bool:
+    """Free the reserved space; False when none was reserved."""
+    with suppress(OSError):
+        ballast_path(database).unlink()
+        return True
+    return False
 
 
 def _identity(path: Path) -> Identity | None:
