@@ -200,9 +200,9 @@ from memd.sleep.strategies.strategies import (
     LLMConsolidationStrategy,
     SimpleConsolidationStrategy,
 )
-from memd.text.bm25 import BM25Tokenizer
 from memd.text.density import DensityClassifier, classify_batch
 from memd.text.tokens import DefaultTokenEstimator
+from memd.text.words import BM25Tokenizer
 from memd.view.view import ENTRY_TAG as TAG_MEMORY_ENTRY
 from memd.view.view import untrusted_content_directive, wrap_untrusted
 

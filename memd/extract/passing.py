@@ -42,7 +42,7 @@ from memd.extract.requests import (
     ORDERS_NOW,
     STANDING,
 )
-from memd.text.sentences import sentences
+from memd.text.words import sentences
 
 TEXT_CHARS_MAX: Final = 2_000
 _SENTENCE_CHARS_MAX: Final = 400

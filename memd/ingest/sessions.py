@@ -28,7 +28,7 @@ from memd.store.file.database import Database
 from memd.store.memory import removal, versions
 from memd.store.session import message_index, session_texts, sessions
 from memd.store.session.sessions import MessageRow, SessionRow
-from memd.text.function_words import content_words
+from memd.text.words import content_words
 
 STEP_ROWS = 64
 IDLE_SESSIONS = 16  # at most so many are ended per minute

@@ -37,7 +37,7 @@ from memd.store.file.connect import Reading
 from memd.store.file.database import Database
 from memd.store.memory import lineage
 from memd.store.memory.lineage import SummaryRow
-from memd.text.function_words import words_of
+from memd.text.words import words_of
 from memd.view.view import ENTRY_TAG, untrusted_content_directive
 
 if TYPE_CHECKING:

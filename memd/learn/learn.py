@@ -44,8 +44,8 @@ from memd.store.learn import learnings, playbook
 from memd.store.learn.learnings import LearningRow, NewLearning, TrustedLessonRow
 from memd.store.learn.playbook import FixRow, NewPattern, PatternRow
 from memd.store.memory.filters import bind
-from memd.text.function_words import words_of
 from memd.text.lessons import parse_lesson
+from memd.text.words import words_of
 
 R = TypeVar("R")
 

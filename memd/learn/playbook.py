@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from memd.domain.enums import LearningOutcome
 from memd.domain.learn import PlaybookEntry
-from memd.text.function_words import FUNCTION_WORDS, words_of
+from memd.text.words import FUNCTION_WORDS, words_of
 
 APPROACH_TOOLS = 5
 DIRECT = "direct_response"

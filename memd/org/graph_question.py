@@ -18,7 +18,7 @@ from memd.base.limits import QUERY_TERMS_MAX
 from memd.domain.org.graph import fold_name
 from memd.extract.things import TEAM
 from memd.org.cues import NOUNS, PHRASE_WORDS_MAX, VERBS, WEAK
-from memd.text.function_words import FUNCTION_WORDS
+from memd.text.words import FUNCTION_WORDS
 
 NAME_WORDS_MAX = 8
 MENTIONS_MAX = 4

@@ -15,7 +15,7 @@ from memd.store.file.connect import Reading
 from memd.store.org import graph
 from memd.store.org.as_of import StatementSpanRow
 from memd.store.org.graph import Edge, StatementRow
-from memd.text.function_words import FUNCTION_WORDS
+from memd.text.words import FUNCTION_WORDS
 
 if TYPE_CHECKING:
     from memd.org.graph_question import Mention, QuestionWord

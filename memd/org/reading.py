@@ -20,7 +20,7 @@ from memd.store.file.connect import Reading
 from memd.store.org import fact_index, org, org_facts
 from memd.store.org.as_of import FactVersionRow
 from memd.store.org.org_facts import FactRow, OperationRow, SnapshotRow, build_author
-from memd.text.function_words import content_words
+from memd.text.words import content_words
 
 Row = TypeVar("Row", FactRow | FactVersionRow, OperationRow, SnapshotRow)
 Model = TypeVar("Model")

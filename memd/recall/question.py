@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 from memd.base.limits import QUERY_TERMS_MAX
 from memd.extract.times import Period
-from memd.text.function_words import FUNCTION_WORDS
 from memd.text.languages import ASKS_FOR_ALL, capitals_name
+from memd.text.words import FUNCTION_WORDS
 
 WORD = re.compile(r"[^\W_]+")
 NAME_WORDS_MAX = 3

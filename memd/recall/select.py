@@ -35,7 +35,7 @@ from memd.domain.trust import FOREIGN
 from memd.recall.ranking.rank import Bigrams, bigrams, jaccard
 from memd.recall.ranking.rankings import Ranked
 from memd.store.search.candidate_rows import SearchCandidate
-from memd.text.function_words import FUNCTION_WORDS
+from memd.text.words import FUNCTION_WORDS
 
 ENTRIES_MAX = 20  # of one answer
 NAMED_MODE_ENTRIES = 5  # where a mode says how to search, and no number how many

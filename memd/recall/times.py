@@ -25,7 +25,7 @@ from memd.recall.scope import SearchScope
 from memd.store.file.connect import Reading
 from memd.store.search import candidate_rows, fulltext
 from memd.store.search.candidate_rows import SearchCandidate
-from memd.text.function_words import FUNCTION_WORDS
+from memd.text.words import FUNCTION_WORDS
 
 ROWS = 32  # memories examined, the best by their words
 QUESTION_CHARS_MAX = 300  # a longer text is no question about a time

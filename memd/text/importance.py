@@ -19,8 +19,8 @@ import re
 from collections.abc import Sequence
 
 from memd.domain.encoding import TokenCounter
-from memd.text.function_words import FUNCTION_WORDS
 from memd.text.preference import SIGNAL
+from memd.text.words import FUNCTION_WORDS
 
 IMPORTANCE_MIN = 0.3
 _TOLERANCE = 1e-9  # 0.6 * 0.5 must pass despite rounding

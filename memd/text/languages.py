@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from memd.text.function_words import FUNCTION_WORDS as ENGLISH
+from memd.text.words import FUNCTION_WORDS as ENGLISH
 
 # A text without any is no sentence of these languages but a log, a list of names, a heading.
 _OTHERS = """

@@ -12,8 +12,7 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import islice
 
-from memd.text.function_words import FUNCTION_WORDS
-from memd.text.sentences import sentences
+from memd.text.words import FUNCTION_WORDS, sentences
 
 SHARE = 0.8
 """The share of a sentence's words that one known sentence must have."""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from memd.text.sentences import sentences
+from memd.text.words import sentences
 
 _WORD = re.compile(r"[^\W_]+(?:[./:@_+-]+[^\W_]+)*")
 _IDENTIFIER = re.compile(r"[a-z][A-Z]|[./:@_]|[^\W\d]\d|\d[^\W\d]|-\d")

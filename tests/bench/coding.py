@@ -21,7 +21,7 @@ from bench.kept_scores import holds
 from bench.readings import Item, Reading
 from bench.things import things
 from bench.transcripts import Message
-from memd.text.function_words import FUNCTION_WORDS
+from memd.text.words import FUNCTION_WORDS
 
 PART_PASSAGES = 6
 PASSAGE_CHARS = (40, 900)

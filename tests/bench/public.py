@@ -22,7 +22,7 @@ from typing import Any
 
 from bench import foreign
 from bench.locomo import Asked, Dialogue, Turn
-from memd.text.function_words import FUNCTION_WORDS
+from memd.text.words import FUNCTION_WORDS
 
 SEED = 7
 SCENES_ASKED = 75  # of each half season

@@ -35,7 +35,7 @@ from memd.store.file.connect import Reading, Writing
 from memd.store.memory import sources
 from memd.store.session import message_index, sessions
 from memd.store.session.sessions import NewMessage
-from memd.text.function_words import content_words
+from memd.text.words import content_words
 
 BY = Caller(agent_id="bench", method="bench")
 QUERIES = 200

@@ -18,7 +18,7 @@ from memd.inject.format import directive, fence
 from memd.inject.isolation import isolate
 from memd.inject.pipeline import Entries
 from memd.recall.question import WORD
-from memd.text.function_words import FUNCTION_WORDS
+from memd.text.words import FUNCTION_WORDS
 from memd.view.view import untrusted_content_directive, wrap_stored
 
 PROBABILITY_MIN = 0.5

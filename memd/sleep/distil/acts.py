@@ -36,7 +36,7 @@ from memd.sleep.distil.language.signs import (
 )
 from memd.sleep.distil.language.standing import is_reminder, is_standing_wish, reproaches
 from memd.text.languages import ASKS_UNMARKED, FUNCTION_WORDS, WELL, YES
-from memd.text.sentences import sentences
+from memd.text.words import sentences
 
 WORTH = 0.5
 """What scores less is not stored."""

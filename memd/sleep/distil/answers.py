@@ -17,7 +17,7 @@ from memd.sleep.distil.language.moment import is_bare_step, only_names, reports,
 from memd.sleep.distil.language.phrases import PASTED_ERROR
 from memd.sleep.distil.language.words import Words
 from memd.text.languages import FUNCTION_WORDS
-from memd.text.sentences import sentences
+from memd.text.words import sentences
 
 CHARS_MAX = 440
 _SHORT_CHARS = 240

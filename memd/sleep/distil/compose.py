@@ -51,7 +51,7 @@ from memd.sleep.distil.language.signs import POINTS
 from memd.sleep.distil.language.words import Words, is_interruption, words
 from memd.sleep.distil.outcomes import conclusion
 from memd.sleep.distil.templates import rules
-from memd.text.sentences import sentences
+from memd.text.words import sentences
 
 CHARS_MAX = 900
 PART_CHARS = 800

@@ -20,7 +20,7 @@ from memd.sleep.distil.language.words import is_interruption, words
 from memd.sleep.distil.outcomes import outcome, pasted_error
 from memd.sleep.distil.unfinished import find_unfinished
 from memd.text.languages import FUNCTION_WORDS
-from memd.text.sentences import sentences
+from memd.text.words import sentences
 
 DIGEST_TOKENS_MAX = 300
 _CHARS_PER_TOKEN = 4

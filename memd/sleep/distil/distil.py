@@ -34,7 +34,7 @@ from memd.sleep.nap.cleaning import Message
 from memd.sleep.nap.consolidator import CHARS_PER_TOKEN
 from memd.sleep.nap.messages import text_to_store
 from memd.text.languages import FUNCTION_WORDS
-from memd.text.sentences import sentences
+from memd.text.words import sentences
 
 
 def distil(messages: Sequence[Message]) -> tuple[NapMemory, ...]:

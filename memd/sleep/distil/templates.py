@@ -15,7 +15,7 @@ from memd.sleep.distil.acts import WORTH, Act, judge_sentence
 from memd.sleep.distil.answers import cut
 from memd.sleep.distil.exchanges import NapCandidate, NapKind, NapMemory
 from memd.sleep.distil.language.words import Words
-from memd.text.sentences import sentences
+from memd.text.words import sentences
 
 RULES_CHARS_MAX = 600
 _SCORE = 0.7

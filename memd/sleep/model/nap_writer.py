@@ -28,7 +28,7 @@ from memd.sleep.nap.cleaning import Message
 from memd.sleep.nap.consolidator import count_things
 from memd.sleep.nap.messages import role_of, text_to_store
 from memd.sleep.nap.preparation import NapExtract
-from memd.text.function_words import FUNCTION_WORDS
+from memd.text.words import FUNCTION_WORDS
 from memd.view.view import untrusted_content_directive, wrap_stored
 
 WINDOW_CHARS = 24_000

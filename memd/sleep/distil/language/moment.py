@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 
 from memd.text.languages import FUNCTION_WORDS, LEAVE, YES
-from memd.text.sentences import sentences
+from memd.text.words import sentences
 
 NAMED = "Name"
 """What stands for a name: a word that wants, forbids and asks nothing."""

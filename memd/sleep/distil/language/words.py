@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from memd.text.languages import FUNCTION_WORDS
-from memd.text.sentences import sentences
+from memd.text.words import sentences
 
 TEXT_CHARS_MAX = 200_000
 """What of one message is read: nobody writes more by hand."""

@@ -10,7 +10,7 @@ from memd.sleep.distil.acts import Act, judge
 from memd.sleep.distil.answers import find_answered
 from memd.sleep.distil.distil import distil
 from memd.sleep.distil.exchanges import AgentText, NapKind
-from memd.text.sentences import sentences
+from memd.text.words import sentences
 
 # Of sayings written before the patterns were read: of the even ones, which were looked at,
 # and of the odd ones, which were not.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memd.sleep.distil.language.words import is_interruption, is_prose, words
-from memd.text.sentences import sentences
+from memd.text.words import sentences
 
 OWN = "The port of the mock server must stay 4010."
 
