@@ -8,6 +8,7 @@ each time, the long tests others (``--hypothesis-profile=long``, decision 0091).
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import os
 from collections import Counter
@@ -72,7 +73,36 @@ LONGEST = (
 """The files that take longest. They begin first: begun last, one core works while others rest."""
 
 
-def pytest_collection(session: pytest.Session) -> None:
+class OnlyWhereDoctestsAre:
+    """A plugin, as this file's own hooks do not see what is collected in ``memd``."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collect_file(
+        self, file_path: Path
+    ) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+        """Look for doctests in the files that have some."""
+        found = yield
+        if b">>>" in file_path.read_bytes():
+            return found
+        return [each for each in found if type(each).__name__ != "DoctestModule"]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(OnlyWhereDoctestsAre())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """Collect without looking for garbage: there is none, and all that is collected stays."""
+    gc.disable()
+    _import_tests(session)
+    collected = yield
+    gc.freeze()
+    gc.enable()
+    return collected
+
+
+def _import_tests(session: pytest.Session) -> None:
     """Let each worker begin to import at another module: what one compiles the others find.
 
     All collect the same tests in the same order; each would compile each module, at the same time.
@@ -88,17 +118,6 @@ def pytest_collection(session: pytest.Session) -> None:
         # What is wrong with a module is told when it is collected.
         with contextlib.suppress(Exception, pytest.skip.Exception):
             importlib.import_module(".".join(module.with_suffix("").parts))
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_collect_file(
-    file_path: Path,
-) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
-    """Look for doctests in the tests that have some."""
-    found = yield
-    if b">>>" in file_path.read_bytes():
-        return found
-    return [each for each in found if type(each).__name__ != "DoctestModule"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
