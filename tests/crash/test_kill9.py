@@ -7,13 +7,12 @@ another seed (decision 0153). Each planted fault is met in the gate's 40 lives.
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support import forked
 from support.daemon import environment
 from support.killer import OPERATIONS
 
@@ -27,11 +26,12 @@ def killed(folder: Path, cycles: int, seed: int, *more: str) -> dict[str, Any]:
     """Return the judge's report on *cycles* lives of a daemon."""
     home = folder / "h"
     home.mkdir()
-    done = subprocess.run(
-        [sys.executable, "-m", "support.killer", str(home), "--cycles", str(cycles),
-         "--seed", str(seed), *more],
-        env=environment(home), capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = forked.run(
+        [str(home), "--cycles", str(cycles), "--seed", str(seed), *more],
+        env=environment(home),
+        timeout=None,
+        module="support.killer",
+    )
     assert done.returncode == 0, done.stderr
     report: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return report

@@ -6,22 +6,23 @@ The gate kills twice in each kind, ``--long`` twenty times and with another seed
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support import forked
 from support.changing import STEPS, TEXTS
 from support.daemon import environment
 
 
 def judged(folder: Path, kills: int, *more: str) -> dict[str, Any]:
     """Return the judge's report on a daemon that was killed so often in each kind of step."""
-    done = subprocess.run(
-        [sys.executable, "-m", "support.changing", str(folder), "--kills", str(kills), *more],
-        env=environment(folder), capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = forked.run(
+        [str(folder), "--kills", str(kills), *more],
+        env=environment(folder),
+        timeout=None,
+        module="support.changing",
+    )
     assert done.returncode == 0, done.stderr
     report: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return report

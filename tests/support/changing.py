@@ -205,8 +205,6 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--mutant", choices=MUTANTS)
     given = parser.parse_args()
-    import_memd()  # before the first fork, so that each life is short
-    keep()
     judge = Judge(given.folder, given.seed, given.mutant)
     judge.tell()
     for step, operations in STEPS.items():
@@ -219,4 +217,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    import_memd()  # before the first fork, so that each life is short
+    keep()
     sys.exit(main())

@@ -3,7 +3,7 @@
 One process of all test workers imports memd and forks what is asked for: a real process, with
 its own pid, environment, folder, streams, signals and end; only the interpreter's start and
 the imports, most of the time of a command, are done once. Where these are the subject, a test
-starts ``python -m memd`` itself.
+starts ``python -m memd`` itself. What forks daemons of its own, and kills them, is forked too.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ LIBRARIES = (
 )
 """What memd imports when it first needs it: some of them take longer than a daemon's start."""
 _MODEL_DIR = os.environ.get("MEMD_MODEL_DIR", "")  # as it was before any test
+MEMD = "memd.__main__"
 _RUN = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
 _PLACE = Path(tempfile.gettempdir(), f"memd-forks-{os.getuid()}-{_RUN[:16]}")
 """Where the workers of a run meet the processes that fork."""
@@ -97,8 +98,9 @@ def run(
     env: Mapping[str, str],
     cwd: Path | None = None,
     text: str = "",
-    timeout: float = TIMEOUT_S,
+    timeout: float | None = TIMEOUT_S,
     check: bool = False,
+    module: str = MEMD,
 ) -> subprocess.CompletedProcess[str]:
     """Run ``memd`` with *words* and *text* on stdin to its end, as ``subprocess.run`` does."""
     with (
@@ -109,7 +111,7 @@ def run(
         given.write(text.encode())
         given.seek(0)
         streams = (given.fileno(), out.fileno(), err.fileno())
-        process = start(words, env=env, cwd=cwd, streams=streams)
+        process = start(words, env=env, cwd=cwd, streams=streams, module=module)
         try:
             code = process.wait(timeout)
         finally:
@@ -117,7 +119,7 @@ def run(
         out.seek(0)
         err.seek(0)
         told = [stream.read().decode() for stream in (out, err)]
-    done = subprocess.CompletedProcess(["memd", *words], code, *told)
+    done = subprocess.CompletedProcess([module, *words], code, *told)
     assert not (check and code), done
     return done
 
@@ -128,18 +130,25 @@ def start(
     env: Mapping[str, str],
     cwd: Path | None = None,
     streams: tuple[int, int, int],
+    module: str = MEMD,
 ) -> Process | subprocess.Popen[bytes]:
-    """Start ``memd`` with *words*; *streams* are its stdin, stdout and stderr.
+    """Start the main of *module* with *words*; *streams* are its stdin, stdout and stderr.
 
     Who wants another interpreter (``AT_START``) gets one.
     """
     if _heard(env) != _heard(_environ()):
-        command = [sys.executable, "-m", "memd", *words]
+        command = [sys.executable, "-m", module.removesuffix(".__main__"), *words]
         given, out, err = streams
         return subprocess.Popen(command, env=env, cwd=cwd, stdin=given, stdout=out, stderr=err)
-    asked = {"words": list(words), "env": dict(env), "cwd": str(cwd or Path.cwd())}
+    asked = {
+        "module": module,
+        "words": list(words),
+        "env": dict(env),
+        "cwd": str(cwd or Path.cwd()),
+    }
+    what = "daemon" if module != MEMD or words[:1] == ["serve"] else "command"
     with _ONE:
-        return _forker("daemon" if words[:1] == ["serve"] else "command").start(asked, streams)
+        return _forker(what).start(asked, streams)
 
 
 class Forker:
@@ -215,8 +224,8 @@ def _read(stream: socket.socket, count: int) -> bytes:
 # The process that forks.
 
 
-def _serve(listener: socket.socket) -> list[str]:
-    """Fork until nobody asks any more; returns in the fork, with the words of its command."""
+def _serve(listener: socket.socket) -> str:
+    """Fork until nobody asks any more; returns in the fork, with the module to run."""
     woken, waking = os.pipe()
     os.set_blocking(waking, False)
     signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
@@ -291,7 +300,7 @@ def _bury(living: dict[int, int]) -> None:
         os.close(ending)
 
 
-def _become(asked: Mapping[str, Any], handles: Sequence[int]) -> list[str]:
+def _become(asked: Mapping[str, Any], handles: Sequence[int]) -> str:
     for number, handle in enumerate(handles[:3]):
         os.dup2(handle, number)
     for handle in handles:
@@ -304,8 +313,9 @@ def _become(asked: Mapping[str, Any], handles: Sequence[int]) -> list[str]:
     sys.stdin = _stream(sys.stdin, 0, "r")
     sys.stdout = _stream(sys.stdout, 1, "w")
     sys.stderr = _stream(sys.stderr, 2, "w", line_buffering=True)
-    words: list[str] = asked["words"]
-    return words
+    sys.argv[1:] = asked["words"]
+    module: str = asked["module"]
+    return module
 
 
 def _stream(like: Any, handle: int, mode: str, *, line_buffering: bool = False) -> TextIOWrapper:
@@ -351,7 +361,7 @@ def import_memd() -> None:
         models += model.__subclasses__()
     for model in {model for model in models if model.__module__.startswith("memd.")}:
         model.model_rebuild()
-    secrets = "ghp_0123456789abcdefghijABCDEFGHIJ012345, 4111 1111 1111 1111, DE89370400440532013000"
+    secrets = "ghp_0123456789abcdefghijABCDEFGHIJ012345, 4111111111111111, DE89370400440532013000"
     assert redact(secrets) != secrets  # no pattern is made for a text without a sign of one
 
 
@@ -444,8 +454,6 @@ if __name__ == "__main__":
     assert threading.active_count() == 1, "a fork would miss the other threads"
     keep()
     os.chdir(ROOT)
-    sys.argv[1:] = _serve(socket.socket(fileno=int(sys.argv[2])))
-    from memd import __main__
-
-    sys.argv[0] = str(ROOT / "memd" / "__main__.py")
-    _leave(__main__.main)
+    module = importlib.import_module(_serve(socket.socket(fileno=int(sys.argv[2]))))
+    sys.argv[0] = str(module.__file__)
+    _leave(module.main)

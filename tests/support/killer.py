@@ -256,8 +256,6 @@ def main() -> int:
     parser.add_argument("--phases", nargs="+", choices=phases, default=phases)
     parser.add_argument("--kills-min", type=int, default=0, help="in each phase, or go on")
     given = parser.parse_args()
-    import_memd()  # before the first fork, so that each life is short
-    keep()
     judge = Judge(given.folder, given.seed, given.mutant)
     for number in range(given.cycles):
         judge.cycle(given.phases[number % len(given.phases)])
@@ -273,4 +271,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    import_memd()  # before the first fork, so that each life is short
+    keep()
     sys.exit(main())
