@@ -135,7 +135,8 @@ def _each_once(items: Sequence[Ranked]) -> tuple[list[Ranked], list[_Left]]:
 
 
 def _repeat(one: _Saying, other: _Saying) -> bool:
-    return _alike(one, other) or _holds(one, other) or _holds(other, one)
+    longer, shorter = (one, other) if len(one.folded) > len(other.folded) else (other, one)
+    return _alike(one, other) or _holds(longer, shorter)
 
 
 def _stands_for(one: _Saying, other: _Saying, item: Ranked, than: Ranked) -> bool:
