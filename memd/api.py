@@ -118,14 +118,6 @@ from memd.domain.settings.settings import (
     MemoryOptionsConfig,
     MemoryStorageConfig,
 )
-from memd.domain.settings.topology import (
-    FinalRetrievalResult,
-    RetrievalCandidate,
-    RetrievalCorrection,
-    RetrievalQuery,
-    RetrievalResult,
-    WorkerRouting,
-)
 from memd.domain.sleep.consolidation import (
     ArchivalEntry,
     ArchivalIndexEntry,
@@ -144,6 +136,14 @@ from memd.inject.context import ContextInjectionStrategy, retrieve_sparse
 from memd.inject.format import format_memory_context_with_directive
 from memd.inject.multi.hierarchical import HierarchicalRetriever
 from memd.inject.multi.supervisor import LLMSupervisor, RuleSupervisor
+from memd.inject.multi.topology import (
+    FinalRetrievalResult,
+    RetrievalCandidate,
+    RetrievalCorrection,
+    RetrievalQuery,
+    RetrievalResult,
+    WorkerRouting,
+)
 from memd.inject.pipeline import (
     MemoryFilterStrategy,
     PassthroughMemoryFilter,

@@ -15,7 +15,9 @@ from memd.base.clock import Clock, SystemClock
 from memd.domain.enums import MemoryCategory
 from memd.domain.inject import Reranker, SupportsRetrieve, SupportsSharedSearch
 from memd.domain.settings.retrieval import MemoryRetrievalConfig, ScoredMemory
-from memd.domain.settings.topology import (
+from memd.inject.isolation import isolate
+from memd.inject.multi.supervisor import RuleSupervisor, select_names
+from memd.inject.multi.topology import (
     FinalRetrievalResult,
     RetrievalCandidate,
     RetrievalCorrection,
@@ -25,8 +27,6 @@ from memd.domain.settings.topology import (
     RetrievalWorker,
     WorkerRouting,
 )
-from memd.inject.isolation import isolate
-from memd.inject.multi.supervisor import RuleSupervisor, select_names
 from memd.inject.multi.workers import (
     EPISODIC,
     SEMANTIC,

@@ -21,13 +21,13 @@ from typing import Any, get_args
 
 from memd.domain.backend import CompletionProvider
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
-from memd.domain.settings.topology import (
+from memd.inject.isolation import json_reply
+from memd.inject.multi.topology import (
     Alternative,
     RetrievalCorrection,
     RetrievalQuery,
     WorkerRouting,
 )
-from memd.inject.isolation import json_reply
 from memd.inject.multi.workers import EPISODIC, PROCEDURAL, SEMANTIC, Candidates
 from memd.inject.tools.reformulation import WordReformulator
 from memd.sleep.strategies.ask import Model

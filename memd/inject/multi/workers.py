@@ -20,8 +20,8 @@ from memd.domain.enums import FusionStrategy, MemoryCategory
 from memd.domain.inject import SupportsRetrieve, SupportsSharedSearch
 from memd.domain.memory import MemoryEntry, MemoryQuery
 from memd.domain.settings.retrieval import MemoryRetrievalConfig, ScoredMemory
-from memd.domain.settings.topology import RetrievalCandidate, RetrievalQuery, RetrievalResult
 from memd.inject.isolation import isolate, system_error
+from memd.inject.multi.topology import RetrievalCandidate, RetrievalQuery, RetrievalResult
 from memd.recall.ranking.rank import fuse_ranked_lists, rank_memories
 
 SEMANTIC, EPISODIC, PROCEDURAL = "semantic", "episodic", "procedural"
