@@ -233,7 +233,7 @@ class Connection(asyncio.Protocol):
             self.send(b"[" + b",".join(replies) + b"]\n")
 
     async def _answer_member(self, member: envelope.Member) -> bytes | None:
-        """Return the answer of one request, run in a task of its own so it can be cancelled."""
+        """Return the answer of one request; the task that runs this is the request's own."""
         if isinstance(member, envelope.InvalidMember):
             return None if member.notification else error_frame(member.id, member.error)
         assert not isinstance(member, envelope.PeerAnswer)  # a batch holds none (envelope)
@@ -244,24 +244,20 @@ class Connection(asyncio.Protocol):
                 member.id, InvalidRequestError("this id is in use by a request in flight")
             )
         call = ActiveRequest(self.credentials, self._notify, peer=self)
-        task = self._loop.create_task(self._run(member, call))
+        task = asyncio.current_task()
+        assert task is not None
         self._calls[task] = call
         if member.id is not None:
             self._by_id[member.id] = task
         try:
-            return await asyncio.shield(task)
-        except asyncio.CancelledError:
-            if not task.cancelled():
-                raise  # this task is cancelled, not the request
+            async with self._request_slots:
+                return await self._hub.dispatch.answer(member, call)
+        except asyncio.CancelledError:  # of this request: nothing else cancels its task
             return None if member.notification else error_frame(member.id, self._cancellation())
         finally:
             del self._calls[task]
             if member.id is not None:
                 del self._by_id[member.id]
-
-    async def _run(self, request: envelope.Request, call: ActiveRequest) -> bytes | None:
-        async with self._request_slots:
-            return await self._hub.dispatch.answer(request, call)
 
     def _cancel(self, request_id: Any) -> None:
         if isinstance(request_id, str | int) and not isinstance(request_id, bool):
