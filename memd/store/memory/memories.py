@@ -292,9 +292,11 @@ VALUES (:memory_id, :agent_key, :client_key, :session_key, :project_key, :source
 
 def index_new(conn: Writing, keys: Sequence[int]) -> None:
     """Write the contexts of new rows and their neighbours, and index the rows in the caches."""
-    neighbours = contexts.neighbours(conn, keys)
-    with caches.reindexing_words(conn, neighbours):
-        contexts.write(conn, [*keys, *neighbours])
+    in_session = contexts.filter_in_session(conn, keys)
+    if in_session:
+        neighbours = contexts.neighbours(conn, in_session)
+        with caches.reindexing_words(conn, neighbours):
+            contexts.write(conn, [*in_session, *neighbours])
     caches.index(conn, keys)
 
 

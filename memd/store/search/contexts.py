@@ -33,6 +33,21 @@ SELECT (SELECT n.memory_key
 """
 
 
+def filter_in_session(conn: Reading, keys: Sequence[int]) -> list[int]:
+    """Return those of *keys* that are of a session; no other memory has neighbours or a context."""
+    if not keys:
+        return []
+    rows = conn.execute(
+        """
+        SELECT memory_key
+          FROM memory
+         WHERE memory_key IN (SELECT value FROM carray(:keys)) AND session_key IS NOT NULL
+        """,
+        {"keys": keys_array(keys)},
+    )
+    return [key for (key,) in rows]
+
+
 def adjacent(conn: Reading, key: int) -> tuple[int | None, int | None]:
     """Return the visible memories before and after *key* in its session."""
     row = conn.execute(_NEIGHBOURS, {"memory_key": key}).fetchone()
@@ -115,20 +130,14 @@ def find_stale(conn: Reading, keys: Sequence[int]) -> list[int]:
 
 
 def _context(conn: Reading, before: int | None, after: int | None) -> str:
-    return "\n".join(part for part in (_tail(conn, before), _head(conn, after)) if part)
+    sides = (_text(conn, before)[-SIDE_CHARS:], _text(conn, after)[:SIDE_CHARS])
+    return "\n".join(filter(None, sides))
 
 
 def context_parts(conn: Reading, key: int) -> tuple[str, str]:
     """Return what *key* gives to the context of the memory after it, and of the one before it."""
-    return _tail(conn, key), _head(conn, key)
-
-
-def _tail(conn: Reading, key: int | None) -> str:
-    return _text(conn, key)[-SIDE_CHARS:]
-
-
-def _head(conn: Reading, key: int | None) -> str:
-    return _text(conn, key)[:SIDE_CHARS]
+    text = _text(conn, key)
+    return text[-SIDE_CHARS:], text[:SIDE_CHARS]
 
 
 def _text(conn: Reading, key: int | None) -> str:
