@@ -162,7 +162,7 @@ from memd.inject.tools.tools import (
     registry_with_memory_tools,
 )
 from memd.org.access import check_write_access, require_write_access
-from memd.recall.ranking.rank import (
+from memd.recall.ranking.scored_memories import (
     apply_diversity_penalty,
     bigram_jaccard,
     compute_combined_score,

@@ -22,7 +22,12 @@ from memd.domain.inject import Reranker, Retriever
 from memd.domain.memory import MemoryEntry
 from memd.domain.settings.retrieval import NON_INFERABLE_TAG, MemoryRetrievalConfig, ScoredMemory
 from memd.inject.isolation import Failed, isolate
-from memd.recall.ranking.rank import diverse_order, fuse_ranked_lists, rank_memories, score_by_rank
+from memd.recall.ranking.scored_memories import (
+    diverse_order,
+    fuse_ranked_lists,
+    rank_memories,
+    score_by_rank,
+)
 from memd.text.lessons import parse_lesson
 
 _log = logging.getLogger(__name__)

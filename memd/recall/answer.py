@@ -18,8 +18,8 @@ from memd.domain.trust import TRUST, mark, mark_of_preference, mark_of_shared
 from memd.guard.redaction import redact, screen_ahead
 from memd.recall.candidates import RankedCandidates
 from memd.recall.question import name_candidates
-from memd.recall.ranking.rank import diverse_order
 from memd.recall.ranking.rankings import Ranked
+from memd.recall.ranking.scored_memories import diverse_order
 from memd.recall.scope import SearchScope
 from memd.recall.select import Selection, select, spread
 from memd.store.file.connect import Reading

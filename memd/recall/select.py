@@ -32,8 +32,8 @@ from memd.base.limits import (
 from memd.domain.enums import Origin, SearchMode, Trust
 from memd.domain.recall import ExcludedMemory, RecallRequest
 from memd.domain.trust import FOREIGN
-from memd.recall.ranking.rank import Bigrams, bigrams, jaccard
 from memd.recall.ranking.rankings import Ranked
+from memd.recall.ranking.scored_memories import Bigrams, bigrams, jaccard
 from memd.store.search.candidate_rows import SearchCandidate
 from memd.text.words import FUNCTION_WORDS
 

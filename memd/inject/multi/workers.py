@@ -22,7 +22,7 @@ from memd.domain.memory import MemoryEntry, MemoryQuery
 from memd.domain.settings.retrieval import MemoryRetrievalConfig, ScoredMemory
 from memd.inject.isolation import isolate, system_error
 from memd.inject.multi.topology import RetrievalCandidate, RetrievalQuery, RetrievalResult
-from memd.recall.ranking.rank import fuse_ranked_lists, rank_memories
+from memd.recall.ranking.scored_memories import fuse_ranked_lists, rank_memories
 
 SEMANTIC, EPISODIC, PROCEDURAL = "semantic", "episodic", "procedural"
 WINDOW_HOURS = 72.0

@@ -8,7 +8,11 @@ import pytest
 from support.entries import a_scored
 
 from memd.domain.settings.retrieval import ScoredMemory
-from memd.recall.ranking.rank import apply_diversity_penalty, bigram_jaccard, score_by_rank
+from memd.recall.ranking.scored_memories import (
+    apply_diversity_penalty,
+    bigram_jaccard,
+    score_by_rank,
+)
 
 
 def _texts(scored: tuple[ScoredMemory, ...]) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 from support.entries import an_entry, entries
 
 from memd.domain.enums import FusionStrategy
-from memd.recall.ranking.rank import fuse_ranked_lists
+from memd.recall.ranking.scored_memories import fuse_ranked_lists
 
 
 def _scores(*lists: str, max_results: int = 20) -> dict[str, float]:

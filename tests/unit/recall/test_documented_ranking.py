@@ -9,7 +9,11 @@ from support.entries import NOW, an_entry, entries
 
 from memd.domain.enums import FusionStrategy
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
-from memd.recall.ranking.rank import compute_combined_score, compute_recency_score, rank_memories
+from memd.recall.ranking.scored_memories import (
+    compute_combined_score,
+    compute_recency_score,
+    rank_memories,
+)
 
 CONFIG = MemoryRetrievalConfig()
 
