@@ -18,7 +18,7 @@ from memd.base.work import Work
 from memd.domain.caller import Caller
 from memd.domain.occurrence import Note, Occurrence
 from memd.store.file.database import Database
-from memd.store.memory import uses
+from memd.store.session import injections
 
 if TYPE_CHECKING:
     from memd.domain.ingest import IngestRequest
@@ -94,7 +94,7 @@ class UptakeCounter:
         from memd.view.labels import strip_injected
 
         try:
-            texts = await self._db.read(uses.texts_of, pending.ids)
+            texts = await self._db.read(injections.texts_of, pending.ids)
             used = await self._work.run(
                 lambda: measure_uptake(pending.question, texts, strip_injected(answer))
             )

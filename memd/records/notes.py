@@ -128,12 +128,12 @@ def _rows(occurrences: Sequence[Occurrence]) -> list[_Row]:
 
 
 def _write(conn: Writing, noted: Sequence[_Row], occurrences: Sequence[Occurrence]) -> None:
-    from memd.store.memory import uses
     from memd.store.records import rows, shape
+    from memd.store.session import injections
 
     for each in occurrences:
         if each.used:
-            uses.count_uses(conn, each.used, each.at_us)
+            injections.count_uses(conn, each.used, each.at_us)
     for table, row in noted:
         shape.migrate(conn, table)
         if rows.get(conn, table, [row["id"]]) is None:  # a resumed night is reported again

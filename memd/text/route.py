@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 
 from memd.domain.enums import MemoryCategory
-from memd.text.clean import fold_lines
 from memd.text.preference import is_preference
 
 _THIS_SESSION = re.compile(
@@ -116,6 +115,19 @@ def route(
     return next(
         (kind for shape, kind in _SHAPES if _is_stated(shape, lines)), MemoryCategory.EPISODIC
     )
+
+
+def fold_lines(text: str) -> str:
+    r"""Return *text* with single spaces and without empty lines, for pattern matching.
+
+    Patterns then need no repeated white space, which a hostile text could make
+    slow.
+
+    >>> fold_lines("  a \t b\n \n\nc")
+    'a b\nc'
+    """
+    lines = (" ".join(line.split()) for line in text.splitlines() if line)
+    return "\n".join(filter(None, lines))
 
 
 def _is_stated(pattern: re.Pattern[str], text: str) -> bool:

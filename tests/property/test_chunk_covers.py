@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.gate import drawn
 
-from memd.text.chunk import chunk
-from memd.text.clean import clean
+from memd.text.chunk import chunk, clean
 
 
 class Letters:

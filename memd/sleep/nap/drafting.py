@@ -19,7 +19,7 @@ from memd.sleep.nap.blocks import TOOL_ROLE
 from memd.sleep.nap.cleaning import Message
 from memd.sleep.nap.facts import SUMMARY_ROLE, Fact
 from memd.sleep.nap.messages import timestamp_of
-from memd.text.clean import clean as clean_text
+from memd.text.chunk import clean as clean_text
 from memd.text.route import route
 
 _USER_ROLES = frozenset({"user", "human"})

@@ -3,8 +3,7 @@ import unicodedata
 import pytest
 from support.effort import effort
 
-from memd.text.chunk import chunk
-from memd.text.clean import clean
+from memd.text.chunk import chunk, clean
 
 
 class Words:

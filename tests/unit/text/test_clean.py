@@ -3,7 +3,7 @@ import unicodedata
 import pytest
 from support.effort import effort
 
-from memd.text.clean import clean, fold_lines
+from memd.text.chunk import clean
 
 
 def test_a_text_is_composed_stripped_and_its_newlines_are_collapsed() -> None:
@@ -49,7 +49,3 @@ def test_long_runs_of_marks_are_ordered_in_bounded_time() -> None:
 def test_texts_with_ordinary_marks_are_not_cut() -> None:
     text = ("e\u0323\u0302" * 5 + " ") * 1_000
     assert clean(text) == unicodedata.normalize("NFC", text).strip()
-
-
-def test_folding_leaves_single_spaces_and_no_empty_line() -> None:
-    assert fold_lines(" a\t b \n\n \n c\u2028d") == "a b\nc\nd"

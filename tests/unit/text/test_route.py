@@ -5,7 +5,7 @@ import pytest
 from support.effort import effort
 
 from memd.domain.enums import MemoryCategory
-from memd.text.route import route
+from memd.text.route import fold_lines, route
 
 WORKING, EPISODIC = MemoryCategory.WORKING, MemoryCategory.EPISODIC
 SEMANTIC, PROCEDURAL = MemoryCategory.SEMANTIC, MemoryCategory.PROCEDURAL
@@ -161,3 +161,7 @@ def test_turns_that_answer_questions_are_never_working() -> None:
         ]
     assert len(turns) > 500
     assert sum(route(turn) is WORKING for turn in turns) == 0
+
+
+def test_folding_leaves_single_spaces_and_no_empty_line() -> None:
+    assert fold_lines(" a\t b \n\n \n c\u2028d") == "a b\nc\nd"
