@@ -45,8 +45,8 @@ COMMANDS: tuple[Entry, ...] = (
     Entry("brief", "memd.cli.memory.inject", "brief"),
     Entry("synthesize", "memd.cli.memory.inject", "synthesize"),
     Entry("get", "memd.cli.memory.memories", "get"),
-    Entry("why", "memd.cli.memory.why", "why"),
-    Entry("edit", "memd.cli.memory.edit", "edit"),
+    Entry("why", "memd.cli.memory.entry", "why"),
+    Entry("edit", "memd.cli.memory.entry", "edit"),
     Entry("list", "memd.cli.memory.memories", "list_"),
     Entry("delete", "memd.cli.memory.removal", "delete"),
     Entry("forget", "memd.cli.memory.removal", "forget"),
@@ -61,13 +61,13 @@ COMMANDS: tuple[Entry, ...] = (
     Entry("rebuild", "memd.cli.upkeep.upkeep", "rebuild"),
     Entry("backup", "memd.cli.upkeep.backup", "backup"),
     Entry("restore", "memd.cli.upkeep.backup", "restore"),
-    Entry("repair", "memd.cli.upkeep.repair", "repair"),
+    Entry("repair", "memd.cli.upkeep.backup", "repair"),
     Entry("connect", "memd.cli.connect.connect", "connect"),
     Entry("doctor", "memd.cli.connect.doctor", "doctor"),
     Entry("mcp", "memd.cli.connect.connect", "mcp"),
-    Entry("hook", "memd.cli.connect.hooks", "hook"),
-    Entry("statusline", "memd.cli.connect.hooks", "statusline"),
-    Entry("completion", "memd.cli.completion", "completion"),
+    Entry("hook", "memd.cli.connect.connect", "hook"),
+    Entry("statusline", "memd.cli.connect.connect", "statusline"),
+    Entry("completion", "memd.cli.typer_app", "completion"),
     Entry("version", "memd.cli.daemon.serve", "version"),
 )
 
@@ -113,9 +113,9 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
     "skill": (
         "List and export skills made from the lessons of failures.",
         (
-            Entry("list", "memd.cli.memory.skills", "list_"),
-            Entry("show", "memd.cli.memory.skills", "show"),
-            Entry("export", "memd.cli.memory.skills", "export"),
+            Entry("list", "memd.cli.memory.learn", "list_skills"),
+            Entry("show", "memd.cli.memory.learn", "show_skill"),
+            Entry("export", "memd.cli.memory.learn", "export_skills"),
         ),
     ),
     "llm": (
@@ -221,8 +221,8 @@ GROUPS: dict[str, tuple[str, tuple[Entry, ...]]] = {
         (
             Entry("show", "memd.cli.upkeep.config", "show"),
             Entry("path", "memd.cli.upkeep.config", "path"),
-            Entry("set", "memd.cli.upkeep.config_edit", "set_value"),
-            Entry("unset", "memd.cli.upkeep.config_edit", "unset"),
+            Entry("set", "memd.cli.upkeep.config", "set_value"),
+            Entry("unset", "memd.cli.upkeep.config", "unset"),
         ),
     ),
     "profile": (
@@ -356,10 +356,10 @@ def load(entry: Entry) -> Callable[..., Any]:
 
 def _complete() -> int:
     """Answer a completion request of a shell, loading only the command or group it is about."""
-    from memd.cli import completion
+    from memd.cli import typer_app
 
-    completion.enable()
-    first = completion.first_word()
+    typer_app.enable_completion()
+    first = typer_app.first_word()
     is_command = first in GROUPS or first in {entry.name for entry in COMMANDS}
     try:
         app(first if is_command else None)(args=[], prog_name="memd")

@@ -191,10 +191,10 @@ def history(fact_id: FactId, profile: options.Profile = None, json: options.Json
 
 def _as_owner(profile: str | None, method: str, params: dict[str, Any]) -> Any:
     """Call *method*, with the owner's signature unless the environment names a client key."""
-    from memd.cli.org import signing
+    from memd.cli.org import owner
 
     with daemon(profile) as client:
-        if signing.is_owner():
+        if owner.is_owner():
             from memd.org.signature import of_fact, of_request
             from memd.serve.routes.org import WriteFactParams
             from memd.serve.routes.routes import validate
@@ -205,7 +205,7 @@ def _as_owner(profile: str | None, method: str, params: dict[str, Any]) -> Any:
                 if method == "org.write"
                 else of_fact(kind="RETRACT", fact_id=params["fact_id"])
             )
-            params = {**params, "signature": signing.sign(client, profile, method, text)}
+            params = {**params, "signature": owner.sign(client, profile, method, text)}
         return client.call(method, params)
 
 

@@ -1,12 +1,27 @@
-"""``memd owner``: create, renew and show the owner key."""
+"""``memd owner``, and signing with the owner key, at a terminal and with a passphrase.
+
+The key is created on first use. Without a terminal nothing is signed, even if the key file is
+readable: a background program is not the owner. (A program that opens a terminal of its own
+can still pretend to be: docs/access.md.)
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+import getpass
+import os
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
+from memd.base import client_key
+from memd.base.client_key import KEY_FILE
+from memd.base.errors import DeniedError, InvalidStateError, NotFoundError
 from memd.base.paths import Paths
 from memd.cli import options, say
 from memd.cli.reach import daemon
+
+if TYPE_CHECKING:
+    from memd.client import Client
 
 
 @options.examples("memd owner init", "memd owner init --renew")
@@ -22,11 +37,10 @@ def init(
 
     memd also creates it when it is first needed.
     """
-    from memd.cli.org import signing
     from memd.org.signature import public_of
 
     with daemon(profile) as client:
-        text = (signing.renew if renew else signing.make)(client, profile)
+        text = (renew_key if renew else make_key)(client, profile)
     if json:
         say.print_json({"public_key": public_of(text)})
     else:
@@ -47,3 +61,120 @@ def show(profile: options.Profile = None, json: options.Json = False) -> None:
     if public is None:
         say.note("memd: there is no owner key; to create it: memd owner init")
         raise say.CommandExit(say.Exit.ERROR)
+
+
+def is_owner() -> bool:
+    """Return whether the owner is calling, not a client whose key the environment names."""
+    return not os.environ.get(KEY_FILE)
+
+
+def sign(
+    client: Client, profile: str | None, action: str, content: Mapping[str, Any]
+) -> dict[str, str]:
+    """Return the owner's signature over *content*, as params for the daemon.
+
+    Creates and registers the owner key if there is none. Raises DeniedError without a terminal
+    or with a wrong passphrase.
+    """
+    from memd.org.signature import open_key, public_of, statement
+
+    _require_terminal()
+    text = _key_text(profile) or make_key(client, profile)
+    state = client.call("owner.state")
+    if state["public_key"] is None:
+        state = client.call("owner.set", {"public_key": public_of(text)})
+    if state["public_key"] != public_of(text):
+        raise InvalidStateError(
+            "the database has another owner key",
+            hint=f"restore the file of that key: {_key_file(profile)}",
+        )
+    key = open_key(text, _ask_passphrase(text))
+    value = key.sign(statement(state["store"], state["nonce"], action, content))
+    return {"nonce": state["nonce"], "value": value.hex()}
+
+
+def make_key(client: Client, profile: str | None) -> str:
+    """Create the owner key, register it with the daemon, and return the text of its file.
+
+    Raises InvalidStateError if there is a key already.
+    """
+    from memd.org.signature import new_key
+
+    _require_terminal()
+    if _key_text(profile) is not None:
+        raise InvalidStateError("there is an owner key already", hint="see: memd owner show")
+    if client.call("owner.state")["public_key"] is not None:
+        raise InvalidStateError(
+            "the database has an owner key, but its file is missing",
+            hint=f"restore your copy of the file: {_key_file(profile)}",
+        )
+    say.note("creating the owner key, which signs what you write yourself")
+    key_pair = new_key(_new_passphrase())
+    client_key.write(_key_file(profile), key_pair.text)
+    client.call("owner.set", {"public_key": key_pair.public_key})
+    say.note(f"created {_key_file(profile)}")
+    say.note("keep a copy elsewhere: without it the key cannot be replaced")
+    return key_pair.text
+
+
+def renew_key(client: Client, profile: str | None) -> str:
+    """Replace the owner key by a new one, signed with the old one; return its text."""
+    from memd.org.signature import new_key
+
+    _require_terminal()
+    if _key_text(profile) is None:
+        raise NotFoundError("there is no owner key to renew", hint="memd owner init")
+    say.note("new key:")
+    key_pair = new_key(_new_passphrase())
+    say.note("signing it with the old key:")
+    body = {"public_key": key_pair.public_key}
+    signature = sign(client, profile, "owner.set", body)
+    key_file = _key_file(profile)
+    # Both files exist until the daemon has accepted the new key.
+    client_key.write(key_file.with_name("owner.key.new"), key_pair.text)
+    client.call("owner.set", {**body, "signature": signature})
+    key_file.with_name("owner.key.new").replace(key_file)
+    return key_pair.text
+
+
+def _key_text(profile: str | None) -> str | None:
+    try:
+        return client_key.private_text(_key_file(profile))
+    except NotFoundError:
+        return None
+
+
+def _key_file(profile: str | None) -> Any:
+    return Paths.resolve(profile).owner_key
+
+
+def _require_terminal() -> None:
+    if not sys.stdin.isatty():
+        raise DeniedError(
+            "only the owner can do this, and only at a terminal",
+            hint="run it at a terminal; a program can use memd org propose instead",
+        )
+
+
+def _ask_passphrase(text: str) -> str:
+    from memd.org.signature import is_wrapped
+
+    return _read_passphrase("passphrase of the owner key: ") if is_wrapped(text) else ""
+
+
+def _read_passphrase(prompt: str) -> str:
+    try:
+        return getpass.getpass(prompt)
+    except EOFError:
+        raise DeniedError("no passphrase was entered; nothing was signed") from None
+
+
+def _new_passphrase() -> str:
+    while True:
+        first = _read_passphrase("new passphrase (empty for none): ")
+        if not first:
+            say.note("warning: without a passphrase, every program of yours can sign in your name")
+            return ""
+        if _read_passphrase("repeat the passphrase: ") == first:
+            return first
+        say.note("the passphrases differ; try again")

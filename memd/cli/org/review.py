@@ -155,7 +155,7 @@ def _decide(
     proposal_id: str | None,
     yes: bool,
 ) -> dict[str, Any]:
-    from memd.cli.org.signing import sign
+    from memd.cli.org.owner import sign
     from memd.domain.org.access import Proposal
     from memd.org.review import of_proposal
 

@@ -19,11 +19,57 @@ from memd.base.limits import FRAME_BYTES_MAX, PAGE_ITEMS_MAX
 from memd.cli import options, say
 from memd.cli.progress import Progress
 from memd.cli.reach import LONG_SECONDS_MAX, daemon
-from memd.cli.transfer import export_format
 
 if TYPE_CHECKING:
     from memd.cli.notes.send import FileOutcome
     from memd.client import Client
+from collections.abc import Iterable
+
+HEADER = {"memd": "export", "v": 1}
+WHOLE_VERSION = 3
+WHOLE = {"memd": "export", "v": WHOLE_VERSION}
+"""Header of a full export; version 1 has one agent's visible memories."""
+END = "end"
+
+
+def jsonl_parts(lines: Iterable[str], source: str) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a JSONL file, skipping the header line of an export.
+
+    Raises InvalidError, with the line number, for a line that is not a JSON object, and for an
+    export of a newer memd.
+    """
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        item = _parse_object(line)
+        if item is None:
+            raise InvalidError(f"{source}, line {number}: not a JSON object", field="file")
+        if number == 1 and "memd" in item:
+            check_header(item, source)
+            continue
+        yield item
+
+
+def _parse_object(line: str) -> dict[str, Any] | None:
+    try:
+        item = jsonlib.loads(line)
+    except ValueError:
+        return None
+    return item if isinstance(item, dict) else None
+
+
+def check_header(header: dict[str, Any], source: str) -> None:
+    """Raise InvalidError unless *header* is that of an export which this memd can read."""
+    if header.get("memd") != HEADER["memd"]:
+        raise InvalidError(f"{source}: not an export of memories", field="file")
+    version = header.get("v")
+    if not isinstance(version, int) or version > WHOLE_VERSION:
+        raise InvalidError(
+            f"{source}: an export of version {version}; this memd reads up to {WHOLE_VERSION}",
+            field="file",
+            hint="upgrade memd",
+        )
+
 
 _BATCH_ITEMS_MAX = 200
 _BATCH_BYTES_MAX = FRAME_BYTES_MAX // 3  # JSON may write a character as six bytes
@@ -64,7 +110,7 @@ def export(
         with target as stream, nullcontext() if to_terminal else Progress("exporting") as progress:
             for line in lines:
                 stream.write(say.to_json(line) + "\n")
-                count += "memd" not in line and line.get("kind") != export_format.END
+                count += "memd" not in line and line.get("kind") != END
                 if progress is not None:
                     progress.at(count)
     if file and temporary:
@@ -73,16 +119,16 @@ def export(
 
 
 def _everything(client: Client) -> Iterator[dict[str, Any]]:
-    yield export_format.WHOLE
+    yield WHOLE
     count = 0
     for record in _pages(client, "store.dump", {}):
         count += 1
         yield record
-    yield {"kind": export_format.END, "records": count}
+    yield {"kind": END, "records": count}
 
 
 def _visible(client: Client, agent: str) -> Iterator[dict[str, Any]]:
-    yield export_format.HEADER
+    yield HEADER
     yield from _pages(client, "store.export", {"agent_id": agent})
 
 
@@ -109,13 +155,14 @@ def _private(path: Path) -> TextIO:
 
 
 def is_whole(file: Path) -> bool:
-    """Return whether *file* begins with the header of a full export."""
+    """Return whether *file* begins with the header of a full export, of any version."""
     try:
         with file.open(encoding="utf-8-sig") as stream:
             head = jsonlib.loads(stream.readline(1_000))
     except (OSError, ValueError):
         return False
-    return isinstance(head, dict) and export_format.is_whole(head)
+    version = head.get("v") if isinstance(head, dict) and head.get("memd") == "export" else None
+    return isinstance(version, int) and version > 1
 
 
 def import_records(
@@ -151,15 +198,12 @@ def _lines(file: Path, problems: list[str], end_lines: list[int]) -> Iterator[Li
         for number, line in enumerate(stream, start=1):
             if not line.strip():
                 continue
-            try:
-                item = jsonlib.loads(line)
-            except ValueError:
-                item = None
-            if not isinstance(item, dict):
+            item = _parse_object(line)
+            if item is None:
                 problems.append(f"line {number}: not a JSON object")
             elif number == 1:
-                export_format.check_header(item, file.name)
-            elif item.get("kind") == export_format.END:
+                check_header(item, file.name)
+            elif item.get("kind") == END:
                 end_lines.append(number)
             else:
                 yield number, item

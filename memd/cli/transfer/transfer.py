@@ -19,7 +19,7 @@ from memd.cli.notes import folder
 from memd.cli.notes.send import FileOutcome, Options, in_batches, send_note
 from memd.cli.progress import Progress
 from memd.cli.reach import LONG_SECONDS_MAX, daemon
-from memd.cli.transfer import export, export_format, foreign, sessions
+from memd.cli.transfer import export, foreign, sessions
 
 if TYPE_CHECKING:
     from memd.client import Client
@@ -136,7 +136,7 @@ def _send_lines(client: Client, outcome: FileOutcome, flags: Options) -> None:
     except UnicodeDecodeError as error:
         raise InvalidError("not UTF-8 text") from error
     lines = text.split("\n")  # splitlines() would also split at other characters
-    items = list(export_format.jsonl_parts(lines, outcome.file.name))
+    items = list(export.jsonl_parts(lines, outcome.file.name))
     if items and not any("text" in item or "content" in item for item in items):
         from memd.signals.transcripts import KNOWN
 

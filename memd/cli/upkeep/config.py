@@ -1,4 +1,8 @@
-"""``memd config show`` and ``path``: the effective settings and their origins."""
+"""``memd config``: show the effective settings with their origins, and change one.
+
+A change keeps comments and formatting. An invalid result is not written; the error is the one that
+a start would report. A running daemon is asked to reload the file.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 from memd.base.paths import Paths
 from memd.cli import options, say
+
+if TYPE_CHECKING:
+    from memd.domain.settings.settings import Settings
+import fcntl
+import json as notation
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from memd.base.errors import InvalidError, MemoryConfigError, NotRunningError
 
 if TYPE_CHECKING:
     from memd.domain.settings.settings import Settings
@@ -98,3 +112,264 @@ def settings_of(places: Paths) -> tuple[Settings, list[str]]:
         warnings.simplefilter("always")
         tree = load(Settings, find(places.config_file), os.environ)
     return tree, [str(warning.message) for warning in caught]
+
+
+Key = Annotated[
+    str,
+    options.Argument(
+        help='Dotted name, as in memd config show; quote a part that has a dot: "a.b".'
+    ),
+]
+
+
+@options.examples(
+    "memd config set daemon.undo_days 60",
+    "memd config set memory.consolidation.interval weekly",
+    'memd config set memory.agents \'{"kit": {"level": "session"}}\'',
+    "memd config set 'memory.agents.\"review.bot\".level' session",
+)
+def set_value(
+    key: Key,
+    value: Annotated[str, options.Argument(help="Text, number, true, false, null or JSON.")],
+    profile: options.Profile = None,
+    json: options.Json = False,
+) -> None:
+    """Change a setting in the settings file, and reload the daemon."""
+    _change(profile, key, _value(value), json=json)
+
+
+@options.examples("memd config unset daemon.undo_days")
+def unset(key: Key, profile: options.Profile = None, json: options.Json = False) -> None:
+    """Remove a setting from the settings file, so that its default applies."""
+    _change(profile, key, _UNSET, json=json)
+
+
+_UNSET = object()
+
+
+def _value(text: str) -> Any:
+    try:
+        return notation.loads(text)
+    except ValueError:
+        return text
+
+
+def _change(profile: str | None, key: str, value: Any, *, json: bool) -> None:
+    from memd.base.settings import find, join_key, split_key
+
+    places = Paths.resolve(profile)
+    path = split_key(key)
+    with _lock(places.config_file.parent):
+        file = find(places.config_file) or places.config_file
+        changed, messages, reload = _write_change(profile, file, path, value)
+    if json:
+        say.print_json(
+            {"file": str(file), "changed": changed, "daemon": reload, "warnings": messages}
+        )
+        return
+    say.out(say.line(str(file)))
+    for warning in messages:
+        say.note(say.line(warning))
+    _note_effect(join_key(path), reload)
+
+
+def _write_change(
+    profile: str | None, file: Path, path: tuple[str, ...], value: Any
+) -> tuple[bool, list[str], dict[str, Any] | None]:
+    """Write the change; return whether the file changed, warnings, and the daemon's answer.
+
+    A change that a running daemon refuses is reverted, so that its next start cannot fail.
+    """
+    from memd.assist.connect import files
+    from memd.assist.connect.text import UnreadableError
+    from memd.base.settings import read
+
+    tree = _with(read(file) if file.exists() else {}, path, value)
+    messages = _warnings(tree, file, path)
+    before = files.read(file)
+    old = before or ""
+    try:
+        new = _edit(old, file, path, value)
+    except UnreadableError:
+        new = None
+    if new is None or _tree(new, file) != tree:
+        raise MemoryConfigError(
+            f"memd cannot edit {file} as it is written", hint="edit it yourself"
+        )
+    if new != old:
+        if old:
+            files.write(files.backup_of(file), old)
+        files.write(file, new)
+    try:
+        return new != old, messages, _reload(profile)
+    except MemoryConfigError:
+        if before is None:
+            files.remove(file)
+        elif new != old:
+            files.write(file, old)
+        raise
+
+
+@contextmanager
+def _lock(folder: Path) -> Iterator[None]:
+    """Lock the settings in *folder*, so that concurrent commands lose no change."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _warnings(tree: dict[str, Any], file: Path, path: tuple[str, ...]) -> list[str]:
+    """Return the warnings about *tree*. Raises MemoryConfigError as a start would.
+
+    The file is checked with this environment. If it is valid only with it, that is a warning,
+    since the daemon's may differ. An invalid value at *path* is an error even if a variable
+    overrides it.
+    """
+    from memd.base.settings import join_key, load_tree, validate
+    from memd.domain.settings.settings import Settings
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        settings = load_tree(Settings, tree, file, os.environ)
+    _check_log(settings)
+    texts = [str(warning.message) for warning in caught]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # reported above
+        try:
+            validate(Settings, tree, file)
+        except MemoryConfigError as error:
+            if f"{error.field}.".startswith(f"{join_key(path)}."):
+                raise
+            texts.append(f"without this environment it would be refused: {error.message}")
+    return texts
+
+
+def _check_log(settings: Settings) -> None:
+    """Raise an error for a log file that a daemon could not write."""
+    from memd.base.log import LogFile
+
+    daemon = settings.daemon
+    if daemon.log_file is not None:
+        path = Path(daemon.log_file).expanduser()
+        LogFile(path, daemon.log_file_bytes, daemon.log_files_kept).check()
+
+
+def _note_effect(key: str, reload: dict[str, Any] | None) -> None:
+    from memd.base.settings import split_key
+
+    variable = "MEMD_" + "__".join(split_key(key)).upper()
+    if variable in os.environ:
+        say.note(f"{variable} is set in this environment and overrides the file")
+    if reload is None:
+        say.note("no daemon is running: takes effect at the next start")
+    elif any(f"{name}.".startswith(f"{key}.") for name in reload["waiting"]):
+        say.note("takes effect when the daemon restarts")
+
+
+def _reload(profile: str | None) -> dict[str, Any] | None:
+    """Let the daemon reload its settings and return its answer; None if none runs."""
+    from memd.cli.reach import call
+
+    try:
+        effect: dict[str, Any] = call(profile, "system.reload")
+    except NotRunningError:
+        return None
+    return effect
+
+
+def _edit(text: str, file: Path, path: tuple[str, ...], value: Any) -> str:
+    """Return the text of the file with *value* set, or removed, at *path*."""
+    if file.suffix == ".toml":
+        return _in_toml(text, path, value)
+    from memd.assist.connect import yaml_text
+
+    if value is _UNSET:
+        return yaml_text.remove(text, _whole(yaml_text.values(text), path))
+    return _in_place(text, path, value) or yaml_text.put(text, path, value)
+
+
+def _whole(tree: Any, path: tuple[str, ...]) -> tuple[str, ...]:
+    """Return *path*, or the path of the outermost section that would become empty."""
+    sections = [tree]
+    for step in path[:-1]:
+        sections.append(sections[-1].get(step) if isinstance(sections[-1], dict) else None)
+    while len(path) > 1 and isinstance(sections[-1], dict) and len(sections.pop()) == 1:
+        path = path[:-1]
+    return path
+
+
+def _in_place(text: str, path: tuple[str, ...], value: Any) -> str | None:
+    """Replace a scalar in YAML in place; return None if *path* has no plain scalar."""
+    import yaml
+
+    node = yaml.compose(text, Loader=yaml.SafeLoader)
+    for step in path:
+        members = node.value if isinstance(node, yaml.MappingNode) else []
+        node = next((member for name, member in members if name.value == step), None)
+    if not isinstance(node, yaml.ScalarNode) or node.style in ("|", ">"):
+        return None
+    written = notation.dumps(value, ensure_ascii=False)
+    return text[: node.start_mark.index] + written + text[node.end_mark.index :]
+
+
+def _in_toml(text: str, path: tuple[str, ...], value: Any) -> str:
+    import tomlkit
+
+    if value is None:
+        raise InvalidError("TOML has no null", hint=f"memd config unset {'.'.join(path)}")
+    document = tomlkit.parse(text)
+    table: Any = document
+    above: list[tuple[Any, str]] = []
+    for step in path[:-1]:
+        if value is _UNSET and step not in table:
+            return text
+        above.append((table, step))
+        table = table.setdefault(step, tomlkit.table())
+        if not isinstance(table, dict):
+            raise InvalidError(f"{step} is not a section", field="key")
+    if value is _UNSET:
+        table.pop(path[-1], None)
+        while above and not table and "#" not in table.as_string():  # an empty section
+            table, step = above.pop()
+            table.pop(step)
+    else:
+        table[path[-1]] = value
+    return tomlkit.dumps(document)
+
+
+def _tree(text: str, file: Path) -> Any:
+    """Parse the text of a settings file as a start would."""
+    if file.suffix == ".toml":
+        import tomllib
+
+        return _without_empty(tomllib.loads(text))
+    import yaml
+
+    return _without_empty(yaml.safe_load(text) or {})
+
+
+def _with(tree: dict[str, Any], path: tuple[str, ...], value: Any) -> dict[str, Any]:
+    """Return *tree* with *value* set, or removed, at *path*."""
+    step, *below = path
+    if below:
+        inner = tree.get(step)
+        inside = _with(inner if isinstance(inner, dict) else {}, tuple(below), value)
+        tree = {**tree, step: inside}
+    else:
+        tree = {name: node for name, node in tree.items() if name != step}
+        if value is not _UNSET:
+            tree[step] = value
+    filled: dict[str, Any] = _without_empty(tree)
+    return filled
+
+
+def _without_empty(tree: Any) -> Any:
+    """Return *tree* without empty sections, which removing a key may leave."""
+    if not isinstance(tree, dict):
+        return tree
+    members = {name: _without_empty(value) for name, value in tree.items()}
+    return {name: value for name, value in members.items() if value != {}}

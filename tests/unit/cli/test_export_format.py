@@ -3,12 +3,12 @@ import json
 import pytest
 
 from memd.base.errors import InvalidError
-from memd.cli.transfer import export_format
+from memd.cli.transfer import export
 
 
 def test_an_exports_header_is_checked_and_not_imported() -> None:
-    lines = [json.dumps(export_format.HEADER), "", json.dumps({"text": "a"})]
-    assert list(export_format.jsonl_parts(lines, "f")) == [{"text": "a"}]
+    lines = [json.dumps(export.HEADER), "", json.dumps({"text": "a"})]
+    assert list(export.jsonl_parts(lines, "f")) == [{"text": "a"}]
 
 
 @pytest.mark.parametrize(
@@ -22,4 +22,4 @@ def test_an_exports_header_is_checked_and_not_imported() -> None:
 )
 def test_what_is_no_export_of_this_version_is_refused_by_line(line: str, what: str) -> None:
     with pytest.raises(InvalidError, match=what):
-        list(export_format.jsonl_parts([line], "f"))
+        list(export.jsonl_parts([line], "f"))

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from memd.cli.daemon.plot import draw_svg
-from memd.cli.daemon.stats import lines
+from memd.cli.daemon.stats import draw_svg, lines
 
 METHOD = {"requests": 3, "errors": {"busy": 1}, "mean_us": 9, "p50_us": 900, "p95_us": 4_000,
           "p99_us": 9_000}  # fmt: skip

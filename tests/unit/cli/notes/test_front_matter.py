@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memd.base.limits import TAGS_MAX
-from memd.cli.notes.front_matter import front_matter, leading_day, moment
+from memd.cli.notes.note import front_matter, leading_day, moment
 
 
 def test_yaml_gives_title_date_and_tags() -> None:
