@@ -1,14 +1,18 @@
-"""What became of a task, and what a pattern is called (SPEC 5a)."""
+"""What is kept of a task that is over (SPEC 5a, 16.14), and of what naps saw cured (0103)."""
 
 from __future__ import annotations
 
 import hashlib
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memd.domain.enums import LearningOutcome
-from memd.domain.learn import PlaybookEntry
+from memd.domain.learn import PlaybookEntry, TaskDistillation, TerminationReason
+from memd.learn.lessons import render_distillation
 from memd.learn.playbook import (
     approach_of,
     as_text,
@@ -18,6 +22,11 @@ from memd.learn.playbook import (
     pattern_id,
     task_type_of,
 )
+from memd.learn.propose import proposal_of
+from memd.learn.tiers import as_tiers, sanitise_error, tiers_of
+from memd.sleep.distil.exchanges import AgentText, Exchange, Run
+from memd.sleep.distil.failures import ERROR_CHARS_MAX
+from memd.sleep.distil.fixes import FIX_CHARS_MAX, fixes
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -107,3 +116,126 @@ def test_5a_3_the_nearest_to_a_question_come_first_then_what_worked_most_often()
     far, often, near = an_entry("a", 1), an_entry("b", 9), an_entry("deploy docker", 2)
     found = nearest([far, often, near], frozenset({"docker"}), 2)
     assert found == [near, often]
+
+
+def lines(**task: Any) -> dict[str, str]:
+    told = render_distillation(TaskDistillation(task_id="T-1", **task)).split("\n")
+    return dict(line.split(": ", 1) for line in told)
+
+
+@pytest.mark.parametrize(
+    ("task", "outcome"),
+    [
+        ({}, "completed"),
+        ({"error_message": "said in passing"}, "completed"),
+        (
+            {"termination_reason": "error", "error_message": "no file /etc/x"},
+            "failed: no file [PATH]",
+        ),
+        ({"termination_reason": "error"}, "failed: details redacted"),
+        ({"termination_reason": "max_turns"}, "terminated: max_turns"),
+        ({"termination_reason": "parked"}, "terminated: parked"),
+    ],
+)
+def test_the_outcome_is_completed_failed_or_terminated(task: Any, outcome: str) -> None:
+    assert lines(**task)["Outcome"] == outcome
+
+
+def test_every_way_to_end_has_an_outcome() -> None:
+    told = {lines(termination_reason=reason)["Outcome"] for reason in TerminationReason}
+    assert len(told) == len(TerminationReason)
+
+
+def test_the_trajectory_counts_turns_tokens_and_calls_of_sorted_tools() -> None:
+    tools = ("Edit", "Bash", "Edit", "search_memory", "recall_memory", "search_memory")
+    told = lines(turn_count=3, total_tokens=77, tool_calls_made=tools)
+    assert told["Trajectory"] == (
+        "3 turns, 77 tokens, 6 calls of Bash, Edit, recall_memory, search_memory"
+    )
+    assert told["Memory tools"] == "search_memory, recall_memory, search_memory"
+
+
+def test_no_turns_no_tools_and_no_memory_are_said() -> None:
+    assert lines()["Trajectory"] == "no turns"
+    assert lines(turn_count=1)["Trajectory"] == "1 turn, 0 tokens, no tools"
+    assert lines()["Memory tools"] == "none"
+
+
+LINE = (
+    "npm run integration-tests-of-the-shop -- --grep 'orders that nobody has paid for in a month'"
+)
+ERROR = "Error: the schema of the orders does not have the column that the report asks for" * 2
+WHY = (
+    "The report asks for a column that the schema of the orders lost, because the migration of"
+    " last week was never run against the database of the tests, which nobody had noticed."
+)
+
+
+def told(
+    why: str = WHY, error: str = ERROR, line: str = LINE, did: str = "make migrate"
+) -> list[str]:
+    """Return what a nap tells of a command that failed, a change, and that it passes."""
+    runs = [
+        Run(1, "", "Bash", {"command": line}, f"Exit code 1\n{error}"),
+        Run(3, "", "Edit", {"file_path": "/srv/shop/report.sql", "new_string": "x"}, "done"),
+        Run(5, "", "Bash", {"command": did}, "done"),
+        Run(7, "", "Bash", {"command": f"SHOP_ENVIRONMENT=the-tests-of-the-shop {line}"}, "ok"),
+    ]
+    exchange = Exchange(0, "run the tests", (), [AgentText(2, why)], runs, 9)
+    return [each.memory.text for each in fixes([exchange])]
+
+
+def test_the_error_is_quoted_and_why_it_came_is_told_whole() -> None:
+    (fix,) = told(error="Error: no column `paid` in /srv/shop/orders.sql")
+    lesson = proposal_of(fix)
+    assert lesson is not None
+    reads = "Error: no column `paid` in [PATH]"
+    assert lesson.condition.endswith(f"The error reads: {reads}.")
+    why = fix.partition("orders.sql. ")[2].partition(" Changed ")[0]
+    assert len(why) > 100
+    assert f"{reads}. {why} What cured it: " in lesson.discovery
+    assert lesson.rationale.startswith(why)
+    assert lesson.action.startswith("Change report.sql.")
+
+
+def test_a_fix_that_is_cut_off_is_a_lesson_of_what_is_left() -> None:
+    (fix,) = told(did="make migrate DATABASE=the-database-of-the-tests HOST=the-host-of-the-tests")
+    assert len(fix) <= FIX_CHARS_MAX
+    assert "It passes now" not in fix
+    assert "Passes now" not in fix
+    lesson = proposal_of(fix)
+    assert lesson is not None
+    assert lesson.action.startswith("Change report.sql.")
+
+
+def test_a_fix_of_which_only_the_reason_is_told_is_cured_by_that() -> None:
+    lesson = proposal_of("make failed: error: 5. The disk of the runner was full. It passes now.")
+    assert lesson is not None
+    assert lesson.action == "The disk of the runner was full."
+    assert lesson.discovery.endswith("What cured it: the disk of the runner was full.")
+    assert lesson.discovery.count("disk") == 1
+
+
+def test_a_text_that_tells_no_cure_is_no_lesson() -> None:
+    for text in (
+        "",
+        "make failed: error",
+        "make failed: error. It passes now.",
+        "all is well. It passes now.",
+        f"make failed: {'x' * 2_000}. It passes now.",
+    ):
+        assert proposal_of(text) is None
+
+
+@given(st.text(max_size=200), st.text(max_size=200), st.sampled_from(["make setup", "npm ci"]))
+def test_whatever_a_nap_tells_is_a_lesson_that_is_read_back(why: str, error: str, did: str) -> None:
+    for fix in told(why, f"Error: {error}", did=did):
+        lesson = proposal_of(fix)
+        assert lesson is not None
+        tiers = tiers_of(as_tiers(lesson))
+        assert tiers is not None
+        assert tiers.condition == lesson.condition
+
+
+def test_an_error_of_a_nap_is_never_cut_by_the_lesson() -> None:
+    assert len(sanitise_error("x" * (ERROR_CHARS_MAX + 1))) == ERROR_CHARS_MAX + 1

@@ -1,18 +1,24 @@
-"""SPEC 8.3: one list ranked by relevance and recency."""
+"""SPEC 8.3-8.5: one list ranked, several lists fused, and a ranking made less repetitive."""
 
 from __future__ import annotations
 
+import itertools
+import math
 from datetime import timedelta
 
 import pytest
-from support.entries import NOW, an_entry, entries
+from support.entries import NOW, a_scored, an_entry, entries
 
 from memd.domain.enums import FusionStrategy
-from memd.domain.settings.retrieval import MemoryRetrievalConfig
+from memd.domain.settings.retrieval import MemoryRetrievalConfig, ScoredMemory
 from memd.recall.ranking.scored_memories import (
+    apply_diversity_penalty,
+    bigram_jaccard,
     compute_combined_score,
     compute_recency_score,
+    fuse_ranked_lists,
     rank_memories,
+    score_by_rank,
 )
 
 CONFIG = MemoryRetrievalConfig()
@@ -123,3 +129,157 @@ def test_a_very_old_memory_needs_a_raw_relevance_of_a_third() -> None:
     ranked = rank_memories((enough, short), CONFIG, NOW)
 
     assert [memory.entry.id for memory in ranked] == ["0.3286"]
+
+
+def _scores(*lists: str, max_results: int = 20) -> dict[str, float]:
+    fused = fuse_ranked_lists(tuple(entries(*ids) for ids in lists), max_results=max_results)
+    return {memory.entry.id: memory.combined_score for memory in fused}
+
+
+def test_the_shared_head_wins_and_the_rest_is_last() -> None:
+    assert _scores("ab", "ac") == {"a": 1.0, "b": 0.0, "c": 0.0}
+
+
+@pytest.mark.parametrize("lists", [("a",), ("a", "b"), ("ab", "ba")])
+def test_when_all_are_equal_all_score_one(lists: tuple[str, ...]) -> None:
+    assert set(_scores(*lists).values()) == {1.0}
+
+
+def test_a_repeated_id_takes_no_rank() -> None:
+    assert _scores("aab", "b") == _scores("ab", "b")
+
+
+def test_the_order_of_the_lists_does_not_change_a_score() -> None:
+    lists = ("abcd", "dcab", "cbda", "bd")
+    expected = _scores(*lists)
+
+    for order in itertools.permutations(lists):
+        assert _scores(*order) == expected
+
+
+def test_memories_that_trade_ranks_over_three_lists_stay_equal() -> None:
+    """A plain sum differs in its last bit here, and spreading would make that a whole rank."""
+    scores = _scores("abwxyzc", "cawxyzb", "bcwxyza")
+
+    assert scores["a"] == scores["b"] == scores["c"]
+
+
+def test_scores_are_spread_before_the_cut() -> None:
+    assert _scores("abc", max_results=2) == {"a": 1.0, "b": pytest.approx(0.4919, abs=5e-5)}
+
+
+@pytest.mark.parametrize(("k", "max_results"), [(0, 20), (-1, 20), (60, 0)])
+def test_a_bound_below_one_is_refused_even_without_lists(k: int, max_results: int) -> None:
+    with pytest.raises(ValueError, match="at least 1"):
+        fuse_ranked_lists((), k=k, max_results=max_results)
+
+
+def test_nothing_fuses_to_nothing() -> None:
+    assert fuse_ranked_lists(()) == ()
+    assert fuse_ranked_lists(((), ())) == ()
+
+
+def test_twenty_results_are_returned_by_default() -> None:
+    assert len(_scores("abcdefghijklmnopqrstuvwxyz")) == 20
+
+
+def test_the_first_entry_met_is_kept_with_its_own_relevance() -> None:
+    first, second = an_entry("a", relevance_score=0.4), an_entry("a", relevance_score=0.9)
+
+    (fused,) = fuse_ranked_lists(((first,), (second,)))
+
+    assert fused.entry is first
+    assert fused.relevance_score == 0.4
+    assert fused.recency_score == 0.0
+    assert fused.scoring_strategy is FusionStrategy.RRF
+
+
+def test_a_memory_without_relevance_has_none() -> None:
+    (fused,) = fuse_ranked_lists((entries("a"),))
+
+    assert fused.relevance_score == 0.0
+
+
+def test_what_is_shared_stays_marked() -> None:
+    fused = fuse_ranked_lists((entries("a", "b"),), shared_ids={"b"})
+
+    assert [(memory.entry.id, memory.is_shared) for memory in fused] == [("a", False), ("b", True)]
+
+
+def _texts(scored: tuple[ScoredMemory, ...]) -> list[str]:
+    return [memory.entry.content for memory in scored]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "likeness"),
+    [
+        ("a b c", "a b d", 1 / 3),
+        ("A  B\tc", "a b C", 1.0),
+        ("one", "one", 0.0),
+        ("", "", 0.0),
+        ("a b", "b a", 0.0),
+    ],
+)
+def test_likeness_is_the_share_of_word_pairs(a: str, b: str, likeness: float) -> None:
+    assert bigram_jaccard(a, b) == pytest.approx(likeness)
+
+
+@pytest.mark.parametrize("weight", [-0.1, 1.1, math.nan, math.inf])
+def test_a_lambda_outside_zero_to_one_is_refused_even_for_nothing(weight: float) -> None:
+    with pytest.raises(ValueError, match="diversity_lambda"):
+        apply_diversity_penalty((), diversity_lambda=weight)
+
+
+def test_none_and_one_are_returned_unchanged() -> None:
+    one = (a_scored("a b", 0.5),)
+
+    assert apply_diversity_penalty(()) == ()
+    assert apply_diversity_penalty(one) == one
+
+
+def test_of_two_the_better_comes_first() -> None:
+    scored = (a_scored("a b", 0.2), a_scored("c d", 0.9))
+
+    assert _texts(apply_diversity_penalty(scored)) == ["c d", "a b"]
+
+
+def test_with_lambda_zero_the_different_one_comes_second() -> None:
+    same, twin, other = a_scored("a b c", 0.9), a_scored("a b c", 0.9), a_scored("x y z", 0.1)
+
+    order = apply_diversity_penalty((same, twin, other), diversity_lambda=0.0)
+
+    assert _texts(order) == ["a b c", "x y z", "a b c"]
+
+
+def test_among_equals_the_earlier_wins() -> None:
+    scored = tuple(a_scored(text, 0.5) for text in ("a b", "c d", "e f"))
+
+    assert apply_diversity_penalty(scored) == scored
+
+
+def test_every_memory_comes_back_once() -> None:
+    scored = tuple(a_scored(f"word {n % 3} tail", n / 10) for n in range(10))
+
+    order = apply_diversity_penalty(scored, diversity_lambda=0.3)
+
+    assert sorted(_texts(order)) == sorted(_texts(scored))
+    assert sorted(memory.combined_score for memory in order) == sorted(n / 10 for n in range(10))
+
+
+def test_another_measure_of_likeness_may_be_given() -> None:
+    scored = (a_scored("aa", 0.9), a_scored("ab", 0.8), a_scored("bb", 0.7))
+
+    order = apply_diversity_penalty(
+        scored, diversity_lambda=0.5, similarity_fn=lambda x, y: float(x[0] == y[0])
+    )
+
+    assert _texts(order) == ["aa", "bb", "ab"]
+
+
+def test_after_a_rerank_the_rank_counts_and_not_the_old_score() -> None:
+    reranked = (a_scored("a b", 0.2), a_scored("c d", 0.9), a_scored("e f", 0.5))
+
+    order = apply_diversity_penalty(score_by_rank(reranked), diversity_lambda=1.0)
+
+    assert _texts(order) == ["a b", "c d", "e f"]
+    assert order[0].combined_score == 1.0
