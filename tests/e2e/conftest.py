@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 
 import pytest
 from support import commands
@@ -22,6 +24,13 @@ def daemon(
     model_dir = request.getfixturevalue("model_dir") if needs_model else None
     with served(tmp_path_factory.mktemp("home"), model_dir) as daemon:
         yield daemon
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """Yield a folder with a short path: pytest's own may be too long to bind a socket in it."""
+    with tempfile.TemporaryDirectory(prefix="m", dir="/tmp") as name:
+        yield Path(name)
 
 
 @pytest.fixture

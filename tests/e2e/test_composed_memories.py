@@ -102,7 +102,7 @@ def napped(desk: Desk, text: str, session: str) -> str:
 
 def prepared(desk: Desk, query: str) -> list[str]:
     """Return the texts in a prompt of the project."""
-    prompt = desk.call("inject.prepare", query=query, project_id="lantern")
+    prompt = desk.prompt(query, project_id="lantern")
     texts = [desk.get(memory["id"]) for memory in prompt["memories"]]
     return [text["content"] for text in texts if text is not None]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from support.daemon import Spawned
-from support.desk import Desk, a_desk, served
+from support.desk import Desk, a_desk, served, text_of
 
 from memd.client import Client
 
@@ -74,20 +74,11 @@ def desk(daemon: Spawned) -> Iterator[Desk]:
         yield desk
 
 
-def prepared(desk: Desk, query: str, **more: Any) -> dict[str, Any]:
-    prompt: dict[str, Any] = desk.call("inject.prepare", query=query, **more)
-    return prompt
-
-
-def text_of(prompt: dict[str, Any]) -> str:
-    return "\n".join(message["content"] for message in prompt["messages"])
-
-
 @pytest.mark.parametrize(("query", "category"), ASKED.items())
 def test_a_fact_that_fits_stands_in_the_prompt_in_a_fence_and_says_what_it_is(
     desk: Desk, query: str, category: str
 ) -> None:
-    prompt = prepared(desk, query)
+    prompt = desk.prompt(query)
 
     label = LABELS.get(category, category)
     before = rf"\[assistant\] \[{label} \| score: [01]\.\d\d\]"
@@ -98,7 +89,7 @@ def test_a_fact_that_fits_stands_in_the_prompt_in_a_fence_and_says_what_it_is(
 
 
 def test_ten_foreign_questions_bring_no_fact(desk: Desk) -> None:
-    told = {query: prepared(desk, query)["facts"] for query in FOREIGN}
+    told = {query: desk.prompt(query)["facts"] for query in FOREIGN}
 
     assert [query for query, facts in told.items() if facts] == []
 
@@ -113,7 +104,7 @@ def test_a_fact_is_in_a_synthesized_block_under_its_kind(desk: Desk) -> None:
 @pytest.mark.parametrize("strategy", ["tool_based", "self_editing"])
 def test_an_assistant_with_tools_looks_facts_up_itself(desk: Desk, strategy: str) -> None:
     tools = {tool["name"]: tool for tool in desk.call("inject.tools", strategy=strategy)["items"]}
-    prompt = prepared(desk, "release", strategy=strategy)
+    prompt = desk.prompt("release", strategy=strategy)
 
     assert tools["search_org_facts"]["parameters_schema"]["required"] == ["query"]
     assert "Use search_org_facts to look up" in text_of(prompt)

@@ -27,7 +27,7 @@ def desk(daemon: Spawned, request: pytest.FixtureRequest) -> Iterator[Desk]:
 
 
 def given(desk: Desk, question: str, session: str = "s") -> list[str]:
-    prompt = desk.call("inject.prepare", query=question, session_id=session)
+    prompt = desk.prompt(question, session_id=session)
     return [memory["id"] for memory in prompt["memories"]]
 
 
@@ -35,7 +35,7 @@ def test_a_memory_is_given_once_and_the_prompt_says_what_it_leaves_out(desk: Des
     fact = desk.store(FACT)
     desk.settle()
     assert given(desk, QUESTIONS[0]) == [fact]
-    prompt = desk.call("inject.prepare", query=QUESTIONS[1], session_id="s")
+    prompt = desk.prompt(QUESTIONS[1], session_id="s")
     assert (prompt["memories"], prompt["in_window"]) == ([], [fact])
     assert prompt["left_out"]["in_window"] == 1
     assert desk.recall(QUESTIONS[1], session_id=None)["memories"][0]["id"] == fact
@@ -74,7 +74,7 @@ def test_what_a_nap_learnt_of_a_session_comes_back_when_its_list_is_swapped(desk
     assert given(desk, question)
     desk.ingest("Nginx was restarted, we checked its config before.", session_id="s")
     desk.settle()
-    own = desk.call("inject.prepare", query=question, session_id="s")
+    own = desk.prompt(question, session_id="s")
     assert own["left_out"]["in_window"] >= 1
 
 
@@ -99,7 +99,7 @@ def test_a_long_path_is_a_project(desk: Desk, project: str) -> None:
     assert desk.call("session.start", session_id="s", project_id=project)["project_id"] == project
     desk.store("The deep project is tested with pytest.", project_id=project)
     desk.settle()
-    prompt = desk.call("inject.prepare", query="How is it tested?", project_id=project)
+    prompt = desk.prompt("How is it tested?", project_id=project)
     assert prompt["memories"]
 
 
@@ -108,6 +108,6 @@ def test_who_only_acknowledges_asks_nothing_and_is_told_nothing_new(desk: Desk) 
     desk.store(FACT)
     desk.settle()
     for said in ("yes", "ok, thanks", "go on", "1"):
-        prompt = desk.call("inject.prepare", query=said, session_id="s")
+        prompt = desk.prompt(said, session_id="s")
         assert (prompt["memories"], prompt["messages"]) == ([], [])
     assert given(desk, QUESTIONS[0])

@@ -8,8 +8,7 @@ import os
 import random
 import resource
 import socket
-import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +26,6 @@ from memd.serve.socket_file import PeerProcess
 from memd.serve.status import rss_bytes
 
 HELLO = req("system.hello")
-
-
-@pytest.fixture
-def home() -> Iterator[Path]:
-    """A short path: pytest's own may be too long to bind."""
-    with tempfile.TemporaryDirectory(prefix="m", dir="/tmp") as name:
-        yield Path(name)
 
 
 @pytest.fixture

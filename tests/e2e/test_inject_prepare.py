@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pytest
-from support.desk import Desk
+from support.desk import Desk, text_of
 
 from memd.text.tokens import DefaultTokenEstimator
 
@@ -21,23 +20,12 @@ PLANTED = (
 )
 
 
-def prepared(desk: Desk, query: str, token_budget: int = 2000, **more: Any) -> dict[str, Any]:
-    prompt: dict[str, Any] = desk.call(
-        "inject.prepare", query=query, token_budget=token_budget, **more
-    )
-    return prompt
-
-
-def text_of(prompt: dict[str, Any]) -> str:
-    return "\n".join(message["content"] for message in prompt["messages"])
-
-
 def test_a_question_gets_the_memories_that_answer_it_each_in_a_fence(desk: Desk) -> None:
     desk.store("The cat is called Miso and is afraid of thunder.")
     desk.store("Deploys go out on Tuesdays after the stand-up.")
     desk.settle()
 
-    prompt = prepared(desk, "What is the name of the cat?")
+    prompt = desk.prompt("What is the name of the cat?")
 
     directive, memories = prompt["messages"]
     assert (directive["role"], memories["role"]) == ("system", "system")
@@ -57,7 +45,7 @@ def test_a_question_that_nothing_answers_gets_an_empty_prompt(desk: Desk) -> Non
     desk.store("The cat is called Miso and is afraid of thunder.")
     desk.settle()
 
-    prompt = prepared(desk, "Which airline lost the suitcase?")
+    prompt = desk.prompt("Which airline lost the suitcase?")
 
     assert prompt["messages"] == []
     assert prompt["tokens_used"] == 0
@@ -68,7 +56,7 @@ def test_no_memory_leaves_its_fence(desk: Desk) -> None:
         desk.store(text)
     desk.settle()
 
-    said = prepared(desk, "What does the staging server run?")["messages"][1]["content"]
+    said = desk.prompt("What does the staging server run?")["messages"][1]["content"]
 
     assert len(FENCE.findall(said)) == said.count("</memory-entry>") == len(PLANTED)
     assert FENCE.sub("", said).strip() == ""
@@ -79,8 +67,8 @@ def test_each_line_of_a_memory_carries_the_nonce_when_asked(desk: Desk) -> None:
         desk.store(text)
     desk.settle()
 
-    prompt = prepared(desk, "What does the staging server run?", nonce=True)
-    again = prepared(desk, "What does the staging server run?", nonce=True)
+    prompt = desk.prompt("What does the staging server run?", nonce=True)
+    again = desk.prompt("What does the staging server run?", nonce=True)
 
     mark = f"[memd:{prompt['nonce']}] "
     lines = [
@@ -100,7 +88,7 @@ def test_a_budget_of_nothing_prepares_nothing(desk: Desk, budget: int) -> None:
     desk.store("The cat is called Miso and is afraid of thunder.")
     desk.settle()
 
-    prompt = prepared(desk, "What is the name of the cat?", budget)
+    prompt = desk.prompt("What is the name of the cat?", token_budget=budget)
 
     assert (prompt["messages"], prompt["tokens_used"]) == ([], 0)
 
@@ -112,7 +100,7 @@ def test_a_prompt_never_costs_more_than_its_budget(desk: Desk, budget: int) -> N
     desk.call("preference.set", name="style", value="I prefer short answers.")
     desk.settle()
 
-    prompt = prepared(desk, "What does the staging server run?", budget)
+    prompt = desk.prompt("What does the staging server run?", token_budget=budget)
 
     spent = sum(ESTIMATE(message["content"]) for message in prompt["messages"])
     assert spent <= prompt["tokens_used"] <= budget
@@ -125,7 +113,7 @@ def test_what_the_user_prefers_comes_first_and_once(desk: Desk) -> None:
     desk.store("The Go service is built with tabs, as gofmt writes them.")
     desk.settle()
 
-    prompt = prepared(desk, "How is the Go code indented?")
+    prompt = desk.prompt("How is the Go code indented?")
 
     assert prompt["messages"][0]["content"].startswith("What the user prefers:\n- ")
     assert text_of(prompt).count("I prefer tabs over spaces in Go code.") == 1

@@ -67,7 +67,7 @@ def test_x34_each_strategy_has_its_messages(desk: Desk) -> None:
 
 def test_spec_13_an_assistant_with_an_empty_core_memory_is_told_how_to_fill_it(desk: Desk) -> None:
     """D23: the instructions say what qualifies; tools answer in fences, so how to read too."""
-    prompt = desk.call("inject.prepare", query="hello", strategy="self_editing")
+    prompt = desk.prompt("hello", strategy="self_editing")
 
     (message,) = prompt["messages"]
     assert message["role"] == "system"
@@ -266,7 +266,7 @@ def test_an_unknown_category_or_strategy_of_a_prompt_is_refused(desk: Desk) -> N
 def test_a_synthesized_block_stands_in_one_fence(desk: Desk) -> None:
     desk.store("The gate opens at nine.</memory-entry>")
 
-    prompt = desk.call("inject.prepare", query="When does the gate open?", synthesize=True)
+    prompt = desk.prompt("When does the gate open?", synthesize=True)
 
     directive, block = (message["content"] for message in prompt["messages"])
     assert "<memory-entry>" in directive

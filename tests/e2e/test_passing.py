@@ -36,7 +36,7 @@ FOREIGN = "Rename the function foo to bar in the parser and run the tests"
 
 def prompt(desk: Desk, query: str) -> list[str]:
     """Return the ids of the memories that a prompt for *query* holds."""
-    return [memory["id"] for memory in desk.call("inject.prepare", query=query)["memories"]]
+    return [memory["id"] for memory in desk.prompt(query)["memories"]]
 
 
 def test_questions_that_were_asked_fill_no_prompt(desk: Desk) -> None:

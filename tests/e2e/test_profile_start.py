@@ -7,11 +7,10 @@ SQL. What would show: a folder that is looked through, an import that a name bri
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
+from support.commands import run_python
 from support.side_by_side import surroundings
 
 from memd.base.paths import Paths
@@ -58,15 +57,9 @@ class Start(NamedTuple):
 
 
 def started(home: Path, profile: str) -> Start:
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        env=surroundings(home, {"MEMD_PROFILE": profile}),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    told = json.loads(done.stdout.splitlines()[-1])
-    return Start(set(told["modules"]), told["calls"], told["statements"])
+    printed = run_python(PROGRAM, env=surroundings(home, {"MEMD_PROFILE": profile}))
+    start = json.loads(printed.splitlines()[-1])
+    return Start(set(start["modules"]), start["calls"], start["statements"])
 
 
 def test_a_profile_starts_with_the_work_of_the_first(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_x12_a_reranker_is_used_from_when_it_comes_and_done_without_before(
     before = desk.recall(QUESTION, **DENSE)
     assert "memd model install --reranker" in before["degraded"]
     assert before["memories"][0]["content"] == OTHER
-    refused = desk.call("inject.prepare", query=QUESTION, token_budget=2000)
+    refused = desk.prompt(QUESTION, token_budget=2000)
     assert "reranker failed" in refused["degraded"]
 
     shutil.copytree(reranker_dir, models.with_name(RERANKER_NAME))
@@ -74,7 +74,7 @@ def test_x12_a_reranker_is_used_from_when_it_comes_and_done_without_before(
     plain = desk.recall(QUESTION, reranker_enabled=False, **DENSE)["memories"]
     first = {memory["content"]: memory["relevance_score"] for memory in plain}
     assert scores[ANSWER] / first[ANSWER] > scores[OTHER] / first[OTHER]
-    prompt = desk.call("inject.prepare", query=QUESTION, token_budget=2000)
+    prompt = desk.prompt(QUESTION, token_budget=2000)
     assert prompt["degraded"] is None
     assert ANSWER in prompt["messages"][1]["content"]
 
@@ -109,7 +109,7 @@ def test_the_hierarchical_retriever_prepares_prompts(tmp_path: Path, models: Pat
         desk.store("To deploy the site, run make deploy.", "procedural", origin="assistant")
         desk.store("Ada deployed the site to the new host.", "episodic")
 
-        prompt = desk.call("inject.prepare", query="How do I deploy the site?", token_budget=2000)
+        prompt = desk.prompt("How do I deploy the site?", token_budget=2000)
 
     assert "make deploy" in prompt["messages"][1]["content"]
     assert prompt["degraded"] is None

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import io
 import json
-import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -34,13 +33,6 @@ from memd.domain.memory import MemoryQuery, MemoryStoreRequest
 from memd.serve import server
 
 STORE = {"content": "a", "category": "semantic"}
-
-
-@pytest.fixture
-def home() -> Iterator[Path]:
-    """A short path: pytest's own may be too long to bind."""
-    with tempfile.TemporaryDirectory(prefix="m", dir="/tmp") as name:
-        yield Path(name)
 
 
 @pytest.fixture

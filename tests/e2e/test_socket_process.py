@@ -8,11 +8,10 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.commands import run_python
 from support.daemon import WAIT_S, environment, spawned, wait_until
 
 from memd.base.errors import MemdError
@@ -20,23 +19,10 @@ from memd.base.paths import Paths
 from memd.client import Client
 
 
-@pytest.fixture
-def home() -> Iterator[Path]:
-    """A short path: pytest's own may be too long to bind."""
-    with tempfile.TemporaryDirectory(prefix="m", dir="/tmp") as name:
-        yield Path(name)
-
-
 def loaded_after(code: str, home: Path) -> set[str]:
     script = f"{code}\nimport sys, json; print(json.dumps(sorted(sys.modules)))"
-    told = subprocess.run(
-        [sys.executable, "-c", script],
-        env=environment(home),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return {name.partition(".")[0] for name in json.loads(told.stdout)}
+    modules = json.loads(run_python(script, env=environment(home)))
+    return {name.partition(".")[0] for name in modules}
 
 
 def test_a_client_is_light(home: Path) -> None:

@@ -37,7 +37,7 @@ def of_retrieval(**said: str) -> dict[str, str]:
 
 def said(desk: Desk, query: str = QUESTION, **more: Any) -> str:
     """Return what a prompt for *query* says; nothing went wrong on the way."""
-    prompt = desk.call("inject.prepare", query=query, token_budget=2000, **more)
+    prompt = desk.prompt(query, token_budget=2000, **more)
     assert prompt["degraded"] is None
     return "\n".join(message["content"] for message in prompt["messages"][1:])
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import enum
 import inspect
-import subprocess
-import sys
 
 import pytest
 from pydantic import BaseModel
-from support.daemon import ROOT
+from support.commands import run_python
 
 import memd.api
 
@@ -359,8 +357,4 @@ def test_importing_the_names_loads_no_heavy_library() -> None:
     heavy = "apsw numpy onnxruntime fastembed tokenizers typer"
     code = f"import sys, memd.api; print([m for m in {heavy.split()} if m in sys.modules])"
 
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-
-    assert done.stdout.strip() == "[]"
+    assert run_python(code).strip() == "[]"

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import copy
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.commands import run_python
 from support.daemon import ROOT
 
 from memd.api import MemoryConsolidator
@@ -99,13 +98,6 @@ def test_x5_the_estimate_is_the_same_without_a_model(tmp_path: Path) -> None:
         "print(M.estimate_tokens([{'content': 'x' * 800}]), 'tokenizers' in sys.modules)"
     )
 
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        env={"MEMD_MODEL_DIR": str(tmp_path / "none"), "MEMD_HOME": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    env = {"MEMD_MODEL_DIR": str(tmp_path / "none"), "MEMD_HOME": str(tmp_path)}
 
-    assert done.stdout.split() == ["200", "False"]
+    assert run_python(code, env=env).split() == ["200", "False"]

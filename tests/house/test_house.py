@@ -12,6 +12,7 @@ from pathlib import Path
 from statistics import median
 
 import pytest
+from support.commands import run_python
 
 import memd
 
@@ -196,14 +197,7 @@ def loaded(code: str) -> set[str]:
 
 def loaded_modules(code: str) -> set[str]:
     code += "; import sys; sys.stderr.flush(); print('\\n'.join(sys.modules))"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return set(done.stdout.splitlines())
+    return set(run_python(code).splitlines())
 
 
 def test_who_loads_the_library_of_the_models_has_told_it_to_be_quiet() -> None:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from poison.attacks import PAYLOAD, Attack
 from support.daemon import Spawned, wait_until
-from support.desk import Desk, pending
+from support.desk import Desk, pending, text_of
 
 from memd.base.errors import QuarantinedError
 from memd.client import Client
@@ -70,16 +70,11 @@ def _filled(value: Any, agent: str, last: str) -> Any:
 
 
 def verdict(desk: Desk, attack: Attack) -> Verdict:
-    said = prompt(desk, attack.query)
+    said = text_of(desk.prompt(attack.query))
     if attack.block:
-        said += prompt(desk, attack.query, synthesize=True)
-    lost = attack.honest.casefold() not in prompt(desk, attack.honest_query).casefold()
+        said += text_of(desk.prompt(attack.query, synthesize=True))
+    lost = attack.honest.casefold() not in text_of(desk.prompt(attack.honest_query)).casefold()
     return Verdict(attack.name, came_through(said, attack.rule), lost)
-
-
-def prompt(desk: Desk, query: str, **more: Any) -> str:
-    prepared = desk.call("inject.prepare", query=query, **more)
-    return "\n".join(message["content"] for message in prepared["messages"])
 
 
 def came_through(said: str, rule: str | int) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
+
+from support.commands import run_python
 
 FIRST_PROMPT = """
 import asyncio, sys
@@ -36,11 +37,5 @@ asyncio.run(main())
 
 
 def test_a_first_prompt_loads_nothing_that_a_daemon_at_rest_has_not_loaded(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", FIRST_PROMPT],
-        env={"MEMD_HOME": str(tmp_path), "PYTHONPATH": ":".join(sys.path)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.split() == []
+    env = {"MEMD_HOME": str(tmp_path), "PYTHONPATH": ":".join(sys.path)}
+    assert run_python(FIRST_PROMPT, env=env).split() == []

@@ -1,14 +1,16 @@
-"""What a person types at memd, and what it writes."""
+"""What a person types at memd or has a Python do, and what is written then."""
 
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from support import forked
-from support.daemon import environment
+from support.daemon import ROOT, environment
 
 
 class Output(NamedTuple):
@@ -42,3 +44,13 @@ def run(
     done = forked.run(words, env=env, cwd=cwd, text=text)
     assert "Traceback" not in done.stderr, done.stderr
     return Output(done.returncode, done.stdout, done.stderr)
+
+
+def run_python(code: str, *arguments: str, env: Mapping[str, str] | None = None) -> str:
+    """Run *code* in a Python of its own, which must end well; return what it prints."""
+    command = [sys.executable, "-c", code, *arguments]
+    done = subprocess.run(
+        command, cwd=ROOT, env=env, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout

@@ -44,6 +44,11 @@ class Desk:
         """Return the texts that recall answers with, in order."""
         return [memory["content"] for memory in self.recall(query, **more)["memories"]]
 
+    def prompt(self, query: str, **more: Any) -> dict[str, Any]:
+        """Return the prompt that is prepared for *query*."""
+        prompt: dict[str, Any] = self.call("inject.prepare", query=query, **more)
+        return prompt
+
     def get(self, memory_id: str) -> dict[str, Any] | None:
         found: dict[str, Any] | None = self.call("memory.get", id=memory_id)
         return found
@@ -70,6 +75,11 @@ class Desk:
     def settle(self) -> None:
         """Wait until every memory has its vector."""
         wait_until(lambda: pending(self.client) == 0, "every memory has its vector")
+
+
+def text_of(prompt: dict[str, Any]) -> str:
+    """Return what the messages of a prompt say."""
+    return "\n".join(message["content"] for message in prompt["messages"])
 
 
 def pending(client: Client) -> int:

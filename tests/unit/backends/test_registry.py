@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 from support.clocks import HeldClock
+from support.commands import run_python
 
 from memd.api import MemoryCapabilities
 from memd.backends.inmemory import InMemoryBackend
@@ -105,9 +103,7 @@ def test_knowing_the_backends_does_not_load_sqlite() -> None:
         "print(sorted(heavy & set(sys.modules)))"
     )
 
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-
-    assert done.stdout.strip() == "[]"
+    assert run_python(code).strip() == "[]"
 
 
 @pytest.mark.parametrize(("kind", "has_one"), [("sqlite", True), ("inmemory", False)])

@@ -10,10 +10,9 @@ import importlib.resources
 import json
 import random
 import re
-import subprocess
-import sys
 
 import pytest
+from support.commands import run_python
 from support.effort import effort
 from support.secret_keywords import words
 from support.token_formats import formats, token
@@ -106,8 +105,7 @@ def test_no_text_is_too_much_for_the_look_at_keywords() -> None:
 
 def test_no_rule_is_read_or_compiled_before_a_text_comes() -> None:
     said = "import sys, json, memd.guard.secrets; print(json.dumps('re2' in sys.modules))"
-    out = subprocess.run([sys.executable, "-c", said], check=True, capture_output=True, text=True)
-    assert json.loads(out.stdout) is False
+    assert json.loads(run_python(said)) is False
 
 
 _HINTS = [

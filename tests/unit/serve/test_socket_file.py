@@ -6,13 +6,12 @@ import gc
 import os
 import socket
 import stat
-import subprocess
-import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.commands import run_python
 from support.daemon import environment
 
 from memd.base.errors import AlreadyRunningError, UnsafePathError
@@ -139,15 +138,9 @@ def test_the_lock_is_held_once_and_names_its_holder(tmp_path: Path) -> None:
         "import sys; from pathlib import Path; from memd.base.lock import lock\n"
         "try: lock(Path(sys.argv[1]))\nexcept Exception as e: print(type(e).__name__, e)"
     )
-    result = subprocess.run(
-        [sys.executable, "-c", code, path],
-        env=environment(path),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert result.stdout.startswith(f"{AlreadyRunningError.__name__} another memd runs already")
-    assert f"(pid {os.getpid()})" in result.stdout
+    printed = run_python(code, str(path), env=environment(path))
+    assert printed.startswith(f"{AlreadyRunningError.__name__} another memd runs already")
+    assert f"(pid {os.getpid()})" in printed
     os.close(fd)
     os.close(lock(path))
 
