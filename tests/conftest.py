@@ -19,6 +19,7 @@ import hypothesis
 import platformdirs
 import pytest
 from hypothesis.configuration import set_hypothesis_home_dir
+from support.clocks import HeldClock
 
 from memd.store.file import open_files
 
@@ -154,6 +155,12 @@ def _little_ballast(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
     """
     if "whole_ballast" not in request.fixturenames:
         monkeypatch.setattr(open_files, "BALLAST_BYTES", 16_384)
+
+
+@pytest.fixture
+def clock() -> HeldClock:
+    """Return a clock that stands until the test moves it."""
+    return HeldClock()
 
 
 @pytest.fixture

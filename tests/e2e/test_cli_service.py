@@ -74,6 +74,11 @@ def tmp_path() -> Iterator[Path]:
         yield Path(name)
 
 
+@pytest.fixture
+def login(tmp_path: Path) -> Login:
+    return Login(tmp_path)
+
+
 @pytest.mark.parametrize("folder", ["/tmp", "/var/tmp"])  # noqa: S108  # where no home may be
 def test_a_home_below_a_temporary_folder_is_refused_with_what_to_do(folder: str) -> None:
     with tempfile.TemporaryDirectory(prefix="memd-test-", dir=folder) as name:
@@ -88,8 +93,7 @@ def test_a_home_below_a_temporary_folder_is_refused_with_what_to_do(folder: str)
         assert login.files() == ["memd.service", "memd.socket"]
 
 
-def test_installing_writes_the_units_and_starts_them(tmp_path: Path) -> None:
-    login = Login(tmp_path)
+def test_installing_writes_the_units_and_starts_them(login: Login, tmp_path: Path) -> None:
     done = login.types("install")
     assert done.returncode == 0, done.stderr
     assert login.files() == ["memd.service", "memd.service.d/10-sandbox.conf", "memd.socket"]
@@ -102,8 +106,7 @@ def test_installing_writes_the_units_and_starts_them(tmp_path: Path) -> None:
     assert (tmp_path / ".local" / "share" / "memd").stat().st_mode & 0o777 == 0o700
 
 
-def test_installing_twice_changes_nothing_and_stops_nothing(tmp_path: Path) -> None:
-    login = Login(tmp_path)
+def test_installing_twice_changes_nothing_and_stops_nothing(login: Login) -> None:
     login.types("install")
     before = {name: (login.units / name).stat().st_mtime_ns for name in login.files()}
     login.told()
@@ -119,23 +122,20 @@ def test_where_the_trial_fails_there_is_no_sandbox(tmp_path: Path) -> None:
     assert "the stricter sandbox is off" in done.stderr
 
 
-def test_a_sandbox_that_is_no_longer_wanted_is_taken_away(tmp_path: Path) -> None:
-    login = Login(tmp_path)
+def test_a_sandbox_that_is_no_longer_wanted_is_taken_away(login: Login) -> None:
     login.types("install")
     login.types("install", "--no-sandbox")
     assert login.files() == ["memd.service", "memd.socket"]
 
 
-def test_printing_writes_and_starts_nothing(tmp_path: Path) -> None:
-    login = Login(tmp_path)
+def test_printing_writes_and_starts_nothing(login: Login) -> None:
     done = login.types("install", "--print")
     assert "ListenStream=%t/memd/memd.sock" in done.stdout
     assert not login.units.exists()
     assert login.told() == []
 
 
-def test_uninstalling_takes_away_what_installing_wrote(tmp_path: Path) -> None:
-    login = Login(tmp_path)
+def test_uninstalling_takes_away_what_installing_wrote(login: Login) -> None:
     login.types("install")
     foreign = login.units / "memd.service.d" / "mine.conf"
     foreign.write_text("[Service]\n")
@@ -148,8 +148,7 @@ def test_uninstalling_takes_away_what_installing_wrote(tmp_path: Path) -> None:
     assert "no service is installed" in login.types("uninstall").stderr
 
 
-def test_a_profile_has_an_instance_of_its_own_beside_the_first(tmp_path: Path) -> None:
-    login = Login(tmp_path)
+def test_a_profile_has_an_instance_of_its_own_beside_the_first(login: Login) -> None:
     login.types("install")
     first = login.files()
     login.told()
@@ -166,8 +165,7 @@ def test_a_profile_has_an_instance_of_its_own_beside_the_first(tmp_path: Path) -
     assert login.files() == first
 
 
-def test_units_of_the_name_before_give_way_to_the_instance(tmp_path: Path) -> None:
-    login = Login(tmp_path)
+def test_units_of_the_name_before_give_way_to_the_instance(login: Login) -> None:
     login.units.mkdir(parents=True)
     for name in ("memd-work.service", "memd-work.socket", "memd-work-2.service"):
         (login.units / name).write_text("[Unit]\n")
@@ -178,8 +176,9 @@ def test_units_of_the_name_before_give_way_to_the_instance(tmp_path: Path) -> No
     assert stopped < told.index("systemctl --user start memd@work.socket memd@work.service")
 
 
-def test_removing_a_profile_stops_its_service_and_takes_its_units_away(tmp_path: Path) -> None:
-    login = Login(tmp_path)
+def test_removing_a_profile_stops_its_service_and_takes_its_units_away(
+    login: Login, tmp_path: Path
+) -> None:
     login.types("install")
     assert login.memd("profile", "create", "work").returncode == 0
     login.types("install", "--profile", "work")
@@ -194,8 +193,7 @@ def test_removing_a_profile_stops_its_service_and_takes_its_units_away(tmp_path:
     assert [each for each in tmp_path.rglob("*") if "work" in each.name] == []
 
 
-def test_status_says_what_is_and_whether_it_is_current(tmp_path: Path) -> None:
-    login = Login(tmp_path)
+def test_status_says_what_is_and_whether_it_is_current(login: Login) -> None:
     assert login.types("status").returncode == 3
     login.types("install")
     told = json.loads(login.types("status", "--json").stdout)
@@ -211,8 +209,7 @@ def test_status_says_what_is_and_whether_it_is_current(tmp_path: Path) -> None:
     assert "memd service install" in login.types("status").stderr
 
 
-def test_a_service_manager_that_refuses_is_quoted(tmp_path: Path) -> None:
-    login = Login(tmp_path)
+def test_a_service_manager_that_refuses_is_quoted(login: Login) -> None:
     (login.bin / "systemctl").write_text("#!/bin/sh\necho no bus >&2; exit 1\n")
     done = login.types("install")
     assert done.returncode == 1

@@ -54,11 +54,6 @@ def _request(category: MemoryCategory, *tags: str) -> MemoryStoreRequest:
     )
 
 
-@pytest.fixture
-def clock() -> HeldClock:
-    return HeldClock()
-
-
 async def _held(
     held: HeldClock, settings: Settings, paths: Paths, clock: Clock, stack: AsyncExitStack
 ) -> DaemonRooms:

@@ -81,11 +81,6 @@ CONFIG = ConsolidationConfig(
 )
 
 
-@pytest.fixture
-def clock() -> HeldClock:
-    return HeldClock()
-
-
 @pytest.fixture(params=["inmemory", "sqlite", "composite"])
 async def backend(
     request: pytest.FixtureRequest,

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from support.clocks import HeldClock
 from support.store import ADA, BOB, a_house, told
 
 from memd.backends.rooms import Rooms
@@ -19,12 +17,6 @@ from memd.store.access import agents, names
 from memd.store.file.connect import Reading, Writing
 
 RULES = (RetentionRule(category=MemoryCategory.EPISODIC, retention_days=30),)
-
-
-@pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[Rooms]:
-    async with a_house(tmp_path / "memd.db", clock=HeldClock()) as house:
-        yield house
 
 
 async def test_a_retention_alone_leaves_the_level_as_it_was(house: Rooms) -> None:

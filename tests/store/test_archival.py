@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -23,12 +22,6 @@ from memd.domain.sleep.consolidation import ArchivalEntry, ArchivalMode, Archiva
 from memd.store.access import names
 from memd.store.file.connect import Reading
 from memd.store.memory import memories
-
-
-@pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[Rooms]:
-    async with a_house(tmp_path / "memd.db") as house:
-        yield house
 
 
 async def move_to_archive(house: Rooms, memory_id: str) -> str:

@@ -188,10 +188,7 @@ async def test_a_chain_that_nobody_touched_is_found_whole(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("how", sorted(IN_THE_CHAIN))
-async def test_what_is_done_inside_the_chain_is_found_without_a_note(
-    tmp_path: Path, how: str
-) -> None:
-    path = tmp_path / "memd.db"
+async def test_what_is_done_inside_the_chain_is_found_without_a_note(path: Path, how: str) -> None:
     await filled(path)
     with tampering(path) as conn:
         IN_THE_CHAIN[how](conn)
@@ -202,9 +199,8 @@ async def test_what_is_done_inside_the_chain_is_found_without_a_note(
 
 @pytest.mark.parametrize("tamper", [cut, rewritten])
 async def test_a_careful_cut_or_a_rewritten_end_is_found_with_a_note_and_unproven_without(
-    tmp_path: Path, tamper: Tamper
+    path: Path, tamper: Tamper
 ) -> None:
-    path = tmp_path / "memd.db"
     heads = await filled(path)
     with tampering(path) as conn:
         tamper(conn)
@@ -223,8 +219,7 @@ async def test_a_careful_cut_or_a_rewritten_end_is_found_with_a_note_and_unprove
 
 
 @pytest.mark.parametrize("tamper", [cut, rewritten])
-async def test_the_notes_beside_the_file_find_it(tmp_path: Path, tamper: Tamper) -> None:
-    path = tmp_path / "memd.db"
+async def test_the_notes_beside_the_file_find_it(path: Path, tamper: Tamper) -> None:
     await filled(path, noted_at=(2, 7))
     with tampering(path) as conn:
         tamper(conn)
@@ -234,8 +229,7 @@ async def test_the_notes_beside_the_file_find_it(tmp_path: Path, tamper: Tamper)
 
 
 @pytest.mark.parametrize("tamper", [cut, rewritten])
-async def test_the_manifest_of_a_backup_finds_it(tmp_path: Path, tamper: Tamper) -> None:
-    path = tmp_path / "memd.db"
+async def test_the_manifest_of_a_backup_finds_it(path: Path, tamper: Tamper) -> None:
     heads = await filled(path)
     async with a_house(path) as house:
         made = Path(await house.upkeep.backup(ADA))
@@ -251,10 +245,7 @@ async def test_the_manifest_of_a_backup_finds_it(tmp_path: Path, tamper: Tamper)
     assert manifest.name in report.problems[0]
 
 
-async def test_the_file_of_notes_is_ours_alone_and_shows_what_was_done_to_it(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "memd.db"
+async def test_the_file_of_notes_is_ours_alone_and_shows_what_was_done_to_it(path: Path) -> None:
     await filled(path, noted_at=(2, 4, 6))
     notes = notes_of(path)
     assert stat.S_IMODE(notes.stat().st_mode) == 0o600
@@ -282,8 +273,7 @@ def test_a_note_is_one_line_after_the_other(tmp_path: Path) -> None:
     assert [(one.seq, one.hash) for one in noted] == [tuple(head) for head in heads]
 
 
-async def test_the_same_head_is_noted_once(tmp_path: Path) -> None:
-    path = tmp_path / "memd.db"
+async def test_the_same_head_is_noted_once(path: Path) -> None:
     async with a_house(path) as house:
         audit = Audit(house.db, house.clock, notes_of(path))
         await audit.anchor()
@@ -294,8 +284,7 @@ async def test_the_same_head_is_noted_once(tmp_path: Path) -> None:
     assert len(notes_of(path).read_text("ascii").splitlines()) == 1
 
 
-async def test_the_audit_shows_who_what_and_how_often_page_by_page(tmp_path: Path) -> None:
-    path = tmp_path / "memd.db"
+async def test_the_audit_shows_who_what_and_how_often_page_by_page(path: Path) -> None:
     await filled(path)
     async with a_house(path) as house:
         audit = Audit(house.db, house.clock)
@@ -312,8 +301,7 @@ async def test_the_audit_shows_who_what_and_how_often_page_by_page(tmp_path: Pat
 # A judge that sees nothing must not pass: each mutant lets one of the faults above through.
 
 
-async def test_a_judge_that_trusts_the_hashes_misses_the_edit(tmp_path: Path) -> None:
-    path = tmp_path / "memd.db"
+async def test_a_judge_that_trusts_the_hashes_misses_the_edit(path: Path) -> None:
     await filled(path)
     with tampering(path) as conn:
         IN_THE_CHAIN["edited client"](conn)
@@ -323,8 +311,7 @@ async def test_a_judge_that_trusts_the_hashes_misses_the_edit(tmp_path: Path) ->
     assert linked, "only recomputing a link shows that it was edited"
 
 
-async def test_a_link_that_leaves_the_outcome_out_would_hide_a_denial(tmp_path: Path) -> None:
-    path = tmp_path / "memd.db"
+async def test_a_link_that_leaves_the_outcome_out_would_hide_a_denial(path: Path) -> None:
     await filled(path)
     async with a_house(path) as house:
         rows = await house.db.read(

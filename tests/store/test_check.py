@@ -86,8 +86,7 @@ PLACES = [
 
 
 @pytest.mark.parametrize(("table", "column"), PLACES)
-async def test_a_flipped_bit_is_found(tmp_path: Path, table: str, column: str) -> None:
-    path = tmp_path / "memd.db"
+async def test_a_flipped_bit_is_found(path: Path, table: str, column: str) -> None:
     await a_furnished_file(path)
     chance = random.Random(f"{table}.{column}")
     with tampering(path) as conn:
@@ -108,9 +107,8 @@ async def test_a_flipped_bit_is_found(tmp_path: Path, table: str, column: str) -
     assert "lighthouse" not in found  # it names the row, never its text
 
 
-async def test_a_bit_flipped_in_the_file_itself_is_found(tmp_path: Path) -> None:
+async def test_a_bit_flipped_in_the_file_itself_is_found(path: Path) -> None:
     """Past SQLite: in the bytes of a text and of a vector, as a failing disk would."""
-    path = tmp_path / "memd.db"
     await a_furnished_file(path)
     whole = path.read_bytes()
     for word in (b"hives of bees", b"sails to Faro"):
@@ -136,9 +134,8 @@ CACHE_FAULTS = {
 
 @pytest.mark.parametrize("fault", CACHE_FAULTS)
 async def test_a_cache_that_lies_is_found_and_rebuilt_without_touching_a_row(
-    tmp_path: Path, fault: str
+    path: Path, fault: str
 ) -> None:
-    path = tmp_path / "memd.db"
     ids = await a_furnished_file(path)
     with tampering(path) as conn:
         conn.execute(CACHE_FAULTS[fault])
@@ -155,8 +152,7 @@ async def test_a_cache_that_lies_is_found_and_rebuilt_without_touching_a_row(
         assert bees.id == ids[0]
 
 
-async def test_a_rebuild_that_is_killed_half_way_is_begun_afresh(tmp_path: Path) -> None:
-    path = tmp_path / "memd.db"
+async def test_a_rebuild_that_is_killed_half_way_is_begun_afresh(path: Path) -> None:
     await a_furnished_file(path)
     async with a_house(path) as house:
         await house.db.write(ADA, fulltext.start_build)
@@ -218,8 +214,7 @@ async def test_a_rebuild_under_writes_ends_sound(
         assert await visible(house) == set(ids)
 
 
-async def test_another_sqlite_finds_the_file_sound(tmp_path: Path) -> None:
-    path = tmp_path / "memd.db"
+async def test_another_sqlite_finds_the_file_sound(path: Path) -> None:
     await a_furnished_file(path)
     other = sqlite3.connect(path)
     assert other.execute("SELECT count(*) FROM memory").fetchone()[0] >= 3

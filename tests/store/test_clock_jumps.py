@@ -20,10 +20,7 @@ class Leaping(HeldClock):
         return to_us(self.now + self.ahead)
 
 
-async def test_the_trash_outlives_a_leap_of_the_clock_and_a_restart_within_it(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "memd.db"
+async def test_the_trash_outlives_a_leap_of_the_clock_and_a_restart_within_it(path: Path) -> None:
     clock = Leaping()
     async with a_house(path, clock) as house:
         (memory_id,) = await stored(house, "Ann keeps bees.")

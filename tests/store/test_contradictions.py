@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import apsw
 import pytest
 from support.clocks import HeldClock
 from support.org import CALLER, HUMAN, SENIOR, a_request, wrote
-from support.store import a_house, a_writer
+from support.store import a_house, a_writer, locked
 
 from memd.backends.rooms import Rooms
 from memd.base.errors import BusyError, NotFoundError
@@ -17,7 +16,6 @@ from memd.domain.org.history import AsOfQuery
 from memd.domain.org.org import OrgFactAuthor
 from memd.domain.settings.settings import Settings
 from memd.org import temporal
-from memd.store.file import connect
 from memd.store.org import extraction, org
 from memd.store.org.extraction import ExtractionProgress
 
@@ -57,65 +55,54 @@ async def held(house: Rooms, subject: str | None = None) -> list[str]:
     ],
 )  # fmt: skip
 async def test_a_later_text_ends_what_it_contradicts_and_nothing_else(
-    tmp_path: Path, texts: list[str], left: list[str]
+    house: Rooms, clock: HeldClock, texts: list[str], left: list[str]
 ) -> None:
-    clock = HeldClock()
-    async with a_house(tmp_path / "memd.db", clock) as house:
-        for text in texts:
-            await wrote(house, text)
-            clock.advance(days=1)
-        assert await held(house) == left
-
-
-async def test_contradictions_in_a_circle_leave_the_last_word(tmp_path: Path) -> None:
-    clock = HeldClock()
-    async with a_house(tmp_path / "memd.db", clock) as house:
-        ids = await wrote(
-            house, "A1 is the standard.", "B1 is the standard.", "C1 is the standard."
-        )
-        for _ in range(3):
-            for fact_id, name in zip(ids, ("A1", "B1", "C1"), strict=True):
-                clock.advance(hours=1)
-                request = a_request(f"{name} is the standard.", fact_id=fact_id)
-                await house.org.write(CALLER, request, author=HUMAN)
-                assert await held(house) == [f"the team standardises_on {name}"]
-        life = await house.org.past.timeline(CALLER, "the team")
-        current = [one for one in life.stretches if one.statement.known_to is None]
-        assert len([one for one in current if one.statement.valid_to is None]) == 1
-
-
-async def test_all_at_the_same_moment_the_last_one_holds(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db", HeldClock()) as house:
-        await wrote(
-            house, "Flask is the standard.", "Litestar is the standard.", "X1 is the standard."
-        )
-        assert await held(house) == ["the team standardises_on X1"]
-
-
-async def test_what_a_retracted_text_had_ended_holds_again(tmp_path: Path) -> None:
-    clock = HeldClock()
-    async with a_house(tmp_path / "memd.db", clock) as house:
-        await wrote(house, "Flask is the standard.")
+    for text in texts:
+        await wrote(house, text)
         clock.advance(days=1)
-        (wrong,) = await wrote(house, "Litestar is the standard.")
-        clock.advance(days=1)
-        await house.org.retract(CALLER, wrong, author=HUMAN)
-        assert await held(house) == ["the team standardises_on Flask"]
+    assert await held(house) == left
 
 
-async def test_an_agent_ends_nothing_that_a_human_said(tmp_path: Path) -> None:
-    clock = HeldClock()
-    async with a_house(tmp_path / "memd.db", clock) as house:
-        await wrote(house, "Flask is the standard.", category="core_policy")
-        clock.advance(days=1)
-        await wrote(house, "Litestar is the standard.", author=SENIOR)
-        assert await held(house) == [
-            "the team standardises_on Flask",
-            "the team standardises_on Litestar",
-        ]
-        clock.advance(days=1)
-        await wrote(house, "X1 is the standard.")
-        assert await held(house) == ["the team standardises_on X1"]
+async def test_contradictions_in_a_circle_leave_the_last_word(
+    house: Rooms, clock: HeldClock
+) -> None:
+    ids = await wrote(house, "A1 is the standard.", "B1 is the standard.", "C1 is the standard.")
+    for _ in range(3):
+        for fact_id, name in zip(ids, ("A1", "B1", "C1"), strict=True):
+            clock.advance(hours=1)
+            request = a_request(f"{name} is the standard.", fact_id=fact_id)
+            await house.org.write(CALLER, request, author=HUMAN)
+            assert await held(house) == [f"the team standardises_on {name}"]
+    life = await house.org.past.timeline(CALLER, "the team")
+    current = [one for one in life.stretches if one.statement.known_to is None]
+    assert len([one for one in current if one.statement.valid_to is None]) == 1
+
+
+async def test_all_at_the_same_moment_the_last_one_holds(house: Rooms) -> None:
+    await wrote(house, "Flask is the standard.", "Litestar is the standard.", "X1 is the standard.")
+    assert await held(house) == ["the team standardises_on X1"]
+
+
+async def test_what_a_retracted_text_had_ended_holds_again(house: Rooms, clock: HeldClock) -> None:
+    await wrote(house, "Flask is the standard.")
+    clock.advance(days=1)
+    (wrong,) = await wrote(house, "Litestar is the standard.")
+    clock.advance(days=1)
+    await house.org.retract(CALLER, wrong, author=HUMAN)
+    assert await held(house) == ["the team standardises_on Flask"]
+
+
+async def test_an_agent_ends_nothing_that_a_human_said(house: Rooms, clock: HeldClock) -> None:
+    await wrote(house, "Flask is the standard.", category="core_policy")
+    clock.advance(days=1)
+    await wrote(house, "Litestar is the standard.", author=SENIOR)
+    assert await held(house) == [
+        "the team standardises_on Flask",
+        "the team standardises_on Litestar",
+    ]
+    clock.advance(days=1)
+    await wrote(house, "X1 is the standard.")
+    assert await held(house) == ["the team standardises_on X1"]
 
 
 async def test_nobody_ends_what_stands_in_a_category_that_he_may_not_write(tmp_path: Path) -> None:
@@ -134,8 +121,7 @@ async def test_nobody_ends_what_stands_in_a_category_that_he_may_not_write(tmp_p
         assert await held(house) == ["the team standardises_on X1"]
 
 
-async def test_rules_are_logged_once_and_when_they_change(tmp_path: Path) -> None:
-    path = tmp_path / "memd.db"
+async def test_rules_are_logged_once_and_when_they_change(path: Path) -> None:
     clock = HeldClock()
     for tree in ({}, {}, {"read_access": {"adr": "lead"}}, {"read_access": {"adr": "lead"}}, {}):
         settings = Settings.model_validate({"org_memory": tree})
@@ -148,8 +134,7 @@ async def test_rules_are_logged_once_and_when_they_change(tmp_path: Path) -> Non
         assert times == sorted(set(times))  # though the clock went back
 
 
-async def test_a_log_from_before_statements_is_learnt_in_the_background(tmp_path: Path) -> None:
-    path = tmp_path / "memd.db"
+async def test_a_log_from_before_statements_is_learnt_in_the_background(path: Path) -> None:
     async with a_house(path, HeldClock()) as house:
         await wrote(house, "Flask is the standard.", "Litestar is the standard.")
     with a_writer(path) as conn:
@@ -167,22 +152,15 @@ async def test_a_log_from_before_statements_is_learnt_in_the_background(tmp_path
         assert extraction.get_progress(conn) == ExtractionProgress(VERSION, None)
 
 
-async def test_a_locked_file_is_busy_and_what_was_not_written_is_not_learnt(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(connect, "BUSY_MS_MAX", 30)
-    path = tmp_path / "memd.db"
-    async with a_house(path, HeldClock()) as house:
-        await wrote(house, "Flask is the standard.")
-        other = apsw.Connection(str(path))
-        other.execute("BEGIN IMMEDIATE")
+@pytest.mark.usefixtures("impatient")
+async def test_a_locked_file_is_busy_and_what_was_not_written_is_not_learnt(house: Rooms) -> None:
+    await wrote(house, "Flask is the standard.")
+    with locked(house.db.path):
         with pytest.raises(BusyError):
             await wrote(house, "Litestar is the standard.")
         # Both say so in the log, and go on.
         await temporal.note_rules(house.db, house.clock, house.org.config)
         await temporal.catch_up(house.db)
         assert await held(house) == ["the team standardises_on Flask"]
-        other.execute("ROLLBACK")
-        other.close()
-        await wrote(house, "Litestar is the standard.")
-        assert await held(house) == ["the team standardises_on Litestar"]
+    await wrote(house, "Litestar is the standard.")
+    assert await held(house) == ["the team standardises_on Litestar"]

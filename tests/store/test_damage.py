@@ -52,9 +52,8 @@ def flip(path: Path, old: bytes, new: bytes) -> None:
     ],
 )
 async def test_a_damaged_memory_is_withheld_named_and_the_others_are_told(
-    tmp_path: Path, old: bytes, new: bytes
+    path: Path, old: bytes, new: bytes
 ) -> None:
-    path = tmp_path / "memd.db"
     ids = await a_file(path)
     flip(path, old, new)
     async with a_house(path) as house:
@@ -72,8 +71,7 @@ async def test_a_damaged_memory_is_withheld_named_and_the_others_are_told(
         assert (await house.archive.forget(ADA, [ids[1]])).count == 1  # it can be let go of
 
 
-async def test_a_page_of_a_list_is_full_although_damaged_ones_are_left_out(tmp_path: Path) -> None:
-    path = tmp_path / "memd.db"
+async def test_a_page_of_a_list_is_full_although_damaged_ones_are_left_out(path: Path) -> None:
     await a_file(path)
     flip(path, b"Ann wants new", b"Ann wants now")  # the newest
     async with a_house(path) as house:
@@ -99,8 +97,7 @@ TOLD = {
 
 
 @pytest.mark.parametrize("kind", KEPT)
-async def test_what_is_kept_beside_memories_is_withheld_too(tmp_path: Path, kind: str) -> None:
-    path = tmp_path / "memd.db"
+async def test_what_is_kept_beside_memories_is_withheld_too(path: Path, kind: str) -> None:
     change, name = KEPT[kind]
     async with a_house(path) as house:
         await house.preferences.set(ADA, "drink", "tea")
@@ -125,9 +122,8 @@ async def test_what_is_kept_beside_memories_is_withheld_too(tmp_path: Path, kind
 
 
 async def test_a_page_that_another_program_wrote_is_found_whatever_it_holds(
-    tmp_path: Path,
+    path: Path,
 ) -> None:
-    path = tmp_path / "memd.db"
     await a_file(path)
     other = apsw.Connection(str(path))
     other.execute("UPDATE meta SET value = x'00' WHERE key = 'no such key'")
@@ -139,8 +135,7 @@ async def test_a_page_that_another_program_wrote_is_found_whatever_it_holds(
         assert any("embedding_model" in one and "another program" in one for one in problems)
 
 
-async def test_every_page_of_a_file_has_its_checksum_however_it_came_about(tmp_path: Path) -> None:
-    path = tmp_path / "memd.db"
+async def test_every_page_of_a_file_has_its_checksum_however_it_came_about(path: Path) -> None:
     await a_file(path)
     async with a_house(path) as house:
         copy = Path(await house.upkeep.backup(ADA))
@@ -156,9 +151,8 @@ async def test_every_page_of_a_file_has_its_checksum_however_it_came_about(tmp_p
 
 
 async def test_a_file_checks_itself_in_portions_and_tells_whoever_listens(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "memd.db"
     ids = await a_file(path)
     flip(path, b"Ann sells honey", b"Ann sells hooey")
     pages = path.stat().st_size // PAGE_BYTES
@@ -185,8 +179,9 @@ async def test_a_file_checks_itself_in_portions_and_tells_whoever_listens(
         assert any(ids[1] in why for why in (await house.upkeep.stats())["degraded"])
 
 
-async def test_a_file_whose_schema_was_hit_is_repaired_when_it_is_opened(tmp_path: Path) -> None:
-    path = tmp_path / "memd.db"
+async def test_a_file_whose_schema_was_hit_is_repaired_when_it_is_opened(
+    path: Path, tmp_path: Path
+) -> None:
     ids = await a_file(path)
     whole = path.read_bytes()
     path.write_bytes(whole.replace(b"CREATE TABLE memory (", b"CREATE TABLE memory {"))

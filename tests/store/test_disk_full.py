@@ -79,60 +79,51 @@ async def test_a_full_disk_loses_nothing_and_stops_nothing_but_writing(
         assert await visible(house) == kept
 
 
-async def test_a_full_disk_can_still_be_told_to_forget(tmp_path: Path) -> None:
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    with small_disk(folder, 24):
-        path = folder / "memd.db"
-        async with a_house(path) as house:
-            kept = set(await stored(house, *(TEXT.format(number) for number in range(20))))
-            (secret,) = await stored(house, "The password of the safe is Xylophanes.")
-            make_room = fill(folder)
-            await fill_up(house, kept)
-            assert (await house.archive.forget(ADA, ids=[secret])).count == 1
-            assert not open_files.ballast_path(path).exists()
-            assert await visible(house) == kept
-            make_room()
-            await house.db.recover()
-            assert open_files.ballast_path(path).exists()
-        assert b"Xylophanes" not in b"".join(p.read_bytes() for p in folder.iterdir())
+async def test_a_full_disk_can_still_be_told_to_forget(own_disk: Path) -> None:
+    path = own_disk / "memd.db"
+    async with a_house(path) as house:
+        kept = set(await stored(house, *(TEXT.format(number) for number in range(20))))
+        (secret,) = await stored(house, "The password of the safe is Xylophanes.")
+        make_room = fill(own_disk)
+        await fill_up(house, kept)
+        assert (await house.archive.forget(ADA, ids=[secret])).count == 1
+        assert not open_files.ballast_path(path).exists()
+        assert await visible(house) == kept
+        make_room()
+        await house.db.recover()
+        assert open_files.ballast_path(path).exists()
+    assert b"Xylophanes" not in b"".join(p.read_bytes() for p in own_disk.iterdir())
 
 
 async def test_a_full_disk_is_told_by_status_after_a_write_that_needed_no_room(
-    tmp_path: Path,
+    own_disk: Path,
 ) -> None:
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    with small_disk(folder, 24):
-        async with a_house(folder / "memd.db") as house:
-            await stored(house, *(TEXT.format(number) for number in range(20)))
-            assert await house.db.checkpoint()  # from here the log is written over
-            make_room = fill(folder)
-            await fill_up(house, set(), "The door is red. " * 4_000)
-            await house.db.write(ADA, lambda conn: conn.execute("DELETE FROM memory WHERE 0"))
-            (why,) = house.upkeep.why_degraded()
-            assert why.startswith("the last write was refused: ")
-            make_room()
-            await stored(house, "The roof is grey.")
-            assert house.upkeep.why_degraded() == []
+    async with a_house(own_disk / "memd.db") as house:
+        await stored(house, *(TEXT.format(number) for number in range(20)))
+        assert await house.db.checkpoint()  # from here the log is written over
+        make_room = fill(own_disk)
+        await fill_up(house, set(), "The door is red. " * 4_000)
+        await house.db.write(ADA, lambda conn: conn.execute("DELETE FROM memory WHERE 0"))
+        (why,) = house.upkeep.why_degraded()
+        assert why.startswith("the last write was refused: ")
+        make_room()
+        await stored(house, "The roof is grey.")
+        assert house.upkeep.why_degraded() == []
 
 
 async def test_a_full_disk_on_which_no_writer_can_be_opened_is_told_and_takes_writes_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    own_disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    with small_disk(folder, 24):
-        async with a_house(folder / "memd.db") as house:
-            make_room = fill(folder)
-            with monkeypatch.context() as patch:
-                patch.setattr(caches, "ensure", no_room)  # as where a cache was not yet whole
-                await fill_up(house, set(), "The door is red. " * 4_000)
-                (why,) = house.upkeep.why_degraded()
-                assert why.startswith("the last write was refused: the disk is full")
-            make_room()
-            await stored(house, "The roof is grey.")
-            assert house.upkeep.why_degraded() == []
+    async with a_house(own_disk / "memd.db") as house:
+        make_room = fill(own_disk)
+        with monkeypatch.context() as patch:
+            patch.setattr(caches, "ensure", no_room)  # as where a cache was not yet whole
+            await fill_up(house, set(), "The door is red. " * 4_000)
+            (why,) = house.upkeep.why_degraded()
+            assert why.startswith("the last write was refused: the disk is full")
+        make_room()
+        await stored(house, "The roof is grey.")
+        assert house.upkeep.why_degraded() == []
 
 
 def no_room(_conn: Writing) -> None:

@@ -297,12 +297,6 @@ async def shared(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Desk
         yield desk
 
 
-@pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    async with a_desk(tmp_path) as made:
-        yield made
-
-
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("method", sorted(methods().keys() - set(ALONE)))
 async def test_every_method_answers_what_the_table_says(

@@ -87,14 +87,12 @@ async def test_what_recall_would_not_find_a_walk_does_not_see(house: Rooms, stat
     assert not await edges(house, "Ann")
 
 
-async def test_expired_is_out_of_sight(tmp_path: Path) -> None:
-    clock = HeldClock()
-    async with a_house(tmp_path / "memd.db", clock) as house:
-        soon = (clock.now + timedelta(hours=1)).isoformat()
-        await learnt(house, "Ann leads the Falcon team.", expires_at=soon)
-        assert await edges(house, "Ann")
-        clock.advance(hours=2)
-        assert not await edges(house, "Ann")
+async def test_expired_is_out_of_sight(house: Rooms, clock: HeldClock) -> None:
+    soon = (clock.now + timedelta(hours=1)).isoformat()
+    await learnt(house, "Ann leads the Falcon team.", expires_at=soon)
+    assert await edges(house, "Ann")
+    clock.advance(hours=2)
+    assert not await edges(house, "Ann")
 
 
 async def test_a_projects_memory_is_seen_in_its_project_only(house: Rooms) -> None:
@@ -163,9 +161,8 @@ async def test_untrusted_texts_are_marked_and_lower_the_whole_way(house: Rooms) 
 
 
 async def test_a_trusted_way_is_shown_before_an_untrusted_one_of_the_same_length(
-    tmp_path: Path,
+    path: Path,
 ) -> None:
-    path = tmp_path / "memd.db"
     async with a_house(path):
         pass
     draw(path, [Drawn("a", "x"), Drawn("x", "b")], origin="web")
@@ -256,8 +253,7 @@ async def test_a_triple_says_one_thing_only(
     assert await house.recall.count(ADA, None) == 0
 
 
-async def test_a_hub_and_a_complete_graph_are_walked_up_to_the_bound(tmp_path: Path) -> None:
-    path = tmp_path / "memd.db"
+async def test_a_hub_and_a_complete_graph_are_walked_up_to_the_bound(path: Path) -> None:
     async with a_house(path):
         pass
     draw(path, (Drawn("hub", f"leaf{n}") for n in range(WALK_EDGES_MAX + 10)))
@@ -275,8 +271,7 @@ async def test_a_hub_and_a_complete_graph_are_walked_up_to_the_bound(tmp_path: P
         assert len(asked.items) == 10
 
 
-async def test_cycles_end_and_no_thing_is_met_twice(tmp_path: Path) -> None:
-    path = tmp_path / "memd.db"
+async def test_cycles_end_and_no_thing_is_met_twice(path: Path) -> None:
     async with a_house(path):
         pass
     draw(path, [Drawn("a", "b"), Drawn("b", "c"), Drawn("c", "a"), Drawn("a", "a")])

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from pathlib import Path
 
 from support.clocks import HeldClock
-from support.nights import ADA, BOB, a_bed
+from support.nights import ADA, BOB, Bed
 from support.recording import a_record
 
 from memd.domain.caller import Caller
@@ -14,37 +13,33 @@ from memd.records.entities import ENTITIES
 from memd.records.records import Records
 
 
-async def test_every_day_has_what_came_and_what_there_was(tmp_path: Path) -> None:
-    clock = HeldClock()
-    async with a_bed(tmp_path, clock) as bed:
-        assert [day.total for day in (await bed.house.upkeep.history(3)).days] == [0, 0, 0]
-        await bed.tell("one", "two")
-        clock.advance(days=2)
-        await bed.tell("three", caller=BOB)
-        clock.advance(days=1)
-        found = await bed.house.upkeep.history(5)
-        assert [day.added for day in found.days] == [0, 2, 0, 1, 0]
-        assert [day.total for day in found.days] == [0, 2, 2, 3, 3]
-        assert found.days[-1].day == clock.now.date()
-        assert found.days[0].day == clock.now.date() - timedelta(days=4)
-        (today,) = (await bed.house.upkeep.history(1)).days
-        assert (today.added, today.total) == (0, 3)
-        assert found.works == ()
+async def test_every_day_has_what_came_and_what_there_was(bed: Bed, clock: HeldClock) -> None:
+    assert [day.total for day in (await bed.house.upkeep.history(3)).days] == [0, 0, 0]
+    await bed.tell("one", "two")
+    clock.advance(days=2)
+    await bed.tell("three", caller=BOB)
+    clock.advance(days=1)
+    found = await bed.house.upkeep.history(5)
+    assert [day.added for day in found.days] == [0, 2, 0, 1, 0]
+    assert [day.total for day in found.days] == [0, 2, 2, 3, 3]
+    assert found.days[-1].day == clock.now.date()
+    assert found.days[0].day == clock.now.date() - timedelta(days=4)
+    (today,) = (await bed.house.upkeep.history(1)).days
+    assert (today.added, today.total) == (0, 3)
+    assert found.works == ()
 
 
 async def test_nights_are_told_with_how_long_they_took_and_others_work_is_not(
-    tmp_path: Path,
+    bed: Bed, clock: HeldClock
 ) -> None:
-    clock = HeldClock()
-    async with a_bed(tmp_path, clock) as bed:
-        moment = clock.now.isoformat()
-        record = a_record("task_metrics", completed_at=moment)
-        records = Records(bed.house.db, bed.house.ids)
-        await records.save(Caller(), ENTITIES["task_metrics"], record)
-        await bed.night.run(ADA)
-        await bed.house.notes.flush()
-        (work,) = (await bed.house.upkeep.history(1)).works
-        assert (work.work, work.is_success) == ("night", True)
-        assert work.seconds >= 0.0
-        clock.advance(days=2)
-        assert (await bed.house.upkeep.history(1)).works == ()
+    moment = clock.now.isoformat()
+    record = a_record("task_metrics", completed_at=moment)
+    records = Records(bed.house.db, bed.house.ids)
+    await records.save(Caller(), ENTITIES["task_metrics"], record)
+    await bed.night.run(ADA)
+    await bed.house.notes.flush()
+    (work,) = (await bed.house.upkeep.history(1)).works
+    assert (work.work, work.is_success) == ("night", True)
+    assert work.seconds >= 0.0
+    clock.advance(days=2)
+    assert (await bed.house.upkeep.history(1)).works == ()

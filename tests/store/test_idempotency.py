@@ -95,10 +95,9 @@ async def test_a_write_that_failed_keeps_no_reply(house: Rooms) -> None:
 
 
 async def test_the_reply_outlives_a_restart_and_is_forgotten_after_its_days(
-    tmp_path: Path,
+    path: Path,
 ) -> None:
     clock = HeldClock()
-    path = tmp_path / "memd.db"
     async with a_house(path, clock) as house:
         first = await house.ingest.store(KEYED, NOTE)
     async with a_house(path, clock) as house:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -34,12 +34,6 @@ from memd.recall.text_ranker import TextRanker
 
 NGINX = "We decided that nginx listens on port 8080 everywhere."
 ASKED = "Which port does nginx listen on?"
-
-
-@pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[Rooms]:
-    async with a_house(tmp_path / "memd.db") as house:
-        yield house
 
 
 @pytest.fixture

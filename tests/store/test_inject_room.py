@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
 from support.clocks import HeldClock
 from support.entries import an_entry
 from support.injecting import Reversing
-from support.store import ADA, BOB, OWNER, a_house, stored, told
+from support.store import ADA, BOB, OWNER, stored, told
 
 from memd.backends.rooms import Rooms
 from memd.base.errors import DeniedError, InvalidError, MemoryCapabilityError, MemoryRetrievalError
@@ -29,12 +28,6 @@ from memd.text.tokens import DefaultTokenEstimator
 
 ESTIMATE = DefaultTokenEstimator().estimate_tokens
 NOBODY = Caller(agent_id="nobody", method="test")
-
-
-@pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[Rooms]:
-    async with a_house(tmp_path / "memd.db") as house:
-        yield house
 
 
 def a_room(house: Rooms, **needs: Any) -> Inject:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 from support.clocks import HeldClock
-from support.store import ADA, BOB, a_house, bytes_of, stored
+from support.store import ADA, BOB, bytes_of, stored
 
 from memd.backends.rooms import Rooms
 from memd.base import limits
@@ -20,17 +19,6 @@ from memd.store.session.injections import WindowContent, WindowKey
 
 PLACE = WindowKey("ada", ADA.client, "s")
 MINUTE = 60_000_000
-
-
-@pytest.fixture
-def clock() -> HeldClock:
-    return HeldClock()
-
-
-@pytest.fixture
-async def house(tmp_path: Path, clock: HeldClock) -> AsyncIterator[Rooms]:
-    async with a_house(tmp_path / "memd.db", clock) as house:
-        yield house
 
 
 async def note(house: Rooms, *ids: str, place: WindowKey = PLACE, by: Caller = ADA) -> None:
@@ -46,6 +34,12 @@ async def rows(house: Rooms) -> int:
     count = await house.db.read(lambda conn: conn.execute("SELECT count(*) FROM injection").get)
     assert isinstance(count, int)
     return count
+
+
+@pytest.fixture
+async def bees(house: Rooms) -> str:
+    [bees] = await stored(house, "Ann keeps bees.")
+    return bees
 
 
 async def test_what_a_session_was_given_is_in_its_window_and_in_no_other(house: Rooms) -> None:
@@ -80,8 +74,7 @@ async def test_the_same_text_of_another_session_is_in_the_window_as_well(house: 
     assert found == WindowContent(own=frozenset({said, own}), injected=frozenset({told, twin}))
 
 
-async def test_what_was_edited_since_is_news(house: Rooms, clock: HeldClock) -> None:
-    [bees] = await stored(house, "Ann keeps bees.")
+async def test_what_was_edited_since_is_news(bees: str, house: Rooms, clock: HeldClock) -> None:
     await note(house, bees)
     clock.advance(microseconds=MINUTE)
     await house.ingest.update(ADA, bees, MemoryUpdate(content="Ann keeps bees and hens."))
@@ -90,8 +83,9 @@ async def test_what_was_edited_since_is_news(house: Rooms, clock: HeldClock) -> 
     assert (await in_window(house, bees)).injected == {bees}
 
 
-async def test_an_emptied_window_holds_nothing_of_before(house: Rooms, clock: HeldClock) -> None:
-    [bees] = await stored(house, "Ann keeps bees.")
+async def test_an_emptied_window_holds_nothing_of_before(
+    bees: str, house: Rooms, clock: HeldClock
+) -> None:
     [own] = await stored(house, "Bob sails.", session_id="s")
     await note(house, bees)
     clock.advance(microseconds=MINUTE)
@@ -101,8 +95,9 @@ async def test_an_emptied_window_holds_nothing_of_before(house: Rooms, clock: He
     assert await in_window(house, bees, own, later) == WindowContent(own=frozenset({later}))
 
 
-async def test_a_note_of_before_the_emptying_comes_too_late(house: Rooms, clock: HeldClock) -> None:
-    [bees] = await stored(house, "Ann keeps bees.")
+async def test_a_note_of_before_the_emptying_comes_too_late(
+    bees: str, house: Rooms, clock: HeldClock
+) -> None:
     before = clock.now_us()
     clock.advance(microseconds=MINUTE)
     await house.sessions.start(ADA, "s")
@@ -111,9 +106,8 @@ async def test_a_note_of_before_the_emptying_comes_too_late(house: Rooms, clock:
 
 
 async def test_the_fall_that_was_announced_is_no_second_emptying(
-    house: Rooms, clock: HeldClock
+    bees: str, house: Rooms, clock: HeldClock
 ) -> None:
-    [bees] = await stored(house, "Ann keeps bees.")
     await note(house, bees)
 
     def announced(conn: Writing) -> None:
@@ -132,16 +126,16 @@ async def test_the_fall_that_was_announced_is_no_second_emptying(
     assert await in_window(house, bees) == WindowContent()
 
 
-async def test_with_its_session_the_note_ends(house: Rooms) -> None:
-    [bees] = await stored(house, "Ann keeps bees.")
+async def test_with_its_session_the_note_ends(bees: str, house: Rooms) -> None:
     await note(house, bees)
     assert await rows(house) == 1
     await house.sessions.end(ADA, "s")
     assert await rows(house) == 0
 
 
-async def test_a_session_that_only_asks_ends_by_itself(house: Rooms, clock: HeldClock) -> None:
-    [bees] = await stored(house, "Ann keeps bees.")
+async def test_a_session_that_only_asks_ends_by_itself(
+    bees: str, house: Rooms, clock: HeldClock
+) -> None:
     await note(house, bees)
     await house.sessions.end(ADA, "s")
     clock.advance(microseconds=MINUTE)
@@ -163,8 +157,7 @@ async def test_what_is_forgotten_leaves_no_note(house: Rooms, tmp_path: Path) ->
     assert (await house.upkeep.check(ADA)).ok
 
 
-async def test_what_lies_in_the_trash_is_known_when_it_comes_back(house: Rooms) -> None:
-    [bees] = await stored(house, "Ann keeps bees.")
+async def test_what_lies_in_the_trash_is_known_when_it_comes_back(bees: str, house: Rooms) -> None:
     await note(house, bees)
     await house.archive.delete(ADA, bees)
     await house.archive.trash_restore(ADA, bees)
@@ -182,8 +175,7 @@ async def test_of_more_than_a_session_holds_the_oldest_go(
     assert (await in_window(house, *"abcde")).injected == set("cde")
 
 
-async def test_a_note_under_another_id_is_a_finding(house: Rooms) -> None:
-    [bees] = await stored(house, "Ann keeps bees.")
+async def test_a_note_under_another_id_is_a_finding(bees: str, house: Rooms) -> None:
     await note(house, bees)
 
     def plant(conn: Writing) -> None:

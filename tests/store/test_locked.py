@@ -8,12 +8,11 @@ from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 from support.access import of_access
 from support.clocks import HeldClock
 from support.disks import read_only
-from support.store import ADA, EVERYTHING, a_house, stored, visible
+from support.store import ADA, EVERYTHING, a_house, locked, stored, visible
 
 import memd.store
 from memd.backends.rooms import Rooms
@@ -26,7 +25,6 @@ from memd.org.owner import Owner
 from memd.org.review import Review
 from memd.store.access.audit import Audit
 from memd.store.access.changes import AuditFilter
-from memd.store.file import connect
 from memd.store.file.connect import Writing
 from memd.store.file.database import open_database
 
@@ -67,11 +65,6 @@ def test_no_function_of_the_store_begins_or_ends_a_transaction_of_its_own() -> N
         assert not opens or name in OUTSIDE_A_TRANSACTION, name
 
 
-@pytest.fixture
-def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connect, "BUSY_MS_MAX", 30)
-
-
 async def writes(house: Rooms, ids: list[str]) -> None:
     """Try one write after the other; each must say that the file is held."""
     tries: dict[str, Callable[[], Coroutine[Any, Any, Any]]] = {
@@ -95,22 +88,19 @@ async def writes(house: Rooms, ids: list[str]) -> None:
         pytest.fail(f"{name} wrote into a file that another program holds")
 
 
-@pytest.mark.usefixtures("_impatient")
-async def test_a_write_into_a_locked_file_is_busy_and_reading_goes_on(tmp_path: Path) -> None:
-    path = tmp_path / "memd.db"
-    async with a_house(path) as house:
-        ids = await stored(house, "Ann keeps bees.", "Bob sails.")
-        other = apsw.Connection(str(path))
-        other.execute("BEGIN IMMEDIATE")
+@pytest.mark.usefixtures("impatient")
+async def test_a_write_into_a_locked_file_is_busy_and_reading_goes_on(
+    house: Rooms, path: Path
+) -> None:
+    ids = await stored(house, "Ann keeps bees.", "Bob sails.")
+    with locked(path):
         await writes(house, ids)
         assert await visible(house) == set(ids)
         assert await house.recall.retrieve(ADA, MemoryQuery(text="bees"))
         assert (await house.archive.forget(ADA, condition=EVERYTHING, dry_run=True)).count == 2
-        other.execute("ROLLBACK")
-        other.close()
-        await stored(house, "now")
-        assert len(await visible(house)) == 3
-        assert (await house.upkeep.check(ADA)).ok
+    await stored(house, "now")
+    assert len(await visible(house)) == 3
+    assert (await house.upkeep.check(ADA)).ok
 
 
 async def test_all_writers_wait_for_another_programs_lock_until_one_deadline(

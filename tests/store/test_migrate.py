@@ -125,9 +125,8 @@ async def test_a_file_of_version_1_becomes_exactly_this_schema(tmp_path: Path) -
 
 
 async def test_sessions_of_version_1_are_searched_and_their_facts_know_their_messages(
-    tmp_path: Path,
+    path: Path,
 ) -> None:
-    path = tmp_path / "memd.db"
     a_file_of_version_1(path)
     async with open_database(path, HeldClock()) as db:
         match = message_index.match_query(["north", "barn"], 1, all_terms=True)
@@ -156,9 +155,8 @@ def to_version_2(conn: apsw.Connection) -> None:
 
 
 async def test_preferences_of_version_2_wait_for_the_owner_unless_his_client_brought_them(
-    tmp_path: Path,
+    path: Path,
 ) -> None:
-    path = tmp_path / "memd.db"
     async with a_house(path) as house:
         said = IngestRequest(text="I prefer green tea.", category=MemoryCategory.PROCEDURAL)
         await house.ingest.ingest(replace(ADA, client=OPERATOR, method="memory.ingest"), said)
@@ -231,8 +229,9 @@ def plain(sql: str) -> str:
     return re.sub(r" ?([(),]) ?", r"\1", bare)
 
 
-async def test_the_older_file_is_kept_as_a_backup_that_can_be_opened(tmp_path: Path) -> None:
-    path = tmp_path / "memd.db"
+async def test_the_older_file_is_kept_as_a_backup_that_can_be_opened(
+    path: Path, tmp_path: Path
+) -> None:
     await an_older_file(path)
     async with open_database(path, HeldClock(), steps={0: to_1, **STEPS}):
         pass
@@ -249,9 +248,8 @@ async def test_the_older_file_is_kept_as_a_backup_that_can_be_opened(tmp_path: P
     ("step", "error"), [(breaks_off, RuntimeError), (loses_an_agent, DamagedError)]
 )
 async def test_a_migration_that_fails_leaves_the_older_file(
-    tmp_path: Path, step: Callable[[Writing], None], error: type[Exception]
+    path: Path, step: Callable[[Writing], None], error: type[Exception]
 ) -> None:
-    path = tmp_path / "memd.db"
     await an_older_file(path)
     before = apsw.Connection(str(path))
     schema_before = schema(before)
@@ -269,9 +267,8 @@ async def test_a_migration_that_fails_leaves_the_older_file(
         assert await db.read(lambda conn: conn.execute("SELECT count(*) FROM memory").get) == 2
 
 
-async def test_rebuilding_a_table_does_not_empty_those_that_point_to_it(tmp_path: Path) -> None:
+async def test_rebuilding_a_table_does_not_empty_those_that_point_to_it(path: Path) -> None:
     """With foreign keys on, DROP TABLE agent would delete every memory."""
-    path = tmp_path / "memd.db"
     await an_older_file(path)
 
     def rebuilds(conn: Writing) -> None:

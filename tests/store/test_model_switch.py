@@ -84,26 +84,31 @@ async def a_bed(tmp_path: Path) -> AsyncIterator[Bed]:
         yield Bed(house, chosen)
 
 
-async def test_the_old_vectors_answer_until_the_new_ones_are_complete(tmp_path: Path) -> None:
+@pytest.fixture(name="bed")
+async def _bed(tmp_path: Path) -> AsyncIterator[Bed]:
     async with a_bed(tmp_path) as bed:
-        await stored(bed.house, *TEXTS)
-        before = await bed.dense("hive 7 honey")
-        assert before == await bed.brute("hive 7 honey", "A")
-        answers: list[list[str]] = []
+        yield bed
 
-        async def asked() -> None:
-            answers.append(await bed.dense("hive 7 honey"))
 
-        bed.model("B").meanwhile = asked
-        await bed.switch.use(ADA, "B")
-        assert await bed.switch.carry_out()
-        assert len(answers) > 2
-        assert all(answer == before for answer in answers)
-        bed.model("B").meanwhile = None
-        assert bed.chosen.name == "B"
-        assert await bed.dense("hive 7 honey") == await bed.brute("hive 7 honey", "B")
-        assert (await bed.house.upkeep.check(ADA)).ok
-        assert [event["state"] for event in bed.events] == ["began", "changed"]
+async def test_the_old_vectors_answer_until_the_new_ones_are_complete(bed: Bed) -> None:
+    await stored(bed.house, *TEXTS)
+    before = await bed.dense("hive 7 honey")
+    assert before == await bed.brute("hive 7 honey", "A")
+    answers: list[list[str]] = []
+
+    async def asked() -> None:
+        answers.append(await bed.dense("hive 7 honey"))
+
+    bed.model("B").meanwhile = asked
+    await bed.switch.use(ADA, "B")
+    assert await bed.switch.carry_out()
+    assert len(answers) > 2
+    assert all(answer == before for answer in answers)
+    bed.model("B").meanwhile = None
+    assert bed.chosen.name == "B"
+    assert await bed.dense("hive 7 honey") == await bed.brute("hive 7 honey", "B")
+    assert (await bed.house.upkeep.check(ADA)).ok
+    assert [event["state"] for event in bed.events] == ["began", "changed"]
 
 
 async def test_a_killed_change_goes_on_where_it_was(tmp_path: Path) -> None:
@@ -128,67 +133,64 @@ async def test_a_killed_change_goes_on_where_it_was(tmp_path: Path) -> None:
         assert await bed.dense("hive 7 honey") == await bed.brute("hive 7 honey", "B")
 
 
-async def test_what_comes_and_changes_meanwhile_is_in_the_new_cache_too(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        ids = await stored(bed.house, *TEXTS)
-        later = iter(range(1_000))
+async def test_what_comes_and_changes_meanwhile_is_in_the_new_cache_too(bed: Bed) -> None:
+    ids = await stored(bed.house, *TEXTS)
+    later = iter(range(1_000))
 
-        async def busy() -> None:
-            number = next(later)
-            if number < 4:
-                await stored(bed.house, f"wasp nest {number} is new")
-                change = MemoryUpdate(content=f"hive {number} is empty now")
-                await bed.house.ingest.update(ADA, ids[number], change)
-                await bed.house.archive.delete(ADA, ids[100 + number])
+    async def busy() -> None:
+        number = next(later)
+        if number < 4:
+            await stored(bed.house, f"wasp nest {number} is new")
+            change = MemoryUpdate(content=f"hive {number} is empty now")
+            await bed.house.ingest.update(ADA, ids[number], change)
+            await bed.house.archive.delete(ADA, ids[100 + number])
 
-        bed.model("B").meanwhile = busy
-        await bed.switch.use(ADA, "B")
-        while not await bed.switch.carry_out():
-            await bed.house.queue.drain()
+    bed.model("B").meanwhile = busy
+    await bed.switch.use(ADA, "B")
+    while not await bed.switch.carry_out():
         await bed.house.queue.drain()
-        assert bed.chosen.name == "B"
-        for text in ("wasp nest 3", "hive 2 is empty", "hive 101 honey"):
-            assert await bed.dense(text) == await bed.brute(text, "B")
-        assert (await bed.house.upkeep.check(ADA)).ok
+    await bed.house.queue.drain()
+    assert bed.chosen.name == "B"
+    for text in ("wasp nest 3", "hive 2 is empty", "hive 101 honey"):
+        assert await bed.dense(text) == await bed.brute(text, "B")
+    assert (await bed.house.upkeep.check(ADA)).ok
 
 
-async def test_no_model_is_put_to_use_while_a_memory_has_no_vector_of_it(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        await stored(bed.house, *TEXTS[:3])
-        await bed.switch.use(ADA, "B")
-        change = await bed.house.db.read(model_switch.current_switch)
-        assert change is not None
-        leaving = model_switch.ModelNote("A", "of A")
+async def test_no_model_is_put_to_use_while_a_memory_has_no_vector_of_it(bed: Bed) -> None:
+    await stored(bed.house, *TEXTS[:3])
+    await bed.switch.use(ADA, "B")
+    change = await bed.house.db.read(model_switch.current_switch)
+    assert change is not None
+    leaving = model_switch.ModelNote("A", "of A")
 
-        def change_over(conn: Writing) -> bool:
-            while model_switch.step(conn, change):
-                pass
-            return model_switch.complete(conn, change, leaving, ())
+    def change_over(conn: Writing) -> bool:
+        while model_switch.step(conn, change):
+            pass
+        return model_switch.complete(conn, change, leaving, ())
 
-        assert not await bed.house.db.write(ADA, change_over)
-        assert await bed.house.db.read(model_switch.model_in_use) is None
+    assert not await bed.house.db.write(ADA, change_over)
+    assert await bed.house.db.read(model_switch.model_in_use) is None
 
 
-async def test_a_change_is_stopped_and_undone(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        await stored(bed.house, *TEXTS)
-        with pytest.raises(InvalidStateError):
-            await bed.switch.undo(ADA)
-        await bed.switch.use(ADA, "B")
-        assert (await bed.switch.undo(ADA))["coming"] is None
-        assert await bed.switch.carry_out()
-        assert bed.chosen.name == "A"
-        await bed.switch.use(ADA, "B")
-        await bed.switch.carry_out()
-        made = len(bed.model("A").texts)
+async def test_a_change_is_stopped_and_undone(bed: Bed) -> None:
+    await stored(bed.house, *TEXTS)
+    with pytest.raises(InvalidStateError):
         await bed.switch.undo(ADA)
-        await bed.switch.carry_out()
-        assert bed.chosen.name == "A"
-        assert len(bed.model("A").texts) == made + 1  # the trial; every vector was still there
-        assert await bed.dense("hive 7 honey") == await bed.brute("hive 7 honey", "A")
-        assert [event["state"] for event in bed.events] == [
-            "began", "stopped", "began", "changed", "began", "changed",
-        ]  # fmt: skip
+    await bed.switch.use(ADA, "B")
+    assert (await bed.switch.undo(ADA))["coming"] is None
+    assert await bed.switch.carry_out()
+    assert bed.chosen.name == "A"
+    await bed.switch.use(ADA, "B")
+    await bed.switch.carry_out()
+    made = len(bed.model("A").texts)
+    await bed.switch.undo(ADA)
+    await bed.switch.carry_out()
+    assert bed.chosen.name == "A"
+    assert len(bed.model("A").texts) == made + 1  # the trial; every vector was still there
+    assert await bed.dense("hive 7 honey") == await bed.brute("hive 7 honey", "A")
+    assert [event["state"] for event in bed.events] == [
+        "began", "stopped", "began", "changed", "began", "changed",
+    ]  # fmt: skip
 
 
 async def test_a_third_model_lets_the_first_ones_vectors_go(tmp_path: Path) -> None:
@@ -207,28 +209,28 @@ async def test_a_third_model_lets_the_first_ones_vectors_go(tmp_path: Path) -> N
         assert (await bed.house.upkeep.check(ADA)).ok
 
 
-async def test_the_model_in_use_is_no_change_and_a_second_change_waits(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        assert (await bed.switch.use(ADA, "A"))["coming"] is None
+async def test_the_model_in_use_is_no_change_and_a_second_change_waits(bed: Bed) -> None:
+    assert (await bed.switch.use(ADA, "A"))["coming"] is None
+    await bed.switch.use(ADA, "B")
+    assert (await bed.switch.use(ADA, "B"))["coming"]["name"] == "B"
+    with pytest.raises(AlreadyRunningError, match="changing to B"):
+        await bed.switch.use(ADA, "C")
+
+
+async def test_a_model_that_is_not_there_or_broken_changes_nothing(
+    bed: Bed, tmp_path: Path
+) -> None:
+    with pytest.raises(ModelError, match="no model is installed"):
+        await bed.switch.use(ADA, "D")
+    with pytest.raises(InvalidError):
+        await bed.switch.use(ADA, "../B")
+    (tmp_path / "models" / "B" / ONNX_FILE).write_bytes(b"weightz")
+    with pytest.raises(ModelError, match="damaged"):
         await bed.switch.use(ADA, "B")
-        assert (await bed.switch.use(ADA, "B"))["coming"]["name"] == "B"
-        with pytest.raises(AlreadyRunningError, match="changing to B"):
-            await bed.switch.use(ADA, "C")
-
-
-async def test_a_model_that_is_not_there_or_broken_changes_nothing(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        with pytest.raises(ModelError, match="no model is installed"):
-            await bed.switch.use(ADA, "D")
-        with pytest.raises(InvalidError):
-            await bed.switch.use(ADA, "../B")
-        (tmp_path / "models" / "B" / ONNX_FILE).write_bytes(b"weightz")
-        with pytest.raises(ModelError, match="damaged"):
-            await bed.switch.use(ADA, "B")
-        (tmp_path / "models" / "C" / "tokenizer.json").unlink()
-        with pytest.raises(ModelError, match=r"tokenizer\.json is missing"):
-            await bed.switch.use(ADA, "C")
-        assert (await bed.switch.status())["coming"] is None
+    (tmp_path / "models" / "C" / "tokenizer.json").unlink()
+    with pytest.raises(ModelError, match=r"tokenizer\.json is missing"):
+        await bed.switch.use(ADA, "C")
+    assert (await bed.switch.status())["coming"] is None
 
 
 async def test_a_model_that_does_not_run_changes_nothing(tmp_path: Path) -> None:
@@ -242,53 +244,50 @@ async def test_a_model_that_does_not_run_changes_nothing(tmp_path: Path) -> None
         assert (await bed.switch.status())["coming"] is None
 
 
-async def test_a_text_that_the_coming_model_fails_on_does_not_hold_it_up(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        await stored(bed.house, *TEXTS[:5], "poison in the honey")
-        await bed.switch.use(ADA, "B")
-        assert await bed.switch.carry_out()
-        assert bed.chosen.name == "B"
-        found = await bed.house.recall.retrieve(ADA, MemoryQuery(text="poison", limit=1))
-        assert [entry.content for entry in found] == ["poison in the honey"]
+async def test_a_text_that_the_coming_model_fails_on_does_not_hold_it_up(bed: Bed) -> None:
+    await stored(bed.house, *TEXTS[:5], "poison in the honey")
+    await bed.switch.use(ADA, "B")
+    assert await bed.switch.carry_out()
+    assert bed.chosen.name == "B"
+    found = await bed.house.recall.retrieve(ADA, MemoryQuery(text="poison", limit=1))
+    assert [entry.content for entry in found] == ["poison in the honey"]
 
 
-async def test_a_change_waits_for_questions_and_questions_for_it(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        await stored(bed.house, *TEXTS[:20])
-        held = asyncio.Event()
-        entered = asyncio.Event()
+async def test_a_change_waits_for_questions_and_questions_for_it(bed: Bed) -> None:
+    await stored(bed.house, *TEXTS[:20])
+    held = asyncio.Event()
+    entered = asyncio.Event()
 
-        async def hold() -> None:
-            entered.set()
-            await held.wait()
+    async def hold() -> None:
+        entered.set()
+        await held.wait()
 
-        await bed.switch.use(ADA, "B")
-        bed.model("A").meanwhile = hold
-        asking = asyncio.create_task(bed.dense("hive 7 honey"))
-        await entered.wait()
-        changing = asyncio.create_task(bed.switch.carry_out())
-        while (await bed.switch.status())["coming"]["done"] < 20:  # noqa: ASYNC110
-            await asyncio.sleep(0)
-        assert await bed.house.db.read(vectors.current_cache) is not None
-        for _ in range(50):  # writes take turns: what waits for nothing else is over by then
-            await bed.house.db.write(ADA, lambda conn: conn.changes())
-        assert not changing.done()
-        assert bed.chosen.name == "A"
-        held.set()
-        assert await asking == await bed.brute("hive 7 honey", "A")
-        assert await changing
-        assert bed.chosen.name == "B"
+    await bed.switch.use(ADA, "B")
+    bed.model("A").meanwhile = hold
+    asking = asyncio.create_task(bed.dense("hive 7 honey"))
+    await entered.wait()
+    changing = asyncio.create_task(bed.switch.carry_out())
+    while (await bed.switch.status())["coming"]["done"] < 20:  # noqa: ASYNC110
+        await asyncio.sleep(0)
+    assert await bed.house.db.read(vectors.current_cache) is not None
+    for _ in range(50):  # writes take turns: what waits for nothing else is over by then
+        await bed.house.db.write(ADA, lambda conn: conn.changes())
+    assert not changing.done()
+    assert bed.chosen.name == "A"
+    held.set()
+    assert await asking == await bed.brute("hive 7 honey", "A")
+    assert await changing
+    assert bed.chosen.name == "B"
 
 
-async def test_a_bench_ranks_the_right_memory_by_each_models_own_vectors(tmp_path: Path) -> None:
-    async with a_bed(tmp_path) as bed:
-        assert (await measure(bed.house, bed.chosen, ["A"]))["models"] == []
-        await talked(bed.house, 16)
-        told = await measure(bed.house, bed.chosen, ["A", "B"])
-        assert told["memories"] == 32
-        assert told["pairs"] > 0
-        assert [each["name"] for each in told["models"]] == ["A", "B"]
-        assert all(0.0 <= each["ndcg_10"] <= each["recall_10"] <= 1.0 for each in told["models"])
+async def test_a_bench_ranks_the_right_memory_by_each_models_own_vectors(bed: Bed) -> None:
+    assert (await measure(bed.house, bed.chosen, ["A"]))["models"] == []
+    await talked(bed.house, 16)
+    told = await measure(bed.house, bed.chosen, ["A", "B"])
+    assert told["memories"] == 32
+    assert told["pairs"] > 0
+    assert [each["name"] for each in told["models"]] == ["A", "B"]
+    assert all(0.0 <= each["ndcg_10"] <= each["recall_10"] <= 1.0 for each in told["models"])
 
 
 def test_a_rank_counts_what_is_nearer() -> None:

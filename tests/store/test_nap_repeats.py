@@ -159,51 +159,50 @@ async def ended(
     return list(rows)
 
 
-async def test_the_same_session_again_adds_nothing(tmp_path: Path) -> None:
-    clock = HeldClock()
-    async with a_house(tmp_path / "memd.db", clock=clock) as house:
-        before = await ended(house, tmp_path, clock, BEGUN)
-        assert any("whole file" in each.content for each in before)
-        assert await ended(house, tmp_path, clock, BEGUN) == before
+async def test_the_same_session_again_adds_nothing(
+    house: Rooms, clock: HeldClock, tmp_path: Path
+) -> None:
+    before = await ended(house, tmp_path, clock, BEGUN)
+    assert any("whole file" in each.content for each in before)
+    assert await ended(house, tmp_path, clock, BEGUN) == before
 
 
-async def test_a_session_that_went_on_has_one_digest_of_all_of_it(tmp_path: Path) -> None:
-    clock = HeldClock()
-    async with a_house(tmp_path / "memd.db", clock=clock) as house:
-        await ended(house, tmp_path, clock, BEGUN)
-        longer = await ended(house, tmp_path, clock, [*BEGUN, *WENT_ON])
-        there = await ended(house, tmp_path, clock, [*BEGUN, *WENT_ON])
-        assert there == longer
-        [digest] = [each for each in there if "digest" in each.metadata.tags]
-        assert "regular expressions" in digest.content
-        texts = [each.content for each in there]
-        assert len(texts) == len(set(texts))
-        assert any("whole file" in text for text in texts if text != digest.content)
+async def test_a_session_that_went_on_has_one_digest_of_all_of_it(
+    house: Rooms, clock: HeldClock, tmp_path: Path
+) -> None:
+    await ended(house, tmp_path, clock, BEGUN)
+    longer = await ended(house, tmp_path, clock, [*BEGUN, *WENT_ON])
+    there = await ended(house, tmp_path, clock, [*BEGUN, *WENT_ON])
+    assert there == longer
+    [digest] = [each for each in there if "digest" in each.metadata.tags]
+    assert "regular expressions" in digest.content
+    texts = [each.content for each in there]
+    assert len(texts) == len(set(texts))
+    assert any("whole file" in text for text in texts if text != digest.content)
 
 
 async def test_a_client_that_hands_over_its_window_only_has_one_digest_of_all_of_it(
-    tmp_path: Path,
+    house: Rooms, tmp_path: Path
 ) -> None:
-    async with a_house(tmp_path / "memd.db", clock=HeldClock()) as house:
-        nap = Naps(house, Settings(), tmp_path).nap
+    nap = Naps(house, Settings(), tmp_path).nap
 
-        async def napped(messages: Sequence[dict[str, Any]]) -> NapResult:
-            return await nap.nap(ADA, NapRequest(messages, session_id="s", reason="full"))
+    async def napped(messages: Sequence[dict[str, Any]]) -> NapResult:
+        return await nap.nap(ADA, NapRequest(messages, session_id="s", reason="full"))
 
-        talk = [{"role": "assistant", "content": f"So it goes on in part {n}."} for n in range(4)]
-        first = await napped([*BEGUN, *talk])
-        window = [*first.messages, *WENT_ON]
-        await napped(window)
-        rows, _ = await house.recall.list(ADA, EVERYTHING, None, 100)
-        [digest] = [each for each in rows if "digest" in each.metadata.tags]
-        assert "must never read the whole file" in digest.content
-        assert "regular expressions" in digest.content
-        texts = [each.content for each in rows]
-        assert sum(BEGUN[0]["content"] in text for text in texts if text != digest.content) == 1
-        again = await napped(window)
-        assert again.stored == 0
-        there, _ = await house.recall.list(ADA, EVERYTHING, None, 100)
-        assert there == rows
+    talk = [{"role": "assistant", "content": f"So it goes on in part {n}."} for n in range(4)]
+    first = await napped([*BEGUN, *talk])
+    window = [*first.messages, *WENT_ON]
+    await napped(window)
+    rows, _ = await house.recall.list(ADA, EVERYTHING, None, 100)
+    [digest] = [each for each in rows if "digest" in each.metadata.tags]
+    assert "must never read the whole file" in digest.content
+    assert "regular expressions" in digest.content
+    texts = [each.content for each in rows]
+    assert sum(BEGUN[0]["content"] in text for text in texts if text != digest.content) == 1
+    again = await napped(window)
+    assert again.stored == 0
+    there, _ = await house.recall.list(ADA, EVERYTHING, None, 100)
+    assert there == rows
 
 
 TALK: list[dict[str, Any]] = [
@@ -260,11 +259,8 @@ async def test_a_nap_that_learns_nothing_loads_no_model(tmp_path: Path) -> None:
     ],
 )
 async def test_a_fact_has_the_time_at_which_it_was_said_if_that_can_be(
-    tmp_path: Path, said: str, stored: datetime | None
+    house: Rooms, tmp_path: Path, said: str, stored: datetime | None
 ) -> None:
-    async with a_house(tmp_path / "memd.db", HeldClock()) as house:
-        await nap_over(house, tmp_path, {**FACT, "timestamp": said})
-        at_us = await house.db.read(
-            lambda conn: conn.execute("SELECT occurred_at_us FROM memory").get
-        )
-        assert at_us == (None if stored is None else to_us(stored))
+    await nap_over(house, tmp_path, {**FACT, "timestamp": said})
+    at_us = await house.db.read(lambda conn: conn.execute("SELECT occurred_at_us FROM memory").get)
+    assert at_us == (None if stored is None else to_us(stored))

@@ -8,19 +8,14 @@ from typing import Any
 
 import apsw
 import pytest
-from support.disks import fill, read_only, small_disk
+from support.disks import fill, read_only
 from support.nights import ADA, Bed, a_bed, differing
+from support.store import locked
 
 from memd.base.errors import BusyError, ReadOnlyError, StorageError
 from memd.domain.enums import RunKind, RunState
-from memd.store.file import connect
 
 TURNS = tuple(f"Lamp {number} hangs in the hall." for number in range(6))
-
-
-@pytest.fixture
-def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connect, "BUSY_MS_MAX", 30)
 
 
 async def two_sessions(bed: Bed, words: str = "") -> None:
@@ -29,31 +24,28 @@ async def two_sessions(bed: Bed, words: str = "") -> None:
     bed.clock.advance(days=2)
 
 
-@pytest.mark.usefixtures("_impatient")
+@pytest.mark.usefixtures("impatient")
 async def test_a_night_over_a_file_that_another_program_holds_is_refused(bed: Bed) -> None:
     await two_sessions(bed)
     done = await bed.night.run(ADA)
     after = await bed.tables()
-    other = apsw.Connection(str(bed.house.db.path))
-    other.execute("BEGIN IMMEDIATE")
-    asks: dict[str, Callable[[], Awaitable[Any]]] = {
-        "run": lambda: bed.night.run(ADA),
-        "compress": lambda: bed.night.compress(ADA, force=True),
-        "undo": lambda: bed.night.undo(ADA, done.run_id),
-        "pause": lambda: bed.night.pause(ADA),
-        "resume": lambda: bed.night.resume(ADA),
-    }
-    for ask in asks.values():
-        with pytest.raises(BusyError):
-            await ask()
-    assert not (await bed.night.run(ADA, dry_run=True)).steps
-    other.execute("ROLLBACK")
-    other.close()
+    with locked(bed.house.db.path):
+        asks: dict[str, Callable[[], Awaitable[Any]]] = {
+            "run": lambda: bed.night.run(ADA),
+            "compress": lambda: bed.night.compress(ADA, force=True),
+            "undo": lambda: bed.night.undo(ADA, done.run_id),
+            "pause": lambda: bed.night.pause(ADA),
+            "resume": lambda: bed.night.resume(ADA),
+        }
+        for ask in asks.values():
+            with pytest.raises(BusyError):
+                await ask()
+        assert not (await bed.night.run(ADA, dry_run=True)).steps
     assert differing(after, await bed.tables()) == []
     assert (await bed.night.undo(ADA, done.run_id)).state is RunState.UNDONE
 
 
-@pytest.mark.usefixtures("_impatient")
+@pytest.mark.usefixtures("impatient")
 async def test_a_night_whose_file_is_held_half_way_goes_on_later_as_the_same_run(bed: Bed) -> None:
     await two_sessions(bed)
     before = await bed.tables()
@@ -101,24 +93,21 @@ async def nights_until_it_is_full(bed: Bed) -> None:
 
 @pytest.mark.usefixtures("whole_ballast")
 async def test_a_night_on_a_full_disk_loses_nothing_and_goes_on_when_there_is_room(
-    tmp_path: Path,
+    own_disk: Path,
 ) -> None:
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    with small_disk(folder, 24):
-        async with a_bed(folder) as bed:
-            await two_sessions(bed, " So it is." * 200)
-            before = await bed.tables()
-            make_room = fill(folder)
-            with pytest.raises(StorageError):
-                await nights_until_it_is_full(bed)
-            make_room()
-            assert await bed.house.db.recover()
-            await bed.night.resume_unfinished()
-            await bed.night.run(ADA)
-            assert len(await bed.summaries()) == 2
-            for run in await bed.night.reports(None, 1_000):
-                if run.steps and run.state is RunState.DONE:
-                    await bed.night.undo(ADA, run.run_id)
-            assert differing(before, await bed.tables()) == []
-            assert await bed.is_sound()
+    async with a_bed(own_disk) as bed:
+        await two_sessions(bed, " So it is." * 200)
+        before = await bed.tables()
+        make_room = fill(own_disk)
+        with pytest.raises(StorageError):
+            await nights_until_it_is_full(bed)
+        make_room()
+        assert await bed.house.db.recover()
+        await bed.night.resume_unfinished()
+        await bed.night.run(ADA)
+        assert len(await bed.summaries()) == 2
+        for run in await bed.night.reports(None, 1_000):
+            if run.steps and run.state is RunState.DONE:
+                await bed.night.undo(ADA, run.run_id)
+        assert differing(before, await bed.tables()) == []
+        assert await bed.is_sound()

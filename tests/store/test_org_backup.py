@@ -37,19 +37,19 @@ async def test_a_backup_holds_the_log_and_its_facts(tmp_path: Path) -> None:
         assert (await house.upkeep.check(CALLER)).ok
 
 
-async def test_neither_a_rebuild_nor_forgetting_nor_time_changes_a_fact(tmp_path: Path) -> None:
+async def test_neither_a_rebuild_nor_forgetting_nor_time_changes_a_fact(
+    house: Rooms, clock: HeldClock
+) -> None:
     """docs/decisions/0048."""
-    clock = HeldClock()
-    async with a_house(tmp_path / "memd.db", clock) as house:
-        (fact_id,) = await wrote(house, "Use Litestar")
-        told = await house.org.history(CALLER, fact_id)
-        await house.upkeep.rebuild(CALLER)
-        await house.archive.forget(CALLER, ids=[fact_id])
-        clock.advance(days=3_650)
-        await house.archive.purge()
-        await house.upkeep.tidy()
-        assert await house.org.history(CALLER, fact_id) == told
-        assert await contents(house, "litestar") == ["Use Litestar"]
+    (fact_id,) = await wrote(house, "Use Litestar")
+    told = await house.org.history(CALLER, fact_id)
+    await house.upkeep.rebuild(CALLER)
+    await house.archive.forget(CALLER, ids=[fact_id])
+    clock.advance(days=3_650)
+    await house.archive.purge()
+    await house.upkeep.tidy()
+    assert await house.org.history(CALLER, fact_id) == told
+    assert await contents(house, "litestar") == ["Use Litestar"]
 
 
 @pytest.mark.parametrize("field", ["content", "tags"])
@@ -96,8 +96,7 @@ async def a_file(path: Path) -> None:
 
 
 @pytest.mark.parametrize("fault", ROW_FAULTS)
-async def test_a_log_or_a_fact_that_was_changed_is_found(tmp_path: Path, fault: str) -> None:
-    path = tmp_path / "memd.db"
+async def test_a_log_or_a_fact_that_was_changed_is_found(path: Path, fault: str) -> None:
     await a_file(path)
     with tampering(path) as conn:
         for sql in ROW_FAULTS[fault].split(";"):
@@ -116,8 +115,7 @@ CACHE_FAULTS = {
 
 
 @pytest.mark.parametrize("fault", CACHE_FAULTS)
-async def test_a_words_cache_that_lies_is_found_and_rebuilt(tmp_path: Path, fault: str) -> None:
-    path = tmp_path / "memd.db"
+async def test_a_words_cache_that_lies_is_found_and_rebuilt(path: Path, fault: str) -> None:
     await a_file(path)
     with tampering(path) as conn:
         conn.execute(CACHE_FAULTS[fault])

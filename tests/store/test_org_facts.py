@@ -37,11 +37,6 @@ MANY = OrgMemoryConfig.model_validate({"extended_store": {"max_retrieved_per_que
 
 
 @pytest.fixture
-def clock() -> HeldClock:
-    return HeldClock()
-
-
-@pytest.fixture
 async def house(tmp_path: Path, clock: HeldClock) -> AsyncIterator[Rooms]:
     async with a_house(tmp_path / "memd.db", clock, settings=Settings(org_memory=MANY)) as house:
         yield house
@@ -422,10 +417,9 @@ async def test_times_keep_their_microseconds(house: Rooms, clock: HeldClock) -> 
     ],
 )
 async def test_a_row_that_is_none_of_memds_is_an_error_of_the_query(
-    tmp_path: Path, damage: str
+    path: Path, damage: str
 ) -> None:
     """SPEC 15.5.11."""
-    path = tmp_path / "memd.db"
     async with a_house(path) as house:
         (fact_id,) = await wrote(house, "Use Litestar")
     with tampering(path) as conn:
@@ -440,12 +434,11 @@ async def test_a_row_that_is_none_of_memds_is_an_error_of_the_query(
 # What is told of the past.
 
 
-async def test_what_was_superseded_long_ago_is_not_told_and_not_erased(tmp_path: Path) -> None:
+async def test_what_was_superseded_long_ago_is_not_told_and_not_erased(path: Path) -> None:
     """docs/decisions/0048."""
     clock = HeldClock()
     start = clock.now
     days = org_memory_config({"backend": "temporal_kg", "temporal": {"history_retention_days": 30}})
-    path = tmp_path / "memd.db"
     async with a_house(path, clock, settings=Settings(org_memory=days)) as house:
         (fact_id,) = await wrote(house, "one")
         for content in ("two", "three"):

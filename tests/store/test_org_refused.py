@@ -6,17 +6,15 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
-from support.disks import fill, read_only, small_disk
+from support.disks import fill, read_only
 from support.org import CALLER, HUMAN, a_request, contents, wrote
-from support.store import a_house
+from support.store import a_house, locked
 
 from memd.backends.rooms import Rooms
 from memd.base.errors import BusyError, DiskFullError, MemdError, ReadOnlyError
 from memd.domain.org.org import OrgMemoryQuery
 from memd.store.check.row_checks import check_facts
-from memd.store.file import connect
 from memd.store.org import org_facts
 
 TEXT = "Rule {}: the lighthouse keeper writes every storm into the blue book." + " So" * 199
@@ -56,46 +54,36 @@ async def refused(house: Rooms, ids: list[str], kind: type[MemdError]) -> None:
     assert [await read(house, ids) for read in READS.values()] == before
 
 
-async def test_a_write_into_a_locked_file_is_busy_and_reading_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(connect, "BUSY_MS_MAX", 30)
-    path = tmp_path / "memd.db"
+@pytest.mark.usefixtures("impatient")
+async def test_a_write_into_a_locked_file_is_busy_and_reading_goes_on(house: Rooms) -> None:
+    ids = await wrote(house, TEXT.format(1), TEXT.format(2))
+    with locked(house.db.path):
+        await refused(house, ids, BusyError)
+    for attempt in WRITES.values():
+        await attempt(house, ids)
+    assert (await house.upkeep.check(CALLER)).ok
+
+
+async def test_a_full_disk_loses_no_fact_that_was_acknowledged(own_disk: Path) -> None:
+    path = own_disk / "memd.db"
     async with a_house(path) as house:
         ids = await wrote(house, TEXT.format(1), TEXT.format(2))
-        other = apsw.Connection(str(path))
-        other.execute("BEGIN IMMEDIATE")
-        await refused(house, ids, BusyError)
-        other.execute("ROLLBACK")
-        other.close()
-        for attempt in WRITES.values():
-            await attempt(house, ids)
+        make_room = fill(own_disk)
+        for number in range(5_000):
+            try:
+                ids += await wrote(house, TEXT.format(f"x{number}"))
+            except DiskFullError:
+                break
+        else:
+            pytest.fail("the disk was never full")
+        assert await house.db.read(org_facts.count) == len(ids)
+        assert await contents(house, "lighthouse")
+        make_room()
+        assert await house.db.recover()
+        ids += await wrote(house, "after")
+    async with a_house(path) as house:
+        assert await house.db.read(org_facts.count) == len(ids)
         assert (await house.upkeep.check(CALLER)).ok
-
-
-async def test_a_full_disk_loses_no_fact_that_was_acknowledged(tmp_path: Path) -> None:
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    with small_disk(folder, 24):
-        path = folder / "memd.db"
-        async with a_house(path) as house:
-            ids = await wrote(house, TEXT.format(1), TEXT.format(2))
-            make_room = fill(folder)
-            for number in range(5_000):
-                try:
-                    ids += await wrote(house, TEXT.format(f"x{number}"))
-                except DiskFullError:
-                    break
-            else:
-                pytest.fail("the disk was never full")
-            assert await house.db.read(org_facts.count) == len(ids)
-            assert await contents(house, "lighthouse")
-            make_room()
-            assert await house.db.recover()
-            ids += await wrote(house, "after")
-        async with a_house(path) as house:
-            assert await house.db.read(org_facts.count) == len(ids)
-            assert (await house.upkeep.check(CALLER)).ok
 
 
 async def test_a_read_only_store_answers_and_refuses_writes(tmp_path: Path) -> None:

@@ -84,9 +84,8 @@ def logged(path: Path) -> bytes:
     ],
 )
 async def test_a_file_that_is_not_ours_is_refused_and_stays_as_it_was(
-    tmp_path: Path, make: Callable[[Path], None], error: type[MemdError]
+    path: Path, tmp_path: Path, make: Callable[[Path], None], error: type[MemdError]
 ) -> None:
-    path = tmp_path / "memd.db"
     make(path)
     before = (path.read_bytes(), logged(path))
     with pytest.raises(error, match="left"):
@@ -96,9 +95,8 @@ async def test_a_file_that_is_not_ours_is_refused_and_stays_as_it_was(
     assert not list(tmp_path.glob("*.backup.db"))
 
 
-async def test_an_empty_file_is_a_new_one(tmp_path: Path) -> None:
+async def test_an_empty_file_is_a_new_one(path: Path) -> None:
     """A first start that was killed leaves nothing else."""
-    path = tmp_path / "memd.db"
     path.touch()
     async with a_house(path) as house:
         await told(house, "Ann keeps bees in Lisbon.")
@@ -117,8 +115,7 @@ async def its_memory_is_there(path: Path) -> None:
         assert (await house.upkeep.check(ADA)).ok
 
 
-async def test_a_log_of_noise_is_passed_over(tmp_path: Path) -> None:
-    path = tmp_path / "memd.db"
+async def test_a_log_of_noise_is_passed_over(path: Path) -> None:
     await a_file_with_one_memory(path)
     path.with_name("memd.db-wal").write_bytes(random.Random(2).randbytes(100_000))
     await its_memory_is_there(path)
@@ -155,8 +152,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-async def test_an_unknown_shape_is_refused_in_words(tmp_path: Path, shape: str) -> None:
-    path = tmp_path / "memd.db"
+async def test_an_unknown_shape_is_refused_in_words(path: Path, tmp_path: Path, shape: str) -> None:
     change, said = SHAPES[shape]
     async with a_house(path) as house:
         await stored(house, "Ann keeps bees.")
@@ -171,9 +167,10 @@ async def test_an_unknown_shape_is_refused_in_words(tmp_path: Path, shape: str) 
     assert sorted(one.name for one in tmp_path.glob("*.db")) == ["memd.db"]
 
 
-async def test_a_flipped_letter_of_a_name_is_repaired_at_the_start(tmp_path: Path) -> None:
+async def test_a_flipped_letter_of_a_name_is_repaired_at_the_start(
+    path: Path, tmp_path: Path
+) -> None:
     """It is damage, not another shape: the page does not match its checksum."""
-    path = tmp_path / "memd.db"
     async with a_house(path) as house:
         await stored(house, "Ann keeps bees.")
     whole = path.read_bytes()
@@ -212,9 +209,8 @@ def layout(path: Path) -> tuple[int, int]:
     ("page_bytes", "auto_vacuum"), [(4_096, 0), (4_096, 1), (16_384, 0), (65_536, INCREMENTAL)]
 )
 async def test_a_file_of_another_layout_is_opened_kept_so_and_repaired_to_that_of_today(
-    tmp_path: Path, page_bytes: int, auto_vacuum: int
+    path: Path, tmp_path: Path, page_bytes: int, auto_vacuum: int
 ) -> None:
-    path = tmp_path / "memd.db"
     with laid_out(page_bytes, auto_vacuum):
         said = await a_full_file(path)
     assert layout(path) == (page_bytes, auto_vacuum)

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import pytest
 from support.clocks import HeldClock
-from support.nights import ADA, Bed, a_bed
+from support.nights import ADA, Bed
 from support.recording import a_record
 
 from memd.base.errors import BusyError
@@ -134,32 +134,30 @@ async def test_a_note_that_the_disk_refuses_fails_nobody(
 
 
 async def test_a_night_drops_old_records_by_the_setting_and_old_notes_by_themselves(
-    tmp_path: Path,
+    bed: Bed, clock: HeldClock
 ) -> None:
-    clock = HeldClock()
-    async with a_bed(tmp_path, clock) as bed:
-        records = records_of(bed)
-        await bed.house.sessions.start(ADA, "s")
-        await noted(bed)
-        old = (clock.now - timedelta(days=400)).isoformat()
-        fresh = (clock.now + timedelta(days=OWN_DAYS)).isoformat()
-        for number, moment in enumerate((old, fresh)):
-            for name in ("messages", "lifecycle_events"):
-                entity, key = ENTITIES[name], f"{name}{number}"
-                await records.save(ME, entity, a_record(name, id=key, timestamp=moment))
-        clock.advance(days=OWN_DAYS, hours=1)
-        settings = Settings.model_validate({"records": {"retention_days": {"messages": 30}}})
-        await bed.other_night(settings).run(ADA, steps=frozenset({"cap"}))
-        assert len(await records.list(ME, ENTITIES["messages"], {})) == 2  # no whole night
-        await bed.other_night(settings).run(ADA)
-        assert [m.id for m in await records.list(ME, ENTITIES["messages"], {})] == ["messages1"]
-        # Others' events stay for ever, whatever their age; memd's own go.
-        events = [each for each in await noted(bed) if each.event_type != "night_completed"]
-        assert [each.id for each in events] == ["lifecycle_events0", "lifecycle_events1"]
-        asked = AuditFilter(method="records.purge")  # of others' records, not of its own notes
-        links, _ = await Audit(bed.house.db, bed.clock).show(asked, None, 100)
-        assert [(link.client, link.rows) for link in links] == [("memd", 1)]
-        assert (await Audit(bed.house.db, bed.clock).verify()).ok
+    records = records_of(bed)
+    await bed.house.sessions.start(ADA, "s")
+    await noted(bed)
+    old = (clock.now - timedelta(days=400)).isoformat()
+    fresh = (clock.now + timedelta(days=OWN_DAYS)).isoformat()
+    for number, moment in enumerate((old, fresh)):
+        for name in ("messages", "lifecycle_events"):
+            entity, key = ENTITIES[name], f"{name}{number}"
+            await records.save(ME, entity, a_record(name, id=key, timestamp=moment))
+    clock.advance(days=OWN_DAYS, hours=1)
+    settings = Settings.model_validate({"records": {"retention_days": {"messages": 30}}})
+    await bed.other_night(settings).run(ADA, steps=frozenset({"cap"}))
+    assert len(await records.list(ME, ENTITIES["messages"], {})) == 2  # no whole night
+    await bed.other_night(settings).run(ADA)
+    assert [m.id for m in await records.list(ME, ENTITIES["messages"], {})] == ["messages1"]
+    # Others' events stay for ever, whatever their age; memd's own go.
+    events = [each for each in await noted(bed) if each.event_type != "night_completed"]
+    assert [each.id for each in events] == ["lifecycle_events0", "lifecycle_events1"]
+    asked = AuditFilter(method="records.purge")  # of others' records, not of its own notes
+    links, _ = await Audit(bed.house.db, bed.clock).show(asked, None, 100)
+    assert [(link.client, link.rows) for link in links] == [("memd", 1)]
+    assert (await Audit(bed.house.db, bed.clock).verify()).ok
 
 
 async def test_a_quiet_night_drops_nothing_and_makes_no_table_of_its_own(bed: Bed) -> None:

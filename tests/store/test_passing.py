@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.clocks import HeldClock
-from support.nights import ADA, Bed, a_bed
+from support.nights import ADA, Bed
 from support.store import a_house, told
 
 from memd.backends.rooms import Rooms
@@ -242,12 +241,11 @@ async def asked_of(bed: Bed, **more: object) -> set[str]:
     return {chunk.content for chunk in found if chunk.content.startswith("When do")}
 
 
-async def test_what_is_forgotten_leaves_no_mark(tmp_path: Path) -> None:
-    async with a_bed(tmp_path, HeldClock()) as bed:
-        (memory_id,) = await told(bed.house, QUESTION)
-        await bed.house.archive.forget(ADA, [memory_id])
-        assert await bed.rows("SELECT * FROM passing") == []
-        await is_sound(bed.house)
+async def test_what_is_forgotten_leaves_no_mark(bed: Bed) -> None:
+    (memory_id,) = await told(bed.house, QUESTION)
+    await bed.house.archive.forget(ADA, [memory_id])
+    assert await bed.rows("SELECT * FROM passing") == []
+    await is_sound(bed.house)
 
 
 async def test_it_lives_through_a_rebuild_and_the_trash(bed: Bed) -> None:

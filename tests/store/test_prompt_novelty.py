@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 from support.clocks import HeldClock
-from support.store import ADA, OWNER, a_house, stored
+from support.store import ADA, OWNER, a_house, locked, stored
 
 from memd.backends.rooms import Rooms
 from memd.base.errors import MemoryRetrievalError
@@ -24,7 +23,6 @@ from memd.inject.in_window import REPEATED_US, PromptRequest, SessionWindows
 from memd.inject.inject import Inject
 from memd.inject.multi.hierarchical import retriever_for
 from memd.inject.own_memories import MemoryRooms
-from memd.store.file import connect
 from memd.store.session import injections
 from memd.store.session.injections import WindowContent, WindowKey
 
@@ -63,8 +61,14 @@ def ids(prompt: PreparedPrompt) -> list[str]:
     return [memory.id for memory in prompt.memories]
 
 
-async def test_what_a_prompt_gave_is_not_given_again(bed: Bed) -> None:
+@pytest.fixture
+async def port(bed: Bed) -> str:
+    """Store what most questions here are answered by, and return its id."""
     [port] = await stored(bed.house, PORT)
+    return port
+
+
+async def test_what_a_prompt_gave_is_not_given_again(port: str, bed: Bed) -> None:
     assert ids(await bed.asked()) == [port]
     again = await bed.asked(OTHERWISE)
     assert ids(again) == []
@@ -72,8 +76,7 @@ async def test_what_a_prompt_gave_is_not_given_again(bed: Bed) -> None:
     assert again.gate is not None
 
 
-async def test_another_session_and_none_are_not_told_less(bed: Bed) -> None:
-    [port] = await stored(bed.house, PORT)
+async def test_another_session_and_none_are_not_told_less(port: str, bed: Bed) -> None:
     assert ids(await bed.asked()) == [port]
     assert ids(await bed.asked(session="t")) == [port]
     assert ids(await bed.asked(by=replace(ADA, client="editor"))) == [port]
@@ -82,9 +85,8 @@ async def test_another_session_and_none_are_not_told_less(bed: Bed) -> None:
         assert (ids(prompt), prompt.in_window) == ([port], ())
 
 
-async def test_the_same_question_sent_again_is_answered_as_before(bed: Bed) -> None:
+async def test_the_same_question_sent_again_is_answered_as_before(port: str, bed: Bed) -> None:
     """A hook that got no answer asks again; to say nothing then would lose the memory."""
-    [port] = await stored(bed.house, PORT)
     assert ids(await bed.asked()) == [port]
     bed.clock.advance(microseconds=REPEATED_US - 1)
     assert ids(await bed.asked()) == [port]
@@ -93,9 +95,8 @@ async def test_the_same_question_sent_again_is_answered_as_before(bed: Bed) -> N
 
 
 async def test_the_same_question_of_hours_later_is_a_new_one_and_may_be_sent_again(
-    bed: Bed,
+    port: str, bed: Bed
 ) -> None:
-    [port] = await stored(bed.house, PORT)
     assert ids(await bed.asked()) == [port]
     bed.clock.advance(hours=2)
     await bed.house.sessions.start(ADA, "s")
@@ -103,20 +104,18 @@ async def test_the_same_question_of_hours_later_is_a_new_one_and_may_be_sent_aga
     assert ids(await bed.asked()) == [port] == ids(await bed.asked())
 
 
-async def test_what_is_not_noted_yet_is_known(bed: Bed) -> None:
-    [port] = await stored(bed.house, PORT)
+async def test_what_is_not_noted_yet_is_known(port: str, bed: Bed) -> None:
     first = PrepareRequest(query=QUESTION, session_id="s")
     second = PrepareRequest(query=OTHERWISE, session_id="s")
     assert ids(await bed.room.prepare(ADA, first)) == [port]
     assert ids(await bed.room.prepare(ADA, second)) == []
 
 
-async def test_what_was_given_is_written_when_the_answer_has_left(bed: Bed) -> None:
+async def test_what_was_given_is_written_when_the_answer_has_left(port: str, bed: Bed) -> None:
     """The write would compete with the answer, for which somebody waits.
 
     And before the next request is read: what it writes comes after.
     """
-    [port] = await stored(bed.house, PORT)
     request = PrepareRequest(query=QUESTION, session_id="s")
     work = asyncio.create_task(bed.room.prepare(ADA, request))
     assert ids(await asyncio.shield(work)) == [port]  # as a connection waits for its requests
@@ -127,8 +126,7 @@ async def test_what_was_given_is_written_when_the_answer_has_left(bed: Bed) -> N
     assert await given(bed, port) == {port}
 
 
-async def test_a_crash_before_it_is_written_costs_one_repetition(bed: Bed) -> None:
-    [port] = await stored(bed.house, PORT)
+async def test_a_crash_before_it_is_written_costs_one_repetition(port: str, bed: Bed) -> None:
     request = PrepareRequest(query=QUESTION, session_id="s")
     assert ids(await bed.room.prepare(ADA, request)) == [port]
     lost, bed.windows = bed.windows, SessionWindows(bed.house.db, bed.clock)
@@ -139,8 +137,9 @@ async def test_a_crash_before_it_is_written_costs_one_repetition(bed: Bed) -> No
     assert ids(await bed.asked("What about nginx?")) == []
 
 
-async def test_what_was_given_before_a_window_was_emptied_is_not_noted_after_it(bed: Bed) -> None:
-    [port] = await stored(bed.house, PORT)
+async def test_what_was_given_before_a_window_was_emptied_is_not_noted_after_it(
+    port: str, bed: Bed
+) -> None:
     await bed.house.sessions.start(ADA, "s")
     bed.clock.advance(microseconds=1)
     request = PrepareRequest(query=QUESTION, session_id="s")
@@ -157,15 +156,13 @@ async def given(bed: Bed, *memory_ids: str) -> frozenset[str]:
     return (await bed.house.db.read(injections.find_in_window, place, memory_ids)).injected
 
 
-async def test_a_question_in_between_ends_the_first(bed: Bed) -> None:
-    [port] = await stored(bed.house, PORT)
+async def test_a_question_in_between_ends_the_first(port: str, bed: Bed) -> None:
     assert ids(await bed.asked()) == [port]
     assert ids(await bed.asked(OTHERWISE)) == []
     assert ids(await bed.asked()) == []
 
 
-async def test_a_repetition_gives_no_more_than_the_first(bed: Bed) -> None:
-    [port] = await stored(bed.house, PORT)
+async def test_a_repetition_gives_no_more_than_the_first(port: str, bed: Bed) -> None:
     await bed.asked()
     await bed.asked(OTHERWISE)
     assert ids(await bed.asked(OTHERWISE)) == []
@@ -183,10 +180,11 @@ async def test_what_the_session_said_takes_no_place(bed: Bed) -> None:
 
 
 @pytest.mark.parametrize("config", [{"retriever": "hierarchical"}, {"fusion_strategy": "rrf"}])
-async def test_every_way_to_rank_leaves_out_the_same(bed: Bed, config: dict[str, Any]) -> None:
+async def test_every_way_to_rank_leaves_out_the_same(
+    port: str, bed: Bed, config: dict[str, Any]
+) -> None:
     settings = MemoryRetrievalConfig.model_validate({**config, "min_relevance": 0.0})
     bed.room = replace(bed.room, config=settings, retriever=retriever_for)
-    [port] = await stored(bed.house, PORT)
     [own] = await stored(bed.house, "The port of nginx was 80 before.", session_id="s")
     assert ids(await bed.asked()) == [port]
     prompt = await bed.asked(OTHERWISE)
@@ -200,8 +198,7 @@ async def test_preferences_are_in_every_prompt(bed: Bed) -> None:
         assert "short answers" in message.content
 
 
-async def test_who_asks_by_a_tool_gets_an_answer(bed: Bed) -> None:
-    [port] = await stored(bed.house, PORT)
+async def test_who_asks_by_a_tool_gets_an_answer(port: str, bed: Bed) -> None:
     assert ids(await bed.asked()) == [port]
     by = replace(ADA, session_id="s")
     for _ in range(2):
@@ -226,16 +223,14 @@ def slow(bed: Bed) -> SessionWindows:
     return bed.windows
 
 
-async def test_of_two_prompts_at_once_one_is_told(bed: Bed) -> None:
-    [port] = await stored(bed.house, PORT)
+async def test_of_two_prompts_at_once_one_is_told(port: str, bed: Bed) -> None:
     slow(bed)
     both = await asyncio.gather(bed.asked(), bed.asked(OTHERWISE))
     assert [each for prompt in both for each in ids(prompt)] == [port]
     assert ids(await bed.asked("What about nginx?")) == []
 
 
-async def test_of_a_brief_and_a_prompt_at_once_one_is_told(bed: Bed) -> None:
-    [port] = await stored(bed.house, PORT)
+async def test_of_a_brief_and_a_prompt_at_once_one_is_told(port: str, bed: Bed) -> None:
     house, level = bed.house, MemoryLevel.PERSISTENT
     briefs = Briefs(house.db, bed.clock, house.recall, house.org, slow(bed), level)
     brief, prompt = await asyncio.gather(
@@ -244,16 +239,10 @@ async def test_of_a_brief_and_a_prompt_at_once_one_is_told(bed: Bed) -> None:
     assert [*(item.id for item in brief.items), *ids(prompt)] == [port]
 
 
-async def test_a_note_that_fails_refuses_no_prompt(
-    bed: Bed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(connect, "BUSY_MS_MAX", 30)
-    [port] = await stored(bed.house, PORT)
-    other = apsw.Connection(str(tmp_path / "memd.db"))
-    other.execute("BEGIN IMMEDIATE")
-    assert ids(await bed.asked()) == [port]
-    other.execute("ROLLBACK")
-    other.close()
+@pytest.mark.usefixtures("impatient")
+async def test_a_note_that_fails_refuses_no_prompt(port: str, bed: Bed, tmp_path: Path) -> None:
+    with locked(tmp_path / "memd.db"):
+        assert ids(await bed.asked()) == [port]
     assert ids(await bed.asked(OTHERWISE)) == [port]
     assert ids(await bed.asked("What about nginx?")) == []
 

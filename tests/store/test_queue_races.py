@@ -222,16 +222,14 @@ async def test_a_model_that_embeds_nothing_gives_no_text_up(tmp_path: Path) -> N
         assert await house.queue.drain() == 2
 
 
-async def test_a_vector_that_is_replaced_leaves_the_sum(tmp_path: Path) -> None:
-    embedder = HashEmbedder()
-    async with a_house(tmp_path / "memd.db", embedder=embedder) as house:
-        await stored(house, "one text")
-        await house.db.write(ADA, lambda conn: conn.execute("UPDATE memory SET state = 'pending'"))
-        await house.queue.drain()
-        assert await house.db.read(_counted) == 1
-        total = await house.db.read(_total)
-        assert isinstance(total, bytes)
-        assert math.isclose(math.hypot(*numbers(total)), 1.0, abs_tol=1e-5)
+async def test_a_vector_that_is_replaced_leaves_the_sum(house: Rooms) -> None:
+    await stored(house, "one text")
+    await house.db.write(ADA, lambda conn: conn.execute("UPDATE memory SET state = 'pending'"))
+    await house.queue.drain()
+    assert await house.db.read(_counted) == 1
+    total = await house.db.read(_total)
+    assert isinstance(total, bytes)
+    assert math.isclose(math.hypot(*numbers(total)), 1.0, abs_tol=1e-5)
 
 
 async def test_an_expiry_that_passes_while_the_text_is_embedded_is_none_before_it_was_made(
@@ -295,17 +293,15 @@ async def test_a_text_that_is_merged_whole_leaves_no_copy_behind(house: Rooms) -
     assert await house.db.read(_sources) == 0
 
 
-async def test_an_expiry_before_the_memory_was_made_is_refused(tmp_path: Path) -> None:
-    clock = HeldClock()
-    async with a_house(tmp_path / "memd.db", clock) as house:
-        clock.advance(days=365)
-        (one,) = await stored(house, "made while the clock was wrong")
-        clock.advance(days=-365)
-        with pytest.raises(MemoryStoreError, match="before the memory was made"):
-            await house.ingest.update(
-                ADA, one, MemoryUpdate(expires_at=clock.now + timedelta(days=30))
-            )
-        await house.recall.get(ADA, one)
+async def test_an_expiry_before_the_memory_was_made_is_refused(
+    house: Rooms, clock: HeldClock
+) -> None:
+    clock.advance(days=365)
+    (one,) = await stored(house, "made while the clock was wrong")
+    clock.advance(days=-365)
+    with pytest.raises(MemoryStoreError, match="before the memory was made"):
+        await house.ingest.update(ADA, one, MemoryUpdate(expires_at=clock.now + timedelta(days=30)))
+    await house.recall.get(ADA, one)
 
 
 async def test_a_queue_that_is_woken_and_stopped_at_once_stops(house: Rooms) -> None:

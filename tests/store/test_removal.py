@@ -81,6 +81,11 @@ async def three(house: Rooms, **fields: Any) -> list[str]:
     )
 
 
+@pytest.fixture
+async def ids(house: Rooms) -> list[str]:
+    return await three(house)
+
+
 async def test_what_is_deleted_is_invisible_everywhere_and_can_be_brought_back(
     house: Rooms,
 ) -> None:
@@ -122,8 +127,9 @@ async def test_what_is_put_away_is_brought_back_byte_for_byte(house: Rooms) -> N
     assert (await house.upkeep.check(ADA)).ok
 
 
-async def test_the_trash_of_what_was_put_away_leads_back_to_the_archive(house: Rooms) -> None:
-    ids = await three(house)
+async def test_the_trash_of_what_was_put_away_leads_back_to_the_archive(
+    ids: list[str], house: Rooms
+) -> None:
     await move_to_archive(house, ids[0])
     assert await house.archive.delete(ADA, ids[0])
     with pytest.raises(MemoryNotFoundError):  # it would be erased by the purge, though visible
@@ -134,8 +140,7 @@ async def test_the_trash_of_what_was_put_away_leads_back_to_the_archive(house: R
     assert await visible(house) == set(ids)
 
 
-async def test_what_lies_in_the_trash_is_not_put_away(house: Rooms) -> None:
-    ids = await three(house)
+async def test_what_lies_in_the_trash_is_not_put_away(ids: list[str], house: Rooms) -> None:
     await house.archive.delete(ADA, ids[0])
     await move_to_archive(house, ids[0])
     assert await house.archival.count(ADA) == 0
@@ -143,8 +148,7 @@ async def test_what_lies_in_the_trash_is_not_put_away(house: Rooms) -> None:
     assert await visible(house) == set(ids)
 
 
-async def test_nobody_removes_or_brings_back_what_is_anothers(house: Rooms) -> None:
-    ids = await three(house)
+async def test_nobody_removes_or_brings_back_what_is_anothers(ids: list[str], house: Rooms) -> None:
     await stored(house, "mine", caller=BOB)
     assert not await house.archive.delete(BOB, ids[0])
     assert (await house.archive.forget(BOB, ids=ids)).count == 0
@@ -155,24 +159,22 @@ async def test_nobody_removes_or_brings_back_what_is_anothers(house: Rooms) -> N
     assert await visible(house) == set(ids[1:])
 
 
-async def test_the_trash_is_erased_when_its_time_is_up(tmp_path: Path) -> None:
-    clock = HeldClock()
-    async with a_house(tmp_path / "memd.db", clock) as house:
-        ids = await three(house)
-        await house.archive.delete(ADA, ids[1])
-        clock.advance(days=7, microseconds=-1)
-        assert await house.archive.purge() == 0
-        assert (await house.archive.trash_list(ADA, None, 10))[0]
-        clock.advance(microseconds=1)
-        assert await house.archive.purge() == 1
-        assert not await house.archive.trash_restore(ADA, ids[1])
-        await house.upkeep.tidy()
-        assert not [trace for trace in TRACES if trace in bytes_of(tmp_path)]
-        assert await visible(house) == {ids[0], ids[2]}
+async def test_the_trash_is_erased_when_its_time_is_up(
+    ids: list[str], house: Rooms, clock: HeldClock, tmp_path: Path
+) -> None:
+    await house.archive.delete(ADA, ids[1])
+    clock.advance(days=7, microseconds=-1)
+    assert await house.archive.purge() == 0
+    assert (await house.archive.trash_list(ADA, None, 10))[0]
+    clock.advance(microseconds=1)
+    assert await house.archive.purge() == 1
+    assert not await house.archive.trash_restore(ADA, ids[1])
+    await house.upkeep.tidy()
+    assert not [trace for trace in TRACES if trace in bytes_of(tmp_path)]
+    assert await visible(house) == {ids[0], ids[2]}
 
 
-async def test_the_trash_is_listed_in_pages_each_memory_once(house: Rooms) -> None:
-    ids = await three(house)
+async def test_the_trash_is_listed_in_pages_each_memory_once(ids: list[str], house: Rooms) -> None:
     for memory_id in ids:
         await house.archive.delete(ADA, memory_id)
     pages, after = [], None
@@ -184,21 +186,19 @@ async def test_the_trash_is_listed_in_pages_each_memory_once(house: Rooms) -> No
 
 
 async def test_what_expired_lies_in_the_trash_from_that_moment_and_comes_back_to_stay(
-    tmp_path: Path,
+    house: Rooms, clock: HeldClock
 ) -> None:
-    clock = HeldClock()
-    async with a_house(tmp_path / "memd.db", clock) as house:
-        (one,) = await stored(house, "Ann keeps bees.", expires_at=NOW + timedelta(hours=1))
-        clock.advance(hours=1, microseconds=-1)
-        await house.archive.purge()
-        assert (await house.archive.trash_list(ADA, None, 10))[0] == ()
-        clock.advance(microseconds=1)
-        await house.archive.purge()
-        assert [entry.id for entry in (await house.archive.trash_list(ADA, None, 10))[0]] == [one]
-        assert await house.archive.trash_restore(ADA, one)
-        assert await visible(house) == {one}
-        clock.advance(days=400)
-        assert await visible(house) == {one}
+    (one,) = await stored(house, "Ann keeps bees.", expires_at=NOW + timedelta(hours=1))
+    clock.advance(hours=1, microseconds=-1)
+    await house.archive.purge()
+    assert (await house.archive.trash_list(ADA, None, 10))[0] == ()
+    clock.advance(microseconds=1)
+    await house.archive.purge()
+    assert [entry.id for entry in (await house.archive.trash_list(ADA, None, 10))[0]] == [one]
+    assert await house.archive.trash_restore(ADA, one)
+    assert await visible(house) == {one}
+    clock.advance(days=400)
+    assert await visible(house) == {one}
 
 
 async def test_with_no_days_to_undo_a_deletion_is_final(tmp_path: Path) -> None:
@@ -211,65 +211,63 @@ async def test_with_no_days_to_undo_a_deletion_is_final(tmp_path: Path) -> None:
         assert not [trace for trace in TRACES if trace in bytes_of(tmp_path)]
 
 
-async def test_what_expires_is_invisible_everywhere_at_that_very_moment(tmp_path: Path) -> None:
-    clock = HeldClock()
+async def test_what_expires_is_invisible_everywhere_at_that_very_moment(
+    house: Rooms, clock: HeldClock
+) -> None:
     end = NOW + timedelta(hours=1)
-    async with a_house(tmp_path / "memd.db", clock) as house:
-        (kept,) = await stored(house, "Ann keeps bees.")
-        (gone,) = await stored(house, f"The safe opens with {WORD}.", expires_at=end)
-        (away,) = await stored(house, "Cid repairs clocks.", expires_at=end)
-        await move_to_archive(house, away)
-        (liked,) = await told(house, "I prefer tea over coffee.", expires_at=end)
-        clock.advance(hours=1, microseconds=-1)
-        assert await visible(house) == {kept, gone, liked}
-        assert await house.recall.preferences(ADA)
-        clock.advance(microseconds=1)
-        assert await visible(house) == {kept}
-        assert await house.recall.count(ADA, None) == 1
-        assert await house.recall.preferences(ADA) == ()
-        assert not (await house.recall.recall(ADA, RecallRequest(query="tea or coffee"))).memories
-        assert await house.archival.count(ADA) == 0
-        assert await house.archival.search(ADA, MemoryQuery()) == ()
-        assert await house.archival.search(ADA, MemoryQuery(text="clocks")) == ()
-        for text in (None, f"safe {WORD}", "tea"):
-            query = MemoryQuery(text=text, include_compressed=True)
-            assert {entry.id for entry in await house.recall.retrieve(ADA, query)} == {kept}
-        for memory_id in (gone, away, liked):
-            assert await house.recall.get(ADA, memory_id) is None
-            assert not await house.archive.delete(ADA, memory_id)
-            with pytest.raises(MemoryNotFoundError):
-                await house.ingest.update(ADA, memory_id, MemoryUpdate(content="still here"))
-            with pytest.raises(MemoryNotFoundError):
-                await house.archival.restore_to_hot(ADA, memory_id)
+    (kept,) = await stored(house, "Ann keeps bees.")
+    (gone,) = await stored(house, f"The safe opens with {WORD}.", expires_at=end)
+    (away,) = await stored(house, "Cid repairs clocks.", expires_at=end)
+    await move_to_archive(house, away)
+    (liked,) = await told(house, "I prefer tea over coffee.", expires_at=end)
+    clock.advance(hours=1, microseconds=-1)
+    assert await visible(house) == {kept, gone, liked}
+    assert await house.recall.preferences(ADA)
+    clock.advance(microseconds=1)
+    assert await visible(house) == {kept}
+    assert await house.recall.count(ADA, None) == 1
+    assert await house.recall.preferences(ADA) == ()
+    assert not (await house.recall.recall(ADA, RecallRequest(query="tea or coffee"))).memories
+    assert await house.archival.count(ADA) == 0
+    assert await house.archival.search(ADA, MemoryQuery()) == ()
+    assert await house.archival.search(ADA, MemoryQuery(text="clocks")) == ()
+    for text in (None, f"safe {WORD}", "tea"):
+        query = MemoryQuery(text=text, include_compressed=True)
+        assert {entry.id for entry in await house.recall.retrieve(ADA, query)} == {kept}
+    for memory_id in (gone, away, liked):
+        assert await house.recall.get(ADA, memory_id) is None
+        assert not await house.archive.delete(ADA, memory_id)
+        with pytest.raises(MemoryNotFoundError):
+            await house.ingest.update(ADA, memory_id, MemoryUpdate(content="still here"))
+        with pytest.raises(MemoryNotFoundError):
+            await house.archival.restore_to_hot(ADA, memory_id)
 
 
-async def test_what_expired_is_in_the_trash_until_it_is_erased(tmp_path: Path) -> None:
-    clock = HeldClock()
-    async with a_house(tmp_path / "memd.db", clock) as house:
-        (gone,) = await stored(house, f"Safe: {WORD}.", expires_at=NOW + timedelta(hours=1))
-        clock.advance(hours=2)
-        await house.archive.purge()
-        ((binned,), _) = await house.archive.trash_list(ADA, None, 10)
-        assert (binned.id, binned.reason) == (gone, "expired")
-        assert await house.archive.trash_restore(ADA, gone)  # for good: its expiry is lifted
-        assert await visible(house) == {gone}
-        await house.archive.purge()
-        assert await visible(house) == {gone}
+async def test_what_expired_is_in_the_trash_until_it_is_erased(
+    house: Rooms, clock: HeldClock
+) -> None:
+    (gone,) = await stored(house, f"Safe: {WORD}.", expires_at=NOW + timedelta(hours=1))
+    clock.advance(hours=2)
+    await house.archive.purge()
+    ((binned,), _) = await house.archive.trash_list(ADA, None, 10)
+    assert (binned.id, binned.reason) == (gone, "expired")
+    assert await house.archive.trash_restore(ADA, gone)  # for good: its expiry is lifted
+    assert await visible(house) == {gone}
+    await house.archive.purge()
+    assert await visible(house) == {gone}
 
 
 async def test_the_same_text_again_does_not_vanish_with_the_one_that_expires(
-    tmp_path: Path,
+    house: Rooms, clock: HeldClock
 ) -> None:
-    clock = HeldClock()
-    async with a_house(tmp_path / "memd.db", clock) as house:
-        end = NOW + timedelta(hours=1)
-        first = await told(house, "Ann keeps bees in Lisbon.", expires_at=end)
-        assert await told(house, "Ann keeps bees in Lisbon.") == first  # merged, and for good now
-        clock.advance(hours=2)
-        assert await visible(house) == set(first)
-        other = await told(house, "Bob sails to Faro.", expires_at=clock.now + timedelta(hours=1))
-        clock.advance(hours=2)
-        assert await told(house, "Bob sails to Faro.") != other  # what expired is not merged into
+    end = NOW + timedelta(hours=1)
+    first = await told(house, "Ann keeps bees in Lisbon.", expires_at=end)
+    assert await told(house, "Ann keeps bees in Lisbon.") == first  # merged, and for good now
+    clock.advance(hours=2)
+    assert await visible(house) == set(first)
+    other = await told(house, "Bob sails to Faro.", expires_at=clock.now + timedelta(hours=1))
+    clock.advance(hours=2)
+    assert await told(house, "Bob sails to Faro.") != other  # what expired is not merged into
 
 
 # Forgetting.
@@ -296,8 +294,7 @@ async def everywhere(house: Rooms) -> str:
     return secret
 
 
-async def test_what_is_forgotten_leaves_no_trace_in_any_file(tmp_path: Path) -> None:
-    path = tmp_path / "memd.db"
+async def test_what_is_forgotten_leaves_no_trace_in_any_file(path: Path, tmp_path: Path) -> None:
     async with a_house(path) as house:
         secret = await everywhere(house)
         vector = (await row_of(house, secret))["embedding"][0][-1]
@@ -317,47 +314,45 @@ async def test_what_is_forgotten_leaves_no_trace_in_any_file(tmp_path: Path) -> 
     assert not [trace for trace in TRACES if trace in bytes_of(tmp_path)]
 
 
-async def test_what_is_forgotten_leaves_no_source_and_no_preference(tmp_path: Path) -> None:
-    path = tmp_path / "memd.db"
+async def test_what_is_forgotten_leaves_no_source_and_no_preference(
+    house: Rooms, tmp_path: Path
+) -> None:
     caller = Caller(agent_id="ada", method="test", idempotency_key="k", request_hash=b"1")
     text = f"I prefer {WORD} over coffee.\r\n\r\n\r\n" + "Ann keeps bees in Lisbon. " * 40
-    async with a_house(path) as house:
-        ids = await told(house, text, caller=caller)
-        (preference,) = await house.recall.preferences(ADA)
-        assert WORD.lower() in preference.name
-        kept = await house.db.read(lambda conn: conn.execute("SELECT zlib FROM source").get)
-        assert isinstance(kept, bytes)
-        assert WORD in zlib.decompress(kept).decode()
-        assert preference.memory_id in ids
-        await house.archive.forget(ADA, ids=[preference.memory_id])
-        raw = bytes_of(tmp_path)
-        assert not [trace for trace in TRACES if trace in raw]  # not even in the kept reply
-        assert kept not in raw
-        assert await house.recall.preferences(ADA) == ()
-        assert await told(house, text, caller=caller) == ids  # a retry brings nothing back
-        assert preference.memory_id not in await visible(house)
+    ids = await told(house, text, caller=caller)
+    (preference,) = await house.recall.preferences(ADA)
+    assert WORD.lower() in preference.name
+    kept = await house.db.read(lambda conn: conn.execute("SELECT zlib FROM source").get)
+    assert isinstance(kept, bytes)
+    assert WORD in zlib.decompress(kept).decode()
+    assert preference.memory_id in ids
+    await house.archive.forget(ADA, ids=[preference.memory_id])
+    raw = bytes_of(tmp_path)
+    assert not [trace for trace in TRACES if trace in raw]  # not even in the kept reply
+    assert kept not in raw
+    assert await house.recall.preferences(ADA) == ()
+    assert await told(house, text, caller=caller) == ids  # a retry brings nothing back
+    assert preference.memory_id not in await visible(house)
 
 
 async def test_forgetting_by_filter_reaches_what_is_hidden_trashed_and_expired(
-    tmp_path: Path,
+    house: Rooms, clock: HeldClock, tmp_path: Path
 ) -> None:
-    clock = HeldClock()
-    async with a_house(tmp_path / "memd.db", clock) as house:
-        end = NOW + timedelta(hours=1)
-        ids = await stored(house, *(f"{WORD} {n}" for n in range(3)), namespace="work")
-        ids += await stored(house, f"{WORD} 4", namespace="work", expires_at=end)
-        (other,) = await stored(house, "Ann keeps bees.")
-        await move_to_archive(house, ids[1])
-        await house.archive.delete(ADA, ids[2])
-        clock.advance(hours=2)
-        wanted = MemoryFilter(namespaces=frozenset({"work"}))
-        planned = await house.archive.forget(ADA, condition=wanted, dry_run=True)
-        assert (planned.count, planned.proof, planned.dry_run) == (4, "", True)
-        assert len(await visible(house)) == 2
-        done = await house.archive.forget(ADA, condition=wanted)
-        assert set(done.ids) == set(planned.ids) == set(ids)
-        assert not [trace for trace in TRACES if trace in bytes_of(tmp_path)]
-        assert await visible(house) == {other}
+    end = NOW + timedelta(hours=1)
+    ids = await stored(house, *(f"{WORD} {n}" for n in range(3)), namespace="work")
+    ids += await stored(house, f"{WORD} 4", namespace="work", expires_at=end)
+    (other,) = await stored(house, "Ann keeps bees.")
+    await move_to_archive(house, ids[1])
+    await house.archive.delete(ADA, ids[2])
+    clock.advance(hours=2)
+    wanted = MemoryFilter(namespaces=frozenset({"work"}))
+    planned = await house.archive.forget(ADA, condition=wanted, dry_run=True)
+    assert (planned.count, planned.proof, planned.dry_run) == (4, "", True)
+    assert len(await visible(house)) == 2
+    done = await house.archive.forget(ADA, condition=wanted)
+    assert set(done.ids) == set(planned.ids) == set(ids)
+    assert not [trace for trace in TRACES if trace in bytes_of(tmp_path)]
+    assert await visible(house) == {other}
 
 
 async def test_forgetting_by_source_takes_every_part_of_it(house: Rooms, tmp_path: Path) -> None:

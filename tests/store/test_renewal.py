@@ -44,10 +44,7 @@ def state(path: Path) -> dict[str, list[tuple[apsw.SQLiteValue, ...]]]:
 
 @pytest.mark.parametrize("cached", [True, False])
 @pytest.mark.parametrize("fault", FAULTS)
-async def test_what_follows_from_rows_is_made_anew(
-    tmp_path: Path, fault: str, cached: bool
-) -> None:
-    path = tmp_path / "memd.db"
+async def test_what_follows_from_rows_is_made_anew(path: Path, fault: str, cached: bool) -> None:
     await a_file(path)
     before = state(path)
     with tampering(path) as conn:
@@ -62,8 +59,7 @@ async def test_what_follows_from_rows_is_made_anew(
     assert state(path) == before
 
 
-async def test_an_index_that_lies_is_made_anew(tmp_path: Path) -> None:
-    path = tmp_path / "memd.db"
+async def test_an_index_that_lies_is_made_anew(path: Path) -> None:
     await a_file(path)
     with tampering(path) as conn:
         conn.pragma("writable_schema", True)
@@ -80,8 +76,7 @@ async def test_an_index_that_lies_is_made_anew(tmp_path: Path) -> None:
         assert (await house.upkeep.check(ADA)).problems == ()
 
 
-async def test_a_sound_file_is_as_it_was(tmp_path: Path) -> None:
-    path = tmp_path / "memd.db"
+async def test_a_sound_file_is_as_it_was(path: Path) -> None:
     async with a_house(path) as house:
         churn = Churn(house, 5)
         for number in range(120):

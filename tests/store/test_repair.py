@@ -16,8 +16,7 @@ from memd.records.records import Records
 from memd.store.file.connect import PAGE_BYTES
 
 
-async def test_a_sound_file_is_the_same_after_a_repair(tmp_path: Path) -> None:
-    path = tmp_path / "memd.db"
+async def test_a_sound_file_is_the_same_after_a_repair(path: Path) -> None:
     said = await a_full_file(path)
     done = repaired(path)
     assert texts(path) == said
@@ -30,8 +29,7 @@ async def test_a_sound_file_is_the_same_after_a_repair(tmp_path: Path) -> None:
         assert "Bob sails to Faro on Sunday." in {item.content for item in found.memories}
 
 
-async def test_operational_records_come_along(tmp_path: Path) -> None:
-    path = tmp_path / "memd.db"
+async def test_operational_records_come_along(path: Path) -> None:
     await a_full_file(path)
     async with a_house(path) as house:
         records = Records(house.db, house.ids)
@@ -51,8 +49,7 @@ async def test_operational_records_come_along(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-async def test_every_readable_text_of_a_truncated_file_is_back(tmp_path: Path, seed: int) -> None:
-    path = tmp_path / "memd.db"
+async def test_every_readable_text_of_a_truncated_file_is_back(path: Path, seed: int) -> None:
     said = await a_full_file(path)
     whole = path.read_bytes()
     cut = chance(seed).randrange(len(whole) // 2, len(whole))
@@ -69,8 +66,7 @@ async def test_every_readable_text_of_a_truncated_file_is_back(tmp_path: Path, s
         assert (await house.upkeep.check(ADA)).problems == ()
 
 
-async def test_what_a_damaged_page_held_is_listed_and_the_rest_is_back(tmp_path: Path) -> None:
-    path = tmp_path / "memd.db"
+async def test_what_a_damaged_page_held_is_listed_and_the_rest_is_back(path: Path) -> None:
     said = await a_full_file(path)
     whole = path.read_bytes()
     (bob,) = (one for one, text in said.items() if text.startswith("Bob sails"))
@@ -82,8 +78,7 @@ async def test_what_a_damaged_page_held_is_listed_and_the_rest_is_back(tmp_path:
     assert set(texts(path).items()) <= set(said.items())
 
 
-async def test_a_flipped_text_is_named_and_not_brought_over(tmp_path: Path) -> None:
-    path = tmp_path / "memd.db"
+async def test_a_flipped_text_is_named_and_not_brought_over(path: Path) -> None:
     said = await a_full_file(path)
     (bob,) = (one for one, text in said.items() if text.startswith("Bob sails"))
     path.write_bytes(path.read_bytes().replace(b"Bob sails to", b"Bob sails by"))
@@ -93,9 +88,9 @@ async def test_a_flipped_text_is_named_and_not_brought_over(tmp_path: Path) -> N
 
 
 async def test_what_a_log_holds_comes_along_and_what_was_forgotten_does_not(
+    path: Path,
     tmp_path: Path,
 ) -> None:
-    path = tmp_path / "memd.db"
     said = await a_full_file(path)
     gone = next(iter(said))
     kept = tmp_path / "copy"
@@ -110,8 +105,7 @@ async def test_what_a_log_holds_comes_along_and_what_was_forgotten_does_not(
     assert gone not in texts(kept / "memd.db")
 
 
-async def test_vectors_that_are_lost_are_made_anew(tmp_path: Path) -> None:
-    path = tmp_path / "memd.db"
+async def test_vectors_that_are_lost_are_made_anew(path: Path) -> None:
     await a_full_file(path)
     whole = path.read_bytes()
     async with a_house(path) as house:
@@ -128,10 +122,7 @@ async def test_vectors_that_are_lost_are_made_anew(tmp_path: Path) -> None:
         assert {item.state.value for item in items} == {"active"}
 
 
-async def test_a_file_without_a_header_is_salvaged_by_the_shape_of_its_pages(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "memd.db"
+async def test_a_file_without_a_header_is_salvaged_by_the_shape_of_its_pages(path: Path) -> None:
     said = await a_full_file(path)
     whole = path.read_bytes()
     path.write_bytes(bytes(PAGE_BYTES) + whole[PAGE_BYTES:])
@@ -139,8 +130,7 @@ async def test_a_file_without_a_header_is_salvaged_by_the_shape_of_its_pages(
     assert readable(whole, len(whole), said) <= set(texts(path))
 
 
-async def test_a_file_of_nothing_is_left_as_it_is(tmp_path: Path) -> None:
-    path = tmp_path / "memd.db"
+async def test_a_file_of_nothing_is_left_as_it_is(path: Path, tmp_path: Path) -> None:
     path.write_bytes(b"\x07" * 5 * PAGE_BYTES)
     with pytest.raises(DamagedError):
         repaired(path)

@@ -107,24 +107,24 @@ def _context(house: Rooms) -> Context:
     return Context(rooms, nothing, ADA)
 
 
-async def test_a_file_imported_again_much_later_doubles_nothing(tmp_path: Path) -> None:
-    clock = HeldClock()
-    async with a_house(tmp_path / "memd.db", clock) as house:
-        context = _context(house)
+async def test_a_file_imported_again_much_later_doubles_nothing(
+    house: Rooms, clock: HeldClock
+) -> None:
+    context = _context(house)
 
-        def entry(agent: str, text: str) -> MemoryEntry:
-            said = {"id": "old-1", "agent_id": agent, "category": "semantic", "content": text}
-            return MemoryEntry.model_validate({**said, "created_at": made})
+    def entry(agent: str, text: str) -> MemoryEntry:
+        said = {"id": "old-1", "agent_id": agent, "category": "semantic", "content": text}
+        return MemoryEntry.model_validate({**said, "created_at": made})
 
-        made = clock.now
-        for agent, text in (("ada", "first"), ("ada", "second"), ("bob", "first")):
-            told = await import_(context, ImportParams(items=(entry(agent, text),)))
-            assert (told.stored, told.known, told.skipped) == (1, 0, 0)
-        clock.advance(days=8)
-        await house.upkeep.tidy()
-        told = await import_(context, ImportParams(items=(entry("ada", "first"),)))
-        assert (told.stored, told.known, told.skipped) == (0, 1, 0)
-        assert len(await visible(house)) == 2
+    made = clock.now
+    for agent, text in (("ada", "first"), ("ada", "second"), ("bob", "first")):
+        told = await import_(context, ImportParams(items=(entry(agent, text),)))
+        assert (told.stored, told.known, told.skipped) == (1, 0, 0)
+    clock.advance(days=8)
+    await house.upkeep.tidy()
+    told = await import_(context, ImportParams(items=(entry("ada", "first"),)))
+    assert (told.stored, told.known, told.skipped) == (0, 1, 0)
+    assert len(await visible(house)) == 2
 
 
 async def test_what_was_forgotten_does_not_come_back_by_an_import(house: Rooms) -> None:

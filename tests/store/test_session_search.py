@@ -197,9 +197,8 @@ FAULTS = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_a_check_sees_a_cache_that_is_wrong_and_a_rebuild_mends_it(
-    tmp_path: Path, fault: str
+    path: Path, fault: str
 ) -> None:
-    path = tmp_path / "memd.db"
     async with a_house(path) as house:
         await nap(house)
     with tampering(path) as conn:
@@ -228,8 +227,7 @@ async def test_what_is_said_and_forgotten_while_the_cache_is_rebuilt_is_right_af
     assert (await house.upkeep.check(ADA)).ok
 
 
-async def test_a_rebuild_that_a_kill_broke_off_is_ended_by_the_next_start(tmp_path: Path) -> None:
-    path = tmp_path / "memd.db"
+async def test_a_rebuild_that_a_kill_broke_off_is_ended_by_the_next_start(path: Path) -> None:
     async with a_house(path) as house:
         await nap(house)
         await house.db.write(ADA, message_index.start_build)
@@ -241,10 +239,7 @@ async def test_a_rebuild_that_a_kill_broke_off_is_ended_by_the_next_start(tmp_pa
         assert (await house.upkeep.check(ADA)).ok
 
 
-async def test_a_damaged_text_is_named_by_a_check_and_can_still_be_forgotten(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "memd.db"
+async def test_a_damaged_text_is_named_by_a_check_and_can_still_be_forgotten(path: Path) -> None:
     async with a_house(path) as house:
         await nap(house)
     with tampering(path) as conn:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.clocks import HeldClock
-from support.store import ADA, BOB, a_house, told
+from support.store import ADA, BOB, told
 
 from memd.backends.rooms import Rooms
 from memd.base.errors import NotFoundError
@@ -33,12 +32,6 @@ MESSAGES: list[dict[str, Any]] = [
     {"role": "user", "content": "ok"},
     *({"role": "assistant", "content": f"This is turn {n} of the rest."} for n in range(4)),
 ]
-
-
-@pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[Rooms]:
-    async with a_house(tmp_path / "memd.db", HeldClock()) as opened:
-        yield opened
 
 
 async def nap(house: Rooms, session_id: str | None = "s", **more: Any) -> NapResult:

@@ -6,10 +6,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 from support.clocks import HeldClock
-from support.store import ADA, BOB, a_house, bytes_of, stored, tampering, visible
+from support.store import ADA, BOB, a_house, bytes_of, locked, stored, tampering, visible
 
 from memd.backends.rooms import Rooms
 from memd.base.errors import BusyError, MemoryCapabilityError, MemoryStoreError
@@ -19,7 +18,6 @@ from memd.domain.memory import MemoryFilter, MemoryMetadata, MemoryQuery, Memory
 from memd.domain.recall import RecallRequest, RecallResult
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.domain.settings.settings import DaemonSettings, Settings
-from memd.store.file import connect
 from memd.store.file.connect import Reading
 from memd.store.memory import groups, shared
 
@@ -91,24 +89,24 @@ async def test_the_settings_decide_unless_the_question_does(
         assert len((await recalled(house, "bees", include_shared=asked)).memories) == found
 
 
-async def test_a_listing_holds_what_is_shared_only_when_asked(tmp_path: Path) -> None:
-    clock = HeldClock()
-    async with a_house(tmp_path / "memd.db", clock) as house:
-        (own,) = await stored(house, "one", caller=BOB)
-        clock.advance(hours=1)
-        copy = await published(house, "two")
-        clock.advance(hours=1)
-        (newest,) = await stored(house, "three", caller=BOB)
+async def test_a_listing_holds_what_is_shared_only_when_asked(
+    house: Rooms, clock: HeldClock
+) -> None:
+    (own,) = await stored(house, "one", caller=BOB)
+    clock.advance(hours=1)
+    copy = await published(house, "two")
+    clock.advance(hours=1)
+    (newest,) = await stored(house, "three", caller=BOB)
 
-        mine = await house.recall.retrieve(BOB, MemoryQuery())
-        every = await house.recall.retrieve(BOB, MemoryQuery(include_shared=True))
-        two = await house.recall.retrieve(BOB, MemoryQuery(include_shared=True, limit=2))
+    mine = await house.recall.retrieve(BOB, MemoryQuery())
+    every = await house.recall.retrieve(BOB, MemoryQuery(include_shared=True))
+    two = await house.recall.retrieve(BOB, MemoryQuery(include_shared=True, limit=2))
 
-        assert [entry.id for entry in mine] == [newest, own]
-        assert [entry.id for entry in every] == [newest, copy, own]
-        assert [entry.id for entry in two] == [newest, copy]
-        assert await visible(house, BOB) == {own, newest}
-        assert await house.recall.count(BOB, None) == 2
+    assert [entry.id for entry in mine] == [newest, own]
+    assert [entry.id for entry in every] == [newest, copy, own]
+    assert [entry.id for entry in two] == [newest, copy]
+    assert await visible(house, BOB) == {own, newest}
+    assert await house.recall.count(BOB, None) == 2
 
 
 async def test_a_filter_holds_for_what_is_shared_too(house: Rooms) -> None:
@@ -187,16 +185,14 @@ async def test_an_agent_that_keeps_nothing_shares_and_hears_nothing(tmp_path: Pa
         assert (await recalled(house, "bees")).memories == ()
 
 
-async def test_what_expires_is_shared_no_longer(tmp_path: Path) -> None:
+async def test_what_expires_is_shared_no_longer(house: Rooms, clock: HeldClock) -> None:
     """SPEC 7.8.1."""
-    clock = HeldClock()
-    async with a_house(tmp_path / "memd.db", clock) as house:
-        later = clock.now + timedelta(hours=1)
-        copy = await published(house, "Bees sleep.", expires_at=later)
-        clock.advance(hours=1)
-        assert await house.recall.search_shared(MemoryQuery()) == ()
-        assert (await recalled(house, "bees")).memories == ()
-        assert not await house.sharing.retract(ADA, copy)
+    later = clock.now + timedelta(hours=1)
+    copy = await published(house, "Bees sleep.", expires_at=later)
+    clock.advance(hours=1)
+    assert await house.recall.search_shared(MemoryQuery()) == ()
+    assert (await recalled(house, "bees")).memories == ()
+    assert not await house.sharing.retract(ADA, copy)
 
 
 async def test_a_retracted_copy_goes_to_the_trash_and_then_for_good(tmp_path: Path) -> None:
@@ -221,9 +217,8 @@ async def test_without_a_trash_a_retracted_copy_is_erased_at_once(tmp_path: Path
     assert not any(trace in bytes_of(tmp_path) for trace in TRACES)
 
 
-async def test_a_copy_without_a_publisher_is_shown_as_nobodys_and_stays(tmp_path: Path) -> None:
+async def test_a_copy_without_a_publisher_is_shown_as_nobodys_and_stays(path: Path) -> None:
     """SPEC 10.1.1, 10.1.3."""
-    path = tmp_path / "memd.db"
     async with a_house(path) as house:
         copy = await published(house, "Bees sleep.")
         await published(house, "Wasps do not.", BOB)
@@ -307,23 +302,16 @@ async def test_switched_off_nothing_is_shared_or_found(tmp_path: Path) -> None:
         assert len((await recalled(house, "bees")).memories) == 1
 
 
-async def test_a_file_that_is_held_is_busy_and_what_is_shared_is_still_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(connect, "BUSY_MS_MAX", 30)
-    path = tmp_path / "memd.db"
-    async with a_house(path) as house:
-        copy = await published(house, "Bees sleep.")
-        other = apsw.Connection(str(path))
-        other.execute("BEGIN IMMEDIATE")
+@pytest.mark.usefixtures("impatient")
+async def test_a_file_that_is_held_is_busy_and_what_is_shared_is_still_found(house: Rooms) -> None:
+    copy = await published(house, "Bees sleep.")
+    with locked(house.db.path):
         with pytest.raises(BusyError):
             await published(house, "no")
         with pytest.raises(BusyError):
             await house.sharing.retract(ADA, copy)
         assert len((await recalled(house, "bees")).memories) == 1
-        other.execute("ROLLBACK")
-        other.close()
-        assert await house.sharing.retract(ADA, copy)
+    assert await house.sharing.retract(ADA, copy)
 
 
 async def test_where_nobody_else_published_there_is_nothing_to_look_through(house: Rooms) -> None:

@@ -83,8 +83,7 @@ async def prompt(house: Rooms) -> str:
     return "\n".join(message.content for message in made.messages)
 
 
-async def test_what_the_owner_signed_is_told_and_checked(tmp_path: Path) -> None:
-    path = tmp_path / "memd.db"
+async def test_what_the_owner_signed_is_told_and_checked(path: Path) -> None:
     async with a_house(path) as house:
         await signed(house, content=POLICY, category="core_policy", tags=("b", "a"))
         await signed(house, content=FACT, category="convention")
@@ -105,10 +104,7 @@ async def test_what_the_owner_signed_is_told_and_checked(tmp_path: Path) -> None
         "signature = CAST(replace(CAST(signature AS TEXT), 'PUBLISH', 'Publish') AS BLOB)",
     ],
 )
-async def test_a_signed_policy_that_was_changed_is_in_no_prompt(
-    tmp_path: Path, change: str
-) -> None:
-    path = tmp_path / "memd.db"
+async def test_a_signed_policy_that_was_changed_is_in_no_prompt(path: Path, change: str) -> None:
     async with a_house(path) as house:
         fact_id = await signed(house, content=POLICY, category="core_policy")
     tampered(path, change)
@@ -120,8 +116,7 @@ async def test_a_signed_policy_that_was_changed_is_in_no_prompt(
         assert any(fact_id in one and "signature" in one for one in problems)
 
 
-async def test_another_key_proves_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "memd.db"
+async def test_another_key_proves_nothing(path: Path) -> None:
     async with a_house(path) as house:
         await signed(house, content=POLICY, category="core_policy")
     other = Ed25519PrivateKey.generate().public_key().public_bytes_raw().hex()
@@ -142,8 +137,7 @@ async def test_what_was_signed_with_a_former_key_holds(house: Rooms) -> None:
     assert POLICY in await prompt(house)
 
 
-async def test_an_approved_proposal_is_proved_as_well(tmp_path: Path) -> None:
-    path = tmp_path / "memd.db"
+async def test_an_approved_proposal_is_proved_as_well(path: Path) -> None:
     async with a_house(path) as house:
         review = Review(house.org, Owner(house.db, house.clock))
         proposal_id = await review.propose(CALLER, a_request(POLICY, category="core_policy"))

@@ -33,11 +33,6 @@ async def ask(desk: Desk, method: str, **params: Any) -> Any:
 
 
 @pytest.fixture
-def clock() -> HeldClock:
-    return HeldClock()
-
-
-@pytest.fixture
 async def desk(tmp_path: Path, clock: HeldClock) -> AsyncIterator[Desk]:
     async with a_desk(tmp_path, clock, settings=A_DAY) as made:
         yield made

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
-from support.clocks import HeldClock
 from support.entries import NOW
-from support.store import ADA, a_house
+from support.store import ADA
 
+from memd.backends.rooms import Rooms
 from memd.base.clock import to_us
 from memd.domain.caller import Caller
 from memd.domain.ingest import IngestManyRequest, IngestRequest
@@ -26,45 +25,41 @@ def saying(number: int, text: str) -> IngestRequest:
 
 
 async def test_a_memory_of_yesterday_is_found_among_many_that_say_the_same(
-    tmp_path: Path,
+    house: Rooms,
 ) -> None:
-    async with a_house(tmp_path / "memd.db", HeldClock()) as house:
-        items = [saying(1, "A pumpkin curry was the dinner dish that we cooked.")]
-        items += [saying(10 + n, f"dinner cooked dish {n}") for n in range(300)]
-        for start in range(0, len(items), 100):
-            batch = IngestManyRequest(items=tuple(items[start : start + 100]))
-            await house.ingest.ingest_many(ADA, batch)
-        await house.queue.drain()
+    items = [saying(1, "A pumpkin curry was the dinner dish that we cooked.")]
+    items += [saying(10 + n, f"dinner cooked dish {n}") for n in range(300)]
+    for start in range(0, len(items), 100):
+        batch = IngestManyRequest(items=tuple(items[start : start + 100]))
+        await house.ingest.ingest_many(ADA, batch)
+    await house.queue.drain()
 
-        async def best(question: str) -> list[str]:
-            answer = await house.recall.recall(ADA, RecallRequest(query=question, top_k=100))
-            return [memory.content for memory in answer.memories]
+    async def best(question: str) -> list[str]:
+        answer = await house.recall.recall(ADA, RecallRequest(query=question, top_k=100))
+        return [memory.content for memory in answer.memories]
 
-        assert items[0].text not in await best("Which dinner dish was cooked?")
-        assert (await best("Which dinner dish was cooked yesterday?"))[0] == items[0].text
+    assert items[0].text not in await best("Which dinner dish was cooked?")
+    assert (await best("Which dinner dish was cooked yesterday?"))[0] == items[0].text
 
 
 async def test_what_happened_is_found_by_when_it_did_or_else_by_when_it_was_told(
-    tmp_path: Path,
+    house: Rooms,
 ) -> None:
-    async with a_house(tmp_path / "memd.db", HeldClock()) as house:
-        items = (saying(30, "Ann sold a boat."), IngestRequest(text="Bob bought a boat."))
-        await house.ingest.ingest_many(ADA, IngestManyRequest(items=items))
-        await house.queue.drain()
+    items = (saying(30, "Ann sold a boat."), IngestRequest(text="Bob bought a boat."))
+    await house.ingest.ingest_many(ADA, IngestManyRequest(items=items))
+    await house.queue.drain()
 
-        async def happened(days: int) -> int:
-            low = to_us(NOW - timedelta(days=days))
+    async def happened(days: int) -> int:
+        low = to_us(NOW - timedelta(days=days))
 
-            def keys(conn: Reading) -> list[int]:
-                wanted = RecallFilter(MemoryFilter(), to_us(NOW))
-                (scope,) = caller_scopes(
-                    conn, Caller(agent_id=ADA.agent_id), wanted, also_shared=False
-                )
-                return memories.find_in_period(conn, scope.searched, low, low + 1, LISTED_ROWS_MAX)
+        def keys(conn: Reading) -> list[int]:
+            wanted = RecallFilter(MemoryFilter(), to_us(NOW))
+            (scope,) = caller_scopes(conn, Caller(agent_id=ADA.agent_id), wanted, also_shared=False)
+            return memories.find_in_period(conn, scope.searched, low, low + 1, LISTED_ROWS_MAX)
 
-            return len(await house.db.read(keys))
+        return len(await house.db.read(keys))
 
-        assert [await happened(days) for days in (30, 0, 1)] == [1, 1, 0]
+    assert [await happened(days) for days in (30, 0, 1)] == [1, 1, 0]
 
 
 @pytest.mark.parametrize(
@@ -78,28 +73,26 @@ async def test_what_happened_is_found_by_when_it_did_or_else_by_when_it_was_told
     ],
 )
 async def test_a_question_that_names_nothing_but_a_time_is_answered_with_what_lies_in_it(
-    tmp_path: Path, question: str, told: list[str]
+    house: Rooms, question: str, told: list[str]
 ) -> None:
-    async with a_house(tmp_path / "memd.db", HeldClock()) as house:
-        items = [saying(1, "The roofers came."), saying(60, "The cellar was dry.")]
-        items += [saying(14, "Bob sold his car."), saying(14, "Ann wants a boat.")]
-        await house.ingest.ingest_many(ADA, IngestManyRequest(items=tuple(items)))
-        await house.queue.drain()
+    items = [saying(1, "The roofers came."), saying(60, "The cellar was dry.")]
+    items += [saying(14, "Bob sold his car."), saying(14, "Ann wants a boat.")]
+    await house.ingest.ingest_many(ADA, IngestManyRequest(items=tuple(items)))
+    await house.queue.drain()
 
-        answer = await house.recall.recall(ADA, RecallRequest(query=question))
+    answer = await house.recall.recall(ADA, RecallRequest(query=question))
 
-        assert sorted(memory.content for memory in answer.memories) == told
+    assert sorted(memory.content for memory in answer.memories) == told
 
 
-async def test_of_very_much_in_a_time_a_few_are_told(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db", HeldClock()) as house:
-        items = tuple(saying(1, f"Parcel {n} was sent.") for n in range(40))
-        await house.ingest.ingest_many(ADA, IngestManyRequest(items=items))
-        await house.queue.drain()
+async def test_of_very_much_in_a_time_a_few_are_told(house: Rooms) -> None:
+    items = tuple(saying(1, f"Parcel {n} was sent.") for n in range(40))
+    await house.ingest.ingest_many(ADA, IngestManyRequest(items=items))
+    await house.queue.drain()
 
-        answer = await house.recall.recall(ADA, RecallRequest(query="What happened yesterday?"))
+    answer = await house.recall.recall(ADA, RecallRequest(query="What happened yesterday?"))
 
-        assert len(answer.memories) == IN_TIME_ENTRIES
+    assert len(answer.memories) == IN_TIME_ENTRIES
 
 
 BAKED = "The bakery order was croissants."
@@ -119,28 +112,26 @@ RELEASED = "We released version three."
     ],
 )
 async def test_an_event_that_one_memory_tells_of_dates_a_question(
-    tmp_path: Path, question: str, told: list[str], best: str
+    house: Rooms, question: str, told: list[str], best: str
 ) -> None:
-    async with a_house(tmp_path / "memd.db", HeldClock()) as house:
-        items = (saying(60, BAKED), saying(20, LATER), *(saying(40, text) for text in told))
-        await house.ingest.ingest_many(ADA, IngestManyRequest(items=items))
-        await house.queue.drain()
+    items = (saying(60, BAKED), saying(20, LATER), *(saying(40, text) for text in told))
+    await house.ingest.ingest_many(ADA, IngestManyRequest(items=items))
+    await house.queue.drain()
 
-        answer = await house.recall.recall(ADA, RecallRequest(query=question, top_k=3))
+    answer = await house.recall.recall(ADA, RecallRequest(query=question, top_k=3))
 
-        orders = [each.content for each in answer.memories if each.content in {BAKED, LATER}]
-        assert orders[0] == best
+    orders = [each.content for each in answer.memories if each.content in {BAKED, LATER}]
+    assert orders[0] == best
 
 
-async def test_of_two_events_of_one_name_none_dates_a_question(tmp_path: Path) -> None:
-    async with a_house(tmp_path / "memd.db", HeldClock()) as house:
-        again = saying(10, "Today we released version four.")
-        items = (saying(60, BAKED), saying(20, LATER), saying(40, RELEASED), again)
-        await house.ingest.ingest_many(ADA, IngestManyRequest(items=items))
-        await house.queue.drain()
+async def test_of_two_events_of_one_name_none_dates_a_question(house: Rooms) -> None:
+    again = saying(10, "Today we released version four.")
+    items = (saying(60, BAKED), saying(20, LATER), saying(40, RELEASED), again)
+    await house.ingest.ingest_many(ADA, IngestManyRequest(items=items))
+    await house.queue.drain()
 
-        asked = RecallRequest(query="What was the bakery order before the release?", top_k=4)
-        answer = await house.recall.recall(ADA, asked)
+    asked = RecallRequest(query="What was the bakery order before the release?", top_k=4)
+    answer = await house.recall.recall(ADA, asked)
 
-        orders = [each.content for each in answer.memories if each.content in {BAKED, LATER}]
-        assert orders[0] == LATER
+    orders = [each.content for each in answer.memories if each.content in {BAKED, LATER}]
+    assert orders[0] == LATER

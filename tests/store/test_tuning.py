@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -18,6 +19,7 @@ from memd.domain.learn import TuneRequest, TuneStage
 from memd.domain.recall import RecallRequest
 from memd.learn.tuning import stages, tuning
 from memd.learn.tuning.stages import Stages
+from memd.learn.tuning.tuning import Tuning
 from memd.recall.ranking.weights import HYBRID, Tuned, TuningTrial
 from memd.store.file.connect import Reading
 
@@ -35,9 +37,16 @@ def made_by(tuned: Tuned) -> Any:
     return trained
 
 
-async def test_a_run_makes_pairs_trains_judges_and_says_what_came_of_it(house: Rooms) -> None:
+@pytest.fixture
+async def room(house: Rooms) -> AsyncIterator[Tuning]:
+    """Yield what tunes on a store in which there was talk enough."""
     await talked(house, PAIRS)
     room = a_tuning(house)
+    yield room
+    await room.close()
+
+
+async def test_a_run_makes_pairs_trains_judges_and_says_what_came_of_it(room: Tuning) -> None:
 
     run = await run_of(room)
 
@@ -47,14 +56,11 @@ async def test_a_run_makes_pairs_trains_judges_and_says_what_came_of_it(house: R
     assert run.verdict is not None
     assert run.verdict.questions == run.held_out
     assert run.deployed == run.verdict.better == run.active
-    await room.close()
 
 
 async def test_the_weights_are_fitted_only_when_that_is_asked_for(
-    house: Rooms, monkeypatch: pytest.MonkeyPatch
+    room: Tuning, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await talked(house, PAIRS)
-    room = a_tuning(house)
     made: list[dict[str, Any]] = []
     trained = Stages._train
 
@@ -72,12 +78,9 @@ async def test_the_weights_are_fitted_only_when_that_is_asked_for(
     assert made[0]["made"]["adapter"]["matrix"] is not None
     assert made[1]["made"]["weights"]["features"] != shipped
     assert made[1]["made"]["weights"]["matrix"] is None
-    await room.close()
 
 
-async def test_each_stage_and_what_came_of_it_is_told_to_listeners(house: Rooms) -> None:
-    await talked(house, PAIRS)
-    room = a_tuning(house)
+async def test_each_stage_and_what_came_of_it_is_told_to_listeners(room: Tuning) -> None:
     heard: list[tuple[str, str, Any]] = []
     room.emit = lambda agent_id, name, body: heard.append((agent_id, name, body["stage"]))
 
@@ -86,7 +89,6 @@ async def test_each_stage_and_what_came_of_it_is_told_to_listeners(house: Rooms)
     end = "deployed" if run.deployed else "refused"
     assert [stage for _, _, stage in heard] == [*tuning.ORDER, end]
     assert {(agent_id, name) for agent_id, name, _ in heard} == {("*", "event.tuned")}
-    await room.close()
 
 
 async def test_a_question_is_not_answered_by_itself_nor_by_what_it_lends_to_its_neighbours(
@@ -116,10 +118,8 @@ async def test_a_question_is_not_answered_by_itself_nor_by_what_it_lends_to_its_
 
 
 async def test_what_a_run_stores_holds_no_text_and_its_work_goes_with_its_end(
-    house: Rooms, monkeypatch: pytest.MonkeyPatch
+    house: Rooms, room: Tuning, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await talked(house, PAIRS)
-    room = a_tuning(house)
     bodies: list[str] = []
     store = room._store
 
@@ -133,15 +133,12 @@ async def test_what_a_run_stores_holds_no_text_and_its_work_goes_with_its_end(
     assert len(bodies) >= 5
     assert not [body for body in bodies if "because" in body or "ticket" in body]
     assert '"work": {}' in str(await house.db.read(_bodies))
-    await room.close()
 
 
 async def test_a_worse_result_is_not_put_to_use(
-    house: Rooms, monkeypatch: pytest.MonkeyPatch
+    house: Rooms, room: Tuning, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The mutant: a deployment that does not ask the verdict (SPEC 18.2.8) fails here."""
-    await talked(house, PAIRS)
-    room = a_tuning(house)
     before = await house.recall.recall(ADA, ASKED)
     monkeypatch.setattr(Stages, "_train", made_by(worse(house.embedder.fingerprint)))
 
@@ -155,14 +152,11 @@ async def test_a_worse_result_is_not_put_to_use(
     assert await house.recall.recall(ADA, ASKED) == before
     with pytest.raises(InvalidStateError, match="nothing better"):
         await room.activate(ADA, run.run_id)
-    await room.close()
 
 
 async def test_what_is_as_good_as_before_is_not_put_to_use_either(
-    house: Rooms, monkeypatch: pytest.MonkeyPatch
+    house: Rooms, room: Tuning, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await talked(house, PAIRS)
-    room = a_tuning(house)
     same = Tuned(str(house.embedder.fingerprint))
     monkeypatch.setattr(Stages, "_train", made_by(same))
 
@@ -171,13 +165,11 @@ async def test_what_is_as_good_as_before_is_not_put_to_use_either(
     assert run.verdict is not None
     assert run.verdict.tuned_ndcg == run.verdict.base_ndcg
     assert not run.deployed
-    await room.close()
 
 
 async def test_a_better_result_is_used_at_once_after_a_start_and_can_be_taken_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "memd.db"
     async with a_house(path) as house:
         await talked(house, PAIRS)
         room = a_tuning(house)
@@ -236,10 +228,8 @@ async def test_without_a_model_there_is_nothing_to_tune(tmp_path: Path) -> None:
 
 
 async def test_a_cancelled_run_is_gone_on_with_and_does_no_stage_twice(
-    house: Rooms, monkeypatch: pytest.MonkeyPatch
+    room: Tuning, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await talked(house, PAIRS)
-    room = a_tuning(house)
     done: list[TuneStage] = []
     do = Stages.do
 
@@ -264,12 +254,9 @@ async def test_a_cancelled_run_is_gone_on_with_and_does_no_stage_twice(
     assert done.count(TuneStage.GENERATING_DATA) == done.count(TuneStage.MINING_NEGATIVES) == 1
     with pytest.raises(InvalidStateError, match="no run is left"):
         await room.start(ADA, resume=True)
-    await room.close()
 
 
-async def test_one_run_at_a_time_and_cancelling_needs_one(house: Rooms) -> None:
-    await talked(house, PAIRS)
-    room = a_tuning(house)
+async def test_one_run_at_a_time_and_cancelling_needs_one(room: Tuning) -> None:
     with pytest.raises(InvalidStateError, match="no tuning is running"):
         await room.cancel()
     await room.start(ADA)
@@ -280,7 +267,6 @@ async def test_one_run_at_a_time_and_cancelling_needs_one(house: Rooms) -> None:
 
     assert status.stage is TuneStage.IDLE
     assert status.runs[0].error == tuning.CANCELLED
-    await room.close()
 
 
 async def test_a_pair_whose_memory_is_forgotten_meanwhile_is_passed_over(

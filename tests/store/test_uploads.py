@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
-import pytest
 from support.access import the_operator
-from support.rooms import Desk, a_desk
+from support.rooms import Desk
 
 from memd.base.limits import FRAME_BYTES_MAX, NAP_TRANSCRIPT_BYTES_MAX, TRANSCRIPTS_ARRIVING_MAX
 from memd.rpc.envelope import Request
@@ -34,12 +31,6 @@ def recorded(text: str) -> str:
     """Return the transcript of a session in which the user said *text*."""
     said = {"type": "user", "message": {"role": "user", "content": text}}
     return json.dumps(said, ensure_ascii=False)
-
-
-@pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    async with a_desk(tmp_path) as made:
-        yield made
 
 
 async def call(desk: Desk, line: Line, method: str, **params: Any) -> dict[str, Any]:

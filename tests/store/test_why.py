@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from support.clocks import HeldClock
 from support.store import ADA, BOB, a_house, stored, tampering, told
 
@@ -23,12 +21,6 @@ from memd.store.session import sessions, turns
 
 LONG = "The kiln was fired with wood. " * 40
 FACT = "decided: the kiln is fired with wood"
-
-
-@pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[Rooms]:
-    async with a_house(tmp_path / "memd.db", HeldClock()) as opened:
-        yield opened
 
 
 async def a_nap(house: Rooms) -> str:
@@ -113,10 +105,7 @@ async def test_a_memory_that_was_thrown_away_and_came_back_knows_its_messages(
     assert (await why(house, memory_id)).turns == before.turns
 
 
-async def test_a_check_names_a_memory_that_was_made_of_another_agents_message(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "memd.db"
+async def test_a_check_names_a_memory_that_was_made_of_another_agents_message(path: Path) -> None:
     async with a_house(path, HeldClock()) as house:
         memory_id = await a_nap(house)
         await told(house, "The shed is red.", caller=BOB)

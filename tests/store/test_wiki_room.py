@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 from support.daemon import WAIT_S
-from support.store import ADA, BOB, a_house, bytes_of, stored, told
+from support.store import ADA, BOB, bytes_of, stored, told
 
 from memd.backends.rooms import Rooms
 from memd.base.errors import InvalidError
@@ -19,12 +18,6 @@ from memd.domain.values import EventName
 from memd.sleep.wiki.exports import Wiki, build_wiki
 
 WORD = "quincunx"
-
-
-@pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[Rooms]:
-    async with a_house(tmp_path / "memd.db") as house:
-        yield house
 
 
 def a_wiki(house: Rooms, tmp_path: Path, **settings: object) -> Wiki:

@@ -125,6 +125,15 @@ def tampering(path: Path) -> Iterator[apsw.Connection]:
         yield conn
 
 
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock of the file for writing, as another program would."""
+    with closing(apsw.Connection(str(path))) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+        other.execute("ROLLBACK")
+
+
 def rehash(conn: apsw.Connection, memory_id: str) -> None:
     """Give a memory that a test has changed by hand the hash of what it is now."""
     row = conn.execute(

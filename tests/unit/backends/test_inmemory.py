@@ -25,11 +25,6 @@ ANYTHING = MemoryQuery()
 
 
 @pytest.fixture
-def clock() -> HeldClock:
-    return HeldClock()
-
-
-@pytest.fixture
 async def backend(clock: HeldClock) -> InMemoryBackend:
     backend = InMemoryBackend(clock=clock)
     await backend.connect()

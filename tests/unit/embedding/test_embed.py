@@ -65,6 +65,11 @@ def folder(tmp_path: Path) -> Path:
     return a_model_folder(tmp_path / "model")
 
 
+@pytest.fixture
+def encoder() -> FakeEncoder:
+    return FakeEncoder()
+
+
 async def test_vectors_come_in_the_order_of_the_texts(folder: Path) -> None:
     texts = [f"{'w ' * (at * 7 % 4)}text {at}" for at in range(50)]
     encoder = FakeEncoder(window=10)
@@ -75,9 +80,10 @@ async def test_vectors_come_in_the_order_of_the_texts(folder: Path) -> None:
         assert len(vector) == 4 * 8
 
 
-async def test_texts_go_through_the_model_shortest_first_in_bounded_batches(folder: Path) -> None:
+async def test_texts_go_through_the_model_shortest_first_in_bounded_batches(
+    encoder: FakeEncoder, folder: Path
+) -> None:
     texts = ["x" * (1 + at * 13 % 47) for at in range(47)]
-    encoder = FakeEncoder()
     async with a_thread(folder, encoder) as thread:
         await thread.embed(texts)
     assert [len(batch) for batch in encoder.batches] == [16, 16, 15]
@@ -95,9 +101,8 @@ async def test_long_texts_share_a_batch_only_while_they_are_small_together(folde
 
 
 async def test_equal_texts_are_computed_once_within_a_call_and_not_again_later(
-    folder: Path,
+    encoder: FakeEncoder, folder: Path
 ) -> None:
-    encoder = FakeEncoder()
     async with a_thread(folder, encoder) as thread:
         first = await thread.embed(["same", "other", "same"])
         assert first[0] == first[2]
@@ -106,8 +111,9 @@ async def test_equal_texts_are_computed_once_within_a_call_and_not_again_later(
         assert len(encoder.batches) == 1
 
 
-async def test_the_cache_forgets_what_was_used_least_recently(folder: Path) -> None:
-    encoder = FakeEncoder()
+async def test_the_cache_forgets_what_was_used_least_recently(
+    encoder: FakeEncoder, folder: Path
+) -> None:
     async with a_thread(folder, encoder, queue_texts_max=10_000) as thread:
         await thread.embed(["first", "second"])
         await thread.embed(["first"])
@@ -119,8 +125,9 @@ async def test_the_cache_forgets_what_was_used_least_recently(folder: Path) -> N
         assert encoder.batches == [["second"]]
 
 
-async def test_an_interactive_text_waits_for_one_batch_of_bulk_work_at_most(folder: Path) -> None:
-    encoder = FakeEncoder()
+async def test_an_interactive_text_waits_for_one_batch_of_bulk_work_at_most(
+    encoder: FakeEncoder, folder: Path
+) -> None:
     encoder.gate.clear()
     async with a_thread(folder, encoder) as thread:
         bulk = asyncio.create_task(thread.embed([f"bulk {at}" for at in range(64)], bulk=True))
@@ -171,8 +178,7 @@ async def test_a_long_text_is_the_normalised_mean_of_its_windows_by_length(folde
     assert np.allclose(numbers(vector), mean / np.linalg.norm(mean), atol=1e-6)
 
 
-async def test_a_full_queue_is_busy_at_once(folder: Path) -> None:
-    encoder = FakeEncoder()
+async def test_a_full_queue_is_busy_at_once(encoder: FakeEncoder, folder: Path) -> None:
     encoder.gate.clear()
     async with a_thread(folder, encoder, queue_texts_max=3) as thread:
         first = asyncio.create_task(thread.embed(["a", "b"], bulk=True))
@@ -184,8 +190,7 @@ async def test_a_full_queue_is_busy_at_once(folder: Path) -> None:
         assert len(await thread.embed(["c", "d"])) == 2
 
 
-async def test_a_caller_that_stops_waiting_harms_nobody(folder: Path) -> None:
-    encoder = FakeEncoder()
+async def test_a_caller_that_stops_waiting_harms_nobody(encoder: FakeEncoder, folder: Path) -> None:
     encoder.gate.clear()
     async with a_thread(folder, encoder) as thread:
         gone = asyncio.create_task(thread.embed([f"text {at}" for at in range(90)]))
@@ -214,8 +219,9 @@ async def test_without_a_model_the_answer_says_how_to_install_one(tmp_path: Path
     assert caught.value.hint == "run: memd model install"
 
 
-async def test_a_model_that_is_installed_later_is_noticed(tmp_path: Path) -> None:
-    encoder = FakeEncoder()
+async def test_a_model_that_is_installed_later_is_noticed(
+    encoder: FakeEncoder, tmp_path: Path
+) -> None:
     async with a_thread(tmp_path / "model", encoder) as thread:
         with pytest.raises(DegradedError):
             await thread.embed(["text"])
@@ -224,8 +230,7 @@ async def test_a_model_that_is_installed_later_is_noticed(tmp_path: Path) -> Non
         assert len(await thread.embed(["text"])) == 1
 
 
-async def test_a_model_that_is_replaced_is_loaded_anew(folder: Path) -> None:
-    encoder = FakeEncoder()
+async def test_a_model_that_is_replaced_is_loaded_anew(encoder: FakeEncoder, folder: Path) -> None:
     async with a_thread(folder, encoder) as thread:
         await thread.embed(["one"])
         shutil.rmtree(folder)
@@ -258,8 +263,9 @@ async def test_a_flipped_bit_in_the_model_is_found_when_it_is_loaded(folder: Pat
         await thread.close()
 
 
-async def test_an_idle_model_is_given_back_and_loaded_again_when_needed(folder: Path) -> None:
-    encoder = FakeEncoder()
+async def test_an_idle_model_is_given_back_and_loaded_again_when_needed(
+    encoder: FakeEncoder, folder: Path
+) -> None:
     async with a_thread(folder, encoder, idle_ms=20) as thread:
         await thread.embed(["one"])
         await until(lambda: not thread.loaded)
@@ -267,8 +273,9 @@ async def test_an_idle_model_is_given_back_and_loaded_again_when_needed(folder: 
         assert encoder.loads == 2
 
 
-async def test_closing_ends_the_thread_and_refuses_who_waits(folder: Path) -> None:
-    encoder = FakeEncoder()
+async def test_closing_ends_the_thread_and_refuses_who_waits(
+    encoder: FakeEncoder, folder: Path
+) -> None:
     encoder.gate.clear()
     thread = EmbedderThread(folder, loader=encoder.load)
     first = asyncio.create_task(thread.embed([f"a {at}" for at in range(20)]))
@@ -302,8 +309,7 @@ async def test_closing_does_not_wait_for_ever_for_a_stuck_model(
     assert len(await stuck) == 1  # its answer came late, but it came
 
 
-async def test_nothing_starts_before_the_first_text(folder: Path) -> None:
-    encoder = FakeEncoder()
+async def test_nothing_starts_before_the_first_text(encoder: FakeEncoder, folder: Path) -> None:
     async with a_thread(folder, encoder) as thread:
         embedder: Embedder = thread
         assert await embedder.embed([]) == []
@@ -343,9 +349,8 @@ async def test_nobody_waits_for_a_thread_that_died(
 
 
 async def test_who_waits_no_longer_is_told_and_the_model_is_loaded_for_the_next(
-    folder: Path,
+    encoder: FakeEncoder, folder: Path
 ) -> None:
-    encoder = FakeEncoder()
     loading, may_load = threading.Event(), threading.Event()
 
     def load(at: Path, manifest: Manifest) -> FakeEncoder:
@@ -368,8 +373,9 @@ async def test_who_waits_no_longer_is_told_and_the_model_is_loaded_for_the_next(
     assert encoder.loads == 1
 
 
-async def test_a_model_can_be_loaded_before_anybody_asks(folder: Path) -> None:
-    encoder = FakeEncoder()
+async def test_a_model_can_be_loaded_before_anybody_asks(
+    encoder: FakeEncoder, folder: Path
+) -> None:
     async with a_thread(folder, encoder) as thread:
         thread.warm()
         await until(lambda: thread.loaded)

@@ -49,11 +49,6 @@ class PatientCounter:
 
 
 @pytest.fixture
-def clock() -> HeldClock:
-    return HeldClock()
-
-
-@pytest.fixture
 def embedder() -> WordsEmbedder:
     return WordsEmbedder()
 

@@ -26,11 +26,6 @@ ADA = Caller(agent_id="ada")
 
 
 @pytest.fixture
-def clock() -> HeldClock:
-    return HeldClock()
-
-
-@pytest.fixture
 def embedder() -> WordsEmbedder:
     return WordsEmbedder()
 

@@ -113,8 +113,14 @@ def log_output() -> Iterator[io.StringIO]:
     log.configure()
 
 
-async def test_what_is_there_already_is_reported_with_the_names_of_its_file(folder: Path) -> None:
-    listener = ReportListener()
+@pytest.fixture
+def listener() -> ReportListener:
+    return ReportListener()
+
+
+async def test_what_is_there_already_is_reported_with_the_names_of_its_file(
+    listener: ReportListener, folder: Path
+) -> None:
     put(folder / "codex-7.json", percent(5))
     async with watching(listener, folder):
         await until(lambda: listener.reports)
@@ -124,8 +130,9 @@ async def test_what_is_there_already_is_reported_with_the_names_of_its_file(fold
 
 
 @pytest.mark.parametrize("how", ["announced", "looked at"])
-async def test_each_change_is_reported_in_order(folder: Path, how: str) -> None:
-    listener = ReportListener()
+async def test_each_change_is_reported_in_order(
+    listener: ReportListener, folder: Path, how: str
+) -> None:
     seen = how == "announced"
     async with watching(
         listener, folder, poll_s=NEVER_S if seen else POLL_S, observer=None if seen else no_observer
@@ -161,8 +168,7 @@ async def test_reading_a_file_does_not_announce_it_again(
     assert 1 <= len(read) <= 3
 
 
-async def test_many_changes_at_once_are_read_once(folder: Path) -> None:
-    listener = ReportListener()
+async def test_many_changes_at_once_are_read_once(listener: ReportListener, folder: Path) -> None:
     async with watching(listener, folder, poll_s=NEVER_S, observer=None) as watcher:
         await until(lambda: not watcher.blind)
         for share in range(20):
@@ -171,8 +177,7 @@ async def test_many_changes_at_once_are_read_once(folder: Path) -> None:
     assert len(listener.reports) <= 3
 
 
-async def test_the_same_content_again_is_no_news(folder: Path) -> None:
-    listener = ReportListener()
+async def test_the_same_content_again_is_no_news(listener: ReportListener, folder: Path) -> None:
     path = put(folder / "codex-7.json", percent(1))
     async with watching(listener, folder):
         await until(lambda: listener.reports)
@@ -184,8 +189,9 @@ async def test_the_same_content_again_is_no_news(folder: Path) -> None:
         await until(lambda: listener.percents == [1, 2])
 
 
-async def test_one_file_alone_can_be_watched_also_before_it_is_there(tmp_path: Path) -> None:
-    listener = ReportListener()
+async def test_one_file_alone_can_be_watched_also_before_it_is_there(
+    listener: ReportListener, tmp_path: Path
+) -> None:
     path = tmp_path / "later" / "context.json"
     async with watching(listener, path, observer=None):
         await looks()
@@ -199,8 +205,9 @@ async def test_one_file_alone_can_be_watched_also_before_it_is_there(tmp_path: P
     ]
 
 
-async def test_its_own_folder_is_made_for_its_user_alone(tmp_path: Path) -> None:
-    listener = ReportListener()
+async def test_its_own_folder_is_made_for_its_user_alone(
+    listener: ReportListener, tmp_path: Path
+) -> None:
     own = tmp_path / "run" / "usage"
     async with watching(listener, own, own=own):
         await until(own.is_dir)
@@ -212,9 +219,8 @@ async def test_its_own_folder_is_made_for_its_user_alone(tmp_path: Path) -> None
 
 
 async def test_a_folder_that_was_replaced_is_watched_again(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    listener: ReportListener, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    listener = ReportListener()
     async with watching(listener, folder, poll_s=0.3, observer=None) as watcher:
         await until(lambda: not watcher.blind)
         folder.rename(folder.with_name("old"))
@@ -226,8 +232,7 @@ async def test_a_folder_that_was_replaced_is_watched_again(
         await until(lambda: listener.percents == [1, 2])
 
 
-async def test_what_is_no_usage_file_is_passed_over(folder: Path) -> None:
-    listener = ReportListener()
+async def test_what_is_no_usage_file_is_passed_over(listener: ReportListener, folder: Path) -> None:
     for name in ("codex-7.json.tmp", ".codex-7.json", "codex-7.consolidated.json", "notes.txt"):
         (folder / name).write_text(percent(1), encoding="utf-8")
     async with watching(listener, folder) as watcher:
@@ -285,9 +290,8 @@ def a_folder(path: Path) -> None:
     ],
 )
 async def test_a_bad_file_is_reported_once_without_its_content_and_the_watch_goes_on(
-    plant: Callable[[Path], None], folder: Path, log_output: io.StringIO
+    listener: ReportListener, plant: Callable[[Path], None], folder: Path, log_output: io.StringIO
 ) -> None:
-    listener = ReportListener()
     bad = folder / "codex-6.json"
     plant(bad)
     async with watching(listener, folder) as watcher:
@@ -318,8 +322,9 @@ async def test_news_of_a_bad_file_that_did_not_change_are_no_second_report(
         await until(lambda: log_output.getvalue().count("usage_unreadable") == 2)
 
 
-async def test_a_file_that_goes_is_forgotten_and_one_that_comes_back_is_news(folder: Path) -> None:
-    listener = ReportListener()
+async def test_a_file_that_goes_is_forgotten_and_one_that_comes_back_is_news(
+    listener: ReportListener, folder: Path
+) -> None:
     path = put(folder / "codex-7.json", "broken")
     async with watching(listener, folder) as watcher:
         await until(lambda: watcher.unreadable)
@@ -372,9 +377,8 @@ class NoWatchLeft(BaseObserver):
 
 
 async def test_without_a_watch_to_give_the_files_are_looked_at_in_turns(
-    folder: Path, log_output: io.StringIO
+    listener: ReportListener, folder: Path, log_output: io.StringIO
 ) -> None:
-    listener = ReportListener()
     async with watching(listener, folder, observer=NoWatchLeft) as watcher:
         await until(lambda: "usage_watch_polls" in log_output.getvalue())
         assert watcher.blind

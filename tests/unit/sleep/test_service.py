@@ -84,11 +84,6 @@ class Resolver:
 
 
 @pytest.fixture
-def clock() -> HeldClock:
-    return HeldClock()
-
-
-@pytest.fixture
 async def backend(clock: HeldClock) -> InMemoryBackend:
     backend = InMemoryBackend(clock=clock)
     await backend.connect()

@@ -134,6 +134,11 @@ THREE = ("We met Ada.", "We met Bob.", "We met Cid.")
 DENSE = ('{"port": 1}', '{"port": 2}', '{"port": 3}')
 
 
+@pytest.fixture
+async def entries(desk: Desk) -> tuple[MemoryEntry, ...]:
+    return await desk.filled(*THREE)
+
+
 @pytest.mark.parametrize("kind", ["simple", "dual", "llm"])
 async def test_every_strategy_keeps_one_stores_the_summary_puts_away_and_removes_in_that_order(
     desk: Desk, kind: str
@@ -173,8 +178,9 @@ async def test_without_a_large_enough_group_the_backend_is_not_called(desk: Desk
     assert provider.asked == []
 
 
-async def test_what_is_younger_than_a_day_is_left_alone(desk: Desk) -> None:
-    entries = await desk.filled(*THREE)
+async def test_what_is_younger_than_a_day_is_left_alone(
+    entries: tuple[MemoryEntry, ...], desk: Desk
+) -> None:
     desk.clock.advance(days=-3)
     assert await desk.simple().consolidate(entries, ADA) == ConsolidationResult()
 
@@ -241,8 +247,9 @@ async def test_a_backend_with_an_archive_of_its_own_keeps_the_originals(
 # Simple
 
 
-async def test_the_simple_summary_lists_what_is_removed_and_reports_all_of_it(desk: Desk) -> None:
-    entries = await desk.filled(*THREE)
+async def test_the_simple_summary_lists_what_is_removed_and_reports_all_of_it(
+    entries: tuple[MemoryEntry, ...], desk: Desk
+) -> None:
     desk.backend.missing = {entries[0].id}
 
     result = await desk.simple().consolidate(entries, ADA)
@@ -273,16 +280,16 @@ async def test_a_dense_group_is_extractive_and_a_sparse_one_abstractive(desk: De
     assert [mode.value for _, _, mode in desk.archived] == 2 * ["abstractive"] + 2 * ["extractive"]
 
 
-async def test_what_dual_mode_did_not_find_to_remove_is_not_counted(desk: Desk) -> None:
-    entries = await desk.filled(*THREE)
+async def test_what_dual_mode_did_not_find_to_remove_is_not_counted(
+    entries: tuple[MemoryEntry, ...], desk: Desk
+) -> None:
     desk.backend.missing = {entries[0].id}
     result = await desk.dual().consolidate(entries, ADA)
     assert result.removed_ids == (entries[1].id,)
     assert [each.original_id for each in result.mode_assignments] == [entries[1].id]
 
 
-async def test_dual_mode_takes_its_parts(desk: Desk) -> None:
-    entries = await desk.filled(*THREE)
+async def test_dual_mode_takes_its_parts(entries: tuple[MemoryEntry, ...], desk: Desk) -> None:
     summarizer = AbstractiveSummarizer(provider=StubProvider(["short"]), model="small")
     await desk.dual(summarizer=summarizer).consolidate(entries, ADA)
     assert desk.backend.requests[0].content == "short\n---\nshort"
@@ -291,8 +298,9 @@ async def test_dual_mode_takes_its_parts(desk: Desk) -> None:
 # A language model
 
 
-async def test_a_summary_by_a_model_is_stored_with_its_tags(desk: Desk) -> None:
-    entries = await desk.filled(*THREE)
+async def test_a_summary_by_a_model_is_stored_with_its_tags(
+    entries: tuple[MemoryEntry, ...], desk: Desk
+) -> None:
     await desk.llm(StubProvider([" All three. "])).consolidate(entries, ADA)
     (request,) = desk.backend.requests
     assert request.content == "All three."
@@ -330,8 +338,9 @@ async def test_no_more_context_is_looked_up_than_a_page_holds(desk: Desk) -> Non
 
 
 @pytest.mark.parametrize("how", ["unreadable", "not wanted", "no provider"])
-async def test_there_may_be_no_context(desk: Desk, how: str) -> None:
-    entries = await desk.filled(*THREE)
+async def test_there_may_be_no_context(
+    entries: tuple[MemoryEntry, ...], desk: Desk, how: str
+) -> None:
     desk.backend.fails = {"retrieve"} if how == "unreadable" else set()
     config = LLMConsolidationConfig(include_distillation_context=how != "not wanted")
     provider = None if how == "no provider" else StubProvider(["ok"])
@@ -349,8 +358,9 @@ async def test_what_the_model_did_not_read_is_not_removed(desk: Desk) -> None:
     assert result.removed_ids == (entries[0].id,)
 
 
-async def test_a_fallback_puts_all_away_and_removes_them(desk: Desk) -> None:
-    entries = await desk.filled(*THREE)
+async def test_a_fallback_puts_all_away_and_removes_them(
+    entries: tuple[MemoryEntry, ...], desk: Desk
+) -> None:
     provider = StubProvider([ProviderBusyError("later")])
 
     result = await desk.llm(provider, move_to_archive=desk.move_to_archive).consolidate(
@@ -362,22 +372,25 @@ async def test_a_fallback_puts_all_away_and_removes_them(desk: Desk) -> None:
     assert [mode for _, _, mode in desk.archived] == 2 * [ArchivalMode.EXTRACTIVE]
 
 
-async def test_a_fallback_without_an_archive_leaves_everything_as_it_is(desk: Desk) -> None:
-    entries = await desk.filled(*THREE)
+async def test_a_fallback_without_an_archive_leaves_everything_as_it_is(
+    entries: tuple[MemoryEntry, ...], desk: Desk
+) -> None:
     provider = StubProvider([ProviderBusyError("later")])
     assert await desk.llm(provider).consolidate(entries, ADA) == ConsolidationResult()
     assert {name for name, _ in desk.backend.calls} == {"retrieve"}
 
 
-async def test_without_a_provider_the_llm_strategy_works_by_rule(desk: Desk) -> None:
-    entries = await desk.filled(*THREE)
+async def test_without_a_provider_the_llm_strategy_works_by_rule(
+    entries: tuple[MemoryEntry, ...], desk: Desk
+) -> None:
     result = await desk.llm(None).consolidate(entries, ADA)
     assert result.consolidated_count == 2
     assert desk.backend.requests[0].content.startswith("Consolidated episodic memories:")
 
 
-async def test_what_the_model_s_strategy_did_not_find_to_remove_is_reported(desk: Desk) -> None:
-    entries = await desk.filled(*THREE)
+async def test_what_the_model_s_strategy_did_not_find_to_remove_is_reported(
+    entries: tuple[MemoryEntry, ...], desk: Desk
+) -> None:
     desk.backend.missing = {entries[0].id}
     result = await desk.llm(StubProvider(["ok"])).consolidate(entries, ADA)
     assert result.removed_ids == (entries[0].id, entries[1].id)
@@ -393,9 +406,8 @@ def test_a_group_for_a_model_has_three_members_at_least() -> None:
 
 @pytest.mark.parametrize("fails", ["provider", "store"])
 async def test_nothing_is_removed_when_the_summary_is_not_made_or_not_stored(
-    desk: Desk, fails: str
+    entries: tuple[MemoryEntry, ...], desk: Desk, fails: str
 ) -> None:
-    entries = await desk.filled(*THREE)
     refused = ProviderRefusedError("wrong key")
     provider = StubProvider([refused if fails == "provider" else "ok"])
     desk.backend.fails = {fails}
@@ -408,8 +420,9 @@ async def test_nothing_is_removed_when_the_summary_is_not_made_or_not_stored(
     assert {name for name, _ in desk.backend.calls} <= {"retrieve"}
 
 
-async def test_what_could_not_be_removed_is_not_reported(desk: Desk) -> None:
-    entries = await desk.filled(*THREE)
+async def test_what_could_not_be_removed_is_not_reported(
+    entries: tuple[MemoryEntry, ...], desk: Desk
+) -> None:
     desk.backend.fails = {entries[0].id}
     for strategy in (desk.simple(), desk.dual(), desk.llm(StubProvider(["ok"]))):
         result = await strategy.consolidate(entries, ADA)
@@ -417,16 +430,18 @@ async def test_what_could_not_be_removed_is_not_reported(desk: Desk) -> None:
         assert await desk.backend.get(ADA, entries[0].id) == entries[0]
 
 
-async def test_what_could_not_be_put_away_is_not_removed(desk: Desk) -> None:
-    entries = await desk.filled(*THREE)
+async def test_what_could_not_be_put_away_is_not_removed(
+    entries: tuple[MemoryEntry, ...], desk: Desk
+) -> None:
     desk.backend.fails = {entries[0].id}
     result = await desk.simple(move_to_archive=desk.move_to_archive).consolidate(entries, ADA)
     assert result.removed_ids == (entries[1].id,)
     assert ("delete", entries[0].id) not in desk.backend.calls
 
 
-async def test_a_cancelled_night_has_removed_only_what_it_put_away(desk: Desk) -> None:
-    entries = await desk.filled(*THREE)
+async def test_a_cancelled_night_has_removed_only_what_it_put_away(
+    entries: tuple[MemoryEntry, ...], desk: Desk
+) -> None:
 
     async def interrupted(agent_id: str, entry: MemoryEntry, mode: ArchivalMode) -> None:
         if desk.archived:

@@ -45,11 +45,6 @@ class Half(InMemoryBackend):
 
 
 @pytest.fixture
-def clock() -> HeldClock:
-    return HeldClock()
-
-
-@pytest.fixture
 async def backend(clock: HeldClock) -> Half:
     backend = Half(clock=clock)
     await backend.connect()
