@@ -108,17 +108,6 @@ def test_forget_wants_to_know_what(memd: Memd) -> None:
     assert memd("forget", "--yes").code == 2
 
 
-def test_an_import_that_is_run_again_doubles_nothing(memd: Memd, tmp_path: Path) -> None:
-    notes = tmp_path / "notes.md"
-    notes.write_text(
-        "# Garden\nThe roses are cut in March.\n\n# House\nThe boiler is serviced in May.\n"
-    )
-    first = memd("import", str(notes), "--json").json
-    assert (first["new"], first["kept"]) == (2, 0)
-    again = memd("import", str(notes), "--json").json
-    assert (again["new"], again["kept"]) == (0, 2)
-
-
 def test_an_export_can_be_imported_elsewhere_and_here_it_is_known(
     memd: Memd, tmp_path: Path, model_dir: Path
 ) -> None:

@@ -274,9 +274,12 @@ async def test_a_language_model_proposes_where_the_settings_say_so(
 
 @pytest.mark.parametrize(
     "answer",
-    [{**ANSWER, "confidence": 2}, {"a": 1}, "no JSON", "", "[1]", {**ANSWER, "action": " "}],
+    [
+        *({**ANSWER, "confidence": 2}, {"a": 1}, "no JSON", "", "[1]", {**ANSWER, "action": " "}),
+        *(Status(503), Status(401)),
+    ],
 )
-async def test_an_answer_that_is_no_lesson_leaves_it_to_the_rules(
+async def test_an_answer_that_is_no_lesson_or_none_leaves_it_to_the_rules(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: Any
 ) -> None:
     with an_endpoint(answer) as stub:
@@ -285,18 +288,6 @@ async def test_an_answer_that_is_no_lesson_leaves_it_to_the_rules(
             made = await stage.call("learn.failure", **FAILED)
         assert stub.asked
     assert made["id"]
-    assert made["proposal"]["tags"] == ["connection", "development"]
-
-
-@pytest.mark.parametrize("answer", [Status(503), Status(401)])
-async def test_a_provider_that_fails_for_now_or_for_good_leaves_it_to_the_rules(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: Status
-) -> None:
-    with an_endpoint(answer) as stub:
-        settings = {"llm": settings_for(stub, uses={"lessons": True})}
-        async with a_stage(tmp_path / "home", monkeypatch, settings) as stage:
-            made = await stage.call("learn.failure", **FAILED)
-        assert stub.asked
     assert made["proposal"]["tags"] == ["connection", "development"]
 
 

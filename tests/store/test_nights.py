@@ -218,13 +218,6 @@ async def test_a_night_of_one_agent_is_nobody_elses(bed: Bed) -> None:
     assert "compressed" in states.values()
 
 
-async def test_reports_come_page_by_page_newest_first(bed: Bed) -> None:
-    ids = [(await bed.night.run(ADA)).run_id for _ in range(5)]
-    first = await bed.night.reports(None, 2)
-    rest = await bed.night.reports(first[-1].run_id, 10)
-    assert [run.run_id for run in (*first, *rest)] == ids[::-1]
-
-
 # Retention.
 
 

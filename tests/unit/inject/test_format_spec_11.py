@@ -163,10 +163,14 @@ def test_spec_11_1_6_there_are_no_other_delimiters() -> None:
     assert "---" not in message.content
 
 
-@pytest.mark.parametrize("tag", ["", "Memory", "1a", "a b", "a" * 33, "a>b", "a\n", "ä"])
+@pytest.mark.parametrize(
+    "tag", ["", "A", "Memory", "1a", "-a", "a b", "a_b", "a" * 33, "a>b", "a\n", "ä"]
+)
 def test_spec_11_2_1_a_tag_is_a_short_lower_case_name(tag: str) -> None:
-    with pytest.raises(ValueError, match="tag"):
+    with pytest.raises(ValueError, match="tag name"):
         wrap_untrusted(tag, "x")
+    with pytest.raises(ValueError, match="tag name"):
+        untrusted_content_directive((tag,))
 
 
 @pytest.mark.parametrize(
@@ -189,7 +193,7 @@ def test_spec_11_2_3_the_directive_is_one_paragraph_that_names_each_tag() -> Non
 
     assert "\n" not in directive
     assert "<memory-entry>, <task-data>" in directive
-    for word in ("untrusted", "outside", "instructions", "commands", "role"):
+    for word in ("untrusted data", "outside", "instructions", "commands", "role"):
         assert word in directive
     with pytest.raises(ValueError, match="tag"):
         untrusted_content_directive(())

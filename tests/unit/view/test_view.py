@@ -223,24 +223,9 @@ def test_untrusted_text_is_wrapped_in_lines_of_its_tag() -> None:
     )
 
 
-@pytest.mark.parametrize("tag", ["", "A", "1a", "-a", "a b", "a_b", "a" * 33, "a\n", "é"])
-def test_a_tag_is_a_short_lower_case_name(tag: str) -> None:
-    with pytest.raises(ValueError, match="tag name"):
-        wrap_untrusted(tag, "x")
-    with pytest.raises(ValueError, match="tag name"):
-        untrusted_content_directive((tag,))
-
-
 def test_the_longest_tag_is_fine() -> None:
     assert wrap_untrusted("a" * 32, "x").startswith("<aaaa")
     assert wrap_untrusted("h2-x", "x").startswith("<h2-x>\n")
-
-
-def test_the_directive_names_every_tag_in_one_paragraph() -> None:
-    directive = untrusted_content_directive(("memory-entry", "task-data"))
-    assert "<memory-entry>, <task-data>" in directive
-    assert "untrusted data" in directive
-    assert "\n" not in directive
 
 
 def test_a_directive_without_tags_is_refused() -> None:

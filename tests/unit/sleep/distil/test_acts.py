@@ -96,33 +96,13 @@ def test_what_is_asked_thanked_or_wanted_now_is_not(does: Act, text: str) -> Non
         "the endpoint returns 204, not 200",
         "go with the second",
         "this is a prototype, skip the tests",
+        # Decided or set right.
+        "You do not need the server to read local files.",
+        "It should only be taken in store.py, no?",
     ],
 )
 def test_plain_words_of_how_things_are_done_here_are_worth_keeping(text: str) -> None:
     assert judge(text).score >= WORTH
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "I don't understand",
-        "don't worry about it",
-        "let's do the next one",
-        "I need to go",
-        "I want you to read the whole module first",
-        "Let's add a test for the parser of dates",
-        "we need to look into the build first",
-        "it still doesn't work",
-        "that is not what I see",
-        "No, that did nothing.",
-        "make sure",
-        "keep going",
-        "can we only run it once?",
-        "Dude, you are slow today.",
-    ],
-)
-def test_what_says_nothing_by_itself_is_not(text: str) -> None:
-    assert judge(text).score < WORTH
 
 
 @pytest.mark.parametrize(
@@ -156,6 +136,11 @@ def test_what_says_nothing_by_itself_is_not(text: str) -> None:
         "Já falei que não é para mexer no banco",
         "Ti ho già detto di non toccare il file",
         "Ik heb je toch gezegd dat de poort blijft",
+        # To be shown first.
+        "First, explain your plan to me. Then ask any questions you might have.",
+        "Before taking any action, explain how you would solve it and wait for my approval.",
+        "I want to see the plan before you implement it.",
+        "以后都用中文回答我的问题。",
     ],
 )
 def test_complaints_and_wishes_of_style_are_standing_wishes(text: str) -> None:
@@ -199,9 +184,35 @@ def test_a_reproach_sets_the_agent_right(text: str) -> None:
         "I run lint at the root and see this. keep fixing",
         "update it in case we want another host than localhost in the future.",
         "read @apps/api/README.md and see how it is built",
+        # Says nothing by itself.
+        "I don't understand",
+        "don't worry about it",
+        "let's do the next one",
+        "I need to go",
+        "I want you to read the whole module first",
+        "Let's add a test for the parser of dates",
+        "we need to look into the build first",
+        "it still doesn't work",
+        "that is not what I see",
+        "No, that did nothing.",
+        "make sure",
+        "keep going",
+        "can we only run it once?",
+        "Dude, you are slow today.",
+        # A question without its mark, a report of the hour.
+        "Should https://shop.example.org/play and the local host see each other",
+        "is the lock only taken in store.py",
+        "I have a shop 2.10 app, but it cannot find node:stream. What might be the cause of this?",
+        "We need the scale for the canvas, but the canvas for the scale. What do you think?",
+        "有没有简单的办法, 能知道这个系统所有的功能",
+        "After the last change, I'm not seeing the players. I think we broke the lock.",
+        "I also updated some paths in sketch.js to use `@/src/` instead of `./`.",
+        "I need help generating tests for the font code in `fonts.js`.",
+        "There are several errors and the lock still has the old name.",
+        "El botón no funciona, solo se ve la tabla.",
     ],
 )
-def test_what_only_looks_like_a_rule_is_not_kept(text: str) -> None:
+def test_what_is_no_rule_or_only_looks_like_one_is_not_kept(text: str) -> None:
     assert judge(text).score < WORTH
 
 
@@ -246,46 +257,3 @@ def test_agreement_is_told_by_its_beginning(text: str) -> None:
 )
 def test_other_words_are_no_agreement(text: str) -> None:
     assert not approves(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Should https://shop.example.org/play and the local host see each other",
-        "is the lock only taken in store.py",
-        "I have a shop 2.10 app, but it cannot find node:stream. What might be the cause of this?",
-        "We need the scale for the canvas, but the canvas for the scale. What do you think?",
-        "有没有简单的办法, 能知道这个系统所有的功能",
-        "After the last change, I'm not seeing the players. I think we broke the lock.",
-        "I also updated some paths in sketch.js to use `@/src/` instead of `./`.",
-        "I need help generating tests for the font code in `fonts.js`.",
-        "There are several errors and the lock still has the old name.",
-        "El botón no funciona, solo se ve la tabla.",
-    ],
-)
-def test_a_question_without_its_mark_and_a_report_of_the_hour_are_not_kept(text: str) -> None:
-    assert judge(text).score < WORTH
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "You do not need the server to read local files.",
-        "It should only be taken in store.py, no?",
-    ],
-)
-def test_what_is_decided_or_set_right_is_kept(text: str) -> None:
-    assert judge(text).score >= WORTH
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "First, explain your plan to me. Then ask any questions you might have.",
-        "Before taking any action, explain how you would solve it and wait for my approval.",
-        "I want to see the plan before you implement it.",
-        "以后都用中文回答我的问题。",
-    ],
-)
-def test_a_wish_to_be_shown_first_is_a_preference(text: str) -> None:
-    assert judge(text).act is Act.PREFERENCE
