@@ -17,7 +17,7 @@ from memd.base.errors import EmbeddingError, ModelError
 from memd.domain.encoding import ModelFingerprint
 from memd.embedding.model_files import INSTALL_HINT, ONNX_FILE, REPOSITORY, Manifest
 from memd.embedding.model_thread import keep_libraries_quiet
-from memd.text.tokens import TOKENIZER_FILE, ModelTokens, TextWindow
+from memd.text.tokens import TOKENIZER_FILE, TextWindow, model_tokens
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,7 +41,7 @@ class FastembedEncoder:
         logger.disable("fastembed")  # it writes to stderr; memd reports errors itself
         self._dimension = fingerprint.dimension
         self._window = fingerprint.window_tokens - _SPECIAL_TOKENS
-        self._tokens = ModelTokens(folder / TOKENIZER_FILE)
+        self._tokens = model_tokens(folder / TOKENIZER_FILE)
         try:
             self._model = fastembed.TextEmbedding(
                 REPOSITORY,
@@ -92,7 +92,7 @@ class OnnxEncoder:
         model = manifest.fingerprint
         self._prefix, self._cls = manifest.prefix, model.pooling.startswith("cls")
         self._dimension = model.dimension
-        self._tokens = ModelTokens(folder / TOKENIZER_FILE)
+        self._tokens = model_tokens(folder / TOKENIZER_FILE)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1  # two threads compete on a small machine
         options.log_severity_level = 4

@@ -18,6 +18,7 @@ import re
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakValueDictionary
 
 from memd.base.errors import ModelError
 from memd.domain.encoding import TokenCounter
@@ -163,6 +164,25 @@ class ModelTokens:
         return self._tokenizer
 
 
+_SHARED: WeakValueDictionary[tuple[Path, int], ModelTokens] = WeakValueDictionary()
+
+
+def model_tokens(path: Path) -> ModelTokens:
+    """Return the counter of the tokenizer at *path*; users of the same file share one.
+
+    Reading a vocabulary takes 20 ms, and a daemon with its model needs it for counts and for
+    windows.
+    """
+    try:
+        key = path, path.stat().st_mtime_ns
+    except OSError:
+        return ModelTokens(path)  # its first count raises the ModelError
+    tokens = _SHARED.get(key)
+    if tokens is None:
+        _SHARED[key] = tokens = ModelTokens(path)
+    return tokens
+
+
 class FolderTokens:
     """Counts with a folder's model once one is installed there, and estimates until then."""
 
@@ -173,14 +193,14 @@ class FolderTokens:
 
     def count(self, text: str) -> int:
         if self._model is None and self._path.is_file():
-            self._model = ModelTokens(self._path)
+            self._model = model_tokens(self._path)
         return (self._model or self._estimate).count(text)
 
 
 def counter_for(model_dir: Path) -> TokenCounter:
     """Return the counter of the model in *model_dir*, or an estimate until one is installed."""
     path = model_dir / TOKENIZER_FILE
-    return ModelTokens(path) if path.is_file() else FolderTokens(model_dir)
+    return model_tokens(path) if path.is_file() else FolderTokens(model_dir)
 
 
 def _split_plain(text: str) -> tuple[str, list[str]]:

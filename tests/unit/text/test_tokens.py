@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import threading
 import time
@@ -16,7 +17,12 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from memd.base.errors import ModelError
-from memd.text.tokens import DefaultTokenEstimator, ModelTokens, counter_for
+from memd.text.tokens import (
+    DefaultTokenEstimator,
+    ModelTokens,
+    counter_for,
+    model_tokens,
+)
 
 _VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "a", "b", "cat", "##s", "##a", "##b", "."]
 
@@ -155,6 +161,15 @@ def test_a_missing_or_damaged_vocabulary_is_named(tmp_path: Path) -> None:
     path.write_text("{}")
     with pytest.raises(ModelError, match=r"tokenizer\.json is not a tokenizer"):
         ModelTokens(path).count("text")
+
+
+def test_users_of_one_file_share_its_vocabulary_until_it_is_replaced(tmp_path: Path) -> None:
+    path = a_tokenizer(tmp_path / "tokenizer.json")
+    first = model_tokens(path)
+    assert model_tokens(path) is first
+    os.utime(path, ns=(0, 0))
+    assert model_tokens(path) is not first
+    assert model_tokens(tmp_path / "missing.json") is not model_tokens(tmp_path / "missing.json")
 
 
 def test_the_counter_estimates_until_a_model_is_installed(tmp_path: Path) -> None:
