@@ -14,7 +14,7 @@ from support.store import ADA, a_house
 from memd.domain.settings.settings import Settings
 from memd.signals.usage import Usage
 from memd.sleep.nap.naps import Naps
-from memd.sleep.window.quiet import QuietSessions
+from memd.sleep.window.other_sessions import QuietSessions
 
 RULE = "From now on always run the linter before each commit of the heron service."
 

@@ -131,7 +131,7 @@ class Naps:
             both.create_task(self._quiet())
 
     async def _quiet(self) -> None:
-        from memd.sleep.window.quiet import QuietSessions
+        from memd.sleep.window.other_sessions import QuietSessions
 
         await QuietSessions(self._rooms.db, self._rooms.clock, lazy(lambda: self.nap)).run()
 
@@ -164,7 +164,7 @@ class Naps:
         dry_run: bool = False,
     ) -> ImportedSession:
         """Nap over a recorded session as over one that has ended (``SessionImporter``)."""
-        from memd.sleep.window.session_import import SessionImporter
+        from memd.sleep.window.other_sessions import SessionImporter
 
         importer = SessionImporter(self.nap, self._rooms.sessions)
         return await importer.import_session(

@@ -1,34 +1,46 @@
-"""Import of a recorded session, by a nap over it as over a session that has ended.
+"""Naps over sessions that no report of a window triggers: recorded ones, and those fallen quiet.
 
-It is filed under its own id, project and times. Importing the same transcript again adds
-nothing, a longer one adds what is new in it, and what was forgotten since is not learnt
-again. Within REPLY_KEPT_DAYS the same one is not even distilled again, so an interrupted
-import of thousands is simply repeated.
+A recorded session is imported by a nap as over a session that has ended, under its own id, project
+and times. Importing the same transcript again adds nothing, a longer one adds what is new in it,
+and what was forgotten since is not learnt again. Within REPLY_KEPT_DAYS the same one is not even
+distilled again, so an interrupted import of thousands is simply repeated.
+
+Most sessions end with an event, but not that of a closed terminal. One that has been quiet for an
+hour gets a nap, from its transcript if there is one, and stays open: it may go on, and the next nap
+replaces what this one made.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memd.base.errors import InvalidError
+from memd.base import log
+from memd.base.clock import Clock
+from memd.base.errors import CallerError, InvalidError, MemdError
 from memd.base.limits import NAME_CHARS_MAX, PROJECT_CHARS_MAX
-from memd.domain.caller import Caller
+from memd.domain.caller import LOCAL, Caller
 from memd.domain.sleep.sleep import ImportedSession
 from memd.guard.redaction import redact
-from memd.signals import transcripts
 from memd.signals.usage import UnreadableSignal
-from memd.sleep.nap.nap import Nap
-from memd.sleep.nap.transaction import NapOutcome, NapRequest
 from memd.sleep.window.trigger import METHOD, Reason, project_of
 from memd.store.access import names, replies
 from memd.store.file.connect import Reading
-from memd.store.session import sessions
+from memd.store.file.database import Database
+from memd.store.session import sessions, windows
+from memd.store.session.windows import WindowRow
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # loaded with the first of these sessions
     from memd.ingest.sessions import Sessions
+    from memd.sleep.nap.nap import Nap
+
+QUIET_US = 3_600_000_000
+CHECK_INTERVAL_S = 60.0
+NAPS_PER_CHECK = 4
+"""At most so many naps a minute; after a month without memd there are many quiet sessions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +65,9 @@ class SessionImporter:
         know is ended too. Raises InvalidError if *raw* is no transcript, and what
         ``Nap.nap`` raises.
         """
+        from memd.signals import transcripts
+        from memd.sleep.nap.transaction import NapOutcome, NapRequest
+
         try:
             transcript = await self.nap.work.run(transcripts.read, raw)
         except UnreadableSignal:
@@ -123,3 +138,57 @@ def _project_id(cwd: str | None) -> str | None:
 def _is_known(conn: Reading, agent_id: str, session_id: str) -> bool:
     agent_key = names.find_agent(conn, agent_id)
     return agent_key is not None and sessions.find_key(conn, agent_key, session_id) is not None
+
+
+@dataclass(frozen=True)
+class QuietSessions:
+    """Naps over sessions that have fallen quiet."""
+
+    db: Database
+    clock: Clock
+    nap: Nap
+
+    async def run(self) -> None:
+        """Check once a minute, for ever."""
+        while True:
+            await asyncio.sleep(CHECK_INTERVAL_S)
+            try:
+                await self.nap_over_quiet()
+            except MemdError as error:
+                log.warning("a quiet session waits", kind=error.kind)
+
+    async def nap_over_quiet(self) -> int:
+        """Nap over the sessions that fell quiet since their last nap; return their number."""
+        before_us = self.clock.now_us() - QUIET_US
+        rows = await self.db.read(windows.list_quiet, before_us, NAPS_PER_CHECK)
+        for row in rows:
+            await self._nap_over(row)
+        return len(rows)
+
+    async def _nap_over(self, row: WindowRow) -> None:
+        from memd.sleep.nap.transaction import NapRequest
+
+        caller = Caller(
+            client=LOCAL,
+            agent_id=row.agent_id,
+            session_id=row.session_id,
+            project_id=project_of(row.cwd),
+            method=METHOD,
+        )
+        window_id = row.source, row.session_id
+        request = NapRequest(
+            transcript_path=row.transcript_path,
+            session_id=row.session_id,
+            reason=Reason.QUIET.value,
+            last=True,
+            on_write=lambda conn, now_us: windows.set_napped(conn, *window_id, now_us),
+        )
+        try:
+            try:
+                await self.nap.nap(caller, request)
+            except InvalidError:  # no readable transcript: use the session's memories
+                await self.nap.nap(caller, replace(request, transcript_path=None))
+        except CallerError as error:  # for example an empty session
+            log.debug("no nap over a quiet session", kind=error.kind)
+            now_us = self.clock.now_us()
+            await self.db.write(caller, lambda conn: windows.set_napped(conn, *window_id, now_us))
