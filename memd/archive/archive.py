@@ -94,16 +94,17 @@ class Archive:
         erasure.check()
 
         def work(conn: Writing) -> ForgetResult:
-            rows, lessons = erasure.rows(conn, self.clock.now_us()), erasure.lessons(conn)
+            rows, learnt = erasure.rows(conn, self.clock.now_us()), erasure.learnings(conn)
             messages = sessions.erase_messages(conn, erasure.session(conn))
             removal.erase(conn, [key for key, _, _ in rows], self.clock.now_us())
-            erase_learnings(conn, lessons)
-            return _receipt(_proofs(rows, lessons), messages)
+            learnings.erase(conn, learnt.agent_key, [proof.public_id for proof in learnt.lessons])
+            playbook.erase(conn, learnt.agent_key, [proof.public_id for proof in learnt.patterns])
+            return _receipt(rows, learnt, messages)
 
         def preview_work(conn: Reading) -> ForgetResult:
             messages = sessions.count_messages(conn, erasure.session(conn))
-            rows, lessons = erasure.rows(conn, self.clock.now_us()), erasure.lessons(conn)
-            preview = _receipt(_proofs(rows, lessons), messages)
+            rows, learnt = erasure.rows(conn, self.clock.now_us()), erasure.learnings(conn)
+            preview = _receipt(rows, learnt, messages)
             return preview.model_copy(update={"texts": _first_lines(conn, rows)})
 
         if dry_run:
@@ -251,9 +252,25 @@ class _Erasure:
         bound = filters.bind(agent_key, self.condition or MemoryFilter(), now_us)
         return memories.find_in_any_state(conn, bound)
 
-    def lessons(self, conn: Reading) -> LearningsToErase:
-        """Return the agent's learnings from tasks that are erased as well."""
-        return find_learnings(conn, self.caller, self.ids, self.condition)
+    def learnings(self, conn: Reading) -> _Learnings:
+        """Return the agent's lessons and patterns that are erased as well.
+
+        They contain words of tasks, not of memories. A filter applies to them only when it has a
+        time and no condition that only a memory has: it must never erase more than it says.
+        """
+        agent_key = names.find_agent(conn, self.caller.agent_id)
+        if agent_key is None:
+            return _Learnings(0, [], [])
+        condition, since_us, until_us = self.condition, None, None
+        if self.ids is None and condition is not None and _has_only_times(condition):
+            since_us = None if condition.since is None else to_us(condition.since)
+            until_us = None if condition.until is None else to_us(condition.until)
+        selection = (() if self.ids is None else self.ids, since_us, until_us)
+        return _Learnings(
+            agent_key,
+            learnings.list_proofs(conn, agent_key, *selection),
+            playbook.list_proofs(conn, agent_key, *selection),
+        )
 
     def session(self, conn: Reading) -> int | None:
         """Return the session if the filter is one session as a whole, else None."""
@@ -278,12 +295,19 @@ def _first_lines(conn: Reading, rows: Sequence[tuple[int, str, bytes]]) -> tuple
     return tuple(line or "(nothing that can be shown)" for line in lines)
 
 
-def _proofs(rows: Sequence[tuple[int, str, bytes]], lessons: LearningsToErase) -> list[Proof]:
-    memories_gone = [Proof(memory_id, row_hash) for _, memory_id, row_hash in rows]
-    return [*memories_gone, *lessons.lessons, *lessons.patterns]
+class _Learnings(NamedTuple):
+    """The lessons and patterns of an agent to erase, with the proof of what they were."""
+
+    agent_key: int
+    lessons: list[Proof]
+    patterns: list[Proof]
 
 
-def _receipt(proofs: Sequence[Proof], messages: int = 0) -> ForgetResult:
+def _receipt(
+    rows: Sequence[tuple[int, str, bytes]], learnt: _Learnings, messages: int
+) -> ForgetResult:
+    memory_proofs = [Proof(memory_id, row_hash) for _, memory_id, row_hash in rows]
+    proofs = [*memory_proofs, *learnt.lessons, *learnt.patterns]
     digest = hashlib.sha256()
     for proof in proofs:
         digest.update(proof.public_id.encode() + proof.row_hash)
@@ -293,43 +317,6 @@ def _receipt(proofs: Sequence[Proof], messages: int = 0) -> ForgetResult:
         ids=tuple(proof.public_id for proof in proofs[:FORGOTTEN_IDS_MAX]),
         proof=digest.hexdigest(),
     )
-
-
-class LearningsToErase(NamedTuple):
-    """The learnings to erase, with the proof of what they were."""
-
-    agent_key: int
-    lessons: list[Proof]
-    patterns: list[Proof]
-
-
-def find_learnings(
-    conn: Reading, caller: Caller, ids: Sequence[str] | None, condition: MemoryFilter | None
-) -> LearningsToErase:
-    """Return the caller's lessons and patterns with *ids*, or of the time in *condition*.
-
-    They contain words of tasks, not of memories. A filter applies to them only when it has a time
-    and no condition that only a memory has: it must never erase more than it says.
-    """
-    agent_key = names.find_agent(conn, caller.agent_id)
-    since_us = until_us = None
-    if ids is None and condition is not None and _has_only_times(condition):
-        since_us = None if condition.since is None else to_us(condition.since)
-        until_us = None if condition.until is None else to_us(condition.until)
-    selection = (() if ids is None else ids, since_us, until_us)
-    if agent_key is None:
-        return LearningsToErase(0, [], [])
-    return LearningsToErase(
-        agent_key,
-        learnings.list_proofs(conn, agent_key, *selection),
-        playbook.list_proofs(conn, agent_key, *selection),
-    )
-
-
-def erase_learnings(conn: Writing, learning: LearningsToErase) -> None:
-    """Destroy lessons and patterns."""
-    learnings.erase(conn, learning.agent_key, [proof.public_id for proof in learning.lessons])
-    playbook.erase(conn, learning.agent_key, [proof.public_id for proof in learning.patterns])
 
 
 def _has_only_times(condition: MemoryFilter) -> bool:

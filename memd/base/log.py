@@ -26,7 +26,6 @@ class _State:
     """The configuration of the process."""
 
     level = _LEVELS["info"]
-    json = False
     journal = False
     stream: TextIO | None = None
     file: RotatingFileHandler | None = None
@@ -70,12 +69,11 @@ class LogFile(NamedTuple):
 def configure(
     *,
     level: str = "info",
-    json: bool = False,
     stream: TextIO | None = None,
     file: LogFile | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> None:
-    """Configure level, format and destination. Raises KeyError for an unknown level.
+    """Configure level and destination. Raises KeyError for an unknown level.
 
     Raises OSError if *file* cannot be opened; the configuration stays unchanged then.
     """
@@ -84,7 +82,6 @@ def configure(
         _State.file.close()
     _State.file = handler
     _State.level = _LEVELS[level]
-    _State.json = json
     _State.stream = stream
     _State.journal = file is None and under_journald(environ, (stream or sys.stderr))
     _State.logger = None
@@ -197,13 +194,8 @@ def _make_logger() -> Any:
     processors: list[Any] = [
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.LogfmtRenderer(key_order=["timestamp", "level", "event"]),
     ]
-    if _State.json:
-        processors.append(structlog.processors.JSONRenderer())
-    else:
-        processors.append(
-            structlog.processors.LogfmtRenderer(key_order=["timestamp", "level", "event"])
-        )
     if _State.journal:
         processors.append(_add_priority)
     return structlog.wrap_logger(

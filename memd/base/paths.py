@@ -124,7 +124,7 @@ class Paths:
             self, data_dir=data, database=data / self.database.name, lock=data / self.lock.name
         )
 
-    def with_settings(self, environ: Mapping[str, str] | None = None) -> Paths:
+    def with_settings(self) -> Paths:
         """Return these paths with the data folder of the settings file and the environment.
 
         Only that setting is read, so no model is loaded. Raises MemoryConfigError for a file
@@ -132,8 +132,7 @@ class Paths:
         """
         from memd.base.settings import find, peek
 
-        env = os.environ if environ is None else environ
-        folder = peek(find(self.config_file), env, DATA_DIR)
+        folder = peek(find(self.config_file), os.environ, DATA_DIR)
         return self.with_data_dir(folder if isinstance(folder, str) else None)
 
 

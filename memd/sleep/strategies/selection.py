@@ -69,12 +69,10 @@ class HighestRelevanceSelector:
         *,
         group_threshold: int = GROUP_THRESHOLD,
         threshold_min: int = GROUP_THRESHOLD_MIN,
-        age_days_min: int = AGE_DAYS_MIN,
     ) -> None:
         if group_threshold < threshold_min:
             raise ValueError(f"group_threshold must be at least {threshold_min}")
         self._threshold = group_threshold
-        self._age_min = timedelta(days=age_days_min)
 
     def select(
         self, entries: Iterable[MemoryEntry], now: datetime
@@ -95,7 +93,7 @@ class HighestRelevanceSelector:
         return (
             entry.state in VISIBLE
             and entry.expires_at is None
-            and now - entry.created_at >= self._age_min
+            and now - entry.created_at >= timedelta(days=AGE_DAYS_MIN)
             and not (PROTECTED_TAGS | SUMMARY_TAGS).intersection(entry.metadata.tags)
             and not is_composed(entry.metadata.tags)
             and entry.passing is None

@@ -101,5 +101,4 @@ def record_file_settings(conn: Writing, settings: dict[str, dict[str, Any]]) -> 
 
 def first_us(conn: Reading) -> int | None:
     """Return when the first agent came, with the first memory; None for an empty store."""
-    first_at = conn.execute("SELECT min(created_at_us) FROM agent").get
-    return first_at if isinstance(first_at, int) else None
+    return conn.get_int("SELECT min(created_at_us) FROM agent")

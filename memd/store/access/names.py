@@ -14,10 +14,9 @@ from memd.store.file.connect import Reading, Writing
 
 def find_agent(conn: Reading, agent_id: str) -> int | None:
     """Return the agent's key, None for an unknown agent."""
-    key = conn.execute(
+    return conn.get_int(
         "SELECT agent_key FROM agent WHERE agent_id = :agent_id", {"agent_id": agent_id}
-    ).get
-    return key if isinstance(key, int) else None
+    )
 
 
 def ensure_agent(conn: Writing, agent_id: str, now_us: int) -> int:
@@ -48,10 +47,9 @@ def ensure_client(conn: Writing, client_id: str, now_us: int) -> int:
 
 def find_project(conn: Reading, project_id: str) -> int | None:
     """Return the project's key, None for an unknown project."""
-    key = conn.execute(
+    return conn.get_int(
         "SELECT project_key FROM project WHERE project_id = :project_id", {"project_id": project_id}
-    ).get
-    return key if isinstance(key, int) else None
+    )
 
 
 def ensure_project(conn: Writing, project_id: str | None, now_us: int) -> int | None:

@@ -145,8 +145,7 @@ def scrub(conn: Writing, ids: Sequence[str]) -> None:
 
 def lasting_us(conn: Reading) -> int | None:
     """Return the last recorded lasting time, None before the first."""
-    value = conn.execute("SELECT value FROM meta WHERE key = 'lasting_us'").get
-    return value if isinstance(value, int) else None
+    return conn.get_int("SELECT value FROM meta WHERE key = 'lasting_us'")
 
 
 def record_lasting(conn: Writing, now_us: int) -> None:

@@ -50,7 +50,7 @@ class Reading(apsw.Connection):
         return value if isinstance(value, str) else None
 
     def get_count(self, sql: str, params: apsw.Bindings | None = None) -> int:
-        """Return the number that an aggregate selects."""
+        """Return the integer of a row that there is, such as a count."""
         value = self.execute(sql, params).get
         assert isinstance(value, int)
         return value
@@ -70,9 +70,11 @@ class Writing(Reading):
 
 
 def keys_array(keys: Sequence[int]) -> Any:
-    """Return *keys*, at least one, to bind as the table ``carray(:keys)`` with column ``value``."""
-    assert keys, "carray cannot hold an empty array"
-    return apsw.carray(memoryview(array("q", keys)))
+    """Return *keys* to bind as the table ``carray(:keys)`` with column ``value``.
+
+    It cannot be empty: without keys it holds 0, which is no row's key.
+    """
+    return apsw.carray(memoryview(array("q", keys or (0,))))
 
 
 def schema_sql() -> str:

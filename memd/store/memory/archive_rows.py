@@ -47,8 +47,6 @@ def find(conn: Reading, agent_key: int | None, entry_id: str, now_us: int) -> in
 
 def rows_of(conn: Reading, keys: Sequence[int]) -> dict[int, ArchivedRow]:
     """Return the archive rows of those *keys* that are archived, by key."""
-    if not keys:
-        return {}
     rows = conn.execute(
         """
         SELECT r.memory_key, r.archival_id, r.reason, r.archived_at_us,

@@ -133,8 +133,6 @@ def find_in_any_state(conn: Reading, condition: BoundFilter) -> list[int]:
 
 def filter_keys(conn: Reading, condition: BoundFilter, keys: Sequence[int]) -> frozenset[int]:
     """Return those of *keys* that match."""
-    if not keys:
-        return frozenset()
     rows = conn.execute(
         f"""
         SELECT m.memory_key
@@ -347,8 +345,6 @@ def bump(conn: Writing, key: int, now_us: int, expires_at_us: int | None) -> Non
 
 def touch(conn: Writing, keys: Sequence[int]) -> None:
     """Add these rows to the transaction's audit row."""
-    if not keys:
-        return
     rows = conn.execute(
         "SELECT salt, row_hash FROM memory WHERE memory_key IN (SELECT value FROM carray(:keys))",
         {"keys": keys_array(keys)},
@@ -379,8 +375,6 @@ def find_by_reference(conn: Reading, agent_key: int, reference: str) -> list[int
 
 def row_hashes(conn: Reading, keys: Sequence[int]) -> list[tuple[int, str, bytes]]:
     """Return key, id and row hash of *keys*, in order of arrival."""
-    if not keys:
-        return []
     rows = conn.execute(
         """
         SELECT memory_key, memory_id, row_hash

@@ -192,8 +192,6 @@ def restore_from_trash(conn: Writing, key: int, now_us: int) -> bool:
 
 
 def _without_trashed(conn: Reading, keys: Sequence[int]) -> list[int]:
-    if not keys:
-        return []
     return conn.list_ints(
         """
         SELECT memory_key

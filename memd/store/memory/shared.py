@@ -62,8 +62,6 @@ def has_published(conn: Reading, publisher_key: int) -> bool:
 
 def filter_published(conn: Reading, publisher_key: int, keys: Sequence[int]) -> list[int]:
     """Return those of *keys* that the agent published, in order of arrival."""
-    if not keys:
-        return []
     return conn.list_ints(
         """
         SELECT memory_key

@@ -177,8 +177,6 @@ def archive_compressed(conn: Writing, step: RunStep, keys: Sequence[int]) -> int
 
 def _in_states(conn: Reading, keys: Sequence[int], states: Collection[MemoryState]) -> list[int]:
     """Return those of *keys* that are in one of *states*."""
-    if not keys:
-        return []
     return conn.list_ints(
         """
         SELECT m.memory_key

@@ -190,10 +190,9 @@ def is_mentioned(conn: Reading, thing_key: int, categories: Collection[str]) -> 
 
 def key_of(conn: Reading, operation_id: str) -> int | None:
     """Return an operation's key, from which a page continues; None for an unknown one."""
-    key = conn.execute(
+    return conn.get_int(
         "SELECT operation_key FROM org_operation WHERE operation_id = :id", {"id": operation_id}
-    ).get
-    return key if isinstance(key, int) else None
+    )
 
 
 def list_statements(

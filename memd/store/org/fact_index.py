@@ -91,10 +91,8 @@ def find_literal(conn: Reading, text: str, categories: Collection[str], limit: i
     rarest = _rarest_word(conn, text)
     if rarest is None:
         like = f"%{_LIKE.sub(_ESCAPED, text)}%" if len(text) <= _LIKE_CHARS_MAX else "%"
-        rows = conn.execute(_LITERAL_ANYWHERE, {**params, "like": like})
-    else:
-        rows = conn.execute(_LITERAL_AMONG, {**params, "match": rarest})
-    return [key for (key,) in rows]
+        return conn.list_ints(_LITERAL_ANYWHERE, {**params, "like": like})
+    return conn.list_ints(_LITERAL_AMONG, {**params, "match": rarest})
 
 
 _LITERAL_ANYWHERE = """
@@ -179,7 +177,7 @@ def find_sharing(
     if len(categories) < len(OrgFactCategory):
         kinds = " OR ".join(map(_quote, sorted(categories)))
         match = f"category:({kinds}) AND {match}"
-    rows = conn.execute(
+    return conn.list_ints(
         """
         SELECT rowid
           FROM fts_org
@@ -189,7 +187,6 @@ def find_sharing(
         """,
         {"match": match, "limit": limit},
     )
-    return [key for (key,) in rows]
 
 
 def _quote(word: str) -> str:

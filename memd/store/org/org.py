@@ -170,8 +170,7 @@ def retract(conn: Writing, fact_id: str, stamp: Stamp) -> Operation | None:
 
 def last_at_us(conn: Reading) -> int | None:
     """Return when the last operation was written, None before the first."""
-    at_us = conn.execute("SELECT max(at_us) FROM org_operation").get
-    return at_us if isinstance(at_us, int) else None
+    return conn.get_int("SELECT max(at_us) FROM org_operation")
 
 
 def _append(
@@ -264,15 +263,14 @@ def has_operations(conn: Reading, *, before: int | None = None) -> bool:
 
 def previous_operation(conn: Reading, fact_id: str, version: int) -> int | None:
     """Return the operation before *version* of a fact, None for the first."""
-    operation_key = conn.execute(
+    return conn.get_int(
         """
         SELECT operation_key
           FROM org_operation
          WHERE fact_id = :fact_id AND version = :version - 1
         """,
         {"fact_id": fact_id, "version": version},
-    ).get
-    return operation_key if isinstance(operation_key, int) else None
+    )
 
 
 def list_operations(conn: Reading, after_key: int, limit: int) -> list[Operation]:
@@ -305,8 +303,7 @@ def list_rules(conn: Reading) -> list[tuple[int, str]]:
 
 def current_rules(conn: Reading) -> str | None:
     """Return the rules in force now, None before the first."""
-    text = conn.execute("SELECT rules FROM org_rules ORDER BY rules_key DESC LIMIT 1").get
-    return text if isinstance(text, str) else None
+    return conn.get_text("SELECT rules FROM org_rules ORDER BY rules_key DESC LIMIT 1")
 
 
 def record_rules(conn: Writing, rules: str, now_us: int) -> bool:

@@ -159,7 +159,7 @@ def count(
     conn: Reading, category: OrgFactCategory | None = None, *, at_us: int | None = None
 ) -> int:
     """Return how many facts ``newest`` would list, without retracted ones."""
-    number = conn.execute(
+    return conn.get_count(
         """
         SELECT count(*)
           FROM org_fact AS f
@@ -169,9 +169,7 @@ def count(
                                    AND coalesce(o.valid_to_us, :at_us + 1) > :at_us))
         """,
         {"category": category, "at_us": at_us},
-    ).get
-    assert isinstance(number, int)
-    return number
+    )
 
 
 def history(conn: Reading, fact_id: str) -> list[OperationRow]:

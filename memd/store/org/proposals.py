@@ -64,25 +64,22 @@ _IS_SAME = """
 
 def find_same(conn: Reading, new: NewProposal) -> str | None:
     """Return the id of the client's open proposal with the same content."""
-    proposal_id = conn.execute(
+    return conn.get_text(
         f"""
         SELECT proposal_id
           FROM org_proposal
          WHERE client = :client AND {_IS_SAME}
         """,
         _columns(new),
-    ).get
-    return proposal_id if isinstance(proposal_id, str) else None
+    )
 
 
 def count_open(conn: Reading, client: str) -> int:
     """Return how many proposals of *client* are open."""
-    count = conn.execute(
+    return conn.get_count(
         "SELECT count(*) FROM org_proposal WHERE state = 'open' AND client = :client",
         {"client": client},
-    ).get
-    assert isinstance(count, int)
-    return count
+    )
 
 
 def insert(conn: Writing, new: NewProposal, now_us: int) -> None:

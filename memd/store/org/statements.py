@@ -67,10 +67,9 @@ class StatementGroup:
 
 def find_thing(conn: Reading, name: str) -> int | None:
     """Return the key of the thing called *name*, None when there is no statement about it."""
-    entity_key = conn.execute(
+    return conn.get_int(
         "SELECT entity_key FROM entity WHERE folded = :folded", {"folded": fold_name(name)}
-    ).get
-    return entity_key if isinstance(entity_key, int) else None
+    )
 
 
 def ensure_thing(conn: Writing, name: str) -> int:

@@ -202,8 +202,6 @@ def sum_steps(conn: Reading, run_key: int) -> list[StepSum]:
 
 def images(conn: Reading, keys: Sequence[int]) -> dict[int, Image]:
     """Return the image of each of *keys*, which an undo restores or compares."""
-    if not keys:
-        return {}
     rows = conn.execute(
         """
         SELECT m.memory_key,

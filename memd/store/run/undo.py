@@ -153,8 +153,6 @@ def _has_other_context(before: Image, current: Image) -> bool:
 
 def _filter_superseded(conn: Reading, keys: Sequence[int]) -> list[int]:
     """Return those of *keys* that a summary supersedes: the caches have them as if visible."""
-    if not keys:
-        return []
     return conn.list_ints(
         """
         SELECT b.memory_key
@@ -171,8 +169,6 @@ def _rewrite_contexts(conn: Writing, keys: Sequence[int]) -> None:
 
 
 def _delete_summaries(conn: Writing, keys: Sequence[int]) -> None:
-    if not keys:
-        return
     conn.execute(
         "DELETE FROM memory WHERE memory_key IN (SELECT value FROM carray(:keys)) AND is_summary",
         {"keys": keys_array(keys)},
@@ -224,8 +220,6 @@ def _restore(conn: Writing, key: int, image: Image, current: Image) -> None:
 
 
 def _visible(conn: Reading, keys: Sequence[int]) -> list[int]:
-    if not keys:
-        return []
     return conn.list_ints(
         """
         SELECT memory_key
@@ -237,8 +231,6 @@ def _visible(conn: Reading, keys: Sequence[int]) -> list[int]:
 
 
 def _sessions(conn: Reading, keys: Sequence[int]) -> list[int]:
-    if not keys:
-        return []
     return conn.list_ints(
         """
         SELECT DISTINCT session_key

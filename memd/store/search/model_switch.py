@@ -192,8 +192,7 @@ def _key(conn: Reading, change: ModelChange) -> int:
 
 
 def _note(conn: Reading, key: str) -> str | None:
-    value = conn.execute("SELECT value FROM meta WHERE key = :key", {"key": key}).get
-    return value if isinstance(value, str) else None
+    return conn.get_text("SELECT value FROM meta WHERE key = :key", {"key": key})
 
 
 def _set(conn: Writing, key: str, value: str | None) -> None:

@@ -60,9 +60,7 @@ def list_pending(conn: Reading, limit: int) -> list[PendingRow]:
 
 def count_pending(conn: Reading) -> int:
     """Return how many memories are pending."""
-    count = conn.execute("SELECT count(*) FROM memory WHERE state = 'pending'").get
-    assert isinstance(count, int)
-    return count
+    return conn.get_count("SELECT count(*) FROM memory WHERE state = 'pending'")
 
 
 def list_missing(conn: Reading, model_key: int, after: int, limit: int) -> list[PendingRow]:
@@ -91,7 +89,7 @@ def list_missing(conn: Reading, model_key: int, after: int, limit: int) -> list[
 def list_same_call(conn: Reading, row: PendingRow) -> list[int]:
     """Return the memories that arrived by the same call as *row*, itself included."""
     agent_key, created_at_us, batch = row.call
-    rows = conn.execute(
+    return conn.list_ints(
         """
         SELECT memory_key
           FROM memory
@@ -99,7 +97,6 @@ def list_same_call(conn: Reading, row: PendingRow) -> list[int]:
         """,
         {"agent_key": agent_key, "created_at_us": created_at_us, "batch": batch},
     )
-    return [key for (key,) in rows]
 
 
 def find_unchanged(conn: Reading, rows: Sequence[PendingRow]) -> frozenset[int]:

@@ -76,11 +76,10 @@ def checksum(vector: bytes) -> bytes:
 
 def find_model(conn: Reading, fingerprint: str) -> int | None:
     """Return the key of a model by its fingerprint."""
-    model_key = conn.execute(
+    return conn.get_int(
         "SELECT model_key FROM embedding_model WHERE fingerprint = :fingerprint",
         {"fingerprint": fingerprint},
-    ).get
-    return model_key if isinstance(model_key, int) else None
+    )
 
 
 def ensure_model(conn: Writing, fingerprint: ModelFingerprint, now_us: int) -> int:
@@ -192,12 +191,10 @@ def validate(vector: bytes, dimension: int) -> None:
 
 
 def _dimension(conn: Reading, model_key: int) -> int:
-    dimension = conn.execute(
+    return conn.get_count(
         "SELECT dimension FROM embedding_model WHERE model_key = :model_key",
         {"model_key": model_key},
-    ).get
-    assert isinstance(dimension, int)
-    return dimension
+    )
 
 
 def index(conn: Writing, keys: Sequence[int]) -> None:

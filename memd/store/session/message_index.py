@@ -105,8 +105,7 @@ def step_build(conn: Writing, rows: int) -> bool:
 
 def _build_position(conn: Reading) -> int | None:
     """Return the last key of the index while it is being filled, None when it is complete."""
-    key = conn.execute("SELECT value FROM meta WHERE key = :key", {"key": _FILLED}).get
-    return key if isinstance(key, int) else None
+    return conn.get_int("SELECT value FROM meta WHERE key = :key", {"key": _FILLED})
 
 
 def _set_build_position(conn: Writing, key: int) -> None:
@@ -120,7 +119,7 @@ def find_new(conn: Reading, keys: Sequence[int]) -> list[int]:
     """Return the texts that are no session's message yet, in order, each once."""
     if not keys:
         return []
-    rows = conn.execute(
+    return conn.list_ints(
         """
         SELECT source_key
           FROM source AS o
@@ -130,7 +129,6 @@ def find_new(conn: Reading, keys: Sequence[int]) -> list[int]:
         """,
         {"keys": keys_array(keys)},
     )
-    return [key for (key,) in rows]
 
 
 def index(conn: Writing, keys: Sequence[int]) -> None:

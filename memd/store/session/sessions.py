@@ -74,11 +74,10 @@ SELECT s.session_key, s.session_id, a.agent_id, p.project_id, s.started_at_us, s
 
 def find_key(conn: Reading, agent_key: int, session_id: str) -> int | None:
     """Return the key of the agent's session, None when there is none of this name."""
-    session_key = conn.execute(
+    return conn.get_int(
         "SELECT session_key FROM session WHERE agent_key = :agent_key AND session_id = :session_id",
         {"agent_key": agent_key, "session_id": session_id},
-    ).get
-    return session_key if isinstance(session_key, int) else None
+    )
 
 
 def find(conn: Reading, agent_key: int, session_id: str) -> SessionRow | None:
@@ -209,7 +208,7 @@ def list_ending(conn: Reading, session_key: int, limit: int) -> list[int]:
 
     These are memories of level session, and working ones stored as they are.
     """
-    rows = conn.execute(
+    return conn.list_ints(
         """
         SELECT memory_key
           FROM memory
@@ -220,12 +219,11 @@ def list_ending(conn: Reading, session_key: int, limit: int) -> list[int]:
         """,
         {"session_key": session_key, "limit": limit},
     )
-    return [key for (key,) in rows]
 
 
 def list_working(conn: Reading, session_key: int, limit: int) -> list[int]:
     """Return up to *limit* working memories that arrived as text and outlive the session."""
-    rows = conn.execute(
+    return conn.list_ints(
         """
         SELECT memory_key
           FROM memory
@@ -236,7 +234,6 @@ def list_working(conn: Reading, session_key: int, limit: int) -> list[int]:
         """,
         {"session_key": session_key, "limit": limit},
     )
-    return [key for (key,) in rows]
 
 
 def filter_outliving(conn: Reading, keys: Sequence[int]) -> list[int]:
@@ -247,7 +244,7 @@ def filter_outliving(conn: Reading, keys: Sequence[int]) -> list[int]:
     """
     if not keys:
         return []
-    rows = conn.execute(
+    return conn.list_ints(
         """
         SELECT memory_key
           FROM memory
@@ -258,7 +255,6 @@ def filter_outliving(conn: Reading, keys: Sequence[int]) -> list[int]:
         """,
         {"keys": keys_array(keys), "idle_us": IDLE_US},
     )
-    return [key for (key,) in rows]
 
 
 def make_episodic(conn: Writing, key: int, now_us: int) -> None:
@@ -326,11 +322,9 @@ def memory_hashes(conn: Reading, session_key: int, limit: int) -> frozenset[byte
 
 def count_ever_stored(conn: Reading, session_key: int) -> int:
     """Return how many messages of the session were ever stored, erased ones included."""
-    count = conn.execute(
+    return conn.get_count(
         "SELECT heard FROM session WHERE session_key = :session_key", {"session_key": session_key}
-    ).get
-    assert isinstance(count, int)
-    return count
+    )
 
 
 def add_messages(conn: Writing, session_key: int, rows: Sequence[NewMessage]) -> None:
@@ -367,12 +361,10 @@ def record_derived(conn: Writing, from_key: int, memory_ids: Sequence[str]) -> N
 
 def count_messages(conn: Reading, session_key: int | None) -> int:
     """Return how many messages of the session are stored; 0 for no session."""
-    count = conn.execute(
+    return conn.get_count(
         "SELECT count(*) FROM session_message WHERE session_key = :session_key",
         {"session_key": session_key},
-    ).get
-    assert isinstance(count, int)
-    return count
+    )
 
 
 def erase_messages(conn: Writing, session_key: int | None) -> int:

@@ -73,7 +73,7 @@ def sources_of(conn: Reading, memory_keys: Sequence[int]) -> list[int]:
     """Return the stored messages that these memories were made of, each once."""
     if not memory_keys:
         return []
-    rows = conn.execute(
+    return conn.list_ints(
         """
         SELECT DISTINCT source_key
           FROM memory_turn
@@ -81,7 +81,6 @@ def sources_of(conn: Reading, memory_keys: Sequence[int]) -> list[int]:
         """,
         {"keys": keys_array(memory_keys)},
     )
-    return [key for (key,) in rows]
 
 
 def find_run(conn: Reading, memory_key: int) -> tuple[str, str, int] | None:
