@@ -9,8 +9,7 @@ compaction and a session's end trigger whenever they are
 announced: what came after the crossing would otherwise be lost.
 
 Pure: the state is stored after each report, so a restart triggers
-nothing twice and two assistants never affect each other. The second half converts a window
-between the report, its row, and the value for callers.
+nothing twice and two assistants never affect each other.
 
 An assistant's project is the root of the git working tree of its folder (D1).
 """
@@ -21,13 +20,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
-from memd.base.clock import from_us, to_us
 from memd.base.limits import PROJECT_CHARS_MAX
-from memd.domain.sleep.sleep import Window
 from memd.signals.usage import Usage
-from memd.store.session.windows import WindowRow
 
 MAX_TOKENS = 30_000
 """The window of an assistant that does not report its size (SPEC 6.1)."""
@@ -224,69 +219,3 @@ def project_of(cwd: str | None) -> str | None:
         if has_git:
             return str(folder) if len(str(folder)) <= PROJECT_CHARS_MAX else None
     return None
-
-
-def to_state(row: WindowRow | None) -> WindowState:
-    """Return the state that the trigger decides by; None is a window without a report."""
-    if row is None:
-        return WindowState()
-    return WindowState(
-        used=row.used_tokens,
-        window=row.window_tokens,
-        compact_at=row.compact_at_tokens,
-        percent=row.used_percent,
-        event=row.event,
-        at=from_us(row.seen_at_us),
-        armed=row.armed,
-    )
-
-
-def update_row(
-    agent_id: str, usage: Usage, before: WindowRow | None, after: WindowState, now_us: int
-) -> WindowRow:
-    """Return a window's row after *usage*, which names its source and session."""
-    assert usage.source is not None
-    assert usage.session_id is not None
-    return WindowRow(
-        source=usage.source,
-        session_id=usage.session_id,
-        agent_id=agent_id,
-        used_tokens=after.used,
-        window_tokens=after.window,
-        compact_at_tokens=after.compact_at,
-        used_percent=after.percent,
-        model=usage.model or (before.model if before else None),
-        cwd=usage.cwd or (before.cwd if before else None),
-        transcript_path=usage.transcript_path or (before.transcript_path if before else None),
-        event=after.event,
-        armed=after.armed,
-        seen_at_us=now_us if usage.at is None else to_us(usage.at),
-        napped_at_us=before.napped_at_us if before else None,
-    )
-
-
-def summary_window(row: WindowRow, max_tokens: int) -> int:
-    """Return the window size for a summary: the smallest of the window's own and *max_tokens*."""
-    ends = (row.window_tokens, row.compact_at_tokens, max_tokens)
-    return min(end for end in ends if end)
-
-
-def event_payload(window: Window, reason: Reason | None) -> dict[str, Any]:
-    """Return the event of a window for subscribers, without paths."""
-    payload = window.model_dump(
-        mode="json", include={"source", "session_id", "used_tokens", "window_tokens", "fill"}
-    )
-    return payload if reason is None else {**payload, "nap": reason.value}
-
-
-def to_window(row: WindowRow, max_tokens: int) -> Window:
-    """Return *row* for callers; *max_tokens* is the size of a window of unknown size."""
-    columns: dict[str, Any] = row._asdict()
-    napped_us = columns.pop("napped_at_us")
-    columns.pop("used_percent")
-    return Window(
-        **{name: value for name, value in columns.items() if name != "seen_at_us"},
-        fill=fill(to_state(row), max_tokens),
-        seen_at=from_us(row.seen_at_us),
-        napped_at=None if napped_us is None else from_us(napped_us),
-    )

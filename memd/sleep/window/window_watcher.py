@@ -35,12 +35,11 @@ from memd.domain.values import Emit, EventName, unheard
 from memd.guard.redaction import redact
 from memd.signals.usage import Usage
 from memd.signals.watch import UsageWatcher
-from memd.sleep.window import trigger
+from memd.sleep.window import rows, trigger
 from memd.sleep.window.trigger import METHOD, Emptying, Reason, project_of
-from memd.store.access import names
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database
-from memd.store.session import injections, sessions, windows
+from memd.store.session import windows
 from memd.store.session.windows import WindowRow
 
 if TYPE_CHECKING:  # loaded when the first nap is called for, or a window is half full
@@ -185,14 +184,14 @@ class WindowWatcher:
             if before is not None and before.agent_id != report.caller.agent_id:
                 before = None  # another agent's session of the same name is another window
             after, reason = trigger.step(
-                trigger.to_state(before),
+                rows.to_state(before),
                 report.usage,
                 max_tokens=self.rule.max_tokens,
                 threshold=self.rule.threshold_pct,
                 rearm=self.rule.rearm_pct,
                 drop=self.rule.drop_pct,
             )
-            row = trigger.update_row(
+            row = rows.update_row(
                 report.caller.agent_id,
                 report.usage,
                 before,
@@ -205,7 +204,7 @@ class WindowWatcher:
                 return self._window(row)
             report = report._replace(
                 emptying=trigger.detect_emptying(
-                    trigger.to_state(before), report.usage, reason, self.rule.drop_pct
+                    rows.to_state(before), report.usage, reason, self.rule.drop_pct
                 )
             )
             if reason is None:
@@ -214,7 +213,7 @@ class WindowWatcher:
             else:
                 self._start_nap(report, row, reason)
         window = self._window(row)
-        self.emit(report.caller.agent_id, EventName.USAGE, trigger.event_payload(window, reason))
+        self.emit(report.caller.agent_id, EventName.USAGE, rows.event_payload(window, reason))
         if reason is None and (window.fill or 0.0) >= WARM_UP_FILL:
             self._warm_up_once()
         return window
@@ -292,13 +291,13 @@ class WindowWatcher:
         from memd.sleep.nap.transaction import NapRequest
 
         def store_napped(conn: Writing, now_us: int) -> None:
-            _store_row(conn, row._replace(napped_at_us=now_us), now_us, report.emptying)
+            rows.store_row(conn, row._replace(napped_at_us=now_us), now_us, report.emptying)
 
         request = NapRequest(
             transcript_path=row.transcript_path,
             session_id=row.session_id,
             reason=reason.value,
-            max_tokens=trigger.summary_window(row, self.rule.max_tokens),
+            max_tokens=rows.summary_window(row, self.rule.max_tokens),
             last=reason is not Reason.FULL,
             on_write=store_napped,
             usage_file=report.file,
@@ -322,7 +321,7 @@ class WindowWatcher:
         now_us = self.clock.now_us()
         await self.db.write(
             _CALLER.acting_for(row.agent_id),
-            lambda conn: _store_row(conn, row, now_us, emptying),
+            lambda conn: rows.store_row(conn, row, now_us, emptying),
         )
 
     async def _drop_old(self) -> None:
@@ -333,23 +332,10 @@ class WindowWatcher:
             log.warning("old windows stay", kind=error.kind)
 
     def _window(self, row: WindowRow) -> Window:
-        return trigger.to_window(row, self.rule.max_tokens)
+        return rows.to_window(row, self.rule.max_tokens)
 
 
 _CALLER = Caller(client="memd", method="usage")
-
-
-def _store_row(conn: Writing, row: WindowRow, now_us: int, emptying: Emptying | None) -> None:
-    """Store *row*, and record when the texts injected into its session have left the window."""
-    agent_key = names.ensure_agent(conn, row.agent_id, now_us)
-    windows.put(conn, agent_key, row)
-    session_key = sessions.find_key(conn, agent_key, row.session_id)
-    if session_key is None or emptying is None:
-        return
-    if emptying is Emptying.ANNOUNCED:
-        injections.mark_emptied(conn, session_key, now_us, announced=True)
-    else:
-        injections.mark_shrunk(conn, session_key, now_us)
 
 
 def _resolve(report: _UsageReport, result: NapResult | Exception | None) -> None:
