@@ -242,21 +242,6 @@ def _copies_arrive(login: Login, folder: str) -> None:
         assert copy in forgotten.stdout, forgotten.stderr
 
 
-@pytest.mark.model
-def test_the_model_runs_inside_the_sandbox(login: Login, model_dir: Path) -> None:
-    # The namespace has its own tmpfs and caches may be another user's: the model is copied.
-    target = login.home / ".local" / "share" / "memd" / "models" / MODEL_NAME
-    shutil.copytree(model_dir, target)
-    subprocess.run(["chown", "-R", f"{login.uid}:{login.uid}", str(target.parent)], check=True)
-    login.systemctl("restart", "memd.service")
-    assert login.run("memd", "add", "The staging server stands in Frankfurt").returncode == 0
-    found = login.run("memd", "recall", "where is the test machine?", "--mode", "dense", "--json")
-    assert json.loads(found.stdout)["degraded"] is None
-    model = login.status()["model"]
-    assert isinstance(model, dict)
-    assert model["loaded"] is True
-
-
 LESSON = {
     "discovery": "Before the tests, start the cache.",
     "condition": "The tests find no cache.",
@@ -345,6 +330,21 @@ def test_a_profile_is_an_instance_beside_the_first_and_goes_with_its_service(log
     assert [each for each in folder.rglob("*") if "work" in each.name] == []
     assert login.run("grep", "-rl", "of work keeps", str(login.home)).stdout == ""
     assert login.status()["pid"] == first
+
+
+@pytest.mark.model  # at the end: once the model is there, each start reads it
+def test_the_model_runs_inside_the_sandbox(login: Login, model_dir: Path) -> None:
+    # The namespace has its own tmpfs and caches may be another user's: the model is copied.
+    target = login.home / ".local" / "share" / "memd" / "models" / MODEL_NAME
+    shutil.copytree(model_dir, target)
+    subprocess.run(["chown", "-R", f"{login.uid}:{login.uid}", str(target.parent)], check=True)
+    login.systemctl("restart", "memd.service")
+    assert login.run("memd", "add", "The staging server stands in Frankfurt").returncode == 0
+    found = login.run("memd", "recall", "where is the test machine?", "--mode", "dense", "--json")
+    assert json.loads(found.stdout)["degraded"] is None
+    model = login.status()["model"]
+    assert isinstance(model, dict)
+    assert model["loaded"] is True
 
 
 def test_a_stop_is_clean_and_the_socket_goes_with_its_unit(login: Login) -> None:
