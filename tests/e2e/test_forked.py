@@ -68,6 +68,15 @@ def test_a_forked_daemon_has_a_pid_and_an_end_of_its_own(tmp_path: Path) -> None
         assert daemon.stop() == 0
 
 
+@pytest.mark.parametrize("sent", [b"", b"half", b"\0" * 7 + b"\x09{"], ids=["nothing", "a", "b"])
+def test_who_leaves_in_the_middle_of_a_request_stops_no_other(tmp_path: Path, sent: bytes) -> None:
+    assert forked.run(["version"], env=environment(tmp_path)).returncode == 0
+    leaver = forked.Forker("command")
+    leaver._ours.sendall(sent)
+    leaver.close()
+    assert forked.run(["version"], env=environment(tmp_path)).returncode == 0
+
+
 def test_who_needs_another_interpreter_gets_a_new_one(tmp_path: Path) -> None:
     env = {**environment(tmp_path), "PYTHONUTF8": "1"}
     with Path(os.devnull).open("r+b") as nothing:

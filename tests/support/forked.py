@@ -259,12 +259,18 @@ def _close(sockets: Sequence[socket.socket], handles: Sequence[int]) -> None:
 
 
 def _receive(worker: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
-    """Return what a worker asks for and the files it gives; None when it has left."""
-    head, handles, _, _ = socket.recv_fds(worker, _LENGTH.size, 4)
-    if not head:
-        worker.close()
-        return None, handles
-    return json.loads(_read(worker, _LENGTH.unpack(head)[0])), handles
+    """Return what a worker asks for and the files it gives; None when it has left.
+
+    One that is killed leaves in the middle of a request: the others go on.
+    """
+    handles: list[int] = []
+    try:
+        head, handles, _, _ = socket.recv_fds(worker, _LENGTH.size, 4)
+        head += _read(worker, _LENGTH.size - len(head))
+        return json.loads(_read(worker, _LENGTH.unpack(head)[0])), handles
+    except (EOFError, ConnectionError):
+        _close([worker], handles)
+        return None, []
 
 
 def _forks(worker: socket.socket, handles: list[int], living: dict[int, int]) -> bool:

@@ -26,7 +26,10 @@ print(child.pid, flush=True)
 
 
 def has_ended(process: psutil.Process) -> bool:
-    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    try:
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:  # it was reaped between the two
+        return True
 
 
 @contextmanager
