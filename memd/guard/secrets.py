@@ -99,14 +99,15 @@ def screen(text: str) -> Screening:
     >>> screen("use ghp_0123456789abcdefghijABCDEFGHIJ012345 now").text
     'use [secret:github-token#1] now'
     """
-    if _is_screened(text):
+    if len(text) > _LONG_CHARS and _digest(text) in SCREENED:
         return Screening(Screened(text))
     kinds: list[str] = []
     whole = iter(_WHOLE)
     for number in range(ROUNDS_MAX + len(_WHOLE) + 1):
         matches = _find_secrets(text)
         if not matches:
-            _note(text)
+            if len(text) > _LONG_CHARS:
+                _note(text)
             break
         kinds += [one.kind for one in matches]
         # The text after a replaced key now begins a word, and may be the next key.
@@ -136,16 +137,11 @@ _LONG_CHARS, _SCREENED_MAX = 2_000, 4_096
 SCREENED: OrderedDict[bytes, None] = OrderedDict()
 
 
-def _is_screened(text: str) -> bool:
-    return len(text) > _LONG_CHARS and _digest(text) in SCREENED
-
-
 def _note(text: str) -> None:
-    if len(text) > _LONG_CHARS:
-        SCREENED[_digest(text)] = None
-        if len(SCREENED) > _SCREENED_MAX:
-            with suppress(KeyError):  # another thread emptied it meanwhile
-                SCREENED.popitem(last=False)
+    SCREENED[_digest(text)] = None
+    if len(SCREENED) > _SCREENED_MAX:
+        with suppress(KeyError):  # another thread emptied it meanwhile
+            SCREENED.popitem(last=False)
 
 
 def _digest(text: str) -> bytes:

@@ -10,7 +10,6 @@ guess a short text long after it was forgotten.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import hmac
 import json
 from collections.abc import Awaitable, Callable, Sequence
@@ -50,7 +49,7 @@ def find(conn: Reading, caller: Caller) -> str | None:
         return None
     request_hash, reply = row
     assert isinstance(request_hash, bytes)
-    if not hmac.compare_digest(request_hash, _hmac(secret, caller.request_hash)):
+    if not hmac.compare_digest(request_hash, hmac.digest(secret, caller.request_hash, "sha256")):
         raise ConflictError(
             "this idempotency key was used for another request",
             field="idempotency_key",
@@ -79,7 +78,7 @@ def once(
         {
             "client": caller.client,
             "idempotency_key": _key(secret, caller.idempotency_key),
-            "request_hash": _hmac(secret, caller.request_hash),
+            "request_hash": hmac.digest(secret, caller.request_hash, "sha256"),
             "reply": adapter.dump_json(result).decode(),
             "created_at_us": now_us,
         },
@@ -106,12 +105,9 @@ def _make_secret(conn: Writing) -> bytes:
     return secret
 
 
-def _hmac(secret: bytes, content: bytes) -> bytes:
-    return hmac.digest(secret, content, hashlib.sha256)
-
-
 def _key(secret: bytes, idempotency_key: str) -> str:
-    return _hmac(secret, b"key " + idempotency_key.encode("utf-8", "surrogatepass")).hex()
+    name = b"key " + idempotency_key.encode("utf-8", "surrogatepass")
+    return hmac.digest(secret, name, "sha256").hex()
 
 
 def scrub(conn: Writing, ids: Sequence[str]) -> None:
