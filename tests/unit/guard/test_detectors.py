@@ -197,7 +197,7 @@ def _cost_of_all_s(text: str) -> float:
 def test_the_known_detectors_are_found() -> None:
     known = {"suspicion.suspicion", "secrets.screen", "passing.passing_kind", "view.view",
              "preference.is_preference", "importance.salience", "route.route", "density.score",
-             "lessons.extract_lessons", "periods.find_periods", "importance.has_name",
-             "clean.clean",
+             "lessons.extract_lessons", "times.find_periods", "importance.has_name",
+             "chunk.clean",
              "statements.extract_statements", "statements.extract_triples"}  # fmt: skip
     assert known - FOUND.keys() == set()
