@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from collections.abc import Set as AbstractSet
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import apsw
 from support.builders import a_row, an_id_source
 from support.fakes import fingerprint, hash_vector
-from support.powercut import RecordingVFS, images
+from support.powercut import outcomes
 from support.store import ADA
 
 from memd.archive.archival import archive_memory, restore_memory
 from memd.domain.enums import ArchiveReason, TrashReason
 from memd.store.access import changes, names
-from memd.store.check import check
-from memd.store.file.connect import Writing, prepare_writer
+from memd.store.file.connect import Writing
 from memd.store.file.connections import run_write
 from memd.store.memory import memories, removal
-from memd.store.search import caches, vectors
+from memd.store.search import vectors
 
 Pass = Callable[[Writing, Callable[[], Any], int], Any]
 
+OUTCOME = (
+    "SELECT state FROM memory WHERE memory_key = 1",
+    "SELECT count(*) FROM archive",
+    "SELECT count(*) FROM trash",
+)
 HOT, AWAY, TRASHED = ("active", 0, 0), ("archived", 1, 0), ("trashed", 0, 1)
 
 
@@ -51,6 +53,10 @@ def away_and_back(conn: Writing, done: Pass, *, trashed: bool) -> None:
 
 
 def fill(conn: Writing) -> None:
+    run_write(conn, lambda: two_memories(conn), ADA, None, 1)
+
+
+def two_memories(conn: Writing) -> None:
     agent_key = names.ensure_agent(conn, "ada", 1)
     model_key = vectors.ensure_cache(conn, fingerprint(), 1)
     rows = [a_row(SOURCE, text, agent_key=agent_key) for text in ("Ann keeps bees.", "Bob sails.")]
@@ -65,79 +71,22 @@ def fill(conn: Writing) -> None:
 SOURCE = an_id_source()
 
 
-def outcome(folder: Path) -> tuple[str, int, int] | None:
-    """Return the memory's state, its rows of the archive and of the trash; None: damage."""
-    try:
-        conn = Writing(str(folder / "memd.db"))
-        try:
-            prepare_writer(conn)
-            caches.ensure(conn)
-            if [*check.check_rows(conn), *check.check_caches(conn)]:
-                return None
-            counted = [
-                conn.execute(sql).get
-                for sql in (
-                    "SELECT state FROM memory WHERE memory_key = 1",
-                    "SELECT count(*) FROM archive",
-                    "SELECT count(*) FROM trash",
-                )
-            ]
-            return str(counted[0]), int(counted[1]), int(counted[2])
-        finally:
-            conn.close()
-    except apsw.Error:
-        return None
-
-
-def outcomes(
-    tmp_path: Path, work: Callable[[Writing], None], *, until_not: AbstractSet[object] = frozenset()
-) -> set[tuple[str, int, int] | None]:
-    """Return what the images of every moment of *work* hold.
-
-    With *until_not*, up to the first that is none of these: a fault was found.
-    """
-    (tmp_path / "live").mkdir()
-    (tmp_path / "image").mkdir()
-    vfs = RecordingVFS()
-    conn = Writing(str(tmp_path / "live" / "memd.db"), vfs="recording")
-    try:
-        conn.pragma("locking_mode", "exclusive")
-        prepare_writer(conn)
-        caches.ensure(conn)
-        run_write(conn, lambda: fill(conn), ADA, None, 1)
-        conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-        start = len(vfs.trace)
-        vfs.mark("filled")
-        work(conn)
-        trace = list(vfs.trace)
-    finally:
-        conn.close(True)
-        vfs.unregister()
-    seen = set[tuple[str, int, int] | None]()
-    for cut in images(trace, tmp_path / "image", start=start):
-        if cut.fresh:
-            seen.add(outcome(tmp_path / "image"))
-        if until_not and seen - until_not:
-            break
-    return seen
-
-
 def test_a_power_cut_while_putting_away_and_bringing_back_leaves_one_or_the_other(
     tmp_path: Path,
 ) -> None:
     work = partial(away_and_back, done=one_transaction, trashed=False)
 
-    assert outcomes(tmp_path, work) == {HOT, AWAY}
+    assert outcomes(tmp_path, work, OUTCOME, fill=fill) == {HOT, AWAY}
 
 
 def test_from_the_trash_into_the_archive_is_one_step(tmp_path: Path) -> None:
     work = partial(away_and_back, done=one_transaction, trashed=True)
 
-    assert outcomes(tmp_path, work) == {HOT, TRASHED, AWAY}
+    assert outcomes(tmp_path, work, OUTCOME, fill=fill) == {HOT, TRASHED, AWAY}
 
 
 def test_the_same_statement_by_statement_would_have_been_found_out(tmp_path: Path) -> None:
     """The control: some image holds half of it."""
     work = partial(away_and_back, done=statement_by_statement, trashed=False)
 
-    assert outcomes(tmp_path, work, until_not={HOT, AWAY}) - {HOT, AWAY}
+    assert outcomes(tmp_path, work, OUTCOME, fill=fill, until_not={HOT, AWAY}) - {HOT, AWAY}

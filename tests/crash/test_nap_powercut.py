@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import apsw
 from support.builders import an_id_source
-from support.powercut import RecordingVFS, images
+from support.powercut import outcomes
 from support.store import ADA
 
 from memd.domain.enums import MemoryLevel, Origin
@@ -19,10 +18,8 @@ from memd.sleep.nap.consolidator import MemoryConsolidator
 from memd.sleep.nap.preparation import draft_memories, extract
 from memd.sleep.nap.transaction import NapRequest, NapSource, NapTransaction
 from memd.store.access import changes
-from memd.store.check import check
-from memd.store.file.connect import Writing, prepare_writer
+from memd.store.file.connect import Writing
 from memd.store.file.connections import run_write
-from memd.store.search import caches
 from memd.store.session import windows
 from memd.store.session.windows import WindowRow
 from memd.text.tokens import DefaultTokenEstimator
@@ -35,6 +32,15 @@ MESSAGES: list[dict[str, Any]] = [
 ]
 WINDOW = WindowRow(
     "codex", "s", "ada", 25_000, 30_000, None, None, None, None, None, None, False, 7, None
+)
+OUTCOME = (
+    "SELECT count(*) FROM session_message",
+    "SELECT count(*) FROM memory",
+    "SELECT count(*) FROM run WHERE state = 'done'",
+    "SELECT count(*) FROM usage_window WHERE armed = 0",
+    "SELECT count(*) FROM change",
+    "SELECT count(*) FROM archive WHERE reason = 'superseded'",
+    "SELECT count(*) FROM memory_version",
 )
 NOTHING = (0, 0, 0, 0, 0, 0, 0)
 FIRST = (7, 3, 1, 1, 1, 0, 0)
@@ -83,79 +89,23 @@ def two_naps(conn: Writing, *, whole: bool = True) -> None:
     nap(conn, whole=whole, said=distilled(8443, "better"), seed=1_000)
 
 
-def outcome(folder: Path) -> tuple[int, ...] | None:
-    """Return how many rows of each kind there are; None: damage."""
-    try:
-        conn = Writing(str(folder / "memd.db"))
-        try:
-            prepare_writer(conn)
-            caches.ensure(conn)
-            if [*check.check_rows(conn), *check.check_caches(conn)]:
-                return None
-            counts = (
-                "SELECT count(*) FROM session_message",
-                "SELECT count(*) FROM memory",
-                "SELECT count(*) FROM run WHERE state = 'done'",
-                "SELECT count(*) FROM usage_window WHERE armed = 0",
-                "SELECT count(*) FROM change",
-                "SELECT count(*) FROM archive WHERE reason = 'superseded'",
-                "SELECT count(*) FROM memory_version",
-            )
-            return tuple(int(conn.execute(sql).get) for sql in counts)
-        finally:
-            conn.close()
-    except apsw.Error:
-        return None
-
-
-def outcomes(
-    tmp_path: Path, work: Callable[[Writing], None], *, until_not: AbstractSet[object] = frozenset()
-) -> set[tuple[int, ...] | None]:
-    """Return what the images of every moment of *work* hold.
-
-    With *until_not*, up to the first that is none of these: a fault was found.
-    """
-    (tmp_path / "live").mkdir()
-    (tmp_path / "image").mkdir()
-    vfs = RecordingVFS()
-    conn = Writing(str(tmp_path / "live" / "memd.db"), vfs="recording")
-    try:
-        conn.pragma("locking_mode", "exclusive")
-        prepare_writer(conn)
-        caches.ensure(conn)
-        conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-        start = len(vfs.trace)
-        vfs.mark("ready")
-        work(conn)
-        trace = list(vfs.trace)
-    finally:
-        conn.close(True)
-        vfs.unregister()
-    assert len(trace) > start
-    seen = set[tuple[int, ...] | None]()
-    for cut in images(trace, tmp_path / "image", start=start):  # from when the file was there
-        if cut.fresh:
-            seen.add(outcome(tmp_path / "image"))
-        if until_not and seen - until_not:
-            break
-    return seen
-
-
 def test_a_power_cut_at_any_moment_of_a_nap_leaves_all_of_it_or_nothing(tmp_path: Path) -> None:
-    assert outcomes(tmp_path, nap) == {FIRST, NOTHING}
+    assert outcomes(tmp_path, nap, OUTCOME) == {FIRST, NOTHING}
 
 
 def test_a_nap_in_pieces_would_have_been_found_out(tmp_path: Path) -> None:
     """The control: statement by statement, some image holds half of it."""
     whole = {FIRST, NOTHING}
-    assert outcomes(tmp_path, lambda conn: nap(conn, whole=False), until_not=whole) - whole
+    in_pieces = partial(nap, whole=False)
+    assert outcomes(tmp_path, in_pieces, OUTCOME, until_not=whole) - whole
 
 
 def test_a_power_cut_leaves_what_a_nap_replaces_or_what_takes_its_place(tmp_path: Path) -> None:
-    assert outcomes(tmp_path, two_naps) == {NOTHING, FIRST, SECOND}
+    assert outcomes(tmp_path, two_naps, OUTCOME) == {NOTHING, FIRST, SECOND}
 
 
 def test_replacing_in_pieces_would_have_been_found_out(tmp_path: Path) -> None:
     """The control: statement by statement, some image holds both words, or neither."""
     whole = {NOTHING, FIRST, SECOND}
-    assert outcomes(tmp_path, lambda conn: two_naps(conn, whole=False), until_not=whole) - whole
+    in_pieces = partial(two_naps, whole=False)
+    assert outcomes(tmp_path, in_pieces, OUTCOME, until_not=whole) - whole

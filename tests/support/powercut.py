@@ -10,11 +10,17 @@ missing. Deletions count as done.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import apsw
+
+from memd.store.check import check
+from memd.store.file.connect import Writing, prepare_writer
+from memd.store.search import caches
 
 SECTOR = 512
 
@@ -183,3 +189,56 @@ def put(folder: Path, files: Mapping[str, bytes]) -> None:
         with path.open("r+b" if path.exists() else "wb") as file:
             file.write(content)
             file.truncate()
+
+
+def values_in(folder: Path, statements: Sequence[str]) -> tuple[Any, ...] | None:
+    """Return the first value of each of *statements* over the store of *folder*; None: damage."""
+    try:
+        with closing(Writing(str(folder / "memd.db"))) as conn:
+            prepare_writer(conn)
+            caches.ensure(conn)
+            if [*check.check_rows(conn), *check.check_caches(conn)]:
+                return None
+            return tuple(conn.execute(sql).get for sql in statements)
+    except apsw.Error:
+        return None
+
+
+def outcomes(
+    tmp_path: Path,
+    work: Callable[[Writing], None],
+    statements: Sequence[str],
+    *,
+    fill: Callable[[Writing], None] = lambda _: None,
+    until_not: AbstractSet[object] = frozenset(),
+) -> set[tuple[Any, ...] | None]:
+    """Return what *statements* say of the images of every moment of *work*, after *fill*.
+
+    With *until_not*, up to the first that is none of these: a fault was found.
+    """
+    (tmp_path / "live").mkdir()
+    image = tmp_path / "image"
+    image.mkdir()
+    vfs = RecordingVFS()
+    conn = Writing(str(tmp_path / "live" / "memd.db"), vfs="recording")
+    try:
+        conn.pragma("locking_mode", "exclusive")
+        prepare_writer(conn)
+        caches.ensure(conn)
+        fill(conn)
+        conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        start = len(vfs.trace)
+        vfs.mark("ready")
+        work(conn)
+        trace = list(vfs.trace)
+    finally:
+        conn.close(True)
+        vfs.unregister()
+    assert len(trace) > start
+    seen = set[tuple[Any, ...] | None]()
+    for cut in images(trace, image, start=start):
+        if cut.fresh:
+            seen.add(values_in(image, statements))
+        if until_not and seen - until_not:
+            break
+    return seen
