@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -11,6 +11,7 @@ import pytest
 from support import commands
 from support.daemon import Spawned
 from support.desk import Desk, a_desk, served
+from support.effects import Stage, a_stage
 
 from memd.client import Client
 
@@ -50,3 +51,10 @@ def client(daemon: Spawned) -> Iterator[Client]:
 def memd(daemon: Spawned) -> commands.Memd:
     """Return ``memd`` as it is typed in the home of the daemon."""
     return partial(commands.memd, daemon.home)
+
+
+@pytest.fixture
+async def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Stage]:
+    """Yield a daemon of its own for one test, with a clock that stands and models of words."""
+    async with a_stage(tmp_path / "home", monkeypatch, {}) as stage:
+        yield stage

@@ -140,14 +140,11 @@ async def test_what_a_nap_saw_cured_is_a_lesson_once_and_a_skill_until_it_is_und
         assert skills_in(folder) == {}
 
 
-async def test_a_cure_whose_nap_was_undone_is_told_by_the_next_session(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with a_stage(tmp_path / "home", monkeypatch, {}) as stage:
-        await stage.call("sleep.undo", run_id=await ended(stage, "one", "/run/a.sock"))
-        await ended(stage, "two", "/run/b.sock")
-        (skill,) = (await stage.call("skill.list"))["items"]
-        assert skill["source"] == "failure:two"
+async def test_a_cure_whose_nap_was_undone_is_told_by_the_next_session(stage: Stage) -> None:
+    await stage.call("sleep.undo", run_id=await ended(stage, "one", "/run/a.sock"))
+    await ended(stage, "two", "/run/b.sock")
+    (skill,) = (await stage.call("skill.list"))["items"]
+    assert skill["source"] == "failure:two"
 
 
 async def in_two_projects(stage: Stage, place: Path) -> list[str]:
@@ -165,13 +162,12 @@ async def in_two_projects(stage: Stage, place: Path) -> list[str]:
 
 
 async def test_a_lesson_of_naps_in_two_projects_is_pruned_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, stage: Stage
 ) -> None:
-    async with a_stage(tmp_path / "home", monkeypatch, {}) as stage:
-        told = await in_two_projects(stage, tmp_path)
-        stage.clock.advance(days=91)
-        assert sorted((await stage.call("learn.prune"))["ids"]) == sorted(told)
-        assert (await stage.call("skill.list"))["items"] == []
+    told = await in_two_projects(stage, tmp_path)
+    stage.clock.advance(days=91)
+    assert sorted((await stage.call("learn.prune"))["ids"]) == sorted(told)
+    assert (await stage.call("skill.list"))["items"] == []
 
 
 async def test_a_surer_report_supersedes_a_lesson_of_naps_in_all_projects(
@@ -193,16 +189,13 @@ async def test_a_surer_report_supersedes_a_lesson_of_naps_in_all_projects(
             assert [one["id"] for one in (await stage.call("skill.list"))["items"]] == [made["id"]]
 
 
-async def test_a_lesson_of_naps_is_compared_with_those_that_are_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with a_stage(tmp_path / "home", monkeypatch, {}) as stage:
-        await ended(stage, "one")
-        (skill,) = (await stage.call("skill.list"))["items"]
-        reads = "Error: connect ECONNREFUSED /x/y.sock"
-        other = {"task_title": "npm test", "mended_by": "use valkey", "error_message": reads}
-        made = await stage.call("learn.failure", **{**FAILED, **other})
-        assert made["conflicts"] == [skill["id"]]
+async def test_a_lesson_of_naps_is_compared_with_those_that_are_reported(stage: Stage) -> None:
+    await ended(stage, "one")
+    (skill,) = (await stage.call("skill.list"))["items"]
+    reads = "Error: connect ECONNREFUSED /x/y.sock"
+    other = {"task_title": "npm test", "mended_by": "use valkey", "error_message": reads}
+    made = await stage.call("learn.failure", **{**FAILED, **other})
+    assert made["conflicts"] == [skill["id"]]
 
 
 @shows("memory.procedural.enabled")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from support.daemon import until
-from support.effects import a_stage
+from support.effects import Stage, a_stage
 
 from memd.base.errors import InvalidError, MemdError
 from memd.client import AsyncClient
@@ -60,23 +60,22 @@ async def test_a_lesson_that_gives_orders_is_not_kept_and_the_report_does_not_fa
 
 
 async def test_what_is_huge_or_of_the_wrong_shape_is_refused_and_a_long_error_is_cut(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    stage: Stage,
 ) -> None:
-    async with a_stage(tmp_path / "home", monkeypatch, {}) as stage:
-        long = await stage.call("learn.failure", **{**FAILED, "error_message": "boom " * 40_000})
-        assert long["id"]
-        assert len(long["proposal"]["discovery"]) <= 600
-        for bad in (
-            {"task_id": "x" * 300},
-            {"tool_calls_made": ["Bash"] * 10_001},
-            {"turn_count": -1},
-            {"retry_count": 1},
-            {"task_type": "sabotage"},
-            {"task_title": " "},
-            {"unknown": 1},
-        ):
-            with pytest.raises(InvalidError):
-                await stage.call("learn.failure", **{**FAILED, **bad})
+    long = await stage.call("learn.failure", **{**FAILED, "error_message": "boom " * 40_000})
+    assert long["id"]
+    assert len(long["proposal"]["discovery"]) <= 600
+    for bad in (
+        {"task_id": "x" * 300},
+        {"tool_calls_made": ["Bash"] * 10_001},
+        {"turn_count": -1},
+        {"retry_count": 1},
+        {"task_type": "sabotage"},
+        {"task_title": " "},
+        {"unknown": 1},
+    ):
+        with pytest.raises(InvalidError):
+            await stage.call("learn.failure", **{**FAILED, **bad})
 
 
 async def test_nothing_foreign_is_overwritten_chmodded_or_removed(
@@ -146,27 +145,21 @@ async def test_a_surer_lesson_supersedes_and_another_advice_is_a_conflict(
         assert other["superseded"] == []
 
 
-async def test_a_success_is_captured_from_a_quality_of_eight_and_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_success_is_captured_from_a_quality_of_eight_and_says_so(stage: Stage) -> None:
     done = {**FAILED, "termination_reason": "completed"}
-    async with a_stage(tmp_path / "home", monkeypatch, {}) as stage:
-        assert (await stage.call("learn.failure", **done))["id"] is None
-        made = await stage.call("learn.failure", **done, mended_by="start the proxy first")
-        entry = await stage.call("memory.get", id=made["id"])
-        assert entry["metadata"]["tags"][:2] == ["non-inferable", "success-derived"]
-        assert entry["metadata"]["source"] == "success:t1"
+    assert (await stage.call("learn.failure", **done))["id"] is None
+    made = await stage.call("learn.failure", **done, mended_by="start the proxy first")
+    entry = await stage.call("memory.get", id=made["id"])
+    assert entry["metadata"]["tags"][:2] == ["non-inferable", "success-derived"]
+    assert entry["metadata"]["source"] == "success:t1"
 
 
-async def test_lessons_older_than_ninety_days_are_archived_on_request(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with a_stage(tmp_path / "home", monkeypatch, {}) as stage:
-        made = await stage.call("learn.failure", **FAILED)
-        assert (await stage.call("learn.prune"))["ids"] == []
-        stage.clock.advance(days=91)
-        assert (await stage.call("learn.prune", dry_run=True))["ids"] == [made["id"]]
-        assert len((await stage.call("skill.list"))["items"]) == 1
-        assert (await stage.call("learn.prune"))["ids"] == [made["id"]]
-        assert (await stage.call("skill.list"))["items"] == []
-        assert (await stage.call("memory.get", id=made["id"]))["state"] == "archived"
+async def test_lessons_older_than_ninety_days_are_archived_on_request(stage: Stage) -> None:
+    made = await stage.call("learn.failure", **FAILED)
+    assert (await stage.call("learn.prune"))["ids"] == []
+    stage.clock.advance(days=91)
+    assert (await stage.call("learn.prune", dry_run=True))["ids"] == [made["id"]]
+    assert len((await stage.call("skill.list"))["items"]) == 1
+    assert (await stage.call("learn.prune"))["ids"] == [made["id"]]
+    assert (await stage.call("skill.list"))["items"] == []
+    assert (await stage.call("memory.get", id=made["id"]))["state"] == "archived"
