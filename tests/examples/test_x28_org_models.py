@@ -1,13 +1,15 @@
-"""X28: an author that contradicts itself, and the life of one fact."""
+"""X28: an author that contradicts itself, the life of a fact; the blocks of docs/org.md load."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from pydantic import ValidationError
 from support.clocks import HeldClock
 from support.daemon import Spawned, spawned
@@ -18,8 +20,10 @@ from memd.api import (
     OrgFactAuthor,
     OrgFactCategory,
     OrgFactWriteRequest,
+    OrgMemoryConfig,
     create_org_memory_backend,
 )
+from memd.domain.settings.org import org_memory_config
 
 HUMAN = OrgFactAuthor(is_human=True)
 
@@ -92,3 +96,39 @@ def test_x28_over_the_socket(daemon: Spawned) -> None:
         before = datetime.fromisoformat(log[0]["timestamp"]) - timedelta(microseconds=1)
         asked = {"at": before.astimezone(UTC).isoformat()}
         assert client.call("org.snapshot_at", asked) == {"items": [], "next": None}
+
+
+ROOT = Path(__file__).resolve().parents[2]
+SEEDS = ROOT.parent / "shared" / "design" / "seeds"
+
+
+def test_the_configuration_in_the_documentation_loads() -> None:
+    (block,) = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/org.md").read_text("utf-8"), re.S)
+    config = org_memory_config(yaml.safe_load(block)["org_memory"])
+    assert isinstance(config, OrgMemoryConfig)
+    assert config.core_policies == ("Use Litestar, not Flask",)
+    assert list(config.read_access) == [OrgFactCategory.ADR]
+
+
+GROUPS = {"extended_store:", "write_access:", "graph:", "temporal:"}
+
+
+@pytest.mark.parametrize("backend", ["hybrid_prompt_retrieval", "graph_rag", "temporal_kg"])
+def test_each_block_of_the_document_loads_word_for_word(backend: str) -> None:
+    """The seed lost its indentation; nothing but that is given back."""
+    found = next(iter(SEEDS.glob("004*")), None) if SEEDS.is_dir() else None
+    if found is None:
+        pytest.skip("the documents are not here")
+    lines = found.read_text("utf-8").splitlines()
+    start = next(n for n, line in enumerate(lines) if line.startswith(f'backend: "{backend}"'))
+    end = next(n for n in range(start, len(lines)) if lines[n].startswith("Strengths:"))
+    block, depth = [], ""
+    for line in lines[start:end]:
+        if line.split("#")[0].strip() in GROUPS:
+            block.append(line)
+            depth = "  "
+        else:
+            block.append(f"{depth}{line}" if depth else line)
+    config = org_memory_config(yaml.safe_load("\n".join(block)))
+    assert config.backend == backend
+    assert len(config.core_policies) == (3 if backend == "hybrid_prompt_retrieval" else 0)

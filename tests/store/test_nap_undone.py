@@ -1,4 +1,4 @@
-"""A nap can be undone like a night: its memories go, its messages stay, or an error says why."""
+"""What undoes or follows a nap: undoing it, nights, and a digest that is a session's summary."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.nights import ADA, Bed
+from support.distilling import Said, digest, napped
+from support.nights import ADA, Bed, settled
 
 from memd.base.errors import ConflictError, InvalidStateError
 from memd.domain.enums import RunState
 from memd.domain.memory import MemoryQuery, MemoryUpdate
 from memd.domain.settings.settings import Settings
+from memd.domain.sleep.consolidation import ConsolidationStrategyType
 from memd.domain.sleep.sleep import NapResult
+from memd.sleep.distil.exchanges import NapKind
 from memd.sleep.nap.naps import Naps
 from memd.sleep.nap.transaction import NapRequest
 
@@ -27,7 +30,7 @@ FACTS = (
 )
 
 
-async def napped(bed: Bed, folder: Path, *texts: str) -> NapResult:
+async def nap_over(bed: Bed, folder: Path, *texts: str) -> NapResult:
     bed.clock.advance(minutes=1)
     said = [{"role": "user", "content": text} for text in texts]
     nap = Naps(bed.house, Settings(), folder).nap
@@ -45,7 +48,7 @@ async def test_undoing_a_nap_takes_what_it_learnt_and_leaves_what_it_kept(
     bed: Bed, tmp_path: Path
 ) -> None:
     (mine,) = await bed.tell("I was here before.", session_id="talk")
-    nap = await napped(bed, tmp_path, *FACTS)
+    nap = await nap_over(bed, tmp_path, *FACTS)
     assert nap.stored == 3
     kept = [await bed.rows(f"SELECT * FROM {table}") for table in ("source", "session_message")]
     undone = await bed.night.undo(ADA, nap.run_id)
@@ -65,9 +68,9 @@ async def test_undoing_a_nap_takes_what_it_learnt_and_leaves_what_it_kept(
 
 
 async def test_an_undone_nap_is_not_learnt_again_by_the_next(bed: Bed, tmp_path: Path) -> None:
-    first = await napped(bed, tmp_path, *FACTS)
+    first = await nap_over(bed, tmp_path, *FACTS)
     await bed.night.undo(ADA, first.run_id)
-    second = await napped(bed, tmp_path, *FACTS, "Never push on Fridays.")
+    second = await nap_over(bed, tmp_path, *FACTS, "Never push on Fridays.")
     assert second.stored == 1
     await bed.night.undo(ADA, second.run_id)
     assert await seen(bed) == set()
@@ -76,7 +79,7 @@ async def test_an_undone_nap_is_not_learnt_again_by_the_next(bed: Bed, tmp_path:
 async def test_a_nap_that_a_night_has_worked_on_waits_for_the_nights_undoing(
     bed: Bed, tmp_path: Path
 ) -> None:
-    nap = await napped(bed, tmp_path, *FACTS)
+    nap = await nap_over(bed, tmp_path, *FACTS)
     bed.clock.advance(days=2)
     night = await bed.night.run(ADA)
     before = await bed.tables()
@@ -90,7 +93,7 @@ async def test_a_nap_that_a_night_has_worked_on_waits_for_the_nights_undoing(
 
 
 async def test_a_nap_whose_fact_was_rewritten_is_not_undone(bed: Bed, tmp_path: Path) -> None:
-    nap = await napped(bed, tmp_path, *FACTS)
+    nap = await nap_over(bed, tmp_path, *FACTS)
     found = await bed.house.recall.retrieve(ADA, MemoryQuery(limit=1))
     await bed.house.ingest.update(ADA, found[0].id, MemoryUpdate(content="Use spaces."))
     with pytest.raises(ConflictError, match="rewritten"):
@@ -100,8 +103,8 @@ async def test_a_nap_whose_fact_was_rewritten_is_not_undone(bed: Bed, tmp_path: 
 
 
 async def test_a_nap_that_replaced_a_preference_is_not_undone(bed: Bed, tmp_path: Path) -> None:
-    await napped(bed, tmp_path, "My favorite color is blue.")
-    nap = await napped(bed, tmp_path, "My favorite color is red.")
+    await nap_over(bed, tmp_path, "My favorite color is blue.")
+    nap = await nap_over(bed, tmp_path, "My favorite color is red.")
     before = await bed.tables()
     with pytest.raises(ConflictError, match="favorite_color"):
         await bed.night.undo(ADA, nap.run_id)
@@ -109,14 +112,14 @@ async def test_a_nap_that_replaced_a_preference_is_not_undone(bed: Bed, tmp_path
 
 
 async def test_a_preference_that_a_nap_learnt_is_told_no_more(bed: Bed, tmp_path: Path) -> None:
-    nap = await napped(bed, tmp_path, "My favorite color is blue.")
+    nap = await nap_over(bed, tmp_path, "My favorite color is blue.")
     assert len(await bed.house.recall.preferences(ADA)) == 1
     await bed.night.undo(ADA, nap.run_id)
     assert await bed.house.recall.preferences(ADA) == ()
 
 
 async def test_what_somebody_took_away_meanwhile_stays_away(bed: Bed, tmp_path: Path) -> None:
-    nap = await napped(bed, tmp_path, *FACTS)
+    nap = await nap_over(bed, tmp_path, *FACTS)
     first, second, _ = await bed.house.recall.retrieve(ADA, MemoryQuery(limit=3))
     await bed.house.archive.delete(ADA, first.id)
     await bed.house.archive.forget(ADA, ids=[second.id])
@@ -126,7 +129,7 @@ async def test_what_somebody_took_away_meanwhile_stays_away(bed: Bed, tmp_path: 
 
 
 async def test_an_undoing_that_was_killed_goes_on(bed: Bed, tmp_path: Path) -> None:
-    nap = await napped(bed, tmp_path, *FACTS)
+    nap = await nap_over(bed, tmp_path, *FACTS)
     await bed.rows("SELECT 1")
 
     def begun(conn: Any) -> None:
@@ -136,3 +139,68 @@ async def test_an_undoing_that_was_killed_goes_on(bed: Bed, tmp_path: Path) -> N
     await bed.night.resume_unfinished()
     assert await seen(bed) == set()
     assert (await bed.night.report(nap.run_id, ADA)).state is RunState.UNDONE
+
+
+DIGEST = digest("Asked for a staging server; it runs. Open: the certificate.")
+MADE = (
+    *(Said(f"Never push on day {n} of a month.", f"c{n}", NapKind.CONSTRAINT) for n in range(5)),
+    *(
+        Said(f"Port {n} is the staging server's.", f"env:{n}", NapKind.ENVIRONMENT)
+        for n in range(5)
+    ),
+    *(Said(f"Error {n} went away with a restart.", f"f{n}", NapKind.FIX) for n in range(5)),
+    DIGEST,
+)
+TURNS = [f"On day {n} it rained in the mountains." for n in range(8)]
+
+
+async def visible(bed: Bed) -> set[str]:
+    rows = await bed.rows("SELECT content FROM memory WHERE state = 'active' AND NOT is_summary")
+    return {str(content) for (content,) in rows}
+
+
+@pytest.mark.parametrize("strategy", list(ConsolidationStrategyType))
+async def test_a_night_leaves_what_naps_distilled_whole(
+    bed: Bed, strategy: ConsolidationStrategyType
+) -> None:
+    for session in ("one", "two", "three"):
+        await napped(bed, *MADE, session_id=session)
+    bed.clock.advance(days=400)
+    night = bed.other_night(settled(strategy=strategy.value, compression_threshold=1))
+    await night.run(ADA)
+    await night.compress(ADA, force=True)
+    assert await bed.summaries() == []
+    rows = await bed.rows("SELECT DISTINCT state FROM memory")
+    assert rows == [("active",)]
+    assert await visible(bed) == {each.text for each in MADE}
+
+
+async def test_a_session_with_a_digest_gets_no_second_summary(bed: Bed) -> None:
+    for session in ("talk", "other"):
+        await bed.tell(*TURNS, session_id=session)
+    await napped(bed, DIGEST, session_id="talk")
+    bed.clock.advance(hours=12)
+    await bed.night.compress(ADA, force=True, sessions=2)
+    ((session,),) = await bed.rows(
+        "SELECT s.session_id FROM memory AS m JOIN session AS s USING (session_key)"
+        " WHERE m.is_summary"
+    )
+    assert session == "other"
+    assert {DIGEST.text, *TURNS} <= await visible(bed)
+
+
+async def test_without_its_digest_a_session_is_summed_up_like_any_other(bed: Bed) -> None:
+    await bed.tell(*TURNS, session_id="talk")
+    await napped(bed, DIGEST, session_id="talk")
+    ((memory_id,),) = await bed.rows("SELECT memory_id FROM memory WHERE content = ?", DIGEST.text)
+    await bed.house.archive.delete(ADA, str(memory_id))
+    bed.clock.advance(hours=12)
+    await bed.night.compress(ADA, force=True)
+    assert len(await bed.summaries()) == 1
+
+
+async def test_what_a_nap_that_was_asked_for_told_is_merged_as_before(bed: Bed) -> None:
+    await bed.tell(*TURNS, session_id="talk", metadata={"tags": ["nap"]})
+    bed.clock.advance(days=2)
+    await bed.night.run(ADA)
+    assert await bed.summaries() != []

@@ -1,14 +1,17 @@
-"""The table of methods, and the validation of their params."""
+"""The table of methods, the validation of their params, and how large a page of facts is."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from memd.base.errors import InvalidError
 from memd.rpc.calling import KEYED
+from memd.serve.routes import routes
 from memd.serve.routes.memory import ForgetParams, IngestManyParams, RecallParams, StoreParams
+from memd.serve.routes.org import ProposeFactParams
 from memd.serve.routes.routes import IdParams, KeyParams, Params, methods, validate
 from memd.serve.routes.system import MetricsParams
 
@@ -91,3 +94,26 @@ def test_the_length_of_a_text_is_told_in_characters() -> None:
     many: dict[str, Any] = {"command": "view", "path": "/memories/a", "view_range": [1, 2, 3]}
     with pytest.raises(InvalidError, match="at most 2 items"):
         validate(methods()["inject.file"].params, many)
+
+
+NOON = datetime(2026, 3, 17, 12, tzinfo=UTC)
+
+
+def test_a_fact_holds_for_a_time_and_never_for_none() -> None:
+    params = {"category": "adr", "content": "We use SQLite.", "valid_from": NOON}
+    ProposeFactParams.model_validate({**params, "valid_to": NOON + timedelta(microseconds=1)})
+    for end in (NOON, NOON - timedelta(days=1)):
+        with pytest.raises(ValueError, match="valid_from must be before valid_to"):
+            ProposeFactParams.model_validate({**params, "valid_to": end})
+
+
+@pytest.mark.parametrize(
+    ("bytes_max", "fit"), [(1, 1), (11, 1), (12, 2), (17, 2), (18, 3), (100, 4)]
+)
+def test_as_many_as_fit_into_a_frame_and_always_the_first(
+    monkeypatch: pytest.MonkeyPatch, bytes_max: int, fit: int
+) -> None:
+    monkeypatch.setattr(routes, "FRAME_BYTES_MAX", bytes_max)
+    items = ["abc", "def", "ghi", "jkl"]  # six bytes each, with quotes and what parts them
+    fitted = list(routes.fitting_items(items))  # type: ignore[type-var]  # texts stand for values
+    assert fitted == items[:fit]
