@@ -9,7 +9,7 @@ from memd.base.errors import NotFoundError
 from memd.base.paths import Paths
 from memd.cli import options, say
 from memd.cli.reach import call
-from memd.cli.tables import table, text_column, time_column, word_column
+from memd.cli.tables import print_items, table, text_column, time_column, word_column
 from memd.llm import job_files
 
 
@@ -32,7 +32,7 @@ def status(profile: options.Profile = None, json: options.Json = False) -> None:
         say.out(f"last error: {say.line(answer['last_error'])}")
     spent, most = answer["night_tokens_spent"], answer["night_tokens"]
     say.out(f"tokens used by naps and nights in 24 hours: {spent} of {most}")
-    rows = [_purpose_row(each) for each in answer["purposes"]]
+    rows = map(_purpose_row, answer["purposes"])
     columns = (
         word_column("PURPOSE", whole=True),
         word_column("BY"),
@@ -44,11 +44,11 @@ def status(profile: options.Profile = None, json: options.Json = False) -> None:
     table(columns, rows)
 
 
-def _purpose_row(each: dict[str, Any]) -> tuple[str, ...]:
-    by = "model" if each["uses_model"] else "rule"
-    spent = each["input_tokens"] + each["output_tokens"]
-    counts = (str(each[name]) for name in ("completions", "failures"))
-    return (each["purpose"], by, *counts, str(spent), each["why_not"] or "")
+def _purpose_row(purpose: dict[str, Any]) -> tuple[str, ...]:
+    by = "model" if purpose["uses_model"] else "rule"
+    spent = purpose["input_tokens"] + purpose["output_tokens"]
+    counts = (str(purpose[name]) for name in ("completions", "failures"))
+    return (purpose["purpose"], by, *counts, str(spent), purpose["why_not"] or "")
 
 
 @options.examples("memd llm jobs", "memd llm jobs 20261123T125503 --json")
@@ -77,20 +77,6 @@ def jobs(
 
 
 def _list(items: list[dict[str, Any]], *, json: bool) -> None:
-    if json:
-        say.print_json({"items": items})
-        return
-    rows = [
-        (
-            each["id"],
-            each["began_at"] or "",
-            each["purpose"] or "-",
-            each["state"],
-            f"{each['prompt_bytes']}/{each['answer_bytes']}",
-            each["why"] or "",
-        )
-        for each in items
-    ]
     columns = (
         word_column("ID", whole=True),
         time_column("WHEN"),
@@ -99,9 +85,16 @@ def _list(items: list[dict[str, Any]], *, json: bool) -> None:
         word_column("SENT/RECEIVED"),
         text_column("WHY"),
     )
-    table(columns, rows)
-    if not items:
-        say.note("no jobs: nothing was sent to a command, or it was erased")
+    print_items(
+        {"items": items},
+        columns,
+        lambda job: (
+            job["id"], job["began_at"] or "", job["purpose"] or "-", job["state"],
+            f"{job['prompt_bytes']}/{job['answer_bytes']}", job["why"] or "",
+        ),
+        nothing="no jobs: nothing was sent to a command, or it was erased",
+        json=json,
+    )  # fmt: skip
 
 
 def _show(details: dict[str, Any]) -> None:

@@ -78,6 +78,11 @@ Agent = Annotated[
         help='Agent of the memories; default: "default", shared by all assistants.',
     ),
 ]
+Limit = Annotated[int, option("--limit", "-n", metavar="N", help="Maximum number of results.")]
+MemoryId = Annotated[str, Argument(metavar="ID", help="Id, as printed by search or list.")]
+MemoryIds = Annotated[
+    list[str], Argument(metavar="ID...", help="Ids, as printed by search or list.")
+]
 Category = Annotated[
     str | None,
     option(

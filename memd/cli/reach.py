@@ -7,13 +7,14 @@ it; memd never starts a daemon by itself.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from memd.base.client_key import KEY_FILE
 from memd.base.errors import NotRunningError
 from memd.base.paths import Paths
+from memd.cli import say
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,6 +49,41 @@ def call(profile: str | None, method: str, params: dict[str, Any] | None = None)
     """Call *method* of *profile*'s daemon and return its result."""
     with daemon(profile) as client:
         return client.call(method, params or {})
+
+
+def iter_pages(client: Client, method: str, params: dict[str, Any]) -> Iterator[Any]:
+    """Yield the items of all pages of *method*, whose next page begins ``after`` the last."""
+    page = client.call(method, params)
+    yield from page["items"]
+    while page.get("next") is not None:
+        page = client.call(method, {**params, "after": page["next"]})
+        yield from page["items"]
+
+
+def change_each(
+    profile: str | None, method: str, params: Iterable[dict[str, Any]], label: str, *, json: bool
+) -> list[str]:
+    """Call *method* for each id in *params*, print the changed ids, and return the others."""
+    changed: list[str] = []
+    missing: list[str] = []
+    with daemon(profile) as client:
+        for fields in params:
+            done = client.call(method, fields)
+            (changed if done else missing).append(fields["id"])
+    if json:
+        say.print_json({label: changed, "missing": missing})
+    else:
+        for memory_id in changed:
+            say.out(memory_id)
+    return missing
+
+
+def exit_if_missing(missing: list[str], why: str) -> None:
+    """Report each missing id with the reason *why*, and exit with an error if there is one."""
+    for memory_id in missing:
+        say.note(f"memd: {why} {say.line(memory_id)}")
+    if missing:
+        raise say.CommandExit(say.Exit.ERROR)
 
 
 def operator_key(profile: str | None) -> Path | None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from memd.base.errors import InvalidError
 from memd.cli import options, say
-from memd.cli.reach import call, daemon
+from memd.cli.reach import call, daemon, iter_pages
 from memd.cli.tables import table, text_column, word_column
 
 _PAGE_ITEMS = 500
@@ -56,7 +56,7 @@ def records(
         _show(profile, entity, key or [], json=json)
     elif verb == "count":
         answer = call(profile, f"records.{entity}.count", filters)
-        say.print_json(answer) if json else say.out(str(answer["count"]))
+        say.answer(answer, str(answer["count"]), json=json)
     elif verb == "export":
         for record in _iterate(profile, entity, filters):
             say.out(json_.dumps(record, ensure_ascii=True))
@@ -86,10 +86,10 @@ def _parse_filters(where: list[str] | None) -> dict[str, str]:
     {'status': 'created', 'project': 'a=b'}
     """
     names: dict[str, str] = {}
-    for each in where or ():
-        field, equals, value = each.partition("=")
+    for text in where or ():
+        field, equals, value = text.partition("=")
         if not equals:
-            raise InvalidError(f"--where {say.line(each)}: expected FIELD=VALUE", field="--where")
+            raise InvalidError(f"--where {say.line(text)}: expected FIELD=VALUE", field="--where")
         names[field] = value
     return names
 
@@ -114,14 +114,8 @@ def _show(profile: str | None, entity: str, key: list[str], *, json: bool) -> No
 
 
 def _iterate(profile: str | None, entity: str, filters: dict[str, str]) -> Iterator[dict[str, Any]]:
-    after: dict[str, str] = {}
     with daemon(profile) as client:
-        while True:
-            page = client.call(f"records.{entity}.list", {**filters, **after, "limit": _PAGE_ITEMS})
-            yield from page["items"]
-            if page["next"] is None:
-                return
-            after = {"after": page["next"]}
+        yield from iter_pages(client, f"records.{entity}.list", {**filters, "limit": _PAGE_ITEMS})
 
 
 def _print_page(answer: dict[str, Any]) -> None:

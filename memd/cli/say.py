@@ -72,6 +72,11 @@ def print_json(answer: Mapping[str, Any]) -> None:
     sys.stdout.write(f"{to_json({'v': JSON_VERSION, **answer})}\n")
 
 
+def answer(result: Mapping[str, Any], text: str, *, json: bool) -> None:
+    """Write *result* as JSON with ``--json``, otherwise *text* as one line of data."""
+    print_json(result) if json else out(text)
+
+
 def to_json(answer: Mapping[str, Any]) -> str:
     r"""Return *answer* as one line of JSON, escaping what a terminal must not receive.
 
@@ -202,14 +207,17 @@ def _indent(text: str) -> str:
     return printable(text).replace("\n", "\n      ")
 
 
+NO_MEMORY = "no memory has the id"
+
+
 def report_unknown(memory_id: str) -> None:
     """Report that no memory has this id."""
-    note(f"memd: no memory has the id {line(memory_id)}")
+    note(f"memd: {NO_MEMORY} {line(memory_id)}")
 
 
-def report_secrets(confirm_name: str, kept: str) -> None:
+def report_secrets(typed: str, kept: str) -> None:
     """Report the placeholders of secrets that are in the *kept* text but not in the *typed* one."""
-    marks = [mark for mark in dict.fromkeys(_SECRET.findall(kept)) if mark not in confirm_name]
+    marks = [mark for mark in dict.fromkeys(_SECRET.findall(kept)) if mark not in typed]
     if marks:
         number = f"{len(marks)} secret{'s were' if len(marks) > 1 else ' was'}"
         note(f"{number} replaced by {', '.join(marks)}")

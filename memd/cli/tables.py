@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memd.cli import say
 
@@ -87,6 +87,23 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
         for row in rows
     ]
     _write(columns, cells)
+
+
+def print_items(
+    answer: Mapping[str, Any],
+    columns: Sequence[Column],
+    cells: Callable[[Any], Sequence[str]],
+    *,
+    nothing: str,
+    json: bool,
+) -> None:
+    """Print the items of *answer*: as JSON, or as a table of their *cells*; *nothing* for none."""
+    if json:
+        say.print_json(answer)
+        return
+    table(columns, map(cells, answer["items"]))
+    if not answer["items"]:
+        say.note(nothing)
 
 
 def short(public_id: str) -> str:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from memd.base.errors import InvalidError
 from memd.cli import options, say
 from memd.cli.reach import call
-from memd.cli.tables import table, text_column, word_column
+from memd.cli.tables import print_items, text_column, word_column
 
 _FOREVER = "forever"
 _COLUMNS = (
@@ -61,7 +61,7 @@ def set_(
     if retention_days is not None:
         params["retention_days"] = _days("--retention-days", retention_days)
     if retain:
-        params["retention_overrides"] = [_rule(each) for each in retain]
+        params["retention_overrides"] = [_rule(text) for text in retain]
     if not params:
         raise InvalidError("nothing to set", hint="see: memd agent set --help")
     _print_settings(call(profile, "agent.set", {"agent_id": name, **params}), json=json)
@@ -82,19 +82,13 @@ def show(
 @options.examples("memd agent list", "memd agent list --json")
 def list_(profile: options.Profile = None, json: options.Json = False) -> None:
     """List all agents and their settings."""
-    answer = call(profile, "agent.list")
-    if json:
-        say.print_json(answer)
-        return
-    table(
+    print_items(
+        call(profile, "agent.list"),
         _COLUMNS,
-        [
-            (item["agent_id"], *_format_settings(item["settings"]).values())
-            for item in answer["items"]
-        ],
+        lambda item: (item["agent_id"], *_format_settings(item["settings"]).values()),
+        nothing="no agent has stored anything yet",
+        json=json,
     )
-    if not answer["items"]:
-        say.note("no agent has stored anything yet")
 
 
 def _print_settings(answer: dict[str, Any], *, json: bool) -> None:

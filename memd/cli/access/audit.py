@@ -83,13 +83,13 @@ def verify(
     The end of the chain is compared with the heads that memd notes outside the database: regularly,
     at each stop and with each backup. Rows that no head covers are reported as unproven.
     """
-    anchors = [_anchor(one) for one in anchor or ()]
+    anchors = [_anchor(text) for text in anchor or ()]
     with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
         report: dict[str, Any] = client.call("audit.verify", {"anchors": anchors})
     if json:
         say.print_json(report)
     else:
-        agreeing = sum(one["agrees"] for one in report["anchors"])
+        agreeing = sum(head["agrees"] for head in report["anchors"])
         say.out(f"{'rows:':<12} {report['links']:,}")
         say.out(f"{'head:':<12} {report['links']}:{report['head']}")
         say.out(f"{'notes:':<12} {agreeing} of {len(report['anchors'])} agree")

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from memd.cli import options, say
 from memd.cli.reach import call
-from memd.cli.tables import table, text_column, word_column
+from memd.cli.tables import print_items, text_column, word_column
 
 Named = Annotated[
     str, options.Argument(metavar="NAME", help="Name of the client, such as an assistant.")
@@ -71,29 +71,26 @@ def add(
 @options.examples("memd client list", "memd client list --json")
 def list_(profile: options.Profile = None, json: options.Json = False) -> None:
     """List all clients that have or had a key, with their scopes."""
-    items = call(profile, "client.list")["items"]
-    if json:
-        say.print_json({"items": items})
-        return
-    rows = (
-        (
-            one["name"],
-            one["agent_id"] or "any",
-            one["seniority"] or "-",
-            one["autonomy_level"] or "-",
-            _format_scopes(one),
-        )
-        for one in items
-    )
     columns = (
         word_column("NAME", stored=True),
         word_column("AGENT"),
         word_column("SENIORITY"),
         word_column("AUTONOMY"),
+        text_column("MAY", in_place=True),
     )
-    table((*columns, text_column("MAY", in_place=True)), rows)
-    if not items:
-        say.note("no clients; programs without a key may read, write and propose")
+    print_items(
+        {"items": call(profile, "client.list")["items"]},
+        columns,
+        lambda client: (
+            client["name"],
+            client["agent_id"] or "any",
+            client["seniority"] or "-",
+            client["autonomy_level"] or "-",
+            _format_scopes(client),
+        ),
+        nothing="no clients; programs without a key may read, write and propose",
+        json=json,
+    )
 
 
 @options.examples("memd client revoke claude")

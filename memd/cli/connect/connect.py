@@ -171,7 +171,7 @@ def make_key(name: str, profile: str | None, agent: str = YOURS) -> str | None:
         return None
     with daemon(profile) as client:
         clients = client.call("client.list", {})["items"]
-        stale = [one for one in clients if one["name"] == name and not one["revoked_at"]]
+        stale = [held for held in clients if held["name"] == name and not held["revoked_at"]]
         if stale:
             client.call("client.revoke", {"name": name})  # its file is gone, so it cannot be used
             agent = stale[-1]["agent_id"] or agent

@@ -20,9 +20,7 @@ from memd.cli.tables import id_for_reader
 
 @options.examples("memd why 6f2f9b11", "memd why 6f2f9b11 --full", "memd why 6f2f9b11 --json")
 def why(
-    memory_id: Annotated[
-        str, options.Argument(metavar="ID", help="Id, as printed by search or list.")
-    ],
+    memory_id: options.MemoryId,
     full: Annotated[
         bool, options.option("--full", help="Print whole messages, not only their beginnings.")
     ] = False,
@@ -112,9 +110,7 @@ def _indent(text: str) -> str:
     "sed s/heron/stork/ note.md | memd edit 6f2f9b11 --text -",
 )
 def edit(
-    memory_id: Annotated[
-        str, options.Argument(metavar="ID", help="Id, as printed by search or list.")
-    ],
+    memory_id: options.MemoryId,
     text: Annotated[
         str | None,
         options.option("--text", metavar="TEXT", help="The new text; - reads stdin."),

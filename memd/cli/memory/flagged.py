@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from memd.cli import options, say
-from memd.cli.reach import call, daemon
-from memd.cli.tables import id_column, table, text_column, word_column
+from memd.cli.reach import call, change_each, exit_if_missing
+from memd.cli.tables import id_column, print_items, table, text_column, word_column
 
 _Ids = Annotated[list[str], options.Argument(metavar="ID...", help="Ids of memories.")]
 
@@ -17,9 +17,7 @@ def list_(
         bool, options.option("--all", help="Include flagged memories that are not quarantined.")
     ] = False,
     agent: options.Agent = None,
-    limit: Annotated[
-        int, options.option("--limit", "-n", metavar="N", help="Maximum number of results.")
-    ] = 20,
+    limit: options.Limit = 20,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
@@ -30,19 +28,14 @@ def list_(
         "memory.flagged",
         {**params, "quarantined": not every, "everybody": agent is None},
     )
-    if json:
-        say.print_json(answer)
-        return
-    table(
+    print_items(
+        answer,
         (id_column(), word_column("FROM"), word_column("FLAGS"), text_column("TEXT")),
-        (
-            (one["id"], one["origin"], ",".join(one["flags"]), one["text"])
-            for one in answer["items"]
-        ),
+        lambda memory: (memory["id"], memory["origin"], ",".join(memory["flags"]), memory["text"]),
+        nothing="no flagged memories" if every else "no quarantined memories",
+        json=json,
     )
-    if not answer["items"]:
-        say.note("no flagged memories" if every else "no quarantined memories")
-    if answer["next"]:
+    if answer["next"] and not json:
         say.note(f"there are more: use --limit {limit * 5}")
 
 
@@ -53,55 +46,34 @@ def show(
     json: options.Json = False,
 ) -> None:
     """Show the full text and origin of a flagged memory. Do not paste it to an assistant."""
-    (one,) = call(profile, "memory.flagged", {"id": memory_id})["items"]
+    (memory,) = call(profile, "memory.flagged", {"id": memory_id})["items"]
     if json:
-        say.print_json(one)
+        say.print_json(memory)
         return
     rows = [
-        ("state", one["state"]),
-        ("flags", ", ".join(one["flags"])),
-        ("origin", f"{one['origin']}, agent {say.line(one['agent_id'])}"),
-        ("client", say.line(one["client"] or "unknown")),
-        ("session", say.line(one["session_id"] or "none")),
-        ("source", say.line(one["source"] or "none")),
-        ("since", say.local_time(one["flagged_at"], zone=True)),
+        ("state", memory["state"]),
+        ("flags", ", ".join(memory["flags"])),
+        ("origin", f"{memory['origin']}, agent {say.line(memory['agent_id'])}"),
+        ("client", say.line(memory["client"] or "unknown")),
+        ("session", say.line(memory["session_id"] or "none")),
+        ("source", say.line(memory["source"] or "none")),
+        ("since", say.local_time(memory["flagged_at"], zone=True)),
     ]
     table((word_column("FIELD"), word_column("VALUE")), rows)
-    say.out(say.quote(one["text"]))
+    say.out(say.quote(memory["text"]))
 
 
 @options.examples("memd flagged release 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
 def release(memory_ids: _Ids, profile: options.Profile = None, json: options.Json = False) -> None:
     """Release memories from quarantine. They are found again, with the same trust as before."""
-    released, missing = _apply_to_each(profile, "memory.release", memory_ids)
-    _report(released, missing, "released", "not in quarantine", json=json)
+    params = ({"id": memory_id} for memory_id in memory_ids)
+    missing = change_each(profile, "memory.release", params, "released", json=json)
+    exit_if_missing(missing, "not in quarantine:")
 
 
 @options.examples("memd flagged add 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
 def add(memory_ids: _Ids, profile: options.Profile = None, json: options.Json = False) -> None:
     """Quarantine memories, and move what was derived from them to the trash."""
-    quarantined, missing = _apply_to_each(profile, "memory.quarantine", memory_ids)
-    _report(quarantined, missing, "quarantined", "no such memory", json=json)
-
-
-def _apply_to_each(
-    profile: str | None, method: str, memory_ids: list[str]
-) -> tuple[list[str], list[str]]:
-    changed: list[str] = []
-    missing: list[str] = []
-    with daemon(profile) as client:
-        for memory_id in memory_ids:
-            (changed if client.call(method, {"id": memory_id}) else missing).append(memory_id)
-    return changed, missing
-
-
-def _report(changed: list[str], missing: list[str], label: str, why: str, *, json: bool) -> None:
-    if json:
-        say.print_json({label: changed, "missing": missing})
-    else:
-        for memory_id in changed:
-            say.out(memory_id)
-    for memory_id in missing:
-        say.note(f"memd: {why}: {say.line(memory_id)}")
-    if missing:
-        raise say.CommandExit(say.Exit.ERROR)
+    params = ({"id": memory_id} for memory_id in memory_ids)
+    missing = change_each(profile, "memory.quarantine", params, "quarantined", json=json)
+    exit_if_missing(missing, "no such memory:")

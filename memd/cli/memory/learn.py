@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any
 
 from memd.cli import options, say
 from memd.cli.reach import call, daemon
-from memd.cli.tables import id_column, table, text_column, time_column, word_column
+from memd.cli.tables import id_column, print_items, text_column, time_column, word_column
 
 TASK_CHARS = 200
 """Maximum length of a task id that is made from the task's text."""
@@ -63,10 +64,7 @@ def success(
         return
     params = options.without_none(description=what, tools=tool, task_type=task_type, agent_id=agent)
     result = call(profile, "learn.success", params)
-    if json:
-        say.print_json(result)
-    else:
-        say.out(result["pattern_id"])
+    say.answer(result, result["pattern_id"], json=json)
 
 
 @options.examples(
@@ -145,42 +143,33 @@ def prune(
     if json:
         say.print_json(answer)
         return
-    for one in answer["ids"]:
-        say.out(one)
+    for memory_id in answer["ids"]:
+        say.out(memory_id)
     say.note(f"{'would archive' if dry_run else 'archived'} {len(answer['ids'])}")
 
 
 @options.examples("memd learn list", "memd learn list -n 5 --agent coder --json")
 def list_(
-    limit: Annotated[
-        int, options.option("--limit", "-n", metavar="N", help="Maximum number of results.")
-    ] = 20,
+    limit: options.Limit = 20,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """List lessons, newest first."""
-    answer = call(profile, "learn.list", options.without_none(limit=limit, agent_id=agent))
-    if json:
-        say.print_json(answer)
-        return
-    items = answer["items"]
-    rows = (
-        (one["id"], one["timestamp"], one["outcome"], one["task_type"], one["lesson"])
-        for one in items
+    columns = (
+        id_column(),
+        time_column("WHEN"),
+        word_column("OUTCOME"),
+        word_column("TASK"),
+        text_column("LESSON"),
     )
-    table(
-        (
-            id_column(),
-            time_column("WHEN"),
-            word_column("OUTCOME"),
-            word_column("TASK"),
-            text_column("LESSON"),
-        ),
-        rows,
+    print_items(
+        call(profile, "learn.list", options.without_none(limit=limit, agent_id=agent)),
+        columns,
+        itemgetter("id", "timestamp", "outcome", "task_type", "lesson"),
+        nothing='no lessons; to add one: memd learn lesson "..."',
+        json=json,
     )
-    if not items:
-        say.note('no lessons; to add one: memd learn lesson "..."')
 
 
 @options.examples("memd learn playbook", 'memd learn playbook "slow queries"')
@@ -191,25 +180,20 @@ def playbook(
             metavar="[QUERY]", help="The task at hand; default: the patterns used most."
         ),
     ] = None,
-    limit: Annotated[
-        int, options.option("--limit", "-n", metavar="N", help="Maximum number of results.")
-    ] = 20,
+    limit: options.Limit = 20,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """List tool patterns that worked, most successful first."""
     params = options.without_none(query=query, limit=limit, agent_id=agent)
-    answer = call(profile, "learn.playbook", params)
-    if json:
-        say.print_json(answer)
-        return
-    table(
+    print_items(
+        call(profile, "learn.playbook", params),
         (id_column(), word_column("WORKED"), word_column("TOOLS"), text_column("PATTERN")),
-        map(_pattern, answer["items"]),
+        _pattern,
+        nothing='the playbook is empty; to add to it: memd learn success "..." --tool NAME',
+        json=json,
     )
-    if not answer["items"]:
-        say.note('the playbook is empty; to add to it: memd learn success "..." --tool NAME')
 
 
 @options.examples("memd learn forget 7b32f9d1", "memd learn forget 0a1b2c3d4e5f6071 --yes")
@@ -230,10 +214,7 @@ def forget(
             what = f"{count} lesson{'s' * (count != 1)} or pattern{'s' * (count != 1)}"
             say.confirm(f"Erase {what} permanently?", yes=yes)
             client.call("memory.forget", params)
-    if json:
-        say.print_json({"erased": count})
-    else:
-        say.out(f"erased {count}")
+    say.answer({"erased": count}, f"erased {count}", json=json)
     if not count:
         say.note(
             "memd: no lesson or pattern has this id; see: memd learn list, memd learn playbook"
@@ -243,10 +224,7 @@ def forget(
 
 def _outcome(profile: str | None, *, json: bool, **params: Any) -> None:
     result = call(profile, "learn.outcome", options.without_none(**params))
-    if json:
-        say.print_json(result)
-    else:
-        say.out(result["id"])
+    say.answer(result, result["id"], json=json)
 
 
 def _pattern(entry: dict[str, Any]) -> tuple[str, str, str, str]:
@@ -259,17 +237,15 @@ def list_skills(
     agent: options.Agent = None, profile: options.Profile = None, json: options.Json = False
 ) -> None:
     """List the skills made from lessons of failures, newest first."""
-    answer = call(profile, "skill.list", options.without_none(agent_id=agent))
-    if json:
-        say.print_json(answer)
-        return
-    rows = (
-        (one["id"], one["created_at"], f"{one['confidence']:.2f}", one["discovery"])
-        for one in answer["items"]
-    )
-    table((id_column(), time_column("WHEN"), word_column("CONFIDENCE"), text_column("SKILL")), rows)
-    if not answer["items"]:
-        say.note('no skills; to add one: memd learn failure "..." --error "..."')
+    print_items(
+        call(profile, "skill.list", options.without_none(agent_id=agent)),
+        (id_column(), time_column("WHEN"), word_column("CONFIDENCE"), text_column("SKILL")),
+        lambda skill: (
+            skill["id"], skill["created_at"], f"{skill['confidence']:.2f}", skill["discovery"]
+        ),
+        nothing='no skills; to add one: memd learn failure "..." --error "..."',
+        json=json,
+    )  # fmt: skip
 
 
 @options.examples("memd skill show 7b32f9d1", "memd skill show 7b32f9d1 --json")

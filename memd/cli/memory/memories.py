@@ -87,10 +87,7 @@ def add(
     with daemon(profile) as client:
         memory_id = client.call("memory.store", params)
         entry = client.call("memory.get", options.without_none(id=memory_id, agent_id=agent))
-    if json:
-        say.print_json({"id": memory_id})
-    else:
-        say.out(memory_id)
+    say.answer({"id": memory_id}, memory_id, json=json)
     say.report_secrets(content, entry["content"] if entry else "")
 
 
@@ -204,9 +201,7 @@ def recall(
 
 @options.examples("memd get 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11 --json")
 def get(
-    memory_id: Annotated[
-        str, options.Argument(metavar="ID", help="Id, as printed by search or list.")
-    ],
+    memory_id: options.MemoryId,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
@@ -279,8 +274,8 @@ def list_(
     table(
         (id_column(), time_column("WHEN"), word_column("KIND"), text_column("TEXT")),
         (
-            (one["id"], _when(one), _kind(one), one["content"])
-            for one in sorted(page["items"], key=_when, reverse=True)
+            (memory["id"], _when(memory), _kind(memory), memory["content"])
+            for memory in sorted(page["items"], key=_when, reverse=True)
         ),
     )
     if not page["items"]:

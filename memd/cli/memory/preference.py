@@ -50,9 +50,9 @@ def list_(
             word_column("WHOSE", whole=True),
             text_column("VALUE"),
         ),
-        ((one["name"], one["updated_at"], _owner(one), one["value"]) for one in page["items"]),
+        ((p["name"], p["updated_at"], _owner(p), p["value"]) for p in page["items"]),
     )
-    if not all(one["confirmed"] for one in page["items"]):
+    if not all(preference["confirmed"] for preference in page["items"]):
         say.note("prompts fence a preference until you confirm it: memd preference confirm NAME")
     if not page["items"]:
         say.note('no preferences; to set one: memd preference set editor "I use Neovim"')
@@ -114,8 +114,8 @@ def delete(
         _exit_unknown(name)
 
 
-def _owner(one: dict[str, Any]) -> str:
-    return "yours" if one["confirmed"] else f"{one['origin']}, unconfirmed"
+def _owner(preference: dict[str, Any]) -> str:
+    return "yours" if preference["confirmed"] else f"{preference['origin']}, unconfirmed"
 
 
 def _exit_unknown(name: str) -> NoReturn:

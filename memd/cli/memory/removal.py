@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,28 +11,23 @@ from memd.base.errors import InvalidError, MemoryNotFoundError
 from memd.cli import options, say
 from memd.cli.notes.folder import absolute
 from memd.cli.notes.note import source_name
-from memd.cli.reach import LONG_SECONDS_MAX, call, daemon
-from memd.cli.tables import id_column, table, text_column, time_column, word_column
+from memd.cli.reach import LONG_SECONDS_MAX, call, change_each, daemon, exit_if_missing
+from memd.cli.tables import id_column, print_items, text_column, time_column, word_column
 
 _LINE_CELLS = 100
-MemoryIds = Annotated[
-    list[str], options.Argument(metavar="ID...", help="Ids, as printed by search or list.")
-]
 
 
 @options.examples("memd delete 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
 def delete(
-    memory_ids: MemoryIds,
+    memory_ids: options.MemoryIds,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Move memories to the trash, where they can be restored for a week by default."""
-    missing = _apply_to_each(profile, "memory.delete", memory_ids, agent, "deleted", json=json)
-    for memory_id in missing:
-        say.report_unknown(memory_id)
-    if missing:
-        raise say.CommandExit(say.Exit.ERROR)
+    params = (options.without_none(id=memory_id, agent_id=agent) for memory_id in memory_ids)
+    missing = change_each(profile, "memory.delete", params, "deleted", json=json)
+    exit_if_missing(missing, say.NO_MEMORY)
 
 
 @options.examples(
@@ -89,72 +85,39 @@ def forget(
 
 @options.examples("memd trash list", "memd trash list --json")
 def trash_list(
-    limit: Annotated[
-        int, options.option("--limit", "-n", metavar="N", help="Maximum number of results.")
-    ] = 50,
+    limit: options.Limit = 50,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """List the trash, with the time at which each memory is erased."""
-    page = call(profile, "trash.list", options.without_none(limit=limit, agent_id=agent))
-    if json:
-        say.print_json(page)
-        return
-    table(
-        (
-            id_column(),
-            time_column("DELETED"),
-            time_column("ERASED AT"),
-            word_column("REASON"),
-            text_column("TEXT"),
-        ),
-        (
-            (one["id"], one["trashed_at"], one["erase_at"], one["reason"], one["content"])
-            for one in page["items"]
-        ),
+    columns = (
+        id_column(),
+        time_column("DELETED"),
+        time_column("ERASED AT"),
+        word_column("REASON"),
+        text_column("TEXT"),
     )
-    if not page["items"]:
-        say.note("the trash is empty")
+    print_items(
+        call(profile, "trash.list", options.without_none(limit=limit, agent_id=agent)),
+        columns,
+        itemgetter("id", "trashed_at", "erase_at", "reason", "content"),
+        nothing="the trash is empty",
+        json=json,
+    )
 
 
 @options.examples("memd trash restore 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
 def trash_restore(
-    memory_ids: MemoryIds,
+    memory_ids: options.MemoryIds,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Restore memories from the trash, byte for byte."""
-    missing = _apply_to_each(profile, "trash.restore", memory_ids, agent, "restored", json=json)
-    for memory_id in missing:
-        say.note(f"memd: not in the trash: {say.line(memory_id)}")
-    if missing:
-        raise say.CommandExit(say.Exit.ERROR)
-
-
-def _apply_to_each(  # two commands in one
-    profile: str | None,
-    method: str,
-    memory_ids: list[str],
-    agent: str | None,
-    label: str,
-    *,
-    json: bool,
-) -> list[str]:
-    """Call *method* for each id, print the changed ids, and return the missing ones."""
-    changed: list[str] = []
-    missing: list[str] = []
-    with daemon(profile) as client:
-        for memory_id in memory_ids:
-            there = client.call(method, options.without_none(id=memory_id, agent_id=agent))
-            (changed if there else missing).append(memory_id)
-    if json:
-        say.print_json({label: changed, "missing": missing})
-    else:
-        for memory_id in changed:
-            say.out(memory_id)
-    return missing
+    params = (options.without_none(id=memory_id, agent_id=agent) for memory_id in memory_ids)
+    missing = change_each(profile, "trash.restore", params, "restored", json=json)
+    exit_if_missing(missing, "not in the trash:")
 
 
 def _forget_params(
@@ -175,11 +138,11 @@ def _forget_params(
 
 
 def _report_missing(ids: Sequence[str], known_ids: Sequence[str]) -> None:
-    for one in ids:
+    for short_id in ids:
         if len(ids) <= len(known_ids):
             return
-        if not any(memory_id.endswith(one) for memory_id in known_ids):
-            say.report_unknown(one)
+        if not any(memory_id.endswith(short_id) for memory_id in known_ids):
+            say.report_unknown(short_id)
 
 
 def _exit_not_found(
@@ -228,9 +191,7 @@ def search(
     namespace: options.Namespace = None,
     tag: options.Tags = None,
     session: options.Session = None,
-    limit: Annotated[
-        int, options.option("--limit", "-n", metavar="N", help="Maximum number of results.")
-    ] = 50,
+    limit: options.Limit = 50,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
@@ -245,18 +206,15 @@ def search(
         agent_id=agent,
     )
     answer = call(profile, "archive.search", {**params, "limit": limit})
-    if json:
-        say.print_json({"items": answer})
-        return
-    table(
+    print_items(
+        {"items": answer},
         (id_column(), time_column("ARCHIVED"), word_column("REASON"), text_column("TEXT")),
-        (
-            (one["entry"]["id"], one["archived_at"], one["reason"], one["entry"]["content"])
-            for one in answer
+        lambda item: (
+            item["entry"]["id"], item["archived_at"], item["reason"], item["entry"]["content"]
         ),
-    )
-    if not answer:
-        say.note("no archived memory matches" if query else "the archive is empty")
+        nothing="no archived memory matches" if query else "the archive is empty",
+        json=json,
+    )  # fmt: skip
 
 
 @options.examples(
@@ -281,10 +239,7 @@ def restore(
     else:
         for item in entries:
             _print(item) if show else say.out(item["id"])
-    for memory_id in missing:
-        say.note(f"memd: not in the archive: {say.line(memory_id)}")
-    if missing:
-        raise say.CommandExit(say.Exit.ERROR)
+    exit_if_missing(missing, "not in the archive:")
 
 
 def _fetch_archived(
@@ -307,9 +262,7 @@ def _fetch_archived(
 @options.examples("memd archive turned-away", "memd archive turned-away --restore")
 def turned_away(
     restore: Annotated[bool, options.option("--restore", help="Restore all of them.")] = False,
-    limit: Annotated[
-        int, options.option("--limit", "-n", metavar="N", help="Maximum number of results.")
-    ] = 50,
+    limit: options.Limit = 50,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,
@@ -318,20 +271,20 @@ def turned_away(
     whose = {**options.without_none(agent_id=agent), "everybody": agent is None}
     if restore:
         count = call(profile, "archive.restore_turned_away", whose)
-        say.print_json({"restored": count}) if json else say.out(f"restored {count:,}")
+        say.answer({"restored": count}, f"restored {count:,}", json=json)
         return
     page = call(profile, "archive.turned_away", {**whose, "limit": limit})
-    if json:
-        say.print_json(page)
-        return
-    entries = [(one["entry"], one["archived_at"]) for one in page["items"]]
-    table(
+    print_items(
+        page,
         (id_column(), time_column("ARCHIVED"), word_column("AGENT"), text_column("TEXT")),
-        ((one["id"], at, one["agent_id"], one["content"]) for one, at in entries),
-    )
-    if not page["items"]:
-        say.note("nothing was turned away")
-    if page["next"]:
+        lambda item: (
+            item["entry"]["id"], item["archived_at"], item["entry"]["agent_id"],
+            item["entry"]["content"],
+        ),
+        nothing="nothing was turned away",
+        json=json,
+    )  # fmt: skip
+    if page["next"] and not json:
         say.note(f"there are more: use --limit {limit * 5}")
 
 
@@ -341,10 +294,7 @@ def count(
 ) -> None:
     """Print the number of memories in the archive."""
     number = call(profile, "archive.count", options.without_none(agent_id=agent))
-    if json:
-        say.print_json({"count": number})
-    else:
-        say.out(str(number))
+    say.answer({"count": number}, str(number), json=json)
 
 
 def _print(item: dict[str, Any]) -> None:

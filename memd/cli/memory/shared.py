@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from operator import itemgetter
 from typing import Annotated
 
 from memd.cli import options, say
-from memd.cli.reach import call, daemon
-from memd.cli.tables import id_column, table, text_column, time_column, word_column
+from memd.cli.reach import call, change_each, exit_if_missing
+from memd.cli.tables import id_column, print_items, text_column, time_column, word_column
 
 
 @options.examples(
@@ -30,10 +31,7 @@ def publish(
     )
     params["metadata"] = {"tags": tag or []}
     memory_id = call(profile, "shared.publish", params)
-    if json:
-        say.print_json({"id": memory_id})
-    else:
-        say.out(memory_id)
+    say.answer({"id": memory_id}, memory_id, json=json)
 
 
 @options.examples(
@@ -51,9 +49,7 @@ def search(
         str | None,
         options.option("--without", metavar="NAME", help="Exclude what agent NAME published."),
     ] = None,
-    limit: Annotated[
-        int, options.option("--limit", "-n", metavar="N", help="Maximum number of results.")
-    ] = 20,
+    limit: options.Limit = 20,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
@@ -66,15 +62,13 @@ def search(
         exclude_agent=without,
     )
     answer = call(profile, "shared.search", {**params, "limit": limit})
-    if json:
-        say.print_json({"items": answer})
-        return
-    table(
+    print_items(
+        {"items": answer},
         (id_column(), time_column("PUBLISHED"), word_column("BY"), text_column("TEXT")),
-        ((one["id"], one["created_at"], one["agent_id"], one["content"]) for one in answer),
+        itemgetter("id", "created_at", "agent_id", "content"),
+        nothing="no shared memory matches" if query else "no shared memories",
+        json=json,
     )
-    if not answer:
-        say.note("no shared memory matches" if query else "no shared memories")
 
 
 @options.examples("memd shared retract 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11 --agent architect")
@@ -87,18 +81,6 @@ def retract(
     json: options.Json = False,
 ) -> None:
     """Retract shared copies. Only the agent that published them can."""
-    gone: list[str] = []
-    missing: list[str] = []
-    with daemon(profile) as client:
-        for memory_id in memory_ids:
-            params = options.without_none(id=memory_id, agent_id=agent)
-            (gone if client.call("shared.retract", params) else missing).append(memory_id)
-    if json:
-        say.print_json({"retracted": gone, "missing": missing})
-    else:
-        for memory_id in gone:
-            say.out(memory_id)
-    for memory_id in missing:
-        say.note(f"memd: not shared: {say.line(memory_id)}")
-    if missing:
-        raise say.CommandExit(say.Exit.ERROR)
+    params = (options.without_none(id=memory_id, agent_id=agent) for memory_id in memory_ids)
+    missing = change_each(profile, "shared.retract", params, "retracted", json=json)
+    exit_if_missing(missing, "not shared:")

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 from memd.cli import options, say
 from memd.cli.progress import Progress
 from memd.cli.reach import call, daemon
-from memd.cli.tables import id_column, table, text_column
-from memd.cli.tables import time_column as moment
+from memd.cli.tables import id_column, table, text_column, time_column
 
 LOOK_S = 0.3
 """Seconds between two polls of a run."""
@@ -76,7 +75,7 @@ def status(profile: options.Profile = None, json: options.Json = False) -> None:
     say.out(f"in use: {answer['active'] or 'as shipped'}")
     runs = answer["runs"]
     if runs:
-        columns = (id_column("RUN"), moment("BEGAN"), text_column("RESULT"))
+        columns = (id_column("RUN"), time_column("BEGAN"), text_column("RESULT"))
         table(columns, ((run["run_id"], run["started_at"], _result(run)) for run in runs))
     else:
         say.note("no runs yet; to start one: memd tune run")
@@ -107,12 +106,8 @@ def undo(profile: options.Profile = None, json: options.Json = False) -> None:
 def _change_and_print(
     profile: str | None, method: str, params: dict[str, Any], *, json: bool
 ) -> None:
-    with daemon(profile) as client:
-        answer: dict[str, Any] = client.call(method, params)
-    if json:
-        say.print_json(answer)
-    else:
-        say.out(f"in use: {answer['active'] or 'as shipped'}")
+    answer = call(profile, method, params)
+    say.answer(answer, f"in use: {answer['active'] or 'as shipped'}", json=json)
 
 
 def _wait(client: Any, run: dict[str, Any]) -> dict[str, Any]:
@@ -124,7 +119,7 @@ def _wait(client: Any, run: dict[str, Any]) -> dict[str, Any]:
                 progress.share(stage, run["progress"] or 0.0)
                 time.sleep(LOOK_S)
                 runs = client.call("tune.status")["runs"]
-                run = next(each for each in runs if each["run_id"] == run["run_id"])
+                run = next(other for other in runs if other["run_id"] == run["run_id"])
         except KeyboardInterrupt:
             say.note('memd: the run continues in the daemon; "memd tune cancel" stops it')
             raise

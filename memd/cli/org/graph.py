@@ -22,9 +22,7 @@ KnownAt = Annotated[
 @options.examples("memd graph neighbours Litestar", 'memd graph neighbours "data team" --json')
 def neighbours(
     name: Annotated[str, options.Argument(metavar="NAME", help="Name of the entity, as in texts.")],
-    limit: Annotated[
-        int, options.option("--limit", "-n", metavar="N", help="Maximum number of results.")
-    ] = 50,
+    limit: options.Limit = 50,
     as_of: AsOf = None,
     known_at: KnownAt = None,
     agent: options.Agent = None,
@@ -52,9 +50,7 @@ def path(  # a command's options
     hops: Annotated[
         int, options.option("--hops", metavar="N", help="Maximum length of a path, up to 6.")
     ] = 4,
-    limit: Annotated[
-        int, options.option("--limit", "-n", metavar="N", help="Maximum number of results.")
-    ] = 5,
+    limit: options.Limit = 5,
     as_of: AsOf = None,
     known_at: KnownAt = None,
     agent: options.Agent = None,
@@ -84,9 +80,7 @@ def query(
     question: Annotated[
         str, options.Argument(metavar="QUESTION", help="The question, in plain words.")
     ],
-    limit: Annotated[
-        int, options.option("--limit", "-n", metavar="N", help="Maximum number of results.")
-    ] = 5,
+    limit: options.Limit = 5,
     as_of: AsOf = None,
     known_at: KnownAt = None,
     agent: options.Agent = None,
@@ -127,10 +121,7 @@ def add(
     """Add a relation. It is stored as a memory of yours, which is its evidence."""
     params = {"subject": subject, "relation": relation, "object": other}
     done = call(profile, "graph.add", {**params, **options.without_none(agent_id=agent)})
-    if json:
-        say.print_json(done)
-    else:
-        say.out(done["memory_id"])
+    say.answer(done, done["memory_id"], json=json)
 
 
 def _time_params(as_of: str | None, known_at: str | None, agent: str | None) -> dict[str, Any]:

@@ -42,9 +42,7 @@ def as_of(
         list[str] | None,
         options.option("--category", "-c", metavar="CATEGORY", help="Filter; may be repeated."),
     ] = None,
-    limit: Annotated[
-        int, options.option("--limit", "-n", metavar="N", help="Maximum number of results.")
-    ] = 20,
+    limit: options.Limit = 20,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated, Any
 
 from memd.cli import options, say
-from memd.cli.reach import call, daemon
-from memd.cli.tables import id_column, table, text_column, time_column, word_column
+from memd.cli.reach import call, daemon, iter_pages
+from memd.cli.tables import id_column, print_items, table, text_column, time_column, word_column
 from memd.cli.times import parse_time
 
 if TYPE_CHECKING:
@@ -75,10 +76,7 @@ def write(
         valid_to=parse_time("--until", until),
     )
     fact_id = _as_owner(profile, "org.write", params)
-    if json:
-        say.print_json({"id": fact_id})
-    else:
-        say.out(fact_id)
+    say.answer({"id": fact_id}, fact_id, json=json)
     kept = call(profile, "org.get", {"fact_id": fact_id})
     say.report_secrets(text, kept["content"] if kept else "")
     if category == "core_policy":
@@ -133,9 +131,7 @@ def query(
             "entity_definition.",
         ),
     ] = None,
-    limit: Annotated[
-        int, options.option("--limit", "-n", metavar="N", help="Maximum number of results.")
-    ] = 5,
+    limit: options.Limit = 5,
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
@@ -145,9 +141,7 @@ def query(
     """
     params = options.without_none(context=text, categories=category or None)
     answer = call(profile, "org.query", {**params, "limit": limit})
-    _print_facts(answer, json=json)
-    if not answer and not json:
-        say.note("no fact matches" if text or category else "no facts")
+    _print_facts(answer, "no fact matches" if text or category else "no facts", json=json)
 
 
 @options.examples("memd org policies", "memd org policies --all", "memd org policies --json")
@@ -160,25 +154,17 @@ def policies(
 ) -> None:
     """List the policies that every prompt contains: from the settings, then those written."""
     answer = call(profile, "org.policies", {"every": every})
-    _print_facts(answer, json=json)
+    nothing = "no policies; the settings list some in org_memory.core_policies"
+    _print_facts(answer, nothing, json=json)
     if not every:
         _warn_of_many(answer)
-    if not answer and not json:
-        say.note("no policies; the settings list some in org_memory.core_policies")
 
 
 @options.examples("memd org history 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
 def history(fact_id: FactId, profile: options.Profile = None, json: options.Json = False) -> None:
     """List all versions of a fact, oldest first, with date and author."""
-    items: list[dict[str, Any]] = []
-    after: int | None = None
-    while True:
-        params = options.without_none(fact_id=fact_id, after=after)
-        page = call(profile, "org.history", {**params, "limit": _PAGE})
-        items += page["items"]
-        after = page["next"]
-        if after is None:
-            break
+    with daemon(profile) as client:
+        items = list(iter_pages(client, "org.history", {"fact_id": fact_id, "limit": _PAGE}))
     if json:
         say.print_json({"items": items})
         return
@@ -229,12 +215,10 @@ def _with_whole_id(client: Client, params: dict[str, Any]) -> dict[str, Any]:
     return {**params, "fact_id": versions[0]["fact_id"]} if versions else params
 
 
-def _print_facts(facts: list[dict[str, Any]], *, json: bool) -> None:
-    if json:
-        say.print_json({"items": facts})
-    else:
-        rows = ((f["id"], f["category"], f["content"]) for f in facts)
-        table((id_column(), word_column("CATEGORY"), text_column("TEXT")), rows)
+def _print_facts(facts: list[dict[str, Any]], nothing: str, *, json: bool) -> None:
+    columns = (id_column(), word_column("CATEGORY"), text_column("TEXT"))
+    cells = itemgetter("id", "category", "content")
+    print_items({"items": facts}, columns, cells, nothing=nothing, json=json)
 
 
 def _version_row(item: dict[str, Any]) -> tuple[str, str, str, str]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from memd.base.errors import InvalidError
 from memd.cli import options, say
-from memd.cli.org.org import Since, Until
-from memd.cli.reach import call, daemon
+from memd.cli.org.org import Kind, Since, Until
+from memd.cli.reach import call, daemon, iter_pages
 from memd.cli.tables import id_column, table, text_column, word_column
 from memd.cli.times import parse_time
 
@@ -28,15 +28,7 @@ def propose(
     text: Annotated[
         str | None, options.Argument(metavar="[TEXT]", help="The proposed fact.")
     ] = None,
-    category: Annotated[
-        str,
-        options.option(
-            "--category",
-            "-c",
-            metavar="CATEGORY",
-            help="core_policy, adr, procedure, convention or entity_definition.",
-        ),
-    ] = "convention",
+    category: Kind = "convention",
     tag: options.Tags = None,
     fact: Annotated[
         str | None,
@@ -68,10 +60,7 @@ def propose(
             agent_id=agent,
         )
     proposal_id = call(profile, "org.propose", params)
-    if json:
-        say.print_json({"id": proposal_id})
-    else:
-        say.out(proposal_id)
+    say.answer({"id": proposal_id}, proposal_id, json=json)
 
 
 @options.examples(
@@ -96,7 +85,7 @@ def review(
     if approve and reject:
         raise InvalidError("--approve and --reject exclude each other", hint="use one of them")
     with daemon(profile) as client:
-        items = _waiting(client)
+        items = list(iter_pages(client, "org.review", {"limit": _PAGE}))
         if approve or reject:
             decision = _decide(client, profile, items, approve or reject, bool(approve))
             if json:
@@ -108,17 +97,6 @@ def review(
             _list(items)
         else:
             _walk(client, profile, items)
-
-
-def _waiting(client: Client) -> list[dict[str, Any]]:
-    items: list[dict[str, Any]] = []
-    after: str | None = None
-    while True:
-        page = client.call("org.review", options.without_none(after=after, limit=_PAGE))
-        items += page["items"]
-        after = page["next"]
-        if after is None:
-            return items
 
 
 def _list(items: list[dict[str, Any]]) -> None:

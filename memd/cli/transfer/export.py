@@ -18,7 +18,7 @@ from memd.base.errors import CallerError, InvalidError
 from memd.base.limits import FRAME_BYTES_MAX, PAGE_ITEMS_MAX
 from memd.cli import options, say
 from memd.cli.progress import Progress
-from memd.cli.reach import LONG_SECONDS_MAX, daemon
+from memd.cli.reach import LONG_SECONDS_MAX, daemon, iter_pages
 
 if TYPE_CHECKING:
     from memd.cli.notes.send import FileOutcome
@@ -71,6 +71,7 @@ def check_header(header: dict[str, Any], source: str) -> None:
         )
 
 
+_PAGE = PAGE_ITEMS_MAX // 4
 _BATCH_ITEMS_MAX = 200
 _BATCH_BYTES_MAX = FRAME_BYTES_MAX // 3  # JSON may write a character as six bytes
 _PROBLEMS_TOLD = 20
@@ -121,7 +122,7 @@ def export(
 def _everything(client: Client) -> Iterator[dict[str, Any]]:
     yield WHOLE
     count = 0
-    for record in _pages(client, "store.dump", {}):
+    for record in iter_pages(client, "store.dump", {"limit": _PAGE}):
         count += 1
         yield record
     yield {"kind": END, "records": count}
@@ -129,19 +130,7 @@ def _everything(client: Client) -> Iterator[dict[str, Any]]:
 
 def _visible(client: Client, agent: str) -> Iterator[dict[str, Any]]:
     yield HEADER
-    yield from _pages(client, "store.export", {"agent_id": agent})
-
-
-def _pages(client: Client, method: str, params: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    after: str | None = None
-    while True:
-        page = client.call(
-            method, options.without_none(**params, after=after, limit=PAGE_ITEMS_MAX // 4)
-        )
-        yield from page["items"]
-        after = page.get("next")
-        if after is None:
-            return
+    yield from iter_pages(client, "store.export", {"agent_id": agent, "limit": _PAGE})
 
 
 def _private(path: Path) -> TextIO:
