@@ -287,7 +287,7 @@ class CompositeArchive:
         entries: list[ArchivalEntry] = []
         for name, child in self._children.items():
             entries += [
-                _with_original_prefix(name, each) for each in await child.search(agent_id, query)
+                _with_original_prefix(name, entry) for entry in await child.search(agent_id, query)
             ]
         return tuple(entries[: query.limit])
 

@@ -168,15 +168,13 @@ class SqliteBackend:
     async def store(self, agent_id: str, request: MemoryStoreRequest) -> str:
         """Store one memory unchanged and return its id, after COMMIT."""
         return await self._call(
-            agent_id, MemoryStoreError, lambda rooms, caller: rooms.ingest.store(caller, request)
+            agent_id, lambda rooms, caller: rooms.ingest.store(caller, request), MemoryStoreError
         )
 
     async def retrieve(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
         """Return matching memories, by relevance with text, newest first without."""
         return await self._call(
-            agent_id,
-            MemoryRetrievalError,
-            lambda rooms, caller: rooms.recall.retrieve(caller, query),
+            agent_id, lambda rooms, caller: rooms.recall.retrieve(caller, query)
         )
 
     async def retrieve_sparse(self, agent_id: str, query: MemoryQuery) -> tuple[MemoryEntry, ...]:
@@ -184,33 +182,25 @@ class SqliteBackend:
         if query.text is None:
             return ()
         return await self._call(
-            agent_id,
-            MemoryRetrievalError,
-            lambda rooms, caller: rooms.recall.retrieve(caller, query, SearchMode.WORDS),
+            agent_id, lambda rooms, caller: rooms.recall.retrieve(caller, query, SearchMode.WORDS)
         )
 
     async def get(self, agent_id: str, memory_id: str) -> MemoryEntry | None:
         """Return a memory; None for an unknown one or another agent's."""
-        return await self._call(
-            agent_id,
-            MemoryRetrievalError,
-            lambda rooms, caller: rooms.recall.get(caller, memory_id),
-        )
+        return await self._call(agent_id, lambda rooms, caller: rooms.recall.get(caller, memory_id))
 
     async def delete(self, agent_id: str, memory_id: str) -> bool:
         """Move a memory to the trash; False unless the agent can see it."""
         return await self._call(
             agent_id,
-            MemoryStoreError,
             lambda rooms, caller: rooms.archive.delete(caller, memory_id),
+            MemoryStoreError,
         )
 
     async def count(self, agent_id: str, *, category: MemoryCategory | None = None) -> int:
         """Return how many visible memories the agent has."""
         return await self._call(
-            agent_id,
-            MemoryRetrievalError,
-            lambda rooms, caller: rooms.recall.count(caller, category),
+            agent_id, lambda rooms, caller: rooms.recall.count(caller, category)
         )
 
     # Shared memories.
@@ -221,7 +211,7 @@ class SqliteBackend:
         Raises MemoryCapabilityError when sharing is switched off.
         """
         return await self._call(
-            agent_id, MemoryStoreError, lambda rooms, caller: rooms.sharing.publish(caller, request)
+            agent_id, lambda rooms, caller: rooms.sharing.publish(caller, request), MemoryStoreError
         )
 
     async def search_shared(
@@ -230,7 +220,6 @@ class SqliteBackend:
         """Return memories published by others than *exclude_agent*; none if sharing is off."""
         return await self._call(
             DEFAULT_AGENT if exclude_agent is None else exclude_agent,
-            MemoryRetrievalError,
             lambda rooms, _: rooms.recall.search_shared(query, exclude_agent),
         )
 
@@ -238,8 +227,8 @@ class SqliteBackend:
         """Move a shared copy to the trash; False for an unknown one."""
         return await self._call(
             agent_id,
-            MemoryStoreError,
             lambda rooms, caller: rooms.sharing.retract(caller, memory_id),
+            MemoryStoreError,
         )
 
     # The archive.
@@ -259,18 +248,19 @@ class SqliteBackend:
         del mode
         return await self._call(
             agent_id,
-            MemoryStoreError,
             lambda rooms, caller: rooms.archival.move_to_archive(
                 caller, memory_id, ArchiveReason.CONSOLIDATED
             ),
+            MemoryStoreError,
         )
 
     async def _call(
         self,
         agent_id: str,
-        family: type[MemdMemoryError],
         call: Callable[[Rooms, Caller], Coroutine[Any, Any, T]],
+        family: type[MemdMemoryError] = MemoryRetrievalError,
     ) -> T:
+        """Return what *call* returns; raises *family* for an error of another family."""
         rooms = self.rooms
         if not agent_id.strip():
             raise family("agent_id is blank", field="agent_id")

@@ -220,7 +220,7 @@ def _check_duplicates(root: Any, file: Path) -> None:
             continue
         seen.add(id(node))
         if isinstance(node, yaml.SequenceNode):
-            pending += [(each, above) for each in node.value]
+            pending += [(child, above) for child in node.value]
             continue
         lines: dict[tuple[str, str], int] = {}
         for name, value in node.value:

@@ -256,7 +256,9 @@ def merge(
     draft: NapExtract, facts: Sequence[NapMemory], places_read: set[int], digest: NapMemory | None
 ) -> NapExtract:
     """Return *draft* with *facts* in place of those by rule in the turns *places_read*."""
-    by_rule = [each for each in draft.distilled if not _is_replaced(each, places_read, digest)]
+    by_rule = [
+        memory for memory in draft.distilled if not _is_replaced(memory, places_read, digest)
+    ]
     memories = tuple(_order([*by_rule, *facts, *([digest] if digest else [])]))
     if memories == draft.distilled:
         return draft
@@ -271,10 +273,10 @@ def _is_replaced(memory: NapMemory, places_read: set[int], digest: NapMemory | N
 
 
 def _order(memories: Sequence[NapMemory]) -> Iterator[NapMemory]:
-    digests = [each for each in memories if each.kind is NapKind.DIGEST]
+    digests = [memory for memory in memories if memory.kind is NapKind.DIGEST]
     yield from sorted(
-        (each for each in memories if each.kind is not NapKind.DIGEST),
-        key=lambda each: each.places[0],
+        (memory for memory in memories if memory.kind is not NapKind.DIGEST),
+        key=lambda memory: memory.places[0],
     )
     yield from digests
 

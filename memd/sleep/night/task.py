@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from memd.base.limits import NIGHT_PAGE_ROWS
-from memd.sleep.strategies.batches import Batch, split_by_time, split_session
+from memd.sleep.strategies.batches import Batch, place_of, split_by_time, split_session
 from memd.store.file.connect import Reading
 from memd.store.memory import groups
 from memd.store.memory.groups import Due, GroupKey, MemberRow
@@ -118,8 +118,4 @@ def _place_members(conn: Reading, due: Due, cursor: Cursor) -> Members | None:
 def _next_place(places: Sequence[GroupKey], last: GroupKey | None) -> GroupKey | None:
     if last is None:
         return places[0] if places else None
-    return next((place for place in places if _sort_key(place) > _sort_key(last)), None)
-
-
-def _sort_key(place: GroupKey) -> tuple[str, str, str, int]:
-    return place.category, place.namespace, place.level, place.project_key or 0
+    return next((place for place in places if place_of(place) > place_of(last)), None)

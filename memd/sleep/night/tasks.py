@@ -105,7 +105,9 @@ class Consolidation:
                 hidden = batch.select_removed(condensed.removable_ids)
                 if not hidden:
                     continue  # too long for a summary
-                sources = [each for each in batch.members if each in hidden or each is batch.kept]
+                sources = [
+                    member for member in batch.members if member in hidden or member is batch.kept
+                ]
                 new = new_summary(conn, scope, self.ids, group.session_key, count)
                 row = summary_row(new, sources, condensed.text, batch.category, condensed.tags)
                 summaries.append(_plan_summary(row, sources, hidden, ArchiveReason.CONSOLIDATED))
@@ -117,7 +119,7 @@ class Consolidation:
         return PlannedStep(rows, group.cursor if has_more else group.next_cursor, apply)
 
     async def _condense(self, batch: Batch, context: Sequence[str]) -> CondensedGroup:
-        members = [GroupMember(each.memory_id, each.own) for each in batch.to_remove]
+        members = [GroupMember(member.memory_id, member.own) for member in batch.to_remove]
         kept = GroupMember(batch.kept.memory_id, batch.kept.own)
         return await self.operation.condense(batch.category, members, kept=kept, context=context)
 
@@ -157,10 +159,14 @@ def _plan_summary(
 ) -> tuple[PlannedSummary, list[transitions.PlannedRow]]:
     """Return a summary to write, and the state that its sources must still have."""
     summary = PlannedSummary(
-        row, [each.memory_key for each in sources], [each.memory_key for each in hidden], reason
+        row,
+        [source.memory_key for source in sources],
+        [source.memory_key for source in hidden],
+        reason,
     )
     planned_rows = [
-        transitions.PlannedRow(each.memory_key, each.row_hash, each.state) for each in sources
+        transitions.PlannedRow(source.memory_key, source.row_hash, source.state)
+        for source in sources
     ]
     return summary, planned_rows
 

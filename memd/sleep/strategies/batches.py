@@ -14,7 +14,7 @@ from itertools import groupby
 
 from memd.domain.enums import MemoryCategory, MemoryLevel, MemoryState, Origin, Trust
 from memd.guard.secrets import screen
-from memd.store.memory.groups import MemberRow
+from memd.store.memory.groups import GroupKey, MemberRow
 from memd.store.memory.rows import MemoryRow
 
 SUMMARY_TOKENS = 240  # of the model's 254; the rest is for the heading
@@ -68,7 +68,7 @@ def split_by_time(
     few members: then it spans as long as it takes.
     """
     ordered = sorted(
-        members, key=lambda each: (_time_us(each), each.created_at_us, each.memory_key)
+        members, key=lambda member: (_time_us(member), member.created_at_us, member.memory_key)
     )
     return [
         Batch(tuple(batch), newest_member(batch))
@@ -83,11 +83,12 @@ def _time_us(member: MemberRow) -> int:
 
 def group_by_place(members: Iterable[MemberRow]) -> list[list[MemberRow]]:
     """Group *members* by place, so that no summary mixes memories that a filter separates."""
-    return [list(group) for _, group in groupby(sorted(members, key=_place), key=_place)]
+    return [list(group) for _, group in groupby(sorted(members, key=place_of), key=place_of)]
 
 
-def _place(member: MemberRow) -> tuple[str, str, str, int]:
-    return member.category, member.namespace, member.level, member.project_key or 0
+def place_of(row: MemberRow | GroupKey) -> tuple[str, str, str, int]:
+    """Return what the memories of one summary share, to sort by."""
+    return row.category, row.namespace, row.level, row.project_key or 0
 
 
 def _split(
@@ -147,8 +148,8 @@ def summary_row(
 
     Its place and time are those of its first source.
     """
-    first, least_trusted = sources[0], min(sources, key=lambda each: each.trust)
-    scores = [each.importance for each in sources if each.importance is not None]
+    first, least_trusted = sources[0], min(sources, key=lambda source: source.trust)
+    scores = [source.importance for source in sources if source.importance is not None]
     return MemoryRow(
         memory_id=summary.memory_id,
         agent_key=summary.agent_key,

@@ -49,10 +49,10 @@ def summarise_by_rule(texts: Sequence[SessionText]) -> str:
     >>> summarise_by_rule(texts)
     'We met. It rained. We left. Ann won.'
     """
-    short = first_sentences([each.text for each in texts])
-    if all(each.is_active for each in texts):
+    short = first_sentences([memory.text for memory in texts])
+    if all(memory.is_active for memory in texts):
         return short
-    active_texts = [" ".join(each.text.split()) for each in texts if each.is_active]
+    active_texts = [" ".join(memory.text.split()) for memory in texts if memory.is_active]
     missing = [text for text in active_texts if text not in short]
     if not missing:
         return short

@@ -165,7 +165,9 @@ class MemoryConsolidationService:
         else:
             result = await self._strategy.consolidate(entries, agent_id=agent_id)
             index |= await self._archive_removed(agent_id, entries, result)
-        archived = tuple(index[each] for each in result.removed_ids if each in index)
+        archived = tuple(
+            index[removed_id] for removed_id in result.removed_ids if removed_id in index
+        )
         return ConsolidationResult(
             removed_ids=result.removed_ids,
             summary_ids=result.summary_ids,
@@ -211,7 +213,7 @@ class MemoryConsolidationService:
     ) -> dict[str, ArchivalIndexEntry]:
         """Archive what a strategy removed by itself; store again what cannot be archived."""
         entries_by_id = {entry.id: entry for entry in entries}
-        modes = {each.original_id: each.mode for each in result.mode_assignments}
+        modes = {assignment.original_id: assignment.mode for assignment in result.mode_assignments}
         index = {}
         for removed in result.removed_ids:
             entry, mode = entries_by_id.get(removed), modes.get(removed, ArchivalMode.EXTRACTIVE)

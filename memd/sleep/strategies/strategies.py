@@ -119,9 +119,11 @@ class CompositeConsolidationStrategy:
 
         results = await gather_limited(consolidate_group, groups, at_once=self._groups_at_once)
         return ConsolidationResult(
-            removed_ids=tuple(chain.from_iterable(each.removed_ids for each in results)),
-            summary_ids=tuple(each.summary_id for each in results if each.summary_id is not None),
-            mode_assignments=tuple(chain.from_iterable(each.assignments for each in results)),
+            removed_ids=tuple(chain.from_iterable(result.removed_ids for result in results)),
+            summary_ids=tuple(
+                result.summary_id for result in results if result.summary_id is not None
+            ),
+            mode_assignments=tuple(chain.from_iterable(result.assignments for result in results)),
         )
 
     async def _context(self, agent_id: str) -> tuple[str, ...]:
@@ -144,7 +146,7 @@ class CompositeConsolidationStrategy:
             )
             return _GroupResult()
         summary_id = await self._backend.store(agent_id, _request(group, condensed))
-        modes = {each.original_id: each.mode for each in condensed.assignments}
+        modes = {assignment.original_id: assignment.mode for assignment in condensed.assignments}
         removable = set(condensed.removable_ids)
         removed = [
             entry.id
@@ -152,7 +154,11 @@ class CompositeConsolidationStrategy:
             if entry.id in removable and await self._remove(agent_id, entry, modes.get(entry.id))
         ]
         removed_ids = set(removed)
-        assigned = tuple(each for each in condensed.assignments if each.original_id in removed_ids)
+        assigned = tuple(
+            assignment
+            for assignment in condensed.assignments
+            if assignment.original_id in removed_ids
+        )
         return _GroupResult(summary_id, tuple(removed), assigned)
 
     async def _remove(self, agent_id: str, entry: MemoryEntry, mode: ArchivalMode | None) -> bool:

@@ -113,11 +113,11 @@ class WikiExporter:
             ),
         ]
         removed = 0
-        for each in views:
-            if each.files is not None:
-                removed += await self._write(root, (folder, each.name), each.files)
-        counts = {each.name: len(each.files or ()) for each in views}
-        truncated = tuple(each.name for each in views if each.truncated)
+        for part in views:
+            if part.files is not None:
+                removed += await self._write(root, (folder, part.name), part.files)
+        counts = {part.name: len(part.files or ()) for part in views}
+        truncated = tuple(part.name for part in views if part.truncated)
         text = render_index(agent_id, counts, truncated, from_us(self._clock.now_us()))
         await self._run(wiki_files.update, root, (folder,), {"index.md": text})
         return WikiExport(
@@ -127,7 +127,7 @@ class WikiExporter:
             wiki=counts[WIKI],
             removed=removed,
             cut=truncated,
-            failed=tuple(each.name for each in views if each.files is None),
+            failed=tuple(part.name for part in views if part.files is None),
         )
 
     @property

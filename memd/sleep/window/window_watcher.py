@@ -134,7 +134,7 @@ class WindowWatcher:
         return tuple(self._window(row) for row in newest)
 
     def _active_windows(self, agent_id: str) -> dict[Key, WindowRow]:
-        napping = {key: each.row for key, each in self._active_naps.items()}
+        napping = {key: nap.row for key, nap in self._active_naps.items()}
         return {key: row for key, row in napping.items() if row.agent_id == agent_id}
 
     def unreadable(self) -> tuple[int, str | None]:
