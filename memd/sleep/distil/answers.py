@@ -15,6 +15,7 @@ from memd.sleep.distil.acts import BARE_CHARS, Act, approves, judge
 from memd.sleep.distil.exchanges import BEFORE_TEXTS, AgentText
 from memd.sleep.distil.language.moment import is_bare_step, only_names, reports, spoken_form
 from memd.sleep.distil.language.phrases import PASTED_ERROR
+from memd.sleep.distil.language.prose import things
 from memd.sleep.distil.language.words import Words
 from memd.text.languages import FUNCTION_WORDS
 from memd.text.words import sentences
@@ -37,8 +38,8 @@ _QUOTED_TEXTS = 80  # how far back a review is gone through, point by point
 # D4, UX2, Q-UX1, F12: capitals and a number that name one of several things.
 _NAMED = re.compile(r"(?<![\w/.-])(?:[A-Z]{1,4}-)?[A-Z]{1,4}-?\d{1,3}[a-z]?(?![\w-]|\.\w)")
 _CHOSEN = re.compile(
-    r"\b(?:option|point|item|issue|finding|step|phase|bug|choice|approach|suggestion|number|no\.)s?"
-    r"\s*#?\(?(\d{1,3}|[a-z])\b\)?"
+    r"\b(?:option|point|item|issue|finding|step|phase|bug|choice|approach|suggestion|number|no\.)"
+    r"(?:s?\s+#?\(?|s?[#(]|(?=\d))(\d{1,3}|[a-z])\b\)?"
     r"|\b(?:it'?s|go with|do|take|choose|pick|prefer|use)\s+\(?([a-d]|\d{1,2})\)?"
     r"(?=\s*(?:$|[,!;]|\.\s*$))"
     r"|\b(?:address|fix|tackle|handle|implement|skip|ignore|look at(?: this)?|consider this \w+)"
@@ -204,6 +205,8 @@ def _proposal(text: str) -> str:
         place = next(at for at, line in enumerate(lines) if asked in line)
         own = [each for each in sentences(lines[place]) if each != asked]
         recommended = " ".join(own) or (lines[place - 1] if place else "")
+        if recommended.endswith(":") and not things(recommended):
+            recommended = ""  # it leads to what is not told
     if not asked:
         return cut(recommended, CHARS_MAX)
     if asked in recommended:
@@ -218,16 +221,12 @@ def _find_similar(user: str, before: Sequence[AgentText]) -> AnsweredLines | Non
     best, most = None, _SHARED_WORDS - 1
     for text in reversed(before):
         for line in _FENCED.sub("", text.text).splitlines():
-            if line.rstrip().endswith((":", "}")) or _NARRATES.search(_strip_markdown(line)):
-                continue
-            if not _is_line(line):
+            plain = _strip_markdown(line)
+            if line.rstrip().endswith((":", "}")) or _NARRATES.search(plain) or not _is_line(line):
                 continue
             shared = len(mine & _content(line))
             if shared > most:
-                best, most = (
-                    AnsweredLines(cut(_strip_markdown(line), _LINE_CHARS), text.place),
-                    shared,
-                )
+                best, most = AnsweredLines(cut(plain, _LINE_CHARS), text.place), shared
     return best
 
 

@@ -50,6 +50,19 @@ def test_an_option_is_found_by_its_letter() -> None:
     assert text_of("go with option a", said) == "(a) the server makes it"
 
 
+def test_the_end_of_a_word_is_no_letter_of_an_option() -> None:
+    said = "s: the name of the season\nb: the name of the club"
+    assert text_of("I didn't ask you to include installation steps", said) is None
+    assert text_of("now we lost the numbers again", said) is None
+
+
+def test_a_line_that_leads_to_what_is_not_told_is_not_answered() -> None:
+    said = "Here is what I can add:\n```yaml\nalways: true\n```\nWould you like me to add it?"
+    assert text_of("yes", said) == "Would you like me to add it?"
+    named = "Here is what goes into `ci.yml`:\nWould you like me to add it?"
+    assert text_of("yes", named) == "Here is what goes into `ci.yml`:\nWould you like me to add it?"
+
+
 def test_findings_are_found_however_long_ago_they_were_told() -> None:
     later = ["Done."] * 9
     assert text_of("Address 14", FINDINGS, *later) == "(14) The name `x` says nothing."
