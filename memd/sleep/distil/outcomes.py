@@ -72,9 +72,9 @@ def reason(texts: Iterable[str], trouble: str) -> str:
     """Return the sentence of *texts* that says best why there is *trouble*, "" without one."""
     asked = _words(trouble)
     lines = [
-        (score + 0.5 * _count_reasons(line.text), line)
+        (_score(line, asked) + 0.5 * _count_reasons(line.text), line)
         for text in texts
-        for score, line in rate_sentences(text, asked)
+        for line in _tellable_sentences(text)
         if phrases.CAUSE.search(line.text) and not phrases.UNSURE.search(line.text)
     ]
     return best_sentences(lines, _CAUSE_AT, 1, CAUSE_CHARS_MAX)
@@ -131,10 +131,14 @@ def rate_sentences(
     text: str, asked: frozenset[str] = frozenset()
 ) -> Iterator[tuple[float, Sentence]]:
     """Yield the sentences of *text* that could be told, each with how much it says."""
+    return ((_score(line, asked), line) for line in _tellable_sentences(text))
+
+
+def _tellable_sentences(text: str) -> Iterator[Sentence]:
     for sentence in sentences(text):
         line = sentence._replace(text=_drop_joiner(sentence.text))
         if _is_tellable(line):
-            yield _score(line, asked), line
+            yield line
 
 
 def _drop_joiner(text: str) -> str:

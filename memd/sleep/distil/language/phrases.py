@@ -89,6 +89,14 @@ GIST = _words(
     recommended support supports skip skips
     """
 )
+# What ends so is no sentence without what it leads to: "the changes are", "it checks that".
+HANGING = _words(
+    """
+    that with are is was were be include includes included including state states follows following
+    to for as by of in on from and or like can will have has when if these below here need needs
+    enforces the a an
+    """
+)
 HEDGE = _anywhere(
     "probably, might, maybe, perhaps, could, should, would, likely, seems?, appears?, i think,"
     " consider, if you, want, let me, may"
@@ -152,6 +160,7 @@ PRINTED = re.compile(
     r"|^\W*\"[\w-]+\": |^[a-z_][\w.\[\]]* = (?!.*(?:→|->)).*[(\[{]"
     r"|\bMath\.\w+\(|\bfunction\(\) ?\{|, // \w"
     r"|\w@[\w.-]+[ :][~/\w.-]+ ?[%$#](?: |\.?$)|\bnpm (?:WARN|ERR!)|\| [^|\n]* \||\|\.?$"
+    r"|\u00b7{4}|^\W*@@ -\d"
     r"|^\W*\d\d:\d\d:\d\d\b|^Search instead for\b|\+ (?:CategoryInfo|FullyQualifiedErrorId)\b"
 )
 """What a program printed, or a line of one: no sentence of the agent's."""

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from memd.sleep.distil.language.phrases import HANGING
+
 PROSE_CHARS_MAX = 40_000  # of one text; its end is read, where it says how things stand
 SENTENCE_CHARS_MAX = 300
 _ITEMS_MAX = 5
@@ -116,7 +118,19 @@ def _lines(text: str) -> Iterator[str]:
             f"{line} {'; '.join(items)}." for items in (below, leads) if len(items) == len(below)
         )
         short = [whole for whole in wholes if below and len(whole) <= SENTENCE_CHARS_MAX]
-        yield short[0] if short else f"{line.rstrip(' :*')}."
+        yield short[0] if short else _end_lead(line.rstrip(" :*"))
+
+
+def _end_lead(lead: str) -> str:
+    """Return *lead* as it is told without its list.
+
+    Where it hangs and names nothing it loses its last sentence: "The next steps are".
+    """
+    if lead.rpartition(" ")[2].casefold() not in HANGING:
+        return f"{lead}."
+    ends = list(_END.finditer(lead))
+    last = lead[ends[-1].start() :] if ends else lead
+    return f"{lead} …" if things(last) else lead.removesuffix(last)
 
 
 def _below(lines: Sequence[tuple[int, bool, str]], number: int) -> list[str]:

@@ -57,6 +57,13 @@ def test_a_line_above_a_long_list_stands_alone_without_its_colon() -> None:
     assert _texts(text)[0] == "Added retries to all jobs in jobs.py."
 
 
+def test_a_line_that_hangs_without_its_list_is_not_told() -> None:
+    text = "The disk is full. The next steps are:\n\nAll of them wait."
+    assert _texts(text) == ["The disk is full.", "All of them wait."]
+    assert _texts("The steps in `ci.yml` are:\n\nAll wait.")[0] == "The steps in ci.yml are …"
+    assert sentences("The script checks that:\n\n```sh\nls\n```") == []
+
+
 def test_a_list_with_leads_in_bold_is_told_by_them_where_it_is_long() -> None:
     steps = "".join(f"- **Step {name}** — {'much is done there, ' * 6}\n" for name in "abc")
     assert _texts(f"The plan has three parts:\n{steps}")[0] == (
