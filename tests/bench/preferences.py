@@ -1,11 +1,11 @@
 """Which preferences of other teams naps keep: ``python -m tests.bench.preferences DIR``.
 
-``labels/others/preferences.jsonl`` refers to recorded sessions in two public repositories
-(``labels/README.md``), which nobody tuned on: what their writers say of how they want
-work done, and messages of the moment, which must not be kept. DIR holds checkouts of
-both, in folders of whatever names. Only sums are printed, by repository. ``--moments`` scores
-by ``moments.jsonl`` instead: lines of thirteen more repositories that must not be kept, which
-were looked at after they were labelled; DIR then holds those.
+``labels/others/preferences.jsonl`` refers to recorded sessions in three public repositories
+(``labels/README.md``), labelled before anything of theirs was scored: what their writers say
+of how they want work done, and messages of the moment, which must not be kept. DIR holds
+checkouts of all, in folders of whatever names. Only sums are printed, by repository.
+``--moments`` scores by ``moments.jsonl`` instead: lines of thirteen more repositories that must
+not be kept, which were looked at after they were labelled; DIR then holds those.
 """
 
 from __future__ import annotations

@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 from memd.domain.enums import Origin
 from memd.sleep.distil.acts import (
-    WORTH,
     Act,
     Judgement,
     approves,
@@ -50,12 +49,10 @@ from memd.sleep.distil.language.phrases import AGREES, NAMES_A_FAULT
 from memd.sleep.distil.language.signs import POINTS
 from memd.sleep.distil.language.words import Words, is_interruption, words
 from memd.sleep.distil.outcomes import conclusion
-from memd.sleep.distil.templates import rules
+from memd.sleep.distil.passages import PASSAGE_CHARS, UserPassage, find_passages, rules
 from memd.text.words import sentences
 
 CHARS_MAX = 900
-PART_CHARS = 800
-"""The user's own words in one memory; what is longer becomes a second one."""
 _ANSWERED = 0.6
 _PLANNED = 0.65
 _BARE_WORDS = 3
@@ -100,13 +97,6 @@ class OwnExchange(NamedTuple):
     stopped: bool = False
     template: Words = _NOTHING
     fresh: Words = _NOTHING
-
-
-class UserPassage(NamedTuple):
-    """Some of the user's words in one message that belong together."""
-
-    text: str
-    judged: Judgement
 
 
 def turns(exchanges: Sequence[Exchange]) -> tuple[OwnExchange, ...]:
@@ -181,50 +171,8 @@ def slot_of(text: str, number: int) -> str:
     return hashlib.sha256(f"{number}:{text}".encode(errors="replace")).hexdigest()[:12]
 
 
-def _passages(turn: OwnExchange, own: Words, *, is_told: bool) -> list[UserPassage]:
-    """Return what of *own* is worth keeping, in texts of at most PART_CHARS characters.
-
-    *is_told* says that what came of the message is a memory by itself: then no line is
-    kept that only asks for a piece of work.
-    """
-    passages: list[UserPassage] = []
-    for paragraph in () if own.is_brief else own.paragraphs:
-        for piece in _pieces(paragraph, stopped=turn.stopped, is_told=is_told):
-            last = passages[-1] if passages else None
-            if last and len(last.text) + len(piece.text) < PART_CHARS:
-                best = max(last.judged, piece.judged, key=lambda judged: judged.score)
-                passages[-1] = UserPassage(f"{last.text}\n{piece.text}", best)
-            else:
-                passages.append(piece)
-    return [passage for passage in passages if not _is_doubted(turn, passage.judged)]
-
-
-def _pieces(paragraph: str, *, stopped: bool, is_told: bool) -> Iterator[UserPassage]:
-    """Yield the lines of *paragraph* that are worth keeping; a lead only with its list."""
-    lines = [(line, judge(line, stopped=stopped)) for line in paragraph.split("\n")]
-    keeps = [
-        judged.score >= WORTH and not (is_told and judged.act is Act.TASK) for _, judged in lines
-    ]
-    for at, (line, judged) in enumerate(lines):
-        leads = line.endswith(":") and at + 1 < len(lines) and not any(keeps[at + 1 :])
-        if keeps[at] and not leads:
-            yield from (UserPassage(text, judged) for text in _split_line(line, PART_CHARS))
-
-
 def _is_question(text: str) -> bool:
     return bool(text) and judge(text).act is Act.QUESTION
-
-
-def _split_line(line: str, room: int) -> Iterator[str]:
-    """Yield *line* in texts of at most *room* characters, whole sentences where they fit."""
-    text = ""
-    for sentence in sentences(line):
-        if text and len(text) + len(sentence) >= room:
-            yield text
-            text = ""
-        text = cut(f"{text} {sentence}".strip(), room)
-    if text:
-        yield text
 
 
 def _interrupted_call(turn: OwnExchange, before: OwnExchange | None) -> AnsweredLines | None:
@@ -246,7 +194,12 @@ def _memories(
     asked = _find_answered(turn.own, own, texts) if whole else None
     mine = "\n".join(own.paragraphs)
     statement = own if asked else own.without_lead()
-    kept = _passages(turn, statement, is_told=bool(ended) and _stands_alone(ended))
+    is_told = bool(ended) and _stands_alone(ended)
+    kept = [
+        passage
+        for passage in find_passages(statement, stopped=turn.stopped, is_told=is_told)
+        if not _is_doubted(turn, passage.judged)
+    ]
     if not kept and asked and _answers(whole, asked):
         left = "\n".join(line for line in mine.split("\n") if not only_picks(line))
         kept = (
@@ -347,7 +300,7 @@ def _place_of_ending(exchange: Exchange, ended: str) -> int:
 def _plan_memory(turn: OwnExchange) -> Iterator[NapCandidate]:
     """Yield the plan that was pasted to be carried out: its title and what it is about."""
     if turn.own.plan:
-        text = cut(f"Plan: {turn.own.plan.removeprefix('Plan: ')}", PART_CHARS)
+        text = cut(f"Plan: {turn.own.plan.removeprefix('Plan: ')}", PASSAGE_CHARS)
         slot = f"{turn.slot}-plan"
         memory = NapMemory(text, NapKind.DECISION, (turn.exchange.place,), slot, Origin.PERSON)
         yield NapCandidate(memory, _PLANNED)

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from memd.domain.enums import Origin
 from memd.sleep.distil.acts import STANDING, Act, judge
-from memd.sleep.distil.compose import ANSWERS, PART_CHARS, OwnExchange, compose_memories, turns
+from memd.sleep.distil.compose import ANSWERS, OwnExchange, compose_memories, turns
 from memd.sleep.distil.digest import WENT_WRONG, digest
 from memd.sleep.distil.environment import environment
 from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory, split_exchanges
@@ -29,6 +29,7 @@ from memd.sleep.distil.findings import findings
 from memd.sleep.distil.fixes import fixes
 from memd.sleep.distil.language.moment import reports as reports_just_now
 from memd.sleep.distil.language.moment import spoken_form as as_spoken
+from memd.sleep.distil.passages import PASSAGE_CHARS
 from memd.sleep.distil.reports import reports
 from memd.sleep.nap.cleaning import Message
 from memd.sleep.nap.consolidator import CHARS_PER_TOKEN
@@ -88,7 +89,7 @@ def find_repeated_wishes(turns: Sequence[OwnExchange]) -> Iterator[NapCandidate]
         again = [text for flat, text in mine.items() if flat in known]
         if again and request not in sent:
             place, slot = turn.exchange.place, f"{turn.slot}-again"
-            text = "\n".join(again)[:PART_CHARS]
+            text = "\n".join(again)[:PASSAGE_CHARS]
             memory = NapMemory(text, NapKind.PREFERENCE, (place,), slot, Origin.PERSON)
             yield NapCandidate(memory, STANDING)
         known.update(mine)

@@ -59,6 +59,12 @@ _MADE = (
     rf"{_LEAD}(?:in|for|on) (?:all |any )?(?:[a-z]+ )?[a-z]{{2,}}s,? (?:we|i) (?:want|need|like"
     r"|expect|require)\b(?! to\b)",
     r"\b(?:i|we) expect (?:you to|(?:all|every|each|any)\b)",
+    # "No default exports anywhere", "tabs, not spaces", "favour clarity over speed"
+    rf"{_LEAD}(?:no (?!errors?|issues?|problems?|changes?|luck|results?|matches)[\w-]+"
+    r"(?: [\w-]+){0,3} (?:anywhere|ever)(?=\W*$)|[\w-]+s,? not [\w-]+s(?=\W*$)"
+    r"|(?:prefer|favou?r|choose|value) (?!(?:this|that|it)\b)[^.?]{3,80} over \w+"
+    r"|(?:stay|keep) (?:away|out|off)(?: (?:from|of))? (?!(?:this|that|it|me)\b)\w+"
+    r"|(?:our|my) \w+(?: team)? insists? on\b)",
     # Whose way it is
     r"\b(?:it'?s|this is|that'?s|as) (?:our|my|the team's|a|the) (?:\w+ )?(?:convention|policy|rule"
     r"|practice|habit|standard|custom|guideline|way)\b",

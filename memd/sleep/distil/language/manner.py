@@ -60,6 +60,8 @@ _MANNERS = (
     rf"\b(?:if|when(?:ever)?|where(?:ver)?) [^,?]{{0,60}}\b{_DOUBT}\b[^,?]{{0,60}},"
     r" (?:please |just |always |then |you (?:can|should|must) )*"
     r"(?:ask|tell|let me know|say|stop|check|raise|flag|search|look)\b",
+    r"\bif (?:you|something|anything) (?:can(?:'t|not| not)|(?:are|is) (?:unable|not able))"
+    r" [^,?]{2,80}, (?:please |just |then )*(?:say|tell|ask|flag|note|stop|let me know|mark)\b",
     rf"{_LEAD}(?:feel free to )?(?:ask|tell me|say so|stop|raise|flag|push back|challenge|search"
     rf"|look (?:it )?up)\b[^.?]{{0,60}}\b(?:if|when(?:ever)?) [^.?,]{{0,50}}\b{_DOUBT}\b",
     r"\bfeel free to (?:push back|refactor|disagree|challenge|suggest|correct me|say|ask|object)\b",

@@ -34,12 +34,16 @@ _ASKED = (
 SAID_OF_ONESELF = words(
     # Who they are, and where they work.
     rf"{_LEAD}(?:i'm|i am|we're|we are) (?:an?|the|no|not an?|on an?) (?:\w+[\w.+#]* ){{0,3}}"
-    r"(?:user|developer|programmer|engineer|designer|beginner|newbie|novice|expert|writer|scientist"
+    r"(?:user|dev|developer|programmer|engineer|designer|beginner|newbie|novice|expert|writer|scientist"
     r"|teacher|nurse|shop|house|person|guy|speaker)s?\b(?! (?:page|story|table|list|id|name|menu))",
     rf"{_LEAD}(?:(?:i|we) (?:currently |only )?(?:are|am|work)|i'm|we're)"
     r" (?:currently |only |all )?(?:on|in|with|using) (?:an? )?(?:windows|linux|mac ?os\w*|macs?"
     r"|ubuntu|debian|fedora|arch|nixos|wsl|chromebook|zsh|bash|fish|powershell|vim|neovim|emacs"
     r"|vs ?code|intellij|pycharm|xcode|podman)\b",
+    r"(?:i|we) (?:develop|code|program|build|deploy|work)(?! (?:this|that|it)\b)[^.,?]{0,30}"
+    r" (?:on|under) (?:an? |my )?(?:windows|linux|mac ?os\w*|macs?|ubuntu|debian|raspberry)\b",
+    r"i (?:don't|do not|can't|cannot) (?:really |at all )?(?:know (?:at all )?how to )?"
+    r"(?:program|code)\b",
     r"i(?:'m| am) (?:colou?r[- ]?blind|dyslexic|blind|deaf|left-handed)",
     r"i have (?:dyslexia|adhd|a data cap|a slow)",
     r"(?:help|suit)s? me (?:a lot|best|more)|(?:is|are) (?:easier|harder|best|better) for me",

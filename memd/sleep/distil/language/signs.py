@@ -88,6 +88,8 @@ _FORBIDS = (
 )
 # "There was never an issue", "defined but never used" tell what is.
 _NEVER = r"(?<!was )(?<!were )(?<!had )(?<!has )(?<!have )(?<!but )(?<!been )never"
+# "We never got an answer", "never seen this one": told, and no rule.
+_NEVER += r"(?! (?:got|had|did|saw|seen|heard|came|went|happened|worked|found out)\b)"
 _RULES = words(
     r"always", _NEVER, r"ever(?=\W*$)", r"only", r"must(?:n't)?", r"instead", _FORBIDS,
     r"no longer", r"rather than", r"except", r"at (?:most|least)",
@@ -123,7 +125,8 @@ _CORRECTS = words(
     r" (?:wrong|incorrect|false|imprecise|correct|right|outdated)",
     r"(?:that|this|it)(?:'s| is) not (?:what|how|it|the|a|my|right|true|correct)",
     r"not what (?:i|we)",
-    r"i (?:said|meant|told you|already (?:said|told)|asked (?:you )?(?:for|to)|never said)",
+    r"(?<!what )i (?:said|meant|told you|already (?:said|told)|never said"
+    r"|asked (?:you )?(?:for|to))",
     r"you(?:'re| are)? (?:still|missing|wrong|just|keep|forgot|missed|misunderst\w+|broke|deleted)",
     r"i thought (?:we|you|it|the|that)",
     r"you (?:do not|don't) need",

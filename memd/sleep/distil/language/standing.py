@@ -18,7 +18,7 @@ import re
 from memd.sleep.distil.language.lasting import NOT_PAST, asks_to_last, is_of_the_moment, lasts
 from memd.sleep.distil.language.manner import says_manner
 from memd.sleep.distil.language.personal import COMPLAINS, SAID_OF_ONESELF
-from memd.sleep.distil.language.signs import words
+from memd.sleep.distil.language.signs import FIRST, words
 from memd.text.languages import ALWAYS_OR_NEVER, LASTING, REPROACH
 
 _LANGUAGES = (
@@ -117,12 +117,13 @@ _RULE = words(
     rf"(?:ask|tell|check with|show)(?: me| us| it)?(?: first)? before (?:you )?{_ACTS}",
     r"without (?:my (?:ok|okay|approval|permission|consent)|(?:first )?asking(?: me)?(?: first)?)",
     r"unless i (?:\w+ )?(?:ask|say|tell|want|request)\w*",
-    r"one (?:\w+ )?at a time",
+    r"(?:one|1) (?:\w+ ){0,2}at a time",
 )
 # How somebody wants to be talked to, and what their code and texts should be like.
 _STYLE = words(
     r"(?:i|we) (?:always|never|usually|generally|strongly|really|much)? ?"
-    r"(?:prefer|hate|dislike|love)(?! to (?:know|see|hear))",
+    r"(?:prefer|hate|dislike|love)"
+    r"(?! to (?:know|see|hear)| (?:this|that|these|it(?! when))\b)",
     r"(?:i|we)(?:'d| would) (?:rather|prefer|love it|like it if|appreciate)",
     r"i(?:'ll| will| can| am going to|'m going to) [^.;,]*\bmyself",
     r"just (?:tell|show|give) me",
@@ -163,6 +164,8 @@ _HABIT = words(
     r"|guidelines?)"
     r"(?: here| for [^.;,]{3,40}| in [^.;,]{3,40})? (?:is|are|says?)",
     r"we (?:generally|usually|normally|typically|mostly|tend to|try to|aim to) (?!now\b)\w+",
+    r"(?:record|remember|document|note|save)(?:ing)? (?:this|that|these|my) (?:\w+ )?"
+    r"(?:preference|rule|convention)s?",
     r"for (?:future|later) reference",
     r"^\W*(?:and |also |just )?for reference",
     r"(?<!won't )(?<!can't )remember(?=:)",
@@ -237,8 +240,14 @@ _NOT_HEEDED = words(
     r"why (?:are you|did you|do you)[^?]*, (?:and )?not\b",
     r"(?:i|we) (?:didn't|never|did not) (?:ask|want|tell|request)(?:ed)?(?: you| for)",
 )
-
-
+# An order to write down how work is done, or into the page that an agent reads first.
+_WRITES_RULES = re.compile(
+    rf"{FIRST}(?:let'?s )?(?:add|create|make|write|record|update|put|save|document|include|note)\b"
+    r"[^.?]{0,80}(?:(?<!lint )(?<!css )(?<!ignore )(?<!wall )\b(?:rules?|guidelines?|conventions?"
+    r"|preferences?)\b|\b(?:CLAUDE|AGENTS|GEMINI|copilot-instructions)\.md\b|\.cursorrules\b"
+    r"|\.mdc\b)",
+    re.IGNORECASE,
+)
 _STANDING = (
     _RULE,
     _STYLE,
@@ -282,6 +291,15 @@ def reproaches(spoken: str) -> bool:
     (True, False)
     """
     return _NOT_HEEDED.search(spoken) is not None
+
+
+def writes_rules(text: str) -> bool:
+    """Return whether *text* orders to write rules down; what is listed below it are rules.
+
+    >>> writes_rules("Add these to CLAUDE.md:"), writes_rules("Add these to the menu:")
+    (True, False)
+    """
+    return _WRITES_RULES.match(text) is not None
 
 
 def is_reminder(spoken: str) -> bool:

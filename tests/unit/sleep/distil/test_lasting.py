@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from bench.kept_scores import stands_in
-from support import sayings, sayings_of_oneself
+from support import sayings, sayings_of_oneself, sayings_typed
 
 from memd.sleep.distil.acts import Act, judge
 from memd.sleep.distil.answers import find_answered
@@ -19,19 +19,25 @@ MOMENTS_KEPT = (2, 11)
 # The same of those that say it of themselves.
 OWN_WISHES_KEPT = (50, 39)
 OWN_MOMENTS_KEPT = (5, 10)
+# The same of those that are typed in haste, or stand in longer messages.
+TYPED_WISHES_KEPT = (30, 23)
+TYPED_MOMENTS_KEPT = (3, 4)
 
 
 def kept(saying: str, shape: str = "{}") -> bool:
     """Return whether a message that says *saying* becomes a memory that holds it."""
+    longest = max(sentences(saying), key=len)
+    return any(stands_in(longest, text) for text in memories_of(shape.format(saying)))
+
+
+def memories_of(message: str) -> list[str]:
     messages = [
         {"role": "user", "content": "Look at the folder of the project and say what is in it."},
         {"role": "assistant", "content": "It holds twelve files, most of them changed last week."},
-        {"role": "user", "content": shape.format(saying)},
+        {"role": "user", "content": message},
         {"role": "assistant", "content": "Understood."},
     ]
-    own = [each.text for each in distil(messages) if each.kind is not NapKind.DIGEST]
-    longest = max(sentences(saying), key=len)
-    return any(stands_in(longest, text) for text in own)
+    return [each.text for each in distil(messages) if each.kind is not NapKind.DIGEST]
 
 
 def test_wishes_of_many_trades_are_kept() -> None:
@@ -44,6 +50,32 @@ def test_few_sayings_of_the_moment_are_kept() -> None:
     found = [kept(saying) for saying in sayings.MOMENTS]
     assert sum(found[::2]) <= MOMENTS_KEPT[0]
     assert sum(found[1::2]) <= MOMENTS_KEPT[1]
+
+
+def test_wishes_are_kept_as_they_are_typed() -> None:
+    found: list[bool] = []
+    for row in sayings_typed.WISHES:
+        said, _, words = row.partition(" | ")
+        texts = memories_of("\n".join(said.split(" // ")))
+        found.append(any(words.casefold() in text.casefold() for text in texts))
+    assert sum(found[::2]) >= TYPED_WISHES_KEPT[0]
+    assert sum(found[1::2]) >= TYPED_WISHES_KEPT[1]
+
+
+def test_few_orders_of_the_moment_are_kept_as_they_are_typed() -> None:
+    found: list[bool] = []
+    for row in sayings_typed.MOMENTS:
+        texts = memories_of("\n".join(row.split(" // ")))
+        found.append(any(stands_in(one, text) for one in sentences(row) for text in texts))
+    assert sum(found[::2]) <= TYPED_MOMENTS_KEPT[0]
+    assert sum(found[1::2]) <= TYPED_MOMENTS_KEPT[1]
+
+
+def test_what_is_listed_below_an_order_to_write_rules_is_a_wish() -> None:
+    points = "- name the ticket first\n- mention what else was changed"
+    below = memories_of(f"Add a rule on how pull requests are described\n\n{points}")
+    assert any("mention what else was changed" in text for text in below)
+    assert memories_of(f"Add a page on how pull requests are described\n\n{points}") == []
 
 
 def test_wishes_that_somebody_says_of_themselves_are_kept() -> None:

@@ -1,0 +1,140 @@
+"""What of the user's words in one message is worth keeping, line by line. Pure.
+
+What a command expands to holds rules of the person who wrote it, too. The orders of it are
+for the day; "we never ..." and the list of what is to be paid attention to hold whenever
+the command is typed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from typing import NamedTuple
+
+from memd.domain.enums import Origin
+from memd.sleep.distil.acts import STANDING, WORTH, Act, Judgement, judge, judge_sentence
+from memd.sleep.distil.answers import cut
+from memd.sleep.distil.exchanges import NapCandidate, NapKind, NapMemory
+from memd.sleep.distil.language.standing import writes_rules
+from memd.sleep.distil.language.words import Words
+from memd.text.words import sentences
+
+PASSAGE_CHARS = 800
+"""The user's own words in one memory; what is longer becomes a second one."""
+_RULE = Judgement(Act.PREFERENCE, STANDING)
+_ITEM = re.compile(r"(?:[-*+\u2022]|\d{1,2}[.)])\s+")
+
+RULES_CHARS_MAX = 600
+_TEMPLATE_SCORE = 0.7
+_POINTS_MIN = 3
+_LEFT_OUT = frozenset({Act.QUESTION, Act.REQUEST, Act.TASK, Act.ACKNOWLEDGEMENT})
+_OURS = re.compile(r"\b(?:we|our|us|my|i)\b", re.IGNORECASE)
+_NOW = re.compile(r"^\W*[-*]\s|\b(?:need|let'?s|going to|want|will|once)\b", re.IGNORECASE)
+_HEED = re.compile(
+    r"\b(?:attention|guidelines?|principles|conventions|standards|rules|verify|make sure|ensure"
+    r"|look for|watch (?:out )?for)\b[^.]*:$",
+    re.IGNORECASE,
+)
+
+
+class UserPassage(NamedTuple):
+    """Some of the user's words in one message that belong together."""
+
+    text: str
+    judged: Judgement
+
+
+def find_passages(own: Words, *, stopped: bool, is_told: bool) -> list[UserPassage]:
+    """Return what of *own* is worth keeping, in texts of at most PASSAGE_CHARS characters.
+
+    *stopped* says that the agent had just been interrupted, *is_told* that what came of the
+    message is a memory by itself: then no line is kept that only asks for a piece of work.
+    """
+    passages: list[UserPassage] = []
+    above = ""
+    for paragraph in () if own.is_brief else own.paragraphs:
+        lines = _judge_lines(paragraph, above, stopped=stopped)
+        above = lines[-1][0]
+        for piece in _pieces(lines, is_told=is_told):
+            last = passages[-1] if passages else None
+            if last and len(last.text) + len(piece.text) < PASSAGE_CHARS:
+                best = max(last.judged, piece.judged, key=lambda judged: judged.score)
+                passages[-1] = UserPassage(f"{last.text}\n{piece.text}", best)
+            else:
+                passages.append(piece)
+    return passages
+
+
+def _judge_lines(paragraph: str, above: str, *, stopped: bool) -> list[tuple[str, Judgement]]:
+    """Return the lines of *paragraph*, below the line *above*, each with what it does.
+
+    What is listed below an order to write rules down is a rule, whatever it says.
+    """
+    lines: list[tuple[str, Judgement]] = []
+    is_rule = writes_rules(above)
+    for line in paragraph.split("\n"):
+        is_rule = is_rule and _ITEM.match(line) is not None
+        lines.append((line, _RULE if is_rule else judge(line, stopped=stopped)))
+        is_rule = is_rule or writes_rules(line)
+    return lines
+
+
+def _pieces(lines: Sequence[tuple[str, Judgement]], *, is_told: bool) -> Iterator[UserPassage]:
+    """Yield the *lines* of a paragraph that are worth keeping; a lead only with its list."""
+    keeps = [
+        judged.score >= WORTH and not (is_told and judged.act is Act.TASK) for _, judged in lines
+    ]
+    for at, (line, judged) in enumerate(lines):
+        leads = line.endswith(":") and at + 1 < len(lines) and not any(keeps[at + 1 :])
+        if keeps[at] and not leads:
+            yield from (UserPassage(text, judged) for text in _split_line(line))
+
+
+def _split_line(line: str) -> Iterator[str]:
+    """Yield *line* in texts of at most PASSAGE_CHARS characters, whole sentences where they fit."""
+    text = ""
+    for sentence in sentences(line):
+        if text and len(text) + len(sentence) >= PASSAGE_CHARS:
+            yield text
+            text = ""
+        text = cut(f"{text} {sentence}".strip(), PASSAGE_CHARS)
+    if text:
+        yield text
+
+
+def rules(command: str, template: Words, place: int, slot: str) -> Iterator[NapCandidate]:
+    """Yield the rules in what *command* expands to, the *template* of the message at *place*."""
+    texts = {
+        "rules": " ".join(_standing_rules(template)),
+        "list": _attention_list(command, template),
+    }
+    for name, text in texts.items():
+        if text:
+            short = cut(text, RULES_CHARS_MAX)
+            memory = NapMemory(
+                short, NapKind.PREFERENCE, (place,), f"{slot}-{name}", Origin.ASSISTANT
+            )
+            yield NapCandidate(memory, _TEMPLATE_SCORE)
+
+
+def _standing_rules(template: Words) -> Iterator[str]:
+    for paragraph in template.paragraphs:
+        for sentence in sentences(paragraph):
+            judged = judge_sentence(sentence)
+            stands = judged.act is Act.PREFERENCE or _OURS.search(sentence)
+            is_told = judged.score >= WORTH and judged.act not in _LEFT_OUT
+            if stands and is_told and not _NOW.search(sentence):
+                yield sentence
+
+
+def _attention_list(command: str, template: Words) -> str:
+    """Return what is to be paid attention to, "" where nothing is listed."""
+    lines = [line for paragraph in template.paragraphs for line in paragraph.split("\n")]
+    for at, line in enumerate(lines):
+        if _HEED.search(line):
+            points = [_ITEM.sub("", each) for each in takewhile(_ITEM.match, lines[at + 1 :])]
+            if len(points) >= _POINTS_MIN:
+                listed = "; ".join(point.rstrip(" .;") for point in points)
+                return f"{command.split(maxsplit=1)[0]} pays attention to: {listed}."
+    return ""
