@@ -80,10 +80,10 @@ def test_a_restored_store_is_the_backup_whatever_a_kill_left_beside_the_old_one(
     assert unasked.code == 2
     done = memd(home, "restore", str(copy), "--yes", "--json")
     assert done.code == 0, done.err
-    told = json.loads(done.out)
-    assert told["memories"] == 1
+    answer = json.loads(done.out)
+    assert answer["memories"] == 1
     assert texts(home) == {"The lamp is green."}
-    back = memd(home, "restore", told["replaced"], "--yes")  # what it replaced is whole
+    back = memd(home, "restore", answer["replaced"], "--yes")  # what it replaced is whole
     assert back.code == 0, back.err
     assert texts(home) == {"The lamp is green.", "The chair is red."}
     folder = daemon.paths.data_dir

@@ -32,8 +32,8 @@ def test_what_was_added_is_found_and_can_be_looked_at(memd: Memd) -> None:
     )
     assert added.code == 0
     memory_id = added.out.strip()
-    found = memd("search", "where does the staging server stand?", "--json").json
-    assert found["memories"][0]["id"] == memory_id
+    answer = memd("search", "where does the staging server stand?", "--json").json
+    assert answer["memories"][0]["id"] == memory_id
     plain = memd("search", "where does the staging server stand?")
     assert re.match(r"likely +The staging server", plain.out)
     got = memd("get", memory_id)
@@ -140,8 +140,8 @@ def test_an_import_tells_what_it_skipped_and_reads_every_line_end_that_a_text_ho
     file = tmp_path / "some.jsonl"
     file.write_text("\n".join(json.dumps(each, ensure_ascii=False) for each in lines), "utf-8")
     memd("forget", str(known["id"]), "--yes")
-    told = memd("import", str(file), "--json").json
-    assert (told["new"], told["skipped"]) == (1, 1)
+    answer = memd("import", str(file), "--json").json
+    assert (answer["new"], answer["skipped"]) == (1, 1)
     assert "files 1, kept 1, skipped 1\n" in memd("import", str(file)).out
 
 

@@ -196,8 +196,8 @@ def test_removing_a_profile_stops_its_service_and_takes_its_units_away(
 def test_status_says_what_is_and_whether_it_is_current(login: Login) -> None:
     assert login.types("status").returncode == 3
     login.types("install")
-    told = json.loads(login.types("status", "--json").stdout)
-    assert told == {
+    answer = json.loads(login.types("status", "--json").stdout)
+    assert answer == {
         "v": 1,
         "name": "memd.service",
         "installed": True,

@@ -23,8 +23,8 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spawned]:
     ]
     with spawned(tmp_path_factory.mktemp("home")) as daemon:
         with daemon.client() as client:
-            told = {"messages": said, "session_id": "s", "project_id": "river"}
-            client.call("sleep.consolidate", told)
+            params = {"messages": said, "session_id": "s", "project_id": "river"}
+            client.call("sleep.consolidate", params)
             client.add("The shed is red.", metadata={"source": "shed.md"})
         yield daemon
 
@@ -89,10 +89,10 @@ def test_why_tells_where_a_memory_comes_from(memd: Memd) -> None:
 def test_why_answers_in_json_and_says_what_is_unknown(memd: Memd) -> None:
     _, out, _ = memd("list", "--json")
     (memory_id,) = [item["id"] for item in json.loads(out)["items"] if item["content"] == FACT]
-    found = json.loads(memd("why", memory_id, "--json")[1])
-    assert found["v"] == 1
-    assert found["memory"]["id"] == memory_id
-    assert found["made_by"]["kind"] == "nap"
+    answer = json.loads(memd("why", memory_id, "--json")[1])
+    assert answer["v"] == 1
+    assert answer["memory"]["id"] == memory_id
+    assert answer["made_by"]["kind"] == "nap"
     code, out, err = memd("why", "0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
     assert (code, out) == (1, "")
     assert "no memory has the id" in err

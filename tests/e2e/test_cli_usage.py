@@ -49,9 +49,9 @@ def test_the_answer_is_one_object_for_a_program(daemon: Spawned, memd: Memd) -> 
 
 
 def test_without_a_window_it_says_so(memd: Memd) -> None:
-    said = memd("usage")
-    assert said.out == ""
-    assert "no assistant" in said.err
+    output = memd("usage")
+    assert output.out == ""
+    assert "no assistant" in output.err
 
 
 def test_a_usage_file_that_cannot_be_read_is_said_to_be_there(daemon: Spawned, memd: Memd) -> None:
@@ -63,13 +63,13 @@ def test_a_usage_file_that_cannot_be_read_is_said_to_be_there(daemon: Spawned, m
         wait_until(lambda: client.call("usage.list", {})["unreadable"] == 2, "both files are seen")
 
     assert "unreadable usage files: 2; the last: " in memd("usage").err
-    told = memd("usage", "--json").json
-    assert told["unreadable"] == 2
-    assert told["unreadable_reason"] in {"it is not a JSON object", "v must be 1"}
+    answer = memd("usage", "--json").json
+    assert answer["unreadable"] == 2
+    assert answer["unreadable_reason"] in {"it is not a JSON object", "v must be 1"}
 
     for name in ("a", "b"):
-        said = {"source": "codex", "session_id": name, "used_percent": 1}
-        (folder / f"{name}.json").write_text(json.dumps(said))
+        params = {"source": "codex", "session_id": name, "used_percent": 1}
+        (folder / f"{name}.json").write_text(json.dumps(params))
     with daemon.client() as client:
         wait_until(lambda: client.call("usage.list", {})["unreadable"] == 0, "both are mended")
     assert "unreadable" not in memd("usage", "--json").json

@@ -55,8 +55,8 @@ FOREIGN = (
 def daemon(tmp_path_factory: pytest.TempPathFactory, model_dir: Any) -> Iterator[Spawned]:
     with served(tmp_path_factory.mktemp("home"), model_dir) as daemon:
         with daemon.client() as client:
-            said = {"name": "ada", "agent_id": "ada", "seniority": "senior"}
-            key = Path(client.call("client.add", said)["key_file"])
+            params = {"name": "ada", "agent_id": "ada", "seniority": "senior"}
+            key = Path(client.call("client.add", params)["key_file"])
         with Client(daemon.paths.socket, key=key) as ada:
             for category, content in (*FACTS.items(), ("adr", GRAPHQL)):
                 ada.call("org.write", {"category": category, "content": content})

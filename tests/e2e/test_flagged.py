@@ -204,9 +204,9 @@ def test_h49_h50_one_session_of_a_tool_fills_no_answer(desk: Desk) -> None:
         )
         desk.ingest(f"Run {n} worked: the backup went to Fjell.", origin="web", session_id=f"s{n}")
     desk.settle()
-    found = desk.recall("Where does the backup go?", top_k=20)["memories"]
-    assert 0 < sum("Fjord" in memory["content"] for memory in found) <= 3
-    assert 0 < sum("Fjell" in memory["content"] for memory in found) <= 2
+    memories = desk.recall("Where does the backup go?", top_k=20)["memories"]
+    assert 0 < sum("Fjord" in memory["content"] for memory in memories) <= 3
+    assert 0 < sum("Fjell" in memory["content"] for memory in memories) <= 2
 
 
 def test_h60_a_flood_is_marked_and_counts_once(desk: Desk) -> None:

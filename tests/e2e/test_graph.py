@@ -101,10 +101,10 @@ def test_a_thing_that_nobody_knows_is_a_typed_error(
 
 
 def test_a_triple_told_twice_with_one_key_is_one_memory(client: Client) -> None:
-    said = {"subject": "Bea", "relation": "mentors", "object": "Ann", "idempotency_key": "one"}
-    assert client.call("graph.add", said) == client.call("graph.add", said)
-    found = client.call("graph.query", {"question": "Who mentors Ann?"})
-    assert [item["name"] for item in found["items"]] == ["Bea"]
+    params = {"subject": "Bea", "relation": "mentors", "object": "Ann", "idempotency_key": "one"}
+    assert client.call("graph.add", params) == client.call("graph.add", params)
+    answer = client.call("graph.query", {"question": "Who mentors Ann?"})
+    assert [item["name"] for item in answer["items"]] == ["Bea"]
 
 
 def test_on_the_command_line_a_way_is_told_with_its_words(

@@ -31,9 +31,9 @@ def said(desk: Desk, name: str, **arguments: Any) -> str:
 
 
 def id_in(text: str) -> str:
-    found = re.search(r"id=([0-9a-f-]{36})", text)
-    assert found, text
-    return found[1]
+    match = re.search(r"id=([0-9a-f-]{36})", text)
+    assert match, text
+    return match[1]
 
 
 def names(desk: Desk, strategy: str | None) -> set[str]:

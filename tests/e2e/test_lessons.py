@@ -57,9 +57,9 @@ async def test_a_reported_failure_is_found_by_recall_told_in_tiers_and_written_a
         assert all(tier in whole["content"] for tier in TIERS)
         assert "\n  1. docker compose up -d redis\n" in whole["content"]
 
-        found = await stage.call("memory.retrieve", text="billing tests connection refused")
-        assert [each["id"] for each in found] == [made["id"]]
-        assert found[0]["content"] == made["proposal"]["discovery"]
+        answer = await stage.call("memory.retrieve", text="billing tests connection refused")
+        assert [each["id"] for each in answer] == [made["id"]]
+        assert answer[0]["content"] == made["proposal"]["discovery"]
 
         ((name, text),) = skills_in(folder).items()
         assert made["skill_path"] == str(folder / name / "SKILL.md")
@@ -98,8 +98,8 @@ def cured(place: str) -> list[dict[str, Any]]:
 
 async def ended(stage: Stage, session: str, place: str = "/run/redis.sock") -> str:
     """Have a session end that cured something, and return its nap."""
-    said = {"source": "garden", "session_id": session, "event": "SessionEnd"}
-    window = await stage.call("usage.report", messages=cured(place), **said)
+    params = {"source": "garden", "session_id": session, "event": "SessionEnd"}
+    window = await stage.call("usage.report", messages=cured(place), **params)
     return str(window["consolidated"]["run_id"])
 
 
@@ -129,8 +129,8 @@ async def test_what_a_nap_saw_cured_is_a_lesson_once_and_a_skill_until_it_is_und
         assert skills_in(folder) == {skill["name"]: page["skill_md"]}
 
         asked = "npm test fails: Error: connect ECONNREFUSED /run/c.sock"
-        told = await stage.call("inject.prepare", query=asked)
-        told_text = "".join(each["content"] for each in told["messages"])
+        answer = await stage.call("inject.prepare", query=asked)
+        told_text = "".join(each["content"] for each in answer["messages"])
         assert told_text.count("npm test failed: Error: connect ECONNREFUSED") == 1
         assert (await stage.call("memory.why", id=skill["id"]))["turns"]
 
@@ -151,8 +151,8 @@ async def in_two_projects(stage: Stage, place: Path) -> list[str]:
     """Have a session in each of two projects cure the same; return the ids of what tells it."""
     for project in ("garden", "field"):
         (folder := place / project / ".git").mkdir(parents=True)
-        said = {"source": "test", "session_id": project, "event": "SessionEnd"}
-        await stage.call("usage.report", messages=cured("/x"), cwd=str(folder.parent), **said)
+        params = {"source": "test", "session_id": project, "event": "SessionEnd"}
+        await stage.call("usage.report", messages=cured("/x"), cwd=str(folder.parent), **params)
         stage.clock.advance(minutes=1)
     listed = (await stage.call("memory.list"))["items"]
     told = [each["id"] for each in listed if "fix" in each["metadata"]["tags"]]

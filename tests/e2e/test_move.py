@@ -170,8 +170,8 @@ def _arrives(file: Path, left: list[dict[str, object]], there: Path) -> None:
     with spawned(there) as daemon, daemon.client() as client:
         done = memd(there, "import", str(file), "--json")
         assert done.code == 0, done.err + done.out
-        told = json.loads(done.out)
-        assert (told["new"], told["kept"]) == (len(left), 0)
+        answer = json.loads(done.out)
+        assert (answer["new"], answer["kept"]) == (len(left), 0)
         assert dump(client) == left
         again = memd(there, "import", str(file), "--json").json
         assert (again["new"], again["kept"]) == (0, len(left))
@@ -201,8 +201,8 @@ def test_what_is_newer_here_stays_and_nothing_is_doubled(tmp_path: Path) -> None
     with spawned(there) as daemon, daemon.client() as client:
         own = client.add("The bench is old.")
         client.call("preference.set", {"name": "tone", "value": "new"})
-        told = memd(there, "import", str(file), "--json").json
-        assert told["new"] == len(file.read_text("utf-8").splitlines()) - 2 - told["kept"]
+        answer = memd(there, "import", str(file), "--json").json
+        assert answer["new"] == len(file.read_text("utf-8").splitlines()) - 2 - answer["kept"]
         listed = {item["id"] for item in client.call("memory.list", {})["items"]}
         assert listed == {own, moved, gone}
         kept = {item["name"]: item["value"] for item in client.call("preference.list")["items"]}

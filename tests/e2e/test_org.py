@@ -46,8 +46,8 @@ def owner(daemon: Spawned) -> Iterator[AnOwner]:
 
 @pytest.fixture(scope="module")
 def key_file(owner: AnOwner) -> Path:
-    said = {"name": "ada", "agent_id": "ada", "seniority": "senior", "autonomy_level": "semi"}
-    return Path(owner.client.call("client.add", said)["key_file"])
+    params = {"name": "ada", "agent_id": "ada", "seniority": "senior", "autonomy_level": "semi"}
+    return Path(owner.client.call("client.add", params)["key_file"])
 
 
 @pytest.fixture(scope="module")
@@ -69,8 +69,8 @@ def test_a_fact_is_written_found_changed_and_retracted(ada: Client) -> None:
         "autonomy_level": "semi",
         "is_human": False,
     }
-    found = ada.call("org.query", {"context": "which store did we choose?"})
-    assert fact_id in [one["id"] for one in found]
+    answer = ada.call("org.query", {"context": "which store did we choose?"})
+    assert fact_id in [one["id"] for one in answer]
     ada.call("org.write", {**ADR, "content": "We chose Postgres.", "fact_id": fact_id})
     assert ada.call("org.get", {"fact_id": fact_id})["created_at"] == fact["created_at"]
     assert ada.call("org.retract", {"fact_id": fact_id}) is True
@@ -103,22 +103,22 @@ def test_long_lists_come_in_pages(ada: Client) -> None:
         ada.call("org.write", ADR)
     now = datetime.now(UTC) + timedelta(seconds=1)
     ids: list[str] = []
-    said: dict[str, Any] = {"at": now.isoformat(), "limit": 2}
+    params: dict[str, Any] = {"at": now.isoformat(), "limit": 2}
     while True:
-        page = ada.call("org.snapshot_at", said)
+        page = ada.call("org.snapshot_at", params)
         ids += [one["fact_id"] for one in page["items"]]
         if page["next"] is None:
             break
-        said["after"] = page["next"]
+        params["after"] = page["next"]
     assert len(ids) == len(set(ids)) >= 5
     assert ids == sorted(ids)
 
 
 def test_a_write_that_is_sent_twice_happens_once(ada: Client) -> None:
-    said = {**ADR, "content": "Sent twice.", "idempotency_key": "k1"}
-    assert ada.call("org.write", said) == ada.call("org.write", said)
+    params = {**ADR, "content": "Sent twice.", "idempotency_key": "k1"}
+    assert ada.call("org.write", params) == ada.call("org.write", params)
     with pytest.raises(ConflictError):
-        ada.call("org.write", {**said, "content": "Sent thrice."})
+        ada.call("org.write", {**params, "content": "Sent thrice."})
     assert len(ada.call("org.query", {"context": "Sent t", "limit": 50})) == 1
 
 

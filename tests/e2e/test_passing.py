@@ -56,7 +56,7 @@ def test_questions_that_were_asked_fill_no_prompt(desk: Desk) -> None:
 
 
 def test_an_assistant_s_remarks_and_a_user_s_thanks_are_kept_apart(desk: Desk) -> None:
-    said = {
+    params = {
         "thanks!": ("person", "acknowledgement"),
         "1": ("person", "acknowledgement"),
         "ok": ("person", "acknowledgement"),
@@ -64,14 +64,14 @@ def test_an_assistant_s_remarks_and_a_user_s_thanks_are_kept_apart(desk: Desk) -
         "Done.": ("assistant", "acknowledgement"),
         "Would you like me to run the tests?": ("assistant", "question"),
     }
-    for text, (origin, passing) in said.items():
+    for text, (origin, passing) in params.items():
         receipt = desk.call("memory.ingest", text=text, origin=origin, session_id="s")
         assert [item["passing"] for item in receipt["stored"]] == [passing], text
         assert receipt["turned_away"] == []
     assert prompt(desk, "thanks, let me look at the parser") == []
     listed = desk.call("memory.list", limit=50)["items"]
     assert {entry["content"]: entry["passing"] for entry in listed} == {
-        text: passing for text, (_, passing) in said.items()
+        text: passing for text, (_, passing) in params.items()
     }
 
 
@@ -88,5 +88,5 @@ def test_a_person_finds_a_question_on_request_and_makes_a_memory_of_it(
     assert memd("search", "--turns", "--sessions", "glaze", *whose)[0] != 0
     code, restored, _ = memd("archive", "restore", item["id"], *whose)
     assert (code, restored.strip()) == (0, item["id"])
-    found = memd("search", "--json", "glaze", "vases", *whose).json
-    assert [memory["id"] for memory in found["memories"]] == [item["id"]]
+    answer = memd("search", "--json", "glaze", "vases", *whose).json
+    assert [memory["id"] for memory in answer["memories"]] == [item["id"]]

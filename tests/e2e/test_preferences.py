@@ -37,9 +37,9 @@ def test_preferences_use_no_slot(desk: Desk) -> None:
     for number in range(4):
         desk.call("preference.set", name=f"p{number}", value=f"Rule number {number}.")
 
-    found = desk.recall("What colour is the kitchen?", top_k=1, search_mode="dense")["memories"]
+    memories = desk.recall("What colour is the kitchen?", top_k=1, search_mode="dense")["memories"]
 
-    assert [memory["preference"] for memory in found] == [True] * 4 + [False]
+    assert [memory["preference"] for memory in memories] == [True] * 4 + [False]
 
 
 def test_preferences_take_at_most_half_of_the_budget_and_the_rest_is_counted(desk: Desk) -> None:

@@ -51,9 +51,9 @@ def test_an_entity_is_saved_found_listed_counted_and_deleted(client: Client, nam
     entity = ENTITIES[name]
     key = {entity.key[-1]: f"one-{name}"}
     save(client, name, **key)
-    found = client.call(f"records.{name}.get", {**key_of(name), **key})["record"]
-    assert {**found, **EXAMPLES[name], **key} == found
-    assert found in client.call(f"records.{name}.list")["items"]
+    answer = client.call(f"records.{name}.get", {**key_of(name), **key})["record"]
+    assert {**answer, **EXAMPLES[name], **key} == answer
+    assert answer in client.call(f"records.{name}.list")["items"]
     assert client.call(f"records.{name}.count")["count"] >= 1
     assert client.call(f"records.{name}.get", {**key_of(name), entity.key[0]: "no"}) == {
         "record": None
@@ -113,8 +113,8 @@ def test_a_lost_compare_and_swap_is_a_version_conflict(client: Client) -> None:
     client.call("records.settings.set", {"record": later, "expected": first["updated_at"]})
     with pytest.raises(VersionConflictError):
         client.call("records.settings.set", {"record": first, "expected": first["updated_at"]})
-    found = client.call("records.settings.get", {"namespace": "ui", "key": "swapped"})
-    assert found["record"]["value"] == "light"
+    answer = client.call("records.settings.get", {"namespace": "ui", "key": "swapped"})
+    assert answer["record"]["value"] == "light"
 
 
 def test_costs_are_summed(client: Client) -> None:

@@ -117,8 +117,8 @@ def test_what_the_largest_costs_come_to_is_a_number(client: Client) -> None:
     for number in range(5):
         save(client, "cost_records", id=f"big{number}", agent_id="big", cost=1e12,
              input_tokens=2**63 - 1)  # fmt: skip
-    told = client.call("records.cost_records.aggregate", {"agent_id": "big"})
-    assert told == {"amount": 5e12, "currency": "USD"}
+    answer = client.call("records.cost_records.aggregate", {"agent_id": "big"})
+    assert answer == {"amount": 5e12, "currency": "USD"}
     (first, *_) = client.call("records.cost_records.list", {"agent_id": "big"})["items"]
     assert first["input_tokens"] == 2**63 - 1
 

@@ -54,17 +54,17 @@ def _at_work(home: Path, client: Client) -> None:
     client.call("sleep.run")
     client.call("records.projects.save", {"record": EXAMPLES["projects"]})
     wanted = {"session_started", "session_ended", "nap_completed", "night_completed"}
-    wait_until(lambda: {each["event_type"] for each in events(client)} >= wanted, "it is noted")
+    wait_until(lambda: {event["event_type"] for event in events(client)} >= wanted, "it is noted")
     wait_until(lambda: client.call("records.cost_records.count")["count"], "its cost is noted")
 
 
 def events(client: Client) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = client.call("records.lifecycle_events.list")["items"]
-    return found
+    answer: list[dict[str, Any]] = client.call("records.lifecycle_events.list")["items"]
+    return answer
 
 
 def test_a_hook_a_nap_and_a_night_are_events_and_metrics(client: Client) -> None:
-    by_type = {each["event_type"]: each for each in events(client)}
+    by_type = {event["event_type"]: event for event in events(client)}
     assert by_type["session_ended"]["metadata"]["session_id"] == "s1"
     assert {each["initiated_by"] for each in by_type.values()} == {"memd"}
     assert all(each["id"].startswith("memd:") for each in by_type.values())
@@ -85,10 +85,10 @@ def test_a_completion_is_a_cost_of_its_purpose(client: Client) -> None:
 
 
 def test_status_counts_the_records_of_each_entity(client: Client, memd: Memd) -> None:
-    told = client.call("system.status")["records"]
-    for name, number in told.items():
+    answer = client.call("system.status")["records"]
+    for name, number in answer.items():
         assert client.call(f"records.{name}.count") == {"count": number}
-    assert told.keys() == {
+    assert answer.keys() == {
         "cost_records", "lifecycle_events", "projects", "task_metrics", "tasks",
     }  # fmt: skip
     shown = memd("status")
@@ -126,8 +126,8 @@ def test_a_store_without_records_has_no_page_of_them_and_a_start_loads_none_of_i
     tmp_path: Path,
 ) -> None:
     """By counts: the modules that a fresh process imports, the objects that the file has."""
-    told = {"PYTHONPROFILEIMPORTTIME": "1"}
-    with spawned(tmp_path, told, fresh=True) as daemon, daemon.client() as client:
+    params = {"PYTHONPROFILEIMPORTTIME": "1"}
+    with spawned(tmp_path, params, fresh=True) as daemon, daemon.client() as client:
         client.add("The archive of the heron service is in Fjord.")
         client.recall("Where is the archive?")
         assert client.call("system.status")["records"] == {}

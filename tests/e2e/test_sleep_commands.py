@@ -57,9 +57,9 @@ def memd(filled: Path) -> Iterator[Typist]:
 
 
 def a_run(text: str) -> str:
-    found = re.search(r"[0-9a-f]{8}-[0-9a-f-]{27}", text)
-    assert found, text
-    return found.group()
+    match = re.search(r"[0-9a-f]{8}-[0-9a-f-]{27}", text)
+    assert match, text
+    return match.group()
 
 
 def test_a_rehearsal_says_what_a_night_does_and_changes_nothing(memd: Typist) -> None:
@@ -104,9 +104,9 @@ def test_a_nap_is_found_among_the_runs_and_undone(memd: Typist) -> None:
     for words in (("sleep",), ("sleep", "--report")):
         (line,) = memd(*words).out.splitlines()[-1:]
         assert re.match(rf"{nap['run_id']}\t.*\tnap\tdone\t2 memories$", line)
-    told = memd("sleep", "--report", nap["run_id"][-8:])
-    assert "nap            2 memories created" in told.out
-    assert f"memd sleep --undo {nap['run_id']}" in told.err
+    output = memd("sleep", "--report", nap["run_id"][-8:])
+    assert "nap            2 memories created" in output.out
+    assert f"memd sleep --undo {nap['run_id']}" in output.err
     undone = memd("sleep", "--undo", "--last")
     assert (undone.code, a_run(undone.out)) == (0, nap["run_id"])
     assert {line for line in memd.state() if "Paint fence" in line} == before
@@ -121,8 +121,8 @@ def test_a_run_names_what_it_removed_and_made(memd: Typist) -> None:
     assert told["removed_ids"] == done["removed_ids"] != []
     with memd.daemon.client() as client:
         for each in told["archival_index"]:
-            found = client.call("archive.restore", {"id": each["archival_id"]})
-            assert found["entry"]["id"] == each["original_id"]
+            answer = client.call("archive.restore", {"id": each["archival_id"]})
+            assert answer["entry"]["id"] == each["original_id"]
         for memory_id in told["summary_ids"]:
             assert client.call("memory.get", {"id": memory_id})["metadata"]["tags"]
         params = {"run_id": done["run_id"], "memories_after": 10_000}
@@ -180,9 +180,9 @@ def test_the_status_has_one_line_about_sleep(memd: Typist) -> None:
 
 def test_an_unknown_run_is_said_to_be_unknown(memd: Typist) -> None:
     for words in (("--undo", "r1"), ("--report", "r1")):
-        said = memd("sleep", *words)
-        assert said.code == 1
-        assert "memd sleep --report" in said.err
+        output = memd("sleep", *words)
+        assert output.code == 1
+        assert "memd sleep --report" in output.err
 
 
 async def test_a_night_over_what_is_younger_than_a_day_changes_no_row(tmp_path: Path) -> None:

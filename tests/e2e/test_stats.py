@@ -31,18 +31,18 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spawned]:
 
 
 def test_the_metrics_tell_of_all_that_works(client: Client) -> None:
-    told = client.call("system.metrics")
-    assert told["queues"].keys() == {"writes", "naps", "notes", "embedding"}
-    assert told["works"]["night"]["done"] == 1
-    assert sum(told["memories"].values()) == 3
-    assert sum(told["asked"]["recall"].values()) == 1
-    assert told["given"]["prompt"]["memories"] >= 1
-    assert told["model"].keys() == {"embedding", "reranker"}
-    assert {"p50_us", "p95_us", "p99_us"} <= told["methods"]["memory.recall"].keys()
+    answer = client.call("system.metrics")
+    assert answer["queues"].keys() == {"writes", "naps", "notes", "embedding"}
+    assert answer["works"]["night"]["done"] == 1
+    assert sum(answer["memories"].values()) == 3
+    assert sum(answer["asked"]["recall"].values()) == 1
+    assert answer["given"]["prompt"]["memories"] >= 1
+    assert answer["model"].keys() == {"embedding", "reranker"}
+    assert {"p50_us", "p95_us", "p99_us"} <= answer["methods"]["memory.recall"].keys()
     text = client.call("system.metrics", {"format": "prometheus"})
     for name in ("memd_queue_depth", "memd_works_total", "memd_given_total", "memd_memories"):
         assert f"# TYPE {name} " in text
-    assert "Ferdinand" not in text + json.dumps(told)
+    assert "Ferdinand" not in text + json.dumps(answer)
 
 
 def told_by(client: Client) -> dict[str, tuple[str, dict[str, float]]]:

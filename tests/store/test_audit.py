@@ -234,9 +234,9 @@ async def test_the_manifest_of_a_backup_finds_it(path: Path, tamper: Tamper) -> 
     async with a_house(path) as house:
         made = Path(await house.upkeep.backup(ADA))
     manifest = anchors.manifest_of(made)
-    said = json.loads(manifest.read_text("utf-8"))
-    assert said["audit"] == {"seq": LINKS, "head": heads[-1].hex()}
-    assert said["bytes"] == made.stat().st_size
+    answer = json.loads(manifest.read_text("utf-8"))
+    assert answer["audit"] == {"seq": LINKS, "head": heads[-1].hex()}
+    assert answer["bytes"] == made.stat().st_size
     assert stat.S_IMODE(manifest.stat().st_mode) == 0o600
     with tampering(path) as conn:
         tamper(conn)

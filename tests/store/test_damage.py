@@ -59,8 +59,8 @@ async def test_a_damaged_memory_is_withheld_named_and_the_others_are_told(
     async with a_house(path) as house:
         listed, _ = await house.recall.list(ADA, EVERYTHING, None, 10)
         assert {item.id for item in listed} == {ids[0], ids[2]}
-        found = await house.recall.recall(ADA, RecallRequest(query="hives of Ann", top_k=10))
-        assert {item.id for item in found.memories} == {ids[0], ids[2]}
+        answer = await house.recall.recall(ADA, RecallRequest(query="hives of Ann", top_k=10))
+        assert {item.id for item in answer.memories} == {ids[0], ids[2]}
         with pytest.raises(DamagedError):
             await house.recall.get(ADA, ids[1])
         (why,) = [one for one in (await house.upkeep.stats())["degraded"] if "memory" in one][:1]

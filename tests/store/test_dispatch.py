@@ -360,10 +360,10 @@ async def test_a_page_is_cut_where_its_texts_would_not_fit_into_a_frame(desk: De
 
 
 async def test_the_caller_is_made_by_the_daemon_from_the_params(desk: Desk) -> None:
-    said = {"content": "a", "category": "semantic", "user_id": "me", "session_id": "s"}
-    await ask(desk, "memory.store", **said, idempotency_key="k1")
-    await ask(desk, "memory.store", **said, idempotency_key="k2")
-    await ask(desk, "memory.store", **{**said, "content": "b"}, idempotency_key="k1")
+    params = {"content": "a", "category": "semantic", "user_id": "me", "session_id": "s"}
+    await ask(desk, "memory.store", **params, idempotency_key="k1")
+    await ask(desk, "memory.store", **params, idempotency_key="k2")
+    await ask(desk, "memory.store", **{**params, "content": "b"}, idempotency_key="k1")
     one, two, other = desk.house.callers
     assert (one.agent_id, one.session_id, one.idempotency_key) == ("me", "s", "k1")
     assert one.method == "memory.store"

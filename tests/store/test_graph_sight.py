@@ -260,11 +260,11 @@ async def test_a_hub_and_a_complete_graph_are_walked_up_to_the_bound(path: Path)
     draw(path, (Drawn(f"node{a}", f"node{b}") for a in range(150) for b in range(a)))
     async with a_house(path) as house:
         far = await house.graph.path(ADA, "leaf1", f"leaf{WALK_EDGES_MAX + 5}", hops=6)
-        assert [one.things[1] for one in far.items] == ["hub"]
+        assert [item.things[1] for item in far.items] == ["hub"]
         none = await house.graph.path(ADA, "leaf1", "node1", hops=6)
         assert (none.items, none.truncated) == ((), True)
         thick = await house.graph.path(ADA, "node1", "node149", hops=6)
-        assert [len(one.steps) for one in thick.items] == [1]
+        assert [len(item.steps) for item in thick.items] == [1]
         everything = await house.graph.neighbours(ADA, "hub", 50)
         assert (len(everything.items), everything.truncated) == (50, True)
         asked = await house.graph.query(ADA, "What does hub use, and node1, and leaf7?")

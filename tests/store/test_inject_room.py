@@ -226,8 +226,8 @@ async def test_spec_13_2_the_settings_reach_prompt_and_tools(house: Rooms) -> No
     assert "full (1 entries)" in await call("core_memory_write", content="More.")
     assert "one of social" in await call("archival_memory_write", content="x", category="semantic")
     await call("archival_memory_write", content="The cat likes Ada.", category="social")
-    found = await call("archival_memory_search", query="the cat", limit=50)
-    assert found.count("</memory-entry>") == 1
+    answer = await call("archival_memory_search", query="the cat", limit=50)
+    assert answer.count("</memory-entry>") == 1
     (told,) = texts(await prepared(closed, strategy=InjectionStrategy.SELF_EDITING))
     assert "core_memory_write" not in told
     assert "read-only" in await call("core_memory_write", closed, content="x")
@@ -323,7 +323,7 @@ async def test_a_hierarchical_retriever_works_on_the_callers_own_memories(
             categories: frozenset[MemoryCategory] | None = None,
         ) -> tuple[ScoredMemory, ...]:
             query = MemoryQuery(text=query_text, limit=limit, categories=categories)
-            found = [
+            entries = [
                 *await self.own.retrieve(agent_id, query),
                 *await self.own.search_shared(query, exclude_agent=agent_id),
             ]
@@ -331,7 +331,7 @@ async def test_a_hierarchical_retriever_works_on_the_callers_own_memories(
                 ScoredMemory(
                     entry=entry, relevance_score=0.5, recency_score=0.5, combined_score=0.77
                 )
-                for entry in found
+                for entry in entries
             )
 
     room = a_room(house, config={"retriever": "hierarchical"}, retriever=Hierarchy)

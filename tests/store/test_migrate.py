@@ -166,7 +166,7 @@ async def test_preferences_of_version_2_wait_for_the_owner_unless_his_client_bro
     with tampering(path) as conn:
         to_version_2(conn)
     async with a_house(path) as house:
-        found = {each.value: each for each in await house.recall.preferences(ADA)}
+        found = {preference.value: preference for preference in await house.recall.preferences(ADA)}
         assert {value: each.confirmed for value, each in found.items()} == {
             "I prefer green tea.": True,
             "I prefer black coffee.": False,

@@ -51,8 +51,8 @@ class Bed:
 
     async def dense(self, text: str) -> list[str]:
         query = MemoryQuery(text=text, limit=20)
-        found = await self.house.recall.retrieve(ADA, query, SearchMode.DENSE)
-        return [entry.content for entry in found]
+        entries = await self.house.recall.retrieve(ADA, query, SearchMode.DENSE)
+        return [entry.content for entry in entries]
 
     async def brute(self, text: str, model: str) -> list[str]:
         """Return the same by comparing with every vector of *model*."""
@@ -249,8 +249,8 @@ async def test_a_text_that_the_coming_model_fails_on_does_not_hold_it_up(bed: Be
     await bed.switch.use(ADA, "B")
     assert await bed.switch.carry_out()
     assert bed.chosen.name == "B"
-    found = await bed.house.recall.retrieve(ADA, MemoryQuery(text="poison", limit=1))
-    assert [entry.content for entry in found] == ["poison in the honey"]
+    entries = await bed.house.recall.retrieve(ADA, MemoryQuery(text="poison", limit=1))
+    assert [entry.content for entry in entries] == ["poison in the honey"]
 
 
 async def test_a_change_waits_for_questions_and_questions_for_it(bed: Bed) -> None:

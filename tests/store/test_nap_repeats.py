@@ -34,8 +34,8 @@ COMPOSED = f"make import failed.\nOutcome: {CAUSE} {CURE}"
 
 
 async def seen(bed: Bed) -> set[str]:
-    found = await bed.house.recall.retrieve(ADA, MemoryQuery(limit=100))
-    return {entry.content for entry in found}
+    entries = await bed.house.recall.retrieve(ADA, MemoryQuery(limit=100))
+    return {entry.content for entry in entries}
 
 
 async def told(bed: Bed, text: str, origin: Origin = Origin.ASSISTANT, talk: str = "talk") -> None:
@@ -194,10 +194,10 @@ async def test_a_client_that_hands_over_its_window_only_has_one_digest_of_all_of
     window = [*first.messages, *WENT_ON]
     await napped(window)
     rows, _ = await house.recall.list(ADA, EVERYTHING, None, 100)
-    [digest] = [each for each in rows if "digest" in each.metadata.tags]
+    [digest] = [row for row in rows if "digest" in row.metadata.tags]
     assert "must never read the whole file" in digest.content
     assert "regular expressions" in digest.content
-    texts = [each.content for each in rows]
+    texts = [row.content for row in rows]
     assert sum(BEGUN[0]["content"] in text for text in texts if text != digest.content) == 1
     again = await napped(window)
     assert again.stored == 0

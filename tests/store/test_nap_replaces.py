@@ -24,8 +24,8 @@ SECOND = digest("Asked for tabs and got them.")
 
 
 async def seen(bed: Bed) -> set[str]:
-    found = await bed.house.recall.retrieve(ADA, MemoryQuery(limit=100))
-    return {entry.content for entry in found}
+    entries = await bed.house.recall.retrieve(ADA, MemoryQuery(limit=100))
+    return {entry.content for entry in entries}
 
 
 async def id_of(bed: Bed, content: str) -> str:

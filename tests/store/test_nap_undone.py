@@ -40,8 +40,8 @@ async def nap_over(bed: Bed, folder: Path, *texts: str) -> NapResult:
 
 
 async def seen(bed: Bed) -> set[str]:
-    found = await bed.house.recall.retrieve(ADA, MemoryQuery(limit=100))
-    return {entry.content for entry in found}
+    entries = await bed.house.recall.retrieve(ADA, MemoryQuery(limit=100))
+    return {entry.content for entry in entries}
 
 
 async def test_undoing_a_nap_takes_what_it_learnt_and_leaves_what_it_kept(
@@ -94,8 +94,8 @@ async def test_a_nap_that_a_night_has_worked_on_waits_for_the_nights_undoing(
 
 async def test_a_nap_whose_fact_was_rewritten_is_not_undone(bed: Bed, tmp_path: Path) -> None:
     nap = await nap_over(bed, tmp_path, *FACTS)
-    found = await bed.house.recall.retrieve(ADA, MemoryQuery(limit=1))
-    await bed.house.ingest.update(ADA, found[0].id, MemoryUpdate(content="Use spaces."))
+    entries = await bed.house.recall.retrieve(ADA, MemoryQuery(limit=1))
+    await bed.house.ingest.update(ADA, entries[0].id, MemoryUpdate(content="Use spaces."))
     with pytest.raises(ConflictError, match="rewritten"):
         await bed.night.undo(ADA, nap.run_id)
     assert "Use spaces." in await seen(bed)

@@ -286,8 +286,8 @@ async def test_what_is_hidden_is_retired_as_well(tmp_path: Path) -> None:
 
 
 async def seen(bed: Bed, caller: Caller = ADA) -> list[str]:
-    found = await bed.house.recall.retrieve(caller, MemoryQuery(limit=100))
-    return sorted(entry.content for entry in found)
+    entries = await bed.house.recall.retrieve(caller, MemoryQuery(limit=100))
+    return sorted(entry.content for entry in entries)
 
 
 async def told(bed: Bed, *texts: str, tags: Sequence[str] = ()) -> None:
@@ -330,7 +330,9 @@ async def test_core_memories_and_preferences_are_never_put_away(tmp_path: Path) 
         run = await bed.night.run(ADA)
         assert [(step.name, step.rows) for step in run.steps] == [("cap", 3)]
         assert await seen(bed) == preferred
-        assert [each.value for each in await bed.house.recall.preferences(ADA)] == [liked]
+        assert [preference.value for preference in await bed.house.recall.preferences(ADA)] == [
+            liked
+        ]
 
 
 # Consolidation and ageing.

@@ -219,8 +219,8 @@ async def test_a_file_of_another_layout_is_opened_kept_so_and_repaired_to_that_o
         assert not house.db.read_only
         (secret,) = await stored(house, "The password of the safe is Xylophanes.")
         more = await told(house, "Dora paints boats in Faro.")
-        found = await house.recall.recall(ADA, RecallRequest(query="Who sails to Faro?", top_k=3))
-        assert "Bob sails to Faro on Sunday." in {item.content for item in found.memories}
+        answer = await house.recall.recall(ADA, RecallRequest(query="Who sails to Faro?", top_k=3))
+        assert "Bob sails to Faro on Sunday." in {item.content for item in answer.memories}
         await house.archive.forget(ADA, ids=[secret])
         await house.queue.drain()
         assert (await house.upkeep.check(ADA)).problems == ()

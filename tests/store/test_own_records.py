@@ -101,10 +101,10 @@ async def test_a_session_begins_goes_on_and_ends(bed: Bed) -> None:
     await bed.house.sessions.start(ADA, "s")
     await bed.house.sessions.end(ADA, "s")
     events = await noted(bed)
-    assert [each.event_type for each in events] == [
+    assert [event.event_type for event in events] == [
         "session_started", "session_resumed", "session_ended",
     ]  # fmt: skip
-    assert {each.metadata["session_id"] for each in events} == {"s"}
+    assert {event.metadata["session_id"] for event in events} == {"s"}
     assert await noted(bed, "task_metrics") == []
 
 
@@ -153,7 +153,7 @@ async def test_a_night_drops_old_records_by_the_setting_and_old_notes_by_themsel
     assert [m.id for m in await records.list(ME, ENTITIES["messages"], {})] == ["messages1"]
     # Others' events stay for ever, whatever their age; memd's own go.
     events = [each for each in await noted(bed) if each.event_type != "night_completed"]
-    assert [each.id for each in events] == ["lifecycle_events0", "lifecycle_events1"]
+    assert [event.id for event in events] == ["lifecycle_events0", "lifecycle_events1"]
     asked = AuditFilter(method="records.purge")  # of others' records, not of its own notes
     links, _ = await Audit(bed.house.db, bed.clock).show(asked, None, 100)
     assert [(link.client, link.rows) for link in links] == [("memd", 1)]

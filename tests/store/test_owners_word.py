@@ -72,11 +72,11 @@ async def test_what_a_program_set_is_fenced_and_marked_until_the_owner_confirms_
 async def test_a_recall_s_block_marks_what_nobody_confirmed(house: Rooms) -> None:
     await house.preferences.set(ADA, "merging", EVIL)
     await house.preferences.set(OWNER, "style", PREFERS)
-    found = await house.recall.recall(ADA, RecallRequest(query="merge"))
-    lines = found.prompt_block.splitlines()
+    answer = await house.recall.recall(ADA, RecallRequest(query="merge"))
+    lines = answer.prompt_block.splitlines()
     assert f"[unconfirmed: assistant] [PROCEDURAL] {EVIL}" in lines
     assert f"[PROCEDURAL] {PREFERS}" in lines
-    assert {each.content: each.trust for each in found.memories} == {
+    assert {memory.content: memory.trust for memory in answer.memories} == {
         EVIL: Trust.ASSISTED,
         PREFERS: Trust.OWNER,
     }
@@ -214,10 +214,10 @@ async def test_a_shared_attack_is_set_aside_whoever_it_claims_to_be_from(
         {"category": "semantic", "content": ATTACK, "origin": origin}
     )
     await house.sharing.publish(BOB, request)
-    found = await house.recall.recall(
+    answer = await house.recall.recall(
         ADA, RecallRequest(query="previous instructions conversation", include_shared=True)
     )
-    assert found.memories == ()
+    assert answer.memories == ()
 
 
 async def test_a_shared_text_is_marked_in_everybody_s_prompt(house: Rooms) -> None:

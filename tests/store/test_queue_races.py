@@ -124,8 +124,8 @@ async def test_going_back_to_an_earlier_model_finds_its_vectors_again(tmp_path: 
         assert live is not None
         assert await house.db.read(vectors.count_wrong_rows, live) == 0
         asked = RecallRequest(query="first text", search_mode="dense")
-        found = await house.recall.recall(ADA, asked)
-        assert [memory.content for memory in found.memories][:1] == ["first text"]
+        answer = await house.recall.recall(ADA, asked)
+        assert [memory.content for memory in answer.memories][:1] == ["first text"]
         assert (await house.upkeep.check(ADA)).problems == ()
 
 

@@ -34,10 +34,10 @@ class Stage:
         path = self.home / ".codex" / "sessions" / "s.jsonl"
         path.parent.mkdir(parents=True)
         content = [{"type": "input_text", "text": RULE}]
-        said = {"type": "message", "role": "user", "content": content}
+        params = {"type": "message", "role": "user", "content": content}
         lines = [
             {"type": "session_meta", "payload": {"id": "s"}},
-            {"type": "response_item", "payload": said},
+            {"type": "response_item", "payload": params},
         ]
         path.write_text("".join(json.dumps(line) + "\n" for line in lines))
         return str(path)

@@ -46,8 +46,8 @@ async def test_a_recall_takes_at_most_three_reads(
                 assert TEXTS[0] in texts
                 assert any("Helix" in text for text in texts)
             case "retrieve":
-                found = await house.recall.retrieve(ADA, MemoryQuery(text="spare key", limit=1))
-                assert found[0].content == TEXTS[0]
+                entries = await house.recall.retrieve(ADA, MemoryQuery(text="spare key", limit=1))
+                assert entries[0].content == TEXTS[0]
             case _:
                 assert await house.recall.count(ADA, None) == len(TEXTS)
     assert 1 <= len(reads) <= most, reads
@@ -87,8 +87,8 @@ def steps(house: Rooms, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 async def asked(house: Rooms, query: str) -> list[tuple[str, float | None]]:
-    found = await house.recall.recall(ADA, RecallRequest(query=query, top_k=4, min_relevance=0.0))
-    return [(chunk.content, chunk.relevance_score) for chunk in found.memories]
+    answer = await house.recall.recall(ADA, RecallRequest(query=query, top_k=4, min_relevance=0.0))
+    return [(chunk.content, chunk.relevance_score) for chunk in answer.memories]
 
 
 async def test_a_question_is_embedded_while_it_is_parsed(house: Rooms, steps: list[str]) -> None:
@@ -162,5 +162,5 @@ async def test_a_filter_that_few_of_the_nearest_pass_finds_what_passes(
             min_relevance=0.0,
             top_k=3,
         )
-        found = await house.recall.recall(ADA, request)
-    assert sorted(chunk.content for chunk in found.memories) == mine
+        answer = await house.recall.recall(ADA, request)
+    assert sorted(chunk.content for chunk in answer.memories) == mine

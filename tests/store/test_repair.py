@@ -25,8 +25,8 @@ async def test_a_sound_file_is_the_same_after_a_repair(path: Path) -> None:
     assert has_sums(path)
     async with a_house(path) as house:
         assert (await house.upkeep.check(ADA)).problems == ()
-        found = await house.recall.recall(ADA, RecallRequest(query="Who sails to Faro?", top_k=3))
-        assert "Bob sails to Faro on Sunday." in {item.content for item in found.memories}
+        answer = await house.recall.recall(ADA, RecallRequest(query="Who sails to Faro?", top_k=3))
+        assert "Bob sails to Faro on Sunday." in {item.content for item in answer.memories}
 
 
 async def test_operational_records_come_along(path: Path) -> None:

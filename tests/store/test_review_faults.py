@@ -113,8 +113,8 @@ async def test_a_file_imported_again_much_later_doubles_nothing(
     context = _context(house)
 
     def entry(agent: str, text: str) -> MemoryEntry:
-        said = {"id": "old-1", "agent_id": agent, "category": "semantic", "content": text}
-        return MemoryEntry.model_validate({**said, "created_at": made})
+        params = {"id": "old-1", "agent_id": agent, "category": "semantic", "content": text}
+        return MemoryEntry.model_validate({**params, "created_at": made})
 
     made = clock.now
     for agent, text in (("ada", "first"), ("ada", "second"), ("bob", "first")):
@@ -129,8 +129,8 @@ async def test_a_file_imported_again_much_later_doubles_nothing(
 
 async def test_what_was_forgotten_does_not_come_back_by_an_import(house: Rooms) -> None:
     context = _context(house)
-    said = {"agent_id": "ada", "category": "semantic", "content": "gone"}
-    made = {**said, "id": "old-2", "created_at": HeldClock().now}
+    params = {"agent_id": "ada", "category": "semantic", "content": "gone"}
+    made = {**params, "id": "old-2", "created_at": HeldClock().now}
     await import_(context, ImportParams(items=(MemoryEntry.model_validate(made),)))
     (new,) = await visible(house)
     kept = await house.recall.get(ADA, new)

@@ -126,9 +126,9 @@ async def test_a_search_is_limited_to_a_session_a_project_and_a_time(house: Room
 async def test_what_was_said_in_two_sessions_is_found_once_at_its_last_place(
     house: Rooms,
 ) -> None:
-    said = {"role": "user", "content": "Mind the gap."}
-    await nap(house, [said, said])
-    await nap(house, [{"role": "user", "content": "First."}, said], "t")
+    params = {"role": "user", "content": "Mind the gap."}
+    await nap(house, [params, params])
+    await nap(house, [{"role": "user", "content": "First."}, params], "t")
     (hit,) = await search(house, "gap")
     assert (hit.session_id, hit.ordinal) == ("t", 1)
     (hit,) = await search(house, "gap", session_id="s")

@@ -34,10 +34,10 @@ async def sources(bed: Bed, tag: str) -> dict[str, set[str]]:
         " WHERE s.is_summary AND s.state IN ('active', 'pending')",
         tag,
     )
-    found: dict[str, set[str]] = {}
+    params: dict[str, set[str]] = {}
     for summary, source in rows:
-        found.setdefault(str(summary), set()).add(str(source))
-    return found
+        params.setdefault(str(summary), set()).add(str(source))
+    return params
 
 
 async def shown_for(bed: Bed, query: str) -> str:

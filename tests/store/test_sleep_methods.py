@@ -41,8 +41,8 @@ async def desk(tmp_path: Path, clock: HeldClock) -> AsyncIterator[Desk]:
 async def expired(desk: Desk, clock: HeldClock, *agents: str) -> None:
     """Store a memory of each of *agents* that a night's retention takes away."""
     for agent_id in agents:
-        said = {"content": f"the key of {agent_id}", "category": "semantic", "agent_id": agent_id}
-        await ask(desk, "memory.store", **said)
+        params = {"content": f"the key of {agent_id}", "category": "semantic", "agent_id": agent_id}
+        await ask(desk, "memory.store", **params)
     clock.advance(days=2)
 
 

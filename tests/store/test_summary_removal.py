@@ -178,8 +178,8 @@ async def test_what_an_archive_took_since_stays_there_when_its_old_summary_is_pu
     await night_house.archive.delete(ADA, await id_of(night_house, TURNS[1]))
     await move_to_archive(night_house, TURNS[2])
     assert (await night_house.upkeep.check(ADA)).ok
-    found = await night_house.recall.recall(ADA, RecallRequest(query=TURNS[2]))
-    assert all(TURNS[2] not in each.content for each in found.memories)
+    answer = await night_house.recall.recall(ADA, RecallRequest(query=TURNS[2]))
+    assert all(TURNS[2] not in memory.content for memory in answer.memories)
     await purged(night_house)
     rest = dict.fromkeys([TURNS[0], *TURNS[3:]], "active")
     assert await states(night_house) == {**rest, TURNS[2]: "archived"}

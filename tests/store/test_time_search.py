@@ -120,7 +120,7 @@ async def test_an_event_that_one_memory_tells_of_dates_a_question(
 
     answer = await house.recall.recall(ADA, RecallRequest(query=question, top_k=3))
 
-    orders = [each.content for each in answer.memories if each.content in {BAKED, LATER}]
+    orders = [memory.content for memory in answer.memories if memory.content in {BAKED, LATER}]
     assert orders[0] == best
 
 
@@ -133,7 +133,7 @@ async def test_of_two_events_of_one_name_none_dates_a_question(house: Rooms) -> 
     asked = RecallRequest(query="What was the bakery order before the release?", top_k=4)
     answer = await house.recall.recall(ADA, asked)
 
-    orders = [each.content for each in answer.memories if each.content in {BAKED, LATER}]
+    orders = [memory.content for memory in answer.memories if memory.content in {BAKED, LATER}]
     assert orders[0] == LATER
 
 

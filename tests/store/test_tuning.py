@@ -298,7 +298,7 @@ def bare() -> Any:
 
 
 def scores(result: Any) -> list[tuple[str, float]]:
-    return [(one.id, one.why.features["score"]) for one in result.memories if one.why]
+    return [(memory.id, memory.why.features["score"]) for memory in result.memories if memory.why]
 
 
 def _bodies(conn: Reading) -> list[str]:

@@ -29,8 +29,8 @@ class Line:
 
 def recorded(text: str) -> str:
     """Return the transcript of a session in which the user said *text*."""
-    said = {"type": "user", "message": {"role": "user", "content": text}}
-    return json.dumps(said, ensure_ascii=False)
+    params = {"type": "user", "message": {"role": "user", "content": text}}
+    return json.dumps(params, ensure_ascii=False)
 
 
 async def call(desk: Desk, line: Line, method: str, **params: Any) -> dict[str, Any]:
@@ -47,12 +47,12 @@ async def send(desk: Desk, line: Line, text: str, **params: Any) -> dict[str, An
 
 async def imported(desk: Desk) -> dict[str, list[str]]:
     """Return what was said in each session that memd knows, by its id."""
-    told: dict[str, list[str]] = {}
+    params: dict[str, list[str]] = {}
     for session in (await call(desk, Line(), "session.list"))["result"]["items"]:
         name = session["session_id"]
         page = await call(desk, Line(), "session.messages", session_id=name)
-        told[name] = [message["text"] for message in page["result"]["items"]]
-    return told
+        params[name] = [message["text"] for message in page["result"]["items"]]
+    return params
 
 
 async def test_parts_become_one_transcript(desk: Desk) -> None:

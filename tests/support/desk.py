@@ -50,8 +50,8 @@ class Desk:
         return prompt
 
     def get(self, memory_id: str) -> dict[str, Any] | None:
-        found: dict[str, Any] | None = self.call("memory.get", id=memory_id)
-        return found
+        answer: dict[str, Any] | None = self.call("memory.get", id=memory_id)
+        return answer
 
     def count(self, **more: Any) -> int:
         number: int = self.call("memory.count", **more)
