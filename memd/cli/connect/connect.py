@@ -104,7 +104,7 @@ def connect(
         say.print_json({
             "name": name,
             "connected": connecting.is_connected(assistant, where),
-            "files": [str(each.file) for each in changes],
+            "files": [str(change.file) for change in changes],
             "key_file": key_file,
             "then": assistant.next_step if not remove else "",
         })  # fmt: skip
@@ -214,13 +214,13 @@ def _list(profile: str | None, *, json: bool) -> None:
     rows: list[dict[str, Any]] = [
         {
             "name": name,
-            "title": each.title,
-            "installed": is_installed(each, where),
-            "connected": is_connected(each, where),
-            "profiles": profiles_of(each, where),
-            "folder": str(each.folder(where)),
+            "title": assistant.title,
+            "installed": is_installed(assistant, where),
+            "connected": is_connected(assistant, where),
+            "profiles": profiles_of(assistant, where),
+            "folder": str(assistant.folder(where)),
         }
-        for name, each in ASSISTANTS.items()
+        for name, assistant in ASSISTANTS.items()
     ]
     if json:
         say.print_json({"items": rows})
@@ -228,13 +228,13 @@ def _list(profile: str | None, *, json: bool) -> None:
     columns = (word_column("NAME", whole=True), word_column("INSTALLED"), word_column("CONNECTED"))
     table(
         (*columns, text_column("FOLDER", in_place=True)),
-        ((one["name"], _yes(one["installed"]), _connection(one), one["folder"]) for one in rows),
+        ((row["name"], _yes(row["installed"]), _connection(row), row["folder"]) for row in rows),
     )
 
 
-def _connection(one: dict[str, Any]) -> str:
+def _connection(row: dict[str, Any]) -> str:
     """Format whether an assistant is connected, and to which profiles."""
-    return ", ".join(one["profiles"]) if one["profiles"] else _yes(one["connected"])
+    return ", ".join(row["profiles"]) if row["profiles"] else _yes(row["connected"])
 
 
 def _yes(value: object) -> str:

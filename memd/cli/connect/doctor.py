@@ -32,7 +32,7 @@ def doctor(
     """
     place = locations(profile)
     problems = _findings(place, profile)
-    if fix and any(each.is_mended for each in problems):
+    if fix and any(problem.is_mended for problem in problems):
         plans = _plans(problems, place)
         if not json:
             for changes in plans.values():
@@ -42,10 +42,10 @@ def doctor(
         _fix(problems, plans, place, profile)
         problems = _findings(place, profile)
     if json:
-        say.print_json({"findings": [each._asdict() for each in problems]})
-    for each in () if json else problems:
-        say.out(f"{each.assistant}: {each.what}")
-        say.note(f"    {each.help}")
+        say.print_json({"findings": [problem._asdict() for problem in problems]})
+    for problem in () if json else problems:
+        say.out(f"{problem.assistant}: {problem.what}")
+        say.note(f"    {problem.help}")
     if problems:
         raise say.CommandExit(say.Exit.DEGRADED)
     if not json:
@@ -59,16 +59,18 @@ def _findings(place: Locations, profile: str | None) -> list[Finding]:
 
     here = Path.cwd()
     problems = [
-        each
+        finding
         for name, assistant in ASSISTANTS.items()
-        for each in findings(name, assistant, place, here)
+        for finding in findings(name, assistant, place, here)
     ]
-    names = [name for name, each in ASSISTANTS.items() if connect.is_connected(each, place)]
+    names = [
+        name for name, assistant in ASSISTANTS.items() if connect.is_connected(assistant, place)
+    ]
     try:
         clients = call(profile, "client.list")["items"]
     except NotRunningError as error:
         return [*problems, Finding("memd", "missing", error.message, start_hint(profile))]
-    holding = {one["name"] for one in clients if not one["revoked_at"]}
+    holding = {client["name"] for client in clients if not client["revoked_at"]}
     for name in names:
         if name not in holding or not _key(name, profile).is_file():
             what = f"its key is missing or revoked: {_key(name, profile)}"
@@ -81,8 +83,8 @@ def _plans(problems: list[Finding], place: Locations) -> dict[str, list[FileChan
     from memd.assist.connect import connect
     from memd.assist.connect.clients import ASSISTANTS
 
-    names = dict.fromkeys(each.assistant for each in problems if each.is_mended)
-    unreadable = {each.assistant for each in problems if each.kind == "unreadable"}
+    names = dict.fromkeys(problem.assistant for problem in problems if problem.is_mended)
+    unreadable = {problem.assistant for problem in problems if problem.kind == "unreadable"}
     return {
         name: [] if name in unreadable else connect.plan_connect(ASSISTANTS[name], place)
         for name in names
@@ -97,10 +99,10 @@ def _fix(
 ) -> None:
     from memd.assist.connect import connect
 
-    for each in problems:
-        if each.kind == "key":
-            _key(each.assistant, profile).unlink(missing_ok=True)
-            make_key(each.assistant, profile)
+    for problem in problems:
+        if problem.kind == "key":
+            _key(problem.assistant, profile).unlink(missing_ok=True)
+            make_key(problem.assistant, profile)
     for changes in plans.values():
         connect.write(changes, place.data)
 

@@ -82,7 +82,7 @@ def remove(name: Name, yes: options.Yes = False, json: options.Json = False) -> 
     service.remove_service(paths)
     _stop(paths)
     with _lock(paths):
-        remaining = [str(each) for each in _files(paths) if not _erase(each)]
+        remaining = [str(file) for file in _files(paths) if not _erase(file)]
     if json:
         say.print_json({"profile": name, "left": remaining})
     else:
@@ -106,8 +106,8 @@ def _files(paths: Paths) -> list[Path]:
     log = service.log_of_launchd(paths.profile)
     first = [*([log] if service.LAUNCHD and log.exists() else []), *places]
     return [
-        *(each for each in first if each not in last),
-        *(each for each in last if each in places),
+        *(file for file in first if file not in last),
+        *(file for file in last if file in places),
     ]
 
 
@@ -195,4 +195,4 @@ def _is_running(paths: Paths) -> bool:
 def _bytes(name: str) -> int:
     database = Paths.resolve(name).with_settings().database
     files = (database, *(database.with_name(database.name + end) for end in ("-wal", "-shm")))
-    return sum(each.stat().st_size for each in files if each.exists())
+    return sum(file.stat().st_size for file in files if file.exists())

@@ -124,9 +124,9 @@ def _uptake(counts: dict[str, int]) -> list[str]:
 
 def _works(works: dict[str, dict[str, float]]) -> list[str]:
     return [
-        f"  {work + 's:':<10}{each['done']:,.0f}, {each['failed']:,.0f} failed,"
-        f" {each['seconds']:.1f} s in total, the last one {each['last_seconds']:.1f} s"
-        for work, each in works.items()
+        f"  {work + 's:':<10}{counts['done']:,.0f}, {counts['failed']:,.0f} failed,"
+        f" {counts['seconds']:.1f} s in total, the last one {counts['last_seconds']:.1f} s"
+        for work, counts in works.items()
     ]
 
 
@@ -187,9 +187,9 @@ def draw_svg(metrics: dict[str, Any], history: dict[str, Any]) -> str:
 def _latency(methods: dict[str, dict[str, Any]]) -> list[TwoPartBar]:
     most = sorted(methods.items(), key=lambda item: -item[1]["requests"])[:METHODS_DRAWN]
     return [
-        TwoPartBar(name, each["p50_us"] / 1e3, each["p95_us"] / 1e3,
-            f"{each['p50_us'] / 1e3:.1f} / {each['p95_us'] / 1e3:.1f}")
-        for name, each in most
+        TwoPartBar(name, latency["p50_us"] / 1e3, latency["p95_us"] / 1e3,
+            f"{latency['p50_us'] / 1e3:.1f} / {latency['p95_us'] / 1e3:.1f}")
+        for name, latency in most
     ]  # fmt: skip
 
 
@@ -252,14 +252,14 @@ def _dots(works: Sequence[dict[str, Any]]) -> Iterator[str]:
     """Draw each nap and night by time and duration; failed ones are red."""
     if not works:
         return
-    times = [datetime.fromisoformat(each["at"]).timestamp() for each in works]
+    times = [datetime.fromisoformat(run["at"]).timestamp() for run in works]
     first, span = times[0], (times[-1] - times[0]) or 1.0
-    most = max(each["seconds"] for each in works) or 1.0
+    most = max(run["seconds"] for run in works) or 1.0
     yield from _scale(most)
-    for at, each in zip(times, works, strict=True):
-        colour = _PALE if each["work"] == "night" else _INK
-        x, y = LEFT + _inner() * (at - first) / span, _y(each["seconds"], most)
-        fill = colour if each["is_success"] else _ALARM
+    for at, run in zip(times, works, strict=True):
+        colour = _PALE if run["work"] == "night" else _INK
+        x, y = LEFT + _inner() * (at - first) / span, _y(run["seconds"], most)
+        fill = colour if run["is_success"] else _ALARM
         yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{fill}"/>'
     yield _label(LEFT, HEIGHT - 8, works[0]["at"][:10])
     yield _label(WIDTH - RIGHT, HEIGHT - 8, works[-1]["at"][:10], anchor="end")

@@ -40,7 +40,7 @@ def likelihood_word(memory: dict[str, Any]) -> str:
 def show(answer: dict[str, Any], query: str, *, numbers: bool) -> None:
     """Print the results, best first; with *numbers* also relevances and what was left out."""
     memories = [
-        each for each in answer["memories"] if numbers or likelihood_word(each) != "unlikely"
+        memory for memory in answer["memories"] if numbers or likelihood_word(memory) != "unlikely"
     ]
     for memory in memories:
         _show(memory, query, numbers=numbers)
@@ -72,10 +72,10 @@ def _show(memory: dict[str, Any], query: str, *, numbers: bool) -> None:
 
 
 def _show_cut(answer: dict[str, Any]) -> None:
-    for each in answer.get("cut", ()):
-        of = id_for_reader(each["of"]) if each.get("of") else ""
-        reason = _CUT[each["by"]].format(of=of)
-        say.note(f"left out {id_for_reader(each['id'])} ({each['relevance_score']:.2f}): {reason}")
+    for cut in answer.get("cut", ()):
+        of = id_for_reader(cut["of"]) if cut.get("of") else ""
+        reason = _CUT[cut["by"]].format(of=of)
+        say.note(f"left out {id_for_reader(cut['id'])} ({cut['relevance_score']:.2f}): {reason}")
 
 
 def _number(memory: dict[str, Any]) -> str:

@@ -64,8 +64,8 @@ def path(  # a command's options
     if json:
         say.print_json(answer)
         return
-    for number, one in enumerate(answer["items"], 1):
-        _show(number, one)
+    for number, route in enumerate(answer["items"], 1):
+        _show(number, route)
     if not answer["items"]:
         say.note(f"no path of at most {hops} hops")
     _report_truncated(answer)
@@ -132,13 +132,13 @@ def _time_params(as_of: str | None, known_at: str | None, agent: str | None) -> 
     )
 
 
-def _show(number: int, one: dict[str, Any]) -> None:
-    say.out(f"{number}. {' · '.join(say.line(name) for name in one['things'])}")
-    _steps(one)
+def _show(number: int, route: dict[str, Any]) -> None:
+    say.out(f"{number}. {' · '.join(say.line(name) for name in route['things'])}")
+    _steps(route)
 
 
-def _steps(one: dict[str, Any]) -> None:
-    for step in one["steps"]:
+def _steps(route: dict[str, Any]) -> None:
+    for step in route["steps"]:
         say.out(f"   {_arrow(step)}")
         say.out(f"   {_evidence(step)}")
 

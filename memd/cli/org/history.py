@@ -131,7 +131,9 @@ def _not_found(text: str | None) -> str:
 
 
 def _statements(item: dict[str, Any]) -> list[str]:
-    return [_format_statement(one) for one in item["statements"]] or [item["fact"]["content"]]
+    return [_format_statement(statement) for statement in item["statements"]] or [
+        item["fact"]["content"]
+    ]
 
 
 def _format_statement(statement: dict[str, Any]) -> str:

@@ -41,10 +41,8 @@ def init(
 
     with daemon(profile) as client:
         text = (renew_key if renew else make_key)(client, profile)
-    if json:
-        say.print_json({"public_key": public_of(text)})
-    else:
-        say.out(public_of(text))
+    public = public_of(text)
+    say.answer({"public_key": public}, public, json=json)
 
 
 @options.examples("memd owner show", "memd owner show --json")

@@ -100,26 +100,31 @@ def review(
 
 
 def _list(items: list[dict[str, Any]]) -> None:
-    rows = ((one["id"], one["category"], one["client"], _describe(one)) for one in items)
+    rows = (
+        (proposal["id"], proposal["category"], proposal["client"], _describe(proposal))
+        for proposal in items
+    )
     table((id_column(), word_column("CATEGORY"), word_column("CLIENT"), text_column("WHAT")), rows)
     if not items:
         say.note("nothing was proposed")
 
 
 def _walk(client: Client, profile: str | None, items: list[dict[str, Any]]) -> None:
-    for number, one in enumerate(items, 1):
-        say.out(say.bold(f"{number} of {len(items)}: {one['kind'].lower()} {one['category']}"))
-        say.out(f"  proposed by {_proposer(one)}, {say.local_time(one['at'], zone=True)}")
-        if one["fact_id"]:
-            say.out(f"  about the fact {one['fact_id']}")
-        if problem := _validity(one):
+    for number, proposal in enumerate(items, 1):
+        say.out(
+            say.bold(f"{number} of {len(items)}: {proposal['kind'].lower()} {proposal['category']}")
+        )
+        say.out(f"  proposed by {_proposer(proposal)}, {say.local_time(proposal['at'], zone=True)}")
+        if proposal["fact_id"]:
+            say.out(f"  about the fact {proposal['fact_id']}")
+        if problem := _validity(proposal):
             say.out(f"  {problem}")
-        say.out(say.quote(one["content"] or "(retract this fact)"))
+        say.out(say.quote(proposal["content"] or "(retract this fact)"))
         sys.stderr.write("[a]pprove, [r]eject, [s]kip, [q]uit? ")
         sys.stderr.flush()
         answer = sys.stdin.readline().strip().lower()[:1]
         if answer in {"a", "r"}:
-            _decide(client, profile, items, one["id"], answer == "a")
+            _decide(client, profile, items, proposal["id"], answer == "a")
         elif answer == "q" or not answer:
             return
     if not items:
@@ -138,7 +143,9 @@ def _decide(
     from memd.org.review import of_proposal
 
     end = proposal_id or ""
-    matches = [one for one in items if len(end) >= _END_CHARS and one["id"].endswith(end)]
+    matches = [
+        proposal for proposal in items if len(end) >= _END_CHARS and proposal["id"].endswith(end)
+    ]
     if len(matches) != 1:
         which = "several open proposals end in" if matches else "no open proposal has"
         raise InvalidError(f"{which} this id", hint="memd org review --json lists them")
@@ -150,32 +157,32 @@ def _decide(
     return {"id": proposal_id, "approved": yes, "fact_id": answer if yes else None}
 
 
-def _validity(one: dict[str, Any]) -> str:
+def _validity(proposal: dict[str, Any]) -> str:
     """Format the validity and tags of a proposed fact.
 
     >>> _validity({"valid_from": None, "valid_to": "2026-03-01T00:00:00Z", "tags": ["web"]})
     'until 2026-03-01T00:00:00Z, tagged web'
     """
     parts = [
-        f"{word} {say.line(one[key])}"
+        f"{word} {say.line(proposal[key])}"
         for word, key in (("from", "valid_from"), ("until", "valid_to"))
-        if one[key]
+        if proposal[key]
     ]
-    if one["tags"]:
-        parts.append(f"tagged {say.line(' '.join(one['tags']))}")
+    if proposal["tags"]:
+        parts.append(f"tagged {say.line(' '.join(proposal['tags']))}")
     return ", ".join(parts)
 
 
-def _proposer(one: dict[str, Any]) -> str:
+def _proposer(proposal: dict[str, Any]) -> str:
     """Format who made a proposal.
 
     >>> _proposer({"author_id": "ada", "client": "claude", "clients": 3})
     'ada, client claude, and 2 other clients'
     """
-    others = one["clients"] - 1
+    others = proposal["clients"] - 1
     more = f", and {others} other client{'s' if others > 1 else ''}" if others else ""
-    return f"{say.line(one['author_id'])}, client {say.line(one['client'])}{more}"
+    return f"{say.line(proposal['author_id'])}, client {say.line(proposal['client'])}{more}"
 
 
-def _describe(one: dict[str, Any]) -> str:
-    return f"retract {one['fact_id']}" if one["content"] is None else str(one["content"])
+def _describe(proposal: dict[str, Any]) -> str:
+    return str(proposal["content"] or f"retract {proposal['fact_id']}")

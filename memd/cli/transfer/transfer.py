@@ -174,8 +174,8 @@ def _send_batch(
 def _report(
     outcomes: Sequence[FileOutcome], skipped: Counter[str], flags: Options, *, json: bool
 ) -> None:
-    counts = {name: sum(getattr(each, name) for each in outcomes) for name in COUNTS}
-    failed = sum(each.error is not None for each in outcomes)
+    counts = {name: sum(getattr(outcome, name) for outcome in outcomes) for name in COUNTS}
+    failed = sum(outcome.error is not None for outcome in outcomes)
     if json:
         say.print_json(
             {
@@ -184,12 +184,12 @@ def _report(
                 "failed": failed,
                 "dry_run": flags.dry_run,
                 "skipped_files": dict(skipped),
-                "results": [each.as_json() for each in outcomes],
+                "results": [outcome.as_json() for outcome in outcomes],
             }
         )
         return
-    for each in outcomes:
-        _report_file(each)
+    for outcome in outcomes:
+        _report_file(outcome)
     ignored = ", ".join(f"{name} {number:,}" for name, number in sorted(skipped.items()))
     say.out(
         ("would be: " if flags.dry_run else "")

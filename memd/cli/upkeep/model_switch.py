@@ -25,25 +25,25 @@ def list_(profile: options.Profile = None, json: options.Json = False) -> None:
 
     models = _models(profile)
     try:
-        rule: str | None = select([each["name"] for each in models], Tier.CPU)
+        rule: str | None = select([model["name"] for model in models], Tier.CPU)
     except MemdError:
         rule = None
-    for each in models:
-        row = find_row(each["name"])
-        each["lmeb"] = row._asdict() if row else None
+    for model in models:
+        row = find_row(model["name"])
+        model["lmeb"] = row._asdict() if row else None
     if json:
         table_rows = [row._asdict() for row in RANKINGS]
         say.print_json({"models": models, "selected_by_lmeb": rule, "lmeb": table_rows})
         return
     rows = [
         (
-            each["name"],
-            str(each["dimension"] or "-"),
-            str(each["lmeb"]["overall"]) if each["lmeb"] else "not ranked",
-            each["state"],
-            each["problem"] or "",
+            model["name"],
+            str(model["dimension"] or "-"),
+            str(model["lmeb"]["overall"]) if model["lmeb"] else "not ranked",
+            model["state"],
+            model["problem"] or "",
         )
-        for each in models
+        for model in models
     ]
     columns = (
         word_column("MODEL", whole=True),
@@ -114,7 +114,7 @@ def bench(
     The test questions are those asked in your conversations, each with the turn that answered it.
     Each model embeds the latest 500 memories, which takes about a minute.
     """
-    models = names or [each["name"] for each in _models(profile) if each["installed"]]
+    models = names or [model["name"] for model in _models(profile) if model["installed"]]
     with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
         answer: dict[str, Any] = client.call("model.bench", {"names": models})
     if json:
@@ -124,8 +124,8 @@ def bench(
         say.out(f"{answer['memories']} memories are too few for test questions")
         return
     rows = [
-        (each["name"], f"{each['recall_10']:.3f}", f"{each['ndcg_10']:.3f}")
-        for each in answer["models"]
+        (model["name"], f"{model['recall_10']:.3f}", f"{model['ndcg_10']:.3f}")
+        for model in answer["models"]
     ]
     table(
         (word_column("MODEL", whole=True), word_column("RECALL@10"), word_column("NDCG@10")), rows

@@ -41,11 +41,8 @@ def install(
         folder = fetch_multilingual(paths.model_dir, source)
     else:
         folder = paths.reranker_dir if reranker else paths.model_dir
-        (fetch_reranker if reranker else fetch)(folder, source)
-    if json:
-        say.print_json({"folder": str(folder), "installed": True})
-    else:
-        say.out(str(folder))
+        fetch(folder, source, reranker=reranker)
+    say.answer({"folder": str(folder), "installed": True}, str(folder), json=json)
 
 
 @options.examples("memd model export /media/stick/all-MiniLM-L6-v2")
@@ -98,28 +95,19 @@ def status(profile: options.Profile = None, json: options.Json = False) -> None:
         raise say.CommandExit(say.Exit.DEGRADED)
 
 
-def fetch(folder: Path, source: Path | None = None) -> None:
-    """Install the model into *folder*, unless it is there and *source* is None."""
-    from memd.embedding.install import install as put
+def fetch(folder: Path, source: Path | None = None, *, reranker: bool = False) -> None:
+    """Install the model, or the re-ranker, into *folder* unless it is there and no source given."""
+    from memd.embedding import install as model
+    from memd.embedding import install_reranker as second
     from memd.embedding.model_files import status as look
 
     if source is None and look(folder).installed:
         return
-    say.note(f"downloading the embedding model (90 MB, once) to {folder}")
-    with Progress("the embedding model", unit="%") as progress:
-        put(folder, source=source, progress=progress.share)
-
-
-def fetch_reranker(folder: Path, source: Path | None = None) -> None:
-    """Install the re-ranker into *folder*, unless it is there and *source* is None."""
-    from memd.embedding.install_reranker import install as put
-    from memd.embedding.model_files import status as look
-
-    if source is None and look(folder).installed:
-        return
-    say.note(f"downloading the re-ranker (73 MB, once; 35 MB are kept) to {folder}")
-    with Progress("the re-ranker", unit="%") as progress:
-        put(folder, source=source, progress=progress.share)
+    name = "the re-ranker" if reranker else "the embedding model"
+    size = "73 MB, once; 35 MB are kept" if reranker else "90 MB, once"
+    say.note(f"downloading {name} ({size}) to {folder}")
+    with Progress(name, unit="%") as progress:
+        (second if reranker else model).install(folder, source=source, progress=progress.share)
 
 
 def fetch_multilingual(default: Path, source: Path | None = None) -> Path:
