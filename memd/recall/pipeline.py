@@ -23,11 +23,13 @@ from memd.recall.candidates import RankedCandidates, SearchQuery, rank_candidate
 from memd.recall.question import Question, name_candidates, question
 from memd.recall.ranking.weights import ActiveTuning, TuningTrial
 from memd.recall.retrievers import (
+    PERSON_ROWS,
     RETRIEVED_ROWS,
     DenseKeys,
     dense_first,
     dense_keys,
     matching_dense,
+    person_first,
     sparse_search,
 )
 from memd.recall.scope import SearchScope, SearchTarget, search_targets
@@ -150,7 +152,8 @@ class RetrievalPipeline:
             answer = await read(rank_and_finish, parsed.scopes, query, keys, search, finish)
             if answer is None and (vector := query.vector) is not None:
                 # Too few of the nearest match the filter: search on, until enough do.
-                each = (dense_keys(self.db, target, vector, search.rows) for target in keys.targets)
+                rows = nearest_rows(query, search)
+                each = (dense_keys(self.db, target, vector, rows) for target in keys.targets)
                 keys = keys._replace(dense=list(map(DenseKeys, await asyncio.gather(*each))))
                 answer = await read(rank_and_finish, parsed.scopes, query, keys, search, finish)
             return answer
@@ -184,8 +187,9 @@ class RetrievalPipeline:
                 )
             dense: Sequence[DenseKeys] = [DenseKeys([]) for _ in targets]
             if (vector := query.vector) is not None:
+                rows = nearest_rows(query, search)
                 dense = await asyncio.gather(
-                    *(dense_first(self.db, target, vector, search.rows) for target in targets)
+                    *(dense_first(self.db, target, vector, rows) for target in targets)
                 )
             sparse, frequencies = await sparse_task
         finally:
@@ -263,9 +267,12 @@ def rank_and_finish(
 
     All in one read: a round trip to a connection takes longer than most of the steps.
     """
-    dense = matching_dense(conn, retrieved.targets, retrieved.dense, search.rows)
+    rows = nearest_rows(query, search)
+    dense = matching_dense(conn, retrieved.targets, retrieved.dense, rows)
     if dense is None:
         return None
+    if (person := query.question.person) is not None and rows > search.rows:
+        dense = [person_first(conn, its_keys, person, search.rows) for its_keys in dense]
     keys = [merge_keys(scope, retrieved.targets, dense, retrieved.sparse) for scope in scopes]
     candidates = rank_candidates(conn, scopes, query, keys)
     if len(candidates.items) < search.minimum:  # counted as shown: a summary may stand for many
@@ -274,6 +281,13 @@ def rank_and_finish(
         if more != keys:
             candidates = rank_candidates(conn, scopes, query, more)
     return finish(conn, scopes, candidates)
+
+
+def nearest_rows(query: SearchQuery, search: Search) -> int:
+    """Return how many of the nearest to fetch: more where one person's turns come first."""
+    if query.question.person is None or query.mode is not SearchMode.HYBRID:
+        return search.rows
+    return max(search.rows, PERSON_ROWS)
 
 
 def merge_keys(

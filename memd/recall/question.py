@@ -59,6 +59,12 @@ class Question:
     """Whether it names nothing but a time: "what happened last week?"."""
 
     @property
+    def person(self) -> str | None:
+        """The one known speaker whom it names, casefolded; None where it names none or several."""
+        (only,) = self.names if len(self.names) == 1 else (None,)
+        return only
+
+    @property
     def is_request(self) -> bool:
         """Whether it is an instruction rather than a question."""
         return _MARKS.isdisjoint(self.text)

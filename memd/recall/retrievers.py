@@ -17,9 +17,10 @@ from memd.recall.scope import SearchScope, SearchTarget
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
 from memd.store.memory import memories
-from memd.store.search import fulltext, vectors
+from memd.store.search import candidate_rows, fulltext, vectors
 
 RETRIEVED_ROWS = 64  # by each retriever; 100 find no more and cost a third more (decision 0164)
+PERSON_ROWS = 3 * RETRIEVED_ROWS  # among these, who is asked about comes first (decision 0233)
 REFETCH_FACTOR = 4  # how many more rows are fetched when too few of the first matched
 POSTINGS_MAX = 3_000  # memories that the terms looked up may hold in all: about 10 ms of BM25
 
@@ -149,6 +150,15 @@ async def _scan_shards(db: Database, scope: SearchScope, vector: bytes, limit: i
     shards = range(vectors.SHARDS)
     scans = [db.scan(vectors.search, vector, scope.partitions(at), limit) for at in shards]
     return _nearest(await asyncio.gather(*scans), limit)
+
+
+def person_first(conn: Reading, keys: Sequence[int], person: str, rows: int) -> list[int]:
+    """Return *rows* of the nearest *keys*: what *person* (casefolded) says, then the others.
+
+    Everyone speaks of what a question is about; who is asked about answers it in most cases.
+    """
+    speakers = candidate_rows.read_speakers(conn, keys)
+    return sorted(keys, key=lambda key: speakers.get(key, "").casefold() != person)[:rows]
 
 
 def _nearest(shards: Sequence[Sequence[vectors.DenseMatch]], rows: int) -> list[int]:

@@ -263,9 +263,9 @@ def _words(weighed: _Weighed, content: frozenset[str], text: _Texts) -> _Words:
 
 def _speaks(question: Question, candidate: SearchCandidate) -> float:
     """Return 1 where exactly one person is asked about, and says it."""
-    if len(question.names) != 1 or candidate.speaker is None:
+    if question.person is None or candidate.speaker is None:
         return 0.0
-    return float(candidate.speaker.casefold() in question.names)
+    return float(candidate.speaker.casefold() == question.person)
 
 
 def _place(candidate: SearchCandidate) -> int:

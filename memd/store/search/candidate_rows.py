@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple, cast
 
 from memd.domain.sleep.consolidation import COMPOSED_TAGS, NAP_TAG
@@ -87,6 +87,21 @@ def read_candidates(
         {**condition.params, "keys": keys_array(keys)},
     )
     return [SearchCandidate._make(row) for row in intact.skip_undecodable(conn, rows, "memory")]
+
+
+def read_speakers(conn: Reading, keys: Sequence[int]) -> dict[int, str]:
+    """Return who says each of *keys*; those without a speaker are left out."""
+    rows = conn.execute(
+        """
+        SELECT m.memory_key, m.speaker
+          FROM carray(:keys) AS k
+               CROSS JOIN memory AS m ON m.memory_key = k.value
+         WHERE m.speaker IS NOT NULL
+        """,
+        {"keys": keys_array(keys)},
+    )
+    pairs = cast("Iterator[tuple[int, str]]", intact.skip_undecodable(conn, rows, "memory"))
+    return dict(pairs)
 
 
 def find_summaries(

@@ -35,6 +35,12 @@ def test_a_known_speaker_is_a_name_and_no_content() -> None:
     assert "tim" in about.terms
 
 
+def test_a_question_is_about_a_person_where_it_names_exactly_one() -> None:
+    assert asked("What did Tim paint?", "tim").person == "tim"
+    assert asked("What did Tim paint?").person is None
+    assert asked("What did Tim and Ann paint?", "tim", "ann").person is None
+
+
 def test_a_question_about_nothing_but_a_name_keeps_it_as_content() -> None:
     assert asked("Tim?", "tim").content == ("tim",)
 

@@ -1,4 +1,4 @@
-"""Which words of a question are looked up: all in a small store, the rare ones in a large one."""
+"""Which words of a question are looked up, and whose turns come first among the nearest."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from support.store import a_writer
 from memd.domain.memory import MemoryFilter
 from memd.recall import retrievers
 from memd.recall.question import question
-from memd.recall.retrievers import rare_terms, sparse_keys
+from memd.recall.retrievers import person_first, rare_terms, sparse_keys
 from memd.recall.scope import SearchScope
 from memd.store.access import names
 from memd.store.file.connect import Writing
@@ -82,3 +82,17 @@ def test_a_word_finds_itself_whatever_its_stem_is_stemmed_to(
     asked = question(query, frozenset(), fulltext.stemmer(conn))
 
     assert sparse_keys(conn, _scope(), asked.written, 10, None) == [key]
+
+
+def test_of_the_nearest_what_a_person_says_comes_first_each_in_its_order(conn: Writing) -> None:
+    ids = an_id_source(100)
+    rows = [
+        a_row(ids, content=f"By {speaker}", speaker=speaker)
+        for speaker in ("Bo", "ULLA", "Ulla", "Bo")
+    ]
+    bo, capitals, ulla, bo_again = memories.insert(conn, rows, 1)
+    nobody = 1
+
+    nearest = [bo, nobody, ulla, bo_again, capitals]
+    assert person_first(conn, nearest, "ulla", 4) == [ulla, capitals, bo, nobody]
+    assert person_first(conn, nearest, "nobody we know", 3) == nearest[:3]
