@@ -1,23 +1,21 @@
-"""Fits the reviewed table: ``python -m tests.bench.fit FILE``.
+"""Fits the reviewed table: ``python -m tests.bench.fit FILE --transcripts DIR --public DIR``.
 
-With ``--beds dialogues coding everyday --transcripts DIR`` it is fitted on several kinds
-of text (``bench.beds``), and a table says what is lost on a kind that it was not fitted
-on; ``--judge coding`` judges that one alone.
-
-Prints, with each dialogue, day and topic left out in turn: what the gate lets through at
-each threshold, what a default prompt would hold at each bar, and how far its relevances can
-be relied on; then the table of ``memd/recall/ranking/weights.py`` ready to paste. How it is fitted
-is in ``bench.fitting``.
+With ``--table`` it prints the two tables of ``memd/recall/ranking/weights.py`` ready to paste, and
+says whether they are those in use. Without, it first prints, for each kind of text
+(``bench.beds``), what is lost by a fit on the other kinds (``--judge coding``: that kind alone);
+then, with each dialogue, day and topic left out in turn, what the gate lets through at each
+threshold, what a default prompt would hold at each bar, and how far its relevances can be relied
+on. ``--beds`` names the kinds, by default all. How it is fitted is in ``bench.fitting``.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -31,6 +29,8 @@ from memd.recall.select import ENTRIES_MAX
 FITTED = frozenset("HGABOUS")  # what naps composed (C, CX) has a table of its own
 BINS = 10
 BIN_MIN = 50
+DRAWS = 200
+SEED = 7
 THRESHOLDS = (0.0, 0.02, 0.03, 0.05, 0.08, 0.10, 0.12, 0.14, 0.15, 0.16, 0.17, 0.18, 0.20, 0.25)
 BARS = (0.020, 0.022, 0.025, 0.0265, 0.028, 0.030, 0.034)
 
@@ -38,8 +38,9 @@ BARS = (0.020, 0.022, 0.025, 0.0265, 0.028, 0.030, 0.034)
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.fit", description=__doc__)
     parser.add_argument("file", type=Path, nargs="?")
-    parser.add_argument("--beds", nargs="+", choices=beds.BEDS, default=["dialogues"])
+    parser.add_argument("--beds", nargs="+", choices=beds.BEDS, default=beds.BEDS)
     parser.add_argument("--judge", choices=beds.BEDS)
+    parser.add_argument("--table", action="store_true", help="print nothing but the tables")
     parser.add_argument("--keep-ranker", action="store_true", help="fit gate and calibration only")
     parser.add_argument("--transcripts", type=Path, metavar="DIR")
     parser.add_argument("--public", type=Path, metavar="DIR")
@@ -47,6 +48,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     options = parser.parse_args(argv)
     sources = beds.Sources(options.file, options.transcripts, options.cache, options.public)
     samples = [s for bed in options.beds for s in beds.samples(bed, sources) if s.kind in FITTED]
+    if options.table:
+        sys.exit(print_tables(samples))
     if len(options.beds) > 1:
         for bed in [options.judge] if options.judge else options.beds:
             print("\n".join(fit_on(samples, bed)))
@@ -54,6 +57,20 @@ def main(argv: Sequence[str] | None = None) -> None:
             return
     for reviewed in (HYBRID, WITHOUT_VECTORS):
         print("\n".join(report(samples, reviewed, keep=options.keep_ranker)))
+
+
+def print_tables(samples: Sequence[Sample]) -> int:
+    """Print the tables of a fit; returns 1 where they are not those in use."""
+    same = True
+    for name, reviewed, chosen in (
+        ("HYBRID", HYBRID, samples),
+        ("WITHOUT_VECTORS", WITHOUT_VECTORS, [without_vectors(sample) for sample in samples]),
+    ):
+        made = fitted(chosen, dense=reviewed is HYBRID)
+        print(code(name, made))
+        same = same and made == reviewed
+    print(f"# these are {'' if same else 'not '}the tables in use")
+    return int(not same)
 
 
 def report(samples: Sequence[Sample], reviewed: Weights, *, keep: bool) -> Iterator[str]:
@@ -184,7 +201,10 @@ def _worth(each: Judged, weights: Weights) -> list[bool]:
 
 
 def reliability(found: Sequence[Judged]) -> Iterator[str]:
-    """Yield, of ten bins of the relevance, how many entries fall in and how many answer."""
+    """Yield, of ten bins of the relevance, how many entries fall in and how many answer.
+
+    Beside the largest gap stands what chance alone makes of relevances that are all true.
+    """
     for bed, kind, its in _groups(found):
         if kind != "H":
             continue
@@ -201,7 +221,23 @@ def reliability(found: Sequence[Judged]) -> Iterator[str]:
             size = len(bins[at])
             yield f"relevance {at / BINS:.1f}, {bed}: {size}, {said:.3f} told, {right:.3f} true"
         large = [abs(s - r) for at, (s, r) in means.items() if len(bins[at]) >= BIN_MIN]
-        yield f"relevance, {bed}: largest gap {max(large, default=0.0):.3f}"
+        chance = gaps_by_chance([[s for s, _ in rows] for rows in bins.values()])
+        half, most = np.percentile(chance, [50, 95])
+        gap = f"{max(large, default=0.0):.3f}, by chance {half:.3f}, in one of 20 over {most:.3f}"
+        yield f"relevance, {bed}: largest gap {gap}"
+
+
+def gaps_by_chance(bins: Iterable[Sequence[float]]) -> list[float]:
+    """Return the largest gaps that would be found if each of the relevances in *bins* were true."""
+    chance = np.random.default_rng(SEED)
+    large = [np.array(told) for told in bins if len(told) >= BIN_MIN]
+    return [
+        max(
+            (abs(told.mean() - (chance.random(len(told)) < told).mean()) for told in large),
+            default=0.0,
+        )
+        for _ in range(DRAWS)
+    ]
 
 
 def _groups(found: Sequence[Judged]) -> Iterator[tuple[str, str, list[Judged]]]:
@@ -229,22 +265,18 @@ def code(name: str, weights: Weights) -> str:
     return "\n".join(
         [
             f"{name} = Weights(",
-            f"    features=MappingProxyType({_rounded(weights.features)}),",
-            f"    calibration=MappingProxyType({_rounded(weights.calibration, 3)}),",
-            f"    offset={weights.offset:.3f},",
-            f"    gate=MappingProxyType({_rounded(weights.gate)}),",
-            f"    gate_offset={weights.gate_offset:.2f},",
-            "    gate_min=0.0,  # these four are chosen from the tables above",
-            "    quiet=0.0,",
-            "    bar=0.0,",
-            "    doubt=0.0,",
+            f"    features=MappingProxyType({dict(weights.features)}),",
+            f"    calibration=MappingProxyType({dict(weights.calibration)}),",
+            f"    offset={weights.offset},",
+            f"    gate=MappingProxyType({dict(weights.gate)}),",
+            f"    gate_offset={weights.gate_offset},",
+            f"    gate_min={weights.gate_min},  # these four are chosen by eye",
+            f"    quiet={weights.quiet},",
+            f"    bar={weights.bar},",
+            f"    doubt={weights.doubt},",
             ")",
         ]
     )
-
-
-def _rounded(values: Any, places: int = 2) -> dict[str, float]:
-    return {name: round(value, places) for name, value in values.items()}
 
 
 if __name__ == "__main__":

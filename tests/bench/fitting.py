@@ -3,7 +3,8 @@
 The ranker is a listwise softmax over each question's candidates, its target half
 uniform over the gold, half where the ranker already puts the gold. The gate is a
 logistic regression on whether the ten best hold an answer, over honest, foreign
-and small-store questions; the calibration is one over single candidates.
+and small-store questions; the calibration is one over single candidates. Each is fitted
+over the one before as it is rounded for the table, so the same samples give the same table.
 """
 
 from __future__ import annotations
@@ -20,7 +21,13 @@ from bench import public
 from bench.samples import Sample
 from memd.recall.ranking.features import NAMES
 from memd.recall.ranking.rankings import GATE_TOP, Ranked, calibration, rank, signals
-from memd.recall.ranking.weights import CALIBRATION, Weights, logistic
+from memd.recall.ranking.weights import (
+    CALIBRATION,
+    HYBRID,
+    WITHOUT_VECTORS,
+    Weights,
+    logistic,
+)
 
 Array = NDArray[np.float64]
 
@@ -29,9 +36,16 @@ SIGNALS = (
     *("maxcos", "maxcovx", "sd10", "t1_nterm", "t1_bmxn", "t1_date", "strange"),
     *("few", "few_maxcos", "few_maxcovx", "few_sd10"),
 )
+GATE_SIGNS = {
+    **dict.fromkeys(("maxcos", "maxcovx", "sd10", "t1_nterm", "t1_bmxn", "t1_date"), 1),
+    **dict.fromkeys(("few_maxcos", "few_maxcovx"), 1),
+    "strange": -1,
+}
+"""Which way a signal may move the gate: more of the question found never shuts it (decision 0234).
+Of the others, how small a store is and how far its best lie apart, neither way is absurd."""
 STEPS = 200
 RATE = 0.05
-L2 = 1e-2
+L2 = 3e-3
 SPREAD_MIN = 0.02  # of a feature: what is the same everywhere on a bed teaches nothing
 HONEST = ("H", "G")
 ENTRIES = 20  # of an answer: what is calibrated, and the most that are chosen from
@@ -44,7 +58,7 @@ ENTRY_BEDS = {
     **dict.fromkeys(_PUBLIC, 0.5),
     "dialogues": 2.0,
     "everyday": 1.0,
-    "coding": 2.0,
+    "coding": 4.0,
     "chats": 1.0,
     "small": 0.3,
 }
@@ -104,17 +118,21 @@ def fitted(
 ) -> Weights:
     """Return the table for *samples*, with a ranker of *features* where those are given.
 
-    The thresholds stay 0, they are chosen by eye.
+    The thresholds are those in use: they are chosen by eye.
     """
     if features is None:
         names = [name for name in NAMES if dense or name not in DENSE]
         features = dict(zip(names, _ranker(samples, names).tolist(), strict=True))
-    none = MappingProxyType[str, float]({})
-    plain = Weights(MappingProxyType(dict(features)), none, 0.0, none, 0.0, 0.0, 0.0, 0.0, 0.0)
+    plain = replace(HYBRID if dense else WITHOUT_VECTORS, features=rounded(features, 2))
     judged = [judge(sample, plain) for sample in samples if sample.found]
-    gate = _gate(judged, [name for name in SIGNALS if dense or name not in DENSE])
-    gated = replace(plain, gate=MappingProxyType(gate[0]), gate_offset=gate[1])
+    gate, offset = fit_gate(judged, [name for name in SIGNALS if dense or name not in DENSE])
+    gated = replace(plain, gate=rounded(gate, 2), gate_offset=round(offset, 2))
     return calibrated(judged, gated)
+
+
+def rounded(values: Mapping[str, float], places: int) -> MappingProxyType[str, float]:
+    """Return *values* as they stand in the table."""
+    return MappingProxyType({name: round(value, places) for name, value in values.items()})
 
 
 def judge(sample: Sample, weights: Weights) -> Judged:
@@ -187,12 +205,15 @@ def weighed(
     )
 
 
-def _gate(judged: Sequence[Judged], names: Sequence[str]) -> tuple[dict[str, float], float]:
+def fit_gate(judged: Sequence[Judged], names: Sequence[str]) -> tuple[dict[str, float], float]:
+    """Fit the gate; a signal that would move it the wrong way (``GATE_SIGNS``) is left out."""
     rows = np.array([[each.signals[name] for name in names] for each in judged])
     good = np.array([float(any(each.right[:GATE_TOP])) for each in judged])
     share = weighed([each.sample for each in judged], GATE_WEIGHTS, GATE_BEDS)
     found = logistic_regression(rows, good, share * len(share) / share.sum())
-    return dict(zip(names, found[:-1].tolist(), strict=True)), float(found[-1])
+    gate = dict(zip(names, found[:-1].tolist(), strict=True))
+    right = [name for name in names if gate[name] * GATE_SIGNS.get(name, 0) >= 0]
+    return (gate, float(found[-1])) if right == list(names) else fit_gate(judged, right)
 
 
 def calibrated(judged: Sequence[Judged], weights: Weights) -> Weights:
@@ -208,8 +229,8 @@ def calibrated(judged: Sequence[Judged], weights: Weights) -> Weights:
             share.append(sample_share)
     weight = np.array(share)
     found = logistic_regression(np.array(rows), np.array(good), weight * len(weight) / weight.sum())
-    table = MappingProxyType(dict(zip(CALIBRATION, found[:-1].tolist(), strict=True)))
-    return replace(weights, calibration=table, offset=float(found[-1]))
+    table = dict(zip(CALIBRATION, found[:-1].tolist(), strict=True))
+    return replace(weights, calibration=rounded(table, 3), offset=round(float(found[-1]), 3))
 
 
 def logistic_regression(rows: Array, good: Array, share: Array, ridge: float = 1e-2) -> Array:

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from bench.fit import gaps_by_chance
 from bench.fitting import (
     ENTRY_BEDS,
     ENTRY_WEIGHTS,
     GATE_BEDS,
     GATE_WEIGHTS,
     RANKER_BEDS,
+    Judged,
     bed_shares,
+    fit_gate,
     weighed,
 )
 from bench.samples import Sample, folds
@@ -68,3 +72,20 @@ def test_of_each_bed_one_part_is_left_out_in_turn() -> None:
     told += [replace(sample("small", "S"), fold=f"s{at}") for at in range(4)]
     out = [{each.fold for each in test} for _, test in folds(told)]
     assert out == [{"d0", "e0", "s0", "s3"}, {"d1", "e1", "s1"}, {"e2", "s2"}]
+
+
+def test_a_signal_that_would_shut_the_gate_where_more_is_found_is_left_out() -> None:
+    """On some kinds of text it is what nothing answers that is asked with a date."""
+    judged = [
+        Judged(sample("dialogues", kind), [], {"maxcos": near, "t1_date": date}, [answered], 0.0)
+        for near, date, answered, kind in 20 * [(0.6, 0.0, True, "H"), (0.5, 1.0, False, "B")]
+    ]
+    gate, _ = fit_gate(judged, ["maxcos", "t1_date"])
+    assert gate["maxcos"] > 0
+    assert "t1_date" not in gate
+
+
+def test_what_chance_makes_of_true_relevances_is_less_the_more_there_are() -> None:
+    few, many = ([[0.3] * size] for size in (60, 6_000))
+    assert np.mean(gaps_by_chance(few)) > 5 * np.mean(gaps_by_chance(many)) > 0
+    assert set(gaps_by_chance([[0.3] * 20])) == {0.0}
