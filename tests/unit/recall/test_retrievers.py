@@ -90,7 +90,7 @@ def test_of_the_nearest_what_a_person_says_comes_first_each_in_its_order(conn: W
         a_row(ids, content=f"By {speaker}", speaker=speaker)
         for speaker in ("Bo", "ULLA", "Ulla", "Bo")
     ]
-    bo, capitals, ulla, bo_again = memories.insert(conn, rows, 1)
+    bo, capitals, ulla, bo_again = inserted(conn, rows, 1)
     nobody = 1
 
     nearest = [bo, nobody, ulla, bo_again, capitals]
