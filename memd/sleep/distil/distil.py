@@ -23,7 +23,7 @@ from memd.domain.enums import Origin
 from memd.sleep.distil.acts import STANDING, Act, judge
 from memd.sleep.distil.compose import ANSWERS, OwnExchange, compose_memories, turns
 from memd.sleep.distil.digest import WENT_WRONG, digest
-from memd.sleep.distil.environment import environment
+from memd.sleep.distil.environment import COMMANDS_SLOT, environment
 from memd.sleep.distil.exchanges import Exchange, NapCandidate, NapKind, NapMemory, split_exchanges
 from memd.sleep.distil.findings import findings
 from memd.sleep.distil.fixes import fixes
@@ -176,10 +176,12 @@ def _select_best(candidates: Sequence[NapCandidate], room: int) -> Iterator[NapC
     """Yield the *room* best of *candidates* in their order, the earlier of equals.
 
     What only fills takes what the others leave of one stretch, and nothing from later ones.
+    For it the commands, a line each, count as one.
     """
     ranked = sorted(range(len(candidates)), key=lambda at: (-candidates[at].score, at))
     best = [at for at in ranked if not candidates[at].fills][: max(room, 0)]
-    left = max(min(room, _FILLED) - len(best), 0)
+    commands = [at for at in best if candidates[at].memory.slot.startswith(COMMANDS_SLOT)]
+    left = max(min(room, _FILLED) - len(best) + max(len(commands) - 1, 0), 0)
     best += [at for at in ranked if candidates[at].fills][:left]
     yield from (candidates[at] for at in sorted(best))
 

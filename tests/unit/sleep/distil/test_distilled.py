@@ -10,8 +10,14 @@ from hypothesis import strategies as st
 
 from memd.domain.enums import Origin
 from memd.sleep.distil.compose import CHARS_MAX
-from memd.sleep.distil.distil import STRETCH_MEMORIES, STRETCH_TOKENS, distil
-from memd.sleep.distil.exchanges import NapKind
+from memd.sleep.distil.distil import (
+    STRETCH_MEMORIES,
+    STRETCH_TOKENS,
+    distil,
+    select_candidates,
+)
+from memd.sleep.distil.environment import COMMANDS_SLOT
+from memd.sleep.distil.exchanges import NapCandidate, NapKind, NapMemory
 from memd.sleep.nap.consolidator import CHARS_PER_TOKEN
 
 RULE = "From now on the mock server listens on port 4010 only."
@@ -395,3 +401,17 @@ def test_a_lead_is_told_with_its_list_and_not_without_it() -> None:
     rule = "- the lights of the stage must never go out"
     assert told(user(f"{told_of}\n- a bit nicer\n- and so on")) == []
     assert told(user(f"{told_of}\n- a bit nicer\n{rule}")) == [f"{told_of}\n{rule}"]
+
+
+def test_commands_take_the_room_of_one_memory_from_what_only_fills() -> None:
+    purposes = ("test", "lint", "build", "deploy")
+    names = ("harbour", "meadow", "lantern", "quarry", "orchard", "glacier")
+
+    def candidate(text: str, slot: str, *, fills: bool) -> NapCandidate:
+        memory = NapMemory(text, NapKind.OUTCOME, (0,), slot, Origin.ASSISTANT)
+        return NapCandidate(memory, 0.6, fills)
+
+    commands = [candidate(each, f"{COMMANDS_SLOT}{each}", fills=False) for each in purposes]
+    sections = [candidate(each, each, fills=True) for each in names]
+    kept = select_candidates([*commands, *sections], [user("x" * STRETCH_TOKENS)])
+    assert [each.text for each in kept] == [*purposes, *names[:4]]
