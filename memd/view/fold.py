@@ -187,8 +187,9 @@ def fold_ahead(text: str, start: int) -> str:
     size = AHEAD
     while True:
         part = _UNOPENED.match(text, start, start + size)[0]  # type: ignore[index]  # of any text
-        visible = part if part.isascii() else "".join(map(_visible_char, part))
-        visible = _BLANKS.sub(" ", visible)
+        visible = _BLANKS.sub(" ", part)  # first, because a part may be one run
+        if not visible.isascii():
+            visible = _BLANKS.sub(" ", "".join(map(_visible_char, visible)))
         if len(part) < size or len(visible) >= AHEAD:
             return fold(visible[:AHEAD])
         size *= 4
