@@ -184,7 +184,11 @@ async def test_a_small_budget_holds_and_what_has_no_room_is_counted(room: Room) 
 async def test_a_huge_memory_takes_no_other_s_place(room: Room) -> None:
     await stored(room.bed.house, "frames " * 10_000)
     await napped(room.bed, RULE, session_id="one", project_id=PROJECT)
-    assert labels(await room.brief("two")) == ["preference"]
+    brief = await room.brief("two")
+    assert labels(brief) == ["preference", "semantic"]
+    assert len(text(brief)) < 1_000
+    # Only what was shown whole counts as given.
+    assert labels(await room.brief("two")) == ["semantic"]
 
 
 async def test_a_text_cannot_pretend_to_be_a_label(room: Room) -> None:
