@@ -48,6 +48,8 @@ MEMD = "memd.__main__"
 _RUN = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
 _PLACE = Path(tempfile.gettempdir(), f"memd-forks-{os.getuid()}-{_RUN[:16]}")
 """Where the workers of a run meet the processes that fork."""
+_LARGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+"""Where the system has them, a fork copies 2 MB of the model by one entry, not by 512."""
 _LENGTH = struct.Struct("!Q")
 _STATUS = struct.Struct("!i")
 
@@ -186,7 +188,7 @@ def _start_forker(what: str, path: Path) -> None:
         listener.set_inheritable(True)
         words = ["-m", "support.forked", what, str(listener.fileno()), _MODEL_DIR]
         # It outlives this worker where others still ask: nobody waits for it here.
-        os.posix_spawn(sys.executable, [sys.executable, *words], _environ())
+        os.posix_spawn(sys.executable, [sys.executable, *words], {**_environ(), **_LARGE_PAGES})
 
 
 _ONE = threading.Lock()
