@@ -34,6 +34,10 @@ hypothesis.settings.load_profile("memd")
 # Its tables of characters take seconds to make: kept between clones, where the model is.
 set_hypothesis_home_dir(platformdirs.user_cache_path("memd-tests") / "hypothesis")
 
+# As memd sets it when it loads a model: a worker in which that happened later would fork nothing
+# any more, because who wants another environment at the start of a process gets a new Python.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # As it was before any test, because the fixture below takes it away.
 _MODEL_DIR = os.environ.get("MEMD_MODEL_DIR")
 

@@ -13,6 +13,7 @@ from support import forked
 from support.daemon import WAIT_S, environment, spawned
 
 from memd.cli import cli
+from memd.embedding.model_thread import keep_libraries_quiet
 
 ENTRIES = [*cli.COMMANDS, *(entry for _, group in cli.GROUPS.values() for entry in group)]
 ALONE = """
@@ -97,3 +98,13 @@ def test_every_command_can_be_imported_first(tmp_path: Path) -> None:
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_commands_are_forked_also_after_a_test_has_loaded_a_model(tmp_path: Path) -> None:
+    forked.run(["version"], env=environment(tmp_path))
+    keep_libraries_quiet()
+    with (tmp_path / "out").open("w+b") as out:
+        streams = (out.fileno(),) * 3
+        process = forked.start(["version"], env=environment(tmp_path), streams=streams)
+    assert isinstance(process, forked.Process)
+    assert process.wait() == 0
