@@ -167,7 +167,7 @@ def select_candidates(
     kept: list[NapCandidate] = []
     for stretch, each in by_stretch.items():
         length = min(max(chars[-1] / _STRETCH_CHARS, _BEGUN), stretch + 1)
-        used = sum(not candidate.fills for candidate in kept)
+        used = len({_place_in_stretch(candidate) for candidate in kept if not candidate.fills})
         kept += _select_best(each, ceil(length * STRETCH_MEMORIES) - used)
     return tuple(candidate.memory for candidate in kept)
 
@@ -175,15 +175,24 @@ def select_candidates(
 def _select_best(candidates: Sequence[NapCandidate], room: int) -> Iterator[NapCandidate]:
     """Yield the *room* best of *candidates* in their order, the earlier of equals.
 
-    What only fills takes what the others leave of one stretch, and nothing from later ones.
-    For it the commands, a line each, count as one.
+    The commands, a line each, count as one. What only fills takes what the others leave of one
+    stretch, and nothing from later ones.
     """
     ranked = sorted(range(len(candidates)), key=lambda at: (-candidates[at].score, at))
-    best = [at for at in ranked if not candidates[at].fills][: max(room, 0)]
-    commands = [at for at in best if candidates[at].memory.slot.startswith(COMMANDS_SLOT)]
-    left = max(min(room, _FILLED) - len(best) + max(len(commands) - 1, 0), 0)
-    best += [at for at in ranked if candidates[at].fills][:left]
+    best: list[int] = []
+    used: set[str] = set()
+    for fills, most in ((False, room), (True, min(room, _FILLED))):
+        for at in ranked:
+            place = _place_in_stretch(candidates[at])
+            if candidates[at].fills == fills and (place in used or len(used) < most):
+                used.add(place)
+                best.append(at)
     yield from (candidates[at] for at in sorted(best))
+
+
+def _place_in_stretch(candidate: NapCandidate) -> str:
+    slot = candidate.memory.slot
+    return COMMANDS_SLOT if slot.startswith(COMMANDS_SLOT) else slot
 
 
 def _deduplicate(candidates: Sequence[NapCandidate]) -> list[NapCandidate]:

@@ -403,7 +403,7 @@ def test_a_lead_is_told_with_its_list_and_not_without_it() -> None:
     assert told(user(f"{told_of}\n- a bit nicer\n{rule}")) == [f"{told_of}\n{rule}"]
 
 
-def test_commands_take_the_room_of_one_memory_from_what_only_fills() -> None:
+def test_commands_take_the_room_of_one_memory() -> None:
     purposes = ("test", "lint", "build", "deploy")
     names = ("harbour", "meadow", "lantern", "quarry", "orchard", "glacier")
 
@@ -415,3 +415,7 @@ def test_commands_take_the_room_of_one_memory_from_what_only_fills() -> None:
     sections = [candidate(each, each, fills=True) for each in names]
     kept = select_candidates([*commands, *sections], [user("x" * STRETCH_TOKENS)])
     assert [each.text for each in kept] == [*purposes, *names[:4]]
+    more = ("thicket", "cellar", "ribbon", "anvil", "saddle", "copper", "tunnel", "velvet")
+    facts = [candidate(each, each, fills=False) for each in (*names, *more)]
+    kept = select_candidates([*commands, *facts], [user("x" * STRETCH_TOKENS)])
+    assert len(kept) == len(purposes) + STRETCH_MEMORIES - 1
