@@ -417,5 +417,5 @@ def test_commands_take_the_room_of_one_memory() -> None:
     assert [each.text for each in kept] == [*purposes, *names[:4]]
     more = ("thicket", "cellar", "ribbon", "anvil", "saddle", "copper", "tunnel", "velvet")
     facts = [candidate(each, each, fills=False) for each in (*names, *more)]
-    kept = select_candidates([*commands, *facts], [user("x" * STRETCH_TOKENS)])
+    kept = select_candidates([*commands, *facts], [user("x" * 4 * STRETCH_TOKENS)])
     assert len(kept) == len(purposes) + STRETCH_MEMORIES - 1
