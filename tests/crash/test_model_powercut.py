@@ -78,13 +78,13 @@ async def test_a_cut_at_any_operation_leaves_one_model_or_the_other(tmp_path: Pa
 async def test_a_change_over_in_two_transactions_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put = model_switch._set
+    set_meta = Writing.set_meta
 
-    def later(conn: Writing, key: str, value: str | None) -> None:
+    def commit_first(conn: Writing, key: str, value: int | str | None) -> None:
         if key == "model_in_use":
             conn.execute("COMMIT; BEGIN IMMEDIATE")
-        put(conn, key, value)
+        set_meta(conn, key, value)
 
-    monkeypatch.setattr(model_switch, "_set", later)
+    monkeypatch.setattr(Writing, "set_meta", commit_first)
     trace, start = await traced(tmp_path / "live")
     assert "AssertionError" in set(wrong(tmp_path, trace, start))

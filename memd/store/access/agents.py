@@ -83,9 +83,8 @@ def configure(conn: Writing, agent_key: int, new: AgentRow) -> None:
 
 def read_file_settings(conn: Reading) -> dict[str, dict[str, Any]]:
     """Return the agents' values last taken from the settings file: agent -> column -> value."""
-    value = conn.execute("SELECT value FROM meta WHERE key = 'agents_of_file'").get
     try:
-        rules = json.loads(value) if isinstance(value, str) else {}
+        rules = json.loads(conn.get_meta("agents_of_file", str) or "{}")
     except ValueError:  # damaged: the settings file's present values count as new
         return {}
     return rules if isinstance(rules, dict) else {}
@@ -93,10 +92,7 @@ def read_file_settings(conn: Reading) -> dict[str, dict[str, Any]]:
 
 def record_file_settings(conn: Writing, settings: dict[str, dict[str, Any]]) -> None:
     """Record the values taken from the settings file, so that they can be reverted."""
-    conn.execute(
-        "INSERT OR REPLACE INTO meta (key, value) VALUES ('agents_of_file', :value)",
-        {"value": json.dumps(settings, sort_keys=True)},
-    )
+    conn.set_meta("agents_of_file", json.dumps(settings, sort_keys=True))
 
 
 def first_us(conn: Reading) -> int | None:

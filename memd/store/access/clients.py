@@ -19,6 +19,8 @@ from memd.store.access import changes, names
 from memd.store.check import intact
 from memd.store.file.connect import Reading, Writing
 
+_META_KEY = "client_secret"
+
 
 class ClientRow(NamedTuple):
     """A client that has, or had, a key."""
@@ -121,22 +123,12 @@ def revoke(conn: Writing, name: str, now_us: int) -> bool:
 
 def secret(conn: Reading) -> bytes | None:
     """Return the secret that keys are hashed with, None before the first one."""
-    value = conn.execute("SELECT value FROM meta WHERE key = 'client_secret'").get
-    return value if isinstance(value, bytes) else None
+    return conn.get_meta(_META_KEY, bytes)
 
 
 def make_secret(conn: Writing) -> bytes:
     """Return the secret, creating it with the first key."""
-    conn.execute(
-        """
-        INSERT INTO meta (key, value)
-        VALUES ('client_secret', randomblob(32))
-            ON CONFLICT (key) DO NOTHING
-        """
-    )
-    new_secret = secret(conn)
-    assert new_secret is not None
-    return new_secret
+    return conn.ensure_secret(_META_KEY)
 
 
 def hash_key(secret_key: bytes, key: str) -> bytes:

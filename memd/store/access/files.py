@@ -67,7 +67,8 @@ def list_below(
     conn: Reading, agent_key: int, folder: str, now_us: int, limit: int = -1
 ) -> list[SizeRow]:
     """Return the files in *folder* and in all folders below it, by path."""
-    rows = conn.execute(
+    return conn.list_rows(
+        SizeRow,
         f"""
         SELECT f.path, octet_length(coalesce(m.content, f.blank))
           FROM memory_file AS f
@@ -80,7 +81,6 @@ def list_below(
         """,
         {"agent_key": agent_key, "folder": folder, "now_us": now_us, "limit": limit},
     )
-    return [SizeRow._make(row) for row in rows]
 
 
 def keys_at(conn: Reading, agent_key: int, path: str, now_us: int) -> list[int | None]:

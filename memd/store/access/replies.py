@@ -32,10 +32,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_META_KEY = "reply_secret"
+_NOTE_US = 3_600_000_000
+
 
 def find(conn: Reading, caller: Caller) -> str | None:
     """Return the stored reply as JSON; raises ConflictError when it was another request's."""
-    if caller.idempotency_key is None or (secret := _secret(conn)) is None:
+    if caller.idempotency_key is None or (secret := conn.get_meta(_META_KEY, bytes)) is None:
         return None
     row = conn.execute(
         """
@@ -69,7 +72,7 @@ def once(
     if stored is not None:
         return adapter.validate_json(stored)
     result = work(conn)
-    secret = _make_secret(conn)
+    secret = conn.ensure_secret(_META_KEY)
     conn.execute(
         """
         INSERT INTO reply (client, idempotency_key, request_hash, reply, created_at_us)
@@ -84,25 +87,6 @@ def once(
         },
     )
     return result
-
-
-def _secret(conn: Reading) -> bytes | None:
-    key = conn.execute("SELECT value FROM meta WHERE key = 'reply_secret'").get
-    return key if isinstance(key, bytes) else None
-
-
-def _make_secret(conn: Writing) -> bytes:
-    """Return the file's secret, creating it with the first reply."""
-    conn.execute(
-        """
-        INSERT INTO meta (key, value)
-        VALUES ('reply_secret', randomblob(32))
-            ON CONFLICT (key) DO NOTHING
-        """
-    )
-    secret = _secret(conn)
-    assert secret is not None
-    return secret
 
 
 def _key(secret: bytes, idempotency_key: str) -> str:
@@ -141,20 +125,14 @@ def scrub(conn: Writing, ids: Sequence[str]) -> None:
 
 def lasting_us(conn: Reading) -> int | None:
     """Return the last recorded lasting time, None before the first."""
-    return conn.get_int("SELECT value FROM meta WHERE key = 'lasting_us'")
+    return conn.get_meta("lasting_us", int)
 
 
 def record_lasting(conn: Writing, now_us: int) -> None:
     """Record the lasting time, about once an hour; a new start continues from it."""
     before_us = lasting_us(conn)
     if before_us is None or abs(now_us - before_us) >= _NOTE_US:
-        conn.execute(
-            "INSERT OR REPLACE INTO meta (key, value) VALUES ('lasting_us', :now_us)",
-            {"now_us": now_us},
-        )
-
-
-_NOTE_US = 3_600_000_000
+        conn.set_meta("lasting_us", now_us)
 
 
 def purge(conn: Writing, now_us: int) -> int:

@@ -71,9 +71,8 @@ def list_recorded(conn: Reading) -> dict[Path, bool]:
     The value says whether the copy lies where the daemon cannot see it: a service in a sandbox has
     a ``/tmp`` of its own.
     """
-    value = conn.execute("SELECT value FROM meta WHERE key = 'backups'").get
     try:
-        entries = json.loads(value) if isinstance(value, str) else []
+        entries = json.loads(conn.get_meta("backups", str) or "[]")
         return {
             Path(entry[0] if isinstance(entry, list) else entry): isinstance(entry, list)
             for entry in entries
@@ -92,10 +91,7 @@ def record_copy(conn: Writing, target: Path, *, unseen: bool = False) -> None:
     copies.pop(target, None)
     copies[target] = unseen
     entries = [[str(path)] if is_unseen else str(path) for path, is_unseen in copies.items()]
-    conn.execute(
-        "INSERT OR REPLACE INTO meta (key, value) VALUES ('backups', :value)",
-        {"value": json.dumps(entries[-BACKUPS_NOTED_MAX:])},
-    )
+    conn.set_meta("backups", json.dumps(entries[-BACKUPS_NOTED_MAX:]))
 
 
 def sweep(folders: Iterable[Path]) -> None:

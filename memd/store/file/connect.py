@@ -15,7 +15,7 @@ import zlib
 from array import array
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import apsw
 
@@ -31,6 +31,9 @@ PAGE_SUM_BYTES = 8
 MMAP_BYTES = 1 << 40
 _WRITER_CACHE_KIB = 16_384
 _READER_CACHE_KIB = 8_192
+
+T = TypeVar("T")
+RowT = TypeVar("RowT", bound=NamedTuple)
 
 
 class Reading(apsw.Connection):
@@ -59,6 +62,33 @@ class Reading(apsw.Connection):
         """Return the first column of each row."""
         return [value for (value,) in self.execute(sql, params)]
 
+    def list_texts(self, sql: str, params: apsw.Bindings | None = None) -> list[str]:
+        """Return the first column of each row."""
+        return [value for (value,) in self.execute(sql, params)]
+
+    def exists(self, sql: str, params: apsw.Bindings | None = None) -> bool:
+        """Return whether there is a row, and its first column is neither 0 nor NULL."""
+        row = self.execute(sql, params).fetchone()
+        return row is not None and bool(row[0])
+
+    def find_row(
+        self, kind: type[RowT], sql: str, params: apsw.Bindings | None = None
+    ) -> RowT | None:
+        """Return the first row as a *kind*, None without a row."""
+        row = self.execute(sql, params).fetchone()
+        return None if row is None else kind._make(row)
+
+    def list_rows(
+        self, kind: type[RowT], sql: str, params: apsw.Bindings | None = None
+    ) -> list[RowT]:
+        """Return each row as a *kind*."""
+        return [kind._make(row) for row in self.execute(sql, params)]
+
+    def get_meta(self, key: str, kind: type[T]) -> T | None:
+        """Return the value of *key* in the table ``meta``, None unless it is a *kind*."""
+        value = self.execute("SELECT value FROM meta WHERE key = ?", (key,)).get
+        return value if isinstance(value, kind) else None
+
 
 class Writing(Reading):
     """The writer's connection inside a transaction. There is one in the process."""
@@ -67,6 +97,22 @@ class Writing(Reading):
     """A salted hash of each row touched, the content of this transaction's audit row."""
     broken: bool
     """Set after a disk error: the connection may only be closed."""
+
+    def set_meta(self, key: str, value: int | str | None) -> None:
+        """Set the value of *key* in the table ``meta``; None deletes it."""
+        if value is None:
+            self.execute("DELETE FROM meta WHERE key = ?", (key,))
+        else:
+            self.execute("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (key, value))
+
+    def ensure_secret(self, key: str, size: int = 32) -> bytes:
+        """Return the random bytes of *key* in the table ``meta``, created on first use."""
+        self.execute(
+            "INSERT OR IGNORE INTO meta (key, value) VALUES (?, randomblob(?))", (key, size)
+        )
+        secret = self.get_meta(key, bytes)
+        assert secret is not None
+        return secret
 
 
 def keys_array(keys: Sequence[int]) -> Any:

@@ -193,14 +193,13 @@ def replace_dividers(conn: Writing) -> None:
 
 
 def _fts_tables(conn: Reading) -> list[str]:
-    rows = conn.execute(
+    return conn.list_texts(
         """
         SELECT name
           FROM sqlite_schema
          WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE % USING fts5(%'
         """
     )
-    return [str(name) for (name,) in rows]
 
 
 def _stale_dividers(conn: Writing, table: str) -> Iterator[tuple[int, bytes, bytes]]:

@@ -89,10 +89,9 @@ def release(conn: Writing, key: int, now_us: int) -> bool:
 
 def is_released(conn: Reading, key: int) -> bool:
     """Return whether the owner released the memory: then it is not quarantined automatically."""
-    value = conn.execute(
+    return conn.exists(
         "SELECT released_at_us IS NOT NULL FROM flagged WHERE memory_key = :key", {"key": key}
-    ).get
-    return bool(value)
+    )
 
 
 def count_recent_external(conn: Reading, agent_key: int, client_key: int, since_us: int) -> int:
@@ -159,8 +158,7 @@ SELECT m.memory_key, m.memory_id, coalesce(p.agent_id, a.agent_id), m.state, f.f
 
 def get(conn: Reading, key: int) -> FlaggedRow | None:
     """Return what one memory is flagged for, None when it is not."""
-    row = conn.execute(f"{_COLUMNS} WHERE f.memory_key = :key", {"key": key}).fetchone()
-    return None if row is None else FlaggedRow._make(row)
+    return conn.find_row(FlaggedRow, f"{_COLUMNS} WHERE f.memory_key = :key", {"key": key})
 
 
 def list_page(
@@ -171,7 +169,8 @@ def list_page(
     Of the agent and what it shared, of all agents for None; with *quarantined* only those in
     quarantine.
     """
-    rows = conn.execute(
+    return conn.list_rows(
+        FlaggedRow,
         f"""
         {_COLUMNS}
          WHERE (:agent_key IS NULL OR m.agent_key = :agent_key OR h.publisher_key = :agent_key)
@@ -182,7 +181,6 @@ def list_page(
         """,
         {"agent_key": agent_key, "after": after, "limit": limit, "quarantined": quarantined},
     )
-    return [FlaggedRow._make(row) for row in rows]
 
 
 def find_key(conn: Reading, memory_id: str) -> int | None:

@@ -157,7 +157,8 @@ def list_sessions(conn: Reading, agent_key: int, start: int, limit: int) -> list
 
 def list_members(conn: Reading, session_key: int, before_us: int) -> list[MemberRow]:
     """Return the session's memories that may be consolidated, in the order of the session."""
-    rows = conn.execute(
+    return conn.list_rows(
+        MemberRow,
         f"""
         {MEMBERS}
          WHERE m.session_key = :session_key AND m.state = 'active'
@@ -170,12 +171,12 @@ def list_members(conn: Reading, session_key: int, before_us: int) -> list[Member
             "protected": json.dumps(PROTECTED),
         },
     )
-    return [MemberRow._make(row) for row in rows]
 
 
 def list_loose_groups(conn: Reading, due: Due) -> list[GroupKey]:
     """Return the groups with enough loose memories, sorted."""
-    rows = conn.execute(
+    return conn.list_rows(
+        GroupKey,
         f"""
         SELECT m.category, m.namespace, m.level, m.project_key
           FROM memory AS m
@@ -186,7 +187,6 @@ def list_loose_groups(conn: Reading, due: Due) -> list[GroupKey]:
         """,
         {**due._asdict(), "protected": json.dumps(PROTECTED)},
     )
-    return [GroupKey._make(row) for row in rows]
 
 
 def list_loose_members(
@@ -198,7 +198,8 @@ def list_loose_members(
     one before.
     """
     after_us, after_id = after
-    rows = conn.execute(
+    return conn.list_rows(
+        MemberRow,
         f"""
         {MEMBERS}
          WHERE {_LOOSE}
@@ -218,7 +219,6 @@ def list_loose_members(
             **group._asdict(),
         },
     )
-    return [MemberRow._make(row) for row in rows]
 
 
 def list_past_retention(
@@ -343,7 +343,8 @@ def list_episodes(conn: Reading, session_key: int) -> list[MemberRow]:
 
     In chronological order, including those that a night's consolidation superseded.
     """
-    rows = conn.execute(
+    return conn.list_rows(
+        MemberRow,
         f"""
         {MEMBERS}
          WHERE m.session_key = :session_key AND m.category = 'episodic' AND {_ORDINARY}
@@ -352,12 +353,11 @@ def list_episodes(conn: Reading, session_key: int) -> list[MemberRow]:
         """,
         {"session_key": session_key, "protected": json.dumps(PROTECTED)},
     )
-    return [MemberRow._make(row) for row in rows]
 
 
 def newest_texts(conn: Reading, agent_key: int, tag: str, limit: int) -> list[str]:
     """Return the texts of the newest visible memories with *tag*."""
-    rows = conn.execute(
+    return conn.list_texts(
         """
         SELECT m.content
           FROM memory_tag AS t
@@ -368,12 +368,12 @@ def newest_texts(conn: Reading, agent_key: int, tag: str, limit: int) -> list[st
         """,
         {"agent_key": agent_key, "tag": tag, "limit": limit},
     )
-    return [str(content) for (content,) in rows]
 
 
 def next_experience(conn: Reading, agent_key: int, after: int) -> MemberRow | None:
     """Return the next detailed experience after key *after* that is not compressed yet."""
-    row = conn.execute(
+    return conn.find_row(
+        MemberRow,
         f"""
         {MEMBERS}
          WHERE m.agent_key = :agent_key AND m.memory_key > :after AND m.state = 'active'
@@ -390,5 +390,4 @@ def next_experience(conn: Reading, agent_key: int, after: int) -> MemberRow | No
          LIMIT 1
         """,
         {"agent_key": agent_key, "after": after},
-    ).fetchone()
-    return None if row is None else MemberRow._make(row)
+    )

@@ -110,24 +110,22 @@ def value_of(conn: Reading, agent_key: int, name: str) -> str | None:
 
 def is_confirmed(conn: Reading, agent_key: int, name: str) -> bool:
     """Return whether there is a preference of that name which the owner said or confirmed."""
-    flag = conn.execute(
+    return conn.exists(
         """
         SELECT confirmed_at_us IS NOT NULL
           FROM preference
          WHERE agent_key = :agent_key AND name = :name
         """,
         {"agent_key": agent_key, "name": name},
-    ).get
-    return bool(flag)
+    )
 
 
 def states_confirmed(conn: Reading, key: int) -> bool:
     """Return whether a memory states a preference that the owner said or confirmed."""
-    row = conn.execute(
+    return conn.exists(
         "SELECT 1 FROM preference WHERE memory_key = :key AND confirmed_at_us IS NOT NULL",
         {"key": key},
-    ).get
-    return row is not None
+    )
 
 
 def set_origin(

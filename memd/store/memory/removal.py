@@ -207,7 +207,8 @@ def list_trash(
     conn: Reading, agent_key: int | None, after: str | None, limit: int
 ) -> list[TrashRow]:
     """Return the agent's trash by id, from after *after* on."""
-    rows = conn.execute(
+    return conn.list_rows(
+        TrashRow,
         """
         SELECT t.memory_key, m.memory_id, t.reason, t.deleted_at_us, t.erase_after_us
           FROM trash AS t
@@ -218,7 +219,6 @@ def list_trash(
         """,
         {"agent_key": agent_key, "after": after, "limit": limit},
     )
-    return [TrashRow._make(row) for row in rows]
 
 
 def list_due(conn: Reading, now_us: int, limit: int) -> list[int]:
@@ -293,7 +293,7 @@ def erase(conn: Writing, keys: Sequence[int], now_us: int) -> None:
 
 
 def _procedural_ids(conn: Reading, keys: Sequence[int]) -> list[str]:
-    rows = conn.execute(
+    return conn.list_texts(
         """
         SELECT memory_id
           FROM memory
@@ -301,7 +301,6 @@ def _procedural_ids(conn: Reading, keys: Sequence[int]) -> list[str]:
         """,
         {"keys": keys_array(keys)},
     )
-    return [memory_id for (memory_id,) in rows]
 
 
 def _sources_of(conn: Reading, keys: Sequence[int]) -> list[int]:

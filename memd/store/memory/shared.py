@@ -53,11 +53,10 @@ def find_shared_agent(conn: Reading, reader_key: int | None) -> int | None:
 
 def has_published(conn: Reading, publisher_key: int) -> bool:
     """Return whether a memory that the agent published exists."""
-    exists = conn.execute(
+    return conn.exists(
         "SELECT EXISTS (SELECT 1 FROM shared WHERE publisher_key = :publisher_key)",
         {"publisher_key": publisher_key},
-    ).get
-    return bool(exists)
+    )
 
 
 def filter_published(conn: Reading, publisher_key: int, keys: Sequence[int]) -> list[int]:

@@ -169,22 +169,20 @@ def _like_pattern(text: str) -> str:
 
 def is_mentioned(conn: Reading, thing_key: int, categories: Collection[str]) -> bool:
     """Return whether a fact of *categories* ever mentioned a thing."""
-    return bool(
-        conn.execute(
-            """
-            SELECT EXISTS (SELECT 1
-                             FROM statement AS s
-                                  JOIN org_operation AS o ON o.operation_key = s.operation_key
-                            WHERE s.subject_key = :thing_key
-                              AND o.category IN (SELECT value FROM json_each(:categories)))
-                OR EXISTS (SELECT 1
-                             FROM statement AS s
-                                  JOIN org_operation AS o ON o.operation_key = s.operation_key
-                            WHERE s.object_key = :thing_key
-                              AND o.category IN (SELECT value FROM json_each(:categories)))
-            """,
-            {"thing_key": thing_key, "categories": json.dumps(sorted(categories))},
-        ).get
+    return conn.exists(
+        """
+        SELECT EXISTS (SELECT 1
+                         FROM statement AS s
+                              JOIN org_operation AS o ON o.operation_key = s.operation_key
+                        WHERE s.subject_key = :thing_key
+                          AND o.category IN (SELECT value FROM json_each(:categories)))
+            OR EXISTS (SELECT 1
+                         FROM statement AS s
+                              JOIN org_operation AS o ON o.operation_key = s.operation_key
+                        WHERE s.object_key = :thing_key
+                          AND o.category IN (SELECT value FROM json_each(:categories)))
+        """,
+        {"thing_key": thing_key, "categories": json.dumps(sorted(categories))},
     )
 
 
@@ -201,7 +199,8 @@ def list_statements(
     """Return the statements of operations known at *known_us*, whenever they were valid."""
     if not operation_keys:
         return []
-    rows = conn.execute(
+    return conn.list_rows(
+        StatementSpanRow,
         f"""
         {_STATEMENT}
           FROM carray(:keys) AS k
@@ -213,7 +212,6 @@ def list_statements(
         """,  # constants of this module
         {"keys": keys_array(operation_keys), "known_us": known_us},
     )
-    return [StatementSpanRow._make(row) for row in rows]
 
 
 def spans_of(conn: Reading, operation_keys: Sequence[int]) -> dict[int, list[tuple[int, int]]]:
@@ -260,7 +258,8 @@ def list_history(
 
     The earliest first, without those that ended, or were no longer believed, before *since_us*.
     """
-    rows = conn.execute(
+    return conn.list_rows(
+        StatementSpanRow,
         f"""
         {_STATEMENT}
           FROM {_ABOUT_THING if isinstance(about, int) else _OF_FACT}
@@ -276,7 +275,6 @@ def list_history(
             "limit": limit,
         },
     )
-    return [StatementSpanRow._make(row) for row in rows]
 
 
 _ABOUT_THING = """

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.org import statements
@@ -68,18 +68,19 @@ SELECT m.memory_key, m.memory_id,
 
 def get_mark(conn: Reading) -> BacklogMark | None:
     """Return how far memories were read, None when none ever was."""
-    value = _read_meta(conn, _MARK)
-    return None if value is None else BacklogMark(*value)
+    value = conn.get_meta(_MARK, str)
+    return None if value is None else BacklogMark(*json.loads(value))
 
 
 def set_mark(conn: Writing, mark: BacklogMark) -> None:
     """Record how far memories were read."""
-    _put_meta(conn, _MARK, mark)
+    conn.set_meta(_MARK, json.dumps(mark))
 
 
 def list_after(conn: Reading, key: int, limit: int, chars: int) -> list[BacklogRow]:
     """Return the first *chars* characters of memories after *key*, in order of arrival."""
-    rows = conn.execute(
+    return conn.list_rows(
+        BacklogRow,
         f"""
         {_COLUMNS}
           FROM memory AS m
@@ -89,12 +90,12 @@ def list_after(conn: Reading, key: int, limit: int, chars: int) -> list[BacklogR
         """,
         {"key": key, "limit": limit, "chars": chars},
     )
-    return [BacklogRow._make(row) for row in rows]
 
 
 def list_rewritten(conn: Reading, limit: int, chars: int) -> list[BacklogRow]:
     """Return memories that were rewritten after they were read."""
-    rows = conn.execute(
+    return conn.list_rows(
+        BacklogRow,
         f"""
         {_COLUMNS}
           FROM meta AS n
@@ -104,12 +105,12 @@ def list_rewritten(conn: Reading, limit: int, chars: int) -> list[BacklogRow]:
         """,
         {"first": _AGAIN, "last": _AGAIN_END, "limit": limit, "chars": chars},
     )
-    return [BacklogRow._make(row) for row in rows]
 
 
 def by_id(conn: Reading, agent_id: str, memory_id: str, chars: int) -> BacklogRow | None:
     """Return the agent's memory for extraction, None when there is none."""
-    row = conn.execute(
+    return conn.find_row(
+        BacklogRow,
         f"""
         {_COLUMNS}
           FROM memory AS m
@@ -117,8 +118,7 @@ def by_id(conn: Reading, agent_id: str, memory_id: str, chars: int) -> BacklogRo
          WHERE m.memory_id = :memory_id AND a.agent_id = :agent_id
         """,
         {"memory_id": memory_id, "agent_id": agent_id, "chars": chars},
-    ).fetchone()
-    return None if row is None else BacklogRow._make(row)
+    )
 
 
 def has_backlog(conn: Reading) -> bool:
@@ -127,11 +127,10 @@ def has_backlog(conn: Reading) -> bool:
     done = get_mark(conn)
     if done is None or int(str(newest)) > done.memory_key:
         return bool(newest)
-    requeued = conn.execute(
+    return conn.exists(
         "SELECT 1 FROM meta WHERE key >= :first AND key < :last LIMIT 1",
         {"first": _AGAIN, "last": _AGAIN_END},
-    ).get
-    return requeued is not None
+    )
 
 
 def filter_unchanged(conn: Reading, rows: Iterable[BacklogRow]) -> list[BacklogRow]:
@@ -156,10 +155,7 @@ def requeue(conn: Writing, key: int) -> None:
     old_things = statements.things_of(conn, [key])
     conn.execute("DELETE FROM statement WHERE memory_key = :key", {"key": key})
     statements.drop_unused(conn, old_things)
-    conn.execute(
-        "INSERT OR REPLACE INTO meta (key, value) VALUES (:again || :key, :key)",
-        {"again": _AGAIN, "key": key},
-    )
+    conn.set_meta(f"{_AGAIN}{key}", key)
 
 
 def mark_read(conn: Writing, keys: Iterable[int]) -> None:
@@ -180,22 +176,10 @@ def mark_read(conn: Writing, keys: Iterable[int]) -> None:
 
 def get_progress(conn: Reading) -> ExtractionProgress | None:
     """Return how far extraction from the log is, None before the first."""
-    value = _read_meta(conn, _PROGRESS)
-    return None if value is None else ExtractionProgress(*value)
+    value = conn.get_meta(_PROGRESS, str)
+    return None if value is None else ExtractionProgress(*json.loads(value))
 
 
 def set_progress(conn: Writing, progress: ExtractionProgress) -> None:
     """Set how far extraction from the log is."""
-    _put_meta(conn, _PROGRESS, progress)
-
-
-def _read_meta(conn: Reading, key: str) -> Any:
-    value = conn.execute("SELECT value FROM meta WHERE key = :key", {"key": key}).get
-    return None if value is None else json.loads(str(value))
-
-
-def _put_meta(conn: Writing, key: str, value: tuple[int | None, ...]) -> None:
-    conn.execute(
-        "INSERT OR REPLACE INTO meta (key, value) VALUES (:key, :value)",
-        {"key": key, "value": json.dumps(value)},
-    )
+    conn.set_meta(_PROGRESS, json.dumps(progress))

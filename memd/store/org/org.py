@@ -249,15 +249,13 @@ def hash_row(columns: tuple[object, ...]) -> bytes:
 
 def has_operations(conn: Reading, *, before: int | None = None) -> bool:
     """Return whether there is an operation to extract from, *before* one if it is given."""
-    return bool(
-        conn.execute(
-            """
-            SELECT EXISTS (SELECT 1
-                             FROM org_operation
-                            WHERE :before IS NULL OR operation_key < :before)
-            """,
-            {"before": before},
-        ).get
+    return conn.exists(
+        """
+        SELECT EXISTS (SELECT 1
+                         FROM org_operation
+                        WHERE :before IS NULL OR operation_key < :before)
+        """,
+        {"before": before},
     )
 
 

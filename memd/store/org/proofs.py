@@ -25,6 +25,7 @@ from memd.store.file.connect import Reading, Writing
 
 HEAD = b"memd owner's word 1\n"
 SIGNATURE_BYTES = 64  # of Ed25519
+_STORE_ID = "store_id"
 
 
 class SignedColumns(NamedTuple):
@@ -124,27 +125,17 @@ def set_key(conn: Writing, public_key: bytes, now_us: int) -> None:
 
 def store_id(conn: Reading) -> bytes | None:
     """Return the id of this store, None before it was first needed."""
-    value = conn.execute("SELECT value FROM meta WHERE key = 'store_id'").get
-    return value if isinstance(value, bytes) else None
+    return conn.get_meta(_STORE_ID, bytes)
 
 
 def make_store_id(conn: Writing) -> bytes:
     """Return the id of this store, creating it on first use."""
-    conn.execute(
-        """
-        INSERT INTO meta (key, value)
-        VALUES ('store_id', randomblob(16))
-            ON CONFLICT (key) DO NOTHING
-        """
-    )
-    new_id = store_id(conn)
-    assert new_id is not None
-    return new_id
+    return conn.ensure_secret(_STORE_ID, 16)
 
 
 def is_by_human(conn: Reading, fact_id: str) -> bool:
     """Return whether a human wrote or retracted the fact as it is now."""
-    is_human = conn.execute(
+    return conn.exists(
         """
         SELECT o.is_human
           FROM org_fact AS f
@@ -152,5 +143,4 @@ def is_by_human(conn: Reading, fact_id: str) -> bool:
          WHERE f.fact_id = :fact_id
         """,
         {"fact_id": fact_id},
-    ).get
-    return bool(is_human)
+    )

@@ -171,7 +171,8 @@ def _id(*parts: object) -> str:
 
 def list_claims(conn: Reading, group: StatementGroup, until_key: int) -> list[Claim]:
     """Return the claims of texts that were current after operation *until_key*, oldest first."""
-    rows = conn.execute(
+    return conn.list_rows(
+        Claim,
         _CLAIMS_BY_OBJECT if group.subject_key is None else _CLAIMS_BY_SUBJECT,
         {
             "relation": group.relation,
@@ -180,7 +181,6 @@ def list_claims(conn: Reading, group: StatementGroup, until_key: int) -> list[Cl
             "until_key": until_key,
         },
     )
-    return [Claim._make(row) for row in rows]
 
 
 # Shared by both queries: only the columns that use the index differ.
@@ -210,11 +210,11 @@ _CLAIMS_BY_OBJECT = f"""{_CLAIMED}
 
 def claims_of(conn: Reading, operation_key: int) -> list[Claim]:
     """Return the claims of one operation's text."""
-    rows = conn.execute(
+    return conn.list_rows(
+        Claim,
         f"{_CLAIMED} WHERE s.operation_key = :operation_key",
         {"operation_key": operation_key},
     )
-    return [Claim._make(row) for row in rows]
 
 
 def list_open(conn: Reading, group: StatementGroup) -> list[OpenRow]:

@@ -184,7 +184,8 @@ def _runs(conn: Reading, where: str, params: Mapping[str, Any]) -> Iterator[RunR
 
 def sum_steps(conn: Reading, run_key: int) -> list[StepSum]:
     """Return the sums of a run's steps by name, in the order in which they began."""
-    rows = conn.execute(
+    return conn.list_rows(
+        StepSum,
         """
         SELECT name, sum(rows), count(*)
           FROM run_step
@@ -194,7 +195,6 @@ def sum_steps(conn: Reading, run_key: int) -> list[StepSum]:
         """,
         {"run_key": run_key},
     )
-    return [StepSum._make(row) for row in rows]
 
 
 # What was done to memories.
@@ -364,12 +364,9 @@ def find_later_run(conn: Reading, run_key: int, memory_key: int) -> str | None:
 
 def is_paused(conn: Reading) -> bool:
     """Return whether sleep is paused."""
-    return bool(conn.execute("SELECT value = 1 FROM meta WHERE key = 'sleep_paused'").get)
+    return conn.get_meta("sleep_paused", int) == 1
 
 
 def set_paused(conn: Writing, *, paused: bool) -> None:
     """Pause sleep, or resume it; holds over restarts."""
-    conn.execute(
-        "INSERT OR REPLACE INTO meta (key, value) VALUES ('sleep_paused', :paused)",
-        {"paused": int(paused)},
-    )
+    conn.set_meta("sleep_paused", int(paused))

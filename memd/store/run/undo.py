@@ -61,15 +61,14 @@ def _check(conn: Reading, run_key: int, latest: dict[int, Change]) -> None:
 
 
 def _has_newer_change(conn: Reading, run_key: int, change: int, key: int) -> bool:
-    row = conn.execute(
+    return conn.exists(
         """
         SELECT 1
           FROM run_change
          WHERE memory_key = :key AND run_key = :run_key AND change > :change
         """,
         {"key": key, "run_key": run_key, "change": change},
-    ).get
-    return row is not None
+    )
 
 
 def _is_same(current: Image, recorded: Image) -> bool:
@@ -305,15 +304,13 @@ def _find_summarising_run(conn: Reading, keys: list[int]) -> str | None:
 
 
 def _is_rewritten(conn: Reading, keys: list[int]) -> bool:
-    return bool(
-        conn.execute(
-            """
-            SELECT EXISTS (SELECT 1
-                             FROM memory_version
-                            WHERE memory_key IN (SELECT value FROM carray(:keys)))
-            """,
-            {"keys": keys_array(keys)},
-        ).get
+    return conn.exists(
+        """
+        SELECT EXISTS (SELECT 1
+                         FROM memory_version
+                        WHERE memory_key IN (SELECT value FROM carray(:keys)))
+        """,
+        {"keys": keys_array(keys)},
     )
 
 

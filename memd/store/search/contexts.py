@@ -37,7 +37,7 @@ def filter_in_session(conn: Reading, keys: Sequence[int]) -> list[int]:
     """Return those of *keys* that are of a session; no other memory has neighbours or a context."""
     if not keys:
         return []
-    rows = conn.execute(
+    return conn.list_ints(
         """
         SELECT memory_key
           FROM memory
@@ -45,7 +45,6 @@ def filter_in_session(conn: Reading, keys: Sequence[int]) -> list[int]:
         """,
         {"keys": keys_array(keys)},
     )
-    return [key for (key,) in rows]
 
 
 def adjacent(conn: Reading, key: int) -> tuple[int | None, int | None]:

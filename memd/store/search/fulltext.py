@@ -27,6 +27,7 @@ TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2")
 CONTEXT_WEIGHT = 0.3
 SEGMENTS_MAX = 4  # so many are not merged
 MERGE_PAGES = 400  # of 4 KB, in one step: about 20 ms
+_BUILD = "words_build"  # in meta: the generation being built, and the last key in it
 
 
 class CachePart(StrEnum):
@@ -71,8 +72,7 @@ class Corpus(NamedTuple):
 
 def generation(conn: Reading) -> int:
     """Return the live generation, 0 before the first."""
-    number = conn.execute("SELECT value FROM meta WHERE key = 'words_generation'").get
-    return number if isinstance(number, int) else 0
+    return conn.get_meta("words_generation", int) or 0
 
 
 def create(conn: Writing, number: int) -> None:
@@ -95,10 +95,7 @@ def create(conn: Writing, number: int) -> None:
 def activate(conn: Writing, number: int) -> None:
     """Make a generation the live one and drop the previous one."""
     before = generation(conn)
-    conn.execute(
-        "INSERT OR REPLACE INTO meta (key, value) VALUES ('words_generation', :number)",
-        {"number": number},
-    )
+    conn.set_meta("words_generation", number)
     if before:
         conn.execute(f"DROP TABLE fts_{before}_terms; DROP TABLE fts_{before}")
 
@@ -156,8 +153,8 @@ class Build(NamedTuple):
 
 def current_build(conn: Reading) -> Build | None:
     """Return the generation that is being built, if any."""
-    value = conn.execute("SELECT value FROM meta WHERE key = 'words_build'").get
-    return Build(*map(int, value.split())) if isinstance(value, str) else None
+    value = conn.get_meta(_BUILD, str)
+    return None if value is None else Build(*map(int, value.split()))
 
 
 def start_build(conn: Writing) -> None:
@@ -169,7 +166,7 @@ def start_build(conn: Writing) -> None:
         )
     number = max(generation(conn), unfinished.number if unfinished else 0) + 1
     create(conn, number)
-    _set_build(conn, number, 0)
+    conn.set_meta(_BUILD, f"{number} 0")
 
 
 def step_build(conn: Writing, rows: int) -> bool:
@@ -179,18 +176,11 @@ def step_build(conn: Writing, rows: int) -> bool:
         return False
     last = fill(conn, building.number, building.last_key, rows)
     if last:
-        _set_build(conn, building.number, last)
+        conn.set_meta(_BUILD, f"{building.number} {last}")
         return True
     activate(conn, building.number)
-    conn.execute("DELETE FROM meta WHERE key = 'words_build'")
+    conn.set_meta(_BUILD, None)
     return False
-
-
-def _set_build(conn: Writing, number: int, last_key: int) -> None:
-    conn.execute(
-        "INSERT OR REPLACE INTO meta (key, value) VALUES ('words_build', :value)",
-        {"value": f"{number} {last_key}"},
-    )
 
 
 def merge(conn: Writing) -> bool:

@@ -38,18 +38,18 @@ class ModelChange(NamedTuple):
 
 def model_in_use(conn: Reading) -> str | None:
     """Return the name of the model that was put to use, None for memd's default."""
-    return _note(conn, "model_in_use")
+    return conn.get_meta("model_in_use", str)
 
 
 def previous_model(conn: Reading) -> ModelNote | None:
     """Return the model that was in use before, None before any switch."""
-    value = _note(conn, "model_before")
+    value = conn.get_meta("model_before", str)
     return None if value is None else ModelNote(*json.loads(value))
 
 
 def current_switch(conn: Reading) -> ModelChange | None:
     """Return the switch that is under way, if any."""
-    value = _note(conn, "model_coming")
+    value = conn.get_meta("model_coming", str)
     return None if value is None else ModelChange(*json.loads(value))
 
 
@@ -57,7 +57,7 @@ def begin(conn: Writing, name: str, model: ModelFingerprint, now_us: int) -> Mod
     """Record that a switch to *model* begins; vectors that it has from earlier are kept."""
     vectors.ensure_model(conn, model, now_us)
     change = ModelChange(name, str(model), model.dimension, now_us)
-    _set(conn, "model_coming", json.dumps(change))
+    conn.set_meta("model_coming", json.dumps(change))
     return change
 
 
@@ -66,7 +66,7 @@ def cancel(conn: Writing) -> None:
     change = current_switch(conn)
     if change is not None:
         _drop_build(conn, _key(conn, change))
-    _set(conn, "model_coming", None)
+    conn.set_meta("model_coming", None)
 
 
 def progress(conn: Reading, change: ModelChange) -> tuple[int, int]:
@@ -133,9 +133,9 @@ def complete(
     building = vectors.current_build(conn)
     if building is not None and building[0].model_key == model_key:
         vectors.step_build(conn, 1)  # nothing is left to fill, so this makes it live
-    _set(conn, "model_before", json.dumps(leaving))
-    _set(conn, "model_in_use", change.name)
-    _set(conn, "model_coming", None)
+    conn.set_meta("model_before", json.dumps(leaving))
+    conn.set_meta("model_in_use", change.name)
+    conn.set_meta("model_coming", None)
     return True
 
 
@@ -178,7 +178,7 @@ def _drop_build(conn: Writing, model_key: int) -> None:
     building = vectors.current_build(conn)
     if building is not None and building[0].model_key == model_key:
         conn.execute(f"DROP TABLE {building[0].table}")
-        conn.execute("DELETE FROM meta WHERE key = 'vector_build'")
+        conn.set_meta("vector_build", None)
 
 
 def _has_memory_after(conn: Reading, key: int) -> bool:
@@ -189,17 +189,3 @@ def _key(conn: Reading, change: ModelChange) -> int:
     model_key = vectors.find_model(conn, change.fingerprint)
     assert model_key is not None
     return model_key
-
-
-def _note(conn: Reading, key: str) -> str | None:
-    return conn.get_text("SELECT value FROM meta WHERE key = :key", {"key": key})
-
-
-def _set(conn: Writing, key: str, value: str | None) -> None:
-    if value is None:
-        conn.execute("DELETE FROM meta WHERE key = :key", {"key": key})
-        return
-    conn.execute(
-        "INSERT OR REPLACE INTO meta (key, value) VALUES (:key, :value)",
-        {"key": key, "value": value},
-    )

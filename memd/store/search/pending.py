@@ -42,7 +42,8 @@ class PendingRow(NamedTuple):
 
 def list_pending(conn: Reading, limit: int) -> list[PendingRow]:
     """Return up to *limit* pending memories: single texts before bulk, then in order of arrival."""
-    rows = conn.execute(
+    return conn.list_rows(
+        PendingRow,
         """
         SELECT m.memory_key, m.agent_key, m.state, m.importance, w.own, m.content, m.speaker,
                m.memory_id, m.is_summary, a.agent_id, m.created_at_us, m.batch
@@ -55,7 +56,6 @@ def list_pending(conn: Reading, limit: int) -> list[PendingRow]:
         """,
         {"limit": limit},
     )
-    return [PendingRow._make(row) for row in rows]
 
 
 def count_pending(conn: Reading) -> int:
@@ -65,7 +65,8 @@ def count_pending(conn: Reading) -> int:
 
 def list_missing(conn: Reading, model_key: int, after: int, limit: int) -> list[PendingRow]:
     """Return up to *limit* memories after key *after* without a vector of the model, in order."""
-    rows = conn.execute(
+    return conn.list_rows(
+        PendingRow,
         """
         SELECT m.memory_key, m.agent_key, m.state, m.importance, w.own, m.content, m.speaker,
                m.memory_id, m.is_summary, a.agent_id, m.created_at_us, m.batch
@@ -83,7 +84,6 @@ def list_missing(conn: Reading, model_key: int, after: int, limit: int) -> list[
         """,
         {"after": after, "model_key": model_key, "limit": limit},
     )
-    return [PendingRow._make(row) for row in rows]
 
 
 def list_same_call(conn: Reading, row: PendingRow) -> list[int]:

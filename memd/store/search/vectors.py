@@ -104,11 +104,8 @@ def ensure_model(conn: Writing, fingerprint: ModelFingerprint, now_us: int) -> i
 
 def current_cache(conn: Reading) -> VectorCache | None:
     """Return the live cache, None before the first vector was stored."""
-    value = conn.execute("SELECT value FROM meta WHERE key = 'vector_cache'").get
-    if not isinstance(value, str):
-        return None
-    model_key, generation = value.split(" ")
-    return VectorCache(int(model_key), int(generation))
+    value = conn.get_meta("vector_cache", str)
+    return None if value is None else VectorCache(*map(int, value.split()))
 
 
 def is_current_model(conn: Reading, fingerprint: str) -> bool | None:
@@ -131,10 +128,7 @@ def create(conn: Writing, cache: VectorCache, dimension: int) -> None:
 def activate(conn: Writing, cache: VectorCache) -> None:
     """Make *cache* the live one and drop the previous one."""
     before = current_cache(conn)
-    conn.execute(
-        "INSERT OR REPLACE INTO meta (key, value) VALUES ('vector_cache', :value)",
-        {"value": f"{cache.model_key} {cache.generation}"},
-    )
+    conn.set_meta("vector_cache", f"{cache.model_key} {cache.generation}")
     if before is not None:
         conn.execute(f"DROP TABLE {before.table}")
 
@@ -319,8 +313,8 @@ def start_build(conn: Writing, model_key: int | None = None) -> bool:
 
 def current_build(conn: Reading) -> tuple[VectorCache, int] | None:
     """Return the cache that is being built and the last memory in it, if any."""
-    value = conn.execute("SELECT value FROM meta WHERE key = 'vector_build'").get
-    if not isinstance(value, str):
+    value = conn.get_meta("vector_build", str)
+    if value is None:
         return None
     model_key, generation, last_key = map(int, value.split())
     return VectorCache(model_key, generation), last_key
@@ -337,35 +331,23 @@ def step_build(conn: Writing, rows: int) -> bool:
         live_cache is None or live_cache.generation >= cache.generation
     ):  # another model came meanwhile
         conn.execute(f"DROP TABLE {cache.table}")
-        conn.execute("DELETE FROM meta WHERE key = 'vector_build'")
+        conn.set_meta("vector_build", None)
         return False
-    keys = [
-        key
-        for (key,) in conn.execute(
-            """
-            SELECT memory_key
-              FROM memory
-             WHERE memory_key > :after
-             ORDER BY memory_key
-             LIMIT :rows
-            """,
-            {"after": after, "rows": rows},
-        )
-    ]
+    keys = conn.list_ints(
+        "SELECT memory_key FROM memory WHERE memory_key > :after ORDER BY memory_key LIMIT :rows",
+        {"after": after, "rows": rows},
+    )
     if keys:
         fill(conn, cache, keys)
         _set_build(conn, cache, keys[-1])
         return True
     activate(conn, cache)
-    conn.execute("DELETE FROM meta WHERE key = 'vector_build'")
+    conn.set_meta("vector_build", None)
     return False
 
 
 def _set_build(conn: Writing, cache: VectorCache, last_key: int) -> None:
-    conn.execute(
-        "INSERT OR REPLACE INTO meta (key, value) VALUES ('vector_build', :value)",
-        {"value": f"{cache.model_key} {cache.generation} {last_key}"},
-    )
+    conn.set_meta("vector_build", f"{cache.model_key} {cache.generation} {last_key}")
 
 
 def count_wrong_rows(conn: Reading, cache: VectorCache) -> int:

@@ -81,7 +81,7 @@ def list_texts(conn: Reading, agent_id: str, session_id: str) -> list[str]:
 
     Whichever client gave them: an assistant has one client for its tools and one for its hooks.
     """
-    rows = conn.execute(
+    return conn.list_texts(
         """
         SELECT content
           FROM (SELECT m.content, i.at_us
@@ -107,7 +107,6 @@ def list_texts(conn: Reading, agent_id: str, session_id: str) -> list[str]:
             "preferences": SESSION_TOLD_MAX // 4,
         },
     )
-    return [str(content) for (content,) in rows]
 
 
 def record(

@@ -57,7 +57,7 @@ def ensure(conn: Writing) -> None:
     """Create the index of a file that has none, or continue an interrupted build."""
     if not conn.execute("SELECT 1 FROM sqlite_schema WHERE name = 'fts_session'").get:
         conn.execute(_CREATE)
-        _set_build_position(conn, 0)
+        conn.set_meta(_FILLED, 0)
     while step_build(conn, _ENSURE_ROWS):
         pass
 
@@ -68,12 +68,12 @@ _ENSURE_ROWS = 1_000
 def start_build(conn: Writing) -> None:
     """Empty the index; :func:`step_build` fills it."""
     conn.execute("INSERT INTO fts_session (fts_session) VALUES ('delete-all')")
-    _set_build_position(conn, 0)
+    conn.set_meta(_FILLED, 0)
 
 
 def step_build(conn: Writing, rows: int) -> bool:
     """Add the next *rows* texts; False once all are in."""
-    filled = _build_position(conn)
+    filled = conn.get_meta(_FILLED, int)
     if filled is None:
         return False
     last = conn.execute(
@@ -88,7 +88,7 @@ def step_build(conn: Writing, rows: int) -> bool:
         {"filled": filled, "rows": rows},
     ).get
     if not isinstance(last, int):
-        conn.execute("DELETE FROM meta WHERE key = :key", {"key": _FILLED})
+        conn.set_meta(_FILLED, None)
         return False
     conn.execute(
         """
@@ -99,20 +99,8 @@ def step_build(conn: Writing, rows: int) -> bool:
         """,
         {"filled": filled, "last": last},
     )
-    _set_build_position(conn, last)
+    conn.set_meta(_FILLED, last)
     return True
-
-
-def _build_position(conn: Reading) -> int | None:
-    """Return the last key of the index while it is being filled, None when it is complete."""
-    return conn.get_int("SELECT value FROM meta WHERE key = :key", {"key": _FILLED})
-
-
-def _set_build_position(conn: Writing, key: int) -> None:
-    conn.execute(
-        "INSERT OR REPLACE INTO meta (key, value) VALUES (:name, :key)",
-        {"name": _FILLED, "key": key},
-    )
 
 
 def find_new(conn: Reading, keys: Sequence[int]) -> list[int]:
@@ -164,7 +152,7 @@ def unindex(conn: Writing, keys: Sequence[int]) -> None:
 
 
 def _up_to_filled(conn: Reading, keys: Sequence[int]) -> list[int]:
-    filled = _build_position(conn)
+    filled = conn.get_meta(_FILLED, int)
     return [key for key in keys if filled is None or key <= filled]
 
 
@@ -239,7 +227,7 @@ def refresh(conn: Reading) -> None:
 
 def is_intact(conn: Writing) -> bool:
     """Return whether the index agrees with the messages, word for word."""
-    if _build_position(conn) is not None:
+    if conn.get_meta(_FILLED, int) is not None:
         return False
     try:
         conn.execute("INSERT INTO fts_session (fts_session, rank) VALUES ('integrity-check', 1)")

@@ -11,7 +11,7 @@ from memd.store.memory import sources
 
 def has_messages(conn: Reading, agent_key: int) -> bool:
     """Return whether any message of the agent's sessions is stored."""
-    exists = conn.execute(
+    return conn.exists(
         """
         SELECT EXISTS (SELECT 1
                          FROM session AS s
@@ -19,8 +19,7 @@ def has_messages(conn: Reading, agent_key: int) -> bool:
                         WHERE s.agent_key = :agent_key)
         """,
         {"agent_key": agent_key},
-    ).get
-    return bool(exists)
+    )
 
 
 def delete_old(conn: Writing, before_us: int, limit: int) -> int:

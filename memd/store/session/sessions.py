@@ -82,17 +82,18 @@ def find_key(conn: Reading, agent_key: int, session_id: str) -> int | None:
 
 def find(conn: Reading, agent_key: int, session_id: str) -> SessionRow | None:
     """Return the agent's session, None when there is none of this name."""
-    row = conn.execute(
+    return conn.find_row(
+        SessionRow,
         f"{_COLUMNS} WHERE s.agent_key = :agent_key AND s.session_id = :session_id",
         {"agent_key": agent_key, "session_id": session_id},
-    ).fetchone()
-    return None if row is None else SessionRow._make(row)
+    )
 
 
 def list_page(conn: Reading, agent_key: int, after: str | None, limit: int) -> list[SessionRow]:
     """Return the agent's sessions after *after*, the latest to begin first."""
     before = None if after is None else find_key(conn, agent_key, after)
-    rows = conn.execute(
+    return conn.list_rows(
+        SessionRow,
         f"""
         {_COLUMNS}
          WHERE s.agent_key = :agent_key AND (:before IS NULL OR s.session_key < :before)
@@ -101,12 +102,12 @@ def list_page(conn: Reading, agent_key: int, after: str | None, limit: int) -> l
         """,
         {"agent_key": agent_key, "before": before, "limit": limit},
     )
-    return [SessionRow._make(row) for row in rows]
 
 
 def list_messages(conn: Reading, session_key: int, after: int, limit: int) -> list[MessageRow]:
     """Return the session's messages after the *after*-th, in order."""
-    rows = conn.execute(
+    return conn.list_rows(
+        MessageRow,
         """
         SELECT g.ordinal, g.role, o.created_at_us, o.zlib
           FROM session_message AS g
@@ -117,7 +118,6 @@ def list_messages(conn: Reading, session_key: int, after: int, limit: int) -> li
         """,
         {"session_key": session_key, "after": after, "limit": limit},
     )
-    return [MessageRow._make(row) for row in rows]
 
 
 def find_repeating(conn: Reading, keys: Sequence[int]) -> list[int]:

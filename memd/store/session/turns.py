@@ -49,7 +49,8 @@ def set_turns(conn: Writing, memory_id: str, source_keys: Sequence[int]) -> None
 
 def turns_of(conn: Reading, memory_key: int) -> list[TurnRow]:
     """Return the messages that a memory was made of, in order; none unless a nap made it."""
-    rows = conn.execute(
+    return conn.list_rows(
+        TurnRow,
         """
         SELECT g.ordinal, g.role, coalesce(g.said_at_us, o.created_at_us), o.zlib
           FROM memory_turn AS t
@@ -66,7 +67,6 @@ def turns_of(conn: Reading, memory_key: int) -> list[TurnRow]:
         """,
         {"memory_key": memory_key},
     )
-    return [TurnRow._make(row) for row in rows]
 
 
 def sources_of(conn: Reading, memory_keys: Sequence[int]) -> list[int]:
