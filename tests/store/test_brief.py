@@ -16,7 +16,9 @@ from support.store import ADA, BOB, OWNER, bytes_of, stored, told
 from memd.base.errors import MemoryRetrievalError
 from memd.domain.caller import Caller
 from memd.domain.enums import MemoryLevel, Origin
+from memd.domain.ingest import IngestRequest
 from memd.domain.inject import Brief, BriefRequest
+from memd.domain.memory import MemoryQuery
 from memd.inject.brief import BRIEF_TOKENS, Briefs
 from memd.inject.in_window import REPEATED_US, PromptRequest, SessionWindows
 from memd.sleep.distil.exchanges import NapKind
@@ -84,6 +86,26 @@ async def test_a_project_s_last_session_comes_first_then_what_stands(room: Room)
     assert "[digest of session, 2026-" in fenced
     assert "[untrusted: tool] [fix] The build broke" in fenced
     assert brief.tokens_used <= BRIEF_TOKENS + 20
+
+
+async def test_what_a_person_said_in_the_words_of_the_nap_is_told(room: Room) -> None:
+    """Hooks store each prompt, and the nap that follows finds its own sentence there already."""
+    at = {"origin": Origin.PERSON, "session_id": "one"}
+    by = replace(ADA, project_id=PROJECT)
+    await room.bed.house.ingest.ingest(by, IngestRequest(text=RULE.text, **at))
+    nap = await napped(room.bed, RULE, ENDED, session_id="one", project_id=PROJECT)
+
+    brief = await room.brief("two")
+
+    assert labels(brief) == ["digest", "preference"]
+    assert RULE.text in text(brief)
+    await napped(room.bed, RULE, ENDED, session_id="one", project_id=PROJECT)
+    assert labels(await room.brief("three")) == ["digest", "preference"]
+    await room.bed.night.undo(ADA, nap.run_id)
+    await room.bed.house.queue.drain()
+    kept = await room.bed.house.recall.retrieve(ADA, MemoryQuery(limit=9))
+    assert [(entry.content, entry.metadata.tags) for entry in kept] == [(RULE.text, ())]
+    assert await room.bed.is_sound()
 
 
 async def test_another_project_s_and_another_agent_s_sessions_are_not_told(room: Room) -> None:

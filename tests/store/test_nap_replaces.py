@@ -14,6 +14,7 @@ from support.nights import ADA, Bed, differing
 
 from memd.base.errors import ConflictError
 from memd.domain.enums import MemoryCategory, Origin
+from memd.domain.ingest import IngestRequest
 from memd.domain.memory import MemoryMetadata, MemoryQuery, MemoryUpdate
 from memd.sleep.distil.exchanges import NapKind
 
@@ -206,6 +207,16 @@ async def test_what_the_owner_rewrote_in_one_session_stays_beside_anothers_word(
     new = Said(OTHER_PORT, "env:port", NapKind.ENVIRONMENT)
     await napped(bed, new, session_id="two", project_id="p")
     assert await seen(bed) == {"The port is 7000.", OTHER_PORT}
+
+
+async def test_a_person_s_own_turn_is_no_memory_that_a_nap_supersedes(bed: Bed) -> None:
+    turn = IngestRequest(text=TABS.text, session_id="talk", origin=Origin.PERSON)
+    await bed.house.ingest.ingest(ADA, turn)
+    await napped(bed, TABS)
+    await napped(bed, SPACES)
+    assert await seen(bed) == {TABS.text, SPACES.text}
+    await napped(bed, SPACES)
+    assert await seen(bed) == {TABS.text, SPACES.text}
 
 
 async def test_undoing_a_nap_brings_back_what_it_superseded_and_rewrote(bed: Bed) -> None:

@@ -3,9 +3,10 @@
 The subject of a memory within its session is its slot. The same text again is known. A
 different text supersedes the earlier one, which is archived; only the digest stays one
 memory for the life of its session and is rewritten, with its versions kept. A memory that
-its owner deleted, forgot or edited is left alone. Some slots belong to the whole project:
-there the newest counts, from whichever session. A text that another session of the
-project has, or a fix by a command that cured there, is not stored again. The run's
+its owner deleted, forgot or edited is left alone. A person's turn in the very words of a
+memory fills its slot and gets its tags; nothing supersedes it. Some slots belong to the
+whole project: there the newest counts, from whichever session. A text that another session
+of the project has, or a fix by a command that cured there, is not stored again. The run's
 ledger records everything, so that the nap can be undone.
 """
 
@@ -17,17 +18,19 @@ from typing import NamedTuple
 from memd.base.clock import to_us
 from memd.base.ids import Ids
 from memd.domain.caller import Caller
-from memd.domain.enums import VISIBLE, ArchiveReason
+from memd.domain.enums import VISIBLE, ArchiveReason, Origin, Trust
 from memd.domain.ingest import Receipt
-from memd.domain.memory import MemoryUpdate
+from memd.domain.memory import MemoryUpdate, distinct
+from memd.domain.sleep.consolidation import NAP_TAG
 from memd.guard.suspicion import suspicion
 from memd.ingest import update
 from memd.ingest.replace import supersede
 from memd.sleep.distil.fixes import CURED
 from memd.sleep.nap.drafting import NapDraft
 from memd.store.file.connect import Reading, Writing
-from memd.store.memory import archive_rows, memories, removal
+from memd.store.memory import archive_rows, memories, removal, versions
 from memd.store.memory.rows import StoredMemory
+from memd.store.memory.versions import NewVersion
 from memd.store.run import runs
 from memd.store.session import slots
 from memd.store.session.slots import DIGEST, SlotRow
@@ -107,8 +110,8 @@ def _decide(
         previous is None or previous.is_closed or _has_same_text(previous, draft)
     ):
         return KNOWN
-    if previous is not None and not previous.is_visible:
-        previous = None  # archived since, independently of naps
+    if previous is not None and not (previous.is_visible and previous.made_by_nap):
+        previous = None  # archived since, independently of naps, or a person's turn
     if previous is not None and draft.slot == DIGEST:
         return (
             KNOWN
@@ -156,7 +159,8 @@ def fill_slot(
     """Record which memory fills a slot, and archive those that it supersedes.
 
     A quarantined memory fills no slot. A text that the session already has from another
-    source stays that memory and fills none; but one that had been superseded is restored.
+    source stays that memory and fills none, except a person's turn; but one that had been
+    superseded is restored.
     """
     if draft.slot is None or target.session_key is None:
         return
@@ -168,6 +172,9 @@ def fill_slot(
         previous = runs.images(target.conn, [row.memory_key])
         removal.restore(target.conn, row.memory_key, target.now_us)
         runs.record(target.conn, target.run_key, [row.memory_key], runs.MOVED, previous)
+        fills = True
+    elif not fills and _is_turn(draft, row):
+        _add_tags(target, draft, row)
         fills = True
     if fills:
         slots.fill(target.conn, target.session_key, draft.slot, row.memory_key)
@@ -183,6 +190,33 @@ def _find_row(target: NapTarget, receipt: Receipt) -> StoredMemory | None:
     """Return the memory with the draft's text, None when it is out of sight."""
     ids = (*receipt.stored, *receipt.pending, *receipt.merged)
     return memories.by_id(target.conn, target.agent_key, ids[0].id) if ids else None
+
+
+def _is_turn(draft: NapDraft, row: StoredMemory) -> bool:
+    """Return whether *row* is a person's turn in no slot, and the draft that person's word."""
+    return (
+        row.state in VISIBLE
+        and NAP_TAG not in row.tag_names
+        and Origin(row.origin) is Origin.PERSON
+        and draft.drafts.origin is Origin.PERSON
+    )
+
+
+def _add_tags(target: NapTarget, draft: NapDraft, row: StoredMemory) -> None:
+    """Add the draft's tags to the turn *row*: its kind is what briefs and lists go by."""
+    version = NewVersion(
+        content=None,
+        token_count=row.token_count,
+        reference=row.reference,
+        confidence=row.confidence,
+        tags=distinct((*row.tag_names, *draft.request.tags)),
+        expires_at_us=row.expires_at_us,
+        origin=Origin(row.origin),
+        trust=Trust(row.trust),
+    )
+    previous = runs.images(target.conn, [row.memory_key])
+    versions.replace(target.conn, row.memory_key, version, target.now_us)
+    runs.record(target.conn, target.run_key, [row.memory_key], runs.MOVED, previous)
 
 
 def _was_superseded(conn: Reading, row: StoredMemory) -> bool:

@@ -17,7 +17,10 @@ DIGEST = "digest"
 
 
 class SlotRow(NamedTuple):
-    """The memory in a slot, and whether it is as the nap wrote it."""
+    """The memory in a slot, whether it is as the nap wrote it, and whether a nap made it.
+
+    A person's turn in the words of a nap's memory fills its slot, too.
+    """
 
     memory_key: int
     memory_id: str
@@ -25,6 +28,7 @@ class SlotRow(NamedTuple):
     content_hash: bytes
     at_us: int
     as_written: bool
+    made_by_nap: bool
 
     @property
     def is_visible(self) -> bool:
@@ -39,7 +43,8 @@ class SlotRow(NamedTuple):
 
 _COLUMNS = """
        t.slot, m.memory_key, m.memory_id, m.state, m.content_hash,
-       coalesce(m.occurred_at_us, m.created_at_us), t.row_hash IS m.row_hash
+       coalesce(m.occurred_at_us, m.created_at_us), t.row_hash IS m.row_hash,
+       EXISTS (SELECT 1 FROM run AS r WHERE r.run_id = m.batch AND r.kind = 'nap')
   FROM nap_slot AS t
 """
 # ruff: noqa: S608  # constants of this module only
@@ -137,7 +142,7 @@ def find_filled_elsewhere(
 
 
 def _row(row: Sequence[Any]) -> SlotRow:
-    return SlotRow._make((*row[:-1], bool(row[-1])))
+    return SlotRow._make((*row[:-2], bool(row[-2]), bool(row[-1])))
 
 
 def fill(conn: Writing, session_key: int, slot: str, memory_key: int) -> None:
