@@ -160,9 +160,9 @@ async def test_when_one_child_fails_the_others_answer(caplog: pytest.LogCaptureF
     kept = await composite.store("ada", _in("memories"))
 
     with caplog.at_level(logging.WARNING):
-        found = await composite.retrieve("ada", MemoryQuery())
+        entries = await composite.retrieve("ada", MemoryQuery())
 
-    assert [entry.id for entry in found] == [kept]
+    assert [entry.id for entry in entries] == [kept]
     assert "scratch failed" in caplog.text
 
 
@@ -235,8 +235,8 @@ async def test_sharing_goes_to_the_children_that_can() -> None:
     shared = await composite.publish("ada", _in("memories"))
 
     assert shared.startswith("durable:")
-    found = await composite.search_shared(MemoryQuery(), exclude_agent="bob")
-    assert [entry.id for entry in found] == [shared]
+    entries = await composite.search_shared(MemoryQuery(), exclude_agent="bob")
+    assert [entry.id for entry in entries] == [shared]
     assert await composite.search_shared(MemoryQuery(), exclude_agent="ada") == ()
     with pytest.raises(MemoryCapabilityError, match="scratch cannot share"):
         await composite.publish("ada", _in("scratch"))

@@ -93,12 +93,12 @@ async def test_what_is_stored_is_found_by_any_part_of_it_in_any_case(
     kept = await backend.store("ada", a_request("The team chose JWT"))
     await backend.store("ada", a_request("The team uses Litestar"))
 
-    (found,) = await backend.retrieve("ada", MemoryQuery(text="hose jw"))
+    (entry,) = await backend.retrieve("ada", MemoryQuery(text="hose jw"))
 
-    assert found.id == kept
-    assert found.relevance_score is None
-    assert found.agent_id == "ada"
-    assert found.created_at == NOW
+    assert entry.id == kept
+    assert entry.relevance_score is None
+    assert entry.agent_id == "ada"
+    assert entry.created_at == NOW
 
 
 async def test_memories_come_newest_first_and_no_more_than_the_limit(
@@ -109,9 +109,9 @@ async def test_memories_come_newest_first_and_no_more_than_the_limit(
         stored.append(await backend.store("ada", a_request()))
         clock.advance(seconds=1)
 
-    found = await backend.retrieve("ada", MemoryQuery(text="jwt", limit=3))
+    entries = await backend.retrieve("ada", MemoryQuery(text="jwt", limit=3))
 
-    assert [entry.id for entry in found] == stored[:0:-1]
+    assert [entry.id for entry in entries] == stored[:0:-1]
 
 
 async def test_memories_of_one_moment_come_by_id(backend: InMemoryBackend) -> None:
@@ -258,9 +258,9 @@ async def test_an_excluded_publisher_does_not_use_up_the_limit(
         clock.advance(seconds=1)
         await backend.publish("ada", a_request())
 
-    found = await backend.search_shared(MemoryQuery(limit=1), exclude_agent="ada")
+    entries = await backend.search_shared(MemoryQuery(limit=1), exclude_agent="ada")
 
-    assert [entry.id for entry in found] == [others]
+    assert [entry.id for entry in entries] == [others]
 
 
 async def test_sharing_that_is_switched_off_refuses_and_finds_nothing() -> None:

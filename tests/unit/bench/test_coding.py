@@ -17,12 +17,12 @@ def passages(*texts: str, session: str = "one", who: str = "assistant") -> list[
 
 def known(*texts: str) -> coding.Known:
     """Return a store of *texts* among forty that speak of other things."""
-    told = coding.Known()
+    index = coding.Known()
     for passage in passages(*texts, session="earlier"):
-        told.add(passage)
+        index.add(passage)
     for at in range(40):
-        told.add(passages(f"Another remark {at} about painting fences green or blue.")[0])
-    return told
+        index.add(passages(f"Another remark {at} about painting fences green or blue.")[0])
+    return index
 
 
 def test_a_later_line_asks_for_the_earlier_one_that_says_more_of_the_same_thing() -> None:

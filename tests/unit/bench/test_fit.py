@@ -67,10 +67,10 @@ def test_where_there_are_no_dialogues_the_gate_is_fitted_on_what_there_is() -> N
 
 
 def test_of_each_bed_one_part_is_left_out_in_turn() -> None:
-    told = [replace(sample("dialogues"), fold=f"d{at}") for at in range(2)]
-    told += [replace(sample("everyday"), fold=f"e{at}") for at in range(3)]
-    told += [replace(sample("small", "S"), fold=f"s{at}") for at in range(4)]
-    out = [{each.fold for each in test} for _, test in folds(told)]
+    samples = [replace(sample("dialogues"), fold=f"d{at}") for at in range(2)]
+    samples += [replace(sample("everyday"), fold=f"e{at}") for at in range(3)]
+    samples += [replace(sample("small", "S"), fold=f"s{at}") for at in range(4)]
+    out = [{each.fold for each in test} for _, test in folds(samples)]
     assert out == [{"d0", "e0", "s0", "s3"}, {"d1", "e1", "s1"}, {"e2", "s2"}]
 
 

@@ -62,28 +62,28 @@ def test_an_item_that_two_memories_hold_together_is_not_covered() -> None:
 
 def test_the_digest_covers_and_keeps_no_junk() -> None:
     digest = Memory("parser: src/lexer.py. Asked: now run all of the tests.", "digest", True)
-    told = figures(score(MARKED, LINES, [digest], 30_000))
-    assert (told["covered"], told["memories"], told["junk_kept"]) == (1, 0, [0, 2])
-    assert told["chars_with_digest_per_30k"] == len(digest.text)
+    row = figures(score(MARKED, LINES, [digest], 30_000))
+    assert (row["covered"], row["memories"], row["junk_kept"]) == (1, 0, [0, 2])
+    assert row["chars_with_digest_per_30k"] == len(digest.text)
 
 
 def test_coverage_is_weighted_by_importance_and_told_by_kind() -> None:
-    told = figures(score(MARKED, LINES, _memories("we use tabs"), 60_000))
-    assert told["weighted_coverage"] == 0.75
-    assert told["by_kind"] == {
+    row = figures(score(MARKED, LINES, _memories("we use tabs"), 60_000))
+    assert row["weighted_coverage"] == 0.75
+    assert row["by_kind"] == {
         "environment": [0, 1],
         "importance 3": [1, 1],
         "preference": [1, 1],
     }
-    assert (told["memories_per_30k"], told["chars_per_30k"]) == (0.5, 6)
+    assert (row["memories_per_30k"], row["chars_per_30k"]) == (0.5, 6)
 
 
 def test_sessions_are_summed_before_shares_are_taken() -> None:
     one = score(MARKED, LINES, _memories("tabs"), 10_000)
     none = score(MARKED, LINES, [], 20_000)
-    told = figures(summed([one, none]))
-    assert (told["weighted_coverage"], told["tokens"], told["items"]) == (0.375, 30_000, 4)
-    assert told["by_kind"]["preference"] == [1, 2]
+    row = figures(summed([one, none]))
+    assert (row["weighted_coverage"], row["tokens"], row["items"]) == (0.375, 30_000, 4)
+    assert row["by_kind"]["preference"] == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -125,9 +125,9 @@ def test_readers_agree_on_items_by_lines_or_keys_and_on_lines_by_what_they_do() 
             '{"user": 3, "does": "question"}',
         ],
     )
-    told = agreement(MARKED, other)
-    assert told["items_found"] == [1, 0]
-    assert (told["lines"], told["lines_alike"]) == (2, 1)
+    comparison = agreement(MARKED, other)
+    assert comparison["items_found"] == [1, 0]
+    assert (comparison["lines"], comparison["lines_alike"]) == (2, 1)
 
 
 def test_readers_who_agree_by_chance_have_a_kappa_of_zero() -> None:
@@ -153,8 +153,8 @@ def test_marks_are_summed_over_judges_and_a_second_mark_is_refused(tmp_path: Pat
     paths = [tmp_path / "a.txt", tmp_path / "b.txt"]
     paths[0].write_text("1 keep\n2. junk\n", "utf-8")
     paths[1].write_text("1: keep\n2 Borderline\n", "utf-8")
-    told = kept_marks.summed(paths)
-    assert told["all"] == {"judged": 4, "keep": 50.0, "borderline": 25.0, "junk": 25.0}
+    sums = kept_marks.summed(paths)
+    assert sums["all"] == {"judged": 4, "keep": 50.0, "borderline": 25.0, "junk": 25.0}
     paths[0].write_text("1 keep\n1 junk\n", "utf-8")
     with pytest.raises(SystemExit):
         kept_marks.summed(paths)
@@ -221,8 +221,8 @@ def test_what_comes_back_is_counted_by_items_and_by_weight() -> None:
 
 
 def test_a_prompt_without_a_memory_is_refused_and_preferences_are_no_entries() -> None:
-    told = sizes([Prompt(("use tabs",), 0, (), 10), Prompt(("a", "b", "c"), 3, (), 30)])
-    assert told == {
+    counts = sizes([Prompt(("use tabs",), 0, (), 10), Prompt(("a", "b", "c"), 3, (), 30)])
+    assert counts == {
         "prompts": 2,
         "entries_a_prompt": 1.5,
         "tokens_a_prompt": 20,

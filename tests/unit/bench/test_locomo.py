@@ -10,13 +10,13 @@ from bench.locomo import Asked, Dialogue, dialogue, when
 
 
 def _sample(**talk: Any) -> dict[str, Any]:
-    said = [
+    turns = [
         {"speaker": "Ann", "dia_id": "D1:01", "text": "Hello"},
         {"speaker": "Bob", "dia_id": "D1:2", "text": " ", "blip_caption": "a red kite"},
     ]
     return {
         "sample_id": "s",
-        "conversation": {"speaker_a": "Ann", "speaker_b": "Bob", "session_1": said, **talk},
+        "conversation": {"speaker_a": "Ann", "speaker_b": "Bob", "session_1": turns, **talk},
         "qa": [
             {"question": "What?", "category": 4, "evidence": ["D:1:1; D1:02"]},
             {"question": "Which?", "category": 1, "evidence": ["D9:9", "D"]},
@@ -55,18 +55,18 @@ def test_an_unreadable_date_is_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("1:56 pm on 8 May, 2023", "2023-05-08T13:56:00+00:00"),
         ("2023/05/20 (Sat) 02:21", "2023-05-20T02:21:00+00:00"),
         ("2023-05-20T02:21:00+02:00", "2023-05-20T02:21:00+02:00"),
     ],
 )
-def test_dates_are_read_in_the_ways_in_which_corpora_write_them(text: str, told: str) -> None:
+def test_dates_are_read_in_the_ways_in_which_corpora_write_them(text: str, expected: str) -> None:
     moment = when(text)
 
     assert moment is not None
-    assert moment.isoformat() == told
+    assert moment.isoformat() == expected
 
 
 def _dialogue(name: str, people: tuple[str, str], *asked: str) -> Dialogue:

@@ -64,9 +64,9 @@ name: x
 
 
 def test_an_exported_session_is_what_its_window_held() -> None:
-    said = [(m["role"], m["content"]) for m in specstory(EXPORT, sidechains=False)]
+    messages = [(m["role"], m["content"]) for m in specstory(EXPORT, sidechains=False)]
 
-    assert said == [
+    assert messages == [
         ("user", "Fix it."),
         ("assistant", "Reading."),
         ("tool", "     1\u2192```\n_**User (inside)**_\n---\n     2\u2192```"),
@@ -102,9 +102,9 @@ def test_an_observation_is_the_result_of_the_action_before_it() -> None:
 
 
 def test_things_are_told_by_kind() -> None:
-    found = things("   12\t345 src/app.py raised ENOENT or KeyError in parse_line; 4711 either/or")
+    kinds = things("   12\t345 src/app.py raised ENOENT or KeyError in parse_line; 4711 either/or")
 
-    assert found == {
+    assert kinds == {
         "paths": {"src/app.py"},
         "symbols": {"parse_line"},
         "numbers": {"345", "4711"},

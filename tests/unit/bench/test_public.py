@@ -17,11 +17,11 @@ def write(path: Path, value: Any) -> None:
 
 
 def scene(title: str, *lines: tuple[str, str], asked: str, answer: int) -> dict[str, Any]:
-    said = [
+    utterances = [
         {"uid": at, "speakers": [who], "utterance": text} for at, (who, text) in enumerate(lines)
     ]
     question = {"question": asked, "answers": [{"utterance_id": answer}]}
-    return {"title": title, "paragraphs": [{"utterances:": said, "qas": [question]}]}
+    return {"title": title, "paragraphs": [{"utterances:": utterances, "qas": [question]}]}
 
 
 def test_scenes_are_sessions_of_a_season_and_ask_for_a_line(tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ def test_of_a_sitting_short_spans_are_asked_for_and_what_says_nothing_is_no_answ
     tmp_path: Path,
 ) -> None:
     long = "the money for the schools of the north will be paid in two parts"
-    said = [
+    transcript = [
         {"speaker": "Mr. Bains (Riding, LP)", "content": long},
         {"speaker": "The Chair", "content": "Thank you ."},
     ]
@@ -51,7 +51,7 @@ def test_of_a_sitting_short_spans_are_asked_for_and_what_says_nothing_is_no_answ
     ]
     folder = tmp_path / "QMSum" / "data" / "Committee" / "all"
     for at in range(public.COMMITTEE_STORES):
-        sitting = {"meeting_transcripts": said, "specific_query_list": asked}
+        sitting = {"meeting_transcripts": transcript, "specific_query_list": asked}
         write(folder / f"sitting_{at}.json", sitting)
     store = public.stores("committees", tmp_path)[0]
     assert store.dialogue.people == ("Mr. Bains", "The Chair")
@@ -81,7 +81,10 @@ def test_of_a_chat_what_the_person_says_is_stored_with_its_day(tmp_path: Path) -
 
 
 def test_a_line_of_a_channel_stands_once(tmp_path: Path) -> None:
-    said = [{"speaker": "niuq", "text": "the cooler is too loud"}, {"speaker": "ubo", "text": "oh"}]
+    utterances = [
+        {"speaker": "niuq", "text": "the cooler is too loud"},
+        {"speaker": "ubo", "text": "oh"},
+    ]
     asked = [
         {
             "question": "How loud was the broken cooler of niuq ?",
@@ -91,17 +94,17 @@ def test_a_line_of_a_channel_stands_once(tmp_path: Path) -> None:
         {"question": "What is it ?", "is_impossible": False, "answers": [{"text": "too loud"}]},
         {"question": "Which cooler did niuq order ?", "is_impossible": True, "answers": []},
     ]
-    talk = {"edus": said, "qas": asked}
+    talk = {"edus": utterances, "qas": asked}
     path = tmp_path / "Molweni" / "MRC(withDiscourse)" / "test.json"
     write(path, {"data": {"dialogues": [talk, talk]}})
     [store] = public.stores("channel", tmp_path)
-    assert len(store.dialogue.turns) == len(said)
+    assert len(store.dialogue.turns) == len(utterances)
     assert [q.text for q in store.dialogue.questions] == ["How loud was the broken cooler of niuq?"]
     assert store.foreign[0] == ("B", "Which cooler did niuq order?")
 
 
 @pytest.mark.parametrize("nearest", [0, 1])
 def test_of_a_text_in_pieces_the_nearest_one_answers(nearest: int) -> None:
-    found: Any = [SimpleNamespace(features={"cos": float(at == nearest)}) for at in range(3)]
-    right = nearest_of_each(["a"], found, ["a", "a", "b"])
+    candidates: Any = [SimpleNamespace(features={"cos": float(at == nearest)}) for at in range(3)]
+    right = nearest_of_each(["a"], candidates, ["a", "a", "b"])
     assert right == [at == nearest for at in range(3)]

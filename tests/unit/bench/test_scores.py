@@ -33,11 +33,11 @@ def test_ndcg_discounts_by_the_logarithm_of_the_rank() -> None:
 
 
 def test_the_adversarial_category_is_reported_apart() -> None:
-    told = report([Graded(4, ("a",), ("a",)), Graded(5, ("a",), ())], 5)
+    figures = report([Graded(4, ("a",), ("a",)), Graded(5, ("a",), ())], 5)
 
-    assert told["R@10"] == 100.0
-    assert told["adversarial"]["R@10"] == 0.0
-    assert list(told["by_category"]) == ["4"]
+    assert figures["R@10"] == 100.0
+    assert figures["adversarial"]["R@10"] == 0.0
+    assert list(figures["by_category"]) == ["4"]
 
 
 def test_a_quantile_is_a_value_that_was_measured() -> None:

@@ -33,13 +33,13 @@ def test_every_way_to_a_prompt_has_a_row_and_only_the_plain_one_is_the_default()
 
 
 def test_a_row_tells_how_much_it_finds_beside_the_default_of_its_own_scope() -> None:
-    def row(found: float) -> dict[str, float]:
-        return {"R@5": 1.0, "R@10": found, "R@20": 1.0, "MRR": 1.0, "p50_ms": 9.0, "cpu_ms": 8.0}
+    def row(share: float) -> dict[str, float]:
+        return {"R@5": 1.0, "R@10": share, "R@20": 1.0, "MRR": 1.0, "p50_ms": 9.0, "cpu_ms": 8.0}
 
     ways = {PROMPT_DEFAULT: row(79.0), "inject, flat, rrf": row(75.5), RECALL_DEFAULT: row(80.0)}
     lines = table({"scoped": ways, "global": {**ways, RECALL_DEFAULT: row(72.0)}}).splitlines()
-    told = [(line.split("  ")[0], line.split()[-1]) for line in lines if line]
-    assert told == [
+    cells = [(line.split("  ")[0], line.split()[-1]) for line in lines if line]
+    assert cells == [
         ("scoped", "+-"),
         (PROMPT_DEFAULT, "+0.00"),
         ("inject, flat, rrf", "-3.50"),

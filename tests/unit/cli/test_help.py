@@ -68,9 +68,9 @@ def test_what_is_said_of_a_command_in_a_list_is_its_first_sentence() -> None:
 
 @pytest.mark.parametrize("words", TYPED, ids=" ".join)
 def test_every_example_is_a_command_that_can_be_typed(words: list[str]) -> None:
-    found = find(words)
-    assert found is not None
-    for line in getattr(load(found[0]), "examples", ()):
+    place = find(words)
+    assert place is not None
+    for line in getattr(load(place[0]), "examples", ()):
         typed_there = list(commands_of(line))
         assert typed_there or "memd" in line, line
         for argv in typed_there:

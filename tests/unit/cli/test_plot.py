@@ -42,26 +42,26 @@ EMPTY = {
 def tags(svg: str) -> list[str]:
     """Return the names of the elements, and see that each is closed in its place."""
     opened: list[str] = []
-    found: list[str] = []
+    names: list[str] = []
     for end, name, alone in re.findall(r"<(/?)([a-z]+)(?:\s[a-zA-Z0-9-]+=\"[^\"<&]*\")*(/?)>", svg):
         if end:
             assert opened.pop() == name
             continue
-        found.append(name)
+        names.append(name)
         if not alone:
             opened.append(name)
     assert opened == []
     assert svg.count("<") == svg.count(">") == len(re.findall(r"<", svg))
-    return found
+    return names
 
 
 def test_every_panel_is_drawn() -> None:
     svg = draw_svg(METRICS, HISTORY)
-    found = tags(svg)
-    assert found[0] == "svg"
-    assert set(found) <= {"svg", "rect", "g", "text", "path", "polyline", "circle"}
-    assert (found.count("g"), found.count("polyline"), found.count("circle")) == (5, 1, 3)
-    assert found.count("rect") == 1 + 2 * (2 + 2 + 2)
+    elements = tags(svg)
+    assert elements[0] == "svg"
+    assert set(elements) <= {"svg", "rect", "g", "text", "path", "polyline", "circle"}
+    assert (elements.count("g"), elements.count("polyline"), elements.count("circle")) == (5, 1, 3)
+    assert elements.count("rect") == 1 + 2 * (2 + 2 + 2)
     (points,) = re.findall(r'points="([^"]*)"', svg)
     heights = [float(point.partition(",")[2]) for point in points.split()]
     assert len(heights) == 5
@@ -92,7 +92,7 @@ def test_one_value_is_no_division_by_nothing(seconds: float) -> None:
 
 
 def test_a_person_reads_what_was_counted() -> None:
-    told = "\n".join(lines(METRICS, HISTORY))
+    output = "\n".join(lines(METRICS, HISTORY))
     for part in (
         "memories:   50, 15 of them from the last 5 days; 5.0 MB",
         "waiting:    writes 0, embedding 4",
@@ -101,13 +101,13 @@ def test_a_person_reads_what_was_counted() -> None:
         "prompts:  4, 3 with results: 5 memories, 7 in window",
         "nights:   2, 1 failed, 3.5 s in total, the last one 1.2 s",
     ):
-        assert part in told
-    row = next(line for line in told.splitlines() if "memory.recall" in line)
+        assert part in output
+    row = next(line for line in output.splitlines() if "memory.recall" in line)
     assert row.split() == ["memory.recall", "3", "1", "0.9", "4.0", "9.0"]
     assert "method" not in "\n".join(lines(EMPTY, HISTORY))
 
 
 def test_a_person_reads_what_was_taken_up_as_an_estimate() -> None:
-    told = "  answers:  9 to prompts with memories: 40 given, 12 of 31 measurable ones used"
-    assert f"{told} (estimated)" in lines(METRICS, HISTORY)
+    expected = "  answers:  9 to prompts with memories: 40 given, 12 of 31 measurable ones used"
+    assert f"{expected} (estimated)" in lines(METRICS, HISTORY)
     assert not [line for line in lines(EMPTY, HISTORY) if "measurable" in line]

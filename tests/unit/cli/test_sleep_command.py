@@ -49,7 +49,7 @@ def greenwich(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "expected"),
     [
         ({}, "no night yet; next 2026-03-18 03:00"),
         ({"last": RUN}, "last night 2026-03-17 03:00; next 2026-03-18 03:00"),
@@ -70,8 +70,8 @@ def greenwich(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ({"running": RUN}, "a night is running since 2026-03-17 03:00"),
     ],
 )
-def test_the_status_is_one_line(more: dict[str, Any], said: str) -> None:
-    assert status_line({**STATUS, **more}) == said
+def test_the_status_is_one_line(more: dict[str, Any], expected: str) -> None:
+    assert status_line({**STATUS, **more}) == expected
 
 
 def test_a_report_tells_each_step_and_ends_with_the_way_back(
@@ -185,7 +185,7 @@ def test_what_changed_nothing_or_is_undone_has_no_way_back(
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("--now --undo r1", "exclude each other"),
         ("--pause --resume", "exclude each other"),
@@ -198,10 +198,12 @@ def test_what_changed_nothing_or_is_undone_has_no_way_back(
         ("--report --agent ada", "apply to a night"),
     ],
 )
-def test_what_does_not_go_together_is_refused_before_anybody_is_asked(line: str, said: str) -> None:
+def test_what_does_not_go_together_is_refused_before_anybody_is_asked(
+    line: str, message: str
+) -> None:
     params = parser.parse(sleep.sleep, line.split())
     assert params is not None
-    with pytest.raises(InvalidError, match=said):
+    with pytest.raises(InvalidError, match=message):
         sleep.sleep(**params)
 
 

@@ -33,18 +33,18 @@ def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     ],
 )
 def test_what_names_no_zone_is_of_this_computer(text: str, moment: str) -> None:
-    found = parse_event_time("--since", text)
+    moment_text = parse_event_time("--since", text)
 
-    assert found is not None
-    assert datetime.fromisoformat(found) == datetime.fromisoformat(moment)
+    assert moment_text is not None
+    assert datetime.fromisoformat(moment_text) == datetime.fromisoformat(moment)
 
 
 @pytest.mark.parametrize("text", ["yesterday", "gestern", "hier", "ayer", "ieri", "ontem"])
 def test_words_count_from_today(text: str) -> None:
-    found = parse_event_time("--since", text)
+    moment_text = parse_event_time("--since", text)
 
-    assert found is not None
-    local = datetime.fromisoformat(found).astimezone()
+    assert moment_text is not None
+    local = datetime.fromisoformat(moment_text).astimezone()
     now = from_us(SystemClock().now_us()).astimezone()
     assert local.date() == (now - timedelta(days=1)).date()
     assert local.hour == 0

@@ -80,12 +80,12 @@ def test_a_query_asks_for_five_by_default_and_a_hundred_at_most() -> None:
 
 def test_an_operation_says_something_exactly_when_it_publishes() -> None:
     """SPEC 15.2.3."""
-    said = {
+    fields = {
         "operation_id": "o", "fact_id": "f", "author": OrgFactAuthor(is_human=True),
         "timestamp": NOON, "version": 1,
     }  # fmt: skip
-    OperationLogEntry.model_validate({**said, "operation_type": "PUBLISH", "content": "x"})
-    OperationLogEntry.model_validate({**said, "operation_type": "RETRACT"})
+    OperationLogEntry.model_validate({**fields, "operation_type": "PUBLISH", "content": "x"})
+    OperationLogEntry.model_validate({**fields, "operation_type": "RETRACT"})
     for wrong in (
         {"operation_type": "PUBLISH"},
         {"operation_type": "RETRACT", "content": "x"},
@@ -93,7 +93,7 @@ def test_an_operation_says_something_exactly_when_it_publishes() -> None:
         {"operation_type": "DELETE"},
     ):
         with pytest.raises(ValidationError):
-            OperationLogEntry.model_validate({**said, **wrong})
+            OperationLogEntry.model_validate({**fields, **wrong})
 
 
 def test_the_author_of_an_operation_may_be_said_in_parts() -> None:
@@ -116,9 +116,9 @@ def test_an_operation_as_json_is_flat_and_reads_back() -> None:
         "version": 2, "author": {"agent_id": "ada", "seniority": "lead"},
     }  # fmt: skip
     entry = OperationLogEntry.model_validate(whole)
-    told = json.loads(entry.model_dump_json())
-    assert not any(isinstance(value, dict) for value in told.values())
-    assert {name: told[name] for name in told if name.startswith("author")} == {
+    fields = json.loads(entry.model_dump_json())
+    assert not any(isinstance(value, dict) for value in fields.values())
+    assert {name: fields[name] for name in fields if name.startswith("author")} == {
         "author_agent_id": "ada",
         "author_seniority": "lead",
         "author_is_human": False,
@@ -126,19 +126,19 @@ def test_an_operation_as_json_is_flat_and_reads_back() -> None:
     }
     assert OperationLogEntry.model_validate_json(entry.model_dump_json()) == entry
     with pytest.raises(ValidationError, match="an agent needs agent_id and seniority"):
-        OperationLogEntry.model_validate({**told, "author_seniority": None})
+        OperationLogEntry.model_validate({**fields, "author_seniority": None})
 
 
 def test_what_is_retracted_was_there_before() -> None:
     """SPEC 15.2.4."""
-    said = {
+    fields = {
         "fact_id": "f", "content": "x", "category": OrgFactCategory.ADR, "created_at": NOON,
         "version": 2,
     }  # fmt: skip
-    OperationLogSnapshot.model_validate({**said, "retracted_at": NOON})
+    OperationLogSnapshot.model_validate({**fields, "retracted_at": NOON})
     with pytest.raises(ValidationError):
         OperationLogSnapshot.model_validate(
-            {**said, "retracted_at": NOON - timedelta(microseconds=1)}
+            {**fields, "retracted_at": NOON - timedelta(microseconds=1)}
         )
 
 
@@ -151,16 +151,16 @@ def test_tags_are_not_sorted_by_the_model() -> None:
 @pytest.mark.parametrize("field", ["created_at", "valid_from", "valid_to"])
 def test_a_time_without_its_zone_is_refused(field: str) -> None:
     """SPEC 0.4."""
-    said = {
+    fields = {
         "id": "f", "content": "x", "category": "adr", "author": AGENT, "created_at": NOON,
         field: NOON.replace(tzinfo=None),
     }  # fmt: skip
     with pytest.raises(ValidationError, match="timezone"):
-        OrgFact.model_validate(said)
+        OrgFact.model_validate(fields)
 
 
 def test_what_ends_before_it_begins_is_refused() -> None:
-    said = {"content": "x", "category": OrgFactCategory.ADR, "valid_from": NOON}
+    fields = {"content": "x", "category": OrgFactCategory.ADR, "valid_from": NOON}
     for end in (NOON, NOON - timedelta(days=1)):
         with pytest.raises(ValidationError, match="before valid_to"):
-            OrgFactWriteRequest.model_validate({**said, "valid_to": end})
+            OrgFactWriteRequest.model_validate({**fields, "valid_to": end})

@@ -156,8 +156,8 @@ async def test_after_closing_nothing_is_answered(folder: Path) -> None:
         await asyncio.sleep(0)
         model.gate.set()
         await closing
-        found = await asyncio.gather(waiting, late, return_exceptions=True)
-        assert isinstance(found[1], StoppingError)
+        results = await asyncio.gather(waiting, late, return_exceptions=True)
+        assert isinstance(results[1], StoppingError)
         with pytest.raises(StoppingError):
             await thread.score("q", ["a"])
 

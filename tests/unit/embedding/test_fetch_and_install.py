@@ -135,13 +135,13 @@ def test_an_exported_model_holds_exactly_what_is_installed(tmp_path: Path, name:
     target = export(folder, tmp_path / "out" / name)
     into = tmp_path / "into"
     into.mkdir()
-    found = from_path(target, into)
-    assert {path.name for path in found.iterdir()} == {
+    installed = from_path(target, into)
+    assert {path.name for path in installed.iterdir()} == {
         "config.json",
         "memd-model.json",
         "model.onnx",
     }
-    for path in found.iterdir():
+    for path in installed.iterdir():
         assert path.read_bytes() == (folder / path.name).read_bytes()
 
 

@@ -27,11 +27,11 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_whole_folder_is_installed_and_says_what_it_holds(folder: Path) -> None:
-    found = status(folder)
-    assert found.installed
-    assert found.problem is None
-    assert found.fingerprint == FINGERPRINT
-    assert [(file.name, file.size_bytes) for file in found.files] == [
+    state = status(folder)
+    assert state.installed
+    assert state.problem is None
+    assert state.fingerprint == FINGERPRINT
+    assert [(file.name, file.size_bytes) for file in state.files] == [
         ("config.json", 2),
         ("model.onnx", 7),
     ]
@@ -79,11 +79,11 @@ def test_whatever_is_wrong_with_a_folder_is_found_and_named(
     folder: Path, harm: Callable[[Path], None], named: str
 ) -> None:
     harm(folder)
-    found = status(folder)
-    assert not found.installed
-    assert found.fingerprint is None
-    assert found.problem is not None
-    assert named in found.problem
+    state = status(folder)
+    assert not state.installed
+    assert state.fingerprint is None
+    assert state.problem is not None
+    assert named in state.problem
 
 
 def test_a_condemned_folder_stays_so_until_another_model_is_installed(folder: Path) -> None:

@@ -197,10 +197,10 @@ def test_the_place_of_the_words_is_known() -> None:
     ],
 )
 def test_a_limit_is_where_a_time_begins(text: str, begin: str) -> None:
-    found = parse_limit(text, NOW, BERLIN)
+    limit = parse_limit(text, NOW, BERLIN)
 
-    assert found is not None
-    assert shown(to_us(found)) == begin
+    assert limit is not None
+    assert shown(to_us(limit)) == begin
 
 
 @pytest.mark.parametrize("text", ["", "soon", "last", "last week or so", "monday tuesday", "0"])

@@ -15,16 +15,16 @@ from memd.extract.verbs import RELATIONS
 NOW_US = to_us(datetime(2026, 11, 21, 12, tzinfo=UTC))
 
 
-def said(text: str, now_us: int | None = NOW_US) -> list[str]:
+def statements_in(text: str, now_us: int | None = NOW_US) -> list[str]:
     """Return what *text* says, in a short form: subject relation object [for what] [times]."""
-    found = []
+    lines = []
     for one in extract_statements(text, now_us, speaker="Ann"):
         line = f"{one.subject} {'not ' * one.negated}{one.relation} {one.object}"
         line += f" for {one.qualifier}" if one.qualifier else ""
         line += f" from {day(one.valid_from_us)}" if one.valid_from_us is not None else ""
         line += f" to {day(one.valid_to_us)}" if one.valid_to_us is not None else ""
-        found.append(line)
-    return found
+        lines.append(line)
+    return lines
 
 
 def day(moment_us: int) -> str:
@@ -137,7 +137,7 @@ UNDERSTOOD = {
 @pytest.mark.parametrize("text", UNDERSTOOD)
 def test_what_a_text_says_is_understood(text: str) -> None:
     expected = [line.replace("The ", "the ", 1) for line in UNDERSTOOD[text]]
-    assert [line.replace("The ", "the ", 1) for line in said(text)] == expected
+    assert [line.replace("The ", "the ", 1) for line in statements_in(text)] == expected
 
 
 TIMES = {
@@ -256,8 +256,8 @@ EDGES_MAX = 5
 
 def test_ordinary_chat_makes_almost_no_edges() -> None:
     assert len(CHAT) >= 60
-    found = {line: said(line) for line in CHAT}
-    assert sum(map(len, found.values())) <= EDGES_MAX, [one for one in found.items() if one[1]]
+    edges = {line: statements_in(line) for line in CHAT}
+    assert sum(map(len, edges.values())) <= EDGES_MAX, [one for one in edges.items() if one[1]]
 
 
 @pytest.mark.parametrize(
@@ -276,17 +276,17 @@ def test_ordinary_chat_makes_almost_no_edges() -> None:
     ],
 )
 def test_what_is_asked_doubted_reported_or_conditional_says_nothing(text: str) -> None:
-    assert said(text) == []
+    assert statements_in(text) == []
 
 
 @given(
     st.text(max_size=300) | st.lists(st.sampled_from(list(UNDERSTOOD)), max_size=4).map(" ".join)
 )
 def test_any_text_gives_statements_inside_it_each_once_and_the_same_again(text: str) -> None:
-    found = extract_statements(text, NOW_US)
-    assert found == extract_statements(text, NOW_US)
-    assert len(found) <= STATEMENTS_MAX
-    for one in found:
+    statements = extract_statements(text, NOW_US)
+    assert statements == extract_statements(text, NOW_US)
+    assert len(statements) <= STATEMENTS_MAX
+    for one in statements:
         assert 0 <= one.start < one.end <= len(text)
         assert one.relation in RELATIONS
         assert one.subject.strip()

@@ -126,8 +126,8 @@ def _more(function: Callable[..., object]) -> dict[str, Any] | None:
 
 def _alone(function: Callable[..., Any], more: dict[str, Any]) -> Callable[[str], object]:
     def call(text: str) -> object:
-        found = function(text, **more)
-        return list(found) if isinstance(found, Iterator) else found
+        matches = function(text, **more)
+        return list(matches) if isinstance(matches, Iterator) else matches
 
     return call
 
@@ -160,7 +160,7 @@ def test_no_text_costs_a_detector_much_more_than_honest_ones(name: str) -> None:
     honest = [(text * CHARS)[:CHARS] for text in HONEST_TEXTS]
     plain = max(honest, key=lambda text: min(cost_s(call, text) for _ in range(2)))
     dearest = max(hostile(module), key=lambda text: cost_s(call, text))
-    found = ""
+    cost = ""
     for _ in range(TRIES):
         # In turns, and the least of each: what else the machine does costs time, too. It never
         # makes a text cheaper, so one try within bounds is enough.
@@ -172,22 +172,22 @@ def test_no_text_costs_a_detector_much_more_than_honest_ones(name: str) -> None:
             dearest_s = min(dearest_s, cost_s(call, dearest))
         if dearest_s <= FREE_UNITS * spent.unit_s:
             return
-        found = f"{dearest_s / plain_s:.1f} times, {dearest_s / spent.unit_s:.2f} units"
-    pytest.fail(f"{found}: {dearest[:40]!r}")
+        cost = f"{dearest_s / plain_s:.1f} times, {dearest_s / spent.unit_s:.2f} units"
+    pytest.fail(f"{cost}: {dearest[:40]!r}")
 
 
 def test_no_text_costs_all_of_them_together_three_times_a_plain_one() -> None:
     plain = (HONEST * CHARS)[:CHARS]
     texts = [(unit * (CHARS // len(unit) + 1))[:CHARS] for unit in UNITS]
     dearest = sorted(texts, key=_cost_of_all_s)[-DEAREST:]
-    found = [""] * TRIES
+    ratios = [""] * TRIES
     for turn in range(TRIES):
         rounds = [(_cost_of_all_s(plain), max(map(_cost_of_all_s, dearest))) for _ in range(2)]
         plain_s, dearest_s = map(min, zip(*rounds, strict=True))
         if dearest_s <= FACTOR_MAX * plain_s:
             return
-        found[turn] = f"{dearest_s / plain_s:.1f}"
-    pytest.fail(f"{', '.join(found)} times")
+        ratios[turn] = f"{dearest_s / plain_s:.1f}"
+    pytest.fail(f"{', '.join(ratios)} times")
 
 
 def _cost_of_all_s(text: str) -> float:

@@ -32,14 +32,14 @@ def screened(name: str, seed: int) -> str:
 
 
 def test_at_least_95_of_a_hundred_documented_formats_are_found() -> None:
-    found = [
+    hits = [
         token(name, seed)[1] not in screened(name, seed)
         for name in FORMATS
         for seed in range(SEEDS)
     ]
-    print(f"formats: {len(FORMATS)}, tokens found: {sum(found)} of {len(found)}")
+    print(f"formats: {len(FORMATS)}, tokens found: {sum(hits)} of {len(hits)}")
     assert len(FORMATS) >= 100
-    assert sum(found) >= 0.95 * len(found)
+    assert sum(hits) >= 0.95 * len(hits)
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -71,8 +71,8 @@ def test_the_rules_say_where_they_are_from_and_keep_their_licences() -> None:
     licence = importlib.resources.files("memd.guard").joinpath("secret_rules.LICENSE")
     assert held["source"].startswith("kingfisher-secret-scanner ")
     assert len(held["rules"]) > 400
-    for said in ("Betterleaks", "Zachary Rice", "MIT License", "Apache License", "Google LLC"):
-        assert said in licence.read_text("utf-8")
+    for name in ("Betterleaks", "Zachary Rice", "MIT License", "Apache License", "Google LLC"):
+        assert name in licence.read_text("utf-8")
 
 
 def test_whatever_a_pattern_matches_has_its_keywords() -> None:
@@ -99,13 +99,13 @@ def test_no_text_is_too_much_for_the_look_at_keywords() -> None:
     text = "".join(f"{chance.choice(begun)}{chance.choice('xY9 ')}" for _ in range(100_000))
     spoken, secret = token("github classic", 1)
     whole = f"{text} {spoken}"
-    found = {whole[match.secret_start : match.end] for match in Detector(shapes()).find(whole)}
-    assert secret in found
+    secrets = {whole[match.secret_start : match.end] for match in Detector(shapes()).find(whole)}
+    assert secret in secrets
 
 
 def test_no_rule_is_read_or_compiled_before_a_text_comes() -> None:
-    said = "import sys, json, memd.guard.secrets; print(json.dumps('re2' in sys.modules))"
-    assert json.loads(run_python(said)) is False
+    program = "import sys, json, memd.guard.secrets; print(json.dumps('re2' in sys.modules))"
+    assert json.loads(run_python(program)) is False
 
 
 _HINTS = [

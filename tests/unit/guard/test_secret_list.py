@@ -64,9 +64,9 @@ AWS = _key("aws-key", 1)
 def test_h61_a_key_of_a_listed_form_is_replaced(name: str) -> None:
     for seed in range(40):
         secret = _key(name, seed)
-        found = screen(f"the key is {secret} and stays secret")
-        assert found.kinds == (EXPECTED[name],)
-        assert secret not in found.text
+        screened = screen(f"the key is {secret} and stays secret")
+        assert screened.kinds == (EXPECTED[name],)
+        assert secret not in screened.text
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -77,8 +77,8 @@ def test_h62_a_key_split_by_what_nobody_sees_or_by_a_line_break_is_replaced(
     for seed in range(10):
         secret = _key(name, seed)
         middle = len(secret) // 2
-        said = screen(f"{secret[:middle]}{gap}{secret[middle:]}").text
-        assert said == f"[secret:{EXPECTED[name]}#1]"
+        text = screen(f"{secret[:middle]}{gap}{secret[middle:]}").text
+        assert text == f"[secret:{EXPECTED[name]}#1]"
 
 
 def test_h63_an_encoded_key_is_only_flagged() -> None:
@@ -92,8 +92,8 @@ def test_h64_a_key_block_of_many_lines_goes_whole() -> None:
 
 
 def test_h65_of_an_address_only_the_password_goes() -> None:
-    said = screen("postgres://ann:hunter2-Zq9w@db.example:5432/bees?a=b").text
-    assert said == "postgres://ann:[secret:url-password#1]@db.example:5432/bees?a=b"
+    text = screen("postgres://ann:hunter2-Zq9w@db.example:5432/bees?a=b").text
+    assert text == "postgres://ann:[secret:url-password#1]@db.example:5432/bees?a=b"
 
 
 @pytest.mark.parametrize(
@@ -135,9 +135,12 @@ def test_what_is_kept_goes_in_as_it_is_and_never_out() -> None:
     assert admit(AWS, "keep") == (AWS, ())
     assert admit(AWS, "redact").kinds == admit(AWS, "refuse").kinds == ("aws-key",)
     answer = {AWS: [AWS, 1, None, {"a": f"x {AWS}"}], "b": True}
-    told = "[secret:aws-key#1]"
-    assert redact_all(answer) == {told: [told, 1, None, {"a": f"x {told}"}], "b": True}
-    assert redact(f"{'x ' * 2_000}{AWS}").endswith(told)
+    placeholder = "[secret:aws-key#1]"
+    assert redact_all(answer) == {
+        placeholder: [placeholder, 1, None, {"a": f"x {placeholder}"}],
+        "b": True,
+    }
+    assert redact(f"{'x ' * 2_000}{AWS}").endswith(placeholder)
 
 
 @pytest.mark.parametrize("field", sorted(SCREENED_BY_ROOMS))
@@ -186,9 +189,10 @@ def test_at_most_two_of_two_thousand_benign_lines_are_touched(
 def test_at_most_one_of_a_thousand_ids_of_digits_is_touched(digits: int) -> None:
     """Every tenth number has the checksum of cards: a word or the way it is written tells."""
     chance = random.Random(digits)
-    said = ("parcel {} arrives", "{}", "tracking number {}", "the order {} was paid", "id={}")
+    templates = ("parcel {} arrives", "{}", "tracking number {}", "the order {} was paid", "id={}")
     lines = [
-        chance.choice(said).format("".join(chance.choices(DIGITS, k=digits))) for _ in range(2_000)
+        chance.choice(templates).format("".join(chance.choices(DIGITS, k=digits)))
+        for _ in range(2_000)
     ]
     assert len([line for line in lines if screen(line).kinds]) <= 2
 

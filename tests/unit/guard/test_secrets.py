@@ -285,5 +285,5 @@ def test_every_text_and_every_key_of_an_answer_is_screened() -> None:
     answer = {KEY: [KEY, {"a": (KEY, 1, 1.5, True, None)}], "short": "x"}
     left = redact_all(answer)
     assert KEY not in repr(left)
-    (_, told), short = left.values()
-    assert (told["a"][1:], short) == ([1, 1.5, True, None], "x")
+    (_, inner), short = left.values()
+    assert (inner["a"][1:], short) == ([1, 1.5, True, None], "x")

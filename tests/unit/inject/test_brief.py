@@ -17,18 +17,18 @@ def names(*rows: BriefRow) -> list[str]:
 
 
 def test_what_stands_for_good_comes_before_a_decision_and_that_before_an_outcome() -> None:
-    found = names(row("a", "outcome"), row("b", "decision"), row("c", "correction"))
-    assert found == ["c", "b", "a"]
+    order = names(row("a", "outcome"), row("b", "decision"), row("c", "correction"))
+    assert order == ["c", "b", "a"]
 
 
 def test_what_is_recent_comes_first_among_likes_and_a_digest_is_none_of_them() -> None:
-    found = names(
+    order = names(
         row("old", "decision", 1, 1),
         row("digest", "digest", 2, 2),
         row("new", "decision", 2, 2),
         row("newer", "decision", 2, 3),
     )
-    assert found == ["newer", "new", "old"]
+    assert order == ["newer", "new", "old"]
 
 
 def test_a_rule_gives_way_to_an_outcome_once_enough_sessions_went_on() -> None:
@@ -41,10 +41,10 @@ def test_a_rule_gives_way_to_an_outcome_once_enough_sessions_went_on() -> None:
 
 
 def test_what_was_told_on_purpose_ages_with_the_sessions_after_it() -> None:
-    told = row("told", None, None, 5)
+    ingested = row("told", None, None, 5)
     sessions = [row(f"o{n}", "outcome", n, n) for n in range(1, 5)]
-    assert names(told, *sessions)[0] == "told"
-    assert names(told._replace(at_us=0), *sessions).index("told") == 3
+    assert names(ingested, *sessions)[0] == "told"
+    assert names(ingested._replace(at_us=0), *sessions).index("told") == 3
 
 
 def line(text: str) -> BriefLine:
@@ -52,10 +52,10 @@ def line(text: str) -> BriefLine:
 
 
 def test_what_others_said_in_other_order_is_not_said_again() -> None:
-    told = [line("The port is 8443, and the tests run with make check.")]
+    lines = [line("The port is 8443, and the tests run with make check.")]
     again = line("Tests run with make check; the port is 8443.")
     new = line("The tests run with make check on port 9000, behind nginx.")
-    assert drop_repeats([again, new, new], told) == [new]
+    assert drop_repeats([again, new, new], lines) == [new]
 
 
 def test_a_line_without_words_is_not_told() -> None:

@@ -19,7 +19,7 @@ from memd.inject.isolation import isolate
 BUDGET = 5_000
 
 
-def found(*scores: float, prefix: str = "m") -> tuple[MemoryEntry, ...]:
+def scored_entries(*scores: float, prefix: str = "m") -> tuple[MemoryEntry, ...]:
     return tuple(
         an_entry(f"{prefix}{place}", relevance_score=score) for place, score in enumerate(scores)
     )
@@ -32,7 +32,7 @@ async def ids(strategy: ContextInjectionStrategy, **more: object) -> list[str]:
 
 @pytest.mark.parametrize("budget", [0, -1])
 async def test_spec_9_1_without_a_budget_nothing_is_asked_or_said(budget: int) -> None:
-    source = Source(found(0.9))
+    source = Source(scored_entries(0.9))
 
     assert await a_strategy(source).prepare_messages("ada", "a question", budget) == ()
     assert source.asked == []
@@ -42,7 +42,7 @@ async def test_spec_9_2_fetched_ranked_reranked_filtered_diversified_formatted()
     """The re-ranker sees what ranking kept; the filter and the cut come after it."""
     tagged = MemoryMetadata(tags=("non-inferable",))
     entries = (
-        *found(0.9, 0.1),
+        *scored_entries(0.9, 0.1),
         an_entry("kept", relevance_score=0.5, metadata=tagged),
         an_entry("cut", relevance_score=0.4, metadata=tagged),
     )
@@ -62,7 +62,7 @@ async def test_spec_9_2_fetched_ranked_reranked_filtered_diversified_formatted()
 
 async def test_spec_9_2_the_cut_to_max_memories_comes_after_the_filter() -> None:
     tagged = MemoryMetadata(tags=("non-inferable",))
-    entries = (*found(0.9, 0.8), an_entry("tagged", relevance_score=0.7, metadata=tagged))
+    entries = (*scored_entries(0.9, 0.8), an_entry("tagged", relevance_score=0.7, metadata=tagged))
     strategy = a_strategy(
         Source(entries),
         max_memories=1,
@@ -90,7 +90,7 @@ async def test_spec_9_4_a_failure_is_never_raised(failure: Exception) -> None:
 
 @pytest.mark.parametrize("system", [MemoryError(), RecursionError()])
 async def test_spec_9_4_an_exhausted_process_is_told_as_it_is(system: Exception) -> None:
-    strategy = a_strategy(Source(fails=system), Source(found(0.9)))
+    strategy = a_strategy(Source(fails=system), Source(scored_entries(0.9)))
 
     with pytest.raises(type(system)):
         await strategy.prepare_messages("ada", "a question", BUDGET)
@@ -135,13 +135,13 @@ async def test_spec_9_5_personal_and_shared_are_asked_at_the_same_time() -> None
             await both.wait()
             return await super().search_shared(query, exclude_agent=exclude_agent)
 
-    strategy = a_strategy(Meeting(found(0.9)), Meeting(found(0.8, prefix="s")))
+    strategy = a_strategy(Meeting(scored_entries(0.9)), Meeting(scored_entries(0.8, prefix="s")))
 
     assert await asyncio.wait_for(ids(strategy), WAIT_S) == ["m0", "s0"]
 
 
 async def test_spec_9_5_a_source_that_fails_leaves_the_other() -> None:
-    own, others = found(0.9), found(0.8, prefix="s")
+    own, others = scored_entries(0.9), scored_entries(0.8, prefix="s")
 
     without_own = a_strategy(Source(fails=DOMAIN_FAILURE), Source(others))
     without_shared = a_strategy(Source(own), Source(fails=DOMAIN_FAILURE))
@@ -153,7 +153,10 @@ async def test_spec_9_5_a_source_that_fails_leaves_the_other() -> None:
 
 
 async def test_spec_9_5_shared_knowledge_is_asked_only_when_wanted_and_less_ones_own() -> None:
-    asked, unasked = Source(found(0.8, prefix="s")), Source(found(0.8, prefix="s"))
+    asked, unasked = (
+        Source(scored_entries(0.8, prefix="s")),
+        Source(scored_entries(0.8, prefix="s")),
+    )
 
     assert await ids(a_strategy(Source(), asked)) == ["s0"]
     assert await ids(a_strategy(Source(), unasked, include_shared=False)) == []
@@ -167,7 +170,7 @@ async def test_spec_9_6_a_reranker_that_fails_or_loses_something_changes_nothing
     reranker: Reversing,
 ) -> None:
     strategy = a_strategy(
-        Source(found(0.9, 0.5)), reranker=reranker, query_specific_rerank_enabled=True
+        Source(scored_entries(0.9, 0.5)), reranker=reranker, query_specific_rerank_enabled=True
     )
 
     assert await ids(strategy) == ["m0", "m1"]
@@ -175,7 +178,7 @@ async def test_spec_9_6_a_reranker_that_fails_or_loses_something_changes_nothing
 
 async def test_spec_9_6_a_reranker_that_works_decides_the_order() -> None:
     strategy = a_strategy(
-        Source(found(0.9, 0.5)), reranker=Reversing(), query_specific_rerank_enabled=True
+        Source(scored_entries(0.9, 0.5)), reranker=Reversing(), query_specific_rerank_enabled=True
     )
 
     assert await ids(strategy) == ["m1", "m0"]
@@ -219,7 +222,7 @@ async def test_spec_8_5_6_diversity_does_not_undo_what_the_reranker_did() -> Non
 
 
 async def test_spec_8_4_9_fusion_ranks_what_words_find_with_what_meaning_finds() -> None:
-    a, b, c = found(0.9, 0.8, 0.7)
+    a, b, c = scored_entries(0.9, 0.8, 0.7)
     source = SparseSource((a, b), by_words=(b, c))
 
     strategy = a_strategy(source, fusion_strategy="rrf", min_relevance=0.0)
@@ -228,8 +231,8 @@ async def test_spec_8_4_9_fusion_ranks_what_words_find_with_what_meaning_finds()
 
 
 async def test_spec_8_4_7_fusion_keeps_what_is_shared_marked() -> None:
-    shared = found(0.95, prefix="s")
-    source = SparseSource(found(0.9, 0.8), by_words=found(0.9))
+    shared = scored_entries(0.95, prefix="s")
+    source = SparseSource(scored_entries(0.9, 0.8), by_words=scored_entries(0.9))
     strategy = a_strategy(source, Source(shared), fusion_strategy="rrf", min_relevance=0.0)
 
     marks = {m.entry.id: m.is_shared for m in await strategy.select_memories("ada", "a question")}
@@ -238,8 +241,8 @@ async def test_spec_8_4_7_fusion_keeps_what_is_shared_marked() -> None:
 
 
 async def test_spec_8_4_9_without_words_there_is_nothing_to_fuse_and_the_score_decides() -> None:
-    fused = a_strategy(Source(found(0.9, 0.5)), fusion_strategy="rrf")
-    linear = a_strategy(Source(found(0.9, 0.5)))
+    fused = a_strategy(Source(scored_entries(0.9, 0.5)), fusion_strategy="rrf")
+    linear = a_strategy(Source(scored_entries(0.9, 0.5)))
 
     assert await _scores(fused) == await _scores(linear)
 
@@ -247,8 +250,8 @@ async def test_spec_8_4_9_without_words_there_is_nothing_to_fuse_and_the_score_d
 async def test_spec_8_4_9_a_backend_that_cannot_search_words_finds_none() -> None:
     query = MemoryQuery(text="x")
 
-    assert await retrieve_sparse(Source(found(0.9)), "ada", query) == ()
-    sparse = SparseSource(by_words=found(0.9))
+    assert await retrieve_sparse(Source(scored_entries(0.9)), "ada", query) == ()
+    sparse = SparseSource(by_words=scored_entries(0.9))
     assert [entry.id for entry in await retrieve_sparse(sparse, "ada", query)] == ["m0"]
 
 
@@ -271,14 +274,14 @@ async def test_a_hierarchical_retriever_takes_the_place_of_the_pipeline() -> Non
             categories: frozenset[MemoryCategory] | None = None,
         ) -> tuple[ScoredMemory, ...]:
             del agent_id, query_text, limit, categories
-            (entry,) = found(0.9, prefix="h")
+            (entry,) = scored_entries(0.9, prefix="h")
             return (
                 ScoredMemory(
                     entry=entry, relevance_score=0.9, recency_score=0.0, combined_score=0.9
                 ),
             )
 
-    source = Source(found(0.9))
+    source = Source(scored_entries(0.9))
     strategy = ContextInjectionStrategy(
         backend=source,
         config=MemoryRetrievalConfig(retriever="hierarchical"),
@@ -299,7 +302,7 @@ async def test_spec_8_7_a_filter_that_fails_lets_nothing_through() -> None:
             raise RuntimeError(str(len(memories)))
 
     strategy = ContextInjectionStrategy(
-        backend=Source(found(0.9)), config=MemoryRetrievalConfig(), memory_filter=Broken()
+        backend=Source(scored_entries(0.9)), config=MemoryRetrievalConfig(), memory_filter=Broken()
     )
 
     assert await strategy.prepare_messages("ada", "a question", BUDGET) == ()

@@ -21,7 +21,7 @@ from memd.inject.tools.file_text import (
 )
 
 
-def said(error: pytest.ExceptionInfo[FileError]) -> str:
+def message_of(error: pytest.ExceptionInfo[FileError]) -> str:
     return str(error.value)
 
 
@@ -85,7 +85,7 @@ def test_a_range_is_inclusive_and_minus_one_is_the_end(
 def test_a_file_of_a_million_lines_is_refused() -> None:
     with pytest.raises(FileError) as error:
         render_file("/memories/a", "\n" * 1_000_000, None)
-    assert said(error) == "File /memories/a exceeds maximum line limit of 999,999 lines."
+    assert message_of(error) == "File /memories/a exceeds maximum line limit of 999,999 lines."
 
 
 def test_one_occurrence_is_replaced_and_its_line_is_told() -> None:
@@ -95,12 +95,12 @@ def test_one_occurrence_is_replaced_and_its_line_is_told() -> None:
 def test_no_occurrence_and_several_are_refused_in_the_tools_words() -> None:
     with pytest.raises(FileError) as error:
         replace_once("/memories/a", "one", "two", "2")
-    assert said(error) == (
+    assert message_of(error) == (
         "No replacement was performed, old_str `two` did not appear verbatim in /memories/a."
     )
     with pytest.raises(FileError) as error:
         replace_once("/memories/a", "x\ny x\nx", "x", "2")
-    assert said(error) == (
+    assert message_of(error) == (
         "No replacement was performed. Multiple occurrences of old_str `x` in lines: 1, 2, 3. "
         "Please ensure it is unique"
     )
@@ -134,7 +134,7 @@ def test_lines_are_inserted_after_the_line_named(
 def test_a_line_outside_the_file_is_refused_with_its_range(line: int) -> None:
     with pytest.raises(FileError) as error:
         insert_after("a\nb\n", line, "x")
-    assert said(error) == (
+    assert message_of(error) == (
         f"Invalid `insert_line` parameter: {line}. It should be within the range [0, 2]."
     )
 
@@ -146,14 +146,14 @@ def test_a_line_outside_the_file_is_refused_with_its_range(line: int) -> None:
 def test_a_path_begins_at_the_root(path: str) -> None:
     with pytest.raises(FileError) as error:
         normalize_path(path)
-    assert said(error) == f"Path must start with /memories, got: {path}"
+    assert message_of(error) == f"Path must start with /memories, got: {path}"
 
 
 @pytest.mark.parametrize("path", ["/memories/..", "/memories/../etc", "/memories/a/../../b"])
 def test_no_path_leaves_the_root(path: str) -> None:
     with pytest.raises(FileError) as error:
         normalize_path(path)
-    assert said(error) == f"Path {path} would escape /memories directory"
+    assert message_of(error) == f"Path {path} would escape /memories directory"
 
 
 @pytest.mark.parametrize("path", ["/memories/a\nb", "/memories/\x1b[2J", "/memories/a\\b"])
@@ -179,7 +179,7 @@ def test_a_text_grows_to_what_one_memory_can_hold_and_no_further() -> None:
     for text in (full + "x", wide):
         with pytest.raises(FileError) as error:
             check_size("/memories/a", text)
-        assert said(error) == (
+        assert message_of(error) == (
             "The file /memories/a was not changed: it would have more than 900,000 characters. "
             "Begin another file."
         )
@@ -189,7 +189,7 @@ def test_what_no_answer_can_carry_is_shown_in_parts() -> None:
     lines = "y\n" * 300_000
     with pytest.raises(FileError) as error:
         render_file("/memories/a", lines, None)
-    assert said(error) == (
+    assert message_of(error) == (
         "File /memories/a is too long to be shown at once. Use view_range for a part."
     )
     assert render_file("/memories/a", lines, (300_000, -1)).endswith("300000\ty\n300001\t")
@@ -232,8 +232,8 @@ def test_a_line_like_memd_s_is_shown_with_a_backslash_and_taken_back_with_it() -
     body = render_file("/memories/f", text, None).split("\n")
     assert body[2] == "     2\t\\[semantic | score: 1.00] as memd shows it"
     assert body[3] == "     3\t  \\memd: ok"
-    told = "\n".join(line.partition("\t")[2] for line in body[2:4])
-    assert replace_once("/memories/f", text, told, "x") == ("# Notes\nx\n", 1)
+    shown = "\n".join(line.partition("\t")[2] for line in body[2:4])
+    assert replace_once("/memories/f", text, shown, "x") == ("# Notes\nx\n", 1)
     # A backslash that somebody wrote stays one.
     assert replace_once("/memories/f", "a\n\\[fix] b\n", "\\[fix] b", "x") == ("a\nx\n", 1)
     with pytest.raises(FileError):

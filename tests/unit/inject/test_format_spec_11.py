@@ -26,7 +26,9 @@ ESTIMATOR = DefaultTokenEstimator()
 DIRECTIVE = ESTIMATOR.estimate_tokens(untrusted_content_directive(("memory-entry",)))
 
 
-def said(*memories: ScoredMemory, budget: int = 10_000, **more: object) -> tuple[ChatMessage, ...]:
+def format_messages(
+    *memories: ScoredMemory, budget: int = 10_000, **more: object
+) -> tuple[ChatMessage, ...]:
     return format_memory_context_with_directive(
         memories,
         estimator=ESTIMATOR,
@@ -59,7 +61,7 @@ def test_spec_11_1_1_the_score_is_the_combined_one() -> None:
 def test_spec_11_1_1_a_shared_memory_says_so_inside_its_fence() -> None:
     memory = a_scored("nginx listens on 8080", 1.0).model_copy(update={"is_shared": True})
 
-    (_, message) = said(memory)
+    (_, message) = format_messages(memory)
 
     assert message.content == (
         "<memory-entry>\n[shared] [semantic | score: 1.00] nginx listens on 8080\n</memory-entry>"
@@ -76,7 +78,7 @@ def test_d15_what_is_not_trusted_says_where_it_came_from(origin: Origin) -> None
 
 
 def test_spec_11_1_2_each_entry_has_a_fence_of_its_own_in_one_message() -> None:
-    (_, message) = said(a_scored("one", 0.9), a_scored("two", 0.8))
+    (_, message) = format_messages(a_scored("one", 0.9), a_scored("two", 0.8))
 
     assert message.content == (
         "<memory-entry>\n[semantic | score: 0.90] one\n</memory-entry>\n"
@@ -88,7 +90,7 @@ def test_spec_11_1_2_each_entry_has_a_fence_of_its_own_in_one_message() -> None:
 def test_spec_11_1_4_the_directive_is_a_system_message_wherever_memories_go(
     point: InjectionPoint,
 ) -> None:
-    directive, message = said(a_scored("one", 0.9), injection_point=point)
+    directive, message = format_messages(a_scored("one", 0.9), injection_point=point)
 
     assert directive.role is MessageRole.SYSTEM
     assert directive.content == untrusted_content_directive(("memory-entry",))
@@ -98,7 +100,7 @@ def test_spec_11_1_4_the_directive_is_a_system_message_wherever_memories_go(
 def test_spec_11_1_3_what_is_too_large_is_skipped_and_smaller_ones_still_tried() -> None:
     large, small = sized(1200), a_scored("small", 0.1)
 
-    (_, message) = said(large, small, budget=DIRECTIVE + cost(small))
+    (_, message) = format_messages(large, small, budget=DIRECTIVE + cost(small))
 
     assert "small" in message.content
     assert "xxx" not in message.content
@@ -118,8 +120,8 @@ def test_spec_11_1_3_each_entry_after_the_first_costs_a_newline_more() -> None:
 def test_spec_11_1_4_the_directive_is_paid_from_the_budget_and_never_stands_alone() -> None:
     memory = a_scored("one", 0.9)
 
-    assert len(said(memory, budget=DIRECTIVE + cost(memory))) == 2
-    assert said(memory, budget=DIRECTIVE + cost(memory) - 1) == ()
+    assert len(format_messages(memory, budget=DIRECTIVE + cost(memory))) == 2
+    assert format_messages(memory, budget=DIRECTIVE + cost(memory) - 1) == ()
     assert format_memories((memory,), estimator=ESTIMATOR, token_budget=1).minimum == (
         DIRECTIVE + cost(memory)
     )
@@ -128,13 +130,13 @@ def test_spec_11_1_4_the_directive_is_paid_from_the_budget_and_never_stands_alon
 @pytest.mark.parametrize("point", ["assistant", "", None, 1])
 def test_spec_11_1_5_another_injection_point_is_refused(point: object) -> None:
     with pytest.raises(ValueError, match="injection point"):
-        said(a_scored("one", 0.9), injection_point=point)
+        format_messages(a_scored("one", 0.9), injection_point=point)
 
 
 @pytest.mark.parametrize("budget", [0, -1, -(10**9)])
 def test_spec_11_1_5_without_memories_or_budget_there_is_nothing(budget: int) -> None:
-    assert said() == ()
-    assert said(a_scored("one", 0.9), budget=budget) == ()
+    assert format_messages() == ()
+    assert format_messages(a_scored("one", 0.9), budget=budget) == ()
 
 
 def test_spec_11_1_5_without_budget_there_is_nothing_even_if_it_costs_nothing() -> None:
@@ -158,7 +160,7 @@ def test_without_budget_the_least_that_would_do_is_still_told() -> None:
 
 
 def test_spec_11_1_6_there_are_no_other_delimiters() -> None:
-    (_, message) = said(a_scored("one", 0.9))
+    (_, message) = format_messages(a_scored("one", 0.9))
 
     assert "---" not in message.content
 
@@ -200,7 +202,7 @@ def test_spec_11_2_3_the_directive_is_one_paragraph_that_names_each_tag() -> Non
 
 
 def test_spec_11_2_4_stored_memories_stand_under_memory_entry() -> None:
-    directive, message = said(a_scored("one", 0.9))
+    directive, message = format_messages(a_scored("one", 0.9))
 
     assert "<memory-entry>" in directive.content
     assert message.content.startswith("<memory-entry>\n")
@@ -224,14 +226,14 @@ def test_whatever_is_remembered_each_entry_has_exactly_one_way_out(
 ) -> None:
     memories = [a_scored(f"{place} {text}", 0.5) for place, text in enumerate(contents)]
 
-    found = format_memories(
+    context = format_memories(
         memories,
         estimator=ESTIMATOR,
         token_budget=100_000,
         nonce="0123456789abcdef" if with_nonce else None,
     )
 
-    content = found.messages[1].content
+    content = context.messages[1].content
     assert len(re.findall(r"(?i)</memory-entry\s*>", content)) == len(contents)
     inside = re.findall(r"^<memory-entry>\n(.*?)\n</memory-entry>$", content, re.DOTALL | re.M)
     assert len(inside) == len(contents)
@@ -252,7 +254,7 @@ def test_what_is_put_into_a_prompt_never_costs_more_than_said(
 ) -> None:
     memories = [sized(size) for size in sizes]
 
-    found = format_memories(memories, estimator=ESTIMATOR, token_budget=budget)
+    context = format_memories(memories, estimator=ESTIMATOR, token_budget=budget)
 
-    spent = sum(ESTIMATOR.estimate_tokens(message.content) for message in found.messages)
-    assert spent <= found.tokens <= budget or not found.messages
+    spent = sum(ESTIMATOR.estimate_tokens(message.content) for message in context.messages)
+    assert spent <= context.tokens <= budget or not context.messages

@@ -124,11 +124,11 @@ def test_spec_14_1_relevance_has_no_upper_bound_and_recency_has() -> None:
 async def test_spec_14_1_a_score_over_1_is_clamped_and_empties_nothing() -> None:
     worker = AWorker("semantic", [a_candidate("m", 1.7)])
 
-    found = await HierarchicalRetriever([worker], CONFIG).retrieve_scored(
+    memories = await HierarchicalRetriever([worker], CONFIG).retrieve_scored(
         "ada", "the port", limit=1_000
     )
 
-    assert [(memory.combined_score, memory.relevance_score) for memory in found] == [(1.0, 1.0)]
+    assert [(memory.combined_score, memory.relevance_score) for memory in memories] == [(1.0, 1.0)]
 
 
 def test_the_retriever_is_the_protocol_that_the_strategy_takes() -> None:
@@ -146,9 +146,9 @@ async def test_spec_14_2_1_semantic_is_linear_with_the_threshold_over_own_and_sh
     shared = Source([an_entry("shared", relevance_score=0.9, agent_id="bob")])
     source = Source(own)
 
-    found = await SemanticWorker(source, CONFIG, shared, HeldClock()).retrieve(ASKED)
+    result = await SemanticWorker(source, CONFIG, shared, HeldClock()).retrieve(ASKED)
 
-    assert [(c.entry.id, c.is_shared) for c in found.candidates] == [
+    assert [(c.entry.id, c.is_shared) for c in result.candidates] == [
         ("shared", True),
         ("own", False),
     ]
@@ -166,10 +166,10 @@ async def test_spec_14_2_1_semantic_by_ranks_has_no_threshold() -> None:
     config = MemoryRetrievalConfig(retriever="hierarchical", fusion_strategy="rrf")
     own, other = Source([an_entry("a"), an_entry("b")]), Source([an_entry("b"), an_entry("c")])
 
-    found = await SemanticWorker(own, config, other).retrieve(ASKED)
+    result = await SemanticWorker(own, config, other).retrieve(ASKED)
 
-    assert ids(found) == ["b", "a", "c"]
-    assert found.candidates[-1].combined_score == 0.0
+    assert ids(result) == ["b", "a", "c"]
+    assert result.candidates[-1].combined_score == 0.0
 
 
 async def test_spec_14_2_2_episodic_prefers_the_newest_of_the_last_72_hours() -> None:
@@ -180,10 +180,10 @@ async def test_spec_14_2_2_episodic_prefers_the_newest_of_the_last_72_hours() ->
         ]
     )
 
-    found = await EpisodicWorker(source, CONFIG, clock=HeldClock()).retrieve(ASKED)
+    result = await EpisodicWorker(source, CONFIG, clock=HeldClock()).retrieve(ASKED)
 
-    assert ids(found) == ["new", "relevant"]
-    scores = [candidate.combined_score for candidate in found.candidates]
+    assert ids(result) == ["new", "relevant"]
+    scores = [candidate.combined_score for candidate in result.candidates]
     assert scores == pytest.approx([0.4 * 0.5 + 0.6 * 0.75, 0.4])
     (query,) = source.asked
     assert (query.categories, query.limit) == (frozenset({EPISODE}), 80)
@@ -195,9 +195,9 @@ async def test_spec_14_2_2_recency_is_clamped_and_the_result_cut() -> None:
     source = Source([an_entry(f"m{n}", category=EPISODE, hours_old=n - 5) for n in range(9)])
     two = ASKED.model_copy(update={"max_results": 2})
 
-    found = await EpisodicWorker(source, CONFIG, clock=HeldClock()).retrieve(two)
+    result = await EpisodicWorker(source, CONFIG, clock=HeldClock()).retrieve(two)
 
-    assert [c.recency_score for c in found.candidates] == [1.0, 1.0]
+    assert [c.recency_score for c in result.candidates] == [1.0, 1.0]
     assert source.asked[0].limit == 8
 
 
@@ -207,10 +207,10 @@ async def test_spec_14_2_2_d22_what_happened_before_the_window_is_told_with_no_r
         update={"occurred_at": NOW - timedelta(days=400)}
     )
 
-    found = await EpisodicWorker(Source([long_ago]), CONFIG, clock=HeldClock()).retrieve(ASKED)
+    result = await EpisodicWorker(Source([long_ago]), CONFIG, clock=HeldClock()).retrieve(ASKED)
 
-    (candidate,) = found.candidates
-    assert (candidate.recency_score, found.error) == (0.0, None)
+    (candidate,) = result.candidates
+    assert (candidate.recency_score, result.error) == (0.0, None)
     assert candidate.combined_score == pytest.approx(0.4 * 0.5)
 
 
@@ -223,9 +223,9 @@ def test_spec_14_2_2_a_window_that_is_none_is_refused(window: float) -> None:
 async def test_spec_14_2_3_procedural_keeps_the_backends_order() -> None:
     source = Source([an_entry("a", relevance_score=0.2), an_entry("b")])
 
-    found = await ProceduralWorker(source, CONFIG).retrieve(ASKED)
+    result = await ProceduralWorker(source, CONFIG).retrieve(ASKED)
 
-    assert [(c.entry.id, c.combined_score) for c in found.candidates] == [("a", 0.2), ("b", 0.5)]
+    assert [(c.entry.id, c.combined_score) for c in result.candidates] == [("a", 0.2), ("b", 0.5)]
     assert source.asked[0].categories == frozenset({MemoryCategory.PROCEDURAL})
 
 
@@ -298,9 +298,9 @@ async def test_spec_14_3_2_the_threshold_is_min_relevance_and_a_switch_turns_ret
         update={"min_relevance": least, "reflective_retry_enabled": switched}
     )
     asked = ASKED.model_copy(update={"text": "what is the port of nginx"})
-    found = (a_candidate("a", 0.1), a_candidate("b", 0.7))
+    candidates = (a_candidate("a", 0.1), a_candidate("b", 0.7))
 
-    retry = await RuleSupervisor(config).evaluate_for_retry(asked, found)
+    retry = await RuleSupervisor(config).evaluate_for_retry(asked, candidates)
 
     assert (retry is not None) == (switched and least == 0.6)
 
@@ -403,9 +403,9 @@ async def test_spec_14_3_2_what_is_not_valid_in_a_correction_is_ignored(
 
 async def test_spec_14_3_2_what_is_good_enough_costs_no_model() -> None:
     provider, supervisor = by_model("{}")
-    found = (a_candidate("a", 0.5), a_candidate("b", 0.1))
+    candidates = (a_candidate("a", 0.5), a_candidate("b", 0.1))
 
-    assert await supervisor.evaluate_for_retry(ASKED, found) is None
+    assert await supervisor.evaluate_for_retry(ASKED, candidates) is None
     assert provider.asked == []
 
 
@@ -466,9 +466,9 @@ def test_spec_14_4_3_a_memory_is_merged_by_its_highest_score_and_the_result_cut(
         ),
     )
 
-    found = merge_candidates(results, 2)
+    merged = merge_candidates(results, 2)
 
-    assert [(c.entry.id, c.source_worker) for c in found] == [("b", "episodic"), ("a", "semantic")]
+    assert [(c.entry.id, c.source_worker) for c in merged] == [("b", "episodic"), ("a", "semantic")]
 
 
 async def test_spec_14_4_4_attempts_accumulate_and_executed_retries_are_counted() -> None:
@@ -530,11 +530,11 @@ async def test_spec_14_4_5_an_empty_store_is_asked_once() -> None:
 
 
 async def test_a_retriever_with_a_reranker_says_so() -> None:
-    found: list[MemoryEntry] = [
+    entries: list[MemoryEntry] = [
         an_entry("a", relevance_score=0.9),
         an_entry("b", relevance_score=0.8),
     ]
-    plain = build_retriever(Source(found), CONFIG, clock=HeldClock())
+    plain = build_retriever(Source(entries), CONFIG, clock=HeldClock())
     turned = HierarchicalRetriever(plain.workers, CONFIG, reranker=Reversing())
     broken = HierarchicalRetriever(plain.workers, CONFIG, reranker=Reversing(fails=DOMAIN_FAILURE))
 

@@ -19,7 +19,7 @@ NGINX = a_scored("nginx listens on 8080", 0.9)
 NEAR = 16
 
 
-def said(preferences: Sequence[str]) -> list[PreferenceLine]:
+def preference_lines(preferences: Sequence[str]) -> list[PreferenceLine]:
     """Return every second one as what nobody confirmed: it stands in a fence."""
     marks = ("", "[unconfirmed: assistant] ")
     return [PreferenceLine(text, marks[place % 2]) for place, text in enumerate(preferences)]
@@ -28,9 +28,9 @@ def said(preferences: Sequence[str]) -> list[PreferenceLine]:
 def a_prompt(budget: int, policies: Sequence[str], preferences: Sequence[str]) -> Prompt:
     prompt = Prompt(budget, ESTIMATOR)
     prompt.add_policies(policies)
-    prompt.add_preferences(said(preferences))
-    found = format_memories([NGINX], estimator=ESTIMATOR, token_budget=prompt.tokens_left)
-    prompt.add_memories(found, 1)
+    prompt.add_preferences(preference_lines(preferences))
+    context = format_memories([NGINX], estimator=ESTIMATOR, token_budget=prompt.tokens_left)
+    prompt.add_memories(context, 1)
     return prompt
 
 
@@ -39,7 +39,7 @@ def a_prompt_of_all(
 ) -> Prompt:
     prompt = Prompt(budget, ESTIMATOR)
     prompt.add_policies(policies)
-    prompt.add_preferences(said(preferences))
+    prompt.add_preferences(preference_lines(preferences))
     knowledge = tuple(KnowledgeItem(str(n), "decision", text, 0.9) for n, text in enumerate(facts))
     prompt.add_content(
         PromptContent(RelevantKnowledge(facts=knowledge, lessons=knowledge), [NGINX])
@@ -92,16 +92,16 @@ def test_what_is_in_a_prompt_and_what_is_left_out_are_all_there_is(
     policies: list[str], preferences: list[str], facts: list[str], budget: int
 ) -> None:
     prompt = a_prompt_of_all(budget, policies, preferences, facts)
-    told = "\n".join(message.content for message in prompt.messages)
+    text = "\n".join(message.content for message in prompt.messages)
 
     assert prompt.used <= budget
     assert len(prompt.facts) + prompt.left_out.facts == len(facts)
     assert len(prompt.lessons) + prompt.left_out.lessons == len(facts)
     assert len(prompt.memories) + prompt.left_out.memories == 1
     shown = len(prompt.facts) + len(prompt.lessons) + len(prompt.memories)
-    shown += told.count("[unconfirmed: assistant] [preference] ")
-    assert told.count(directive()) == (shown > 0)
-    assert told.count("</memory-entry>") == shown
+    shown += text.count("[unconfirmed: assistant] [preference] ")
+    assert text.count(directive()) == (shown > 0)
+    assert text.count("</memory-entry>") == shown
 
 
 def test_facts_take_at_most_their_share_and_what_they_leave_is_for_memories() -> None:

@@ -91,11 +91,11 @@ async def test_a_tool_speaks_for_its_agent_and_says_whether_it_failed() -> None:
     search = SearchMemoryTool(strategy=strategy, agent_id="ada")
     recall = RecallMemoryTool(strategy=strategy, agent_id="ada")
 
-    found = await search.execute(arguments={"query": "x"})
+    result = await search.execute(arguments={"query": "x"})
     wrong = await recall.execute(arguments={"memory_id": "unknown"})
 
-    assert lines_in(found.content) == ["[semantic] (id=m1) content of m1"]
-    assert (found.name, found.is_error) == ("search_memory", False)
+    assert lines_in(result.content) == ["[semantic] (id=m1) content of m1"]
+    assert (result.name, result.is_error) == ("search_memory", False)
     assert (wrong.name, wrong.is_error) == ("recall_memory", True)
     assert search.category is ToolCategory.MEMORY
     assert search.parameters_schema["required"] == ["query"]

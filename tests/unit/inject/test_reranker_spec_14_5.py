@@ -227,12 +227,12 @@ async def test_the_cross_encoder_reads_who_spoke_and_looks_at_the_first_ones_onl
     many = tuple(a_scored("x" * (n + 1), 0.5) for n in range(CANDIDATES + 3))
     spoken = a_scored("tea", 0.5, speaker="Ada")
 
-    found = await CrossEncoderReranker(scorer).rerank("q", (spoken, *many))
+    reranked = await CrossEncoderReranker(scorer).rerank("q", (spoken, *many))
 
     assert scorer.asked[0][1][0] == "Ada: tea"
     assert len(scorer.asked[0][1]) == CANDIDATES
-    assert found[CANDIDATES:] == (spoken, *many)[CANDIDATES:]
-    assert found[0] == many[CANDIDATES - 2]
+    assert reranked[CANDIDATES:] == (spoken, *many)[CANDIDATES:]
+    assert reranked[0] == many[CANDIDATES - 2]
 
 
 async def test_the_cross_encoder_is_asked_once_and_its_failure_is_the_pipelines() -> None:

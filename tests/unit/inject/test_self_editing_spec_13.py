@@ -304,12 +304,12 @@ async def test_spec_13_8_a_search_has_a_limit(limit: Any, asked: int) -> None:
     assert backend.asked[0].limit == asked
 
 
-@pytest.mark.parametrize(("said", "asked"), [({}, 10), ({"limit": 50}, 50), ({"limit": 51}, 50)])
+@pytest.mark.parametrize(("more", "asked"), [({}, 10), ({"limit": 50}, 50), ({"limit": 51}, 50)])
 async def test_spec_13_4_a_search_is_for_ten_unless_said_and_never_for_more_than_fifty(
-    said: dict[str, Any], asked: int
+    more: dict[str, Any], asked: int
 ) -> None:
     backend = a_core()
-    arguments = {"query": "gate", **said}
+    arguments = {"query": "gate", **more}
 
     strategy = editing(backend, archival_search_limit=50)
     await strategy.handle_tool_call("archival_memory_search", arguments, "ada")

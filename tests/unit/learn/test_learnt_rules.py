@@ -96,9 +96,9 @@ def test_5a_1_the_approach_is_the_first_five_tools_or_none() -> None:
 
 
 def test_5a_1_the_lesson_is_one_sentence_about_the_way_and_its_end() -> None:
-    said = {outcome: lesson_of("shell", ["a", "b"], outcome) for outcome in LearningOutcome}
-    assert said[LearningOutcome.FAILURE] == "shell: a then b failed"
-    assert len(set(said.values())) == 3
+    lessons = {outcome: lesson_of("shell", ["a", "b"], outcome) for outcome in LearningOutcome}
+    assert lessons[LearningOutcome.FAILURE] == "shell: a then b failed"
+    assert len(set(lessons.values())) == 3
 
 
 def test_5a_2_the_id_is_16_hex_of_sha256_and_knows_no_order() -> None:
@@ -114,13 +114,13 @@ def test_5a_3_one_pattern_is_one_fragment() -> None:
 
 def test_5a_3_the_nearest_to_a_question_come_first_then_what_worked_most_often() -> None:
     far, often, near = an_entry("a", 1), an_entry("b", 9), an_entry("deploy docker", 2)
-    found = nearest([far, often, near], frozenset({"docker"}), 2)
-    assert found == [near, often]
+    nearest_ones = nearest([far, often, near], frozenset({"docker"}), 2)
+    assert nearest_ones == [near, often]
 
 
 def lines(**task: Any) -> dict[str, str]:
-    told = render_distillation(TaskDistillation(task_id="T-1", **task)).split("\n")
-    return dict(line.split(": ", 1) for line in told)
+    rendered = render_distillation(TaskDistillation(task_id="T-1", **task)).split("\n")
+    return dict(line.split(": ", 1) for line in rendered)
 
 
 @pytest.mark.parametrize(
@@ -142,17 +142,17 @@ def test_the_outcome_is_completed_failed_or_terminated(task: Any, outcome: str) 
 
 
 def test_every_way_to_end_has_an_outcome() -> None:
-    told = {lines(termination_reason=reason)["Outcome"] for reason in TerminationReason}
-    assert len(told) == len(TerminationReason)
+    outcomes = {lines(termination_reason=reason)["Outcome"] for reason in TerminationReason}
+    assert len(outcomes) == len(TerminationReason)
 
 
 def test_the_trajectory_counts_turns_tokens_and_calls_of_sorted_tools() -> None:
     tools = ("Edit", "Bash", "Edit", "search_memory", "recall_memory", "search_memory")
-    told = lines(turn_count=3, total_tokens=77, tool_calls_made=tools)
-    assert told["Trajectory"] == (
+    parts = lines(turn_count=3, total_tokens=77, tool_calls_made=tools)
+    assert parts["Trajectory"] == (
         "3 turns, 77 tokens, 6 calls of Bash, Edit, recall_memory, search_memory"
     )
-    assert told["Memory tools"] == "search_memory, recall_memory, search_memory"
+    assert parts["Memory tools"] == "search_memory, recall_memory, search_memory"
 
 
 def test_no_turns_no_tools_and_no_memory_are_said() -> None:
@@ -171,7 +171,7 @@ WHY = (
 )
 
 
-def told(
+def fixes_of(
     why: str = WHY, error: str = ERROR, line: str = LINE, did: str = "make migrate"
 ) -> list[str]:
     """Return what a nap tells of a command that failed, a change, and that it passes."""
@@ -186,7 +186,7 @@ def told(
 
 
 def test_the_error_is_quoted_and_why_it_came_is_told_whole() -> None:
-    (fix,) = told(error="Error: no column `paid` in /srv/shop/orders.sql")
+    (fix,) = fixes_of(error="Error: no column `paid` in /srv/shop/orders.sql")
     lesson = proposal_of(fix)
     assert lesson is not None
     reads = "Error: no column `paid` in [PATH]"
@@ -199,7 +199,9 @@ def test_the_error_is_quoted_and_why_it_came_is_told_whole() -> None:
 
 
 def test_a_fix_that_is_cut_off_is_a_lesson_of_what_is_left() -> None:
-    (fix,) = told(did="make migrate DATABASE=the-database-of-the-tests HOST=the-host-of-the-tests")
+    (fix,) = fixes_of(
+        did="make migrate DATABASE=the-database-of-the-tests HOST=the-host-of-the-tests"
+    )
     assert len(fix) <= FIX_CHARS_MAX
     assert "It passes now" not in fix
     assert "Passes now" not in fix
@@ -229,7 +231,7 @@ def test_a_text_that_tells_no_cure_is_no_lesson() -> None:
 
 @given(st.text(max_size=200), st.text(max_size=200), st.sampled_from(["make setup", "npm ci"]))
 def test_whatever_a_nap_tells_is_a_lesson_that_is_read_back(why: str, error: str, did: str) -> None:
-    for fix in told(why, f"Error: {error}", did=did):
+    for fix in fixes_of(why, f"Error: {error}", did=did):
         lesson = proposal_of(fix)
         assert lesson is not None
         tiers = tiers_of(as_tiers(lesson))

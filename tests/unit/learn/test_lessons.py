@@ -51,7 +51,7 @@ def test_a_payload_refuses_more_retries_than_there_may_be_and_words_it_does_not_
 
 
 @pytest.mark.parametrize(
-    ("message", "said"),
+    ("message", "expected"),
     [
         ("see https://user:x@example.org/a?b=1 now", f"see {URL} now"),
         (r"cannot open C:\Users\ada\notes.txt", f"cannot open {PATH}"),
@@ -68,9 +68,9 @@ def test_a_payload_refuses_more_retries_than_there_may_be_and_words_it_does_not_
     ],
 )
 def test_an_error_is_quoted_without_places_orders_and_what_cannot_be_seen(
-    message: str, said: str
+    message: str, expected: str
 ) -> None:
-    assert sanitise_error(message) == said
+    assert sanitise_error(message) == expected
 
 
 def test_an_error_is_cut_before_anything_else_is_done_with_it() -> None:

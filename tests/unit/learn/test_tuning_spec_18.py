@@ -83,9 +83,9 @@ def test_a_hard_negative_is_near_and_not_as_near_as_the_answer() -> None:
     cosines = (0.8, 0.79, 0.761, 0.759, 0.5, 0.4, 0.3, 0.2)
     passages = np.array([[c, np.sqrt(1 - c * c)] for c in cosines], dtype=np.float32)
 
-    found = adapter.mine(unit([[1.0, 0.0]]), passages, np.array([0]))
+    negatives = adapter.mine(unit([[1.0, 0.0]]), passages, np.array([0]))
 
-    assert found.tolist() == [[3, 4, 5, 6]]
+    assert negatives.tolist() == [[3, 4, 5, 6]]
     few = adapter.mine(unit([[1.0, 0.0]]), passages[:4], np.array([0]))
     assert few.tolist() == [[3, -1, -1, -1]]
 

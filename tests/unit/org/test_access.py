@@ -90,13 +90,15 @@ def test_how_freely_an_agent_acts_changes_nothing(autonomy: AutonomyLevel) -> No
 
 def test_a_denial_says_who_may_and_what_else_can_be_done() -> None:
     """SPEC 15.3.3."""
-    with pytest.raises(OrgMemoryAccessDeniedError, match=r"ada \(mid\) may not write adr") as told:
+    with pytest.raises(
+        OrgMemoryAccessDeniedError, match=r"ada \(mid\) may not write adr"
+    ) as caught:
         require_write_access(SHIPPED, OrgFactCategory.ADR, an_agent("mid"))
-    assert told.value.field == "category"
-    assert "senior or above" in str(told.value.hint)
-    with pytest.raises(OrgMemoryAccessDeniedError) as told:
+    assert caught.value.field == "category"
+    assert "senior or above" in str(caught.value.hint)
+    with pytest.raises(OrgMemoryAccessDeniedError) as caught:
         require_write_access(WriteAccessConfig(rules={}), OrgFactCategory.ADR, HUMAN)
-    assert str(told.value.hint).startswith("nobody may")
+    assert str(caught.value.hint).startswith("nobody may")
     require_write_access(SHIPPED, OrgFactCategory.ADR, HUMAN)
 
 

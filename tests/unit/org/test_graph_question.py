@@ -17,22 +17,23 @@ KNOWN = {"ann", "kafka", "data team", "team", "litestar", "atlas", "search team"
 
 
 def likeliest(question: str) -> QuestionReading | None:
-    said = graph_question.split_words(question)
-    places = graph_question.name_candidates(said)
-    named = graph_question.find_mentions(said, places, KNOWN & places.keys())
+    words = graph_question.split_words(question)
+    places = graph_question.name_candidates(words)
+    named = graph_question.find_mentions(words, places, KNOWN & places.keys())
     return next(
-        iter(graph_question.find_readings(said, named, graph_question.find_cues(said, named))), None
+        iter(graph_question.find_readings(words, named, graph_question.find_cues(words, named))),
+        None,
     )
 
 
 def walked(question: str) -> tuple[str, list[str]] | None:
     """Return where a question begins and its hops; "<" is walked from object to subject."""
-    found = likeliest(question)
-    if found is None:
+    reading = likeliest(question)
+    if reading is None:
         return None
     no = {True: "not ", False: ""}
-    return found.mention.name, [
-        f"{no[hop.negated]}{hop.relation}{'' if hop.forward else ' <'}" for hop in found.hops
+    return reading.mention.name, [
+        f"{no[hop.negated]}{hop.relation}{'' if hop.forward else ' <'}" for hop in reading.hops
     ]
 
 
@@ -70,9 +71,9 @@ def test_a_question_is_walked_from_its_thing_outwards(
 
 
 def test_the_longest_name_is_meant_and_no_name_within_it() -> None:
-    said = graph_question.split_words("Who leads the Search team, and who Search?")
-    places = graph_question.name_candidates(said)
-    named = graph_question.find_mentions(said, places, KNOWN & places.keys())
+    words = graph_question.split_words("Who leads the Search team, and who Search?")
+    places = graph_question.name_candidates(words)
+    named = graph_question.find_mentions(words, places, KNOWN & places.keys())
     assert [one.name for one in named] == ["search team", "search"]
 
 
@@ -101,11 +102,13 @@ def test_a_question_made_to_be_read_in_too_many_ways_is_read_in_bounded_time(
     question: str,
 ) -> None:
     with effort() as spent:
-        said = graph_question.split_words(question)
-        places = graph_question.name_candidates(said)
-        named = graph_question.find_mentions(said, places, KNOWN & places.keys())
-        found = graph_question.find_readings(said, named, graph_question.find_cues(said, named))
-    assert len(found) <= READINGS_MAX
+        words = graph_question.split_words(question)
+        places = graph_question.name_candidates(words)
+        named = graph_question.find_mentions(words, places, KNOWN & places.keys())
+        readings = graph_question.find_readings(
+            words, named, graph_question.find_cues(words, named)
+        )
+    assert len(readings) <= READINGS_MAX
     assert spent.units < 100
 
 
@@ -131,8 +134,8 @@ def led_to(asked: Hop, *edges: tuple[int, str, int]) -> list[int]:
         }
 
     reading = QuestionReading(0.0, Mention("ann", 0, 1), (asked,))
-    _, found = follow_readings(along, [reading], {"ann": ANN})
-    return [one.key for one in found]
+    _, rows = follow_readings(along, [reading], {"ann": ANN})
+    return [one.key for one in rows]
 
 
 @pytest.mark.parametrize("name", [(ANN, "is", CTO), (CTO, "is", ANN)])
@@ -142,7 +145,7 @@ def test_what_holds_of_another_name_holds(name: tuple[int, str, int]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("asked", "stored"),
     [
         ("uses", "standardises_on"),
         ("standardises_on", "uses"),
@@ -155,12 +158,12 @@ def test_what_holds_of_another_name_holds(name: tuple[int, str, int]) -> None:
     ],
 )
 def test_a_kindred_relation_answers_where_nothing_is_said_in_the_words_asked(
-    asked: str, said: str
+    asked: str, stored: str
 ) -> None:
-    assert led_to(Hop(asked, forward=True), (ANN, said, TEAM)) == [TEAM]
-    assert led_to(Hop(asked, forward=True), (ANN, said, TEAM), (ANN, asked, CTO)) == [CTO]
+    assert led_to(Hop(asked, forward=True), (ANN, stored, TEAM)) == [TEAM]
+    assert led_to(Hop(asked, forward=True), (ANN, stored, TEAM), (ANN, asked, CTO)) == [CTO]
 
 
-@pytest.mark.parametrize(("asked", "said"), [("prefers", "uses"), ("leads", "member_of")])
-def test_what_is_not_kindred_answers_nothing(asked: str, said: str) -> None:
-    assert led_to(Hop(asked, forward=True), (ANN, said, TEAM)) == []
+@pytest.mark.parametrize(("asked", "stored"), [("prefers", "uses"), ("leads", "member_of")])
+def test_what_is_not_kindred_answers_nothing(asked: str, stored: str) -> None:
+    assert led_to(Hop(asked, forward=True), (ANN, stored, TEAM)) == []

@@ -48,11 +48,11 @@ def a_row(item: Ranked, **more: Any) -> StoredMemory:
     return StoredMemory(**(fields | more))
 
 
-def told(items: list[Ranked], rows: list[StoredMemory], **more: Any) -> Any:
-    found = RankedCandidates(items, 0.9, degraded=None)
+def answer_of(items: list[Ranked], rows: list[StoredMemory], **more: Any) -> Any:
+    ranked = RankedCandidates(items, 0.9, degraded=None)
     by_key = {row.memory_key: row for row in rows}
     entries = AnswerEntries(preferences=[], items=items, preferences_left_out=0, minimum=None)
-    return render(AnswerContent(entries, by_key, found), a_request(**more), "ada")
+    return render(AnswerContent(entries, by_key, ranked), a_request(**more), "ada")
 
 
 def test_preferences_use_no_slot() -> None:
@@ -149,7 +149,7 @@ def test_diversity_looks_at_a_larger_pool_and_puts_repetitions_back() -> None:
 def test_a_memory_that_was_erased_meanwhile_is_neither_shown_nor_counted() -> None:
     there, gone = a_found(30), a_found(20)
 
-    answer = told([there, gone], [a_row(there)])
+    answer = answer_of([there, gone], [a_row(there)])
 
     assert [memory.id for memory in answer.memories] == [there.measured.candidate.memory_id]
     assert answer.total_tokens == 30
@@ -168,7 +168,7 @@ def test_the_answer_carries_what_is_known_of_a_memory() -> None:
         updated_at_us=5_000_000,
     )
 
-    (memory,) = told([item], [row]).memories
+    (memory,) = answer_of([item], [row]).memories
 
     assert (memory.session_id, memory.speaker, memory.source) == ("s", "Ann", "chat/1")
     assert memory.tags == ("a", "b")
@@ -183,7 +183,7 @@ def test_the_answer_carries_what_is_known_of_a_memory() -> None:
 def test_why_is_added_when_asked_for() -> None:
     item = a_found()
 
-    (memory,) = told([item], [a_row(item)], why=True).memories
+    (memory,) = answer_of([item], [a_row(item)], why=True).memories
 
     assert memory.why is not None
     assert memory.why.features["score"] == 0.5
@@ -192,4 +192,4 @@ def test_why_is_added_when_asked_for() -> None:
 
 def test_nothing_is_an_empty_block() -> None:
     assert RecallResult().prompt_block == "<memory>\n</memory>"
-    assert told([], []).prompt_block == "<memory>\n</memory>"
+    assert answer_of([], []).prompt_block == "<memory>\n</memory>"

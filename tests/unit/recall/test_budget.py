@@ -64,11 +64,11 @@ DIFFERENT = (
 
 def kept(texts: tuple[str, ...], *fields: dict[str, Any]) -> int:
     """Return how many stay of memories with *texts* and *fields*, the last for the rest."""
-    found = [
+    candidates = [
         a_candidate(key, text, **fields[min(key, len(fields)) - 1])
         for key, text in enumerate(texts, 1)
     ]
-    return len(spread(rank(measured(ABOUT, found), HYBRID)))
+    return len(spread(rank(measured(ABOUT, candidates), HYBRID)))
 
 
 @pytest.mark.parametrize(
@@ -119,8 +119,8 @@ def test_sessions_of_ones_own_import_all_count() -> None:
 def test_each_text_is_read_once_however_many_there_are() -> None:
     texts = [" ".join(f"note{n}word{k}" for k in range(150)) for n in range(150)]
     brought = FOREIGN | {"origin": Origin.IMPORT}
-    found = [a_candidate(key, text, **brought) for key, text in enumerate(texts, 1)]
-    items = rank(measured(ABOUT, found), HYBRID)
+    candidates = [a_candidate(key, text, **brought) for key, text in enumerate(texts, 1)]
+    items = rank(measured(ABOUT, candidates), HYBRID)
 
     spent = []
     for _ in range(3):  # a thread that an earlier test left may count in one of them

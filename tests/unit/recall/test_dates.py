@@ -19,9 +19,9 @@ NOW = to_us(datetime(2026, 11, 18, 14, 30, tzinfo=UTC))
 
 def period(question: str, *days: str, own: str = "x") -> list[float]:
     """Return the feature of memories that were told on *days*."""
-    found = [a_candidate(at, own, occurred_at_us=us(day)) for at, day in enumerate(days)]
+    candidates = [a_candidate(at, own, occurred_at_us=us(day)) for at, day in enumerate(days)]
     about = asked(question, now_us=NOW)
-    return [item.features["period"] for item in measured(about, found)]
+    return [item.features["period"] for item in measured(about, candidates)]
 
 
 def us(day: str) -> int:
@@ -61,14 +61,14 @@ def test_a_month_without_a_year_is_above_all_the_latest() -> None:
 
 
 def test_a_text_that_names_the_time_fits_whenever_it_was_told() -> None:
-    said = "We signed the lease on 2 September 2025."
-    assert period("Which lease did we sign last year?", "2026-06-01", own=said) == [0.5]
-    assert period("Which lease did we sign in 2024?", "2026-06-01", own=said) == [0.0]
+    text = "We signed the lease on 2 September 2025."
+    assert period("Which lease did we sign last year?", "2026-06-01", own=text) == [0.5]
+    assert period("Which lease did we sign in 2024?", "2026-06-01", own=text) == [0.0]
 
 
 def test_words_of_time_in_a_text_are_those_of_the_day_it_was_told() -> None:
-    said = "We signed the lease yesterday."
-    assert period("What did we sign on Monday?", "2026-11-17", "2026-07-01", own=said) == [
+    text = "We signed the lease yesterday."
+    assert period("What did we sign on Monday?", "2026-11-17", "2026-07-01", own=text) == [
         1.0,
         0.0,
     ]
@@ -80,9 +80,9 @@ def test_beside_a_date_with_a_year_other_words_of_time_are_not_ours() -> None:
 
 def test_a_time_moves_what_the_gate_let_pass_and_opens_no_gate() -> None:
     def answer(question: str) -> tuple[list[int], float]:
-        told = {"occurred_at_us": us("2026-11-10")}
-        found = [a_candidate(1, "we cooked soup"), a_candidate(2, "we cooked rice", **told)]
-        items, chance = rank_with_gate(_measured(question, found), HYBRID)
+        dated = {"occurred_at_us": us("2026-11-10")}
+        candidates = [a_candidate(1, "we cooked soup"), a_candidate(2, "we cooked rice", **dated)]
+        items, chance = rank_with_gate(_measured(question, candidates), HYBRID)
         return [item.measured.candidate.memory_key for item in items], chance
 
     order, chance = answer("What cooked last week?")
@@ -91,8 +91,8 @@ def test_a_time_moves_what_the_gate_let_pass_and_opens_no_gate() -> None:
     assert chance == pytest.approx(other_chance, abs=0.05)
 
 
-def _measured(question: str, found: list[Any]) -> Any:
-    return measured(asked(question, now_us=NOW), found, {1: 0.7, 2: 0.6})
+def _measured(question: str, candidates: list[Any]) -> Any:
+    return measured(asked(question, now_us=NOW), candidates, {1: 0.7, 2: 0.6})
 
 
 TOLD = to_us(datetime(2026, 11, 18, 14, 30, tzinfo=UTC))

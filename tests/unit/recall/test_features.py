@@ -130,12 +130,12 @@ def test_a_name_that_no_candidate_holds_is_strange() -> None:
 
 @pytest.mark.parametrize("word", [*_TIME_WORDS.split(), "1999", "DAYS", "1999."])
 def test_each_word_of_time_is_noticed_where_a_time_is_asked_for(word: str) -> None:
-    told, other = measured(
+    dated, other = measured(
         asked("When did the kite fly?"),
         [a_candidate(1, f"The kite, {word} it flew"), a_candidate(2, "It flew by daylight, 12 m")],
     )
 
-    assert (told.features["when"], other.features["when"]) == (1.0, 0.0)
+    assert (dated.features["when"], other.features["when"]) == (1.0, 0.0)
 
 
 def test_a_question_is_noticed() -> None:

@@ -44,13 +44,13 @@ async def store(house: Rooms, content: str, caller: Caller = ADA, **more: Any) -
 
 
 async def pages(house: Rooms, limit: int, **wanted: Any) -> list[list[str]]:
-    found: list[list[str]] = []
+    contents: list[list[str]] = []
     after: str | None = None
     while True:
         items, after = await house.recall.list(ADA, MemoryFilter(**wanted), after, limit)
-        found.append([entry.content for entry in items])
+        contents.append([entry.content for entry in items])
         if after is None:
-            return found
+            return contents
 
 
 async def test_pages_are_newest_first_and_miss_and_repeat_nothing(
@@ -61,10 +61,10 @@ async def test_pages_are_newest_first_and_miss_and_repeat_nothing(
         if number % 3 == 2:  # some share a moment
             clock.advance(seconds=1)
 
-    found = await pages(house, 2)
+    listed = await pages(house, 2)
 
-    assert [len(page) for page in found] == [2, 2, 2, 1]
-    flat = [content for page in found for content in page]
+    assert [len(page) for page in listed] == [2, 2, 2, 1]
+    flat = [content for page in listed for content in page]
     assert sorted(flat) == [f"fact {number}" for number in range(7)]
     assert flat[0] == "fact 6"
     assert flat == [content for page in await pages(house, 100) for content in page]
@@ -108,8 +108,8 @@ async def test_an_expired_memory_is_invisible_everywhere(house: Rooms, clock: He
     assert await house.recall.count(ADA, None) == 1
     assert await pages(house, 10) == [["the bread is fresh"]]
     for text in (None, "milk fresh"):
-        found = await house.recall.retrieve(ADA, MemoryQuery(text=text, include_compressed=True))
-        assert [entry.content for entry in found] == ["the bread is fresh"]
+        entries = await house.recall.retrieve(ADA, MemoryQuery(text=text, include_compressed=True))
+        assert [entry.content for entry in entries] == ["the bread is fresh"]
     for mode in SearchMode:
         answer = await house.recall.recall(
             ADA, RecallRequest(query="milk", search_mode=mode, include_compressed=True)
@@ -183,10 +183,10 @@ async def test_a_model_that_fails_leaves_the_words(house: Rooms, embedder: Words
     await store(house, "the lamp is red")
     embedder.fails = True
 
-    found = await house.recall.retrieve(ADA, MemoryQuery(text="lamp"))
+    entries = await house.recall.retrieve(ADA, MemoryQuery(text="lamp"))
     answer = await house.recall.recall(ADA, RecallRequest(query="lamp"))
 
-    assert [entry.content for entry in found] == ["the lamp is red"]
+    assert [entry.content for entry in entries] == ["the lamp is red"]
     assert answer.degraded is not None
     assert "embedding" in answer.degraded
 
@@ -208,10 +208,10 @@ async def test_a_search_reaches_every_row_of_the_filter(house: Rooms) -> None:
     for number in range(30):
         await store(house, f"unrelated {number}")
 
-    found = await house.recall.retrieve(ADA, MemoryQuery(text="zebra", limit=25))
+    entries = await house.recall.retrieve(ADA, MemoryQuery(text="zebra", limit=25))
 
-    assert len(found) == 25
-    assert len({entry.id for entry in found}) == 25
+    assert len(entries) == 25
+    assert len({entry.id for entry in entries}) == 25
 
 
 async def test_an_agent_of_level_none_is_told_nothing(house: Rooms) -> None:

@@ -15,8 +15,8 @@ DAY_US = 86_400_000_000
 
 
 def _keys(items: list[Measured], mode: SearchMode, project_id: str | None = None) -> list[int]:
-    found = rank(items, HYBRID, mode, project_id)
-    return [item.measured.candidate.memory_key for item in found]
+    ranked = rank(items, HYBRID, mode, project_id)
+    return [item.measured.candidate.memory_key for item in ranked]
 
 
 def test_words_and_meaning_order_together() -> None:
@@ -111,15 +111,15 @@ def test_without_vectors_shared_words_open_the_gate() -> None:
 
 def _mixed(cosines: dict[int, float], own: str = "the red kite hangs there") -> list[Measured]:
     """Return three memories that somebody told, 1 to 3, and three that naps composed, 11 to 13."""
-    told = [a_candidate(key, own) for key in (1, 2, 3)]
+    turns = [a_candidate(key, own) for key in (1, 2, 3)]
     composed = [a_candidate(key, "a flying toy", is_composed=1) for key in (11, 12, 13)]
     every = dict.fromkeys((1, 2, 3, 11, 12, 13), 0.0) if cosines else {}
-    return measured(ABOUT, [*told, *composed], every | cosines)
+    return measured(ABOUT, [*turns, *composed], every | cosines)
 
 
 def _passing(items: list[Measured]) -> set[int]:
-    found, _ = rank_with_gate(items, HYBRID)
-    return {item.measured.candidate.memory_key for item in found if item.passes}
+    ranked, _ = rank_with_gate(items, HYBRID)
+    return {item.measured.candidate.memory_key for item in ranked if item.passes}
 
 
 def test_what_naps_composed_is_ordered_by_its_meaning_before_its_words() -> None:
@@ -129,9 +129,9 @@ def test_what_naps_composed_is_ordered_by_its_meaning_before_its_words() -> None
     )
     items = measured(ABOUT, [words, meaning], {1: 0.3, 2: 0.55})
 
-    found, _ = rank_with_gate(items, HYBRID)
+    ranked, _ = rank_with_gate(items, HYBRID)
 
-    assert [item.measured.candidate.memory_key for item in found] == [2, 1]
+    assert [item.measured.candidate.memory_key for item in ranked] == [2, 1]
     assert _keys(items, SearchMode.HYBRID) == [1, 2]  # as a turn is ordered
 
 
@@ -151,25 +151,25 @@ def test_what_naps_composed_has_a_gate_of_its_own(
 
 
 def test_what_naps_composed_stands_among_the_others_by_its_relevance() -> None:
-    found, chance = rank_with_gate(
+    ranked, chance = rank_with_gate(
         _mixed({1: 0.7, 2: 0.2, 3: 0.1, 11: 0.6, 12: 0.5, 13: 0.1}), HYBRID
     )
 
-    relevances = [item.relevance for item in found]
+    relevances = [item.relevance for item in ranked]
     assert relevances == sorted(relevances, reverse=True)
     assert chance == max(
-        gate([item for item in found if item.measured.candidate.is_composed], COMPOSED),
-        gate([item for item in found if not item.measured.candidate.is_composed], HYBRID),
+        gate([item for item in ranked if item.measured.candidate.is_composed], COMPOSED),
+        gate([item for item in ranked if not item.measured.candidate.is_composed], HYBRID),
     )
 
 
 def test_a_note_has_to_be_likelier_than_a_turn_and_the_same_however_sure_the_gate_is() -> None:
-    told = [a_candidate(1, "the red kite hangs there"), a_candidate(2, "a red kite")]
-    turns = [each._replace(session_key=7) for each in told]
+    texts = [a_candidate(1, "the red kite hangs there"), a_candidate(2, "a red kite")]
+    turns = [each._replace(session_key=7) for each in texts]
     cosines = {1: 0.7, 2: 0.2}
 
     (notes, _), (spoken, chance) = (
-        rank_with_gate(measured(ABOUT, its, cosines), HYBRID) for its in (told, turns)
+        rank_with_gate(measured(ABOUT, its, cosines), HYBRID) for its in (texts, turns)
     )
 
     assert {item.bar for item in notes} == {NOTE_BAR}
@@ -178,12 +178,12 @@ def test_a_note_has_to_be_likelier_than_a_turn_and_the_same_however_sure_the_gat
 
 
 def test_no_note_reaches_its_bar_where_the_gate_hardly_believes_in_an_answer() -> None:
-    found, chance = rank_with_gate(
+    ranked, chance = rank_with_gate(
         measured(ABOUT, [a_candidate(1, "soup for lunch")], {1: 0.1}), HYBRID
     )
 
     assert chance < HYBRID.quiet
-    assert found[0].bar > 1.0
+    assert ranked[0].bar > 1.0
 
 
 @pytest.mark.parametrize("weights", [HYBRID, WITHOUT_VECTORS], ids=["hybrid", "words"])
@@ -191,19 +191,19 @@ def test_where_no_nap_composed_anything_nothing_is_judged_otherwise(weights: Wei
     cosines = {key: key / 50 for key in range(1, 31)}
     items = measured(ABOUT, [a_candidate(key, "red kite " * (key % 4)) for key in cosines], cosines)
 
-    found, chance = rank_with_gate(items, weights)
+    ranked, chance = rank_with_gate(items, weights)
 
-    assert found == rank(items, weights)
-    assert chance == gate(found, weights)
+    assert ranked == rank(items, weights)
+    assert chance == gate(ranked, weights)
 
 
 def test_without_vectors_what_naps_composed_is_one_of_the_others() -> None:
     items = _mixed({})
 
-    found, chance = rank_with_gate(items, WITHOUT_VECTORS)
+    ranked, chance = rank_with_gate(items, WITHOUT_VECTORS)
 
-    assert found == rank(items, WITHOUT_VECTORS)
-    assert chance == gate(found, WITHOUT_VECTORS)
+    assert ranked == rank(items, WITHOUT_VECTORS)
+    assert chance == gate(ranked, WITHOUT_VECTORS)
 
 
 def test_what_waits_for_its_vector_is_judged_by_its_words() -> None:
@@ -224,9 +224,9 @@ def test_what_waits_for_its_vector_is_judged_by_its_words() -> None:
 def test_who_says_how_to_search_gets_no_gate(mode: SearchMode) -> None:
     items = _mixed({1: 0.1, 11: 0.1})
 
-    found, chance = rank_with_gate(items, HYBRID, mode)
+    ranked, chance = rank_with_gate(items, HYBRID, mode)
 
-    assert found == rank(items, HYBRID, mode)
+    assert ranked == rank(items, HYBRID, mode)
     assert chance == 1.0
 
 
@@ -272,9 +272,9 @@ def test_a_request_lifts_what_naps_composed_of_its_project_lately(
         {1: 0.40, 2: 0.36},
     )
 
-    found, _ = rank_with_gate(items, HYBRID, project_id=project, request_us=request_us)
+    ranked, _ = rank_with_gate(items, HYBRID, project_id=project, request_us=request_us)
 
-    assert found[0].measured.candidate.memory_key == first
+    assert ranked[0].measured.candidate.memory_key == first
 
 
 def test_a_request_lifts_nothing_that_somebody_told() -> None:
@@ -298,19 +298,19 @@ def test_a_request_lifts_nothing_that_somebody_told() -> None:
 def test_where_what_is_so_now_is_asked_the_newer_of_two_alike_comes_first(
     text: str, newest_first: bool
 ) -> None:
-    told = [a_candidate(1, "Our database is MySQL", occurred_at_us=0)]
-    told += [a_candidate(2, "Our new database is PostgreSQL", occurred_at_us=40 * DAY_US)]
-    items, _ = rank_with_gate(measured(asked(text), told, {1: 0.61, 2: 0.6}), HYBRID)
+    candidates = [a_candidate(1, "Our database is MySQL", occurred_at_us=0)]
+    candidates += [a_candidate(2, "Our new database is PostgreSQL", occurred_at_us=40 * DAY_US)]
+    items, _ = rank_with_gate(measured(asked(text), candidates, {1: 0.61, 2: 0.6}), HYBRID)
 
     best = items[0].measured.candidate.memory_key
     assert best == (2 if newest_first else 1)
 
 
 def test_hours_make_nothing_newer() -> None:
-    told = [a_candidate(1, "We use MySQL", occurred_at_us=0)]
-    told += [a_candidate(2, "We use PostgreSQL", occurred_at_us=DAY_US // 2)]
+    candidates = [a_candidate(1, "We use MySQL", occurred_at_us=0)]
+    candidates += [a_candidate(2, "We use PostgreSQL", occurred_at_us=DAY_US // 2)]
     items, _ = rank_with_gate(
-        measured(asked("What do we use now?"), told, {1: 0.61, 2: 0.6}), HYBRID
+        measured(asked("What do we use now?"), candidates, {1: 0.61, 2: 0.6}), HYBRID
     )
 
     assert items[0].measured.candidate.memory_key == 1

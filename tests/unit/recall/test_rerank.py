@@ -41,10 +41,10 @@ async def test_the_score_is_a_weighted_mean_of_two_logits_from_0_to_1() -> None:
     )
 
 
-@pytest.mark.parametrize("said", [-1e6, -11.2, 0.0, 9.3, 1e6])
+@pytest.mark.parametrize("output", [-1e6, -11.2, 0.0, 9.3, 1e6])
 @pytest.mark.parametrize("score", [0.0, 0.5, 1.0])
-async def test_however_large_a_logit_is_the_score_is_a_share(score: float, said: float) -> None:
-    (again,) = await blend_scores(FakePairs(lambda _q, _t: said), "q", ["t"], [score])
+async def test_however_large_a_logit_is_the_score_is_a_share(score: float, output: float) -> None:
+    (again,) = await blend_scores(FakePairs(lambda _q, _t: output), "q", ["t"], [score])
 
     assert 0.0 <= again <= 1.0
     assert math.isfinite(logit(score))
@@ -55,18 +55,18 @@ async def test_what_was_further_behind_stays_behind_and_nothing_is_lost() -> Non
     places = {item.measured.candidate.own: n for n, item in enumerate(items)}
     scorer = FakePairs(lambda _query, text: float(places[text]))
 
-    again, found = await rerank(scorer, "q", items, FOUND)
+    again, outcome = await rerank(scorer, "q", items, FOUND)
 
     order = [places[item.measured.candidate.own] for item in again]
     assert sorted(order[:CANDIDATES]) == list(range(CANDIDATES))
     assert order[CANDIDATES:] == list(range(CANDIDATES, CANDIDATES + 5))
     scores = [item.relevance for item in again]
     assert scores == sorted(scores, reverse=True)
-    assert (found, len(scorer.asked[0][1])) == (FOUND, CANDIDATES)
+    assert (outcome, len(scorer.asked[0][1])) == (FOUND, CANDIDATES)
 
 
 @pytest.mark.parametrize(
-    ("scorer", "said"),
+    ("scorer", "reason"),
     [
         (None, NO_RERANKER),
         (FakePairs(fails=DegradedError("none", hint="run: memd model install")), NO_RERANKER),
@@ -77,23 +77,23 @@ async def test_what_was_further_behind_stays_behind_and_nothing_is_lost() -> Non
     ],
 )
 async def test_x12_without_it_the_blended_score_counts_and_the_answer_says_so(
-    scorer: FakePairs | None, said: str
+    scorer: FakePairs | None, reason: str
 ) -> None:
     items = [a_found(relevance=0.9), a_found(relevance=0.2)]
 
-    again, found = await rerank(scorer, "q", items, FOUND)
+    again, outcome = await rerank(scorer, "q", items, FOUND)
 
     assert again == rank_blended(items)
-    assert found.degraded is not None
-    assert said in found.degraded
+    assert outcome.degraded is not None
+    assert reason in outcome.degraded
 
 
 async def test_two_reasons_are_both_told() -> None:
     already = RankedCandidates([], 0.9, degraded="only words are searched")
 
-    _, found = await rerank(None, "q", [a_found()], already)
+    _, outcome = await rerank(None, "q", [a_found()], already)
 
-    assert found.degraded == f"only words are searched; {NO_RERANKER}"
+    assert outcome.degraded == f"only words are searched; {NO_RERANKER}"
 
 
 async def test_where_nothing_was_found_nothing_is_asked() -> None:

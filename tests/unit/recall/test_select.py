@@ -19,9 +19,9 @@ BAR = 0.1
 
 def an_entry(relevance: float, own: str | None = None, **fields: Any) -> Ranked:
     """Return a candidate that passed the gate; *fields* are of the memory."""
-    found = replace(a_found(own=own, relevance=relevance), bar=BAR)
-    candidate = found.measured.candidate._replace(**fields)
-    return replace(found, measured=replace(found.measured, candidate=candidate))
+    ranked = replace(a_found(own=own, relevance=relevance), bar=BAR)
+    candidate = ranked.measured.candidate._replace(**fields)
+    return replace(ranked, measured=replace(ranked.measured, candidate=candidate))
 
 
 def selected(items: list[Ranked], *, reordered: bool = False, **asked: Any) -> Selection:
@@ -158,8 +158,8 @@ def test_of_two_of_which_one_holds_the_other_the_longer_one_is_told(texts: tuple
 
     selection = selected(items)
 
-    (told,) = selection.items
-    assert (told.measured.candidate.own, told.relevance) == (WHOLE, 0.6)
+    (item,) = selection.items
+    assert (item.measured.candidate.own, item.relevance) == (WHOLE, 0.6)
     assert [cut.by for cut in selection.cut] == ["repeats"]
 
 

@@ -62,7 +62,7 @@ def test_a_wrong_param_is_named_and_its_value_is_not(
 
 
 def test_times_enums_and_sets_are_read_from_what_json_has() -> None:
-    found = validate(
+    params = validate(
         RecallParams,
         {
             "query": "x",
@@ -74,9 +74,9 @@ def test_times_enums_and_sets_are_read_from_what_json_has() -> None:
             "user_id": "me",
         },
     )
-    assert found.since is not None
-    assert found.namespaces == frozenset({"a"})
-    assert found.agent_id == "me"
+    assert params.since is not None
+    assert params.namespaces == frozenset({"a"})
+    assert params.agent_id == "me"
 
 
 def test_many_mistakes_are_counted_not_listed() -> None:

@@ -26,9 +26,9 @@ def write_file(path: Path, text: str = "mine") -> Path:
 
 
 def reason_of(path: Path, *roots: Path, bytes_max: int = 100) -> str:
-    with pytest.raises(UnreadableSignal) as found:
+    with pytest.raises(UnreadableSignal) as caught:
         read_own(path, bytes_max, roots)
-    return str(found.value)
+    return str(caught.value)
 
 
 def test_a_file_below_a_root_is_read(root: Path) -> None:

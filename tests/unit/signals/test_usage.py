@@ -250,10 +250,10 @@ anything = st.recursive(
 keys = st.sampled_from([*OWN, "context_window", "current_tokens", "hook_event_name"])
 
 
-@given(found=st.dictionaries(keys, anything))
-def test_no_value_of_a_known_key_does_more_than_be_refused(found: dict[str, Any]) -> None:
+@given(record=st.dictionaries(keys, anything))
+def test_no_value_of_a_known_key_does_more_than_be_refused(record: dict[str, Any]) -> None:
     try:
-        usage = parse(json.dumps(found).encode())
+        usage = parse(json.dumps(record).encode())
     except UnreadableSignal:
         return
     assert usage.used_tokens is None or usage.used_tokens >= 0

@@ -299,16 +299,16 @@ async def test_what_may_not_sleep_waits_for_no_disk(how: str) -> None:
 
 
 async def test_a_fault_is_logged_by_its_kind_and_without_its_message() -> None:
-    said = io.StringIO()
-    log.configure(stream=said)
+    output = io.StringIO()
+    log.configure(stream=output)
     try:
         house = House(HOURLY)
         house.night.stuck = BusyError("the gate code is 4711")
         await house.minutes(0)
     finally:
         log.configure()
-    assert "kind=busy" in said.getvalue()
-    assert "4711" not in said.getvalue()
+    assert "kind=busy" in output.getvalue()
+    assert "4711" not in output.getvalue()
 
 
 async def test_a_run_that_was_asked_for_goes_on_when_nobody_waits_any_more() -> None:
@@ -338,8 +338,8 @@ async def test_a_run_that_was_asked_for_is_interrupted_when_the_daemon_stops() -
 
 
 async def test_what_fails_when_nobody_waits_any_more_is_logged() -> None:
-    said = io.StringIO()
-    log.configure(stream=said)
+    output = io.StringIO()
+    log.configure(stream=output)
     try:
         house = House()
         house.night.gate = asyncio.Event()
@@ -351,8 +351,8 @@ async def test_what_fails_when_nobody_waits_any_more_is_logged() -> None:
         await asyncio.sleep(0.01)
     finally:
         log.configure()
-    assert "kind=busy" in said.getvalue()
-    assert "4711" not in said.getvalue()
+    assert "kind=busy" in output.getvalue()
+    assert "4711" not in output.getvalue()
 
 
 async def test_the_status_tells_when_and_why_not() -> None:

@@ -90,7 +90,7 @@ async def backend(clock: HeldClock) -> InMemoryBackend:
     return backend
 
 
-async def told(
+async def store_memories(
     backend: InMemoryBackend, clock: HeldClock, number: int = 4, *tags: str
 ) -> list[str]:
     """Store memories a minute apart, the last one two days ago; the oldest first."""
@@ -117,7 +117,7 @@ async def seen(backend: InMemoryBackend) -> set[str]:
 async def test_an_original_that_the_archive_does_not_take_stays(
     backend: InMemoryBackend, clock: HeldClock
 ) -> None:
-    ids = await told(backend, clock)
+    ids = await store_memories(backend, clock)
     store = FullArchive(clock, lambda entry: entry.original_id == ids[0])
     strategy = SimpleConsolidationStrategy(backend=backend, clock=clock)
     service = MemoryConsolidationService(
@@ -134,7 +134,7 @@ async def test_an_original_that_the_archive_does_not_take_stays(
 async def test_without_an_archive_anywhere_nothing_is_taken_away(clock: HeldClock) -> None:
     backend = NoArchive(clock=clock)
     await backend.connect()
-    ids = await told(backend, clock)
+    ids = await store_memories(backend, clock)
     service = MemoryConsolidationService(
         backend=backend,
         config=a_config(most=1),
@@ -151,7 +151,7 @@ async def test_without_an_archive_anywhere_nothing_is_taken_away(clock: HeldCloc
 async def test_what_a_foreign_strategy_deletes_is_archived_as_it_was(
     backend: InMemoryBackend, clock: HeldClock
 ) -> None:
-    ids = await told(backend, clock)
+    ids = await store_memories(backend, clock)
     strategy = Sweeping(backend, ArchivalMode.ABSTRACTIVE)
     service = MemoryConsolidationService(
         backend=backend, config=a_config(), strategy=strategy, clock=clock
@@ -172,7 +172,7 @@ async def test_what_a_foreign_strategy_deletes_is_archived_as_it_was(
 async def test_what_a_foreign_strategy_deletes_and_no_archive_takes_is_stored_again(
     backend: InMemoryBackend, clock: HeldClock
 ) -> None:
-    await told(backend, clock)
+    await store_memories(backend, clock)
     store = FullArchive(clock, lambda _: False)
     service = MemoryConsolidationService(
         backend=backend,
@@ -192,7 +192,7 @@ async def test_what_a_foreign_strategy_deletes_and_no_archive_takes_is_stored_ag
 async def test_without_a_strategy_nothing_is_consolidated(
     backend: InMemoryBackend, clock: HeldClock
 ) -> None:
-    ids = await told(backend, clock)
+    ids = await store_memories(backend, clock)
     service = MemoryConsolidationService(backend=backend, config=a_config(), clock=clock)
 
     assert await service.run_maintenance(ADA) == ConsolidationResult()
@@ -205,7 +205,7 @@ async def test_without_a_strategy_nothing_is_consolidated(
 async def test_the_limit_takes_the_oldest_into_the_archive(
     backend: InMemoryBackend, clock: HeldClock
 ) -> None:
-    ids = await told(backend, clock, 7)
+    ids = await store_memories(backend, clock, 7)
     service = MemoryConsolidationService(backend=backend, config=a_config(most=4), clock=clock)
 
     assert await service.enforce_max_memories(ADA) == 3
@@ -230,8 +230,8 @@ async def test_of_equally_old_memories_the_limit_takes_the_smaller_id(
 async def test_protected_memories_count_but_stay(
     backend: InMemoryBackend, clock: HeldClock, tag: str
 ) -> None:
-    protected = await told(backend, clock, 3, tag)
-    others = await told(backend, clock, 2)
+    protected = await store_memories(backend, clock, 3, tag)
+    others = await store_memories(backend, clock, 2)
     service = MemoryConsolidationService(backend=backend, config=a_config(most=2), clock=clock)
 
     assert await service.enforce_max_memories(ADA) == 2
@@ -244,7 +244,7 @@ async def test_more_than_a_page_is_taken_in_batches_and_still_the_oldest_first(
 ) -> None:
     backend = InMemoryBackend(clock=clock)
     await backend.connect()
-    ids = await told(backend, clock, 2_300)
+    ids = await store_memories(backend, clock, 2_300)
     service = MemoryConsolidationService(
         backend=backend, config=a_config(most=2_000), max_enforce_batch=100, clock=clock
     )
@@ -258,7 +258,7 @@ async def test_more_than_a_page_is_taken_in_batches_and_still_the_oldest_first(
 async def test_what_cannot_be_put_away_stays_and_the_rest_goes(
     backend: InMemoryBackend, clock: HeldClock
 ) -> None:
-    ids = await told(backend, clock, 4)
+    ids = await store_memories(backend, clock, 4)
     store = FullArchive(clock, lambda entry: entry.original_id != ids[0])
     service = MemoryConsolidationService(
         backend=backend, config=a_config(most=2), archival_store=store, clock=clock
@@ -283,7 +283,7 @@ def test_a_batch_has_its_bounds(batch: int) -> None:
 async def test_the_kill_switch_is_read_again_at_each_call(
     backend: InMemoryBackend, clock: HeldClock
 ) -> None:
-    await told(backend, clock)
+    await store_memories(backend, clock)
     resolver = Resolver(False, True)
     service = MemoryConsolidationService(
         backend=backend,
@@ -301,7 +301,7 @@ async def test_the_kill_switch_is_read_again_at_each_call(
 async def test_a_switch_that_cannot_be_read_is_on(
     backend: InMemoryBackend, clock: HeldClock
 ) -> None:
-    await told(backend, clock)
+    await store_memories(backend, clock)
     service = MemoryConsolidationService(
         backend=backend,
         config=a_config().model_copy(update={"enabled": False}),
@@ -316,7 +316,7 @@ async def test_a_switch_that_cannot_be_read_is_on(
 async def test_retention_comes_first_and_an_agents_word_is_heard(
     backend: InMemoryBackend, clock: HeldClock
 ) -> None:
-    await told(backend, clock)
+    await store_memories(backend, clock)
     service = MemoryConsolidationService(backend=backend, config=a_config(most=1), clock=clock)
 
     await service.run_maintenance(ADA, agent_category_overrides={MemoryCategory.EPISODIC: 1})
@@ -328,7 +328,7 @@ async def test_retention_comes_first_and_an_agents_word_is_heard(
 async def test_the_function_cleans_up_by_the_companys_rules(
     backend: InMemoryBackend, clock: HeldClock
 ) -> None:
-    await told(backend, clock)
+    await store_memories(backend, clock)
     rule = RetentionRule(category=MemoryCategory.EPISODIC, retention_days=1)
     config = ConsolidationConfig(retention=RetentionConfig(rules=(rule,)))
 
@@ -342,7 +342,7 @@ async def test_a_step_that_fails_is_raised(
         del agent_id, query
         raise MemoryRetrievalError("broken")
 
-    await told(backend, clock)
+    await store_memories(backend, clock)
     monkeypatch.setattr(backend, "retrieve", broken)
     service = MemoryConsolidationService(
         backend=backend,

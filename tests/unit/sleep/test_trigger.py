@@ -215,8 +215,8 @@ def test_samples_that_say_nothing_change_nothing_wherever_they_come(
     padded = list(samples)
     for place in places:
         padded.insert(place, Usage())
-    said = [reason for reason in run(*padded) if reason]
-    assert said == [reason for reason in run(*samples) if reason]
+    reasons = [reason for reason in run(*padded) if reason]
+    assert reasons == [reason for reason in run(*samples) if reason]
 
 
 @given(first=usages, second=usages)
@@ -230,12 +230,12 @@ def test_what_is_said_last_counts_and_what_is_not_said_stays(first: Usage, secon
 
 def emptyings(*samples: Usage) -> list[Emptying | None]:
     """Return how each sample says that the window was emptied."""
-    state, said = WindowState(), []
+    state, kinds = WindowState(), []
     for usage in samples:
         after, reason = step(state, usage)
-        said.append(detect_emptying(state, usage, reason))
+        kinds.append(detect_emptying(state, usage, reason))
         state = after
-    return said
+    return kinds
 
 
 def test_a_window_is_emptied_by_an_announced_compaction_and_by_a_fall_of_its_fill() -> None:
@@ -250,9 +250,9 @@ def test_a_full_window_and_an_ended_session_are_not_emptied() -> None:
 
 
 def test_an_event_that_is_read_again_empties_nothing_again() -> None:
-    said = replace(used(20_000, event="PostCompact"), at=NOON)
-    assert emptyings(said, said) == [Emptying.ANNOUNCED, None]
-    assert emptyings(said, replace(said, at=NOON.replace(hour=13)))[-1] is Emptying.ANNOUNCED
+    event = replace(used(20_000, event="PostCompact"), at=NOON)
+    assert emptyings(event, event) == [Emptying.ANNOUNCED, None]
+    assert emptyings(event, replace(event, at=NOON.replace(hour=13)))[-1] is Emptying.ANNOUNCED
 
 
 def test_a_fall_within_what_the_settings_allow_is_none() -> None:

@@ -86,8 +86,8 @@ class Stage:
     told: list[dict[str, Any]]
 
     async def say(self, used: int | None = None, caller: Caller = ADA, **more: Any) -> Window:
-        said = {"source": "codex", "session_id": "s", "used_tokens": used, **more}
-        return await self.watching.report(caller, Usage(**said))
+        usage = {"source": "codex", "session_id": "s", "used_tokens": used, **more}
+        return await self.watching.report(caller, Usage(**usage))
 
     async def window(self) -> Window:
         await self.watching.settle()
@@ -99,10 +99,10 @@ class Stage:
 async def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Stage]:
     monkeypatch.setattr(room, "RETRY_SECONDS", (0.0, 0.0))
     async with a_house(tmp_path / "memd.db", HeldClock()) as house:
-        nap, sessions, told = FakeNap(house.db), FakeSessions(), list[dict[str, Any]]()
+        nap, sessions, events = FakeNap(house.db), FakeSessions(), list[dict[str, Any]]()
 
         def emit(agent_id: str, name: EventName, body: Any) -> None:
-            told.append({"agent_id": agent_id, "name": name, **body})
+            events.append({"agent_id": agent_id, "name": name, **body})
 
         watching = WindowWatcher(
             db=house.db,
@@ -113,13 +113,13 @@ async def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
             usage_path=tmp_path / "usage",
             emit=emit,
         )
-        yield Stage(watching, nap, sessions, told)
+        yield Stage(watching, nap, sessions, events)
 
 
 async def test_a_window_is_known_before_it_is_full(stage: Stage) -> None:
-    said = await stage.say(15_000, window_tokens=30_000, model="m")
-    assert said.fill == 0.5
-    assert await stage.window() == said
+    window = await stage.say(15_000, window_tokens=30_000, model="m")
+    assert window.fill == 0.5
+    assert await stage.window() == window
     assert stage.nap.requests == []
     assert stage.told == [
         {
@@ -155,8 +155,8 @@ async def test_what_cannot_be_made_ready_for_ends_nothing(stage: Stage) -> None:
 
 async def test_what_is_not_said_stays_as_it_was(stage: Stage) -> None:
     await stage.say(15_000, window_tokens=60_000, model="m", cwd="/here")
-    said = await stage.say(None, event="Stop", transcript_path="/there")
-    assert (said.used_tokens, said.window_tokens, said.model, said.cwd) == (
+    window = await stage.say(None, event="Stop", transcript_path="/there")
+    assert (window.used_tokens, window.window_tokens, window.model, window.cwd) == (
         15_000,
         60_000,
         "m",
@@ -166,16 +166,16 @@ async def test_what_is_not_said_stays_as_it_was(stage: Stage) -> None:
 
 
 async def test_a_crossing_naps_once_and_says_why(stage: Stage) -> None:
-    said = await stage.say(25_000)
+    status = await stage.say(25_000)
     await stage.watching.settle()
     await stage.say(26_000)
     window = await stage.window()
 
-    assert said.armed is window.armed is False
+    assert status.armed is window.armed is False
     assert window.napped_at is not None
     (request,) = stage.nap.requests
     assert (request.reason, request.session_id, request.last) == ("full", "s", False)
-    assert [told.get("nap") for told in stage.told] == ["full", None]
+    assert [event.get("nap") for event in stage.told] == ["full", None]
 
 
 async def test_until_the_nap_is_done_the_window_may_still_fire(stage: Stage) -> None:
@@ -191,8 +191,8 @@ async def test_until_the_nap_is_done_the_window_may_still_fire(stage: Stage) -> 
 
 async def test_a_window_that_naps_is_listed_meanwhile_to_its_agent(stage: Stage) -> None:
     stage.nap.gate = asyncio.Event()
-    said = await stage.say(27_000)
-    assert await stage.watching.list(ADA) == (said,)
+    window = await stage.say(27_000)
+    assert await stage.watching.list(ADA) == (window,)
     assert await stage.watching.list(BOB) == ()
     stage.nap.gate.set()
     assert (await stage.window()).napped_at is not None
@@ -296,7 +296,7 @@ async def test_each_agent_has_its_own_windows(stage: Stage) -> None:
     await stage.say(15_000)
     await stage.say(15_000, BOB, session_id="other")
     assert [w.session_id for w in await stage.watching.list(BOB)] == ["other"]
-    assert [told["agent_id"] for told in stage.told] == ["ada", "bob"]
+    assert [event["agent_id"] for event in stage.told] == ["ada", "bob"]
 
 
 async def test_an_event_that_is_read_again_is_no_news(stage: Stage) -> None:

@@ -111,15 +111,15 @@ def test_camel_case_needs_its_capitals() -> None:
 
 
 def test_a_batch_is_paired_in_the_order_given() -> None:
-    found = (
+    texts = (
         an_entry("s", content=SPARSE["a greeting"]),
         an_entry("d", content=DENSE["one uuid"]),
     )
-    expected = tuple(zip(found, (ContentDensity.SPARSE, ContentDensity.DENSE), strict=True))
-    assert DensityClassifier().classify_batch(found) == expected
-    assert classify_batch(found) == expected
+    expected = tuple(zip(texts, (ContentDensity.SPARSE, ContentDensity.DENSE), strict=True))
+    assert DensityClassifier().classify_batch(texts) == expected
+    assert classify_batch(texts) == expected
     assert DensityClassifier().classify_batch(()) == ()
-    assert classify_batch(found, dense_threshold=0.0)[0][1] is ContentDensity.DENSE
+    assert classify_batch(texts, dense_threshold=0.0)[0][1] is ContentDensity.DENSE
 
 
 @pytest.mark.parametrize(

@@ -136,22 +136,22 @@ def test_windows_end_between_words(tokens: ModelTokens) -> None:
 
 
 def test_a_word_longer_than_a_window_is_cut(tokens: ModelTokens) -> None:
-    found = tokens.windows("a" * 10, tokens_max=4)
-    assert "".join(window.text for window in found) == "a" * 10
-    assert all(window.pieces <= 4 for window in found)
+    windows = tokens.windows("a" * 10, tokens_max=4)
+    assert "".join(window.text for window in windows) == "a" * 10
+    assert all(window.pieces <= 4 for window in windows)
 
 
 @given(st.text(alphabet="ab cats.é\n한", max_size=120), st.integers(6, 20))
 def test_windows_lose_nothing_but_white_space_and_fit_when_read_again(
     tokens: ModelTokens, text: str, tokens_max: int
 ) -> None:
-    found = tokens.windows(text, tokens_max=tokens_max)
-    assert "".join("".join(w.text for w in found).split()) == "".join(text.split())
-    assert sum(window.pieces for window in found) == tokens.count(text)
+    windows = tokens.windows(text, tokens_max=tokens_max)
+    assert "".join("".join(w.text for w in windows).split()) == "".join(text.split())
+    assert sum(window.pieces for window in windows) == tokens.count(text)
     # No word of this alphabet is longer than a window only if its pieces are few.
     if all(tokens.count(word) <= tokens_max for word in text.replace(".", " . ").split()):
-        assert all(tokens.count(window.text) == window.pieces for window in found)
-    assert all(window.pieces <= tokens_max for window in found)
+        assert all(tokens.count(window.text) == window.pieces for window in windows)
+    assert all(window.pieces <= tokens_max for window in windows)
 
 
 def test_a_missing_or_damaged_vocabulary_is_named(tmp_path: Path) -> None:

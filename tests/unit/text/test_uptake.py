@@ -25,19 +25,19 @@ GIVEN = {
     ],
 )
 def test_an_answer_takes_up_what_it_has_the_own_words_of(answer: str, taken_up: set[str]) -> None:
-    found = measure_uptake("Where does it listen?", GIVEN, answer)
+    uptake = measure_uptake("Where does it listen?", GIVEN, answer)
 
-    assert found.recognisable == {"port", "bucket", "path"}
-    assert found.taken_up == taken_up
+    assert uptake.recognisable == {"port", "bucket", "path"}
+    assert uptake.taken_up == taken_up
 
 
 def test_what_the_question_says_itself_tells_nothing() -> None:
-    found = measure_uptake(
+    uptake = measure_uptake(
         "Is 8443 the port, or does Fjord have another?", GIVEN, "8443, for Fjord."
     )
 
-    assert found.recognisable == {"path"}
-    assert found.taken_up == set()
+    assert uptake.recognisable == {"path"}
+    assert uptake.taken_up == set()
 
 
 @pytest.mark.parametrize(

@@ -81,8 +81,8 @@ def test_a_memory_that_says_whose_it_is_stands_behind_what_memd_says() -> None:
     scored = ScoredMemory(entry=entry, relevance_score=0.5, recency_score=0.5, combined_score=0.5)
     estimator = DefaultTokenEstimator()
     made = format_memories([scored], estimator=estimator, token_budget=500)
-    said, block = made.messages
-    assert said.role is MessageRole.SYSTEM
+    directive, block = made.messages
+    assert directive.role is MessageRole.SYSTEM
     assert block.content.startswith(f"<{ENTRY_TAG}>\n[untrusted: web] [semantic | score: 0.50] {{")
     assert made.tokens == sum(estimator.estimate_tokens(each.content) for each in made.messages)
     assert not format_memories([scored], estimator=estimator, token_budget=made.tokens - 1).messages

@@ -35,11 +35,11 @@ def vault(tmp_path: Path) -> Path:
 
 
 def test_a_folder_is_read_to_its_ends_and_not_beyond(vault: Path) -> None:
-    found = folder.find([vault])
+    contents = folder.find([vault])
 
-    assert found.files == [vault / "a.md", vault / "b/c.txt", vault / "b/deep/d.MARKDOWN"]
+    assert contents.files == [vault / "a.md", vault / "b/c.txt", vault / "b/deep/d.MARKDOWN"]
     left = {"hidden": 2, "links": 2, "other files": 2, "binary": 1, "licences": 3}
-    assert found.skipped == left
+    assert contents.skipped == left
 
 
 def test_a_file_that_is_named_is_read_and_read_once(vault: Path) -> None:

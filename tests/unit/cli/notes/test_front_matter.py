@@ -53,8 +53,8 @@ def test_tags_may_be_a_list_or_words(written: str, tags: tuple[str, ...]) -> Non
 
 @pytest.mark.parametrize("key", ["date", "created", "Created", "date created"])
 def test_a_day_is_its_noon(key: str) -> None:
-    found = front_matter(f"---\n{key}: 2026-11-21\n---\nx").occurred_at
-    assert found == datetime(2026, 11, 21, 12).astimezone()
+    moment = front_matter(f"---\n{key}: 2026-11-21\n---\nx").occurred_at
+    assert moment == datetime(2026, 11, 21, 12).astimezone()
 
 
 @pytest.mark.parametrize(

@@ -43,18 +43,18 @@ def test_the_outermost_heading_says_what_the_whole_note_is_about(
 
 
 def test_every_section_of_a_note_has_its_tags_and_its_date() -> None:
-    found = parse_note(
+    note = parse_note(
         "---\ntags: [a]\n---\n# One\nx\n# Two\ny", PurePath("2026-11-21.md"), markdown=True
     )
 
-    assert [item["tags"] for item in found.items] == [["a"], ["a"]]
-    assert {item["occurred_at"][:13] for item in found.items} == {"2026-11-21T12"}
-    assert {item["origin"] for item in found.items} == {"import"}
+    assert [item["tags"] for item in note.items] == [["a"], ["a"]]
+    assert {item["occurred_at"][:13] for item in note.items} == {"2026-11-21T12"}
+    assert {item["origin"] for item in note.items} == {"import"}
 
 
 def test_the_date_of_the_front_matter_wins_over_the_name() -> None:
-    found = parse_note("---\ndate: 2025-01-02\n---\nx", PurePath("2026-11-21.md"), markdown=True)
-    assert found.items[0]["occurred_at"].startswith("2025-01-02")
+    note = parse_note("---\ndate: 2025-01-02\n---\nx", PurePath("2026-11-21.md"), markdown=True)
+    assert note.items[0]["occurred_at"].startswith("2025-01-02")
 
 
 def test_a_plain_text_has_no_headings_but_its_name() -> None:
@@ -100,10 +100,10 @@ def test_tags_of_note_and_person_are_joined() -> None:
 
 @given(st.text(alphabet="ab #`-=|\n", max_size=400))
 def test_the_same_text_comes_to_the_same_requests_and_loses_no_word(text: str) -> None:
-    found = parse_note(f"x\n{text}", BILLING, markdown=True)
-    assert found == parse_note(f"x\n{text}", BILLING, markdown=True)
-    said = " ".join(f"{item.get('heading', '')} {item['text']}" for item in found.items)
-    assert set(re.findall(r"\w+", text)) <= set(re.findall(r"\w+", said))
+    note = parse_note(f"x\n{text}", BILLING, markdown=True)
+    assert note == parse_note(f"x\n{text}", BILLING, markdown=True)
+    text_of_items = " ".join(f"{item.get('heading', '')} {item['text']}" for item in note.items)
+    assert set(re.findall(r"\w+", text)) <= set(re.findall(r"\w+", text_of_items))
 
 
 WRITTEN = st.lists(
@@ -121,8 +121,8 @@ def test_every_memory_begins_with_the_headings_nearest_to_its_text(written: list
     for number, line in enumerate(lines):
         nearest = line.lstrip("# ") if line.startswith("#") else nearest
         headings[f"word{number}"] = nearest
-    found = parse_note("\n".join(lines), PurePath("README.md"), markdown=True)
-    requests = [IngestRequest(**item) for item in found.items]
+    note = parse_note("\n".join(lines), PurePath("README.md"), markdown=True)
+    requests = [IngestRequest(**item) for item in note.items]
     memories = [
         draft.content
         for each in requests
@@ -133,8 +133,8 @@ def test_every_memory_begins_with_the_headings_nearest_to_its_text(written: list
         first = content.partition("\n")[0]
         for word in re.findall(r"word\d+", content):
             assert headings[word] == "README" or first.endswith(headings[word])
-    said = set(re.findall(r"\w+", " ".join(memories)))
-    assert set(re.findall(r"\w+", " ".join(lines))) <= said
+    kept_words = set(re.findall(r"\w+", " ".join(memories)))
+    assert set(re.findall(r"\w+", " ".join(lines))) <= kept_words
 
 
 VAULT = """---

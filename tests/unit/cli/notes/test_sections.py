@@ -82,8 +82,8 @@ LINES = st.sampled_from(
 def test_no_word_of_a_note_is_lost_and_headings_nest(lines: list[str]) -> None:
     parts = sections("\n".join(lines))
 
-    said = {word for part in parts for word in _words("\n".join((*part.headings, part.text)))}
-    assert {word for line in lines for word in _words(line)} <= said
+    kept_words = {word for part in parts for word in _words("\n".join((*part.headings, part.text)))}
+    assert {word for line in lines for word in _words(line)} <= kept_words
     assert all(part.text.strip() for part in parts)
 
 

@@ -20,18 +20,18 @@ Top suggestions:
 Which of them shall I do?"""
 
 
-def texts(*said: str) -> list[AgentText]:
-    return [AgentText(place, text) for place, text in enumerate(said)]
+def texts(*answers: str) -> list[AgentText]:
+    return [AgentText(place, text) for place, text in enumerate(answers)]
 
 
-def text_of(user: str, *said: str) -> str | None:
-    found = find_answered(user, texts(*said))
-    return found.text if found else None
+def text_of(user: str, *answers: str) -> str | None:
+    answered = find_answered(user, texts(*answers))
+    return answered.text if answered else None
 
 
 def test_a_name_leads_to_the_line_that_it_heads() -> None:
-    said = "- **D4**: the cache is dropped\n- **D5**: it stays"
-    assert text_of("No on D4. It is used.", said) == "D4: the cache is dropped"
+    answer = "- **D4**: the cache is dropped\n- **D5**: it stays"
+    assert text_of("No on D4. It is used.", answer) == "D4: the cache is dropped"
 
 
 def test_findings_are_found_by_number_the_first_list_first() -> None:
@@ -45,20 +45,20 @@ def test_a_bare_number_chooses_from_the_last_list() -> None:
 
 
 def test_an_option_is_found_by_its_letter() -> None:
-    said = "(a) the server makes it\n(b) the client sends it"
-    assert text_of("It's b", said) == "(b) the client sends it"
-    assert text_of("go with option a", said) == "(a) the server makes it"
+    answer = "(a) the server makes it\n(b) the client sends it"
+    assert text_of("It's b", answer) == "(b) the client sends it"
+    assert text_of("go with option a", answer) == "(a) the server makes it"
 
 
 def test_the_end_of_a_word_is_no_letter_of_an_option() -> None:
-    said = "s: the name of the season\nb: the name of the club"
-    assert text_of("I didn't ask you to include installation steps", said) is None
-    assert text_of("now we lost the numbers again", said) is None
+    answer = "s: the name of the season\nb: the name of the club"
+    assert text_of("I didn't ask you to include installation steps", answer) is None
+    assert text_of("now we lost the numbers again", answer) is None
 
 
 def test_a_line_that_leads_to_what_is_not_told_is_not_answered() -> None:
-    said = "Here is what I can add:\n```yaml\nalways: true\n```\nWould you like me to add it?"
-    assert text_of("yes", said) == "Would you like me to add it?"
+    answer = "Here is what I can add:\n```yaml\nalways: true\n```\nWould you like me to add it?"
+    assert text_of("yes", answer) == "Would you like me to add it?"
     named = "Here is what goes into `ci.yml`:\nWould you like me to add it?"
     assert text_of("yes", named) == "Here is what goes into `ci.yml`:\nWould you like me to add it?"
 
@@ -69,30 +69,30 @@ def test_findings_are_found_however_long_ago_they_were_told() -> None:
 
 
 def test_numbered_answers_bring_what_they_answer() -> None:
-    said = "1. **Place**: at the top or below?\n2. **Colour**: red or blue?"
-    found = text_of("1. below\n2. blue", said)
-    assert found == "1. Place: at the top or below?\n2. Colour: red or blue?"
+    questions = "1. **Place**: at the top or below?\n2. **Colour**: red or blue?"
+    answered = text_of("1. below\n2. blue", questions)
+    assert answered == "1. Place: at the top or below?\n2. Colour: red or blue?"
 
 
 def test_an_approval_has_what_was_asked_and_recommended() -> None:
-    said = "I recommend a lock file.\n\nIt costs nothing.\n\nShall I add it?"
-    assert text_of("yup", said) == "I recommend a lock file.\nShall I add it?"
+    answer = "I recommend a lock file.\n\nIt costs nothing.\n\nShall I add it?"
+    assert text_of("yup", answer) == "I recommend a lock file.\nShall I add it?"
 
 
 def test_a_bare_question_is_asked_of_what_stands_before_it() -> None:
-    said = "A lock file would cure it.\n\nWant me to add it?"
-    assert text_of("yes please", said) == "A lock file would cure it.\nWant me to add it?"
+    answer = "A lock file would cure it.\n\nWant me to add it?"
+    assert text_of("yes please", answer) == "A lock file would cure it.\nWant me to add it?"
 
 
 def test_what_is_not_recommended_is_not_proposed() -> None:
-    said = "1. Use a lock. I'd go with it.\n2. Do nothing: not recommended.\n\nShall I?"
-    assert text_of("ok", said) == "1. Use a lock. I'd go with it.\nShall I?"
+    answer = "1. Use a lock. I'd go with it.\n2. Do nothing: not recommended.\n\nShall I?"
+    assert text_of("ok", answer) == "1. Use a lock. I'd go with it.\nShall I?"
 
 
 def test_an_answer_in_words_has_the_line_that_speaks_of_the_same() -> None:
-    said = "The table is fine.\nStore the session blob in object storage only.\nThe rest is open."
-    found = text_of("object storage, nobody else reads the session", said)
-    assert found == "Store the session blob in object storage only."
+    answer = "The table is fine.\nStore the session blob in object storage only.\nThe rest is open."
+    answered = text_of("object storage, nobody else reads the session", answer)
+    assert answered == "Store the session blob in object storage only."
 
 
 @pytest.mark.parametrize("user", ["", "we use tabs", "x" * 2000, "7"])
@@ -105,17 +105,17 @@ def test_without_an_agent_nothing_is_answered() -> None:
 
 
 def test_what_is_answered_is_cut_after_a_sentence() -> None:
-    said = "I recommend this. " + "And so on and so on. " * 40 + "\nShall I?"
-    found = text_of("yes", said)
-    assert found is not None
-    assert len(found) <= CHARS_MAX
-    assert found.endswith("Shall I?")
+    answer = "I recommend this. " + "And so on and so on. " * 40 + "\nShall I?"
+    answered = text_of("yes", answer)
+    assert answered is not None
+    assert len(answered) <= CHARS_MAX
+    assert answered.endswith("Shall I?")
 
 
 def test_a_number_at_the_end_leads_to_the_line_that_speaks_of_the_same() -> None:
-    said = [AgentText(0, "4. The lock is slow\n5. No counter for the stats mode")]
-    found = find_answered("Let's add a counter for 5", said)
-    assert found is not None
-    assert "stats mode" in found.text
-    other = find_answered("Let's wait with the deploy for 5", said)
+    points = [AgentText(0, "4. The lock is slow\n5. No counter for the stats mode")]
+    answered = find_answered("Let's add a counter for 5", points)
+    assert answered is not None
+    assert "stats mode" in answered.text
+    other = find_answered("Let's wait with the deploy for 5", points)
     assert other is None or "stats mode" not in other.text

@@ -22,9 +22,9 @@ def _edit(path: str) -> Run:
     return Run(1, "", "Edit", {"file_path": path, "new_string": "x"}, "done")
 
 
-def _exchange(place: int, user: str, *said: str, runs: Sequence[Run] = ()) -> Exchange:
+def _exchange(place: int, user: str, *answers: str, runs: Sequence[Run] = ()) -> Exchange:
     return Exchange(
-        place, user, (), [AgentText(place + 1, text) for text in said], list(runs), place + 1
+        place, user, (), [AgentText(place + 1, text) for text in answers], list(runs), place + 1
     )
 
 
@@ -141,8 +141,8 @@ def test_what_matters_least_goes_first_where_there_is_no_room() -> None:
 @given(st.lists(st.tuples(st.text(max_size=300), st.text(max_size=300)), max_size=4))
 def test_no_session_is_an_error_and_no_digest_is_too_long(texts: list[tuple[str, str]]) -> None:
     session = [
-        _exchange(2 * at, user, said, runs=[_bash(said, user), _edit(user)])
-        for at, (user, said) in enumerate(texts)
+        _exchange(2 * at, user, answer, runs=[_bash(answer, user), _edit(user)])
+        for at, (user, answer) in enumerate(texts)
     ]
     text = digest(session)
     assert tokens(text) <= DIGEST_TOKENS_MAX

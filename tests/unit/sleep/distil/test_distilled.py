@@ -32,7 +32,7 @@ def agent(text: str) -> dict[str, Any]:
     return {"role": "assistant", "content": text}
 
 
-def told(*messages: dict[str, Any]) -> list[str]:
+def memories_of(*messages: dict[str, Any]) -> list[str]:
     return [each.text for each in distil(messages) if each.kind is not NapKind.DIGEST]
 
 
@@ -47,11 +47,11 @@ def test_a_rule_is_remembered_as_it_was_said() -> None:
 
 
 def test_a_session_of_requests_and_thanks_leaves_nothing() -> None:
-    assert told(user("run the tests"), agent("They pass."), user("great, thanks!")) == []
+    assert memories_of(user("run the tests"), agent("They pass."), user("great, thanks!")) == []
 
 
 def test_an_approval_is_remembered_with_what_it_approves() -> None:
-    [text] = told(
+    [text] = memories_of(
         user("what would you do?"), agent("I recommend a lock file. Shall I add it?"), user("yup")
     )
     assert text == "User: yup\nIn answer to: I recommend a lock file. Shall I add it?"
@@ -69,13 +69,13 @@ def test_what_has_the_agent_s_words_is_not_the_user_s() -> None:
 
 def test_a_pick_is_remembered_as_what_was_picked() -> None:
     review = "(1) The loop is slow.\n(2) **The lock** is taken twice in `open`."
-    [text] = told(user("look at it"), agent(review), user("fix 2"))
+    [text] = memories_of(user("look at it"), agent(review), user("fix 2"))
     assert text == "The user picks: (2) The lock is taken twice in `open`."
 
 
 def test_an_answer_to_a_question_is_remembered_with_it() -> None:
     asked = "The export can stream, or it can write a file first. Which do you prefer?"
-    [text] = told(user("design the export"), agent(asked), user("streaming is good"))
+    [text] = memories_of(user("design the export"), agent(asked), user("streaming is good"))
     assert text.startswith("User: streaming is good\nIn answer to: ")
     assert "Which do you prefer?" in text
 
@@ -91,7 +91,7 @@ def test_a_plan_that_was_pasted_is_remembered_by_what_it_is_about() -> None:
 
 
 def test_a_question_after_a_question_answers_nothing() -> None:
-    assert told(user("go"), agent("Shall I delete it?"), user("why?")) == []
+    assert memories_of(user("go"), agent("Shall I delete it?"), user("why?")) == []
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_what_a_command_pays_attention_to_is_remembered_with_its_name() -> None:
         "\n- tests that cannot fail\n\nThen write it up.\n\n" + "Go on.\n" * 90
     )
     command = "<command-name>/review</command-name>\n<command-args>7</command-args>"
-    [text] = told(user(command), user(template))
+    [text] = memories_of(user(command), user(template))
     assert text == (
         "/review pays attention to: names that say what they are; missing comments;"
         " tests that cannot fail."
@@ -180,7 +180,7 @@ def test_a_line_that_only_asks_is_not_told_beside_one_that_says_something() -> N
         agent("`importer.py` opened the file once to count its rows, because `len` needs them."),
     ]
 
-    (text,) = told(*messages)
+    (text,) = memories_of(*messages)
 
     assert text.startswith("The importer must open")
     assert "What do you think" not in text
@@ -191,16 +191,16 @@ DONE = "halls.py has a wider column seats_left now, because the plan of the hall
 
 
 def test_what_is_wanted_of_the_work_is_told_by_what_came_of_it() -> None:
-    assert told(user(TASK), agent(DONE)) == [DONE]
+    assert memories_of(user(TASK), agent(DONE)) == [DONE]
 
 
-@pytest.mark.parametrize("said", ["Understood.", "It is done: all three are fixed now."])
-def test_what_is_wanted_of_the_work_stands_where_nothing_tells_what_came_of_it(said: str) -> None:
-    assert told(user(TASK), agent(said)) == [TASK]
+@pytest.mark.parametrize("answer", ["Understood.", "It is done: all three are fixed now."])
+def test_what_is_wanted_of_the_work_stands_where_nothing_tells_what_came_of_it(answer: str) -> None:
+    assert memories_of(user(TASK), agent(answer)) == [TASK]
 
 
 def test_what_is_wanted_with_a_rule_stands_beside_what_came_of_it() -> None:
-    (text,) = told(user(f"{TASK}, and it must stay sorted"), agent(DONE))
+    (text,) = memories_of(user(f"{TASK}, and it must stay sorted"), agent(DONE))
     assert text == f"{TASK}, and it must stay sorted\nOutcome: {DONE}"
 
 
@@ -218,13 +218,13 @@ def test_what_was_interrupted_stands_beside_what_was_said_then() -> None:
         user(INTERRUPTED),
         user("no, just tell me the message"),
     ]
-    [text] = told(*messages)
+    [text] = memories_of(*messages)
     assert text == "User: no, just tell me the message\nIn answer to: (stopped) git push origin"
 
 
 def test_what_the_agent_had_written_is_not_the_user_s_word() -> None:
     finding = "4. The lock is never taken when the file should be opened twice."
-    [text] = told(
+    [text] = memories_of(
         user("review it"), agent(f"I found:\n{finding}"), user(f"Let's address: {finding}")
     )
     assert text == f"The user picks: {finding}"
@@ -235,7 +235,7 @@ def test_a_point_of_a_review_long_ago_is_still_the_agent_s() -> None:
     between = [agent(f"Step {number} is behind us.") for number in range(40)]
     messages = [user("review it"), agent(f"I found:\n{point}"), *between]
     done = agent("The lock is now taken in `open_file` instead of `lock.py`.")
-    [text] = told(*messages, user(f"Let's look at this: {point}"), done)
+    [text] = memories_of(*messages, user(f"Let's look at this: {point}"), done)
     assert text == (
         f"The user picks: {point}\nOutcome: The lock is now taken in open_file instead of lock.py."
     )
@@ -243,7 +243,9 @@ def test_a_point_of_a_review_long_ago_is_still_the_agent_s() -> None:
 
 def test_of_an_answer_by_number_only_what_says_more_is_told() -> None:
     listed = "1. The cache in `a.py` is cold.\n2. The pool in `b.py` is small. Which ones?"
-    [text] = told(user("what is slow?"), agent(listed), user("fix 1, with a warm start\nfix 2"))
+    [text] = memories_of(
+        user("what is slow?"), agent(listed), user("fix 1, with a warm start\nfix 2")
+    )
     assert "with a warm start" in text
     assert "fix 2" not in text
 
@@ -252,13 +254,13 @@ def test_a_conclusion_that_the_user_quotes_to_set_it_right_is_not_told() -> None
     wrong = "The resume needs the native `transcript.jsonl`, because nothing else is stored."
     right = 'So "resume needs the native transcript.jsonl" is not correct, it needs the summary.'
     messages = [user("how does resume work?"), agent(wrong), user(right)]
-    assert not any(wrong in text for text in told(*messages))
+    assert not any(wrong in text for text in memories_of(*messages))
 
 
 def test_what_a_command_expands_to_is_not_the_user_s() -> None:
     template = "You review the code that follows.\n\n" + "Look at each line of it.\n" * 40
     command = "<command-name>/review</command-name>\n<command-args>7</command-args>"
-    assert told(user(command), user(template)) == []
+    assert memories_of(user(command), user(template)) == []
 
 
 def test_a_long_message_becomes_several_memories_each_with_its_own_slot() -> None:
@@ -272,14 +274,14 @@ def test_a_long_message_becomes_several_memories_each_with_its_own_slot() -> Non
 
 
 def test_the_same_words_said_twice_are_remembered_once() -> None:
-    assert told(user(RULE), agent("It does."), user(RULE)) == [RULE]
+    assert memories_of(user(RULE), agent("It does."), user(RULE)) == [RULE]
 
 
 def test_what_came_of_it_is_told_only_where_it_stands_by_itself() -> None:
     leaning = "It now lives in `pkg/cmd/list.go`, because the other folder is for the parsers only."
     whole = "The list command lives in pkg/cmd/list.go, because pkg/spi is for parsers only."
-    assert told(user("move the command"), agent(leaning)) == []
-    assert told(user("move the command"), agent(whole)) == [whole]
+    assert memories_of(user("move the command"), agent(leaning)) == []
+    assert memories_of(user("move the command"), agent(whole)) == [whole]
 
 
 def test_what_takes_back_an_earlier_decision_has_its_place() -> None:
@@ -296,9 +298,11 @@ def test_what_takes_back_an_earlier_decision_has_its_place() -> None:
 
 
 def test_other_scripts_and_languages_are_read() -> None:
-    assert told(user("Der Port muss immer 4010 bleiben.")) == ["Der Port muss immer 4010 bleiben."]
+    assert memories_of(user("Der Port muss immer 4010 bleiben.")) == [
+        "Der Port muss immer 4010 bleiben."
+    ]
     for text in ("テストは必ず最初に実行してください。", "يجب دائما تشغيل الاختبارات"):
-        told(user(text), agent(text), user(text))
+        memories_of(user(text), agent(text), user(text))
 
 
 _LINES = [
@@ -380,7 +384,7 @@ def test_an_error_that_the_agent_s_code_can_tell_is_nothing_to_pick() -> None:
     code = agent(f"```py\nraise StageError('{message}')\n```\nThe port is read in `stage.py`.")
     pasted = f"{message}\nTraceback (most recent call last):\nStageError: no port"
     cause = agent("The port of `stage.py` is missing in `crew.toml`, because it was renamed.")
-    texts = told(user("write it"), code, user(pasted), cause)
+    texts = memories_of(user("write it"), code, user(pasted), cause)
     assert texts
     assert not any("picks" in text for text in texts)
 
@@ -388,19 +392,21 @@ def test_an_error_that_the_agent_s_code_can_tell_is_nothing_to_pick() -> None:
 def test_a_lead_of_the_agent_s_is_nothing_to_pick() -> None:
     lead = "I would ask the crew of the stage for three things:"
     cause = agent("The port of `stage.py` is missing in `crew.toml`, because it was renamed.")
-    assert not any("picks" in text for text in told(user("go"), agent(lead), user(lead), cause))
+    assert not any(
+        "picks" in text for text in memories_of(user("go"), agent(lead), user(lead), cause)
+    )
 
 
 def test_a_question_to_go_on_with_that_is_taken_up_by_its_number_decides_nothing() -> None:
     asked = "What next?\n1. The colours of the stage?\n2. The order of the crew?"
-    assert told(user("look at it"), agent(asked), user("2")) == []
+    assert memories_of(user("look at it"), agent(asked), user("2")) == []
 
 
 def test_a_lead_is_told_with_its_list_and_not_without_it() -> None:
     told_of = "We want the stage to be told apart from the hall:"
     rule = "- the lights of the stage must never go out"
-    assert told(user(f"{told_of}\n- a bit nicer\n- and so on")) == []
-    assert told(user(f"{told_of}\n- a bit nicer\n{rule}")) == [f"{told_of}\n{rule}"]
+    assert memories_of(user(f"{told_of}\n- a bit nicer\n- and so on")) == []
+    assert memories_of(user(f"{told_of}\n- a bit nicer\n{rule}")) == [f"{told_of}\n{rule}"]
 
 
 def test_commands_take_the_room_of_one_memory() -> None:

@@ -16,19 +16,19 @@ def _bash(line: str, result: str = "ok") -> Run:
     return Run(3, "", "Bash", {"command": line}, result)
 
 
-def _exchange(place: int, said: str, *runs: Run, user: str = "go on") -> Exchange:
+def _exchange(place: int, answer: str, *runs: Run, user: str = "go on") -> Exchange:
     return Exchange(
-        place, user, (), [AgentText(place + 1, said)] if said else [], list(runs), place + 1
+        place, user, (), [AgentText(place + 1, answer)] if answer else [], list(runs), place + 1
     )
 
 
-def _told(*exchanges: Exchange) -> dict[str, str]:
+def _facts(*exchanges: Exchange) -> dict[str, str]:
     return {each.memory.slot: each.memory.text for each in environment(exchanges)}
 
 
 def _sentences(*texts: str) -> Sequence[str]:
-    told = _told(*(_exchange(2 * at, text) for at, text in enumerate(texts)))
-    return [text for slot, text in told.items() if not slot.startswith(COMMANDS_SLOT)]
+    facts = _facts(*(_exchange(2 * at, text) for at, text in enumerate(texts)))
+    return [text for slot, text in facts.items() if not slot.startswith(COMMANDS_SLOT)]
 
 
 def test_the_commands_that_passed_are_a_memory_for_each_purpose_in_their_shortest_form() -> None:
@@ -42,7 +42,7 @@ def test_the_commands_that_passed_are_a_memory_for_each_purpose_in_their_shortes
         _bash("ls -la"),
         _bash("docker compose --help"),
     )
-    assert _told(exchange) == {
+    assert _facts(exchange) == {
         f"{COMMANDS_SLOT}test": "To run the tests here: npm test",
         f"{COMMANDS_SLOT}run": "To start or run it here: docker compose up -d db",
     }
@@ -65,7 +65,7 @@ def test_what_was_run_for_the_day_alone_is_not_told() -> None:
         _bash("pip install -e ."),
         _bash("uv run pytest"),
     )
-    assert _told(exchange) == {
+    assert _facts(exchange) == {
         f"{COMMANDS_SLOT}test": "To run the tests here: uv run pytest",
         f"{COMMANDS_SLOT}install": "To install it or set it up here: pip install -e .",
     }
@@ -78,15 +78,15 @@ def test_what_was_run_for_the_day_alone_is_not_told() -> None:
 def test_a_word_that_many_programs_have_says_its_purpose_after_a_package_manager_only(
     line: str, purpose: str
 ) -> None:
-    told = _told(_exchange(0, "", _bash(line), _bash("npm test")))
-    assert told[f"{COMMANDS_SLOT}{purpose}"].endswith(f": {line}")
+    facts = _facts(_exchange(0, "", _bash(line), _bash("npm test")))
+    assert facts[f"{COMMANDS_SLOT}{purpose}"].endswith(f": {line}")
 
 
 def test_what_the_user_types_in_a_terminal_is_told_with_its_folder() -> None:
     first = "it hangs\n\nada@box:~/shop/web$ ./bin/serve --port 8080\nlistening"
     later = "now this\n[10:12  ~/shop/jobs] bin/work --once\ndone"
     exchanges = [_exchange(0, "", user=first), _exchange(2, "", user=later)]
-    assert _told(*exchanges) == {
+    assert _facts(*exchanges) == {
         f"{COMMANDS_SLOT}by-hand": (
             "The user runs: ./bin/serve --port 8080 in ~/shop/web; bin/work --once in ~/shop/jobs"
         )
@@ -122,16 +122,16 @@ def test_of_one_subject_the_newest_is_told_and_one_sentence_a_stretch() -> None:
 
 
 def test_a_slot_names_the_subject_and_so_is_the_same_in_another_session() -> None:
-    one = _told(_exchange(0, "The proxy listens on localhost:8443 and needs `TLS_KEY`."))
-    other = _told(_exchange(8, "The proxy runs on localhost:8443 and requires `TLS_CERT`."))
+    one = _facts(_exchange(0, "The proxy listens on localhost:8443 and needs `TLS_KEY`."))
+    other = _facts(_exchange(8, "The proxy runs on localhost:8443 and requires `TLS_CERT`."))
     assert set(one) == set(other) == {"env:localhost:8443"}
 
 
 @given(st.lists(st.tuples(st.text(max_size=200), st.text(max_size=200)), max_size=4))
 def test_no_session_is_an_error_and_no_memory_is_too_long(texts: list[tuple[str, str]]) -> None:
     exchanges = [
-        _exchange(2 * at, f"It listens on localhost:5432 {said}", _bash(said), user=f"$ {user}")
-        for at, (user, said) in enumerate(texts)
+        _exchange(2 * at, f"It listens on localhost:5432 {answer}", _bash(answer), user=f"$ {user}")
+        for at, (user, answer) in enumerate(texts)
     ]
     for each in environment(exchanges):
         assert len(each.memory.text) <= ENVIRONMENT_CHARS_MAX

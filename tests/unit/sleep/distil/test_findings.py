@@ -94,9 +94,9 @@ def test_without_a_title_it_is_about_the_command_or_the_request() -> None:
 
 def test_the_request_above_a_list_is_not_told_as_it_was_said() -> None:
     text = "## Next steps\n- push the new lock file\n- drop the old `v1` routes\n"
-    for said in ("Please apply the same width to our projects page.", "what should we do next?"):
-        (made,) = findings([_answer(said, text)])
-        assert said.rstrip("?.") not in made.memory.text
+    for request in ("Please apply the same width to our projects page.", "what should we do next?"):
+        (made,) = findings([_answer(request, text)])
+        assert request.rstrip("?.") not in made.memory.text
     (held,) = findings([_answer("We never cache the projects page.", text)])
     assert held.memory.text.startswith("We never cache the projects page: Next steps: 1. push")
 

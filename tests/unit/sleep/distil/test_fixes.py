@@ -23,8 +23,10 @@ def _edit(place: int, path: str) -> Run:
     return Run(place, "", "Edit", {"file_path": path, "new_string": "x"}, "done")
 
 
-def _exchange(said: Sequence[tuple[int, str]], *runs: Run, user: str = "run the tests") -> Exchange:
-    return Exchange(0, user, (), [AgentText(*each) for each in said], list(runs), 9)
+def _exchange(
+    answers: Sequence[tuple[int, str]], *runs: Run, user: str = "run the tests"
+) -> Exchange:
+    return Exchange(0, user, (), [AgentText(*each) for each in answers], list(runs), 9)
 
 
 def _texts(*exchanges: Exchange) -> list[str]:
@@ -96,8 +98,8 @@ def test_looking_around_checks_compiling_and_tests_broken_on_purpose_are_no_fixe
         runs = (_bash(1, line, error), _edit(2, "a.go"), _bash(3, line))
         assert _texts(_exchange([(2, WHY)], *runs)) == []
     inverted = (_bash(1, "npm test", ERROR), _edit(2, "a.ts"), _bash(3, "npm test"))
-    said = [(1, "I invert the assertion."), (2, WHY)]
-    assert _texts(_exchange(said, *inverted)) == []
+    answers = [(1, "I invert the assertion."), (2, WHY)]
+    assert _texts(_exchange(answers, *inverted)) == []
 
 
 def test_the_same_failure_has_the_same_slot_wherever_it_stands() -> None:
@@ -130,6 +132,6 @@ def test_what_a_command_or_a_setting_cured_is_the_same_wherever_it_was() -> None
 def test_no_run_is_an_error_and_no_fix_is_too_long(runs: list[tuple[str, str]]) -> None:
     called = [_bash(2 * at, line, result) for at, (line, result) in enumerate(runs)]
     passing = [_bash(20 + at, f"X=1 {run.given['command']}") for at, run in enumerate(called)]  # type: ignore[index]
-    said = [(2 * at, WHY) for at in range(12)]
-    for text in _texts(_exchange(said, *called, *passing)):
+    answers = [(2 * at, WHY) for at in range(12)]
+    for text in _texts(_exchange(answers, *called, *passing)):
         assert len(text) <= FIX_CHARS_MAX

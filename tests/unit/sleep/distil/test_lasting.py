@@ -41,34 +41,34 @@ def memories_of(message: str) -> list[str]:
 
 
 def test_wishes_of_many_trades_are_kept() -> None:
-    found = [kept(saying) for saying in sayings.WISHES]
-    assert sum(found[::2]) >= WISHES_KEPT[0]
-    assert sum(found[1::2]) >= WISHES_KEPT[1]
+    hits = [kept(saying) for saying in sayings.WISHES]
+    assert sum(hits[::2]) >= WISHES_KEPT[0]
+    assert sum(hits[1::2]) >= WISHES_KEPT[1]
 
 
 def test_few_sayings_of_the_moment_are_kept() -> None:
-    found = [kept(saying) for saying in sayings.MOMENTS]
-    assert sum(found[::2]) <= MOMENTS_KEPT[0]
-    assert sum(found[1::2]) <= MOMENTS_KEPT[1]
+    hits = [kept(saying) for saying in sayings.MOMENTS]
+    assert sum(hits[::2]) <= MOMENTS_KEPT[0]
+    assert sum(hits[1::2]) <= MOMENTS_KEPT[1]
 
 
 def test_wishes_are_kept_as_they_are_typed() -> None:
-    found: list[bool] = []
+    hits: list[bool] = []
     for row in sayings_typed.WISHES:
-        said, _, words = row.partition(" | ")
-        texts = memories_of("\n".join(said.split(" // ")))
-        found.append(any(words.casefold() in text.casefold() for text in texts))
-    assert sum(found[::2]) >= TYPED_WISHES_KEPT[0]
-    assert sum(found[1::2]) >= TYPED_WISHES_KEPT[1]
+        typed, _, words = row.partition(" | ")
+        texts = memories_of("\n".join(typed.split(" // ")))
+        hits.append(any(words.casefold() in text.casefold() for text in texts))
+    assert sum(hits[::2]) >= TYPED_WISHES_KEPT[0]
+    assert sum(hits[1::2]) >= TYPED_WISHES_KEPT[1]
 
 
 def test_few_orders_of_the_moment_are_kept_as_they_are_typed() -> None:
-    found: list[bool] = []
+    hits: list[bool] = []
     for row in sayings_typed.MOMENTS:
         texts = memories_of("\n".join(row.split(" // ")))
-        found.append(any(stands_in(one, text) for one in sentences(row) for text in texts))
-    assert sum(found[::2]) <= TYPED_MOMENTS_KEPT[0]
-    assert sum(found[1::2]) <= TYPED_MOMENTS_KEPT[1]
+        hits.append(any(stands_in(one, text) for one in sentences(row) for text in texts))
+    assert sum(hits[::2]) <= TYPED_MOMENTS_KEPT[0]
+    assert sum(hits[1::2]) <= TYPED_MOMENTS_KEPT[1]
 
 
 def test_what_is_listed_below_an_order_to_write_rules_is_a_wish() -> None:
@@ -79,15 +79,15 @@ def test_what_is_listed_below_an_order_to_write_rules_is_a_wish() -> None:
 
 
 def test_wishes_that_somebody_says_of_themselves_are_kept() -> None:
-    found = [[kept(saying) for saying in group] for group in sayings_of_oneself.WISHES]
-    assert sum(sum(group[::2]) for group in found) >= OWN_WISHES_KEPT[0]
-    assert sum(sum(group[1::2]) for group in found) >= OWN_WISHES_KEPT[1]
+    hits = [[kept(saying) for saying in group] for group in sayings_of_oneself.WISHES]
+    assert sum(sum(group[::2]) for group in hits) >= OWN_WISHES_KEPT[0]
+    assert sum(sum(group[1::2]) for group in hits) >= OWN_WISHES_KEPT[1]
 
 
 def test_few_sayings_of_the_moment_that_sound_like_them_are_kept() -> None:
-    found = [[kept(saying) for saying in group] for group in sayings_of_oneself.MOMENTS]
-    assert sum(sum(group[::2]) for group in found) <= OWN_MOMENTS_KEPT[0]
-    assert sum(sum(group[1::2]) for group in found) <= OWN_MOMENTS_KEPT[1]
+    hits = [[kept(saying) for saying in group] for group in sayings_of_oneself.MOMENTS]
+    assert sum(sum(group[::2]) for group in hits) <= OWN_MOMENTS_KEPT[0]
+    assert sum(sum(group[1::2]) for group in hits) <= OWN_MOMENTS_KEPT[1]
 
 
 @pytest.mark.parametrize(

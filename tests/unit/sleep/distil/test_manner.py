@@ -15,7 +15,7 @@ from memd.sleep.distil.language.moment import asks_leave, takes_up
 from memd.sleep.distil.language.words import words
 
 
-def told(*texts: str) -> list[str]:
+def memories_of(*texts: str) -> list[str]:
     """Return what is kept of *texts*, which the user and the agent say by turns."""
     messages: list[dict[str, Any]] = [
         {"role": ("user", "assistant")[at % 2], "content": text} for at, text in enumerate(texts)
@@ -128,11 +128,11 @@ def test_the_text_of_a_client_a_page_or_a_build_is_not_the_user_s() -> None:
 
 
 def test_what_is_answered_as_a_fault_needs_more_than_one_sign() -> None:
-    said = "The list should show two rows."
-    assert told(said, "You're right, it shows two rows now.") == [said]
-    assert told(said, "I see the issue. The list is cut too early.") == []
+    report = "The list should show two rows."
+    assert memories_of(report, "You're right, it shows two rows now.") == [report]
+    assert memories_of(report, "I see the issue. The list is cut too early.") == []
     firm = "The list must never show more than two rows."
-    assert told(firm, "I see the issue. The list is cut too early.") == [firm]
+    assert memories_of(firm, "I see the issue. The list is cut too early.") == [firm]
     assert not answers_a_fault([])
     assert answers_a_fault([AgentText(1, "I apologize for the confusion.")])
 
@@ -142,7 +142,9 @@ def test_a_numbered_step_is_taken_up_and_not_picked() -> None:
     assert takes_up("let's start with #3")
     assert not takes_up("do option B")
     assert (
-        told("what is next?", "Phases:\n- Phase A: the lock\n- Phase B: the list", "do phase B")
+        memories_of(
+            "what is next?", "Phases:\n- Phase A: the lock\n- Phase B: the list", "do phase B"
+        )
         == []
     )
 

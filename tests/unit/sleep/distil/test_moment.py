@@ -11,7 +11,7 @@ from memd.sleep.distil.distil import distil
 from memd.sleep.distil.exchanges import NapKind
 
 
-def _said(agent: str, user: str) -> list[str]:
+def _memories_of(agent: str, user: str) -> list[str]:
     messages: list[dict[str, Any]] = [
         {"role": "user", "content": "look at the cache"},
         {"role": "assistant", "content": agent},
@@ -45,7 +45,7 @@ def _said(agent: str, user: str) -> list[str]:
     ],
 )
 def test_leave_to_go_on_is_no_memory(agent: str, user: str) -> None:
-    assert not any(user in text for text in _said(agent, user))
+    assert not any(user in text for text in _memories_of(agent, user))
 
 
 @pytest.mark.parametrize(
@@ -62,13 +62,13 @@ def test_leave_to_go_on_is_no_memory(agent: str, user: str) -> None:
     ],
 )
 def test_what_is_approved_or_chosen_is_one(agent: str, user: str) -> None:
-    assert any(f"User: {user}" in text for text in _said(agent, user))
+    assert any(f"User: {user}" in text for text in _memories_of(agent, user))
 
 
 @pytest.mark.parametrize("quoted", ["/srv/shop/cache", "https://cache.example.org/api/v1/pages"])
 def test_a_name_that_the_agent_had_named_is_nothing_to_pick(quoted: str) -> None:
     agent = f"The address of the cache is {quoted}, where the pages of the shop are stored."
-    assert not any("picks" in text for text in _said(agent, quoted))
+    assert not any("picks" in text for text in _memories_of(agent, quoted))
 
 
 @pytest.mark.parametrize(
@@ -133,10 +133,10 @@ def test_what_holds_is_kept_beside_them(text: str) -> None:
 
 
 def test_what_came_of_a_step_is_told_with_what_was_said_before_it() -> None:
-    said = "The lock of `store.py` is a file now. Shall I run the tests?"
+    answer = "The lock of `store.py` is a file now. Shall I run the tests?"
     messages: list[dict[str, Any]] = [
         {"role": "user", "content": "look at the lock"},
-        {"role": "assistant", "content": said},
+        {"role": "assistant", "content": answer},
         {"role": "user", "content": "yes"},
         {"role": "assistant", "content": "It requires `fcntl`, because `store.py` locks by path."},
     ]

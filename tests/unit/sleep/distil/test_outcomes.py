@@ -25,8 +25,8 @@ BUILT = (
 
 
 def _exchange(user: str, *texts: str, runs: tuple[Run, ...] = ()) -> Exchange:
-    said = [AgentText(place, text) for place, text in enumerate(texts, 1)]
-    return Exchange(0, user, (), said, list(runs), len(texts))
+    answers = [AgentText(place, text) for place, text in enumerate(texts, 1)]
+    return Exchange(0, user, (), answers, list(runs), len(texts))
 
 
 def test_the_outcome_is_what_the_last_text_concludes_without_narration_and_questions() -> None:

@@ -49,26 +49,26 @@ def worked(text: str, user: str = "evaluate the provider", runs: int = 0) -> Exc
     return Exchange(0, user, texts=[AgentText(2, text)], runs=done, end=2)
 
 
-def told(*exchanges: Exchange) -> list[str]:
+def memories_of(*exchanges: Exchange) -> list[str]:
     return [each.memory.text for each in reports(exchanges)]
 
 
 def test_each_section_of_a_long_answer_is_told_below_its_heading() -> None:
-    bottom, coverage = told(worked(REPORT))
+    bottom, coverage = memories_of(worked(REPORT))
     assert bottom.startswith("Gap analysis \u2013 Bottom line: The registry in pkg/factory")
     assert "4 tests in provider_test.go" in coverage
 
 
 def test_short_answers_and_answers_on_the_way_are_not_told() -> None:
-    assert told(worked("Done. `a.py` is written.")) == []
-    assert told(worked(REPORT), worked("ok", "thanks")) == []
-    assert told(worked(REPORT, runs=8), worked("ok", "thanks")) != []
+    assert memories_of(worked("Done. `a.py` is written.")) == []
+    assert memories_of(worked(REPORT), worked("ok", "thanks")) == []
+    assert memories_of(worked(REPORT, runs=8), worked("ok", "thanks")) != []
 
 
 def test_what_the_user_takes_back_is_not_told() -> None:
-    assert told(worked(REPORT, runs=8), worked("ok", "no, that is wrong")) == []
+    assert memories_of(worked(REPORT, runs=8), worked("ok", "no, that is wrong")) == []
     quoted = '"The registry in `pkg/factory/registry.go` does not build" is not what I see'
-    (coverage,) = told(worked(REPORT, runs=8), worked("ok", quoted))
+    (coverage,) = memories_of(worked(REPORT, runs=8), worked("ok", quoted))
     assert "Test coverage" in coverage
 
 
@@ -113,8 +113,8 @@ def test_sections_only_fill_what_others_leave() -> None:
 
 
 def test_a_fence_holds_no_heading() -> None:
-    title, found = sections("# One\n```\n# no heading\n```\n**Two:**\ntext")
-    assert (title, [each.heading for each in found]) == ("One", ["", "Two"])
+    title, parts = sections("# One\n```\n# no heading\n```\n**Two:**\ntext")
+    assert (title, [each.heading for each in parts]) == ("One", ["", "Two"])
 
 
 def test_a_heading_that_comes_again_has_a_slot_of_its_own() -> None:

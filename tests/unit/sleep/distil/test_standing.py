@@ -195,10 +195,10 @@ def test_what_only_sounds_so_is_no_standing_wish(text: str) -> None:
     assert judge(text).score < WORTH
 
 
-def _preferences(*said: str) -> list[str]:
+def _preferences(*messages: str) -> list[str]:
     turns = [
         turn
-        for text in said
+        for text in messages
         for turn in (
             {"role": "user", "content": text},
             {"role": "assistant", "content": "That is done."},

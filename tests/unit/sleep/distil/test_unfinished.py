@@ -14,8 +14,8 @@ LIST = """## Top 3 issues
 STOPPED = "[Request interrupted by user]"
 
 
-def _exchange(user: str, said: str = "", *runs: Run) -> Exchange:
-    return Exchange(0, user, (), [AgentText(1, said)] if said else [], list(runs), 1)
+def _exchange(user: str, answer: str = "", *runs: Run) -> Exchange:
+    return Exchange(0, user, (), [AgentText(1, answer)] if answer else [], list(runs), 1)
 
 
 def test_the_open_steps_of_the_last_plan_are_open() -> None:
@@ -74,8 +74,8 @@ def test_a_list_of_what_is_done_is_not_open() -> None:
 
 
 def test_what_the_last_answer_says_is_left_is_open() -> None:
-    said = "The job runs on `node 22`. The dashboard still needs a token. 0 issues remaining."
-    assert find_unfinished([_exchange("go", said)]) == ["The dashboard still needs a token."]
+    answer = "The job runs on `node 22`. The dashboard still needs a token. 0 issues remaining."
+    assert find_unfinished([_exchange("go", answer)]) == ["The dashboard still needs a token."]
 
 
 def test_a_session_that_the_user_stopped_says_so() -> None:
@@ -86,13 +86,13 @@ def test_a_session_that_the_user_stopped_says_so() -> None:
 
 
 def test_what_stays_as_it_is_and_what_the_agent_tells_of_its_work_is_not_open() -> None:
-    for said in (
+    for answer in (
         "The order of the rows remains the same in `shop.py`.",
         "Let me write down the steps that are still to do.",
         "The page describes what we did and the next steps for the shop.",
         "export const remaining = mutation({",
     ):
-        assert find_unfinished([_exchange("go on", said)]) == []
+        assert find_unfinished([_exchange("go on", answer)]) == []
     assert find_unfinished([_exchange("go on", "The next step is a test of `shop.py`.")]) != []
 
 

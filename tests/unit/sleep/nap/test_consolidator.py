@@ -269,10 +269,10 @@ def test_6_16_a_summary_takes_a_quarter_of_the_window_and_the_newest_facts_win(
 
 
 def test_6_16_facts_that_fit_to_the_character_are_all_kept() -> None:
-    said = ["a" * 10, "b\n- c", "d" * 10]
+    facts = ["a" * 10, "b\n- c", "d" * 10]
 
-    assert newest_fitting(said, len("- " * 3 + "".join(said) + "\n" * 2) + 1) == said
-    assert newest_fitting(said, len("- " * 3 + "".join(said) + "\n" * 2)) == said[1:]
+    assert newest_fitting(facts, len("- " * 3 + "".join(facts) + "\n" * 2) + 1) == facts
+    assert newest_fitting(facts, len("- " * 3 + "".join(facts) + "\n" * 2)) == facts[1:]
 
 
 def test_6_16_one_endless_line_does_not_push_out_the_others() -> None:

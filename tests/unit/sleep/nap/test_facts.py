@@ -65,15 +65,15 @@ def test_6_7_a_nothing_else_of_a_tool_result_is_looked_at() -> None:
 @pytest.mark.parametrize("role", ["assistant", "system", "user", "", "developer"])
 def test_6_7_b_a_line_with_a_keyword_is_kept_verbatim_and_stripped(role: str, keyword: str) -> None:
     prose = "This is a long explanation of no use to anybody who reads it later on. " * 2
-    said = {"role": role, "content": f"{prose}\n  The {keyword.upper()} 42, at last \n{prose}"}
+    message = {"role": role, "content": f"{prose}\n  The {keyword.upper()} 42, at last \n{prose}"}
 
-    assert texts(said) == [f"The {keyword.upper()} 42, at last"]
+    assert texts(message) == [f"The {keyword.upper()} 42, at last"]
 
 
 def test_6_7_b_the_ten_keywords_are_those_of_the_document() -> None:
-    said = "result decided found error success created updated deleted confirmed output"
+    documented = "result decided found error success created updated deleted confirmed output"
 
-    assert [keyword.removesuffix(":") for keyword in KEYWORDS] == said.split()
+    assert [keyword.removesuffix(":") for keyword in KEYWORDS] == documented.split()
 
 
 @pytest.mark.parametrize(("length", "kept"), [(1, True), (119, True), (120, False), (121, False)])
@@ -114,9 +114,9 @@ def test_6_7_facts_are_in_order_and_each_text_is_there_once_where_it_came_first(
 
 
 def test_6_8_a_keyword_counts_anywhere_in_a_line_but_not_without_its_colon() -> None:
-    said = assistant("No error: fine\nnewfound: x\nthe errors found\nresult :")
+    message = assistant("No error: fine\nnewfound: x\nthe errors found\nresult :")
 
-    assert texts(said) == ["No error: fine", "newfound: x"]
+    assert texts(message) == ["No error: fine", "newfound: x"]
 
 
 def test_6_9_a_tool_result_keeps_its_lines_within_the_bullet() -> None:
@@ -223,14 +223,14 @@ def test_6_13_a_call_is_a_fact_only_if_nothing_answers_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "bullets",
     [
         ["a"], ["a", "b"], ["b\n- c"], ["b\n\\- c", "c"], ["- a", "- - b"], ["a\n", "\nb"],
         ["a\n-", "-", "-\n- -\n\\\\- x"], ["[ls] x\n\n- y\r\n- z"], [f"x\n{HEADER}\n\n- y"],
     ],
 )  # fmt: skip
-def test_6_15_bullets_are_read_back_as_they_were_written(said: list[str]) -> None:
-    assert parse_summary(f"{HEADER}\n\n{render_bullets(said)}") == said
+def test_6_15_bullets_are_read_back_as_they_were_written(bullets: list[str]) -> None:
+    assert parse_summary(f"{HEADER}\n\n{render_bullets(bullets)}") == bullets
 
 
 def test_6_15_a_fact_of_an_earlier_summary_says_so() -> None:

@@ -19,7 +19,7 @@ RECENT = [{"role": "user", "content": text} for text in ("one", "two", "see main
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "things"),
     [
         ("in /opt/app and ~/x, ../y/z.", {"/opt/app", "~/x", "../y/z"}),
         ("src/app.py:4711: ValueError", {"src/app.py", "4711", "ValueError"}),
@@ -33,8 +33,8 @@ RECENT = [{"role": "user", "content": text} for text in ("one", "two", "see main
         ("x" * 200 + "_y", set()),
     ],
 )  # fmt: skip
-def test_a_thing_is_a_path_a_symbol_a_number_or_an_error(text: str, found: set[str]) -> None:
-    assert set(count_things(text)) == found
+def test_a_thing_is_a_path_a_symbol_a_number_or_an_error(text: str, things: set[str]) -> None:
+    assert set(count_things(text)) == things
 
 
 def test_a_thing_is_counted_as_often_as_it_is_said() -> None:

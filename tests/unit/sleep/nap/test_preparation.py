@@ -237,8 +237,8 @@ def test_what_is_distilled_is_one_memory_however_long_filed_by_its_kind(
 ) -> None:
     text = "The gate is closed at night. " * 60
     memory = NapMemory(text, kind, (1, 0), "s", Origin.TOOL)
-    said = [{}, {"timestamp": NOON}]
-    made_of = draft_distilled(memory, said.__getitem__, DefaultTokenEstimator(), "s")
+    messages = [{}, {"timestamp": NOON}]
+    made_of = draft_distilled(memory, messages.__getitem__, DefaultTokenEstimator(), "s")
     (draft,) = made_of.drafts.items
     assert draft.content == text.strip()
     tags = ("nap", kind.value, *(("non-inferable",) if kind is NapKind.FIX else ()))
