@@ -5,7 +5,9 @@
 of how they want work done, and messages of the moment, which must not be kept. DIR holds
 checkouts of all, in folders of whatever names. Only sums are printed, by repository.
 ``--moments`` scores by ``moments.jsonl`` instead: lines of thirteen more repositories that must
-not be kept, which were looked at after they were labelled; DIR then holds those.
+not be kept, which were looked at after they were labelled; DIR then holds those. ``--further
+fit`` and ``held`` score by what was labelled of ten more writers: those of ``fit`` may be looked
+at, those of ``held`` are only scored.
 """
 
 from __future__ import annotations
@@ -23,14 +25,20 @@ from bench.transcripts import specstory
 
 LABELLED = LABELS / "others" / "preferences.jsonl"
 MOMENTS = LABELS / "others" / "moments.jsonl"
+FURTHER = ("fit", "held")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.preferences", description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--moments", action="store_true")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--moments", action="store_true")
+    which.add_argument("--further", choices=FURTHER)
     options = parser.parse_args(argv)
-    print(json.dumps(measure(options.folder, MOMENTS if options.moments else LABELLED)))
+    labelled_in = MOMENTS if options.moments else LABELLED
+    if options.further:
+        labelled_in = LABELLED.with_name(f"{options.further}.jsonl")
+    print(json.dumps(measure(options.folder, labelled_in)))
 
 
 def measure(folder: Path, labelled_in: Path = LABELLED) -> dict[str, Any]:
