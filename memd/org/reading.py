@@ -70,7 +70,7 @@ def iter_snapshot(
 ) -> Iterator[SnapshotRow]:
     """Yield the facts of the categories *may* as of *at_us*, by id, from *after* on."""
     while True:
-        page = list(org_facts.snapshot_at(conn, at_us, after, _PAGE_FACTS))
+        page = org_facts.snapshot_at(conn, at_us, after, _PAGE_FACTS)
         yield from (row for row in page if row.category in may)
         if len(page) < _PAGE_FACTS:
             return

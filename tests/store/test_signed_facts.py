@@ -27,8 +27,8 @@ from memd.org.owner import Owner
 from memd.org.review import Review, of_proposal
 from memd.org.signature import of_request, statement
 from memd.recall.text_ranker import TextRanker
-from memd.store.check.intact import OPERATION_COLUMNS
-from memd.store.org.org import hash_row
+from memd.store.check.intact import OPERATION
+from memd.store.file.connect import hash_columns
 
 KEY = Ed25519PrivateKey.generate()
 POLICY, FACT = "Never push on a Friday.", "We decided that nginx listens on port 8080 everywhere."
@@ -62,11 +62,11 @@ def tampered(path: Path, change: str) -> None:
 
 
 def rehashed(conn: apsw.Connection) -> None:
-    found = conn.execute(f"SELECT o.operation_key, {OPERATION_COLUMNS} FROM org_operation AS o")
+    found = conn.execute(f"SELECT o.operation_key, {OPERATION.select('o')} FROM org_operation AS o")
     for key, *columns, _ in found.fetchall():
         conn.execute(
             "UPDATE org_operation SET row_hash = ? WHERE operation_key = ?",
-            (hash_row(tuple(columns)), key),
+            (hash_columns(*columns), key),
         )
 
 

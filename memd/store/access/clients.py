@@ -35,22 +35,27 @@ def list_clients(conn: Reading) -> list[ClientRow]:
     A client whose row is damaged has no rights: it is left out.
     """
     rows = conn.execute(
-        """
+        f"""
         SELECT c.key_hash, c.client_id, a.agent_id, c.seniority, c.autonomy_level, c.scopes,
-               c.created_at_us, c.revoked_at_us,
-               c.client_id, c.agent_key, c.key_hash, c.seniority, c.autonomy_level, c.scopes,
-               c.revoked_at_us, c.row_hash
+               c.created_at_us, c.revoked_at_us, {intact.CLIENT.select("c")}
           FROM client AS c
                LEFT JOIN agent AS a ON a.agent_key = c.agent_key
          WHERE c.key_hash IS NOT NULL
          ORDER BY c.client_id
-        """
+        """  # noqa: S608  # constants of the store
     )
-    intact_rows = intact.verify_sealed(conn, rows, "client", 8, 0)
-    return [_row(cast("_Columns", row)) for row in intact_rows]
+    return [_row(columns) for columns in intact.list_sealed(conn, _Columns, rows, intact.CLIENT)]
 
 
-_Columns = tuple[bytes, str, str | None, str | None, str | None, str, int, int | None]
+class _Columns(NamedTuple):
+    key_hash: bytes
+    name: str
+    agent_id: str | None
+    seniority: str | None
+    autonomy_level: str | None
+    scopes: str
+    created_at_us: int
+    revoked_at_us: int | None
 
 
 def _row(columns: _Columns) -> ClientRow:

@@ -16,6 +16,7 @@ from pathlib import Path
 import apsw
 
 from memd.store.access import changes
+from memd.store.check import intact
 from memd.store.check.row_checks import check_facts, check_references
 from memd.store.file import page_sums
 from memd.store.file.connect import Reading, Writing, hash_columns
@@ -30,8 +31,8 @@ PROBLEMS_MAX = 100
 def check_rows(conn: Reading) -> Iterator[str]:
     """Yield what is wrong with rows and vectors; reads everything once."""
     for part in (
-        _page_sums, _pages, _hashes, _seals, _versions, _sources, _checksums, check_facts,
-        check_references, _audit,
+        _page_sums, _pages, _hashes, check_sealed_rows, _versions, _sources, _checksums,
+        check_facts, check_references, _audit,
     ):  # fmt: skip
         try:
             yield from part(conn)
@@ -60,21 +61,15 @@ def _caches(conn: Writing) -> Iterator[str]:
 
 def counts(conn: Reading) -> dict[str, int]:
     """Return the numbers of rows to check."""
-    row = conn.execute(
-        """
-        SELECT (SELECT count(*) FROM memory), (SELECT count(*) FROM embedding),
-               (SELECT count(*) FROM change), (SELECT count(*) FROM org_operation)
-        """
-    ).fetchone()
-    assert row is not None
-    return dict(
-        zip(("memories", "vectors", "changes", "operations"), map(_as_int, row), strict=True)
-    )
-
-
-def _as_int(value: apsw.SQLiteValue) -> int:
-    assert isinstance(value, int)
-    return value
+    return {
+        name: conn.get_count(f"SELECT count(*) FROM {table}")  # noqa: S608  # four tables
+        for name, table in (
+            ("memories", "memory"),
+            ("vectors", "embedding"),
+            ("changes", "change"),
+            ("operations", "org_operation"),
+        )
+    }
 
 
 def _page_sums(conn: Reading) -> Iterator[str]:
@@ -100,8 +95,7 @@ def _pages(conn: Reading) -> Iterator[str]:
 
 
 def _hashes(conn: Reading) -> Iterator[str]:
-    keys = [key for (key,) in conn.execute("SELECT memory_key FROM memory ORDER BY memory_key")]
-    for key in keys:
+    for key in conn.list_ints("SELECT memory_key FROM memory ORDER BY memory_key"):
         try:
             row = read_hashed(conn, key)
             stored = conn.execute(_STORED, {"key": key}).fetchone()
@@ -125,60 +119,22 @@ SELECT memory_id, content, content_hash, row_hash
 """
 
 
-def _seals(conn: Reading) -> Iterator[str]:
-    yield from check_sealed_rows(conn)
-
-
 def check_sealed_rows(conn: Reading) -> Iterator[str]:
     """Yield damaged clients, preferences, lessons and patterns."""
-    for kind, name, query in _SEALED:
-        columns_of_rows = conn.execute(query)
+    for table in intact.SEALED_TABLES:
+        query = f"SELECT {table.select('t')} FROM {table.name} AS t"  # noqa: S608  # names of ours
+        rows = conn.execute(query)
         while True:
             try:
-                *covered, seal = next(columns_of_rows)
+                *covered, seal = next(rows)
             except StopIteration:
                 break
             except UnicodeDecodeError:
-                yield f"{kind}: the text of one is damaged"
+                yield f"{table.kind}: the text of one is damaged"
                 continue
             if hash_columns(*covered) != seal:
-                yield f"{kind} {covered[name]}: the row does not match its hash"
-
-
-# As the triggers of schema.sql hash them: kind, column that names a row, query.
-_SEALED = (
-    (
-        "client",
-        0,
-        """
-        SELECT client_id, agent_key, key_hash, seniority, autonomy_level, scopes, revoked_at_us,
-               row_hash
-          FROM client
-        """,
-    ),
-    (
-        "preference",
-        1,
-        "SELECT agent_key, name, value, origin, confirmed_at_us, row_hash FROM preference",
-    ),
-    (
-        "learning",
-        0,
-        """
-        SELECT learning_id, agent_key, task_type, approach, outcome, lesson, at_us, row_hash
-          FROM learning
-        """,
-    ),
-    (
-        "pattern",
-        1,
-        """
-        SELECT agent_key, pattern_id, task_type, description, tool_sequence, prompt_template,
-               row_hash
-          FROM playbook
-        """,
-    ),
-)
+                row_id = covered[table.columns.index(table.id_column)]
+                yield f"{table.kind} {row_id}: the row does not match its hash"
 
 
 def _versions(conn: Reading) -> Iterator[str]:

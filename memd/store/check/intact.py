@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter, deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeAlias, cast
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from memd.base.errors import DamagedError
-from memd.store.file.connect import Reading, hash_columns, keys_array
+from memd.store.file.connect import Reading, RowT, hash_columns, keys_array
 from memd.store.memory.rows import HASHED_COLUMNS, hash_row
 from memd.store.org import proofs
 
@@ -24,6 +24,46 @@ KEPT_MAX = 100
 HINT = "run: memd check, then: memd repair"
 
 Columns: TypeAlias = "tuple[apsw.SQLiteValue, ...]"
+
+
+class SealedTable(NamedTuple):
+    """A table whose rows have a hash over *columns*, as the triggers of schema.sql compute it."""
+
+    name: str
+    kind: str
+    """What a finding calls a row."""
+    id_column: str
+    """The column that identifies a row in a finding."""
+    columns: tuple[str, ...]
+
+    def select(self, alias: str) -> str:
+        """Return the hashed columns and the hash, to be the last ones of a query."""
+        return ", ".join(f"{alias}.{column}" for column in (*self.columns, "row_hash"))
+
+
+CLIENT = SealedTable(
+    "client", "client", "client_id",
+    ("client_id", "agent_key", "key_hash", "seniority", "autonomy_level", "scopes",
+     "revoked_at_us"),
+)  # fmt: skip
+PREFERENCE = SealedTable(
+    "preference", "preference", "name", ("agent_key", "name", "value", "origin", "confirmed_at_us")
+)
+LEARNING = SealedTable(
+    "learning", "learning", "learning_id",
+    ("learning_id", "agent_key", "task_type", "approach", "outcome", "lesson", "at_us"),
+)  # fmt: skip
+PATTERN = SealedTable(
+    "playbook", "pattern", "pattern_id",
+    ("agent_key", "pattern_id", "task_type", "description", "tool_sequence", "prompt_template"),
+)  # fmt: skip
+SEALED_TABLES = (CLIENT, PREFERENCE, LEARNING, PATTERN)
+OPERATION = SealedTable(
+    "org_operation", "fact", "fact_id",
+    ("operation_id", "fact_id", "version", "kind", "category", "content", "tags", "is_human",
+     "author_id", "seniority", "autonomy_level", "client", "signature", "at_us", "valid_from_us",
+     "valid_to_us"),
+)  # fmt: skip
 
 
 class Damage:
@@ -76,19 +116,35 @@ def skip_undecodable(conn: Reading, rows: Iterator[Columns], kind: str) -> Itera
         yield row
 
 
-def verify_sealed(
-    conn: Reading, rows: Iterator[Columns], kind: str, width: int, name_column: int
-) -> Iterator[Columns]:
-    """Yield the first *width* columns of those *rows* that match their hash, the last column.
-
-    The columns between are what was hashed; the one at *name_column* identifies the row.
-    """
-    for row in skip_undecodable(conn, rows, kind):
-        *covered, seal = row[width:]
-        if hash_columns(*covered) == seal:
-            yield row[:width]
+def list_sealed(
+    conn: Reading, kind: type[RowT], rows: Iterator[Columns], table: SealedTable
+) -> list[RowT]:
+    """Return those of *rows* that match their hash; their last columns are ``table.select``."""
+    width = len(kind._fields)
+    id_column = width + table.columns.index(table.id_column)
+    intact_rows: list[RowT] = []
+    for row in skip_undecodable(conn, rows, table.kind):
+        if hash_columns(*row[width:-1]) == row[-1]:
+            intact_rows.append(kind._make(row[:width]))
         else:
-            report(conn, f"{kind} {covered[name_column]}: the row does not match its hash")
+            report(conn, f"{table.kind} {row[id_column]}: the row does not match its hash")
+    return intact_rows
+
+
+def list_rows(
+    conn: Reading,
+    kind: type[RowT],
+    rows: Iterator[Columns],
+    find_intact: Callable[[Reading, Sequence[Any]], Collection[Any]],
+) -> list[RowT]:
+    """Return *rows* as *kind*, without those of damaged memories or facts.
+
+    *find_intact* (:func:`intact_ids`, :func:`facts`, ...) is asked about their first columns.
+    """
+    what = "memory" if find_intact is intact_ids else "fact"
+    decoded = [kind._make(row) for row in skip_undecodable(conn, rows, what)]
+    intact_keys = find_intact(conn, [row[0] for row in decoded])
+    return [row for row in decoded if row[0] in intact_keys]
 
 
 def memories(conn: Reading, keys: Sequence[int]) -> list[int]:
@@ -146,11 +202,7 @@ def _matches(conn: Reading, columns: list[apsw.SQLiteValue], tags: str, row_hash
     return False
 
 
-OPERATION_COLUMNS = """
-       o.operation_id, o.fact_id, o.version, o.kind, o.category, o.content, o.tags, o.is_human,
-       o.author_id, o.seniority, o.autonomy_level, o.client, o.signature, o.at_us,
-       o.valid_from_us, o.valid_to_us, o.row_hash"""
-_FACT_ID, _SIGNATURE = 1, 12
+_FACT_ID, _SIGNATURE = OPERATION.columns.index("fact_id"), OPERATION.columns.index("signature")
 # The statements below are built from constants of the store only.
 # ruff: noqa: S608
 
@@ -161,7 +213,7 @@ def facts(conn: Reading, keys: Collection[int]) -> frozenset[int]:
         f"""
         SELECT f.fact_key, f.fact_id, f.content IS o.content AND f.tags IS o.tags
                                       AND f.category IS o.category AND f.fact_id IS o.fact_id,
-               {OPERATION_COLUMNS}
+               {OPERATION.select("o")}
           FROM org_fact AS f
                JOIN org_operation AS o ON o.operation_key = f.operation_key
          WHERE f.fact_key IN (SELECT value FROM json_each(:keys))
@@ -181,7 +233,7 @@ def operations(conn: Reading, keys: Collection[int]) -> frozenset[int]:
     """Return those of *keys* whose operation matches its hash."""
     rows = conn.execute(
         f"""
-        SELECT o.operation_key, {OPERATION_COLUMNS}
+        SELECT o.operation_key, {OPERATION.select("o")}
           FROM org_operation AS o
          WHERE o.operation_key IN (SELECT value FROM json_each(:keys))
         """,
@@ -194,7 +246,7 @@ def logs(conn: Reading, fact_ids: Collection[str]) -> frozenset[str]:
     """Return those of *fact_ids* whose operations all match their hashes."""
     rows = conn.execute(
         f"""
-        SELECT o.fact_id, {OPERATION_COLUMNS}
+        SELECT o.fact_id, {OPERATION.select("o")}
           FROM json_each(:fact_ids) AS k
                CROSS JOIN org_operation AS o ON o.fact_id = k.value
         """,
@@ -218,7 +270,7 @@ def logs(conn: Reading, fact_ids: Collection[str]) -> frozenset[str]:
 def _verify_signed(conn: Reading, rows: Iterator[Columns], width: int) -> Iterator[Columns]:
     """Yield the first *width* columns of operations that match their hash and any signature.
 
-    The other columns are OPERATION_COLUMNS.
+    The other columns are ``OPERATION.select``.
     """
     keys: tuple[bytes, ...] | None = None
     for row in skip_undecodable(conn, rows, "fact"):
@@ -228,24 +280,20 @@ def _verify_signed(conn: Reading, rows: Iterator[Columns], width: int) -> Iterat
             continue
         if covered[_SIGNATURE] is not None:
             keys = proofs.owner_keys(conn) if keys is None else keys
-            if not proofs.is_valid(keys, covered[_SIGNATURE], columns_to_sign(covered)):
+            if not is_signed(keys, covered):
                 report(conn, signature_finding(covered))
                 continue
         yield row[:width]
 
 
-def columns_to_sign(covered: Sequence[apsw.SQLiteValue]) -> proofs.SignedColumns:
-    """Return the columns that the signature of this operation must cover."""
-    fact_id, _, kind, category, content, tags = covered[_FACT_ID : _FACT_ID + 6]
-    return proofs.SignedColumns(
-        cast("str", fact_id),
-        cast("str", kind),
-        cast("str", category),
-        cast("str | None", content),
-        cast("str", tags),
-        cast("int | None", covered[-2]),
-        cast("int | None", covered[-1]),
-    )
+def is_signed(owner_keys: Sequence[bytes], operation: Sequence[apsw.SQLiteValue]) -> bool:
+    """Return whether the signature of an operation, if it has one, is the owner's over it."""
+    columns = dict(zip(OPERATION.columns, operation, strict=True))
+    row = proofs.SignedColumns(**{name: cast("Any", columns[name]) for name in _SIGNED})
+    return proofs.is_valid(owner_keys, columns["signature"], row)
+
+
+_SIGNED = proofs.SignedColumns._fields
 
 
 def signature_finding(covered: Sequence[apsw.SQLiteValue]) -> str:

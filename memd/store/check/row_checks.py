@@ -8,30 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from memd.store.check import intact
-from memd.store.file.connect import Reading
+from memd.store.file.connect import Reading, hash_columns
 from memd.store.org import proofs
-from memd.store.org.org import hash_row
-
-_SIGNATURE = 12
 
 
 def check_facts(conn: Reading) -> Iterator[str]:
     """Yield operations that fail their hash or signature, and facts that differ from the log."""
+    columns = ", ".join(intact.OPERATION.columns)
     operations = conn.execute(
-        """
-        SELECT operation_id, fact_id, version, kind, category, content, tags, is_human, author_id,
-               seniority, autonomy_level, client, signature, at_us, valid_from_us, valid_to_us,
-               row_hash
-          FROM org_operation
-         ORDER BY operation_key
-        """
+        f"SELECT {columns}, row_hash FROM org_operation ORDER BY operation_key"  # noqa: S608
     )
     keys = proofs.owner_keys(conn)
-    for *columns, row_hash in operations:
-        if hash_row(tuple(columns)) != row_hash:
-            yield f"fact {columns[1]}: its version {columns[2]} does not match its hash"
-        elif not proofs.is_valid(keys, columns[_SIGNATURE], intact.columns_to_sign(columns)):
-            yield intact.signature_finding(columns)
+    for *columns_of_row, row_hash in operations:
+        _, fact_id, version, *_ = columns_of_row
+        if hash_columns(*columns_of_row) != row_hash:
+            yield f"fact {fact_id}: its version {version} does not match its hash"
+        elif not intact.is_signed(keys, columns_of_row):
+            yield intact.signature_finding(columns_of_row)
     yield from _compare_with_log(conn)
 
 

@@ -7,7 +7,7 @@ prove.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, cast
 
 from memd.domain.enums import LearningOutcome, Trust
@@ -18,11 +18,10 @@ from memd.store.file.connect import Reading, Writing
 from memd.store.memory.filters import BoundFilter
 from memd.store.memory.rows import hash_row
 
-# The columns of a row, then those that its hash covers, and the hash.
-_COLUMNS = """
-        SELECT learning_id, task_type, approach, outcome, lesson, at_us,
-               learning_id, agent_key, task_type, approach, outcome, lesson, at_us, row_hash
-          FROM learning
+_COLUMNS = f"""
+        SELECT l.learning_id, l.task_type, l.approach, l.outcome, l.lesson, l.at_us,
+               {intact.LEARNING.select("l")}
+          FROM learning AS l
 """
 # The statements below are built from constants of the store only.
 # ruff: noqa: S608
@@ -85,14 +84,11 @@ def put(conn: Writing, agent_key: int, new: NewLearning, now_us: int) -> None:
 
 def find(conn: Reading, agent_key: int, learning_id: str) -> LearningRow | None:
     """Return one learning of the agent, None when there is none."""
-    row = conn.execute(  # at most one
-        f"""
-        {_COLUMNS}
-         WHERE agent_key = :agent_key AND learning_id = :learning_id
-        """,
+    rows = conn.execute(
+        f"{_COLUMNS} WHERE agent_key = :agent_key AND learning_id = :learning_id",
         {"agent_key": agent_key, "learning_id": learning_id},
     )
-    return next(_intact_rows(conn, row), None)
+    return next(iter(intact.list_sealed(conn, LearningRow, rows, intact.LEARNING)), None)
 
 
 def list_latest(conn: Reading, agent_key: int, limit: int) -> list[LearningRow]:
@@ -106,12 +102,7 @@ def list_latest(conn: Reading, agent_key: int, limit: int) -> list[LearningRow]:
         """,
         {"agent_key": agent_key, "limit": limit},
     )
-    return list(_intact_rows(conn, rows))
-
-
-def _intact_rows(conn: Reading, rows: Iterator[intact.Columns]) -> Iterator[LearningRow]:
-    width = len(LearningRow._fields)
-    return map(LearningRow._make, intact.verify_sealed(conn, rows, "learning", width, 0))
+    return intact.list_sealed(conn, LearningRow, rows, intact.LEARNING)
 
 
 def list_trusted_lessons(
@@ -132,11 +123,7 @@ def list_trusted_lessons(
         """,  # the filter's own constants
         {**filters.params, "tag": tag, "untrusted": Trust.UNTRUSTED, "limit": limit},
     )
-    lesson_rows = [
-        TrustedLessonRow._make(row) for row in intact.skip_undecodable(conn, rows, "memory")
-    ]
-    intact_ids = intact.intact_ids(conn, [row.memory_id for row in lesson_rows])
-    return [row for row in lesson_rows if row.memory_id in intact_ids]
+    return intact.list_rows(conn, TrustedLessonRow, rows, intact.intact_ids)
 
 
 def list_proofs(

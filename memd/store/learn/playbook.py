@@ -6,7 +6,7 @@ A pattern that is recorded again gets a new salt.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from memd.domain.sleep.consolidation import FIX_TAG, NAP_TAG
@@ -18,13 +18,12 @@ from memd.store.learn.learnings import Proof
 from memd.store.memory.filters import BoundFilter
 from memd.store.memory.rows import hash_row
 
-# All SQL below is built from constants of this module. The columns of a row, then those that its
-# hash covers, and the hash.
-_COLUMNS = """
-SELECT pattern_id, task_type, description, tool_sequence, prompt_template, success_count, promoted,
-       created_at_us, updated_at_us,
-       agent_key, pattern_id, task_type, description, tool_sequence, prompt_template, row_hash
-  FROM playbook
+# All SQL below is built from constants of the store.
+# ruff: noqa: S608
+_COLUMNS = f"""
+SELECT b.pattern_id, b.task_type, b.description, b.tool_sequence, b.prompt_template,
+       b.success_count, b.promoted, b.created_at_us, b.updated_at_us, {intact.PATTERN.select("b")}
+  FROM playbook AS b
 """
 
 
@@ -89,16 +88,11 @@ def put(conn: Writing, agent_key: int, new: NewPattern, now_us: int) -> None:
 
 def find(conn: Reading, agent_key: int, pattern_id: str) -> PatternRow | None:
     """Return one pattern of the agent, None when there is none."""
-    row = conn.execute(
+    rows = conn.execute(
         f"{_COLUMNS} WHERE agent_key = :agent_key AND pattern_id = :pattern_id",
         {"agent_key": agent_key, "pattern_id": pattern_id},
     )
-    return next(_intact_rows(conn, row), None)
-
-
-def _intact_rows(conn: Reading, rows: Iterator[intact.Columns]) -> Iterator[PatternRow]:
-    width = len(PatternRow._fields)
-    return map(PatternRow._make, intact.verify_sealed(conn, rows, "pattern", width, 1))
+    return next(iter(intact.list_sealed(conn, PatternRow, rows, intact.PATTERN)), None)
 
 
 def list_patterns(
@@ -114,7 +108,7 @@ def list_patterns(
         """,
         {"agent_key": agent_key, "task_type": task_type, "limit": limit},
     )
-    return list(_intact_rows(conn, rows))
+    return intact.list_sealed(conn, PatternRow, rows, intact.PATTERN)
 
 
 def list_fixes(conn: Reading, filters: BoundFilter, limit: int) -> list[FixRow]:
@@ -131,12 +125,10 @@ def list_fixes(conn: Reading, filters: BoundFilter, limit: int) -> list[FixRow]:
                         WHERE n.memory_key = m.memory_key AND n.tag = :nap)
          ORDER BY m.created_at_us DESC, m.memory_key DESC
          LIMIT :limit
-        """,  # noqa: S608  # the filter's own constants
+        """,
         {**filters.params, "fix": FIX_TAG, "nap": NAP_TAG, "limit": limit},
     )
-    fix_rows = [FixRow._make(row) for row in intact.skip_undecodable(conn, rows, "memory")]
-    intact_ids = intact.intact_ids(conn, [row.memory_id for row in fix_rows])
-    return [row for row in fix_rows if row.memory_id in intact_ids]
+    return intact.list_rows(conn, FixRow, rows, intact.intact_ids)
 
 
 def list_promotable(conn: Reading, agent_key: int, threshold: int, limit: int) -> list[PatternRow]:
@@ -150,7 +142,7 @@ def list_promotable(conn: Reading, agent_key: int, threshold: int, limit: int) -
         """,
         {"agent_key": agent_key, "threshold": threshold, "limit": limit},
     )
-    return list(_intact_rows(conn, rows))
+    return intact.list_sealed(conn, PatternRow, rows, intact.PATTERN)
 
 
 def mark_promoted(conn: Writing, agent_key: int, pattern_id: str) -> bool:

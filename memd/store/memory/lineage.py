@@ -5,7 +5,7 @@ Used to restore sources when a summary goes, and by the synthesizer (SPEC 5.14).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from memd.store.check import intact
@@ -24,62 +24,56 @@ def find_lineage(conn: Reading, keys: Sequence[int]) -> tuple[list[int], list[in
     """
     if not keys:
         return [], []
-    summaries = _keys(
-        conn.execute(
-            """
-            SELECT d.to_key
-              FROM carray(:keys) AS k
-                   CROSS JOIN derived AS d ON d.from_key = k.value
-             UNION
-            SELECT d.to_key
-              FROM carray(:keys) AS k
-                   CROSS JOIN derived AS d ON d.to_key = k.value
-             ORDER BY 1
-            """,
-            {"keys": keys_array(keys)},
-        )
+    summaries = conn.list_ints(
+        """
+        SELECT d.to_key
+          FROM carray(:keys) AS k
+               CROSS JOIN derived AS d ON d.from_key = k.value
+         UNION
+        SELECT d.to_key
+          FROM carray(:keys) AS k
+               CROSS JOIN derived AS d ON d.to_key = k.value
+         ORDER BY 1
+        """,
+        {"keys": keys_array(keys)},
     )
     if not summaries:
         return [], []
-    sources = _keys(
-        conn.execute(
-            """
-            SELECT DISTINCT d.from_key
-              FROM carray(:summaries) AS k
-                   CROSS JOIN derived AS d ON d.to_key = k.value
-                   JOIN memory AS s ON s.memory_key = d.to_key AND s.is_summary
-                   JOIN behind AS b ON b.memory_key = d.from_key
-                   JOIN archive AS r ON r.memory_key = d.from_key
-                   LEFT JOIN trash AS t ON t.memory_key = s.memory_key
-             WHERE (t.memory_key IS NULL OR r.archived_at_us < t.deleted_at_us)
-               AND NOT EXISTS (SELECT 1
-                                 FROM derived AS o
-                                      JOIN memory AS n ON n.memory_key = o.to_key
-                                      JOIN memory_tag AS g ON g.memory_key = n.memory_key
-                                WHERE o.from_key = d.from_key AND g.tag = r.reason
-                                  AND n.is_summary AND n.state <> 'trashed'
-                                  AND n.memory_key NOT IN (SELECT value FROM carray(:summaries)))
-             ORDER BY d.from_key
-            """,
-            {"summaries": keys_array(summaries)},
-        )
+    sources = conn.list_ints(
+        """
+        SELECT DISTINCT d.from_key
+          FROM carray(:summaries) AS k
+               CROSS JOIN derived AS d ON d.to_key = k.value
+               JOIN memory AS s ON s.memory_key = d.to_key AND s.is_summary
+               JOIN behind AS b ON b.memory_key = d.from_key
+               JOIN archive AS r ON r.memory_key = d.from_key
+               LEFT JOIN trash AS t ON t.memory_key = s.memory_key
+         WHERE (t.memory_key IS NULL OR r.archived_at_us < t.deleted_at_us)
+           AND NOT EXISTS (SELECT 1
+                             FROM derived AS o
+                                  JOIN memory AS n ON n.memory_key = o.to_key
+                                  JOIN memory_tag AS g ON g.memory_key = n.memory_key
+                            WHERE o.from_key = d.from_key AND g.tag = r.reason
+                              AND n.is_summary AND n.state <> 'trashed'
+                              AND n.memory_key NOT IN (SELECT value FROM carray(:summaries)))
+         ORDER BY d.from_key
+        """,
+        {"summaries": keys_array(summaries)},
     )
     return summaries, sources
 
 
 def list_sources(conn: Reading, key: int) -> list[int]:
     """Return the sources of a memory that can still be read, in the order of their rows."""
-    return _keys(
-        conn.execute(
-            """
-            SELECT d.from_key
-              FROM derived AS d
-                   JOIN memory AS m ON m.memory_key = d.from_key
-             WHERE d.to_key = :key AND m.state NOT IN ('trashed', 'quarantined')
-             ORDER BY d.from_key
-            """,
-            {"key": key},
-        )
+    return conn.list_ints(
+        """
+        SELECT d.from_key
+          FROM derived AS d
+               JOIN memory AS m ON m.memory_key = d.from_key
+         WHERE d.to_key = :key AND m.state NOT IN ('trashed', 'quarantined')
+         ORDER BY d.from_key
+        """,
+        {"key": key},
     )
 
 
@@ -88,24 +82,18 @@ def list_sources_archived_since(conn: Reading, key: int) -> list[int]:
 
     They count as superseded again when the summary is restored.
     """
-    return _keys(
-        conn.execute(
-            """
-            SELECT d.from_key
-              FROM derived AS d
-                   JOIN memory AS s ON s.memory_key = d.to_key AND s.is_summary
-                   JOIN trash AS t ON t.memory_key = d.to_key
-                   JOIN archive AS r ON r.memory_key = d.from_key
-             WHERE d.to_key = :key AND r.archived_at_us >= t.deleted_at_us
-             ORDER BY d.from_key
-            """,
-            {"key": key},
-        )
+    return conn.list_ints(
+        """
+        SELECT d.from_key
+          FROM derived AS d
+               JOIN memory AS s ON s.memory_key = d.to_key AND s.is_summary
+               JOIN trash AS t ON t.memory_key = d.to_key
+               JOIN archive AS r ON r.memory_key = d.from_key
+         WHERE d.to_key = :key AND r.archived_at_us >= t.deleted_at_us
+         ORDER BY d.from_key
+        """,
+        {"key": key},
     )
-
-
-def _keys(rows: Iterable[tuple[object, ...]]) -> list[int]:
-    return [key for (key,) in rows if isinstance(key, int)]
 
 
 class SummaryRow(NamedTuple):
@@ -143,6 +131,4 @@ def list_latest(
         """,
         {"agent_key": agent_key, "project_id": project_id, "now_us": now_us, "limit": limit},
     )
-    summaries = [SummaryRow._make(row) for row in intact.skip_undecodable(conn, rows, "memory")]
-    intact_ids = intact.intact_ids(conn, [row.memory_id for row in summaries])
-    return [row for row in summaries if row.memory_id in intact_ids]
+    return intact.list_rows(conn, SummaryRow, rows, intact.intact_ids)

@@ -153,11 +153,10 @@ def list_preferences(conn: Reading, agent_key: int, now_us: int) -> list[Prefere
     Damaged rows are withheld.
     """
     rows = conn.execute(
-        """
+        f"""
         SELECT p.preference_key, p.name, p.value, p.confidence, p.token_count, p.memory_key,
                m.memory_id, p.created_at_us, p.updated_at_us, p.origin, c.client_id,
-               p.confirmed_at_us,
-               p.agent_key, p.name, p.value, p.origin, p.confirmed_at_us, p.row_hash
+               p.confirmed_at_us, {intact.PREFERENCE.select("p")}
           FROM preference AS p
                LEFT JOIN memory AS m ON m.memory_key = p.memory_key
                LEFT JOIN client AS c ON c.client_key = p.client_key
@@ -166,12 +165,10 @@ def list_preferences(conn: Reading, agent_key: int, now_us: int) -> list[Prefere
                 OR (m.state IN ('active', 'pending')
                     AND (m.expires_at_us IS NULL OR m.expires_at_us > :now_us)))
          ORDER BY p.updated_at_us DESC, p.name
-        """,
+        """,  # noqa: S608  # constants of the store
         {"agent_key": agent_key, "now_us": now_us},
     )
-    width, name_column = len(PreferenceRow._fields), 1
-    intact_rows = intact.verify_sealed(conn, rows, "preference", width, name_column)
-    return [PreferenceRow._make(row) for row in intact_rows]
+    return intact.list_sealed(conn, PreferenceRow, rows, intact.PREFERENCE)
 
 
 def delete(conn: Writing, agent_key: int, name: str) -> bool:

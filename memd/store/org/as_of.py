@@ -94,9 +94,7 @@ def list_versions(conn: Reading, filters: FactFilter) -> list[FactVersionRow]:
             "limit": filters.limit,
         },
     )
-    versions = [FactVersionRow._make(row) for row in intact.skip_undecodable(conn, rows, "fact")]
-    intact_keys = intact.operations(conn, [row.operation_key for row in versions])
-    return [row for row in versions if row.operation_key in intact_keys]
+    return intact.list_rows(conn, FactVersionRow, rows, intact.operations)
 
 
 _VERSION = """
@@ -234,7 +232,8 @@ def spans_of(conn: Reading, operation_keys: Sequence[int]) -> dict[int, list[tup
 
 def current_facts(conn: Reading, fact_ids: Sequence[str]) -> dict[str, FactVersionRow]:
     """Return current facts by id."""
-    rows = conn.execute(
+    facts = conn.list_rows(
+        FactVersionRow,
         f"""
         {_VERSION}
           FROM org_fact AS f
@@ -243,7 +242,6 @@ def current_facts(conn: Reading, fact_ids: Sequence[str]) -> dict[str, FactVersi
         """,
         {"ids": json.dumps(list(fact_ids))},
     )
-    facts = [FactVersionRow._make(row) for row in rows]
     return {row.fact_id: row for row in facts}
 
 

@@ -11,7 +11,6 @@ before an operation that was judged by the previous rules, whatever the clock do
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from memd.domain.enums import OperationType, OrgFactCategory
 from memd.domain.org.org import OrgFactAuthor
 from memd.domain.trust import Screened
 from memd.store.access import changes
-from memd.store.file.connect import Reading, Writing
+from memd.store.file.connect import Reading, Writing, hash_columns
 from memd.store.org import fact_index, org_facts, proofs
 
 
@@ -208,7 +207,7 @@ def _append(
         **{name: columns[name] for name in proofs.SignedColumns._fields}
     )
     columns["signature"] = proofs.trim_proof(stamp.signature, columns_to_sign)
-    row_hash = hash_row(tuple(columns.values()))
+    row_hash = hash_columns(*columns.values())
     conn.execute(_INSERT, {**columns, "row_hash": row_hash, "salt": stamp.salt})
     changes.touch(conn, stamp.salt, row_hash)
     return Operation(
@@ -238,13 +237,6 @@ VALUES (:operation_id, :fact_id, :version, :kind, :category, :content, :tags,
 
 def _tags(tags: Collection[str]) -> str:
     return json.dumps(sorted(tags), ensure_ascii=False)
-
-
-def hash_row(columns: tuple[object, ...]) -> bytes:
-    """Return SHA-256 over an operation's columns, in the order in which they are inserted."""
-    values = [value.hex() if isinstance(value, bytes) else value for value in columns]
-    text = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).digest()
 
 
 def has_operations(conn: Reading, *, before: int | None = None) -> bool:

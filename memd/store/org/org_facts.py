@@ -7,7 +7,7 @@ facts.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import NamedTuple, cast
 
 from memd.base.errors import OrgMemoryQueryError
@@ -82,7 +82,8 @@ def get(conn: Reading, fact_id: str) -> FactRow | None:
 
     Raises OrgMemoryQueryError for one that does not match its hash (SPEC 15.5.11).
     """
-    columns = conn.execute(
+    row = conn.find_row(
+        FactRow,
         f"""
         {_FACT}
           FROM org_fact AS f
@@ -90,11 +91,8 @@ def get(conn: Reading, fact_id: str) -> FactRow | None:
          WHERE f.fact_id = :fact_id AND f.retracted_at_us IS NULL
         """,
         {"fact_id": fact_id},
-    ).fetchone()
-    if columns is None:
-        return None
-    row = FactRow._make(columns)
-    if row.fact_key not in intact.facts(conn, [row.fact_key]):
+    )
+    if row is not None and row.fact_key not in intact.facts(conn, [row.fact_key]):
         raise OrgMemoryQueryError(f"fact {fact_id} cannot be read", hint=intact.HINT)
     return row
 
@@ -130,7 +128,7 @@ def list_newest(
             "at_us": at_us,
         },
     )
-    return _drop_damaged(conn, rows)
+    return intact.list_rows(conn, FactRow, rows, intact.facts)
 
 
 def of_keys(conn: Reading, keys: Collection[int]) -> list[FactRow]:
@@ -145,14 +143,7 @@ def of_keys(conn: Reading, keys: Collection[int]) -> list[FactRow]:
         """,
         {"keys": json.dumps(list(keys))},
     )
-    return _drop_damaged(conn, rows)
-
-
-def _drop_damaged(conn: Reading, rows: Iterator[intact.Columns]) -> list[FactRow]:
-    """Return the facts without damaged ones."""
-    facts = [FactRow._make(row) for row in intact.skip_undecodable(conn, rows, "fact")]
-    intact_keys = intact.facts(conn, [row.fact_key for row in facts])
-    return [row for row in facts if row.fact_key in intact_keys]
+    return intact.list_rows(conn, FactRow, rows, intact.facts)
 
 
 def count(
@@ -192,8 +183,8 @@ def history(conn: Reading, fact_id: str) -> list[OperationRow]:
 
 def snapshot_at(
     conn: Reading, at_us: int, after: str | None = None, limit: int = -1
-) -> Iterator[SnapshotRow]:
-    """Yield every fact as it was at *at_us*, retracted ones included, by fact id (SPEC 15.5.7).
+) -> list[SnapshotRow]:
+    """Return every fact as it was at *at_us*, retracted ones included, by fact id (SPEC 15.5.7).
 
     *after* and *limit* select a page.
     """
@@ -217,9 +208,7 @@ def snapshot_at(
         """,
         {"at_us": at_us, "after": after, "limit": limit},
     )
-    facts = [SnapshotRow._make(row) for row in intact.skip_undecodable(conn, rows, "fact")]
-    intact_ids = intact.logs(conn, [row.fact_id for row in facts])
-    return (row for row in facts if row.fact_id in intact_ids)
+    return intact.list_rows(conn, SnapshotRow, rows, intact.logs)
 
 
 def build_author(

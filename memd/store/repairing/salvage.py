@@ -15,6 +15,7 @@ from typing import NamedTuple, cast
 
 import apsw
 
+from memd.store.check.intact import OPERATION, SEALED_TABLES, SealedTable
 from memd.store.file.connect import Writing, hash_columns
 from memd.store.records.shape import ensure
 from memd.store.records.table import RecordTable
@@ -216,34 +217,17 @@ def _verify_source(row: Row) -> str | None:
     return None if is_whole else str(row["source_key"])
 
 
-def _verify_hash(name: str, *columns: str) -> Verifier:
-    def judge(row: Row) -> str | None:
-        covered = [row.get(column) for column in columns]
-        return None if hash_columns(*covered) == row.get("row_hash") else str(row[name])
+def _verify_hash(table: SealedTable) -> Verifier:
+    def verify(row: Row) -> str | None:
+        covered = [row.get(column) for column in table.columns]
+        return None if hash_columns(*covered) == row.get("row_hash") else str(row[table.id_column])
 
-    return judge
+    return verify
 
 
 _VERIFIERS: Mapping[str, Verifier] = {
     "memory": _verify_memory,
     "embedding": _verify_embedding,
     "source": _verify_source,
-    "client": _verify_hash(
-        "client_id", "client_id", "agent_key", "key_hash", "seniority", "autonomy_level", "scopes",
-        "revoked_at_us",
-    ),
-    "preference": _verify_hash("name", "agent_key", "name", "value", "origin", "confirmed_at_us"),
-    "learning": _verify_hash(
-        "learning_id", "learning_id", "agent_key", "task_type", "approach", "outcome", "lesson",
-        "at_us",
-    ),
-    "playbook": _verify_hash(
-        "pattern_id", "agent_key", "pattern_id", "task_type", "description", "tool_sequence",
-        "prompt_template",
-    ),
-    "org_operation": _verify_hash(
-        "fact_id", "operation_id", "fact_id", "version", "kind", "category", "content", "tags",
-        "is_human", "author_id", "seniority", "autonomy_level", "client", "signature", "at_us",
-        "valid_from_us", "valid_to_us",
-    ),
-}  # fmt: skip
+    **{table.name: _verify_hash(table) for table in (*SEALED_TABLES, OPERATION)},
+}

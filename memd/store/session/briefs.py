@@ -8,7 +8,7 @@ however large the store is.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from memd.base.limits import BRIEF_LATEST_ITEMS_MAX, BRIEF_SESSIONS_MAX
@@ -130,7 +130,7 @@ def _list_composed(conn: Reading, place: dict[str, Any], keys: Sequence[int]) ->
         """,
         {**place, "keys": keys_array(keys), "kinds": json.dumps(sorted(COMPOSED_TAGS))},
     )
-    return _drop_damaged(conn, rows)
+    return intact.list_rows(conn, BriefRow, rows, intact.intact_ids)
 
 
 def _list_stored(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:
@@ -157,7 +157,7 @@ def _list_stored(conn: Reading, place: dict[str, Any]) -> list[BriefRow]:
         """,
         {**place, "most": BRIEF_LATEST_ITEMS_MAX},
     )
-    return _drop_damaged(conn, rows)
+    return intact.list_rows(conn, BriefRow, rows, intact.intact_ids)
 
 
 def _list_superseded(conn: Reading, keys: Sequence[int], since_us: int) -> tuple[str, ...]:
@@ -177,16 +177,11 @@ def _list_superseded(conn: Reading, keys: Sequence[int], since_us: int) -> tuple
         """,
         {"keys": keys_array(keys), "since_us": since_us},
     )
-    contents = {
-        str(memory_id): str(text)
-        for memory_id, text in intact.skip_undecodable(conn, rows, "memory")
-    }
-    intact_ids = intact.intact_ids(conn, list(contents))
-    return tuple(content for memory_id, content in contents.items() if memory_id in intact_ids)
+    return tuple(
+        row.content for row in intact.list_rows(conn, _SupersededRow, rows, intact.intact_ids)
+    )
 
 
-def _drop_damaged(conn: Reading, rows: Iterator[intact.Columns]) -> list[BriefRow]:
-    """Return the rows without damaged ones."""
-    entries = [BriefRow._make(row) for row in intact.skip_undecodable(conn, rows, "memory")]
-    intact_ids = intact.intact_ids(conn, [row.memory_id for row in entries])
-    return [row for row in entries if row.memory_id in intact_ids]
+class _SupersededRow(NamedTuple):
+    memory_id: str
+    content: str
