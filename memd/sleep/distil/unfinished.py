@@ -28,13 +28,15 @@ _PLANNING = re.compile(r"todo|plan|task", re.IGNORECASE)
 _CREATED = re.compile(r"Task #(\d{1,4}) created")
 _ENDED = frozenset(("completed", "cancelled", "deleted"))
 _ANSWER_CHARS = 200
+_LABEL = r"^\W*(?:still )?(?:open|next|pending)(?: (?:items|points|tasks|up))?:\s*"
 _STILL = re.compile(
     r"\b(?:remaining|remains(?! (?:the same|unchanged|as|in|intact)\b)"
     r"|still (?:needs?|open|to do|missing|fails?|left)|not yet"
     r"|left (?:to|undone|open)|next steps?(?= (?:is|are|was|will|would)\b|:| [\u2014\u2013-])"
     r"|follow-?up|to ?do\b|untested|before (?:merging|release)"
     r"|needs? to be (?:done|tested|verified|merged|pushed|deployed)"
-    r"|ready to (?:test|push|merge|start|commit|deploy))",
+    r"|ready to (?:test|push|merge|start|commit|deploy)"
+    rf"|{_LABEL})",
     re.IGNORECASE,
 )
 _NARRATES = re.compile(
@@ -90,7 +92,8 @@ def _open_sentences(answered: Sequence[Exchange]) -> list[str]:
         for line in sentences(exchange.texts[-1].text)
     ]
     open_ones = (text for text in lines if _STILL.search(text) and not _is_none(text))
-    return [cut(text, 2 * _OPEN_CHARS) for text in open_ones][:2]
+    texts = (re.sub(_LABEL, "", text, flags=re.IGNORECASE) for text in open_ones)
+    return [cut(text, 2 * _OPEN_CHARS) for text in texts][:2]
 
 
 def _is_none(text: str) -> bool:

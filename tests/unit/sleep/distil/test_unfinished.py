@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from memd.sleep.distil.exchanges import AgentText, Exchange, Run
 from memd.sleep.distil.unfinished import find_unfinished
 
@@ -76,6 +78,13 @@ def test_a_list_of_what_is_done_is_not_open() -> None:
 def test_what_the_last_answer_says_is_left_is_open() -> None:
     answer = "The job runs on `node 22`. The dashboard still needs a token. 0 issues remaining."
     assert find_unfinished([_exchange("go", answer)]) == ["The dashboard still needs a token."]
+
+
+@pytest.mark.parametrize("label", ["Open", "**Open points**", "Next", "Next up", "Pending"])
+def test_what_an_answer_labels_as_open_is_open(label: str) -> None:
+    left = "the refund endpoint, rate limits for login."
+    assert find_unfinished([_exchange("that's it", f"See you tomorrow. {label}: {left}")]) == [left]
+    assert find_unfinished([_exchange("that's it", f"See you. {label}: nothing.")]) == []
 
 
 def test_a_session_that_the_user_stopped_says_so() -> None:
