@@ -165,8 +165,17 @@ def quote_prompt(text: str) -> str:
 
 def passage(text: str, query: str, cells_max: int) -> str:
     """Return the part of a stored text that fits *query* best, as one safe line."""
+    return passages(text, query, cells_max, 1)[0]
+
+
+def passages(text: str, query: str, cells_max: int, lines_max: int) -> list[str]:
+    """Like ``passage``, in up to *lines_max* safe lines on a terminal; in a pipe in one."""
+    from memd.view.cells import wrap
+
     room = max(20, cells_max)
-    return line(excerpt(printable(text), query, room), room)
+    lines_max = lines_max if sys.stdout.isatty() else 1
+    part = line(excerpt(printable(text), query, room * lines_max))
+    return wrap(part, room, lines_max) or [""]
 
 
 def local_time(text: str, *, zone: bool = False) -> str:
@@ -278,9 +287,10 @@ _WORD = re.compile(r"\w{3,}")
 
 
 def excerpt(text: str, query: str, chars_max: int) -> str:
-    """Return at most *chars_max* characters of *text*, from the sentence that fits *query* best.
+    """Return at most *chars_max* characters of *text*, with the sentence that fits *query* best.
 
-    A shorter text is returned unchanged.
+    They begin with that sentence, unless it fits together with all that precedes it. A shorter
+    text is returned unchanged.
 
     >>> excerpt("A first one. The server is called heron. A last one.", "which server?", 40)
     '… The server is called heron. A last on…'
@@ -296,7 +306,8 @@ def excerpt(text: str, query: str, chars_max: int) -> str:
         len(words & set(_WORD.findall(text[start:end].casefold())))
         for start, end in zip(starts, ends, strict=True)
     ]
-    start = starts[shared.index(max(shared))]
+    best = shared.index(max(shared))
+    start = 0 if ends[best] < chars_max else starts[best]
     room = chars_max - (2 if start else 0)
     part = text[start:] if len(text) - start <= room else text[start : start + room - 1] + "…"
     return f"… {part}" if start else part

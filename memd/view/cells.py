@@ -31,14 +31,36 @@ def cut(text: str, cells_max: int) -> str:
         return text
     if cells_max <= 0:
         return ""
-    room = cells_max - 1
+    return text[: _count_fitting(text, cells_max - 1)] + ELLIPSIS
+
+
+def wrap(text: str, cells_max: int, lines_max: int) -> list[str]:
+    """Return *text* as at most *lines_max* lines of at most *cells_max* cells, the last one cut.
+
+    Lines end between words; a word longer than a line, or a text without blanks, is split.
+
+    >>> wrap("We deploy with blue-green since March", 16, 2), wrap("東京のサーバー", 6, 3)
+    (['We deploy with', 'blue-green sinc…'], ['東京の', 'サーバ', 'ー'])
+    """
+    lines: list[str] = []
+    while width(text) > cells_max and len(lines) < lines_max - 1:
+        place = _count_fitting(text, cells_max) or 1
+        blank = text.rfind(" ", 0, place + 1)
+        place = blank if blank > 0 else place
+        lines.append(text[:place].rstrip(" "))
+        text = text[place:].lstrip(" ")
+    return [*lines, cut(text, cells_max)] if text else lines
+
+
+def _count_fitting(text: str, cells: int) -> int:
+    """Return how many characters of *text* fit into *cells*."""
     if text.isascii():
-        return text[:room] + ELLIPSIS
+        return min(len(text), cells)
     for place, letter in enumerate(text):
-        room -= _cells(letter)
-        if room < 0:
-            return text[:place] + ELLIPSIS
-    return text
+        cells -= _cells(letter)
+        if cells < 0:
+            return place
+    return len(text)
 
 
 def pad(text: str, cells: int) -> str:

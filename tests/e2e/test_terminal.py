@@ -95,6 +95,20 @@ def test_a_search_shows_a_preference_only_where_it_answers(daemon: Spawned, memd
     assert "Neovim" in memd("recall", "when are the roses cut?").out
 
 
+def test_a_search_shows_enough_of_a_text_to_answer(daemon: Spawned, memd: Terminal) -> None:
+    said = "User: no, the blob stays as it is, another program has begun to read it."
+    asked = "In answer to: My recommendation is to drop the blob from the upload and the storage."
+    kept(daemon, f"{said}\n{asked}")
+    shown = memd("search", "do we drop the blob from the upload?").out
+    lines = [line.partition("│ ")[2] for line in shown.splitlines() if "│ " in line]
+    assert " ".join(lines) == f"{said} · {asked}", shown
+    kept(daemon, f"{said} {'The upload of the blob goes on and on. ' * 40}")
+    shown = memd("search", "do we drop the blob from the upload?").out
+    assert all(width(line) <= 80 for line in shown.splitlines())
+    assert re.findall(r"^\w+ +│ ", shown, re.MULTILINE), shown
+    assert not re.search(r"(^ +│ .*\n){3}", shown, re.MULTILINE), shown
+
+
 def test_a_search_that_finds_nothing_says_so(memd: Terminal) -> None:
     memd.piped("preference", "set", "editor", "I use Neovim")
     found = memd.piped("search", "zeppelin", "xylophone", "quokka")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from memd.base.errors import InvalidError
@@ -13,6 +14,7 @@ LIKELY = 0.5
 DISPLAYED_MIN = 0.02
 """Relevance below which a memory is printed only together with the numbers."""
 WORD_CELLS = 8
+PASSAGE_LINES_MAX = 3  # of a memory on a terminal: most answers are whole, ten fit on a screen
 _CUT = {
     "gate": "nothing of its kind seems to answer",
     "bar": "its relevance is too low",
@@ -66,8 +68,12 @@ def _show(memory: dict[str, Any], query: str, *, numbers: bool) -> None:
     first = f"{likelihood_word(memory):<{WORD_CELLS}}"
     if numbers:
         first = f"{_number(memory)}  {first}"
-    room = say.width() - len(first) - 2
-    say.out(f"{say.bold(first)}  {say.passage(memory['content'], query, room)}")
+    room = say.width() - len(first) - len(say.BAR)
+    bar = say.BAR if sys.stdout.isatty() else "  "
+    lines = say.passages(memory["content"], query, room, PASSAGE_LINES_MAX)
+    say.out(f"{say.bold(first)}{bar}{lines[0]}")
+    for line in lines[1:]:
+        say.out(f"{' ' * len(first)}{bar}{line}")
     say.out(" " * (WORD_CELLS + 2) + say.dim(_about(memory)))
 
 

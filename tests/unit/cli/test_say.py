@@ -106,6 +106,11 @@ def test_the_sentence_that_shares_most_words_with_the_query_comes_first() -> Non
     )
 
 
+def test_a_text_begins_at_its_beginning_where_the_best_sentence_fits() -> None:
+    text = "No, it stays. In answer to: drop the blob from the upload? And more of the same."
+    assert excerpt(text, "do we drop the blob from the upload?", 70) == f"{text[:69]}…"
+
+
 def test_without_a_shared_word_it_begins_at_the_beginning() -> None:
     assert excerpt("One. Two. Three. Four.", "zebra", 10) == "One. Two.…"
 
