@@ -1,14 +1,17 @@
-"""Declarations of a command's parameters, used in the annotations of its function.
+"""The parameters of commands: how they are declared, and how a command line is parsed.
 
-``Option`` and ``Argument`` are plain values, so importing a command's module is cheap. They
-are read by ``parser``, which handles valid command lines, and by ``typer_app``, which shows
-help and explains mistakes. Parsing every command line with typer would dominate the run time.
+A command declares its parameters in the annotations of its function. Options and arguments may be
+given in any order; ``--`` ends the options (decision 0249).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Annotated, Any, NamedTuple, TypeVar
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from types import UnionType
+from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin
+
+from memd.base.errors import InvalidError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -19,6 +22,11 @@ class Option(NamedTuple):
     names: tuple[str, ...]
     help: str
     metavar: str | None = None
+
+    @property
+    def all_names(self) -> list[str]:
+        """Return the names, those of a pair of flags one by one."""
+        return [name for names in self.names for name in names.split("/")]
 
 
 class Argument(NamedTuple):
@@ -59,6 +67,142 @@ def join_words(words: Sequence[str]) -> str:
     'how do we deploy?'
     """
     return " ".join(words)
+
+
+HELP_OPTIONS = ("-h", "--help")
+
+
+class Parameter(NamedTuple):
+    """One parameter of a command: name, type, default and declaration."""
+
+    name: str
+    kind: type
+    many: bool
+    required: bool
+    default: Any
+    declaration: Option | Argument
+
+
+def parameters(command: Callable[..., Any]) -> list[Parameter]:
+    """Return the parameters of *command*, in order."""
+    rows = []
+    for parameter in inspect.signature(command, eval_str=True).parameters.values():
+        annotation, declaration = get_args(parameter.annotation)
+        kind, many = _plain(annotation)
+        required = parameter.default is inspect.Parameter.empty
+        default = None if required else parameter.default
+        rows.append(Parameter(parameter.name, kind, many, required, default, declaration))
+    return rows
+
+
+def parse(command: Callable[..., Any], words: Sequence[str]) -> dict[str, Any] | None:
+    """Return the arguments of *command* in *words*, or None if they request help.
+
+    Raises InvalidError.
+    """
+    declared = parameters(command)
+    line = _CommandLine(declared)
+    if not line.read_options(list(words)):
+        return None
+    line.read_arguments()
+    return {each.name: line.values.get(each.name, each.default) for each in declared}
+
+
+class _CommandLine:
+    """A command line while it is parsed: the values so far, and the words that are no options."""
+
+    def __init__(self, declared: Sequence[Parameter]) -> None:
+        self.values: dict[str, Any] = {}
+        self._plain: list[str] = []
+        self._arguments = [each for each in declared if isinstance(each.declaration, Argument)]
+        self._options: dict[str, Parameter] = {
+            name: each
+            for each in declared
+            if isinstance(each.declaration, Option)
+            for name in each.declaration.all_names
+        }
+
+    def read_options(self, words: list[str]) -> bool:
+        """Store the values of the options in *words*; return False if help is requested."""
+        while words:
+            word = words.pop(0)
+            if word == "--":
+                self._plain += words
+                break
+            if word in HELP_OPTIONS:
+                return False
+            if not word.startswith("-") or word == "-":
+                self._plain.append(word)
+            else:
+                self._read_option(word, words)
+        return True
+
+    def _read_option(self, word: str, words: list[str]) -> None:
+        """Store the value of the option *word*, such as -n, -n3, --top or --top=3."""
+        name, equals, value = word.partition("=")
+        if not word.startswith("--"):
+            name, equals, value = word[:2], word[2:3], word[2:]
+        parameter = self._options.get(name)
+        if parameter is None:
+            raise InvalidError(f"unknown option {name}{similar(name, self._options)}")
+        if parameter.kind is bool:
+            if equals and word.startswith("--"):
+                raise InvalidError(f"{name} takes no value")
+            self.values[parameter.name] = not name.startswith("--no-")
+            if equals:
+                words.insert(0, f"-{value}")
+        elif equals or words:
+            self._store(parameter, value if equals else words.pop(0), name)
+        else:
+            raise InvalidError(f"{name} needs a value")
+
+    def read_arguments(self) -> None:
+        """Store the words that are no options as arguments, in order."""
+        plain = self._plain
+        for parameter in self._arguments:
+            label = (parameter.declaration.metavar or parameter.name.upper()).strip("[].")
+            if parameter.required and not plain:
+                raise InvalidError(f"{label} is missing")
+            chosen, plain = (plain, []) if parameter.many else (plain[:1], plain[1:])
+            for word in chosen:
+                self._store(parameter, word, label)
+        if plain:
+            raise InvalidError(f"unexpected argument {plain[0]}")
+
+    def _store(self, parameter: Parameter, word: str, label: str) -> None:
+        try:
+            value = parameter.kind(word)
+        except ValueError:
+            raise InvalidError(f"{label} must be a whole number, not {word}") from None
+        if parameter.many:
+            self.values.setdefault(parameter.name, []).append(value)
+        else:
+            self.values[parameter.name] = value
+
+
+def similar(word: str, names: Iterable[str]) -> str:
+    """Return what may have been meant by *word*, in brackets; nothing if no name is similar.
+
+    >>> similar("serch", ["add", "search"])
+    ' (similar: search)'
+    """
+    from difflib import get_close_matches
+
+    matches = get_close_matches(word, list(names))
+    return f" (similar: {', '.join(matches)})" if matches else ""
+
+
+def _plain(annotation: Any) -> tuple[type, bool]:
+    """Return the type of one value, and whether the parameter takes several.
+
+    >>> _plain(list[str] | None), _plain(int | None), _plain(bool)
+    ((<class 'str'>, True), (<class 'int'>, False), (<class 'bool'>, False))
+    """
+    if get_origin(annotation) in {UnionType, Union}:
+        annotation = next(part for part in get_args(annotation) if part is not type(None))
+    if get_origin(annotation) is list:
+        return get_args(annotation)[0], True
+    return annotation, False
 
 
 # Options shared by many commands.

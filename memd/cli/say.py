@@ -15,7 +15,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import IntEnum
 from typing import Any, TextIO
 
@@ -55,6 +55,12 @@ class CommandExit(Exception):  # noqa: N818  # not an error, only an exit code
 def out(text: str = "") -> None:
     """Write one line of data to stdout."""
     sys.stdout.write(f"{_clean(text)}\n")
+
+
+def out_lines(lines: Iterable[str]) -> None:
+    """Write lines of data to stdout."""
+    for text in lines:
+        out(text)
 
 
 def note(text: str) -> None:

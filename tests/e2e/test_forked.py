@@ -12,10 +12,10 @@ import pytest
 from support import forked
 from support.daemon import WAIT_S, environment, spawned
 
-from memd.cli import cli
+from memd.cli.commands import COMMANDS, GROUPS
 from memd.embedding.model_thread import keep_libraries_quiet
 
-ENTRIES = [*cli.COMMANDS, *(entry for _, group in cli.GROUPS.values() for entry in group)]
+ENTRIES = [*COMMANDS.values(), *(each for group in GROUPS.values() for each in group.entries)]
 ALONE = """
 import importlib, os, sys
 for name in sys.argv[1:]:
@@ -89,7 +89,7 @@ def test_who_needs_another_interpreter_gets_a_new_one(tmp_path: Path) -> None:
 
 def test_every_command_can_be_imported_first(tmp_path: Path) -> None:
     """As in the process of who types it: what a fork has imported for others hides nothing."""
-    modules = sorted({"memd.daemon", *(entry.module for entry in ENTRIES)})
+    modules = sorted({"memd.daemon", *(f"memd.cli.{entry.module}" for entry in ENTRIES)})
     done = subprocess.run(
         [sys.executable, "-c", ALONE, *modules],
         env=environment(tmp_path),

@@ -20,6 +20,7 @@ from support.planted import asking, planted
 
 from memd.base.errors import MemdError
 from memd.cli import cli, say
+from memd.cli.commands import COMMANDS, GROUPS
 from memd.client import Client
 from memd.view.view import hidden_characters
 
@@ -295,8 +296,8 @@ def _typed() -> dict[str, list[list[str]]]:
 
 
 def test_every_command_is_typed_or_left_out() -> None:
-    known = {entry.name for entry in cli.COMMANDS}
-    known |= {f"{group} {entry.name}" for group, (_, its) in cli.GROUPS.items() for entry in its}
+    known = {*COMMANDS}
+    known |= {f"{name} {entry.name}" for name, its in GROUPS.items() for entry in its.entries}
     assert set(_typed()) | LEFT_OUT == known
     assert not set(_typed()) & LEFT_OUT
 

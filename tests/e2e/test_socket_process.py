@@ -32,7 +32,7 @@ def test_a_client_is_light(home: Path) -> None:
         home,
     )
     heavy = {
-        "pydantic", "structlog", "apsw", "numpy", "fastembed", "watchdog", "typer", "platformdirs",
+        "pydantic", "structlog", "apsw", "numpy", "fastembed", "watchdog", "platformdirs",
         "asyncio",
     }  # fmt: skip
     assert loaded & heavy == set()
@@ -40,7 +40,7 @@ def test_a_client_is_light(home: Path) -> None:
 
 def test_the_daemon_loads_nothing_of_the_command_line(home: Path) -> None:
     loaded = loaded_after("import memd.daemon, memd.__main__", home)
-    assert loaded & {"typer", "rich", "click", "numpy", "fastembed", "onnxruntime"} == set()
+    assert loaded & {"rich", "numpy", "fastembed", "onnxruntime"} == set()
 
 
 def test_the_log_loads_no_colours(home: Path) -> None:

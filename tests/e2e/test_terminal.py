@@ -255,13 +255,14 @@ def test_a_shell_completes_without_a_daemon(shell: str, tmp_path: Path) -> None:
     script = memd.piped("completion", shell)
     assert script.code == 0
     assert "_MEMD_COMPLETE" in script.out
-    words = {"COMP_WORDS": "memd preference ", "COMP_CWORD": "2"}
-    memd.environ.update(words, _MEMD_COMPLETE=f"complete_{shell}")
-    memd.environ["_TYPER_COMPLETE_ARGS"] = "memd preference "
-    memd.environ["_TYPER_COMPLETE_FISH_ACTION"] = "get-args"
+    memd.environ["_MEMD_COMPLETE"] = "memd preference "
     offered = memd.piped()
     assert offered.code == 0
-    assert {"set", "list", "get", "delete"} <= set(re.findall(r"\w+", offered.out))
+    words = [line.partition("\t")[0] for line in offered.out.splitlines()]
+    assert words == ["set", "list", "get", "confirm", "delete"]
+    memd.environ["_MEMD_COMPLETE"] = "memd search dentist --t"
+    words = [line.partition("\t")[0] for line in memd.piped().out.splitlines()]
+    assert words == ["--top", "--tag", "--turns"]
 
 
 def test_bash_takes_the_script_and_completes_a_command(tmp_path: Path) -> None:

@@ -354,7 +354,7 @@ def test_the_errors_of_organisational_memory_are_one_family() -> None:
 
 
 def test_importing_the_names_loads_no_heavy_library() -> None:
-    heavy = "apsw numpy onnxruntime fastembed tokenizers typer"
+    heavy = "apsw numpy onnxruntime fastembed tokenizers"
     code = f"import sys, memd.api; print([m for m in {heavy.split()} if m in sys.modules])"
 
     assert run_python(code).strip() == "[]"

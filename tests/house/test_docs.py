@@ -31,14 +31,14 @@ def test_a_page_made_from_the_code_is_what_the_code_makes(path: str) -> None:
 
 
 def test_every_command_has_a_summary_an_explanation_of_each_option_and_examples() -> None:
-    from memd.cli import parser
-    from memd.cli.cli import COMMANDS, GROUPS, load
+    from memd.cli.commands import COMMANDS, GROUPS
+    from memd.cli.options import parameters
 
-    entries = [*COMMANDS, *(entry for _, group in GROUPS.values() for entry in group)]
+    entries = [*COMMANDS.values(), *(each for group in GROUPS.values() for each in group.entries)]
     for entry in entries:
-        command = load(entry)
+        command = entry.load()
         assert (command.__doc__ or "").strip(), entry
-        assert all(parameter.declaration.help for parameter in parser.parameters(command)), entry
+        assert all(parameter.declaration.help for parameter in parameters(command)), entry
         lines = getattr(command, "examples", ())
         assert lines, entry
         assert any("memd " in line for line in lines), entry

@@ -30,7 +30,7 @@ BARE = f"import sys; sys.path.append({str(ROOT)!r})"
 # (docs/architecture.md): what a client needs is the standard library.
 HEAVY = {
     "apsw", "fastembed", "numpy", "onnx", "onnxruntime", "pydantic", "rich", "structlog",
-    "tokenizers", "typer", "watchdog", "yaml",
+    "tokenizers", "watchdog", "yaml",
 }  # fmt: skip
 
 

@@ -53,13 +53,13 @@ that has this `kind`.
 
 def cli_page() -> str:
     """Return ``docs/cli.md``."""
-    from memd.cli.cli import COMMANDS, GROUPS, load
+    from memd.cli.commands import COMMANDS, GROUPS
 
     parts = [CLI_HEAD]
-    parts += [_command(entry.name, load(entry)) for entry in COMMANDS]
-    for group, (summary, entries) in GROUPS.items():
-        parts.append(f"## memd {group}\n\n{summary}\n")
-        parts += [_command(f"{group} {entry.name}", load(entry), level=3) for entry in entries]
+    parts += [_command(name, entry.load()) for name, entry in COMMANDS.items()]
+    for name, group in GROUPS.items():
+        parts.append(f"## memd {name}\n\n{group.summary}\n")
+        parts += [_command(f"{name} {each.name}", each.load(), level=3) for each in group.entries]
     return "\n".join(parts)
 
 
@@ -82,11 +82,10 @@ def _params(model: Any) -> Iterator[str]:
 
 
 def _command(name: str, command: Callable[..., Any], level: int = 2) -> str:
-    from memd.cli import parser
-    from memd.cli.options import Option
+    from memd.cli.options import Option, parameters
 
     lines = [f"{'#' * level} memd {name}", "", inspect.getdoc(command) or "", ""]
-    for parameter in parser.parameters(command):
+    for parameter in parameters(command):
         how = parameter.declaration
         if isinstance(how, Option):
             value = f" {how.metavar}" if how.metavar else ""

@@ -27,6 +27,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from io import TextIOWrapper
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -334,11 +335,13 @@ def _stream(like: Any, handle: int, mode: str, *, line_buffering: bool = False) 
 
 def _import_commands() -> None:
     """Import what commands do, before anything is asked."""
-    from memd.cli import cli
+    from memd.cli.commands import COMMANDS, GROUPS
 
-    entries = [*cli.COMMANDS, *(entry for _, group in cli.GROUPS.values() for entry in group)]
-    for name in ("memd.daemon", "memd.serve.rooms", *(entry.module for entry in entries)):
+    for name in ("memd.daemon", "memd.serve.rooms"):
         importlib.import_module(name)
+    groups = (group.entries for group in GROUPS.values())
+    for entry in (*COMMANDS.values(), *chain.from_iterable(groups)):
+        entry.load()
 
 
 def _import_daemon(model_dir: str) -> None:

@@ -8,21 +8,18 @@ from collections.abc import Iterator
 
 import pytest
 
-from memd.cli import typer_app
-from memd.cli.cli import COMMANDS, GROUPS, SECTIONS, find, load, run
-from memd.cli.parser import parse
+from memd.cli.cli import run
+from memd.cli.commands import COMMANDS, GROUPS, SECTIONS, find
+from memd.cli.help import first_sentence
+from memd.cli.options import parse
 
-TYPED = [[entry.name] for entry in COMMANDS]
-TYPED += [[group, entry.name] for group, (_, entries) in GROUPS.items() for entry in entries]
-
-
-def _names(heading_to_names: dict[str, tuple[str, ...]]) -> Iterator[str]:
-    for names in heading_to_names.values():
-        yield from names
+TYPED = [[name] for name in COMMANDS]
+TYPED += [[name, entry.name] for name, group in GROUPS.items() for entry in group.entries]
 
 
-def test_every_command_stands_under_one_heading() -> None:
-    assert sorted(_names(SECTIONS)) == sorted([*(entry.name for entry in COMMANDS), *GROUPS])
+def test_no_name_stands_under_two_headings() -> None:
+    names = [item.name for items in SECTIONS.values() for item in items]
+    assert sorted(names) == sorted({*COMMANDS, *GROUPS})
 
 
 def test_the_help_lists_every_command_and_cuts_nothing_off(
@@ -30,11 +27,14 @@ def test_the_help_lists_every_command_and_cuts_nothing_off(
 ) -> None:
     assert run(["--help"]) == 0
     shown = capsys.readouterr().out
-    assert "..." not in shown.partition("\n")[2]  # behind the line of usage
-    for name in (*SECTIONS, *_names(SECTIONS)):
-        assert name in shown
-    for summary, _ in GROUPS.values():
-        assert " ".join(summary.split()) in " ".join(shown.split())
+    assert "..." not in shown
+    for name in SECTIONS:
+        assert f"\n{name}:\n" in shown
+    for name, entry in COMMANDS.items():
+        summary = first_sentence(entry.load().__doc__ or "")
+        assert f" {name} {summary} " in f" {' '.join(shown.split())} "
+    for name, group in GROUPS.items():
+        assert f" {name} {group.summary} " in f" {' '.join(shown.split())} "
 
 
 @pytest.mark.parametrize("group", sorted(GROUPS))
@@ -43,7 +43,7 @@ def test_a_group_shows_its_commands_and_an_example_of_each(
 ) -> None:
     assert run([group, "--help"]) == 0
     commands, _, examples = capsys.readouterr().out.partition("Examples:")
-    for entry in GROUPS[group][1]:
+    for entry in GROUPS[group].entries:
         assert f"\n  {entry.name} " in commands
         assert f"memd {group} {entry.name}" in examples
 
@@ -62,21 +62,21 @@ def test_a_command_shows_how_it_is_typed_and_examples(
 
 
 def test_what_is_said_of_a_command_in_a_list_is_its_first_sentence() -> None:
-    assert typer_app.first_sentence("Print one\nmemory. By its id.") == "Print one memory."
-    assert typer_app.first_sentence("List it, 0.5 first\n\nMore.") == "List it, 0.5 first"
+    assert first_sentence("Print one\nmemory. By its id.") == "Print one memory."
+    assert first_sentence("List it, 0.5 first\n\nMore.") == "List it, 0.5 first"
 
 
 @pytest.mark.parametrize("words", TYPED, ids=" ".join)
 def test_every_example_is_a_command_that_can_be_typed(words: list[str]) -> None:
     place = find(words)
     assert place is not None
-    for line in getattr(load(place[0]), "examples", ()):
+    for line in getattr(place[0].load(), "examples", ()):
         typed_there = list(commands_of(line))
         assert typed_there or "memd" in line, line
         for argv in typed_there:
             named = find(argv)
             assert named is not None, line
-            assert parse(load(named[0]), named[1]) is not None, line
+            assert parse(named[0].load(), named[1]) is not None, line
 
 
 def commands_of(line: str) -> Iterator[list[str]]:

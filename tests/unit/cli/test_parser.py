@@ -1,21 +1,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
-import typer
 from hypothesis import given
 from hypothesis import strategies as st
 from support.gate import drawn
 
-from memd.cli import options, parser, typer_app
-from memd.cli.cli import COMMANDS, GROUPS, Entry, load
-from memd.cli.options import Argument, Option, option
+from memd.base.errors import InvalidError
+from memd.cli import options
+from memd.cli.commands import COMMANDS, GROUPS, Entry
+from memd.cli.options import Argument, Option, Parameter, option, parameters, parse
 
-SAFE = st.text(alphabet="abz09äé_.:/ ", min_size=1, max_size=8).filter(lambda word: word.strip())
+TEXTS = st.text(alphabet="abz09äé_.:/ -", max_size=8)
 
 
 def command(
@@ -24,7 +23,7 @@ def command(
     top: Annotated[int | None, option("--top", "-n", help="")] = None,
     tag: options.Tags = None,
     sandbox: Annotated[bool | None, option("--sandbox/--no-sandbox", help="")] = None,
-    json: options.Json = False,
+    force: Annotated[bool, option("--force", "-f", help="")] = False,
 ) -> None:
     """A command with one parameter of each form."""
 
@@ -33,87 +32,112 @@ def command(
     ("line", "expected"),
     [
         (["x"], {"text": "x"}),
-        (["x", "-n", "3", "--json"], {"text": "x", "top": 3, "json": True}),
+        ([""], {"text": ""}),
+        (["x", "-n", "3", "--force"], {"text": "x", "top": 3, "force": True}),
+        (["x", "-n3"], {"text": "x", "top": 3}),
+        (["x", "-fn3"], {"text": "x", "top": 3, "force": True}),
+        (["x", "-n", "-3"], {"text": "x", "top": -3}),
+        (["x", "-t", "--force"], {"text": "x", "tag": ["--force"]}),
         (["--top=3", "x", "a", "b"], {"text": "x", "top": 3, "rest": [Path("a"), Path("b")]}),
         (["-t", "a", "x", "--tag", "b"], {"text": "x", "tag": ["a", "b"]}),
         (["x", "--no-sandbox"], {"text": "x", "sandbox": False}),
+        (["x", "a", "--force", "b"], {"text": "x", "rest": [Path("a"), Path("b")], "force": True}),
         (["--", "-n"], {"text": "-n"}),
         (["-"], {"text": "-"}),
     ],
 )
-def test_what_is_typed_as_it_should_be_is_read(line: list[str], expected: dict[str, Any]) -> None:
-    nothing = {"rest": None, "top": None, "tag": None, "sandbox": None, "json": False}
-    assert parser.parse(command, line) == {**nothing, **expected}
+def test_options_and_arguments_are_parsed_in_any_order(
+    line: list[str], expected: dict[str, Any]
+) -> None:
+    nothing = {"rest": None, "top": None, "tag": None, "sandbox": None, "force": False}
+    assert parse(command, line) == {**nothing, **expected}
 
 
 @pytest.mark.parametrize(
-    "line",
-    [[], ["x", "--help"], ["x", "-n"], ["x", "-n", "three"], ["x", "--nope"], ["x", "-n3"],
-     ["x", "-n", "-3"], ["x", "--json=1"], [""], ["x", "--top="]],
-)  # fmt: skip
-def test_what_is_not_is_left_to_typer(line: list[str]) -> None:
-    assert parser.parse(command, line) is None
+    ("line", "message"),
+    [
+        ([], "TEXT is missing"),
+        (["x", "-n"], "-n needs a value"),
+        (["x", "-n", "three"], "-n must be a whole number, not three"),
+        (["x", "--top="], "--top must be a whole number, not "),
+        (["x", "--sandbx"], "unknown option --sandbx (similar: --sandbox, --no-sandbox)"),
+        (["x", "--to", "3"], "unknown option --to (similar: --top, -t, --tag)"),
+        (["x", "--nothing-like-it"], "unknown option --nothing-like-it"),
+        (["x", "--force=1"], "--force takes no value"),
+    ],
+)
+def test_a_mistake_is_named(line: list[str], message: str) -> None:
+    with pytest.raises(InvalidError) as refused:
+        parse(command, line)
+    assert refused.value.message == message
+
+
+def test_more_arguments_than_a_command_takes_are_refused() -> None:
+    with pytest.raises(InvalidError, match="unexpected argument b"):
+        parse(COMMANDS["completion"].load(), ["bash", "b"])
+
+
+@pytest.mark.parametrize("line", [["-h"], ["x", "--help"], ["--nope", "-h"][::-1]])
+def test_a_request_for_help_is_no_mistake(line: list[str]) -> None:
+    assert parse(command, line) is None
 
 
 def every_command() -> Iterator[Entry]:
-    yield from COMMANDS
-    for _, entries in GROUPS.values():
-        yield from entries
+    yield from COMMANDS.values()
+    for group in GROUPS.values():
+        yield from group.entries
 
 
-@pytest.mark.parametrize("entry", list(every_command()), ids=lambda entry: entry.function)
+@pytest.mark.parametrize("entry", list(every_command()), ids=lambda entry: entry.name)
 @drawn(gate=5, long=30)
 @given(data=st.data())
-def test_both_readers_of_the_command_line_read_the_same(entry: Entry, data: st.DataObject) -> None:
-    original = load(entry)
-    line = data.draw(a_line(original))
-    quick = parser.parse(original, line)
-    assert quick is not None, line
-    assert quick == by_typer(original, line)
+def test_every_command_gets_the_values_that_are_typed(entry: Entry, data: st.DataObject) -> None:
+    original = entry.load()
+    words, values = data.draw(arguments_of(original))
+    pieces = [[word] for word in words]
+    for parameter in parameters(original):
+        if isinstance(parameter.declaration, Option):
+            for _ in range(data.draw(st.integers(0, 2))):
+                piece, value = data.draw(an_option(parameter, parameter.declaration))
+                pieces.append(piece)
+                before = values.get(parameter.name, []) if parameter.many else None
+                values[parameter.name] = value if before is None else [*before, value]
+    # A sample of places that keeps the order of both: options stand also between the words.
+    is_word = data.draw(st.permutations([True] * len(words) + [False] * (len(pieces) - len(words))))
+    plain, named = iter(pieces[: len(words)]), iter(pieces[len(words) :])
+    line = [part for at in is_word for part in next(plain if at else named)]
+    defaults = {parameter.name: parameter.default for parameter in parameters(original)}
+    assert parse(original, line) == {**defaults, **values}
 
 
 @st.composite
-def a_line(draw: st.DrawFn, command: Callable[..., None]) -> list[str]:
-    """Draw a correct command line for *command*, options and words in any order."""
-    pieces: list[list[str]] = []
-    for parameter in parser.parameters(command):
-        value = st.integers(0, 99).map(str) if parameter.kind is int else SAFE
+def arguments_of(draw: st.DrawFn, command: Callable[..., None]) -> tuple[list[str], dict[str, Any]]:
+    """Draw words for the arguments of *command*, and the values that they have."""
+    words: list[str] = []
+    values: dict[str, Any] = {}
+    plain = TEXTS.filter(lambda word: not word.startswith("-"))
+    for parameter in parameters(command):
         if isinstance(parameter.declaration, Option):
-            for _ in range(draw(st.integers(0, 2))):
-                name = draw(st.sampled_from(spellings(parameter.declaration)))
-                pieces.append([name] if parameter.kind is bool else [name, draw(value)])
+            continue
+        count = draw(st.integers(1 if parameter.required else 0, 3 if parameter.many else 1))
+        chosen = [draw(plain) for _ in range(count)]
+        words += chosen
+        if chosen:
+            parsed = [parameter.kind(word) for word in chosen]
+            values[parameter.name] = parsed if parameter.many else parsed[0]
         else:
-            least = 1 if parameter.required else 0
-            count = draw(st.integers(least, 3 if parameter.many else 1))
-            pieces.extend([draw(value)] for _ in range(count))
-    return [word for piece in draw(st.permutations(pieces)) for word in piece]
+            break
+    return words, values
 
 
-def spellings(how: Option) -> list[str]:
-    return [name for names in how.names for name in names.split("/")]
-
-
-def by_typer(command: Callable[..., None], line: list[str]) -> dict[str, Any]:
-    built, seen = recording(command)
-    seen.clear()
-    with pytest.raises(SystemExit) as left:
-        built(["it", *line], prog_name="it")
-    assert left.value.code == 0, line
-    return {name: None if value in ([], ()) else value for name, value in seen.items()}
-
-
-@cache
-def recording(command: Callable[..., None]) -> tuple[Callable[..., None], dict[str, Any]]:
-    """Return typer's reader of *command*, and where it notes what it read; made once: 15 ms."""
-    seen: dict[str, Any] = {}
-
-    def record(**params: Any) -> None:
-        seen.update(params)
-
-    stand_in = typer_app.translate(command)
-    recorder: Any = record
-    recorder.__signature__ = stand_in.__signature__  # type: ignore[attr-defined]
-    recorder.__annotations__ = stand_in.__annotations__
-    app = typer_app.new_application("")
-    app.command("it")(recorder)
-    return typer.main.get_command(app), seen
+@st.composite
+def an_option(draw: st.DrawFn, parameter: Parameter, how: Option) -> tuple[list[str], Any]:
+    """Draw an option as it may be typed, and the value that it has."""
+    name = draw(st.sampled_from(how.all_names))
+    if parameter.kind is bool:
+        return [name], not name.startswith("--no-")
+    value = draw(st.integers(-9, 99) if parameter.kind is int else TEXTS.map(parameter.kind))
+    spellings = [[name, str(value)]]
+    if name.startswith("--"):
+        spellings.append([f"{name}={value}"])
+    return draw(st.sampled_from(spellings)), value

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memd.base.errors import InvalidError
-from memd.cli import parser
+from memd.cli.options import parse
 from memd.cli.sleep import sleep
 from memd.cli.sleep.sleep import status_line
 
@@ -201,7 +201,7 @@ def test_what_changed_nothing_or_is_undone_has_no_way_back(
 def test_what_does_not_go_together_is_refused_before_anybody_is_asked(
     line: str, message: str
 ) -> None:
-    params = parser.parse(sleep.sleep, line.split())
+    params = parse(sleep.sleep, line.split())
     assert params is not None
     with pytest.raises(InvalidError, match=message):
         sleep.sleep(**params)

@@ -1,0 +1,222 @@
+"""The table of commands: their headings in ``memd --help``, and where their functions are.
+
+A command is a plain function. Only the module of the typed command is imported.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+
+class Entry(NamedTuple):
+    """A command: its name, its module below ``memd.cli``, its function if called otherwise."""
+
+    name: str
+    module: str
+    function: str = ""
+
+    def load(self) -> Callable[..., Any]:
+        """Import the module and return the function."""
+        module = importlib.import_module(f"memd.cli.{self.module}")
+        command: Callable[..., Any] = getattr(module, self.function or self.name)
+        return command
+
+
+class Group(NamedTuple):
+    """Commands with a common first word, and what they are for."""
+
+    name: str
+    summary: str
+    entries: tuple[Entry, ...]
+
+
+SECTIONS: dict[str, tuple[Entry | Group, ...]] = {
+    "Get started": (
+        Entry("demo", "demo"),
+        Group("model", "Manage the embedding model: install, switch, export.", (
+            Entry("install", "upkeep.models"),
+            Entry("list", "upkeep.model_switch", "list_"),
+            Entry("add", "upkeep.model_switch"),
+            Entry("use", "upkeep.model_switch"),
+            Entry("undo", "upkeep.model_switch"),
+            Entry("bench", "upkeep.model_switch"),
+            Entry("export", "upkeep.models"),
+            Entry("status", "upkeep.models"),
+        )),
+        Group("service",
+              "Manage the daemon as a login service (systemd on Linux, launchd on macOS).", (
+            Entry("install", "daemon.service"),
+            Entry("uninstall", "daemon.service"),
+            Entry("status", "daemon.service"),
+        )),
+        Entry("serve", "daemon.serve"),
+        Entry("status", "daemon.serve"),
+        Entry("stats", "daemon.stats"),
+        Entry("completion", "help"),
+        Entry("version", "daemon.serve"),
+    ),
+    "Memories": (
+        Entry("add", "memory.memories"),
+        Entry("import", "transfer.transfer", "import_"),
+        Entry("search", "memory.memories"),
+        Entry("recall", "memory.memories"),
+        Entry("get", "memory.memories"),
+        Entry("why", "memory.entry"),
+        Entry("list", "memory.memories", "list_"),
+        Entry("edit", "memory.entry"),
+        Group("preference", "Manage preferences, which every prompt contains.", (
+            Entry("set", "memory.preference", "set_"),
+            Entry("list", "memory.preference", "list_"),
+            Entry("get", "memory.preference"),
+            Entry("confirm", "memory.preference"),
+            Entry("delete", "memory.preference"),
+        )),
+        Entry("export", "transfer.export"),
+        Entry("wiki", "sleep.wiki"),
+    ),
+    "Assistants": (
+        Entry("connect", "connect.connect"),
+        Entry("doctor", "connect.doctor"),
+        Entry("mcp", "connect.connect"),
+        Entry("hook", "connect.connect"),
+        Entry("statusline", "connect.connect"),
+    ),
+    "Prompts and lessons": (
+        Entry("inject", "memory.inject"),
+        Entry("brief", "memory.inject"),
+        Entry("synthesize", "memory.inject"),
+        Group("learn", "Manage lessons, and the playbook of tool patterns that worked.", (
+            Entry("lesson", "memory.learn"),
+            Entry("success", "memory.learn"),
+            Entry("failure", "memory.learn"),
+            Entry("list", "memory.learn", "list_"),
+            Entry("playbook", "memory.learn"),
+            Entry("prune", "memory.learn"),
+            Entry("forget", "memory.learn"),
+        )),
+        Group("skill", "List and export skills made from the lessons of failures.", (
+            Entry("list", "memory.learn", "list_skills"),
+            Entry("show", "memory.learn", "show_skill"),
+            Entry("export", "memory.learn", "export_skills"),
+        )),
+        Group("llm", "Show the optional language model: its purposes, jobs and cost.", (
+            Entry("status", "llm"),
+            Entry("jobs", "llm"),
+        )),
+    ),
+    "Operational records": (
+        Entry("records", "records"),
+    ),
+    "Naps and nights": (
+        Entry("usage", "sleep.usage"),
+        Entry("sleep", "sleep.sleep"),
+        Entry("compress", "sleep.sleep"),
+    ),
+    "Organisational memory": (
+        Group("org",
+              "Manage shared facts with history: policies, decisions, procedures, conventions.", (
+            Entry("write", "org.org"),
+            Entry("retract", "org.org"),
+            Entry("show", "org.org"),
+            Entry("query", "org.org"),
+            Entry("policies", "org.org"),
+            Entry("history", "org.org"),
+            Entry("propose", "org.review"),
+            Entry("review", "org.review"),
+            Entry("as-of", "org.history", "as_of"),
+            Entry("timeline", "org.history"),
+        )),
+        Group("graph", "Query and extend the graph of entities and their relations.", (
+            Entry("neighbours", "org.graph"),
+            Entry("path", "org.graph"),
+            Entry("query", "org.graph"),
+            Entry("add", "org.graph"),
+        )),
+        Group("shared", "Share memories among all agents.", (
+            Entry("publish", "memory.shared"),
+            Entry("search", "memory.shared"),
+            Entry("retract", "memory.shared"),
+        )),
+    ),
+    "Archive, trash and erasure": (
+        Group("archive", "Search and restore archived memories.", (
+            Entry("search", "memory.removal"),
+            Entry("restore", "memory.removal"),
+            Entry("turned-away", "memory.removal", "turned_away"),
+            Entry("count", "memory.removal"),
+        )),
+        Entry("delete", "memory.removal"),
+        Group("trash", "List and restore deleted memories.", (
+            Entry("list", "memory.removal", "trash_list"),
+            Entry("restore", "memory.removal", "trash_restore"),
+        )),
+        Entry("forget", "memory.removal"),
+    ),
+    "Access and audit": (
+        Group("agent", "Manage per-agent settings: what an agent keeps, and for how long.", (
+            Entry("set", "access.agent", "set_"),
+            Entry("show", "access.agent"),
+            Entry("list", "access.agent", "list_"),
+        )),
+        Group("client", "Manage client keys and their scopes.", (
+            Entry("add", "access.client"),
+            Entry("list", "access.client", "list_"),
+            Entry("revoke", "access.client"),
+        )),
+        Group("owner", "Manage the owner key, which signs what you write yourself.", (
+            Entry("init", "org.owner"),
+            Entry("show", "org.owner"),
+        )),
+        Group("audit", "Show and verify the audit of all changes and refusals.", (
+            Entry("show", "access.audit"),
+            Entry("verify", "access.audit"),
+        )),
+        Group("flagged", "Review memories that look like attacks: release or quarantine them.", (
+            Entry("list", "memory.flagged", "list_"),
+            Entry("show", "memory.flagged"),
+            Entry("release", "memory.flagged"),
+            Entry("add", "memory.flagged"),
+        )),
+    ),
+    "Maintenance": (
+        Group("config", "Show and change settings.", (
+            Entry("show", "upkeep.config"),
+            Entry("path", "upkeep.config"),
+            Entry("set", "upkeep.config", "set_value"),
+            Entry("unset", "upkeep.config"),
+        )),
+        Group("profile", "Manage profiles: separate memories, each with its own daemon.", (
+            Entry("list", "daemon.profile", "list_"),
+            Entry("create", "daemon.profile"),
+            Entry("remove", "daemon.profile"),
+        )),
+        Group("tune", "Tune recall to your own memories, or undo it.", (
+            Entry("run", "memory.tune"),
+            Entry("status", "memory.tune"),
+            Entry("cancel", "memory.tune"),
+            Entry("use", "memory.tune"),
+            Entry("undo", "memory.tune"),
+        )),
+        Entry("check", "upkeep.upkeep"),
+        Entry("rebuild", "upkeep.upkeep"),
+        Entry("backup", "upkeep.backup"),
+        Entry("restore", "upkeep.backup"),
+        Entry("repair", "upkeep.backup"),
+    ),
+}  # fmt: skip
+"""Headings of ``memd --help``, with the commands and groups under each."""
+
+_ALL = [item for items in SECTIONS.values() for item in items]
+COMMANDS: Mapping[str, Entry] = {item.name: item for item in _ALL if isinstance(item, Entry)}
+GROUPS: Mapping[str, Group] = {item.name: item for item in _ALL if isinstance(item, Group)}
+
+
+def find(argv: Sequence[str]) -> tuple[Entry, list[str]] | None:
+    """Return the command that *argv* names and its arguments, or None."""
+    first, second = [*argv, "", ""][:2]
+    if first in GROUPS:
+        entry = next((entry for entry in GROUPS[first].entries if entry.name == second), None)
+        return entry and (entry, list(argv[2:]))
+    return (COMMANDS[first], list(argv[1:])) if first in COMMANDS else None
