@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from support.store import ADA, a_house, stored, told
+from support.store import ADA, a_house, stored, tell
 
 from memd.backends.rooms import Rooms
 from memd.store.file.connect import Reading
@@ -69,7 +69,7 @@ def kinds(house: Rooms, rows: int) -> dict[str, Callable[[int], Awaitable[object
     """Return the writes that are counted, in a store of *rows* memories."""
     return {
         "memory of 60 characters": lambda n: stored(house, text(rows + n, 60)),
-        "text of a session": lambda n: told(house, text(2 * rows + n, 60), session_id="s"),
+        "text of a session": lambda n: tell(house, text(2 * rows + n, 60), session_id="s"),
         "preference": lambda n: house.preferences.set(ADA, f"colour {n % 9}", text(n, 8)),
     }
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from support.fakes import HashEmbedder, fingerprint
-from support.store import ADA, a_house, ids_of, stored, told, visible
+from support.store import ADA, a_house, ids_of, stored, tell, visible
 
 from memd.backends.rooms import Rooms
 from memd.domain.enums import MemoryState, SearchMode
@@ -144,4 +144,4 @@ async def test_an_import_that_was_interrupted_is_simply_run_again(tmp_path: Path
         assert all(receipt.pending for receipt in again.items[4:])
         await house.queue.drain()
         assert (await house.upkeep.stats())["memories"] == len(TEXTS)
-        assert await told(house, TEXTS[0], source="diary") == ids_of(first.items[0])
+        assert await tell(house, TEXTS[0], source="diary") == ids_of(first.items[0])

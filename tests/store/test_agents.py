@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from support.store import ADA, BOB, a_house, told
+from support.store import ADA, BOB, a_house, tell
 
 from memd.backends.rooms import Rooms
 from memd.base.errors import InvalidError
@@ -20,18 +20,18 @@ RULES = (RetentionRule(category=MemoryCategory.EPISODIC, retention_days=30),)
 
 
 async def test_a_retention_alone_leaves_the_level_as_it_was(house: Rooms) -> None:
-    found = await house.agents.set(ADA, MemoryConfig(retention_overrides=RULES))
+    config = await house.agents.set(ADA, MemoryConfig(retention_overrides=RULES))
 
-    assert found == await house.agents.get(ADA)
-    assert found.type is MemoryLevel.PERSISTENT
-    assert found.retention_overrides == RULES
+    assert config == await house.agents.get(ADA)
+    assert config.type is MemoryLevel.PERSISTENT
+    assert config.retention_overrides == RULES
 
 
 async def test_what_an_agent_stores_after_a_retention_was_set_outlives_its_session(
     house: Rooms,
 ) -> None:
     await house.agents.set(ADA, MemoryConfig(retention_days=30))
-    (memory_id,) = await told(house, "Ann keeps bees.", session_id="s")
+    (memory_id,) = await tell(house, "Ann keeps bees.", session_id="s")
 
     await house.sessions.end(ADA, "s")
 
@@ -43,9 +43,9 @@ async def test_an_agent_without_a_level_of_its_own_follows_the_daemon(tmp_path: 
         await house.agents.set(ADA, MemoryConfig(retention_days=3))
     tree = {"memory": {"level": "project"}}
     async with a_house(tmp_path / "memd.db", settings=Settings.model_validate(tree)) as house:
-        found = await house.agents.get(ADA)
+        config = await house.agents.get(ADA)
 
-    assert (found.type, found.retention_days) == (MemoryLevel.PROJECT, 3)
+    assert (config.type, config.retention_days) == (MemoryLevel.PROJECT, 3)
 
 
 async def test_each_field_is_set_by_itself_and_null_takes_it_back(house: Rooms) -> None:
@@ -53,9 +53,9 @@ async def test_each_field_is_set_by_itself_and_null_takes_it_back(house: Rooms) 
     await house.agents.set(ADA, MemoryConfig(retention_overrides=RULES))
     await house.agents.set(ADA, MemoryConfig(retention_days=None))
 
-    found = await house.agents.get(ADA)
+    config = await house.agents.get(ADA)
 
-    assert found == MemoryConfig(type=MemoryLevel.SESSION, retention_overrides=RULES)
+    assert config == MemoryConfig(type=MemoryLevel.SESSION, retention_overrides=RULES)
 
 
 async def test_two_settings_at_once_both_hold(house: Rooms) -> None:

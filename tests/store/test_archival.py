@@ -43,12 +43,14 @@ async def test_restore_shows_what_was_put_away_and_changes_nothing(house: Rooms,
     archival_id = await move_to_archive(house, memory_id)
 
     for _ in range(2):
-        found = await house.archival.restore(ADA, memory_id if by == "its own id" else archival_id)
-        assert found.archival_id == archival_id
-        assert found.reason is ArchiveReason.CONSOLIDATED
-        assert found.entry.content == before.content
-        assert found.entry.metadata == before.metadata
-        assert found.entry.created_at == before.created_at
+        archived = await house.archival.restore(
+            ADA, memory_id if by == "its own id" else archival_id
+        )
+        assert archived.archival_id == archival_id
+        assert archived.reason is ArchiveReason.CONSOLIDATED
+        assert archived.entry.content == before.content
+        assert archived.entry.metadata == before.metadata
+        assert archived.entry.created_at == before.created_at
     assert await house.archival.count(ADA) == 1
     assert await visible(house) == set()
 
@@ -90,11 +92,11 @@ async def test_a_search_names_each_with_its_archival_id_reason_and_time(tmp_path
         then = clock.advance(days=3)
         archival_ids = [await move_to_archive(house, memory_id) for memory_id in ids]
 
-        (found,) = await house.archival.search(ADA, MemoryQuery(text="bees"))
+        (hit,) = await house.archival.search(ADA, MemoryQuery(text="bees"))
         every = await house.archival.search(ADA, MemoryQuery())
 
-        assert found.archival_id == archival_ids[0]
-        assert found.archived_at == then
+        assert hit.archival_id == archival_ids[0]
+        assert hit.archived_at == then
         assert {each.entry.id for each in every} == set(ids)
         assert await house.archival.search(BOB, MemoryQuery()) == ()
 
@@ -123,8 +125,8 @@ async def test_what_stands_behind_a_summary_stays_as_it_is_when_it_is_put_away_a
 
     archival_id = await bed.house.archival.move_to_archive(CALLER, ids[0], ArchiveReason.CAP)
 
-    found = await bed.house.archival.restore(CALLER, ids[0])
-    assert (found.archival_id, found.reason) == (archival_id, ArchiveReason.CONSOLIDATED)
+    archived = await bed.house.archival.restore(CALLER, ids[0])
+    assert (archived.archival_id, archived.reason) == (archival_id, ArchiveReason.CONSOLIDATED)
     assert await bed.tables() == before
 
 
@@ -191,9 +193,9 @@ async def test_a_clock_that_ran_backwards_archives_nothing_before_it_was_made(
     async with a_house(tmp_path / "memd.db", clock) as house:
         (memory_id,) = await stored(house, "Ann keeps bees.")
         clock.advance(days=-2)
-        found = await house.archival.restore(ADA, await move_to_archive(house, memory_id))
+        archived = await house.archival.restore(ADA, await move_to_archive(house, memory_id))
 
-        assert to_archival_entry(found).archived_at == found.entry.created_at
+        assert to_archival_entry(archived).archived_at == archived.entry.created_at
 
 
 def row_of(conn: Reading, memory_id: str) -> dict[str, object]:

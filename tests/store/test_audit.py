@@ -64,7 +64,7 @@ async def test_the_links_of_one_bulk_write_name_their_batch(house: Rooms) -> Non
 
 def test_no_two_links_are_hashed_as_the_same_bytes() -> None:
     digest = hashlib.sha256(b"rows").digest()
-    said: list[changes.LinkContent] = [
+    contents: list[changes.LinkContent] = [
         (1, "ab", "c", "done", 1, None, 1),
         (1, "a", "bc", "done", 1, None, 1),
         (1, "ab", "c", "denied", 1, None, 1),
@@ -75,7 +75,9 @@ def test_no_two_links_are_hashed_as_the_same_bytes() -> None:
         (11, "ab", "c", "done", 1, None, 1),
         (1, "ab", "c", "done", 1, "b", 1),
     ]
-    assert len({changes.hash_link(changes.GENESIS, one, digest) for one in said}) == len(said)
+    assert len({changes.hash_link(changes.GENESIS, one, digest) for one in contents}) == len(
+        contents
+    )
 
 
 Tamper = Callable[[apsw.Connection], None]
@@ -131,9 +133,9 @@ def rewritten(conn: apsw.Connection) -> None:
 
 
 def relinked(conn: apsw.Connection, first: int) -> None:
-    found = conn.execute("SELECT hash FROM change WHERE seq = ?", (first - 1,)).get
-    assert isinstance(found, bytes)
-    prev = found
+    previous = conn.execute("SELECT hash FROM change WHERE seq = ?", (first - 1,)).get
+    assert isinstance(previous, bytes)
+    prev = previous
     rows = conn.execute(
         "SELECT seq, at_us, client, method, outcome, attempts, batch, rows, digest, prev, hash"
         "  FROM change WHERE seq >= ? ORDER BY seq",
@@ -207,7 +209,7 @@ async def test_a_careful_cut_or_a_rewritten_end_is_found_with_a_note_and_unprove
 
     without = await judged(path)
     assert without.ok, "the chain alone cannot tell"
-    assert any("cannot be seen" in said for said in without.unproven)
+    assert any("cannot be seen" in reason for reason in without.unproven)
 
     given = await judged(path, [(LINKS, heads[-1])])
     assert not given.ok
@@ -215,7 +217,7 @@ async def test_a_careful_cut_or_a_rewritten_end_is_found_with_a_note_and_unprove
 
     early = await judged(path, [(3, heads[2])])
     assert early.ok, "a note from before it proves nothing of it"
-    assert any("links 4 to" in said for said in early.unproven)
+    assert any("links 4 to" in reason for reason in early.unproven)
 
 
 @pytest.mark.parametrize("tamper", [cut, rewritten])
@@ -318,9 +320,9 @@ async def test_a_link_that_leaves_the_outcome_out_would_hide_a_denial(path: Path
             changes.list_page, changes.AuditFilter(outcome="denied"), None, 1
         )
     (denied,) = rows
-    said = list(denied.content)
-    said[3] = "done"
-    assert changes.hash_link(denied.prev, tuple(said), denied.digest) != denied.hash
-    said = list(denied.content)
-    said[4] = 1
-    assert changes.hash_link(denied.prev, tuple(said), denied.digest) != denied.hash
+    content = list(denied.content)
+    content[3] = "done"
+    assert changes.hash_link(denied.prev, tuple(content), denied.digest) != denied.hash
+    content = list(denied.content)
+    content[4] = 1
+    assert changes.hash_link(denied.prev, tuple(content), denied.digest) != denied.hash

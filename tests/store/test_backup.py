@@ -95,12 +95,12 @@ async def test_a_copy_beside_a_daemon_tells_how_far_it_is_and_stops_when_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(backup, "_PROGRESS_STEPS", 20)
-    told: list[tuple[int, int]] = []
+    shares_told: list[tuple[int, int]] = []
     target = tmp_path / "disk" / "copy.db"
 
     def interrupted(done: int, total: int) -> None:
-        told.append((done, total))
-        if len(told) == 3:
+        shares_told.append((done, total))
+        if len(shares_told) == 3:
             raise KeyboardInterrupt
 
     async with a_house(tmp_path / "memd.db") as house:
@@ -108,10 +108,10 @@ async def test_a_copy_beside_a_daemon_tells_how_far_it_is_and_stops_when_told(
         with pytest.raises(KeyboardInterrupt):
             backup.make_from_outside(house.db.path, target, interrupted)
         assert list(target.parent.iterdir()) == []
-        told.clear()
-        backup.make_from_outside(house.db.path, target, lambda *shares: told.append(shares))
-        assert told
-        assert {total for _, total in told} == {told[0][1]}
+        shares_told.clear()
+        backup.make_from_outside(house.db.path, target, lambda *shares: shares_told.append(shares))
+        assert shares_told
+        assert {total for _, total in shares_told} == {shares_told[0][1]}
         await stored(house, "Written meanwhile and after.")
         assert WORD.encode() in target.read_bytes()
         assert target.stat().st_mode & 0o777 == 0o600

@@ -11,7 +11,7 @@ import pytest
 from support.distilling import Said, digest, napped
 from support.nights import Bed, a_bed
 from support.org import wrote
-from support.store import ADA, BOB, OWNER, bytes_of, stored, told
+from support.store import ADA, BOB, OWNER, bytes_of, stored, tell
 
 from memd.base.errors import MemoryRetrievalError
 from memd.domain.caller import Caller
@@ -176,9 +176,9 @@ async def test_facts_are_told_that_are_new_since_the_last_session_began(room: Ro
     clock.advance(hours=1)
     [new] = await wrote(house, "Every service has a health page.")
     brief = await room.brief("two")
-    told = {item.id for item in brief.items}
-    assert new in told
-    assert old not in told
+    ids = {item.id for item in brief.items}
+    assert new in ids
+    assert old not in ids
     assert "] Every service has a health page." in text(brief)
     assert "All services log in UTC." not in text(brief)
     [policy] = await wrote(house, "No secrets in logs.", category="core_policy")
@@ -189,8 +189,8 @@ async def test_facts_are_told_that_are_new_since_the_last_session_began(room: Ro
 
 async def test_what_was_told_on_purpose_is_told_and_turns_are_not(room: Room) -> None:
     [note] = await stored(room.bed.house, "The hives stand in the north field.")
-    await told(room.bed.house, "Ann counted forty frames in the third hive.", session_id="talk")
-    await told(room.bed.house, "The frames are oak.", origin="web")
+    await tell(room.bed.house, "Ann counted forty frames in the third hive.", session_id="talk")
+    await tell(room.bed.house, "The frames are oak.", origin="web")
     brief = await room.brief("two")
     assert [item.id for item in brief.items] == [note]
 

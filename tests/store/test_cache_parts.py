@@ -40,10 +40,10 @@ async def in_parts(bed: Bed) -> dict[str, set[str]]:
                LEFT JOIN archive AS r ON r.memory_key = p.memory_key
         """
     )
-    found: dict[str, set[str]] = {part: set() for part in CachePart}
+    names: dict[str, set[str]] = {part: set() for part in CachePart}
     for part, what in rows:
-        found[str(part)].add(str(what))
-    return found
+        names[str(part)].add(str(what))
+    return names
 
 
 async def test_a_night_leaves_summaries_and_what_was_put_away_by_itself_in_parts_of_their_own(

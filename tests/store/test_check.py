@@ -9,7 +9,7 @@ import struct
 from pathlib import Path
 
 import pytest
-from support.store import ADA, a_house, source_hash, stored, tampering, told, visible
+from support.store import ADA, a_house, source_hash, stored, tampering, tell, visible
 
 from memd.backends.rooms import Rooms
 from memd.domain.ingest import IngestManyRequest, IngestRequest
@@ -32,7 +32,7 @@ async def a_furnished_file(path: Path) -> list[str]:
             speaker="Eve",
             metadata={"tags": ["hobby", "weekend"], "source": "diary"},
         )
-        await told(house, LONG + "\r\n\r\n\r\n" + LONG)
+        await tell(house, LONG + "\r\n\r\n\r\n" + LONG)
         await house.ingest.ingest_many(ADA, MANY)
         await house.ingest.update(ADA, ids[2], MemoryUpdate(content="Cid repairs watches."))
         await house.queue.drain()
@@ -102,9 +102,9 @@ async def test_a_flipped_bit_is_found(path: Path, table: str, column: str) -> No
             )
         assert rows
         assert conn.changes() == 1
-    found = await problems_of(path)
-    assert found
-    assert "lighthouse" not in found  # it names the row, never its text
+    problems = await problems_of(path)
+    assert problems
+    assert "lighthouse" not in problems  # it names the row, never its text
 
 
 async def test_a_bit_flipped_in_the_file_itself_is_found(path: Path) -> None:

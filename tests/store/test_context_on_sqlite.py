@@ -48,10 +48,10 @@ def a_semantic(content: str) -> MemoryStoreRequest:
 async def test_a_sparse_search_finds_what_holds_the_words_and_nothing_else(
     backend: SqliteBackend,
 ) -> None:
-    found = await retrieve_sparse(backend, "ada", MemoryQuery(text="nginx port"))
+    entries = await retrieve_sparse(backend, "ada", MemoryQuery(text="nginx port"))
 
-    assert [entry.content for entry in found] == list(TEXTS[:2])
-    assert all(0 < (entry.relevance_score or 0) <= 1 for entry in found)
+    assert [entry.content for entry in entries] == list(TEXTS[:2])
+    assert all(0 < (entry.relevance_score or 0) <= 1 for entry in entries)
     for nothing in (
         MemoryQuery(text="cello"),
         MemoryQuery(),

@@ -22,10 +22,10 @@ from memd.store.org.extraction import ExtractionProgress
 
 async def held(house: Rooms, subject: str | None = None) -> list[str]:
     """Return what holds now, in the order of the log."""
-    found = await house.org.past.as_of(CALLER, AsOfQuery(subject=subject, limit=100))
+    past = await house.org.past.as_of(CALLER, AsOfQuery(subject=subject, limit=100))
     return [
         f"{one.subject} {'not ' * one.negated}{one.relation} {one.object}"
-        for item in reversed(found.items)
+        for item in reversed(past.items)
         for one in item.statements
     ]
 

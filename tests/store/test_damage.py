@@ -6,7 +6,7 @@ from pathlib import Path
 
 import apsw
 import pytest
-from support.store import ADA, EVERYTHING, a_house, tampering, told
+from support.store import ADA, EVERYTHING, a_house, tampering, tell
 
 from memd.backends import rooms as file_rooms
 from memd.base.clock import from_us
@@ -32,7 +32,7 @@ TEXTS = (
 
 async def a_file(path: Path) -> list[str]:
     async with a_house(path) as house:
-        ids = await told(house, *TEXTS)
+        ids = await tell(house, *TEXTS)
         await house.queue.drain()
     return ids
 
@@ -160,7 +160,7 @@ async def test_a_file_checks_itself_in_portions_and_tells_whoever_listens(
     monkeypatch.setattr(upkeep, "PORTION_PAGES", 16)
     async with a_house(path) as house:
         tending = file_rooms.UpkeepLoop(
-            house.db, house.upkeep, house.due, lambda *said: told_of.append(said)
+            house.db, house.upkeep, house.due, lambda *part: told_of.append(part)
         )
         portions = 0
         while house.upkeep.background_check.progress().finished_at is None and portions < pages:

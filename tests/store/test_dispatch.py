@@ -234,12 +234,15 @@ def signed(action: str) -> Maker:
         key = Ed25519PrivateKey.generate()
         await done(desk, "owner.set", public_key=key.public_key().public_bytes_raw().hex())
         proposed = await a_proposal(desk)
-        (found,) = (await done(desk, "org.review"))["items"]
+        (proposal,) = (await done(desk, "org.review"))["items"]
         state = await done(desk, "owner.state")
-        said = statement(
-            state["store"], state["nonce"], action, of_proposal(Proposal.model_validate(found))
+        signed_text = statement(
+            state["store"], state["nonce"], action, of_proposal(Proposal.model_validate(proposal))
         )
-        return {**proposed, "signature": {"nonce": state["nonce"], "value": key.sign(said).hex()}}
+        return {
+            **proposed,
+            "signature": {"nonce": state["nonce"], "value": key.sign(signed_text).hex()},
+        }
 
     return make
 
@@ -397,9 +400,9 @@ def test_the_counters_add_up_in_both_forms() -> None:
     metrics = Metrics()
     metrics.count("memory.recall", "ok", 3_000)
     metrics.count("memory.recall", "busy", BOUNDS_US[-1] + 1)
-    told = metrics.as_json({"connections": 1})
-    assert told["methods"]["memory.recall"]["requests"] == 2
-    assert told["methods"]["memory.recall"]["errors"] == {"busy": 1}
+    counters = metrics.as_json({"connections": 1})
+    assert counters["methods"]["memory.recall"]["requests"] == 2
+    assert counters["methods"]["memory.recall"]["errors"] == {"busy": 1}
     text = metrics.as_prometheus({"connections": 1})
     assert 'memd_request_seconds_bucket{method="memory.recall",le="0.005"} 1' in text
     assert 'memd_request_seconds_bucket{method="memory.recall",le="+Inf"} 2' in text

@@ -25,46 +25,48 @@ async def test_every_question_of_two_or_three_hops_is_answered_exactly(
     asked = list(questions(company))
     assert sum(bool(question.answers) for question in asked) >= QUESTIONS_MIN
     assert {question.hops for question in asked} == {2, 3}
-    told = "\n".join(company.sentences)
+    text = "\n".join(company.sentences)
     wrong: list[str] = []
     async with a_house(tmp_path / "memd.db") as house:
         await stored(house, *company.sentences)
         await house.learning.drain()
         for question in asked:
-            found = await house.graph.query(ADA, question.text, limit=100)
-            given = {item.name.casefold() for item in found.items if item.follows}
+            result = await house.graph.query(ADA, question.text, limit=100)
+            given = {item.name.casefold() for item in result.items if item.follows}
             expected = {answer.casefold() for answer in question.answers}
             if given != expected:
                 wrong.append(f"{question.text} {sorted(expected)} {sorted(given)}")
-            steps = [step for item in found.items for step in item.path.steps]
-            assert all(step.evidence.quote in told for step in steps)
+            steps = [step for item in result.items for step in item.path.steps]
+            assert all(step.evidence.quote in text for step in steps)
     assert not wrong, f"{len(wrong)} of {len(asked)}: " + "\n".join(wrong[:20])
 
 
 @pytest.mark.parametrize(
-    ("said", "question"),
+    ("sentence", "question"),
     [
         ("Ann leads the Falcon team.", "What does the CTO lead?"),
         ("The CTO leads the Falcon team.", "What does Ann lead?"),
     ],
 )
-async def test_a_name_is_followed_from_either_side(house: Rooms, said: str, question: str) -> None:
-    await stored(house, "The CTO is Ann.", said)
+async def test_a_name_is_followed_from_either_side(
+    house: Rooms, sentence: str, question: str
+) -> None:
+    await stored(house, "The CTO is Ann.", sentence)
     await house.learning.drain()
 
-    found = await house.graph.query(ADA, question)
+    answer = await house.graph.query(ADA, question)
 
-    assert [(item.name, item.follows) for item in found.items] == [("the Falcon team", True)]
-    [team] = found.items
+    assert [(item.name, item.follows) for item in answer.items] == [("the Falcon team", True)]
+    [team] = answer.items
     assert [step.relation for step in team.path.steps] == ["is", "leads"]
 
 
 async def learnt(house: Rooms) -> int:
-    found = await house.db.read(
+    count = await house.db.read(
         lambda conn: conn.execute("SELECT count(DISTINCT memory_key) FROM statement").get
     )
-    assert isinstance(found, int)
-    return found
+    assert isinstance(count, int)
+    return count
 
 
 async def test_while_memd_is_in_use_one_step_is_made_and_the_rest_when_it_is_quiet(

@@ -9,7 +9,7 @@ import pytest
 from support.clocks import HeldClock
 from support.edges import Drawn, draw
 from support.org import CALLER, JUNIOR, SENIOR, a_request
-from support.store import ADA, BOB, a_house, bytes_of, stored, told
+from support.store import ADA, BOB, a_house, bytes_of, stored, tell
 
 from memd.backends.rooms import Rooms
 from memd.base.errors import OrgMemoryQueryError
@@ -30,10 +30,10 @@ async def edges(
 ) -> set[str]:
     """Return what is said of a thing as text, nothing for a thing nobody knows."""
     try:
-        found = await house.graph.neighbours(caller, name, at=at or Moment())
+        neighbours = await house.graph.neighbours(caller, name, at=at or Moment())
     except OrgMemoryQueryError:
         return set()
-    return {f"{s.subject} {s.relation} {s.object}" for s in found.items}
+    return {f"{s.subject} {s.relation} {s.object}" for s in neighbours.items}
 
 
 async def learnt(house: Rooms, *texts: str, caller: Caller = ADA, **fields: object) -> list[str]:
@@ -45,8 +45,8 @@ async def learnt(house: Rooms, *texts: str, caller: Caller = ADA, **fields: obje
 async def test_what_another_agent_was_told_is_not_there_not_even_as_a_name(house: Rooms) -> None:
     await learnt(house, "Ann leads the Falcon team.", caller=BOB)
     assert await edges(house, "Ann", BOB)
-    found = await house.graph.query(ADA, "Who leads the Falcon team?")
-    assert (found.about, found.items) == ((), ())
+    answer = await house.graph.query(ADA, "Who leads the Falcon team?")
+    assert (answer.about, answer.items) == ((), ())
     for name in ("Ann", "the Falcon team", "nobody at all"):
         with pytest.raises(OrgMemoryQueryError) as refused:
             await house.graph.neighbours(ADA, name)
@@ -109,8 +109,8 @@ async def test_what_was_rewritten_says_what_it_says_now(house: Rooms) -> None:
     assert not await edges(house, "Ann")
     await house.learning.drain()
     assert await edges(house, "the Falcon team") == {"Bob leads the Falcon team"}
-    found = await house.graph.neighbours(ADA, "Bob")
-    assert found.items[0].evidence.quote == "Bob leads the Falcon team"
+    neighbours = await house.graph.neighbours(ADA, "Bob")
+    assert neighbours.items[0].evidence.quote == "Bob leads the Falcon team"
 
 
 async def test_forgetting_erases_the_edges_and_the_names_that_no_other_text_has(
@@ -145,11 +145,11 @@ async def test_what_waits_to_be_read_again_and_is_forgotten_leaves_nothing(house
 
 
 async def test_untrusted_texts_are_marked_and_lower_the_whole_way(house: Rooms) -> None:
-    await told(house, "Ann leads the Falcon team.", speaker="user")
-    await told(house, "The Falcon team uses Kafka.", origin="web")
+    await tell(house, "Ann leads the Falcon team.", speaker="user")
+    await tell(house, "The Falcon team uses Kafka.", origin="web")
     await house.learning.drain()
-    found = await house.graph.query(ADA, "What does the team that Ann leads use?")
-    (answer,) = found.items
+    result = await house.graph.query(ADA, "What does the team that Ann leads use?")
+    (answer,) = result.items
     assert answer.path.trust is Trust.UNTRUSTED
     assert answer.score == 0.5
     assert [step.evidence.trust for step in answer.path.steps] == [
@@ -189,8 +189,8 @@ async def test_a_retracted_fact_is_out_of_sight_now_and_in_sight_of_the_time_bef
         assert not await edges(house, "Kafka")
         then = Moment(valid=before, known=before)
         assert await edges(house, "Kafka", at=then) == {"the Falcon team uses Kafka"}
-        found = await house.graph.query(ADA, "What does the Falcon team use?", at=then)
-        assert [item.name for item in found.items] == ["Kafka"]
+        answer = await house.graph.query(ADA, "What does the Falcon team use?", at=then)
+        assert [item.name for item in answer.items] == ["Kafka"]
 
 
 async def test_a_question_about_a_time_is_answered_from_what_held_then(tmp_path: Path) -> None:
@@ -202,8 +202,8 @@ async def test_a_question_about_a_time_is_answered_from_what_held_then(tmp_path:
         now = await house.graph.query(ADA, asked)
         assert [item.name for item in now.items if item.follows] == ["Litestar"]
         then = Moment(valid=datetime(2026, 2, 1, tzinfo=UTC))
-        found = await house.graph.query(ADA, asked, at=then)
-        assert [item.name for item in found.items if item.follows] == ["Flask"]
+        answer = await house.graph.query(ADA, asked, at=then)
+        assert [item.name for item in answer.items if item.follows] == ["Flask"]
 
 
 async def test_facts_that_a_reader_may_not_read_make_no_edges_for_it(tmp_path: Path) -> None:

@@ -19,14 +19,14 @@ async def test_every_day_has_what_came_and_what_there_was(bed: Bed, clock: HeldC
     clock.advance(days=2)
     await bed.tell("three", caller=BOB)
     clock.advance(days=1)
-    found = await bed.house.upkeep.history(5)
-    assert [day.added for day in found.days] == [0, 2, 0, 1, 0]
-    assert [day.total for day in found.days] == [0, 2, 2, 3, 3]
-    assert found.days[-1].day == clock.now.date()
-    assert found.days[0].day == clock.now.date() - timedelta(days=4)
+    history = await bed.house.upkeep.history(5)
+    assert [day.added for day in history.days] == [0, 2, 0, 1, 0]
+    assert [day.total for day in history.days] == [0, 2, 2, 3, 3]
+    assert history.days[-1].day == clock.now.date()
+    assert history.days[0].day == clock.now.date() - timedelta(days=4)
     (today,) = (await bed.house.upkeep.history(1)).days
     assert (today.added, today.total) == (0, 3)
-    assert found.works == ()
+    assert history.works == ()
 
 
 async def test_nights_are_told_with_how_long_they_took_and_others_work_is_not(

@@ -28,9 +28,9 @@ TEXT = IngestRequest(text="Bob sails to Faro on Sunday.")
 
 
 async def replies(house: Rooms) -> int:
-    found = await house.db.read(lambda conn: conn.execute("SELECT count(*) FROM reply").get)
-    assert isinstance(found, int)
-    return found
+    count = await house.db.read(lambda conn: conn.execute("SELECT count(*) FROM reply").get)
+    assert isinstance(count, int)
+    return count
 
 
 async def test_the_same_request_again_gets_the_first_reply_and_changes_nothing(
@@ -112,9 +112,11 @@ async def test_the_reply_outlives_a_restart_and_is_forgotten_after_its_days(
 
 
 async def sealed(house: Rooms) -> bytes:
-    found = await house.db.read(lambda conn: conn.execute("SELECT request_hash FROM reply").get)
-    assert isinstance(found, bytes)
-    return found
+    request_hash = await house.db.read(
+        lambda conn: conn.execute("SELECT request_hash FROM reply").get
+    )
+    assert isinstance(request_hash, bytes)
+    return request_hash
 
 
 async def test_what_is_kept_of_a_request_proves_nothing_without_the_files_secret(

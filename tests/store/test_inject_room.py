@@ -11,7 +11,7 @@ import pytest
 from support.clocks import HeldClock
 from support.entries import an_entry
 from support.injecting import Reversing
-from support.store import ADA, BOB, OWNER, stored, told
+from support.store import ADA, BOB, OWNER, stored, tell
 
 from memd.backends.rooms import Rooms
 from memd.base.errors import DeniedError, InvalidError, MemoryCapabilityError, MemoryRetrievalError
@@ -195,15 +195,15 @@ async def test_spec_13_2_core_memory_has_room_before_the_instruction_has(
         a_room(house), strategy=InjectionStrategy.SELF_EDITING, token_budget=budget
     )
 
-    said = texts(prompt)
-    assert sum(map(ESTIMATE, said)) <= prompt.tokens_used <= budget
-    shown = [text.startswith("<memory-entry>") for text in said]
+    messages = texts(prompt)
+    assert sum(map(ESTIMATE, messages)) <= prompt.tokens_used <= budget
+    shown = [text.startswith("<memory-entry>") for text in messages]
     assert (
         (True in shown)
         == bool(prompt.memories)
         == (budget >= (prompt.minimum_required_tokens or 0))
     )
-    assert ("core_memory_write" in "".join(said)) == (prompt.left_out.instructions == 0)
+    assert ("core_memory_write" in "".join(messages)) == (prompt.left_out.instructions == 0)
     assert prompt.left_out.memories == 1 - len(prompt.memories)
 
 
@@ -228,8 +228,8 @@ async def test_spec_13_2_the_settings_reach_prompt_and_tools(house: Rooms) -> No
     await call("archival_memory_write", content="The cat likes Ada.", category="social")
     answer = await call("archival_memory_search", query="the cat", limit=50)
     assert answer.count("</memory-entry>") == 1
-    (told,) = texts(await prepared(closed, strategy=InjectionStrategy.SELF_EDITING))
-    assert "core_memory_write" not in told
+    (message,) = texts(await prepared(closed, strategy=InjectionStrategy.SELF_EDITING))
+    assert "core_memory_write" not in message
     assert "read-only" in await call("core_memory_write", closed, content="x")
     tags = {e.metadata.tags for e in await house.recall.retrieve(ADA, MemoryQuery())}
     assert tags == {("profile",), ()}
@@ -390,10 +390,10 @@ async def test_a_block_takes_the_place_of_what_was_found_not_of_what_is_always_t
 
     prompt = await prepared(room, strategy=strategy, synthesize=True)
 
-    said = "\n".join(texts(prompt))
+    text = "\n".join(texts(prompt))
     assert "<memory-entry>\n[learnings] check ports first\n</memory-entry>" in texts(prompt)
-    assert ("The nginx port is 8080." in said) == (strategy is InjectionStrategy.SELF_EDITING)
-    assert ("search_memory" in said) == (strategy is InjectionStrategy.TOOL_BASED)
+    assert ("The nginx port is 8080." in text) == (strategy is InjectionStrategy.SELF_EDITING)
+    assert ("search_memory" in text) == (strategy is InjectionStrategy.TOOL_BASED)
     assert len(prompt.memories) == (strategy is InjectionStrategy.SELF_EDITING)
     assert sum(map(ESTIMATE, texts(prompt))) <= prompt.tokens_used <= prompt.token_budget
 
@@ -471,7 +471,7 @@ async def test_what_the_gate_let_through_is_not_cut_again_unless_somebody_said_s
     """A memory of years ago has no recency, and a probability seldom makes up for it."""
     weak = [f"House {n} of the village green is on the way to a port." for n in range(9)]
     texts = ["Things that nobody forgets in a harbour.", *weak]
-    await told(house, *texts, occurred_at=datetime(2020, 1, 1, tzinfo=UTC))
+    await tell(house, *texts, occurred_at=datetime(2020, 1, 1, tzinfo=UTC))
     asked = "Which things does Bob forget about a port?"
 
     prompt = await prepared(a_room(house), query=asked, token_budget=10_000)
@@ -504,11 +504,11 @@ async def test_s4_d23_where_the_tag_decides_the_assistant_is_told_what_qualifies
     without_tag = await prepared(a_room(house))
     tight = await prepared(a_room(house, config={"non_inferable_only": True}), token_budget=20)
 
-    (told,) = texts(with_tag)
-    assert "tagged non-inferable" in told
-    for said in ("why", "team decided", "tried and rejected", "across repositories"):
-        assert said in told
-    assert with_tag.tokens_used == ESTIMATE(told)
+    (instruction,) = texts(with_tag)
+    assert "tagged non-inferable" in instruction
+    for words in ("why", "team decided", "tried and rejected", "across repositories"):
+        assert words in instruction
+    assert with_tag.tokens_used == ESTIMATE(instruction)
     assert not any("non-inferable" in text for text in texts(without_tag))
     assert (tight.messages, tight.left_out.instructions) == ((), 1)
 

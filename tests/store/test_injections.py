@@ -63,15 +63,17 @@ async def test_what_a_session_said_is_its_own_and_another_client_s_is_not(house:
 
 
 async def test_the_same_text_of_another_session_is_in_the_window_as_well(house: Rooms) -> None:
-    [said] = await stored(house, "Ann keeps bees.", session_id="r")
-    [told] = await stored(house, "Bob sails.", session_id="q")
+    [other_copy] = await stored(house, "Ann keeps bees.", session_id="r")
+    [injected_id] = await stored(house, "Bob sails.", session_id="q")
     [own] = await stored(house, "Ann keeps bees.", session_id="s")
     [twin] = await stored(house, "Bob sails.", session_id="t")
     [other] = await stored(house, "Bob rows.", session_id="t")
-    assert len({said, told, own, twin}) == 4
-    await note(house, told)
-    found = await in_window(house, said, told, own, twin, other)
-    assert found == WindowContent(own=frozenset({said, own}), injected=frozenset({told, twin}))
+    assert len({other_copy, injected_id, own, twin}) == 4
+    await note(house, injected_id)
+    content = await in_window(house, other_copy, injected_id, own, twin, other)
+    assert content == WindowContent(
+        own=frozenset({other_copy, own}), injected=frozenset({injected_id, twin})
+    )
 
 
 async def test_what_was_edited_since_is_news(bees: str, house: Rooms, clock: HeldClock) -> None:

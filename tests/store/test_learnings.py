@@ -83,9 +83,9 @@ async def test_5a_2_relevant_are_those_of_the_type_most_successes_first(learn: L
             )
     await learn.record_success(ADA, SuccessReport(description="x", tools=("x",), task_type="web"))
 
-    found = await learn.playbook(ADA, PlaybookQuery(task_type="shell"))
+    patterns = await learn.playbook(ADA, PlaybookQuery(task_type="shell"))
 
-    assert [(each.description, each.success_count) for each in found] == [
+    assert [(each.description, each.success_count) for each in patterns] == [
         ("b", 4),
         ("d", 3),
         ("c", 2),
@@ -237,9 +237,9 @@ async def test_forgetting_one_pattern_or_lesson_leaves_every_other(
     await learn.record_outcome(BOB, a_task("Done.", "c"))
     ids = (mine.pattern_id, doomed.id)
 
-    said = await house.archive.forget(ADA, ids=ids)
+    result = await house.archive.forget(ADA, ids=ids)
 
-    assert said.count == 2
+    assert result.count == 2
     left = await learn.playbook(ADA, PlaybookQuery())
     assert [each.pattern_id for each in left] == [other.pattern_id]
     assert await learn.latest(ADA) == (stays,)
@@ -254,7 +254,7 @@ async def test_promoting_one_pattern_promotes_no_other(learn: Learn) -> None:
 
     await learn.mark_promoted(ADA, mine.pattern_id)
 
-    told = await learn.playbook(ADA, PlaybookQuery())
-    assert {each.pattern_id for each in told if each.promoted} == {mine.pattern_id}
-    assert len(told) == 2
+    patterns = await learn.playbook(ADA, PlaybookQuery())
+    assert {each.pattern_id for each in patterns if each.promoted} == {mine.pattern_id}
+    assert len(patterns) == 2
     assert not (await learn.playbook(BOB, PlaybookQuery()))[0].promoted

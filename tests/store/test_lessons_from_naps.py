@@ -160,22 +160,22 @@ async def test_a_doubtful_lesson_is_marked_and_words_of_a_tool_are_none(
     await bed.tell(REDIS, origin="tool", metadata={"tags": ("lesson",)})
     assert await lessons(bed) == []
     await napped(bed, tmp_path, says(f"Lesson: {doubtful}"))
-    said = text_of(await prepared(bed, "What about nginx?"))
-    assert f"] {doubtful}" in said
-    assert "\n[untrusted] [lesson | score: " in said
+    text = text_of(await prepared(bed, "What about nginx?"))
+    assert f"] {doubtful}" in text
+    assert "\n[untrusted] [lesson | score: " in text
 
 
 async def test_a_night_makes_no_summary_of_lessons(tmp_path: Path) -> None:
     async with a_bed(tmp_path, settings=settled(group_threshold=2)) as bed:
-        said = [
+        texts = [
             f"Lesson: {REDIS}",
             "Lesson: Deploys wait for CI.",
             "Lesson: Mondays are slow here.",
         ]
-        await napped(bed, tmp_path, *map(says, said))
+        await napped(bed, tmp_path, *map(says, texts))
         bed.clock.advance(days=9)
         await bed.night.run(ADA)
-        assert len(await lessons(bed)) == len(said)
+        assert len(await lessons(bed)) == len(texts)
 
 
 FAILED = "Exit code 1\nError: connect ECONNREFUSED 127.0.0.1:6380"
@@ -213,8 +213,8 @@ async def nap_over(bed: Bed, folder: Path) -> NapResult:
 
 
 async def cures(bed: Bed, query: str | None = None, by: Caller = ADA) -> list[PlaybookEntry]:
-    found = await a_learn(bed).playbook(by, PlaybookQuery(query=query))
-    return [each for each in found if each.memory_id]
+    patterns = await a_learn(bed).playbook(by, PlaybookQuery(query=query))
+    return [each for each in patterns if each.memory_id]
 
 
 async def test_what_was_cured_is_a_pattern_that_is_found_by_its_words(

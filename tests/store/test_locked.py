@@ -51,17 +51,17 @@ def writing_functions() -> Iterator[tuple[str, ast.FunctionDef]]:
 
 def test_no_function_of_the_store_begins_or_ends_a_transaction_of_its_own() -> None:
     """So every write passes the one door, whose lock is tested below."""
-    found = dict(writing_functions())
-    assert len(found) > 30
-    for name, node in found.items():
-        said = {
+    functions = dict(writing_functions())
+    assert len(functions) > 30
+    for name, node in functions.items():
+        words = {
             value.value.split()[0]
             for value in ast.walk(node)
             if isinstance(value, ast.Constant)
             and isinstance(value.value, str)
             and value.value.split()
         }
-        opens = said & {"BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT"}
+        opens = words & {"BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT"}
         assert not opens or name in OUTSIDE_A_TRANSACTION, name
 
 
@@ -135,9 +135,9 @@ async def test_a_read_only_store_still_knows_its_clients_and_refuses_every_chang
         async with a_house(folder / "memd.db") as house:
             clients = Clients(house.db, house.clock, tmp_path / "keys")
             await clients.load()
-            found = clients.identify(key)
-            assert found is not None
-            assert found.client == "ann"
+            identity = clients.identify(key)
+            assert identity is not None
+            assert identity.client == "ann"
             waiting, _ = await Review(house.org, Owner(house.db, house.clock)).list(ADA, None, 5)
             assert [one.id for one in waiting] == [proposal]
             audit = Audit(house.db, house.clock)

@@ -158,22 +158,24 @@ async def test_preferences_of_version_2_wait_for_the_owner_unless_his_client_bro
     path: Path,
 ) -> None:
     async with a_house(path) as house:
-        said = IngestRequest(text="I prefer green tea.", category=MemoryCategory.PROCEDURAL)
-        await house.ingest.ingest(replace(ADA, client=OPERATOR, method="memory.ingest"), said)
-        said = IngestRequest(text="I prefer black coffee.", category=MemoryCategory.PROCEDURAL)
-        await house.ingest.ingest(replace(ADA, client=LOCAL, method="memory.ingest"), said)
+        request = IngestRequest(text="I prefer green tea.", category=MemoryCategory.PROCEDURAL)
+        await house.ingest.ingest(replace(ADA, client=OPERATOR, method="memory.ingest"), request)
+        request = IngestRequest(text="I prefer black coffee.", category=MemoryCategory.PROCEDURAL)
+        await house.ingest.ingest(replace(ADA, client=LOCAL, method="memory.ingest"), request)
         await house.preferences.set(ADA, "editor", "vim")
     with tampering(path) as conn:
         to_version_2(conn)
     async with a_house(path) as house:
-        found = {preference.value: preference for preference in await house.recall.preferences(ADA)}
-        assert {value: each.confirmed for value, each in found.items()} == {
+        preferences = {
+            preference.value: preference for preference in await house.recall.preferences(ADA)
+        }
+        assert {value: each.confirmed for value, each in preferences.items()} == {
             "I prefer green tea.": True,
             "I prefer black coffee.": False,
             "vim": False,
         }
-        assert found["I prefer black coffee."].origin == "person"
-        assert (found["vim"].origin, found["vim"].client) == ("assistant", None)
+        assert preferences["I prefer black coffee."].origin == "person"
+        assert (preferences["vim"].origin, preferences["vim"].client) == ("assistant", None)
 
 
 async def test_a_file_of_version_2_becomes_exactly_this_schema_and_its_caches_stay_sound(

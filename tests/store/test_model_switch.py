@@ -44,7 +44,7 @@ class Bed:
         self.house = house
         self.chosen = chosen
         self.events: list[Any] = []
-        self.switch = ModelSwitch(house, chosen, lambda *told: self.events.append(told[2]))
+        self.switch = ModelSwitch(house, chosen, lambda *event: self.events.append(event[2]))
 
     def model(self, name: str) -> SwitchedModel:
         return cast("SwitchedModel", self.chosen.embedder_of(name))
@@ -283,11 +283,11 @@ async def test_a_change_waits_for_questions_and_questions_for_it(bed: Bed) -> No
 async def test_a_bench_ranks_the_right_memory_by_each_models_own_vectors(bed: Bed) -> None:
     assert (await measure(bed.house, bed.chosen, ["A"]))["models"] == []
     await talked(bed.house, 16)
-    told = await measure(bed.house, bed.chosen, ["A", "B"])
-    assert told["memories"] == 32
-    assert told["pairs"] > 0
-    assert [each["name"] for each in told["models"]] == ["A", "B"]
-    assert all(0.0 <= each["ndcg_10"] <= each["recall_10"] <= 1.0 for each in told["models"])
+    figures = await measure(bed.house, bed.chosen, ["A", "B"])
+    assert figures["memories"] == 32
+    assert figures["pairs"] > 0
+    assert [each["name"] for each in figures["models"]] == ["A", "B"]
+    assert all(0.0 <= each["ndcg_10"] <= each["recall_10"] <= 1.0 for each in figures["models"])
 
 
 def test_a_rank_counts_what_is_nearer() -> None:

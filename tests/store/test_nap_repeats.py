@@ -38,7 +38,7 @@ async def seen(bed: Bed) -> set[str]:
     return {entry.content for entry in entries}
 
 
-async def told(bed: Bed, text: str, origin: Origin = Origin.ASSISTANT, talk: str = "talk") -> None:
+async def tell(bed: Bed, text: str, origin: Origin = Origin.ASSISTANT, talk: str = "talk") -> None:
     item = IngestRequest(text=text, session_id=talk, origin=origin)
     receipt = await bed.house.ingest.ingest(ADA, item)
     assert receipt.stored or receipt.pending
@@ -46,7 +46,7 @@ async def told(bed: Bed, text: str, origin: Origin = Origin.ASSISTANT, talk: str
 
 @pytest.mark.parametrize("turn", [CAUSE, f"Let me look. {CAUSE} {CURE}", f"**{CURE}**"])
 async def test_a_turn_of_which_the_nap_says_all_is_superseded(bed: Bed, turn: str) -> None:
-    await told(bed, turn)
+    await tell(bed, turn)
     await napped(bed, Said(COMPOSED, "a", origin=Origin.ASSISTANT))
     assert await seen(bed) == {COMPOSED}
     rows = await bed.rows(
@@ -67,7 +67,7 @@ async def test_a_turn_of_which_the_nap_says_all_is_superseded(bed: Bed, turn: st
     ],
 )
 async def test_what_says_more_or_is_a_person_s_stays(bed: Bed, turn: str, origin: Origin) -> None:
-    await told(bed, turn, origin)
+    await tell(bed, turn, origin)
     await napped(bed, Said(COMPOSED, "a", origin=Origin.ASSISTANT))
     assert await seen(bed) == {COMPOSED, turn}
 
@@ -79,13 +79,13 @@ async def test_what_was_stored_on_purpose_stays(bed: Bed) -> None:
 
 
 async def test_another_session_s_turn_stays(bed: Bed) -> None:
-    await told(bed, CAUSE, talk="other")
+    await tell(bed, CAUSE, talk="other")
     await napped(bed, Said(COMPOSED, "a", origin=Origin.ASSISTANT))
     assert await seen(bed) == {COMPOSED, CAUSE}
 
 
 async def test_undoing_the_nap_brings_the_turn_back_as_it_was(bed: Bed) -> None:
-    await told(bed, CAUSE)
+    await tell(bed, CAUSE)
     before = await bed.rows("SELECT * FROM memory WHERE content = ?", CAUSE)
     nap = await napped(bed, Said(COMPOSED, "a", origin=Origin.ASSISTANT))
     await bed.night.undo(ADA, nap.run_id)
@@ -94,7 +94,7 @@ async def test_undoing_the_nap_brings_the_turn_back_as_it_was(bed: Bed) -> None:
 
 
 async def test_the_same_nap_again_puts_nothing_away_again(bed: Bed) -> None:
-    await told(bed, CAUSE)
+    await tell(bed, CAUSE)
     made = Said(COMPOSED, "a", origin=Origin.ASSISTANT)
     await napped(bed, made)
     again = await napped(bed, made)
@@ -105,8 +105,8 @@ async def test_the_same_nap_again_puts_nothing_away_again(bed: Bed) -> None:
 async def test_a_session_that_was_streamed_is_told_once_by_its_nap(
     bed: Bed, tmp_path: Path
 ) -> None:
-    await told(bed, "why does make import fail?\nValueError: numpy is missing", Origin.PERSON)
-    await told(bed, f"Let me look. {CAUSE}")
+    await tell(bed, "why does make import fail?\nValueError: numpy is missing", Origin.PERSON)
+    await tell(bed, f"Let me look. {CAUSE}")
     nap = Naps(bed.house, Settings(), tmp_path).nap
     made = await nap.nap(ADA, NapRequest(session_id="talk", reason=Reason.ENDED.value))
     assert made.stored
@@ -143,8 +143,8 @@ async def ended(
     """Report the session's end as an assistant does, and return what is there to be found."""
     path = folder / "session.jsonl"
     path.write_text("".join(f"{json.dumps(message)}\n" for message in messages), "utf-8")
-    told = {"usage": {"transcript_roots": [str(folder)]}}
-    naps = Naps(house, Settings.model_validate(told), folder)
+    settings = {"usage": {"transcript_roots": [str(folder)]}}
+    naps = Naps(house, Settings.model_validate(settings), folder)
     usage = Usage(
         source="tests",
         session_id="s",
@@ -248,7 +248,7 @@ async def test_a_nap_that_learns_nothing_loads_no_model(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "stored"),
+    ("timestamp", "stored"),
     [
         ("2026-03-16T08:00:00+01:00", datetime(2026, 3, 16, 7, tzinfo=UTC)),
         ("2026-03-18T11:00:00Z", datetime(2026, 3, 18, 11, tzinfo=UTC)),  # its clock is ahead
@@ -259,8 +259,8 @@ async def test_a_nap_that_learns_nothing_loads_no_model(tmp_path: Path) -> None:
     ],
 )
 async def test_a_fact_has_the_time_at_which_it_was_said_if_that_can_be(
-    house: Rooms, tmp_path: Path, said: str, stored: datetime | None
+    house: Rooms, tmp_path: Path, timestamp: str, stored: datetime | None
 ) -> None:
-    await nap_over(house, tmp_path, {**FACT, "timestamp": said})
+    await nap_over(house, tmp_path, {**FACT, "timestamp": timestamp})
     at_us = await house.db.read(lambda conn: conn.execute("SELECT occurred_at_us FROM memory").get)
     assert at_us == (None if stored is None else to_us(stored))

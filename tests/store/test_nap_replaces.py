@@ -62,10 +62,10 @@ async def test_of_two_things_in_one_slot_the_later_one_is_made(bed: Bed) -> None
 
 
 async def test_the_same_nap_again_changes_no_row(bed: Bed) -> None:
-    said = (TABS, Said(PORT, "env:port", NapKind.ENVIRONMENT), FIRST)
-    await napped(bed, *said, project_id="p")
+    facts = (TABS, Said(PORT, "env:port", NapKind.ENVIRONMENT), FIRST)
+    await napped(bed, *facts, project_id="p")
     before = await everything(bed)
-    again = await napped(bed, *said, project_id="p")
+    again = await napped(bed, *facts, project_id="p")
     assert (again.stored, again.merged) == (0, 3)
     assert await everything(bed) == before
 

@@ -32,9 +32,9 @@ FACTS = (
 
 async def nap_over(bed: Bed, folder: Path, *texts: str) -> NapResult:
     bed.clock.advance(minutes=1)
-    said = [{"role": "user", "content": text} for text in texts]
+    messages = [{"role": "user", "content": text} for text in texts]
     nap = Naps(bed.house, Settings(), folder).nap
-    made = await nap.nap(ADA, NapRequest(messages=[*said, *TALK], session_id="talk"))
+    made = await nap.nap(ADA, NapRequest(messages=[*messages, *TALK], session_id="talk"))
     await bed.house.queue.drain()
     return made
 

@@ -290,13 +290,13 @@ async def seen(bed: Bed, caller: Caller = ADA) -> list[str]:
     return sorted(entry.content for entry in entries)
 
 
-async def told(bed: Bed, *texts: str, tags: Sequence[str] = ()) -> None:
+async def tell(bed: Bed, *texts: str, tags: Sequence[str] = ()) -> None:
     await bed.tell(*texts, session_id=None, metadata=MemoryMetadata(tags=tuple(tags)))
 
 
 async def test_the_oldest_are_put_away_when_there_are_too_many(tmp_path: Path) -> None:
     async with a_bed(tmp_path, settings=settled(max_memories_per_agent=3)) as bed:
-        await told(bed, "a", "b", "c", "d", "e")
+        await tell(bed, "a", "b", "c", "d", "e")
         await bed.tell("Bob's", caller=BOB)
         run = await bed.night.run(ADA)
         assert [(step.name, step.rows) for step in run.steps] == [("cap", 2)]
@@ -310,7 +310,7 @@ async def test_of_the_same_moment_the_first_ids_are_put_away_first(tmp_path: Pat
     async with a_bed(tmp_path, settings=settled(max_memories_per_agent=2)) as bed:
         for text in ("a", "b", "c", "d"):
             bed.clock.advance(minutes=-1)  # all at the same minute
-            await told(bed, text)
+            await tell(bed, text)
         ids = [str(row[0]) for row in await bed.rows("SELECT memory_id FROM memory ORDER BY 1")]
         await bed.night.run(ADA)
         away = await bed.rows("SELECT memory_id FROM archive JOIN memory USING (memory_key)")
@@ -319,12 +319,12 @@ async def test_of_the_same_moment_the_first_ids_are_put_away_first(tmp_path: Pat
 
 async def test_core_memories_and_preferences_are_never_put_away(tmp_path: Path) -> None:
     async with a_bed(tmp_path, settings=settled(max_memories_per_agent=1)) as bed:
-        await told(bed, "who I am", tags=("core",))
+        await tell(bed, "who I am", tags=("core",))
         liked = "I prefer PostgreSQL in 2026 at Acme because async APIs are reliable."
         await bed.house.ingest.ingest(ADA, IngestRequest(text=liked))
         preferred = await seen(bed)
         assert preferred == sorted([liked, "who I am"])
-        await told(bed, "a", "b", "c")
+        await tell(bed, "a", "b", "c")
         rehearsed = await bed.night.run(ADA, dry_run=True)
         assert [(step.name, step.rows) for step in rehearsed.steps] == [("cap", 3)]
         run = await bed.night.run(ADA)

@@ -79,9 +79,9 @@ async def ended(bed: Bed, disk: Disk, error: BaseException | None = None) -> Run
 
 
 async def last(night: Night) -> RunReport:
-    found = await night.last(RunKind.NIGHT)
-    assert found is not None
-    return found
+    run = await night.last(RunKind.NIGHT)
+    assert run is not None
+    return run
 
 
 def rhythm_of(bed: Bed) -> NightScheduler:
@@ -150,8 +150,12 @@ async def test_what_the_disk_cannot_be_told_is_told_all_the_same(
         run = await ended(bed, disk)
         assert run.detail == {"errors": ["disk_full"], "tries": 1}
         assert run in await bed.night.reports(None, 5)
-        told = await bed.night.report(run.run_id, ADA)
-        assert (told.state, told.detail, told.again_at) == (run.state, run.detail, run.again_at)
+        report = await bed.night.report(run.run_id, ADA)
+        assert (report.state, report.detail, report.again_at) == (
+            run.state,
+            run.detail,
+            run.again_at,
+        )
         assert await bed.rows("SELECT report FROM run WHERE state = 'running'") == [("{}",)]
         await bed.night.resume_unfinished()
         assert len(await bed.summaries()) == 1  # not yet

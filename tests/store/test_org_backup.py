@@ -27,12 +27,12 @@ async def test_a_backup_holds_the_log_and_its_facts(tmp_path: Path) -> None:
         await house.org.write(CALLER, a_request("Use Litestar", fact_id=fact_id), author=HUMAN)
         await house.org.retract(CALLER, other, author=HUMAN)
         copy = Path(await house.upkeep.backup(CALLER))
-        told = await house.org.history(CALLER, fact_id)
+        history = await house.org.history(CALLER, fact_id)
         before = await house.db.read(source_hash)
     with a_writer(copy) as conn:
         assert source_hash(conn) == before
     async with a_house(copy) as house:
-        assert await house.org.history(CALLER, fact_id) == told
+        assert await house.org.history(CALLER, fact_id) == history
         assert await contents(house, "which framework, Litestar?") == ["Use Litestar"]
         assert (await house.upkeep.check(CALLER)).ok
 
@@ -42,13 +42,13 @@ async def test_neither_a_rebuild_nor_forgetting_nor_time_changes_a_fact(
 ) -> None:
     """docs/decisions/0048."""
     (fact_id,) = await wrote(house, "Use Litestar")
-    told = await house.org.history(CALLER, fact_id)
+    history = await house.org.history(CALLER, fact_id)
     await house.upkeep.rebuild(CALLER)
     await house.archive.forget(CALLER, ids=[fact_id])
     clock.advance(days=3_650)
     await house.archive.purge()
     await house.upkeep.tidy()
-    assert await house.org.history(CALLER, fact_id) == told
+    assert await house.org.history(CALLER, fact_id) == history
     assert await contents(house, "litestar") == ["Use Litestar"]
 
 
@@ -163,5 +163,5 @@ async def _signed(review: Review, proposal_id: str) -> Signature:
     state = await review.owner.set(CALLER, key.public_key().public_bytes_raw().hex(), None)
     (proposal,), _ = await review.list(CALLER, None, 5)
     assert proposal.id == proposal_id
-    said = statement(state.store, state.nonce, "org.approve", of_proposal(proposal))
-    return Signature(nonce=state.nonce, value=key.sign(said).hex())
+    signed_text = statement(state.store, state.nonce, "org.approve", of_proposal(proposal))
+    return Signature(nonce=state.nonce, value=key.sign(signed_text).hex())

@@ -178,13 +178,13 @@ async def test_the_last_writer_wins_and_everything_stays_in_the_log(house: Rooms
     for content, author in (("two", SENIOR), ("three", HUMAN)):
         await house.org.write(CALLER, a_request(content, fact_id=fact_id), author=author)
     assert await contents(house) == ["three"]
-    told = await house.org.history(CALLER, fact_id)
-    assert [(entry.version, entry.content) for entry in told] == [
+    history = await house.org.history(CALLER, fact_id)
+    assert [(entry.version, entry.content) for entry in history] == [
         (1, "one"),
         (2, "two"),
         (3, "three"),
     ]
-    assert [entry.author for entry in told] == [SENIOR, SENIOR, HUMAN]
+    assert [entry.author for entry in history] == [SENIOR, SENIOR, HUMAN]
 
 
 async def test_a_refused_write_leaves_nothing(house: Rooms) -> None:
@@ -300,8 +300,8 @@ async def test_a_question_finds_what_shares_its_words(house: Rooms) -> None:
         "Every pull request needs two approvals.",
         "The coffee machine is cleaned on Fridays.",
     )
-    found = await contents(house, "How do we deploy to production, and when?")
-    assert found == ["Deployments to production happen on Tuesdays."]
+    texts = await contents(house, "How do we deploy to production, and when?")
+    assert texts == ["Deployments to production happen on Tuesdays."]
     assert (await contents(house, "approval of pull requests"))[0].startswith("Every pull")
     assert await contents(house, "what about this and that?") == []
 
@@ -336,8 +336,8 @@ async def test_a_query_returns_what_the_settings_allow_at_most(tmp_path: Path) -
 async def test_the_longest_text_can_be_written_and_asked_for(house: Rooms) -> None:
     text = "litestar " * (TEXT_CHARS_MAX // 9)
     (fact_id,) = await wrote(house, text)
-    found = await house.org.query(CALLER, OrgMemoryQuery(context=text))
-    assert [fact.id for fact in found] == [fact_id]
+    facts = await house.org.query(CALLER, OrgMemoryQuery(context=text))
+    assert [fact.id for fact in facts] == [fact_id]
 
 
 # The past.
@@ -445,8 +445,8 @@ async def test_what_was_superseded_long_ago_is_not_told_and_not_erased(path: Pat
             clock.advance(days=10)
             await house.org.write(CALLER, a_request(content, fact_id=fact_id), author=HUMAN)
         clock.advance(days=25)  # "one" was superseded 35 days ago, "two" 25
-        told = await house.org.history(CALLER, fact_id)
-        assert [entry.content for entry in told] == ["two", "three"]
+        history = await house.org.history(CALLER, fact_id)
+        assert [entry.content for entry in history] == ["two", "three"]
         with pytest.raises(OrgMemoryQueryError, match="is hidden"):
             await house.org.snapshot_at(CALLER, start)
         (stood,) = await house.org.snapshot_at(CALLER, clock.now - timedelta(days=30))
@@ -467,8 +467,8 @@ async def test_without_tracking_changes_only_the_present_is_told(tmp_path: Path)
         clock.advance(days=1)
         await house.org.write(CALLER, a_request("two", fact_id=fact_id), author=HUMAN)
         clock.advance(days=1)
-        told = await house.org.history(CALLER, fact_id)
-        assert [entry.content for entry in told] == ["two"]
+        history = await house.org.history(CALLER, fact_id)
+        assert [entry.content for entry in history] == ["two"]
         with pytest.raises(OrgMemoryQueryError):
             await house.org.snapshot_at(CALLER, clock.now - timedelta(days=1))
         assert len(await house.org.snapshot_at(CALLER, clock.now)) == 1

@@ -47,10 +47,10 @@ async def test_each_sees_what_he_may(
         ids = {}
         for category in ("core_policy", "adr", "convention"):
             (ids[category],) = await wrote(house, "Keep it secret", category=category)
-        found = await house.org.query(caller, OrgMemoryQuery(limit=50))
-        assert {fact.category for fact in found} == seen
-        found = await house.org.query(caller, OrgMemoryQuery(context="secret", limit=50))
-        assert {fact.category for fact in found} == seen
+        facts = await house.org.query(caller, OrgMemoryQuery(limit=50))
+        assert {fact.category for fact in facts} == seen
+        facts = await house.org.query(caller, OrgMemoryQuery(context="secret", limit=50))
+        assert {fact.category for fact in facts} == seen
         for category, fact_id in ids.items():
             assert (await house.org.get(caller, fact_id) is not None) is (category in seen)
             assert bool(await house.org.history(caller, fact_id)) is (category in seen)
@@ -58,8 +58,8 @@ async def test_each_sees_what_he_may(
         assert {one.category for one in stood} == seen
         page = await house.org.snapshot_at(caller, clock.now, None, 1)
         assert [one.fact_id for one in page] == [stood[0].fact_id]
-        told = await house.org.list_policies(caller)
-        assert [fact.content for fact in told] == policies
+        listed = await house.org.list_policies(caller)
+        assert [fact.content for fact in listed] == policies
         assert await house.org.count_policies(caller) == len(policies)
 
 
@@ -70,8 +70,8 @@ async def test_a_version_of_a_hidden_category_stays_hidden_when_the_fact_has_mov
         (fact_id,) = await wrote(house, "hidden", category="adr")
         shown = a_request("shown", "convention", fact_id=fact_id)
         await house.org.write(CALLER, shown, author=HUMAN)
-        told = await house.org.history(JUNIOR, fact_id)
-        assert [entry.content for entry in told] == ["shown"]
+        history = await house.org.history(JUNIOR, fact_id)
+        assert [entry.content for entry in history] == ["shown"]
         assert len(await house.org.history(SENIOR, fact_id)) == 2
 
 

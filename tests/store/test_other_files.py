@@ -11,7 +11,7 @@ import apsw
 import pytest
 from support.clocks import HeldClock
 from support.damage import a_full_file, has_sums, repaired, texts
-from support.store import ADA, a_house, a_writer, stored, told
+from support.store import ADA, a_house, a_writer, stored, tell
 
 from memd.base.errors import DamagedError, ForeignFileError, MemdError, NewerSchemaError
 from memd.domain.memory import MemoryFilter
@@ -99,19 +99,19 @@ async def test_an_empty_file_is_a_new_one(path: Path) -> None:
     """A first start that was killed leaves nothing else."""
     path.touch()
     async with a_house(path) as house:
-        await told(house, "Ann keeps bees in Lisbon.")
+        await tell(house, "Ann keeps bees in Lisbon.")
         assert (await house.upkeep.check(ADA)).ok
 
 
 async def a_file_with_one_memory(path: Path) -> None:
     async with a_house(path) as house:
-        await told(house, "Ann keeps bees in Lisbon.")
+        await tell(house, "Ann keeps bees in Lisbon.")
 
 
 async def its_memory_is_there(path: Path) -> None:
     async with a_house(path) as house:
-        (found,), _ = await house.recall.list(ADA, MemoryFilter(), None, 10)
-        assert found.content == "Ann keeps bees in Lisbon."
+        (entry,), _ = await house.recall.list(ADA, MemoryFilter(), None, 10)
+        assert entry.content == "Ann keeps bees in Lisbon."
         assert (await house.upkeep.check(ADA)).ok
 
 
@@ -153,14 +153,14 @@ SHAPES = {
 
 @pytest.mark.parametrize("shape", SHAPES)
 async def test_an_unknown_shape_is_refused_in_words(path: Path, tmp_path: Path, shape: str) -> None:
-    change, said = SHAPES[shape]
+    change, message = SHAPES[shape]
     async with a_house(path) as house:
         await stored(house, "Ann keeps bees.")
     conn = apsw.Connection(str(path), vfs=page_sums.vfs())
     conn.execute(change)
     conn.close()
     before = path.read_bytes()
-    with pytest.raises(DamagedError, match=said):
+    with pytest.raises(DamagedError, match=message):
         async with a_house(path):
             pass
     assert path.read_bytes() == before
@@ -212,13 +212,13 @@ async def test_a_file_of_another_layout_is_opened_kept_so_and_repaired_to_that_o
     path: Path, tmp_path: Path, page_bytes: int, auto_vacuum: int
 ) -> None:
     with laid_out(page_bytes, auto_vacuum):
-        said = await a_full_file(path)
+        ids = await a_full_file(path)
     assert layout(path) == (page_bytes, auto_vacuum)
     assert not has_sums(path)
     async with a_house(path) as house:
         assert not house.db.read_only
         (secret,) = await stored(house, "The password of the safe is Xylophanes.")
-        more = await told(house, "Dora paints boats in Faro.")
+        more = await tell(house, "Dora paints boats in Faro.")
         answer = await house.recall.recall(ADA, RecallRequest(query="Who sails to Faro?", top_k=3))
         assert "Bob sails to Faro on Sunday." in {item.content for item in answer.memories}
         await house.archive.forget(ADA, ids=[secret])
@@ -229,10 +229,10 @@ async def test_a_file_of_another_layout_is_opened_kept_so_and_repaired_to_that_o
     assert has_sums(path)
     assert layout(tmp_path / "copy.db") == (page_bytes, auto_vacuum)
     assert b"Xylophanes" not in path.read_bytes()
-    assert set(texts(path)) == {*said, *more}
+    assert set(texts(path)) == {*ids, *more}
 
     done = repaired(path)
     assert (done.lost, done.remaining) == ((), ())
     assert layout(path) == (PAGE_BYTES, INCREMENTAL)
     assert has_sums(path)
-    assert set(texts(path)) == {*said, *more}
+    assert set(texts(path)) == {*ids, *more}

@@ -112,9 +112,9 @@ async def test_no_note_holds_a_text(bed: Bed) -> None:
     await bed.house.sessions.start(ADA, "s")
     await a_nap(bed)
     await bed.night.run(ADA)
-    said = repr([*await noted(bed), *await noted(bed, "task_metrics")])
-    assert "Ferdinand" not in said
-    assert "Turn" not in said
+    notes = repr([*await noted(bed), *await noted(bed, "task_metrics")])
+    assert "Ferdinand" not in notes
+    assert "Turn" not in notes
 
 
 async def test_a_note_that_the_disk_refuses_fails_nobody(

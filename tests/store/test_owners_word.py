@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from support.clocks import HeldClock
-from support.store import ADA, BOB, OWNER, stored, told
+from support.store import ADA, BOB, OWNER, stored, tell
 
 from memd.backends.rooms import Rooms
 from memd.base.errors import ConflictError, DeniedError
@@ -44,8 +44,8 @@ def outside(messages: list[str]) -> str:
 
 
 async def preference(house: Rooms, name: str = "merging") -> tuple[str, str, str | None, bool]:
-    (found,) = (each for each in await house.recall.preferences(ADA) if each.name == name)
-    return found.value, found.origin, found.client, found.confirmed
+    (stated,) = (each for each in await house.recall.preferences(ADA) if each.name == name)
+    return stated.value, stated.origin, stated.client, stated.confirmed
 
 
 # Preferences.
@@ -108,11 +108,11 @@ async def test_what_the_owner_set_or_confirmed_is_replaced_and_deleted_by_nobody
 async def test_what_a_text_states_is_the_owner_s_when_a_known_client_brings_it(
     house: Rooms, caller: Any, known: bool
 ) -> None:
-    said = IngestRequest(text="My favourite editor is Helix.")
-    receipt = await house.ingest.ingest(caller, said)
+    request = IngestRequest(text="My favourite editor is Helix.")
+    receipt = await house.ingest.ingest(caller, request)
     assert receipt.preferences == ("favorite_editor",)
     assert await preference(house, "favorite_editor") == (
-        said.text, "person", caller.client, known,
+        request.text, "person", caller.client, known,
     )  # fmt: skip
 
 
@@ -130,9 +130,9 @@ async def test_a_text_that_states_another_one_than_the_owner_s_stays_a_memory(
 
 
 async def words(house: Rooms, memory_id: str) -> tuple[str, Origin, Trust]:
-    found = await house.recall.get(ADA, memory_id)
-    assert found is not None
-    return found.content, found.origin, found.trust
+    entry = await house.recall.get(ADA, memory_id)
+    assert entry is not None
+    return entry.content, entry.origin, entry.trust
 
 
 @pytest.mark.parametrize(
@@ -173,8 +173,8 @@ async def test_a_change_is_the_changer_s_and_trust_never_rises(
     house: Rooms, before: str, change: str | None, after: tuple[str, int]
 ) -> None:
     (memory_id,) = await stored(house, "Releases are signed.", origin=before)
-    said = MemoryUpdate.model_validate({"content": "Releases are not.", "origin": change})
-    await house.ingest.update(KEYED, memory_id, said)
+    update = MemoryUpdate.model_validate({"content": "Releases are not.", "origin": change})
+    await house.ingest.update(KEYED, memory_id, update)
     assert (await words(house, memory_id))[1:] == after
 
 
@@ -192,8 +192,8 @@ async def test_the_memory_behind_a_preference_of_the_owner_s_keeps_its_words(
 
 
 async def test_a_source_of_a_person_s_is_not_superseded_by_another_client(house: Rooms) -> None:
-    said = IngestRequest(text="Releases are signed by Ann.", source="notes.md", origin="person")
-    brought = ReplaceSourceRequest(source="notes.md", items=(said,))
+    item = IngestRequest(text="Releases are signed by Ann.", source="notes.md", origin="person")
+    brought = ReplaceSourceRequest(source="notes.md", items=(item,))
     assert (await house.ingest.replace_source(OWNER, brought)).new == 1
     with pytest.raises(DeniedError):
         await house.ingest.replace_source(ADA, ReplaceSourceRequest(source="notes.md", items=()))
@@ -242,7 +242,7 @@ async def test_every_entry_that_is_not_the_owner_s_says_so(house: Rooms) -> None
     }
     for number, origin in enumerate(Origin):
         text = f"The nginx port {number} is {origin}."
-        await told(house, text, origin=origin, category="semantic")
+        await tell(house, text, origin=origin, category="semantic")
         shown = "\n".join(await prompt(house, query=f"the nginx port {number}"))
         assert f"<memory-entry>\n{marks[origin]}[semantic | score: " in shown
 
@@ -261,13 +261,13 @@ async def tool(house: Rooms, name: str, **arguments: str) -> str:
 
 @pytest.mark.parametrize("name", ["core_memory_write", "recall_memory_write"])
 async def test_a_tool_says_that_a_text_was_set_aside(house: Rooms, name: str) -> None:
-    said = await tool(house, name, content=ATTACK)
-    assert said.startswith("Error: the text was quarantined")
+    message = await tool(house, name, content=ATTACK)
+    assert message.startswith("Error: the text was quarantined")
     assert (await tool(house, name, content="Ann keeps bees.")).startswith("Stored in ")
 
 
 async def test_a_tool_says_that_a_person_s_words_are_not_its_to_replace(house: Rooms) -> None:
     metadata = MemoryMetadata(tags=("core",))
     (memory_id,) = await stored(house, "Ann keeps bees.", origin="person", metadata=metadata)
-    said = await tool(house, "core_memory_replace", memory_id=memory_id, content=EVIL)
-    assert said == "Error: this memory was stated by a person; only that person can change it"
+    message = await tool(house, "core_memory_replace", memory_id=memory_id, content=EVIL)
+    assert message == "Error: this memory was stated by a person; only that person can change it"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.nights import ADA, Bed
-from support.store import a_house, told
+from support.store import a_house, tell
 
 from memd.backends.rooms import Rooms
 from memd.base.errors import MemoryNotFoundError
@@ -43,7 +43,7 @@ async def is_sound(house: Rooms) -> None:
 
 
 async def test_a_question_is_stored_named_and_found_on_request_only(house: Rooms) -> None:
-    await told(house, FACT)
+    await tell(house, FACT)
     receipt = await ingested(house, QUESTION)
     (item,) = receipt.stored
     assert item.passing is Passing.QUESTION
@@ -61,16 +61,16 @@ async def test_a_question_is_stored_named_and_found_on_request_only(house: Rooms
 
 @pytest.mark.parametrize("mode", list(SearchMode))
 async def test_no_way_of_searching_meets_it_unasked(house: Rooms, mode: SearchMode) -> None:
-    await told(house, FACT, *(f"Where do the kilns of yard {n} stand?" for n in range(9)))
-    found = await recalled(house, search_mode=mode)
-    assert {chunk.content for chunk in found} <= {FACT}
+    await tell(house, FACT, *(f"Where do the kilns of yard {n} stand?" for n in range(9)))
+    memories = await recalled(house, search_mode=mode)
+    assert {chunk.content for chunk in memories} <= {FACT}
     query = MemoryQuery(text=QUESTION, limit=50)
     entries = await house.recall.retrieve(ADA, query, mode)
     assert [entry.content for entry in entries] == [FACT]
 
 
 async def test_a_listing_shows_what_was_told_with_its_mark(house: Rooms) -> None:
-    await told(house, FACT, QUESTION, "thanks!")
+    await tell(house, FACT, QUESTION, "thanks!")
     entries, _ = await house.recall.list(ADA, MemoryFilter(), None, 10)
     assert {entry.content: entry.passing for entry in entries} == {
         FACT: None,
@@ -133,7 +133,7 @@ async def test_an_attack_in_the_shape_of_a_question_is_set_aside_and_not_kept_ap
 
 
 async def test_the_gate_of_importance_does_not_judge_what_is_kept_apart(house: Rooms) -> None:
-    await told(house, "so it is", origin=Origin.ASSISTANT)
+    await tell(house, "so it is", origin=Origin.ASSISTANT)
     receipt = await ingested(house, "ok, so what?", origin=Origin.ASSISTANT)
     assert not receipt.turned_away
     assert [item.passing for item in receipt.stored] == [Passing.QUESTION]
@@ -161,7 +161,7 @@ async def test_asked_and_meant_in_one_call_it_is_a_memory(house: Rooms) -> None:
 
 
 async def test_restoring_and_editing_make_a_memory_of_it(house: Rooms) -> None:
-    (one, other) = await told(house, QUESTION, "Which barn is it?")
+    (one, other) = await tell(house, QUESTION, "Which barn is it?")
     entry = await house.archival.restore_to_hot(ADA, one)
     assert (entry.content, entry.passing) == (QUESTION, None)
     with pytest.raises(MemoryNotFoundError):
@@ -174,15 +174,15 @@ async def test_restoring_and_editing_make_a_memory_of_it(house: Rooms) -> None:
 
 
 async def test_it_counts_as_known_only_when_it_is_a_memory(house: Rooms) -> None:
-    (fact, question) = await told(house, FACT, QUESTION)
+    (fact, question) = await tell(house, FACT, QUESTION)
     del fact
 
     async def known() -> int:
-        found = await house.db.read(
+        count = await house.db.read(
             lambda conn: conn.execute("SELECT sum(vectors) FROM centroid").get
         )
-        assert isinstance(found, int)
-        return found
+        assert isinstance(count, int)
+        return count
 
     assert await known() == 1
     await house.archival.restore_to_hot(ADA, question)
@@ -207,13 +207,13 @@ async def test_without_a_model_it_waits_and_is_kept_apart_all_the_same(bed: Bed)
 
 
 async def test_its_words_stand_beside_its_neighbours(house: Rooms) -> None:
-    await told(house, "Which glaze did you choose?", "Celadon, as ever.", session_id="s")
-    found = await recalled(house, "which glaze")
-    assert [chunk.content for chunk in found] == ["Celadon, as ever."]
+    await tell(house, "Which glaze did you choose?", "Celadon, as ever.", session_id="s")
+    memories = await recalled(house, "which glaze")
+    assert [chunk.content for chunk in memories] == ["Celadon, as ever."]
 
 
 async def test_a_nap_without_a_transcript_reads_it(house: Rooms) -> None:
-    await told(house, QUESTION, "In the north barn.", session_id="s")
+    await tell(house, QUESTION, "In the north barn.", session_id="s")
     rows = await house.db.read(sessions.list_last_memories, 1, 10)
     assert [row.content for row in rows] == [QUESTION, "In the north barn."]
 
@@ -237,19 +237,19 @@ async def test_a_night_makes_nothing_of_it_and_the_cap_puts_it_away_first(bed: B
 
 
 async def asked_of(bed: Bed, **more: object) -> set[str]:
-    found = await recalled(bed.house, "when do bees fly", **more)
-    return {chunk.content for chunk in found if chunk.content.startswith("When do")}
+    memories = await recalled(bed.house, "when do bees fly", **more)
+    return {chunk.content for chunk in memories if chunk.content.startswith("When do")}
 
 
 async def test_what_is_forgotten_leaves_no_mark(bed: Bed) -> None:
-    (memory_id,) = await told(bed.house, QUESTION)
+    (memory_id,) = await tell(bed.house, QUESTION)
     await bed.house.archive.forget(ADA, [memory_id])
     assert await bed.rows("SELECT * FROM passing") == []
     await is_sound(bed.house)
 
 
 async def test_it_lives_through_a_rebuild_and_the_trash(bed: Bed) -> None:
-    (memory_id,) = await told(bed.house, QUESTION)
+    (memory_id,) = await tell(bed.house, QUESTION)
     await bed.house.archive.delete(ADA, memory_id)
     await is_sound(bed.house)
     await bed.house.archive.trash_restore(ADA, memory_id)
@@ -261,7 +261,7 @@ async def test_it_lives_through_a_rebuild_and_the_trash(bed: Bed) -> None:
 
 async def test_it_moves_to_another_store_as_what_it_is(tmp_path: Path) -> None:
     async with a_house(tmp_path / "memd.db") as here:
-        await told(here, FACT, QUESTION, session_id="s")
+        await tell(here, FACT, QUESTION, session_id="s")
         page = await here.moving.dump(None, 100)
     async with a_house(tmp_path / "there.db") as there:
         loaded = await there.moving.load(ADA, [dict(item) for item in page.items])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.nights import Bed, a_bed, settled
-from support.store import ADA, BOB, told
+from support.store import ADA, BOB, tell
 
 from memd.backends.rooms import Rooms
 from memd.base.errors import MemoryNotFoundError
@@ -67,9 +67,9 @@ async def test_h56_a_poisoned_source_takes_its_summary_along_and_no_honest_word(
         else:
             await house.archive.forget(ADA, ids=[poison])
         entries, _ = await house.recall.list(ADA, MemoryFilter(), None, 100)
-        said = "\n".join(entry.content for entry in entries)
-        assert "AcmeDrop" not in said
-        assert [text for text in HONEST if text not in said] == []
+        contents = "\n".join(entry.content for entry in entries)
+        assert "AcmeDrop" not in contents
+        assert [text for text in HONEST if text not in contents] == []
         assert (await house.upkeep.check(ADA)).ok
 
 
@@ -100,8 +100,8 @@ KEYLESS = replace(BOB, closed=frozenset({"ada"}))
 async def test_a_client_without_a_key_sees_nothing_of_an_agent_that_has_one(
     house: Rooms,
 ) -> None:
-    await told(house, ATTACK, origin="web")
-    await told(house, ATTACK, origin="web", caller=BOB)
+    await tell(house, ATTACK, origin="web")
+    await tell(house, ATTACK, origin="web", caller=BOB)
     everything, _ = await house.quarantine.list_flagged(BOB, None, 10, everybody=True)
     assert {one.agent_id for one in everything} == {ADA.agent_id, BOB.agent_id}
     seen, _ = await house.quarantine.list_flagged(KEYLESS, None, 10, everybody=True)

@@ -212,9 +212,9 @@ class SlowWindows(SessionWindows):
     async def look(
         self, place: WindowKey, asked: PromptRequest, ids: Sequence[str]
     ) -> WindowContent:
-        found = await super().look(place, asked, ids)
+        content = await super().look(place, asked, ids)
         await asyncio.sleep(0.02)
-        return found
+        return content
 
 
 def slow(bed: Bed) -> SessionWindows:

@@ -12,7 +12,7 @@ import pytest
 from support.clocks import HeldClock
 from support.daemon import WAIT_S
 from support.fakes import HashEmbedder, hash_vector, numbers
-from support.store import ADA, a_house, stored, told
+from support.store import ADA, a_house, stored, tell
 
 from memd.backends.rooms import Rooms
 from memd.base.errors import DegradedError, EmbeddingError, MemoryStoreError, ModelError
@@ -30,11 +30,11 @@ class _Interrupted(HashEmbedder):
     meanwhile: Callable[[], Awaitable[object]] | None = None
 
     async def embed(self, texts: Sequence[str], *, bulk: bool = False) -> list[bytes]:
-        found = await super().embed(texts, bulk=bulk)
+        vectors = await super().embed(texts, bulk=bulk)
         happening, self.meanwhile = self.meanwhile, None
         if happening is not None:
             await happening()
-        return found
+        return vectors
 
 
 class _Unable(HashEmbedder):
@@ -286,8 +286,8 @@ async def test_rows_without_a_vector_are_looked_for_only_when_something_changed(
 
 
 async def test_a_text_that_is_merged_whole_leaves_no_copy_behind(house: Rooms) -> None:
-    ids = await told(house, "My bank pin story is Zanzibar.")
-    ids += await told(house, "  My bank pin story is Zanzibar.  ")
+    ids = await tell(house, "My bank pin story is Zanzibar.")
+    ids += await tell(house, "  My bank pin story is Zanzibar.  ")
     assert ids[0] == ids[1]
     await house.archive.forget(ADA, ids=ids[:1])
     assert await house.db.read(_sources) == 0

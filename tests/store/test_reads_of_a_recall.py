@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from support.house import a_house
-from support.store import ADA, told
+from support.store import ADA, tell
 
 from memd.backends.rooms import Rooms
 from memd.domain.enums import SearchMode
@@ -28,7 +28,7 @@ async def test_a_recall_takes_at_most_three_reads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, most: int
 ) -> None:
     async with a_house(tmp_path) as house:
-        await told(house, *TEXTS)
+        await tell(house, *TEXTS)
         while await house.queue.drain():
             pass
         await house.preferences.set(ADA, "editor", "Helix")
@@ -56,8 +56,8 @@ async def test_a_recall_takes_at_most_three_reads(
 @pytest.fixture
 async def house(tmp_path: Path) -> AsyncIterator[Rooms]:
     async with a_house(tmp_path) as house:
-        await told(house, *TEXTS)
-        await told(house, "We meet at the quay.", speaker="Ulla")
+        await tell(house, *TEXTS)
+        await tell(house, "We meet at the quay.", speaker="Ulla")
         while await house.queue.drain():
             pass
         yield house
@@ -136,10 +136,10 @@ async def test_a_prompt_reads_what_stands_beside_memories_while_the_retrievers_r
         beside.extend(steps)
 
     request = PrepareRequest(query="Where is the key?")
-    found = await recall_for_prompt(
+    answer = await recall_for_prompt(
         rooms, ADA, request, MemoryRetrievalConfig(), on_retrieving=free
     )
-    assert found.memories
+    assert answer.memories
     assert beside == ["parse_search", "parse_search over"]
 
 
@@ -150,9 +150,9 @@ async def test_a_filter_that_few_of_the_nearest_pass_finds_what_passes(
     monkeypatch.setattr(scope, "LISTED_ROWS_MAX", 0)
     monkeypatch.setattr(recall, "RETRIEVED_ROWS", 2)
     async with a_house(tmp_path) as house:
-        await told(house, *(f"Note {number} tells of the harbour." for number in range(16)))
+        await tell(house, *(f"Note {number} tells of the harbour." for number in range(16)))
         mine = [f"Page {number} tells of a lantern." for number in range(3)]
-        await told(house, *mine, namespace="pages")
+        await tell(house, *mine, namespace="pages")
         while await house.queue.drain():
             pass
         request = RecallRequest(

@@ -73,8 +73,8 @@ async def test_what_a_hidden_memory_answers_is_answered_once_by_its_summary(
 async def test_with_include_compressed_the_originals_are_shown_and_no_summary(bed: Bed) -> None:
     ids = await slept(bed)
     words = "ferry bees rent bread key cat"
-    found = await recalled(bed, words, include_compressed=True, top_k=50)
-    assert {memory.id for memory in found} == set(ids)
+    memories = await recalled(bed, words, include_compressed=True, top_k=50)
+    assert {memory.id for memory in memories} == set(ids)
     every = await retrieved(bed, text=words, include_compressed=True)
     assert {entry.id for entry in every} == set(ids)
 
@@ -99,8 +99,8 @@ async def test_a_summary_of_an_old_session_is_found_among_what_is_semantic(bed: 
     bed.clock.advance(hours=7)
     await bed.night.compress(ADA, force=True)
     for categories in (None, {MemoryCategory.SEMANTIC}):
-        (found,) = await recalled(bed, "who keeps bees", categories=categories)
-        assert found.content.startswith("the ferry")
+        (memory,) = await recalled(bed, "who keeps bees", categories=categories)
+        assert memory.content.startswith("the ferry")
     assert await recalled(bed, "bees", categories={MemoryCategory.EPISODIC}) == []
 
 
@@ -120,8 +120,8 @@ async def test_a_summary_is_found_by_what_is_true_of_itself(
     ids = await slept(bed)
     if "since" in wanted:
         wanted = {"since": bed.clock.now - timedelta(hours=1)}
-    found = await recalled(bed, "who keeps bees", **wanted)
-    assert found[0].id not in ids
+    memories = await recalled(bed, "who keeps bees", **wanted)
+    assert memories[0].id not in ids
 
 
 @pytest.mark.parametrize("wanted", ["until", "categories"])
@@ -151,8 +151,8 @@ async def test_a_summary_is_found_by_the_tags_of_what_stands_behind_it(bed: Bed)
     await bed.house.queue.drain()
     (summary,) = await bed.summaries()
     for tags in (("red",), ("hive", "red"), ("consolidated",)):
-        found = await recalled(bed, "who keeps bees", tags=tags)
-        assert [memory.content for memory in found] == [summary]
+        memories = await recalled(bed, "who keeps bees", tags=tags)
+        assert [memory.content for memory in memories] == [summary]
         assert [entry.content for entry in await retrieved(bed, tags=tags)] == [summary]
     for tags in (("blue",), ("red", "consolidated")):
         assert await recalled(bed, "who keeps bees", tags=tags) == []
@@ -181,8 +181,8 @@ async def test_a_search_by_tags_finds_each_summary_that_a_listing_by_tags_shows(
     listed = {entry.id for entry in await retrieved(bed, tags=("red",), **more)}
     assert listed
     assert red not in listed
-    found = await retrieved(bed, text="nobody has seen the cat", tags=("red",), **more)
-    assert {entry.id for entry in found} == listed
+    entries = await retrieved(bed, text="nobody has seen the cat", tags=("red",), **more)
+    assert {entry.id for entry in entries} == listed
 
 
 async def test_what_was_turned_away_is_not_found_by_default(bed: Bed) -> None:
@@ -190,8 +190,8 @@ async def test_what_was_turned_away_is_not_found_by_default(bed: Bed) -> None:
     await move_to_archive(bed, ADA, away, ArchiveReason.LOW_IMPORTANCE)
     await slept(bed)
     assert await recalled(bed, "hm so") == []
-    found = await retrieved(bed, text="hm, so it is")
-    assert away not in {entry.id for entry in found}
+    entries = await retrieved(bed, text="hm, so it is")
+    assert away not in {entry.id for entry in entries}
     (shown,) = await recalled(bed, "hm so", include_compressed=True)
     assert shown.id == away
 
@@ -239,8 +239,8 @@ async def test_a_summary_is_no_more_trusted_than_the_least_trusted_of_its_source
 async def test_an_agent_is_not_shown_anothers_summary(bed: Bed) -> None:
     await bed.tell("the old mill burnt down", caller=BOB)
     await slept(bed)
-    found = await recalled(bed, "who keeps bees behind the old mill", BOB)
-    assert [memory.content for memory in found] == ["the old mill burnt down"]
+    memories = await recalled(bed, "who keeps bees behind the old mill", BOB)
+    assert [memory.content for memory in memories] == ["the old mill burnt down"]
     assert len(await retrieved(bed, BOB, text="bees")) == 1
 
 
@@ -260,11 +260,9 @@ async def every_filter_finds_its_rows(bed: Bed, chance: random.Random) -> None:
         }
         caller = Caller(agent_id=chance.choice(["ada", "bob"]), method="test")
         may = {entry.id for entry in await retrieved(bed, caller, limit=1000, **wanted)}
-        found = [
-            entry.id for entry in await retrieved(bed, caller, text=words, limit=1000, **wanted)
-        ]
-        assert len(found) == len(set(found))
-        assert set(found) == may
+        ids = [entry.id for entry in await retrieved(bed, caller, text=words, limit=1000, **wanted)]
+        assert len(ids) == len(set(ids))
+        assert set(ids) == may
         answer = await recalled(bed, words, caller, top_k=50, **wanted)
         mine = [memory.id for memory in answer if not memory.preference]  # told whatever is asked
         assert len(mine) == len(set(mine))
@@ -301,5 +299,5 @@ async def test_of_two_summaries_the_one_is_shown_that_holds_the_words(bed: Bed) 
     bed.clock.advance(hours=7)
     await bed.night.compress(ADA, force=True)
     assert len(await bed.summaries()) == 2
-    (found,) = await recalled(bed, kept, top_k=1)
-    assert kept in found.content
+    (memory,) = await recalled(bed, kept, top_k=1)
+    assert kept in memory.content

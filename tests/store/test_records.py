@@ -432,8 +432,8 @@ async def test_an_artifact_says_whether_it_is_new(records: Records) -> None:
     artifacts = repository(records, "artifacts")
     assert await artifacts.save(a_record("artifacts"))
     assert not await artifacts.save(a_record("artifacts", size_bytes=7))
-    (found,) = await artifacts.list_artifacts(task_id="t1", artifact_type="code")
-    assert found.size_bytes == 7
+    (artifact,) = await artifacts.list_artifacts(task_id="t1", artifact_type="code")
+    assert artifact.size_bytes == 7
 
 
 async def test_audit_entries_are_at_most_a_hundred_unless_asked(records: Records) -> None:

@@ -37,10 +37,10 @@ def schema_of(file: Path) -> dict[str, str]:
     with closing(apsw.Connection(str(file))) as conn:
         assert conn.execute("PRAGMA foreign_key_check").fetchall() == []
         assert conn.pragma("integrity_check") == "ok"
-        found = conn.execute(
+        rows = conn.execute(
             "SELECT name, sql FROM sqlite_schema WHERE name GLOB 'record_*' AND sql IS NOT NULL"
         ).fetchall()
-    return {str(name): str(text) for name, text in found}
+    return {str(name): str(text) for name, text in rows}
 
 
 def declared(name: str) -> dict[str, str]:
@@ -56,8 +56,8 @@ async def test_the_first_memd_s_records_are_read_and_its_tables_follow(
     file = await a_file(tmp_path)
     async with some_records(tmp_path) as records:
         assert await records.list(ME, ENTITIES[name], {}) == (a_record(name),)
-    found = schema_of(file)
-    assert {each: found[each] for each in declared(name)} == declared(name)
+    schema = schema_of(file)
+    assert {each: schema[each] for each in declared(name)} == declared(name)
 
 
 WIDER = [
@@ -90,9 +90,9 @@ async def test_a_rule_that_has_changed_is_followed_around_the_same_rows(
             await records.delete(ME, ENTITIES["tasks"], {"id": "t1"})
         with pytest.raises(ConstraintViolationError):
             await records.delete(ME, ENTITIES["users"], {"id": "u1"})
-    found = schema_of(file)
-    assert found.items() >= declared(name).items()
-    assert not [each for each in found if "_before" in each]
+    schema = schema_of(file)
+    assert schema.items() >= declared(name).items()
+    assert not [each for each in schema if "_before" in each]
 
 
 async def test_a_table_made_anew_gains_columns_and_indexes_too(tmp_path: Path) -> None:
@@ -109,8 +109,8 @@ async def test_a_table_made_anew_gains_columns_and_indexes_too(tmp_path: Path) -
     )
     async with some_records(tmp_path) as records:
         assert await records.list(ME, ENTITIES["tasks"], {}) == (a_record("tasks"),)
-    found = schema_of(file)
-    assert {k: v for k, v in found.items() if k.startswith("record_tasks")} == declared("tasks")
+    schema = schema_of(file)
+    assert {k: v for k, v in schema.items() if k.startswith("record_tasks")} == declared("tasks")
 
 
 REFUSED = [
@@ -132,7 +132,7 @@ REFUSED = [
 async def test_what_a_row_or_a_key_forbids_is_refused_and_nothing_is_touched(
     tmp_path: Path, case: tuple[tuple[str, str], tuple[str, str], str]
 ) -> None:
-    *changes, told = case
+    *changes, message = case
     alone = FIRST.read_text("utf-8").partition("CREATE TABLE record_cost_records")[0]
     for old, new in changes:
         alone = alone.replace(old, new)
@@ -143,7 +143,7 @@ async def test_what_a_row_or_a_key_forbids_is_refused_and_nothing_is_touched(
     before = schema_of(tmp_path / "memd.db")
     async with some_records(tmp_path) as records:
         for _ in range(2):
-            with pytest.raises(MigrationError, match=told):
+            with pytest.raises(MigrationError, match=message):
                 await records.list(ME, ENTITIES["tasks"], {})
         assert await records.list(ME, ENTITIES["projects"], {}) == ()
     assert schema_of(tmp_path / "memd.db") == before
@@ -160,5 +160,5 @@ async def test_a_migration_that_fails_half_way_leaves_the_file_as_it_was(tmp_pat
     with closing(apsw.Connection(str(file))) as conn:
         assert conn.execute("SELECT sql FROM sqlite_schema ORDER BY name").fetchall() == before
         assert conn.execute("SELECT count(*) FROM record_tasks").get == 1
-        told = conn.execute("SELECT id, title FROM record_tasks").fetchall()
-    assert json.dumps(told) == '[["t1", "Write it"]]'
+        rows = conn.execute("SELECT id, title FROM record_tasks").fetchall()
+    assert json.dumps(rows) == '[["t1", "Write it"]]'

@@ -84,7 +84,7 @@ async def test_a_column_that_was_declared_later_is_added_to_what_is_there(
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ("ALTER TABLE record_messages ADD COLUMN mood TEXT", "has mood, which this memd"),
         ("ALTER TABLE record_messages DROP COLUMN sender", "has no sender, and a record must"),
@@ -92,7 +92,7 @@ async def test_a_column_that_was_declared_later_is_added_to_what_is_there(
     ],
 )
 async def test_what_cannot_follow_its_declaration_is_refused_and_nothing_is_touched(
-    tmp_path: Path, change: str, told: str
+    tmp_path: Path, change: str, message: str
 ) -> None:
     async with some_records(tmp_path) as records:
         await saved(records, "messages")
@@ -106,9 +106,9 @@ async def test_what_cannot_follow_its_declaration_is_refused_and_nothing_is_touc
     conn.close()
     async with some_records(tmp_path) as records:
         for _ in range(2):
-            with pytest.raises(MigrationError, match=told):
+            with pytest.raises(MigrationError, match=message):
                 await records.list(ME, ENTITIES["messages"], {})
-            with pytest.raises(MigrationError, match=told):
+            with pytest.raises(MigrationError, match=message):
                 await records.save(ME, ENTITIES["messages"], a_record("messages", id="m2"))
         assert await records.count(ME, ENTITIES["projects"], {}) == 1
     conn = apsw.Connection(str(tmp_path / "memd.db"))

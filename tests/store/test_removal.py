@@ -12,7 +12,7 @@ import apsw
 import pytest
 from support.clocks import HeldClock
 from support.entries import NOW
-from support.store import ADA, BOB, EVERYTHING, a_house, bytes_of, stored, told, visible
+from support.store import ADA, BOB, EVERYTHING, a_house, bytes_of, stored, tell, visible
 
 from memd.archive import archive
 from memd.backends.rooms import Rooms
@@ -115,10 +115,10 @@ async def test_what_is_put_away_is_brought_back_byte_for_byte(house: Rooms) -> N
     assert await visible(house) == {ids[0], ids[2]}
     assert await house.archival.count(ADA) == 1
     assert await house.archival.count(BOB) == 0
-    (found,) = await house.archival.search(ADA, MemoryQuery(text=WORD))
-    assert (found.entry.id, found.entry.state) == (ids[1], MemoryState.ARCHIVED)
+    (hit,) = await house.archival.search(ADA, MemoryQuery(text=WORD))
+    assert (hit.entry.id, hit.entry.state) == (ids[1], MemoryState.ARCHIVED)
     (listed,) = await house.archival.search(ADA, MemoryQuery())
-    assert listed == found
+    assert listed == hit
     entry = await house.archival.restore_to_hot(ADA, ids[1])
     assert entry.content == f"The safe opens with {WORD}."
     assert [await row_of(house, memory_id) for memory_id in ids] == before
@@ -219,7 +219,7 @@ async def test_what_expires_is_invisible_everywhere_at_that_very_moment(
     (gone,) = await stored(house, f"The safe opens with {WORD}.", expires_at=end)
     (away,) = await stored(house, "Cid repairs clocks.", expires_at=end)
     await move_to_archive(house, away)
-    (liked,) = await told(house, "I prefer tea over coffee.", expires_at=end)
+    (liked,) = await tell(house, "I prefer tea over coffee.", expires_at=end)
     clock.advance(hours=1, microseconds=-1)
     assert await visible(house) == {kept, gone, liked}
     assert await house.recall.preferences(ADA)
@@ -261,13 +261,13 @@ async def test_the_same_text_again_does_not_vanish_with_the_one_that_expires(
     house: Rooms, clock: HeldClock
 ) -> None:
     end = NOW + timedelta(hours=1)
-    first = await told(house, "Ann keeps bees in Lisbon.", expires_at=end)
-    assert await told(house, "Ann keeps bees in Lisbon.") == first  # merged, and for good now
+    first = await tell(house, "Ann keeps bees in Lisbon.", expires_at=end)
+    assert await tell(house, "Ann keeps bees in Lisbon.") == first  # merged, and for good now
     clock.advance(hours=2)
     assert await visible(house) == set(first)
-    other = await told(house, "Bob sails to Faro.", expires_at=clock.now + timedelta(hours=1))
+    other = await tell(house, "Bob sails to Faro.", expires_at=clock.now + timedelta(hours=1))
     clock.advance(hours=2)
-    assert await told(house, "Bob sails to Faro.") != other  # what expired is not merged into
+    assert await tell(house, "Bob sails to Faro.") != other  # what expired is not merged into
 
 
 # Forgetting.
@@ -319,7 +319,7 @@ async def test_what_is_forgotten_leaves_no_source_and_no_preference(
 ) -> None:
     caller = Caller(agent_id="ada", method="test", idempotency_key="k", request_hash=b"1")
     text = f"I prefer {WORD} over coffee.\r\n\r\n\r\n" + "Ann keeps bees in Lisbon. " * 40
-    ids = await told(house, text, caller=caller)
+    ids = await tell(house, text, caller=caller)
     (preference,) = await house.recall.preferences(ADA)
     assert WORD.lower() in preference.name
     kept = await house.db.read(lambda conn: conn.execute("SELECT zlib FROM source").get)
@@ -331,7 +331,7 @@ async def test_what_is_forgotten_leaves_no_source_and_no_preference(
     assert not [trace for trace in TRACES if trace in raw]  # not even in the kept reply
     assert kept not in raw
     assert await house.recall.preferences(ADA) == ()
-    assert await told(house, text, caller=caller) == ids  # a retry brings nothing back
+    assert await tell(house, text, caller=caller) == ids  # a retry brings nothing back
     assert preference.memory_id not in await visible(house)
 
 
@@ -357,9 +357,9 @@ async def test_forgetting_by_filter_reaches_what_is_hidden_trashed_and_expired(
 
 async def test_forgetting_by_source_takes_every_part_of_it(house: Rooms, tmp_path: Path) -> None:
     letter = " ".join(f"{WORD} has lived here since {year}." for year in range(1900, 2000))
-    ids = await told(house, letter, source="letter.txt")
+    ids = await tell(house, letter, source="letter.txt")
     assert len(ids) > 1
-    (other,) = await told(house, "Ann keeps bees in Lisbon.", source="diary.txt")
+    (other,) = await tell(house, "Ann keeps bees in Lisbon.", source="diary.txt")
     assert (await house.archive.forget(ADA, source="letter.txt")).count == len(ids)
     assert not [trace for trace in TRACES if trace in bytes_of(tmp_path)]
     assert await visible(house) == {other}
@@ -396,10 +396,10 @@ async def test_a_summary_of_what_is_forgotten_is_erased_with_it(house: Rooms) ->
 async def test_an_erased_id_is_remembered_as_forgotten(house: Rooms) -> None:
     (secret,) = await stored(house, WORD)
     await house.archive.forget(ADA, ids=[secret])
-    found = await house.db.read(
+    rows = await house.db.read(
         lambda conn: conn.execute("SELECT memory_id FROM forgotten").fetchall()
     )
-    assert found == [(secret,)]
+    assert rows == [(secret,)]
 
 
 async def test_a_log_that_cannot_be_emptied_is_said_and_the_same_request_finishes_it(

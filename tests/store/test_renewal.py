@@ -7,7 +7,7 @@ from pathlib import Path
 import apsw
 import pytest
 from support.forgetting import Churn
-from support.store import ADA, a_house, source_hash, tampering, told
+from support.store import ADA, a_house, source_hash, tampering, tell
 
 from memd.store.check import renewal
 from memd.store.file.connect import Reading
@@ -26,7 +26,7 @@ FAULTS = {
 
 async def a_file(path: Path) -> None:
     async with a_house(path) as house:
-        await told(house, *TEXTS, session_id="s")
+        await tell(house, *TEXTS, session_id="s")
         await house.queue.drain()
 
 
@@ -63,13 +63,13 @@ async def test_an_index_that_lies_is_made_anew(path: Path) -> None:
     await a_file(path)
     with tampering(path) as conn:
         conn.pragma("writable_schema", True)
-        found = conn.execute("SELECT sql FROM sqlite_schema WHERE name = 'memory_by_time'").get
-        partial = f"{found} WHERE memory_key > 1"
+        sql = conn.execute("SELECT sql FROM sqlite_schema WHERE name = 'memory_by_time'").get
+        partial = f"{sql} WHERE memory_key > 1"
         conn.execute("UPDATE sqlite_schema SET sql = ? WHERE name = 'memory_by_time'", (partial,))
     with tampering(path) as conn:
         conn.execute("REINDEX memory_by_time")
         conn.pragma("writable_schema", True)
-        conn.execute("UPDATE sqlite_schema SET sql = ? WHERE name = 'memory_by_time'", (found,))
+        conn.execute("UPDATE sqlite_schema SET sql = ? WHERE name = 'memory_by_time'", (sql,))
     async with a_house(path) as house:
         assert any("memory_by_time" in one for one in (await house.upkeep.check(ADA)).problems)
         await house.upkeep.rebuild(ADA)

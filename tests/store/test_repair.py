@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.damage import a_full_file, chance, has_sums, readable, repaired, texts
 from support.recording import a_record
-from support.store import ADA, EVERYTHING, a_house, told
+from support.store import ADA, EVERYTHING, a_house, tell
 
 from memd.base.errors import DamagedError
 from memd.domain.recall import RecallRequest
@@ -17,11 +17,11 @@ from memd.store.file.connect import PAGE_BYTES
 
 
 async def test_a_sound_file_is_the_same_after_a_repair(path: Path) -> None:
-    said = await a_full_file(path)
+    stored_texts = await a_full_file(path)
     done = repaired(path)
-    assert texts(path) == said
+    assert texts(path) == stored_texts
     assert (done.lost, done.remaining) == ((), ())
-    assert texts(Path(done.damaged)) == said
+    assert texts(Path(done.damaged)) == stored_texts
     assert has_sums(path)
     async with a_house(path) as house:
         assert (await house.upkeep.check(ADA)).problems == ()
@@ -50,53 +50,53 @@ async def test_operational_records_come_along(path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 async def test_every_readable_text_of_a_truncated_file_is_back(path: Path, seed: int) -> None:
-    said = await a_full_file(path)
+    stored_texts = await a_full_file(path)
     whole = path.read_bytes()
     cut = chance(seed).randrange(len(whole) // 2, len(whole))
     path.write_bytes(whole[:cut])
-    wanted = readable(whole, cut, said)
+    wanted = readable(whole, cut, stored_texts)
     done = repaired(path)
     assert wanted <= set(texts(path))
     assert done.remaining == ()
     assert Path(done.damaged).read_bytes() == whole[:cut]
     async with a_house(path) as house:  # and it is a store like any other
         assert (await house.upkeep.check(ADA)).problems == ()
-        await told(house, "Dora paints boats.")
+        await tell(house, "Dora paints boats.")
         await house.queue.drain()
         assert (await house.upkeep.check(ADA)).problems == ()
 
 
 async def test_what_a_damaged_page_held_is_listed_and_the_rest_is_back(path: Path) -> None:
-    said = await a_full_file(path)
+    stored_texts = await a_full_file(path)
     whole = path.read_bytes()
-    (bob,) = (one for one, text in said.items() if text.startswith("Bob sails"))
+    (bob,) = (one for one, text in stored_texts.items() if text.startswith("Bob sails"))
     at = whole.index(b"Bob sails") // PAGE_BYTES * PAGE_BYTES
     path.write_bytes(whole[:at] + bytes(PAGE_BYTES) + whole[at + PAGE_BYTES :])
     done = repaired(path)
     assert bob not in texts(path)
     assert any("memory" in one for one in done.lost)
-    assert set(texts(path).items()) <= set(said.items())
+    assert set(texts(path).items()) <= set(stored_texts.items())
 
 
 async def test_a_flipped_text_is_named_and_not_brought_over(path: Path) -> None:
-    said = await a_full_file(path)
-    (bob,) = (one for one, text in said.items() if text.startswith("Bob sails"))
+    stored_texts = await a_full_file(path)
+    (bob,) = (one for one, text in stored_texts.items() if text.startswith("Bob sails"))
     path.write_bytes(path.read_bytes().replace(b"Bob sails to", b"Bob sails by"))
     done = repaired(path)
     assert any(bob in one for one in done.lost)
-    assert set(texts(path)) == set(said) - {bob}
+    assert set(texts(path)) == set(stored_texts) - {bob}
 
 
 async def test_what_a_log_holds_comes_along_and_what_was_forgotten_does_not(
     path: Path,
     tmp_path: Path,
 ) -> None:
-    said = await a_full_file(path)
-    gone = next(iter(said))
+    stored_texts = await a_full_file(path)
+    gone = next(iter(stored_texts))
     kept = tmp_path / "copy"
     async with a_house(path) as house:
         await house.archive.forget(ADA, [gone])
-        await told(house, "Eve rides to Riga.")
+        await tell(house, "Eve rides to Riga.")
         kept.mkdir()
         for ending in ("", "-wal"):  # as a kill leaves it
             (kept / f"memd.db{ending}").write_bytes((tmp_path / f"memd.db{ending}").read_bytes())
@@ -123,11 +123,11 @@ async def test_vectors_that_are_lost_are_made_anew(path: Path) -> None:
 
 
 async def test_a_file_without_a_header_is_salvaged_by_the_shape_of_its_pages(path: Path) -> None:
-    said = await a_full_file(path)
+    stored_texts = await a_full_file(path)
     whole = path.read_bytes()
     path.write_bytes(bytes(PAGE_BYTES) + whole[PAGE_BYTES:])
     repaired(path)
-    assert readable(whole, len(whole), said) <= set(texts(path))
+    assert readable(whole, len(whole), stored_texts) <= set(texts(path))
 
 
 async def test_a_file_of_nothing_is_left_as_it_is(path: Path, tmp_path: Path) -> None:

@@ -40,13 +40,13 @@ async def test_the_minute_task_outlives_a_store_that_is_busy(
             await rhythm
 
 
-@pytest.mark.parametrize("said", [{}, {"categories": [], "namespaces": []}, {"tags": []}])
+@pytest.mark.parametrize("condition", [{}, {"categories": [], "namespaces": []}, {"tags": []}])
 async def test_a_filter_without_a_condition_forgets_nothing(
-    house: Rooms, said: dict[str, list[str]]
+    house: Rooms, condition: dict[str, list[str]]
 ) -> None:
     ids = await stored(house, "one", "two")
     with pytest.raises(InvalidError) as caught:
-        await house.archive.forget(ADA, condition=MemoryFilter.model_validate(said))
+        await house.archive.forget(ADA, condition=MemoryFilter.model_validate(condition))
     assert caught.value.field == "filter"
     assert await visible(house) == set(ids)
 
@@ -118,12 +118,12 @@ async def test_a_file_imported_again_much_later_doubles_nothing(
 
     made = clock.now
     for agent, text in (("ada", "first"), ("ada", "second"), ("bob", "first")):
-        told = await import_(context, ImportParams(items=(entry(agent, text),)))
-        assert (told.stored, told.known, told.skipped) == (1, 0, 0)
+        result = await import_(context, ImportParams(items=(entry(agent, text),)))
+        assert (result.stored, result.known, result.skipped) == (1, 0, 0)
     clock.advance(days=8)
     await house.upkeep.tidy()
-    told = await import_(context, ImportParams(items=(entry("ada", "first"),)))
-    assert (told.stored, told.known, told.skipped) == (0, 1, 0)
+    result = await import_(context, ImportParams(items=(entry("ada", "first"),)))
+    assert (result.stored, result.known, result.skipped) == (0, 1, 0)
     assert len(await visible(house)) == 2
 
 
@@ -136,6 +136,6 @@ async def test_what_was_forgotten_does_not_come_back_by_an_import(house: Rooms) 
     kept = await house.recall.get(ADA, new)
     assert kept is not None
     await house.archive.forget(ADA, ids=[new])
-    told = await import_(context, ImportParams(items=(kept,)))
-    assert (told.stored, told.skipped) == (0, 1)
+    result = await import_(context, ImportParams(items=(kept,)))
+    assert (result.stored, result.skipped) == (0, 1)
     assert await visible(house) == set()

@@ -112,6 +112,6 @@ async def test_a_check_finds_what_was_changed_past_memd(
         planted.execute(tamper)
         assert planted.changes()
     with a_writer(path) as conn:
-        found = list(check.check_rows(conn))
-    assert any(finding in each for each in found), found
-    assert not any("spoons" in each or "/memories" in each for each in found)
+        problems = list(check.check_rows(conn))
+    assert any(finding in each for each in problems), problems
+    assert not any("spoons" in each or "/memories" in each for each in problems)

@@ -27,26 +27,26 @@ async def ids(bed: Bed, where: str) -> set[str]:
 
 def result(run: RunReport | Mapping[str, Any]) -> ConsolidationResult:
     """Return what the documents' result says of *run*; it is checked on the way."""
-    told = run if isinstance(run, Mapping) else run.model_dump()
+    fields = run if isinstance(run, Mapping) else run.model_dump()
     names = set(ConsolidationResult.model_fields) - {"archived_count"}
     return ConsolidationResult(
-        **{name: told[name] for name in names}, archived_count=len(told["archival_index"])
+        **{name: fields[name] for name in names}, archived_count=len(fields["archival_index"])
     )
 
 
 async def test_a_night_names_what_it_removed_and_what_stands_for_it(bed: Bed) -> None:
-    told = await bed.tell(*LINES)
+    ids_told = await bed.tell(*LINES)
     bed.clock.advance(days=2)
     night = await bed.night.run(ADA)
-    found = result(night)
-    assert set(found.removed_ids) == set(told[:-1])
-    assert set(found.summary_ids) == await ids(bed, "is_summary")
+    report = result(night)
+    assert set(report.removed_ids) == set(ids_told[:-1])
+    assert set(report.summary_ids) == await ids(bed, "is_summary")
     archive = dict(
         await bed.rows("SELECT memory_id, archival_id FROM archive JOIN memory USING (memory_key)")
     )
-    assert {each.original_id: each.archival_id for each in found.archival_index} == archive
+    assert {each.original_id: each.archival_id for each in report.archival_index} == archive
     assert (night.left_out, night.memories_after) == (0, None)
-    assert result(await bed.night.report(night.run_id, ADA)) == found
+    assert result(await bed.night.report(night.run_id, ADA)) == report
     (listed,) = await bed.night.reports(None, 10)
     assert listed.removed_ids == listed.summary_ids == ()
 
@@ -59,24 +59,24 @@ async def test_what_only_aged_was_not_removed_and_what_was_thrown_away_is_in_no_
         retention={"rules": [{"category": "social", "retention_days": 1}]},
     )
     async with a_bed(tmp_path, settings=settings) as bed:
-        told = await bed.tell(*LINES)
+        ids_told = await bed.tell(*LINES)
         (met,) = await bed.tell("We met Ann.", category="social")
         bed.clock.advance(days=2)
         night = await bed.night.run(ADA)
         assert "ageing" in [step.name for step in night.steps]
-        found = result(night)
-        assert set(found.removed_ids) == {*told[:-1], met}
-        assert {each.original_id for each in found.archival_index} == set(told[:-1])
+        report = result(night)
+        assert set(report.removed_ids) == {*ids_told[:-1], met}
+        assert {each.original_id for each in report.archival_index} == set(ids_told[:-1])
 
 
 async def test_how_a_memory_was_shortened_is_told(tmp_path: Path) -> None:
     async with a_bed(tmp_path, settings=settled(strategy="dual_mode")) as bed:
-        told = await bed.tell(*LINES)
+        ids_told = await bed.tell(*LINES)
         bed.clock.advance(days=2)
-        found = result(await bed.night.run(ADA))
-        modes = {each.original_id: each.mode for each in found.mode_assignments}
-        assert modes == dict.fromkeys(told[:-1], ArchivalMode.ABSTRACTIVE)
-        assert {each.mode for each in found.archival_index} == {ArchivalMode.ABSTRACTIVE}
+        report = result(await bed.night.run(ADA))
+        modes = {each.original_id: each.mode for each in report.mode_assignments}
+        assert modes == dict.fromkeys(ids_told[:-1], ArchivalMode.ABSTRACTIVE)
+        assert {each.mode for each in report.archival_index} == {ArchivalMode.ABSTRACTIVE}
 
 
 async def test_what_is_too_much_for_one_report_comes_by_page(
@@ -127,13 +127,13 @@ async def test_each_agent_hears_of_its_own_memories_and_who_has_a_key_sees_no_ot
 
 
 async def test_what_was_undone_or_forgotten_is_told_no_more(bed: Bed) -> None:
-    told = await bed.tell(*LINES, metadata=MemoryMetadata(tags=("red",)))
+    ids_told = await bed.tell(*LINES, metadata=MemoryMetadata(tags=("red",)))
     bed.clock.advance(days=2)
     first = await bed.night.run(ADA)
     undone = await bed.night.undo(ADA, first.run_id)
     assert undone.removed_ids == undone.summary_ids == ()
     second = await bed.night.run(ADA)
-    await bed.house.archive.forget(ADA, ids=[told[0]])
+    await bed.house.archive.forget(ADA, ids=[ids_told[0]])
     later = await bed.night.report(second.run_id, ADA)
-    assert told[0] not in later.removed_ids
+    assert ids_told[0] not in later.removed_ids
     assert later.summary_ids == ()

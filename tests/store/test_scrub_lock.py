@@ -18,8 +18,8 @@ async def test_a_read_waits_until_the_pages_are_written(house: Rooms) -> None:
 
     def write(_conn: Writing, _vfs: str | None) -> None:
         order.append("writing")
-        told = asyncio.run_coroutine_threadsafe(_set(begun), loop)
-        told.result()
+        setting = asyncio.run_coroutine_threadsafe(_set(begun), loop)
+        setting.result()
         asyncio.run_coroutine_threadsafe(asyncio.sleep(0.1), loop).result()
         order.append("written")
 

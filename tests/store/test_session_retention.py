@@ -42,12 +42,12 @@ async def nap(house: Rooms, session_id: str, *texts: str) -> int:
     return (await Naps(house, Settings(), Path("nowhere"), environ={}).nap.nap(ADA, wanted)).stored
 
 
-async def said(house: Rooms, session_id: str) -> list[str]:
+async def messages_of(house: Rooms, session_id: str) -> list[str]:
     items, _ = await house.sessions.messages(ADA, session_id, None, 100)
     return [item.text for item in items]
 
 
-async def found(house: Rooms, word: str) -> list[str]:
+async def sessions_with(house: Rooms, word: str) -> list[str]:
     hits = await house.sessions.search(ADA, SessionQuery(query=word))
     return [hit.session_id for hit in hits]
 
@@ -58,9 +58,9 @@ async def facts(house: Rooms) -> dict[str, str]:
 
 
 async def why(house: Rooms, memory_id: str) -> Provenance:
-    found = await house.recall.why(ADA, memory_id, full=False)
-    assert found is not None
-    return found
+    lineage = await house.recall.why(ADA, memory_id, full=False)
+    assert lineage is not None
+    return lineage
 
 
 async def cite(house: Rooms, memory_id: str) -> None:
@@ -79,7 +79,7 @@ async def test_the_text_of_an_old_session_goes_and_its_memories_stay(tmp_path: P
         memory_id = (await facts(house))[FACT]
         for each in (await facts(house)).values():
             await cite(house, each)
-        assert await found(house, "periwinkles") == ["old"]
+        assert await sessions_with(house, "periwinkles") == ["old"]
         clock.advance(days=29)
         assert await house.sessions.drop_old() == 0
         clock.advance(days=2)
@@ -87,9 +87,9 @@ async def test_the_text_of_an_old_session_goes_and_its_memories_stay(tmp_path: P
 
         assert await house.sessions.drop_old() == 2
 
-        assert await said(house, "old") == []
-        assert await said(house, "young") == ["Mind the gap."]
-        assert await found(house, "periwinkles") == []
+        assert await messages_of(house, "old") == []
+        assert await messages_of(house, "young") == ["Mind the gap."]
+        assert await sessions_with(house, "periwinkles") == []
         assert FACT in await facts(house)
         assert [turn.text for turn in (await why(house, memory_id)).turns] == [None, None]
         await house.upkeep.tidy()
@@ -104,7 +104,7 @@ async def test_a_session_that_goes_on_keeps_its_first_words(tmp_path: Path) -> N
         await nap(house, "s", "Mind the gap.", "And the doors.")
         clock.advance(days=29)
         assert await house.sessions.drop_old() == 0
-        assert len(await said(house, "s")) == 2
+        assert len(await messages_of(house, "s")) == 2
 
 
 async def test_for_ever_is_said_by_nought(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ async def test_for_ever_is_said_by_nought(tmp_path: Path) -> None:
         await nap(house, "s", "Mind the gap.")
         clock.advance(days=10_000)
         assert await house.sessions.drop_old() == 0
-        assert await found(house, "gap") == ["s"]
+        assert await sessions_with(house, "gap") == ["s"]
 
 
 async def test_a_text_stays_while_a_younger_session_has_said_it_too(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ async def test_a_text_stays_while_a_younger_session_has_said_it_too(tmp_path: Pa
         clock.advance(days=31)
         await nap(house, "young", "Mind the gap.")
         assert await house.sessions.drop_old() == 2
-        assert await found(house, "gap") == ["young"]
+        assert await sessions_with(house, "gap") == ["young"]
         assert (await house.upkeep.check(ADA)).ok
 
 
@@ -132,7 +132,7 @@ async def test_the_original_of_a_memory_that_was_told_is_never_lost_by_age(tmp_p
         await nap(house, "old", text)
         clock.advance(days=31)
         assert await house.sessions.drop_old() == 1
-        assert await found(house, "pergola") == []
+        assert await sessions_with(house, "pergola") == []
 
         def kept(conn: Reading) -> object:
             return conn.execute("SELECT count(*) FROM source").get
@@ -156,9 +156,9 @@ async def test_a_long_session_goes_in_steps_and_what_a_kill_left_goes_next_time(
             ADA, lambda conn: session_texts.delete_old(conn, before_us, step)
         )
         assert done == step
-        assert await said(house, "s") == many[step:]
+        assert await messages_of(house, "s") == many[step:]
         assert await house.sessions.drop_old() == len(many) - step
-        assert await said(house, "s") == []
+        assert await messages_of(house, "s") == []
         assert (await house.upkeep.check(ADA)).ok
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from support.clocks import HeldClock
-from support.store import ADA, BOB, told
+from support.store import ADA, BOB, tell
 
 from memd.backends.rooms import Rooms
 from memd.base.errors import NotFoundError
@@ -73,8 +73,8 @@ async def test_sessions_are_listed_newest_first_page_by_page(house: Rooms) -> No
 async def test_working_text_that_arrived_becomes_episodic_when_its_session_ends(
     house: Rooms,
 ) -> None:
-    (arrived,) = await told(house, RIGHT_NOW, session_id="s")
-    (elsewhere,) = await told(house, RIGHT_NOW, session_id="other")
+    (arrived,) = await tell(house, RIGHT_NOW, session_id="s")
+    (elsewhere,) = await tell(house, RIGHT_NOW, session_id="other")
     before = await get(house, arrived)
 
     session = await house.sessions.end(ADA, "s")
@@ -113,9 +113,9 @@ async def test_what_was_stored_as_working_goes_to_the_trash_and_can_come_back(
 
 async def test_memories_of_level_session_go_with_their_session(house: Rooms) -> None:
     await house.agents.set(ADA, MemoryConfig(type=MemoryLevel.SESSION))
-    ids = await told(house, "The kettle is on.", RIGHT_NOW, session_id="s")
+    ids = await tell(house, "The kettle is on.", RIGHT_NOW, session_id="s")
     await house.agents.set(ADA, MemoryConfig(type=MemoryLevel.PERSISTENT))
-    (stays,) = await told(house, "The roof is green.", session_id="s")
+    (stays,) = await tell(house, "The roof is green.", session_id="s")
 
     await house.sessions.end(ADA, "s")
 
@@ -125,7 +125,7 @@ async def test_memories_of_level_session_go_with_their_session(house: Rooms) -> 
 
 async def test_a_session_of_many_memories_ends_in_steps(house: Rooms) -> None:
     texts = [f"Right now in this session the pump number {n} is checked." for n in range(150)]
-    ids = await told(house, *texts, session_id="s")
+    ids = await tell(house, *texts, session_id="s")
     before = await house.db.read(lambda conn: conn.execute("SELECT max(seq) FROM change").get)
     await house.sessions.end(ADA, "s")
     after = await house.db.read(lambda conn: conn.execute("SELECT max(seq) FROM change").get)
@@ -143,7 +143,7 @@ async def test_an_end_counts_once_unless_the_session_goes_on(house: Rooms) -> No
     clock.advance(seconds=1)
     assert (await house.sessions.end(ADA, "s")).ended_at == first.ended_at
 
-    await told(house, RIGHT_NOW, session_id="s")
+    await tell(house, RIGHT_NOW, session_id="s")
     assert (await house.sessions.end(ADA, "s")).ended_at != first.ended_at
     assert (await contents(house))[RIGHT_NOW].category is MemoryCategory.EPISODIC
 
@@ -159,9 +159,9 @@ async def test_an_unknown_session_cannot_end(house: Rooms) -> None:
 async def test_a_session_that_says_nothing_for_six_hours_has_ended(house: Rooms) -> None:
     clock = house.clock
     assert isinstance(clock, HeldClock)
-    (early,) = await told(house, RIGHT_NOW, session_id="s")
+    (early,) = await tell(house, RIGHT_NOW, session_id="s")
     clock.advance(microseconds=IDLE_US - 1)
-    await told(house, RIGHT_NOW, session_id="other")
+    await tell(house, RIGHT_NOW, session_id="other")
     assert await house.sessions.end_idle() == 0
     clock.advance(microseconds=1)
     assert await house.sessions.end_idle() == 1
@@ -195,18 +195,18 @@ async def test_a_nap_keeps_every_message_once_and_in_order(house: Rooms) -> None
 
 async def test_a_fact_says_who_said_it_and_is_trusted_accordingly(house: Rooms) -> None:
     await nap(house)
-    found = await contents(house, session_id="s")
-    assert {text: (e.origin, e.trust) for text, e in found.items()} == {
+    by_text = await contents(house, session_id="s")
+    assert {text: (e.origin, e.trust) for text, e in by_text.items()} == {
         "Check the nginx config": (Origin.PERSON, Trust.OWNER),
         "[sh] Exit code 0. Deployed 47 files": (Origin.TOOL, Trust.UNTRUSTED),
         "decided: use blue-green deployment": (Origin.ASSISTANT, Trust.ASSISTED),
         "ok": (Origin.PERSON, Trust.OWNER),
     }
-    assert {e.metadata.tags for e in found.values()} == {("nap",)}
+    assert {e.metadata.tags for e in by_text.values()} == {("nap",)}
 
 
 async def test_what_the_session_told_already_is_not_stored_twice(house: Rooms) -> None:
-    (known,) = await told(house, "Check the nginx config", session_id="s", source="chat/1")
+    (known,) = await tell(house, "Check the nginx config", session_id="s", source="chat/1")
     result = await nap(house)
     assert (result.stored, result.merged) == (3, 1)
     entry = await get(house, known)
@@ -216,8 +216,8 @@ async def test_what_the_session_told_already_is_not_stored_twice(house: Rooms) -
 
 async def test_what_was_thrown_away_does_not_come_back_with_the_next_nap(house: Rooms) -> None:
     await nap(house)
-    found = await contents(house)
-    await house.archive.delete(ADA, found["decided: use blue-green deployment"].id)
+    by_text = await contents(house)
+    await house.archive.delete(ADA, by_text["decided: use blue-green deployment"].id)
     assert (await nap(house)).stored == 0
     assert "decided: use blue-green deployment" not in await contents(house)
 
@@ -244,8 +244,8 @@ async def test_a_nap_without_a_session_keeps_only_what_its_facts_are_from(house:
 
 async def test_what_a_session_told_is_a_source_of_its_facts(house: Rooms) -> None:
     text = "A long story first.\ndecided: use blue-green deployment\nAnd so on."
-    (source,) = await told(house, text, session_id="s", speaker="assistant")
-    await told(house, *(f"Turn {n} of the rest." for n in range(4)), session_id="s")
+    (source,) = await tell(house, text, session_id="s", speaker="assistant")
+    await tell(house, *(f"Turn {n} of the rest." for n in range(4)), session_id="s")
     result = await nap(house, messages=None)
     assert result.stored == 1
 
@@ -257,25 +257,25 @@ async def test_what_a_session_told_is_a_source_of_its_facts(house: Rooms) -> Non
 # Forgetting reaches messages.
 
 
-async def said(house: Rooms) -> list[str]:
+async def messages(house: Rooms) -> list[str]:
     items, _ = await house.sessions.messages(ADA, "s", None, 100)
     return [item.text for item in items]
 
 
 async def test_forgetting_a_fact_forgets_the_message_it_is_from(house: Rooms) -> None:
     await nap(house)
-    found = await contents(house)
-    await house.archive.forget(ADA, ids=[found["decided: use blue-green deployment"].id])
-    assert len(await said(house)) == len(MESSAGES) - 1
-    assert not any("blue-green" in text for text in await said(house))
+    by_text = await contents(house)
+    await house.archive.forget(ADA, ids=[by_text["decided: use blue-green deployment"].id])
+    assert len(await messages(house)) == len(MESSAGES) - 1
+    assert not any("blue-green" in text for text in await messages(house))
 
 
 async def test_forgetting_a_memory_forgets_the_messages_that_say_the_same(house: Rooms) -> None:
-    (known,) = await told(house, "Well, here it is.", session_id="s")
+    (known,) = await tell(house, "Well, here it is.", session_id="s")
     await nap(house)
     await house.archive.forget(ADA, ids=[known])
-    assert not any("here it is" in text for text in await said(house))
-    assert "Check the nginx config" in await said(house)
+    assert not any("here it is" in text for text in await messages(house))
+    assert "Check the nginx config" in await messages(house)
 
 
 async def test_forgetting_a_session_forgets_all_its_messages(house: Rooms) -> None:
@@ -283,12 +283,12 @@ async def test_forgetting_a_session_forgets_all_its_messages(house: Rooms) -> No
     wanted = MemoryFilter(session_id="s")
     dry = await house.archive.forget(ADA, condition=wanted, dry_run=True)
     assert (dry.count, dry.messages) == (4, len(MESSAGES))
-    assert await said(house)
+    assert await messages(house)
 
     gone = await house.archive.forget(ADA, condition=wanted)
 
     assert (gone.count, gone.messages) == (4, len(MESSAGES))
-    assert await said(house) == []
+    assert await messages(house) == []
     assert await house.db.read(lambda conn: conn.execute("SELECT count(*) FROM source").get) == 0
     raw = Path(house.db.path).read_bytes()
     assert b"blue-green" not in raw
@@ -316,12 +316,14 @@ async def test_what_was_forgotten_is_not_learned_again_from_the_transcript(
     assert result.stored == 1
     assert "blue-green" not in result.summary_text
     assert set(await contents(house)) >= {"Check the nginx config", "and go"}
-    assert not any("blue-green" in text for text in [*await contents(house), *await said(house)])
+    assert not any(
+        "blue-green" in text for text in [*await contents(house), *await messages(house)]
+    )
 
     await house.archive.forget(ADA, condition=MemoryFilter(session_id="s"))
     result = await again({"role": "user", "content": "and go"}, {"role": "user", "content": "far"})
     assert list(await contents(house)) == ["far"]
-    assert await said(house) == ["far"]
+    assert await messages(house) == ["far"]
 
 
 async def test_a_narrower_filter_leaves_the_other_messages(house: Rooms) -> None:
@@ -329,14 +331,14 @@ async def test_a_narrower_filter_leaves_the_other_messages(house: Rooms) -> None
     only = MemoryFilter(session_id="s", tags=("nap",))
     gone = await house.archive.forget(ADA, condition=only)
     assert (gone.count, gone.messages) == (4, 0)
-    assert await said(house) == [f"This is turn {n} of the rest." for n in range(4)]
+    assert await messages(house) == [f"This is turn {n} of the rest." for n in range(4)]
 
 
 async def test_another_agents_session_of_the_same_name_is_left_alone(house: Rooms) -> None:
     await nap(house)
     gone = await house.archive.forget(BOB, condition=MemoryFilter(session_id="s"))
     assert (gone.count, gone.messages) == (0, 0)
-    assert len(await said(house)) == len(MESSAGES)
+    assert len(await messages(house)) == len(MESSAGES)
 
 
 async def plan(house: Rooms, text: str = "the plan of the day", **more: Any) -> str:
@@ -352,9 +354,9 @@ async def in_session(house: Rooms, session_id: str | None) -> set[str]:
     retrieved = await house.recall.retrieve(caller, query)
     request = RecallRequest(query="the plan of the day", search_mode="words", top_k=100)
     recalled = (await house.recall.recall(caller, request)).memories
-    found = {entry.id for entry in listed}
-    assert found == {entry.id for entry in retrieved} == {memory.id for memory in recalled}
-    return found
+    ids = {entry.id for entry in listed}
+    assert ids == {entry.id for entry in retrieved} == {memory.id for memory in recalled}
+    return ids
 
 
 async def test_working_memory_is_seen_in_its_own_session_alone(house: Rooms) -> None:
@@ -372,7 +374,7 @@ async def test_working_memory_is_seen_in_its_own_session_alone(house: Rooms) -> 
 
 async def test_working_memory_says_that_it_is_its_session_s(house: Rooms) -> None:
     memory_id = await plan(house, session_id="s")
-    await told(house, "The roof is green.", session_id="s")
+    await tell(house, "The roof is green.", session_id="s")
 
     entry = await get(house, memory_id)
     wanted = MemoryFilter(levels=frozenset({MemoryLevel.SESSION}))
@@ -389,7 +391,7 @@ async def test_working_memory_of_no_session_ends_six_hours_after_it_was_made(
     clock = house.clock
     assert isinstance(clock, HeldClock)
     stored = await plan(house)
-    (arrived,) = await told(house, RIGHT_NOW)
+    (arrived,) = await tell(house, RIGHT_NOW)
     clock.advance(hours=5, minutes=59)
     await house.archive.purge()
     assert await get(house, stored) is not None

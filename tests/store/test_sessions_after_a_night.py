@@ -19,8 +19,8 @@ TALK = (
 
 async def tell_sessions(bed: Bed, count: int, texts: tuple[str, ...] = TALK) -> None:
     for number in range(count):
-        told = [f"{text[:-1]} in year {number}." for text in texts]
-        await bed.tell(*told, session_id=f"s{number:02}")
+        lines = [f"{text[:-1]} in year {number}." for text in texts]
+        await bed.tell(*lines, session_id=f"s{number:02}")
         bed.clock.advance(hours=1)
 
 
@@ -53,10 +53,10 @@ async def visible(bed: Bed) -> tuple[MemoryEntry, ...]:
 
 async def test_the_summary_of_a_session_is_of_all_its_memories_and_no_copy_of_one(bed: Bed) -> None:
     await tell_sessions(bed, 12)
-    told = set(await bed.states())
+    contents = set(await bed.states())
     bed.clock.advance(days=2)
     await bed.night.run(ADA)
-    assert told.isdisjoint(await bed.summaries())
+    assert contents.isdisjoint(await bed.summaries())
     compressed = await sources(bed, "compressed")
     assert len(compressed) == 5
     for number, (text, covered) in enumerate(sorted(compressed.items())):

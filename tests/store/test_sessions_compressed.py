@@ -131,8 +131,8 @@ async def test_a_session_in_several_places_has_a_summary_in_each(tmp_path: Path)
             (MemoryFilter(namespaces=frozenset({"work"})), "For work. And work."),
             (MemoryFilter(project_id="p1"), "For p1. And p1."),
         ):
-            (found,), _ = await bed.house.recall.list(ADA, wanted, None, 10)
-            assert found.content == text
+            (summary,), _ = await bed.house.recall.list(ADA, wanted, None, 10)
+            assert summary.content == text
 
 
 async def test_what_is_protected_stays(tmp_path: Path) -> None:

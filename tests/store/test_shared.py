@@ -45,15 +45,15 @@ async def test_a_recall_finds_what_others_published_and_says_whose_it_is(house: 
     own = await stored(house, "Bees live in the garden.", caller=BOB)
     copy = await published(house, "Bees sleep in winter.")
 
-    found = await recalled(house, "bees")
+    answer = await recalled(house, "bees")
 
-    by_id = {memory.id: memory for memory in found.memories}
+    by_id = {memory.id: memory for memory in answer.memories}
     assert set(by_id) == {*own, copy}
     assert by_id[copy].is_shared
     assert by_id[copy].user_id == "ada"
     assert not by_id[own[0]].is_shared
     assert by_id[own[0]].user_id == "bob"
-    lines = found.prompt_block.splitlines()
+    lines = answer.prompt_block.splitlines()
     assert "[shared] [SEMANTIC] Bees sleep in winter." in lines
     assert "[SEMANTIC] Bees live in the garden." in lines
 
@@ -74,11 +74,11 @@ async def test_nobody_hears_his_own_words_twice(house: Rooms) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "configured", "found"),
+    ("asked", "configured", "count"),
     [(None, True, 1), (None, False, 0), (True, False, 1), (False, True, 0)],
 )
 async def test_the_settings_decide_unless_the_question_does(
-    tmp_path: Path, asked: bool | None, configured: bool, found: int
+    tmp_path: Path, asked: bool | None, configured: bool, count: int
 ) -> None:
     retrieval = MemoryRetrievalConfig(include_shared=configured)
     settings = Settings()
@@ -86,7 +86,7 @@ async def test_the_settings_decide_unless_the_question_does(
     settings = settings.model_copy(update={"memory": memory})
     async with a_house(tmp_path / "memd.db", settings=settings) as house:
         await published(house, "Bees sleep in winter.")
-        assert len((await recalled(house, "bees", include_shared=asked)).memories) == found
+        assert len((await recalled(house, "bees", include_shared=asked)).memories) == count
 
 
 async def test_a_listing_holds_what_is_shared_only_when_asked(
@@ -129,9 +129,9 @@ async def test_many_published_by_the_asking_agent_never_crowd_out_the_others(hou
         await published(house, f"bees bees bees {number}")
     theirs = await published(house, "Some bees, and much else about the garden", BOB)
 
-    (found,) = await house.recall.search_shared(MemoryQuery(text="bees", limit=1), "ada")
+    (entry,) = await house.recall.search_shared(MemoryQuery(text="bees", limit=1), "ada")
 
-    assert found.id == theirs
+    assert entry.id == theirs
     assert len(await house.recall.search_shared(MemoryQuery(limit=100))) == 81
 
 
@@ -163,8 +163,8 @@ async def test_a_copy_is_nobodys_preference(house: Rooms) -> None:
     await published(house, "I prefer short answers.", category="procedural")
     for caller in (ADA, BOB, Caller(agent_id="__shared__")):
         assert await house.recall.preferences(caller) == ()
-    (found,) = (await recalled(house, "which answers do I prefer?")).memories
-    assert not found.preference
+    (memory,) = (await recalled(house, "which answers do I prefer?")).memories
+    assert not memory.preference
 
 
 async def test_a_secret_is_screened_before_it_is_shared(tmp_path: Path) -> None:
@@ -225,8 +225,8 @@ async def test_a_copy_without_a_publisher_is_shown_as_nobodys_and_stays(path: Pa
     with tampering(path) as conn:
         conn.execute("DELETE FROM shared WHERE memory_key = (SELECT min(memory_key) FROM shared)")
     async with a_house(path) as house:
-        found = {entry.id: entry for entry in await house.recall.search_shared(MemoryQuery())}
-        assert found[copy].agent_id == "__shared__"
+        entries = {entry.id: entry for entry in await house.recall.search_shared(MemoryQuery())}
+        assert entries[copy].agent_id == "__shared__"
         with pytest.raises(MemoryStoreError):
             await house.sharing.retract(ADA, copy)
 
@@ -326,5 +326,5 @@ async def test_where_nobody_else_published_there_is_nothing_to_look_through(hous
 async def test_categories_stay_as_they_were_published(house: Rooms) -> None:
     for category in MemoryCategory:
         await published(house, f"a text of {category}", category=category)
-    found = await house.recall.search_shared(MemoryQuery(limit=10))
-    assert {entry.category for entry in found} == set(MemoryCategory)
+    entries = await house.recall.search_shared(MemoryQuery(limit=10))
+    assert {entry.category for entry in entries} == set(MemoryCategory)

@@ -38,10 +38,10 @@ async def signed(house: Rooms, **given: Any) -> str:
     """Write a fact as the owner does: over the socket, with a signature."""
     owner, request = Owner(house.db, house.clock), a_request(**given)
     state = await owner.set(CALLER, KEY.public_key().public_bytes_raw().hex(), None)
-    said = of_request(request)
-    value = KEY.sign(statement(state.store, state.nonce, "org.write", said))
+    content = of_request(request)
+    value = KEY.sign(statement(state.store, state.nonce, "org.write", content))
     proof = await owner.verify(
-        CALLER, Signature(nonce=state.nonce, value=value.hex()), "org.write", said
+        CALLER, Signature(nonce=state.nonce, value=value.hex()), "org.write", content
     )
     return await house.org.write(CALLER, request, author=HUMAN, signature=proof)
 
@@ -62,8 +62,10 @@ def tampered(path: Path, change: str) -> None:
 
 
 def rehashed(conn: apsw.Connection) -> None:
-    found = conn.execute(f"SELECT o.operation_key, {OPERATION.select('o')} FROM org_operation AS o")
-    for key, *columns, _ in found.fetchall():
+    cursor = conn.execute(
+        f"SELECT o.operation_key, {OPERATION.select('o')} FROM org_operation AS o"
+    )
+    for key, *columns, _ in cursor.fetchall():
         conn.execute(
             "UPDATE org_operation SET row_hash = ? WHERE operation_key = ?",
             (hash_columns(*columns), key),
@@ -88,9 +90,9 @@ async def test_what_the_owner_signed_is_told_and_checked(path: Path) -> None:
         await signed(house, content=POLICY, category="core_policy", tags=("b", "a"))
         await signed(house, content=FACT, category="convention")
     async with a_house(path) as house:
-        told = await prompt(house)
-        assert POLICY in told
-        assert FACT in told
+        text = await prompt(house)
+        assert POLICY in text
+        assert FACT in text
         assert (await house.upkeep.check(ADA)).problems == ()
 
 
@@ -109,8 +111,8 @@ async def test_a_signed_policy_that_was_changed_is_in_no_prompt(path: Path, chan
         fact_id = await signed(house, content=POLICY, category="core_policy")
     tampered(path, change)
     async with a_house(path) as house:
-        told = await prompt(house)
-        assert "Never push" not in told
+        text = await prompt(house)
+        assert "Never push" not in text
         assert any(fact_id in one for one in (await house.upkeep.stats())["degraded"])
         problems = (await house.upkeep.check(ADA)).problems
         assert any(fact_id in one and "signature" in one for one in problems)
@@ -131,8 +133,8 @@ async def test_what_was_signed_with_a_former_key_holds(house: Rooms) -> None:
     owner = Owner(house.db, house.clock)
     other = Ed25519PrivateKey.generate().public_key().public_bytes_raw().hex()
     state = await owner.state(CALLER)
-    said = statement(state.store, state.nonce, "owner.set", {"public_key": other})
-    signature = Signature(nonce=state.nonce, value=KEY.sign(said).hex())
+    signed_text = statement(state.store, state.nonce, "owner.set", {"public_key": other})
+    signature = Signature(nonce=state.nonce, value=KEY.sign(signed_text).hex())
     await owner.set(CALLER, other, signature)
     assert POLICY in await prompt(house)
 
@@ -143,8 +145,8 @@ async def test_an_approved_proposal_is_proved_as_well(path: Path) -> None:
         proposal_id = await review.propose(CALLER, a_request(POLICY, category="core_policy"))
         state = await review.owner.set(CALLER, KEY.public_key().public_bytes_raw().hex(), None)
         (proposal,), _ = await review.list(CALLER, None, 5)
-        said = statement(state.store, state.nonce, "org.approve", of_proposal(proposal))
-        signature = Signature(nonce=state.nonce, value=KEY.sign(said).hex())
+        signed_text = statement(state.store, state.nonce, "org.approve", of_proposal(proposal))
+        signature = Signature(nonce=state.nonce, value=KEY.sign(signed_text).hex())
         await review.approve(CALLER, proposal_id, signature)
         assert POLICY in await prompt(house)
     tampered(path, "content = 'Always push on a Friday.'")
@@ -156,7 +158,7 @@ async def test_a_text_that_was_changed_before_it_was_written_is_told(house: Room
     """A secret in it: the owner signed another text than is kept."""
     text = "Deploy with the key AKIAQ7XW2M4KDN5RJ3VT, never by hand."
     await signed(house, content=text, category="core_policy")
-    told = await prompt(house)
-    assert "never by hand" in told
-    assert "AKIAQ7XW2M4KDN5RJ3VT" not in told
+    prompt_text = await prompt(house)
+    assert "never by hand" in prompt_text
+    assert "AKIAQ7XW2M4KDN5RJ3VT" not in prompt_text
     assert (await house.upkeep.check(ADA)).problems == ()

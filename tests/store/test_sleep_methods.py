@@ -115,8 +115,8 @@ async def test_reports_come_page_by_page_newest_first(desk: Desk) -> None:
 
 async def test_one_run_is_reported_by_its_id_and_an_unknown_one_is_not_found(desk: Desk) -> None:
     run = await ask(desk, "sleep.run")
-    found = await ask(desk, "sleep.report", run_id=run["run_id"])
-    assert found["items"] == [run]
+    report = await ask(desk, "sleep.report", run_id=run["run_id"])
+    assert report["items"] == [run]
     assert (await ask(desk, "sleep.report", run_id="other"))["kind"] == "not_found"
 
 
@@ -136,11 +136,11 @@ async def test_pause_and_resume_answer_with_the_status(desk: Desk) -> None:
 
 async def test_a_night_tells_its_progress(desk: Desk, clock: HeldClock) -> None:
     await expired(desk, clock, "ada")
-    told: list[Any] = []
+    frames: list[Any] = []
     request = Request(7, "sleep.run", {"progress_token": "t"})
-    asking = ActiveRequest(the_operator(), lambda frame: told.append(json.loads(frame)))
+    asking = ActiveRequest(the_operator(), lambda frame: frames.append(json.loads(frame)))
     await desk.dispatch.answer(request, asking)
-    assert {message["params"]["token"] for message in told} == {"t"}
+    assert {message["params"]["token"] for message in frames} == {"t"}
 
 
 async def test_a_cancelled_request_ends_the_waiting_and_not_the_night(desk: Desk) -> None:

@@ -63,7 +63,7 @@ async def test_what_happened_is_found_by_when_it_did_or_else_by_when_it_was_told
 
 
 @pytest.mark.parametrize(
-    ("question", "told"),
+    ("question", "expected"),
     [
         ("What happened yesterday?", ["The roofers came."]),
         ("what's new since last week", ["The roofers came."]),
@@ -73,7 +73,7 @@ async def test_what_happened_is_found_by_when_it_did_or_else_by_when_it_was_told
     ],
 )
 async def test_a_question_that_names_nothing_but_a_time_is_answered_with_what_lies_in_it(
-    house: Rooms, question: str, told: list[str]
+    house: Rooms, question: str, expected: list[str]
 ) -> None:
     items = [saying(1, "The roofers came."), saying(60, "The cellar was dry.")]
     items += [saying(14, "Bob sold his car."), saying(14, "Ann wants a boat.")]
@@ -82,7 +82,7 @@ async def test_a_question_that_names_nothing_but_a_time_is_answered_with_what_li
 
     answer = await house.recall.recall(ADA, RecallRequest(query=question))
 
-    assert sorted(memory.content for memory in answer.memories) == told
+    assert sorted(memory.content for memory in answer.memories) == expected
 
 
 async def test_of_very_much_in_a_time_a_few_are_told(house: Rooms) -> None:
@@ -101,7 +101,7 @@ RELEASED = "We released version three."
 
 
 @pytest.mark.parametrize(
-    ("question", "told", "best"),
+    ("question", "expected", "best"),
     [
         ("What was the bakery order before the release?", [RELEASED], BAKED),
         ("What was the bakery order after the release?", [RELEASED], LATER),
@@ -112,9 +112,9 @@ RELEASED = "We released version three."
     ],
 )
 async def test_an_event_that_one_memory_tells_of_dates_a_question(
-    house: Rooms, question: str, told: list[str], best: str
+    house: Rooms, question: str, expected: list[str], best: str
 ) -> None:
-    items = (saying(60, BAKED), saying(20, LATER), *(saying(40, text) for text in told))
+    items = (saying(60, BAKED), saying(20, LATER), *(saying(40, text) for text in expected))
     await house.ingest.ingest_many(ADA, IngestManyRequest(items=items))
     await house.queue.drain()
 
@@ -165,7 +165,7 @@ async def test_since_is_in_and_until_is_not(house: Rooms) -> None:
 async def test_a_time_of_the_event_is_when_it_happened_or_else_when_it_was_told(
     house: Rooms,
 ) -> None:
-    (told,) = await stored(house, "Ann keeps bees.")
+    (memory_id,) = await stored(house, "Ann keeps bees.")
     then = NOW - timedelta(days=400)
     item = IngestRequest(text="Ann sold her bees to Bob.", occurred_at=then)
     await house.ingest.ingest_many(ADA, IngestManyRequest(items=(item,)))
@@ -179,7 +179,7 @@ async def test_a_time_of_the_event_is_when_it_happened_or_else_when_it_was_told(
     assert await texts(occurred_since=then + TICK) == ["Ann keeps bees."]
     assert await texts(occurred_until=then) == []
     assert len(await texts(since=then + TICK)) == 2
-    assert told
+    assert memory_id
 
 
 async def test_what_is_exactly_as_relevant_as_demanded_is_kept(house: Rooms) -> None:

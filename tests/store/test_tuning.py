@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from support.fakes import HashEmbedder
-from support.store import ADA, a_house, told
+from support.store import ADA, a_house, tell
 from support.tuned import a_tuning, run_of, talked, worse
 
 from memd.backends.rooms import Rooms
@@ -94,7 +94,7 @@ async def test_each_stage_and_what_came_of_it_is_told_to_listeners(room: Tuning)
 async def test_a_question_is_not_answered_by_itself_nor_by_what_it_lends_to_its_neighbours(
     house: Rooms,
 ) -> None:
-    first, answer = await told(
+    first, answer = await tell(
         house,
         "Which harbour do the herring boats leave from?",
         "They sail from Kivik every morning, weather or not.",
@@ -104,16 +104,16 @@ async def test_a_question_is_not_answered_by_itself_nor_by_what_it_lends_to_its_
     query = "Which harbour do the herring boats leave from?"
     keys = await house.db.read(_keys, [first, answer])
 
-    found = await house.recall.evaluate(ADA, query, TuningTrial(None))
+    evaluation = await house.recall.evaluate(ADA, query, TuningTrial(None))
     alone = await house.recall.evaluate(ADA, query, TuningTrial(None, keys[0]))
 
-    assert len(found.items) == 2
+    assert len(evaluation.items) == 2
     (item,) = alone.items
     assert item.measured.candidate.memory_key == keys[1]
     assert item.measured.candidate.context.strip() == ""
     assert item.measured.features["bmxn"] == 0.0
     assert item.measured.features["nlift"] <= 0.0
-    beside = next(i for i in found.items if i.measured.candidate.memory_key == keys[1])
+    beside = next(i for i in evaluation.items if i.measured.candidate.memory_key == keys[1])
     assert beside.measured.features["bmxn"] > 0.0, "the context counts otherwise"
 
 

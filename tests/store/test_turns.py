@@ -50,11 +50,13 @@ def sources_in_order(conn: Reading) -> list[int]:
     return [key for (key,) in rows]
 
 
-async def told(house: Rooms, memory_id: str) -> list[TurnRow]:
+async def turns_told(house: Rooms, memory_id: str) -> list[TurnRow]:
     def work(conn: Reading) -> list[TurnRow]:
-        found = conn.execute("SELECT memory_key FROM memory WHERE memory_id = ?", (memory_id,)).get
-        assert isinstance(found, int)
-        return turns.turns_of(conn, found)
+        memory_key = conn.execute(
+            "SELECT memory_key FROM memory WHERE memory_id = ?", (memory_id,)
+        ).get
+        assert isinstance(memory_key, int)
+        return turns.turns_of(conn, memory_key)
 
     return await house.db.read(work)
 
@@ -76,11 +78,11 @@ async def test_the_messages_of_a_memory_are_told_in_the_order_in_which_they_were
 ) -> None:
     fact = await the_fact(house)
     await note(house, fact, [1, 0, 1])
-    found = await told(house, fact)
-    assert [(row.place, row.role) for row in found] == [(1, "user"), (0, "assistant")]
-    assert texts(found) == [MESSAGES[1]["content"], MESSAGES[0]["content"]]
+    rows = await turns_told(house, fact)
+    assert [(row.place, row.role) for row in rows] == [(1, "user"), (0, "assistant")]
+    assert texts(rows) == [MESSAGES[1]["content"], MESSAGES[0]["content"]]
     await note(house, fact, [0])
-    assert texts(await told(house, fact)) == [MESSAGES[0]["content"]]
+    assert texts(await turns_told(house, fact)) == [MESSAGES[0]["content"]]
 
 
 async def test_a_message_that_is_no_longer_kept_leaves_its_place_without_words(
@@ -93,7 +95,7 @@ async def test_a_message_that_is_no_longer_kept_leaves_its_place_without_words(
         conn.execute("DELETE FROM source WHERE source_key = ?", (sources_in_order(conn)[0],))
 
     await house.db.write(ADA, work)
-    first, second = await told(house, fact)
+    first, second = await turns_told(house, fact)
     assert first == TurnRow(None, None, None, None)
     assert second.zlib is not None
 

@@ -56,15 +56,15 @@ async def imported(desk: Desk) -> dict[str, list[str]]:
 
 
 async def test_parts_become_one_transcript(desk: Desk) -> None:
-    line, said = Line(), "where the h\u00e9ron nests"
-    whole = recorded(said)
+    line, text = Line(), "where the h\u00e9ron nests"
+    whole = recorded(text)
     half = whole.index("\u00e9") + 1
     first = await send(desk, line, whole[:half], more=True)
     assert first["result"]["taken"] == half
     assert await imported(desk) == {}
     last = await send(desk, line, whole[half:], offset=half, session_id="s")
     assert (last["result"]["taken"], last["result"]["session_id"]) == (len(whole), "s")
-    assert await imported(desk) == {"s": [said]}
+    assert await imported(desk) == {"s": [text]}
 
 
 async def test_a_part_that_does_not_follow_is_refused_and_the_next_first_one_begins_anew(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support.builders import a_row, an_id_source, inserted
 from support.fakes import DIMENSION, HashEmbedder, fingerprint, hash_vector, numbers
-from support.store import ADA, EVERYTHING, a_writer, stored, told
+from support.store import ADA, EVERYTHING, a_writer, stored, tell
 
 from memd.backends.rooms import Rooms
 from memd.base.errors import EmbeddingError
@@ -89,16 +89,16 @@ def _sum(conn: Reading, name: str = "hash") -> tuple[int, list[float]]:
 
 
 async def test_forgetting_what_was_turned_away_takes_nothing_out_of_the_sum(house: Rooms) -> None:
-    await told(house, SAME, source="one", origin=Origin.ASSISTANT)
-    (turned,) = await told(house, SAME, source="two", origin=Origin.ASSISTANT)
+    await tell(house, SAME, source="one", origin=Origin.ASSISTANT)
+    (turned,) = await tell(house, SAME, source="two", origin=Origin.ASSISTANT)
     before = await house.db.read(_sum)
     await house.archive.forget(ADA, ids=[turned])
     assert await house.db.read(_sum) == before
 
 
 async def test_what_is_brought_back_counts_as_known(house: Rooms) -> None:
-    await told(house, SAME, source="one", origin=Origin.ASSISTANT)
-    (turned,) = await told(house, SAME, source="two", origin=Origin.ASSISTANT)
+    await tell(house, SAME, source="one", origin=Origin.ASSISTANT)
+    (turned,) = await tell(house, SAME, source="two", origin=Origin.ASSISTANT)
     (count, _) = await house.db.read(_sum)
     await house.archival.restore_to_hot(ADA, turned)
     assert (await house.db.read(_sum))[0] == count + 1
@@ -109,8 +109,8 @@ async def test_the_sum_of_a_new_model_holds_what_forgetting_takes_out_of_it(
     embedder: HashEmbedder,
 ) -> None:
     """Hidden or visible alike; what was turned away, and a summary, is in no sum."""
-    await told(house, SAME, source="one", origin=Origin.ASSISTANT)
-    await told(house, SAME, source="two", origin=Origin.ASSISTANT)  # turned away
+    await tell(house, SAME, source="one", origin=Origin.ASSISTANT)
+    await tell(house, SAME, source="two", origin=Origin.ASSISTANT)  # turned away
     ids = await stored(house, "Ann keeps bees.", "Bob sails.", "Cid repairs clocks.", "all")
     await house.queue.drain()
 

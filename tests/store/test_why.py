@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from support.clocks import HeldClock
-from support.store import ADA, BOB, a_house, stored, tampering, told
+from support.store import ADA, BOB, a_house, stored, tampering, tell
 
 from memd.backends.rooms import Rooms
 from memd.domain.enums import RunKind
@@ -40,21 +40,21 @@ async def a_nap(house: Rooms) -> str:
 
 
 async def why(house: Rooms, memory_id: str, *, full: bool = False) -> Provenance:
-    found = await house.recall.why(ADA, memory_id, full=full)
-    assert found is not None
-    return found
+    lineage = await house.recall.why(ADA, memory_id, full=full)
+    assert lineage is not None
+    return lineage
 
 
 async def test_a_memory_of_a_nap_tells_its_session_its_nap_and_its_messages(
     house: Rooms,
 ) -> None:
-    found = await why(house, await a_nap(house))
-    assert (found.memory.session_id, found.memory.project_id) == ("s", "pottery")
-    assert found.made_by is not None
-    assert found.made_by.kind is RunKind.NAP
-    assert [(turn.ordinal, turn.role) for turn in found.turns] == [(0, "assistant"), (1, "user")]
-    assert found.turns[1].text == FACT
-    assert found.sources == ()
+    lineage = await why(house, await a_nap(house))
+    assert (lineage.memory.session_id, lineage.memory.project_id) == ("s", "pottery")
+    assert lineage.made_by is not None
+    assert lineage.made_by.kind is RunKind.NAP
+    assert [(turn.ordinal, turn.role) for turn in lineage.turns] == [(0, "assistant"), (1, "user")]
+    assert lineage.turns[1].text == FACT
+    assert lineage.sources == ()
 
 
 async def test_a_long_message_is_shortened_unless_it_is_asked_for_whole(house: Rooms) -> None:
@@ -67,9 +67,9 @@ async def test_a_long_message_is_shortened_unless_it_is_asked_for_whole(house: R
 
 async def test_what_was_told_was_made_of_nothing_else(house: Rooms) -> None:
     (memory_id,) = await stored(house, "The shed is red.", metadata={"source": "shed.md"})
-    found = await why(house, memory_id)
-    assert (found.made_by, found.turns, found.sources) == (None, (), ())
-    assert found.memory.metadata.source == "shed.md"
+    lineage = await why(house, memory_id)
+    assert (lineage.made_by, lineage.turns, lineage.sources) == (None, (), ())
+    assert lineage.memory.metadata.source == "shed.md"
 
 
 async def test_what_was_made_of_memories_tells_them_in_their_order(house: Rooms) -> None:
@@ -82,13 +82,13 @@ async def test_what_was_made_of_memories_tells_them_in_their_order(house: Rooms)
             sessions.record_derived(conn, int(str(key.get)), made)
 
     await house.db.write(ADA, work)
-    found = await why(house, made[0])
-    assert [source.id for source in found.sources] == ids[:SOURCES_MAX]
-    assert found.sources_left == 2
+    lineage = await why(house, made[0])
+    assert [source.id for source in lineage.sources] == ids[:SOURCES_MAX]
+    assert lineage.sources_left == 2
 
 
 async def test_nobody_is_told_of_a_memory_that_he_may_not_read(house: Rooms) -> None:
-    (memory_id,) = await told(house, "The shed is red.")
+    (memory_id,) = await tell(house, "The shed is red.")
     assert await house.recall.why(BOB, memory_id, full=False) is None
     assert await house.recall.why(ADA, "no-such-id", full=False) is None
     await house.archive.delete(ADA, memory_id)
@@ -108,10 +108,10 @@ async def test_a_memory_that_was_thrown_away_and_came_back_knows_its_messages(
 async def test_a_check_names_a_memory_that_was_made_of_another_agents_message(path: Path) -> None:
     async with a_house(path, HeldClock()) as house:
         memory_id = await a_nap(house)
-        await told(house, "The shed is red.", caller=BOB)
+        await tell(house, "The shed is red.", caller=BOB)
     with tampering(path) as conn:
         conn.execute("UPDATE source SET agent_key = (SELECT max(agent_key) FROM agent)")
     async with a_house(path, HeldClock()) as house:
         report = await house.upkeep.check(ADA)
-        said = f"memory {memory_id}: it was made of a message of another agent"
-        assert said in report.problems
+        problem = f"memory {memory_id}: it was made of a message of another agent"
+        assert problem in report.problems

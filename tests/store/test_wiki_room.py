@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from support.daemon import WAIT_S
-from support.store import ADA, BOB, bytes_of, stored, told
+from support.store import ADA, BOB, bytes_of, stored, tell
 
 from memd.backends.rooms import Rooms
 from memd.base.errors import InvalidError
@@ -38,7 +38,7 @@ async def test_an_export_shows_what_is_visible_to_its_agent_only(
 
 
 async def test_what_was_only_asked_is_not_in_the_wiki(house: Rooms, tmp_path: Path) -> None:
-    (fact, _) = await told(house, "Ann keeps bees.", "Does Ann keep bees?")
+    (fact, _) = await tell(house, "Ann keeps bees.", "Does Ann keep bees?")
     await a_wiki(house, tmp_path).export(ADA)
     assert [path.name for path in (tmp_path / "wiki").rglob("raw/*")] == [f"{fact}.md"]
 
@@ -91,12 +91,12 @@ async def test_a_target_is_an_absolute_path(house: Rooms, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("said", "root"), [(None, "wiki"), ("notes", "notes"), ("/srv/x", "/srv/x")]
+    ("export_root", "root"), [(None, "wiki"), ("notes", "notes"), ("/srv/x", "/srv/x")]
 )
 async def test_the_root_is_memds_own_or_what_the_settings_say(
-    house: Rooms, tmp_path: Path, said: str | None, root: str
+    house: Rooms, tmp_path: Path, export_root: str | None, root: str
 ) -> None:
-    assert a_wiki(house, tmp_path, export_root=said).root == tmp_path / root
+    assert a_wiki(house, tmp_path, export_root=export_root).root == tmp_path / root
 
 
 async def test_a_root_in_the_owners_home_may_be_written_with_a_tilde(
@@ -118,16 +118,16 @@ async def test_a_root_in_the_owners_home_may_be_written_with_a_tilde(
 async def test_a_consolidation_is_followed_by_an_export_if_the_settings_say_so(
     house: Rooms, tmp_path: Path, settings: dict[str, object], follows: bool
 ) -> None:
-    told: list[str] = []
+    events: list[str] = []
     wiki = a_wiki(house, tmp_path, **settings)
-    emit = wiki.wrap_emit(lambda agent_id, name, body: told.append(f"{agent_id} {name} {body}"))
+    emit = wiki.wrap_emit(lambda agent_id, name, body: events.append(f"{agent_id} {name} {body}"))
     await stored(house, "Bob sails.")
     task = asyncio.create_task(wiki.run())
 
     emit("ada", EventName.STORED, {})
     emit("ada", EventName.CONSOLIDATED, {"kind": "night"})
 
-    assert len(told) == 2
+    assert len(events) == 2
     if follows:
         async with asyncio.timeout(WAIT_S):
             while not (tmp_path / "wiki" / "ada" / "index.md").exists():  # noqa: ASYNC110  # a file tells nobody

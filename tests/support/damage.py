@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import apsw
-from support.store import ADA, a_house, stored, told
+from support.store import ADA, a_house, stored, tell
 
 from memd.base.clock import from_us
 from memd.base.errors import MemdError
@@ -31,7 +31,7 @@ async def a_full_file(path: Path, memories: int = 60) -> dict[str, str]:
     """Write a file with memories of several kinds; returns their texts by id."""
     async with a_house(path) as house:
         for start in range(0, memories, 20):
-            await told(
+            await tell(
                 house,
                 *(
                     f"Ann number {n} keeps {n} hives of bees behind the house, sells honey in "
@@ -48,7 +48,7 @@ async def a_full_file(path: Path, memories: int = 60) -> dict[str, str]:
             metadata={"tags": ["hobby", "weekend"], "source": "diary"},
         )
         await house.ingest.update(ADA, ids[1], MemoryUpdate(content="Cid repairs watches."))
-        await told(house, "The lighthouse of Skagen was lit in 1747. \r\n" * 60)
+        await tell(house, "The lighthouse of Skagen was lit in 1747. \r\n" * 60)
         await house.preferences.set(ADA, "drink", "tea")
         learn = Learn(house.db, house.clock, house.ids)
         await learn.record_outcome(ADA, TaskReport(lesson="Run the tests first.", tools=("shell",)))

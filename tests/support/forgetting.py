@@ -8,7 +8,7 @@ import re
 import sys
 from pathlib import Path
 
-from support.store import ADA, a_house, stored, told
+from support.store import ADA, a_house, stored, tell
 
 from memd.backends.rooms import Rooms
 from memd.domain.memory import MemoryUpdate
@@ -47,7 +47,7 @@ class Churn:
         texts = [self._text(self.chance.choice((10, 30, 90))) for _ in range(3)]
         session = f"s{self._number // 7}"
         for marks, text in texts:
-            for memory_id in await told(self.house, text, session_id=session):
+            for memory_id in await tell(self.house, text, session_id=session):
                 self._keep(memory_id, marks)
 
     async def _change(self) -> None:

@@ -87,7 +87,7 @@ def empty_store() -> bytes:
         return path.read_bytes()
 
 
-async def told(house: Rooms, *texts: str, caller: Caller = ADA, **fields: Any) -> list[str]:
+async def tell(house: Rooms, *texts: str, caller: Caller = ADA, **fields: Any) -> list[str]:
     """Ingest *texts* one after the other and return the ids of what became of them."""
     ids: list[str] = []
     for text in texts:
