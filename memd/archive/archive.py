@@ -281,7 +281,7 @@ class _Erasure:
         agent_key = names.find_agent(conn, self.caller.agent_id)
         if agent_key is None:
             return None
-        return sessions.find_key(conn, agent_key, self.condition.session_id)
+        return names.find_session(conn, agent_key, self.condition.session_id)
 
 
 def _first_lines(conn: Reading, rows: Sequence[tuple[int, str, bytes]]) -> tuple[str, ...]:

@@ -156,7 +156,7 @@ def _flags(row: StoredMemory) -> list[Flag]:
 def _key(conn: Reading, caller: Caller, memory_id: str) -> int | None:
     """Return the key of the memory if the caller may act for its agent."""
     if not caller.bound:
-        memory_key = flagged.find_key(conn, memory_id)
+        memory_key = memories.find_key(conn, memory_id)
         rows = {} if memory_key is None else memories.by_keys(conn, [memory_key])
         return next((key for key, row in rows.items() if caller.may_be(row.agent_id)), None)
     row = memories.by_id(conn, names.find_agent(conn, caller.agent_id), memory_id)

@@ -59,7 +59,7 @@ class Sessions:
             now_us = self.clock.now_us()
             agent_key = names.ensure_agent(conn, caller.agent_id, now_us)
             project_key = names.ensure_project(conn, caller.project_id, now_us)
-            known = sessions.find_key(conn, agent_key, name) is not None
+            known = names.find_session(conn, agent_key, name) is not None
             events.append("session_resumed" if known else "session_started")
             key = names.ensure_session(
                 conn,
@@ -216,7 +216,7 @@ _DROPS = Caller(client="memd", method="purge")
 
 def _key(conn: Reading, agent_id: str, session_id: str) -> int | None:
     agent_key = names.find_agent(conn, agent_id)
-    return None if agent_key is None else sessions.find_key(conn, agent_key, session_id)
+    return None if agent_key is None else names.find_session(conn, agent_key, session_id)
 
 
 def _search(

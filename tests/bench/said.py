@@ -102,7 +102,7 @@ async def _keep(house: Rooms, name: str, kept: Sequence[StoredMessage]) -> float
     def work(conn: Writing) -> None:
         agent_key = names.find_agent(conn, BY.agent_id)
         assert agent_key is not None
-        session_key = sessions.find_key(conn, agent_key, name)
+        session_key = names.find_session(conn, agent_key, name)
         assert session_key is not None
         put = [
             (sources.put(conn, agent_key, session_key, one.sha256, one.zlib, 0), one)

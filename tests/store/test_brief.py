@@ -24,7 +24,7 @@ from memd.inject.in_window import REPEATED_US, PromptRequest, SessionWindows
 from memd.sleep.distil.exchanges import NapKind
 from memd.store.access import names
 from memd.store.file.connect import Writing
-from memd.store.session import injections, sessions
+from memd.store.session import injections
 from memd.store.session.injections import WindowContent, WindowKey
 
 PROJECT = "/home/ada/hives"
@@ -148,7 +148,7 @@ async def test_after_a_compaction_a_session_is_told_of_itself_first(room: Room) 
     def emptied(conn: Writing) -> None:
         agent_key = names.find_agent(conn, "ada")
         assert agent_key is not None
-        key = sessions.find_key(conn, agent_key, "two")
+        key = names.find_session(conn, agent_key, "two")
         assert key is not None
         injections.mark_emptied(conn, key, room.bed.clock.now_us(), announced=True)
 

@@ -91,7 +91,7 @@ async def keep_messages(house: Rooms, session_id: str, *messages: tuple[str, str
     def work(conn: Writing) -> None:
         agent_key = names.find_agent(conn, "ada")
         assert agent_key is not None
-        key = sessions.find_key(conn, agent_key, session_id)
+        key = names.find_session(conn, agent_key, session_id)
         assert key is not None
         rows = []
         for role, text in messages:

@@ -339,7 +339,7 @@ def _session_key(conn: Reading, agent_id: str, session_id: str | None) -> int | 
     agent_key = names.find_agent(conn, agent_id)
     if agent_key is None or session_id is None:
         return None
-    return sessions.find_key(conn, agent_key, session_id)
+    return names.find_session(conn, agent_key, session_id)
 
 
 def _history(conn: Reading, agent_id: str, session_id: str | None) -> SessionHistory:
@@ -362,7 +362,7 @@ def _hashes_elsewhere(
     agent_key = names.find_agent(conn, caller.agent_id)
     if agent_key is None:
         return frozenset()
-    key = None if session_id is None else sessions.find_key(conn, agent_key, session_id)
+    key = None if session_id is None else names.find_session(conn, agent_key, session_id)
     project_key = None
     if caller.project_id is not None:
         project_key = names.find_project(conn, caller.project_id)

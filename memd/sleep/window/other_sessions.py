@@ -30,7 +30,7 @@ from memd.sleep.window.trigger import METHOD, Reason, project_of
 from memd.store.access import names, replies
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database
-from memd.store.session import sessions, windows
+from memd.store.session import windows
 from memd.store.session.windows import WindowRow
 
 if TYPE_CHECKING:  # loaded with the first of these sessions
@@ -137,7 +137,7 @@ def _project_id(cwd: str | None) -> str | None:
 
 def _is_known(conn: Reading, agent_id: str, session_id: str) -> bool:
     agent_key = names.find_agent(conn, agent_id)
-    return agent_key is not None and sessions.find_key(conn, agent_key, session_id) is not None
+    return agent_key is not None and names.find_session(conn, agent_key, session_id) is not None
 
 
 @dataclass(frozen=True)

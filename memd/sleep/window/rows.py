@@ -11,7 +11,7 @@ from memd.sleep.window import trigger
 from memd.sleep.window.trigger import Emptying, Reason, WindowState
 from memd.store.access import names
 from memd.store.file.connect import Writing
-from memd.store.session import injections, sessions, windows
+from memd.store.session import injections, windows
 from memd.store.session.windows import WindowRow
 
 
@@ -58,7 +58,7 @@ def store_row(conn: Writing, row: WindowRow, now_us: int, emptying: Emptying | N
     """Store *row*, and record when the texts injected into its session have left the window."""
     agent_key = names.ensure_agent(conn, row.agent_id, now_us)
     windows.put(conn, agent_key, row)
-    session_key = sessions.find_key(conn, agent_key, row.session_id)
+    session_key = names.find_session(conn, agent_key, row.session_id)
     if session_key is None or emptying is None:
         return
     if emptying is Emptying.ANNOUNCED:

@@ -33,10 +33,10 @@ def ensure_agent(conn: Writing, agent_id: str, now_us: int) -> int:
 
 def ensure_client(conn: Writing, client_id: str, now_us: int) -> int:
     """Return the client's key, creating the client if needed."""
-    key = conn.execute(
+    key = conn.get_int(
         "SELECT client_key FROM client WHERE client_id = :client_id", {"client_id": client_id}
-    ).get
-    if isinstance(key, int):
+    )
+    if key is not None:
         return key
     conn.execute(
         "INSERT INTO client (client_id, created_at_us) VALUES (:client_id, :now_us)",
@@ -66,6 +66,14 @@ def ensure_project(conn: Writing, project_id: str | None, now_us: int) -> int | 
     return conn.last_insert_rowid()
 
 
+def find_session(conn: Reading, agent_key: int | None, session_id: str | None) -> int | None:
+    """Return the key of an agent's session, None when there is none of this name."""
+    return conn.get_int(
+        "SELECT session_key FROM session WHERE agent_key = :agent_key AND session_id = :session_id",
+        {"agent_key": agent_key, "session_id": session_id},
+    )
+
+
 def ensure_session(
     conn: Writing,
     session_id: str | None,
@@ -82,11 +90,8 @@ def ensure_session(
     """
     if session_id is None:
         return None
-    key = conn.execute(
-        "SELECT session_key FROM session WHERE agent_key = :agent_key AND session_id = :session_id",
-        {"agent_key": agent_key, "session_id": session_id},
-    ).get
-    if isinstance(key, int):
+    key = find_session(conn, agent_key, session_id)
+    if key is not None:
         return key
     conn.execute(
         """
@@ -137,11 +142,10 @@ def set_compressed(conn: Writing, session_key: int) -> None:
 
 def next_ordinal(conn: Reading, session_key: int) -> int:
     """Return the ordinal after the session's last memory."""
-    last = conn.execute(
-        "SELECT max(ordinal) FROM memory WHERE session_key = :session_key",
+    return conn.get_count(
+        "SELECT coalesce(max(ordinal) + 1, 0) FROM memory WHERE session_key = :session_key",
         {"session_key": session_key},
-    ).get
-    return last + 1 if isinstance(last, int) else 0
+    )
 
 
 def count_speaker(conn: Writing, agent_key: int, name: str, turns: int) -> None:

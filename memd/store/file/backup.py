@@ -128,7 +128,7 @@ def make(conn: Reading, target: Path, progress: Progress | None = None) -> None:
         raise InvalidStateError(f"{target} is being written already") from None
     with suppress(OSError):  # the backup is whole without it
         anchors.write_manifest(target, head)
-    _sync(target.parent)
+    fsync(target.parent)
 
 
 def make_from_outside(database: Path, target: Path, progress: Progress | None = None) -> None:
@@ -168,7 +168,7 @@ def _fill(conn: Reading, partial: Path, target: Path) -> Head:
     try:
         conn.execute("VACUUM INTO :target", {"target": str(partial)})
         head = _verify(partial)
-        _sync(partial)
+        fsync(partial)
         partial.rename(target)
     except BaseException:
         partial.unlink(missing_ok=True)  # it holds every memory, and no one would know of it
@@ -196,7 +196,8 @@ def _verify(path: Path) -> Head:
         copy.close()
 
 
-def _sync(path: Path) -> None:
+def fsync(path: Path) -> None:
+    """Wait until a file, or a folder's entries, are on the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

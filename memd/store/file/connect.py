@@ -175,7 +175,7 @@ def has_page_sums(conn: apsw.Connection) -> bool:
 
 def prepare(conn: Reading, *, mmap: bool = False) -> None:
     """Set up any connection. Runs in the connection's own thread, before its first use."""
-    conn.set_busy_timeout(lock_timeout_ms())
+    conn.set_busy_timeout(BUSY_MS_MAX)
     conn.enable_load_extension(True)
     conn.load_extension(vec0_path())
     conn.enable_load_extension(False)
@@ -210,11 +210,6 @@ def prepare_reader(conn: Reading, *, mmap: bool = False) -> None:
     prepare(conn, mmap=mmap)
     conn.pragma("cache_size", -_READER_CACHE_KIB)
     conn.pragma("query_only", True)
-
-
-def lock_timeout_ms() -> int:
-    """Return how long a write may wait for another program's lock."""
-    return BUSY_MS_MAX
 
 
 def prepare_writer(conn: Writing) -> int:

@@ -91,18 +91,14 @@ class Database:
     ) -> T:
         """Run *work* in a read transaction on a free reader; cancelling the caller stops it."""
         async with self._readers.acquire() as conn:
-            return await self._run(
-                conn, connections.run_read, conn, lambda: work(conn, *args, **kwargs)
-            )
+            return await self._read_on(conn, partial(work, conn, *args, **kwargs))
 
     async def scan(
         self, work: Callable[Concatenate[Reading, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run *work* as :meth:`read` does, on a connection that maps the file for scans."""
         async with self._scanners.acquire() as conn:
-            return await self._run(
-                conn, connections.run_read, conn, lambda: work(conn, *args, **kwargs)
-            )
+            return await self._read_on(conn, partial(work, conn, *args, **kwargs))
 
     async def write(
         self,
@@ -124,7 +120,7 @@ class Database:
             raise BusyError(f"{WRITE_QUEUE_MAX} writes are waiting")
         self.waiting_writes += 1
         # From here, not from its turn: or eight writes wait eight times for another's lock.
-        patience_us = self.clock.monotonic_us() + 1_000 * connect.lock_timeout_ms()
+        patience_us = self.clock.monotonic_us() + 1_000 * BUSY_MS_MAX
 
         def transaction(writer: Writing, now_us: int) -> T:
             writer.set_busy_timeout(max(0, patience_us - self.clock.monotonic_us()) // 1_000)
@@ -148,10 +144,13 @@ class Database:
         conn = await self._open_reader(vfs=None if transaction else page_sums.vfs())
         try:
             if transaction:
-                return await self._run(conn, connections.run_read, conn, lambda: work(conn))
+                return await self._read_on(conn, partial(work, conn))
             return await self._run(conn, connections.run_outside, conn, work)
         finally:
             await self._closer.close(conn)
+
+    async def _read_on(self, conn: Reading, work: Callable[[], T]) -> T:
+        return await self._run(conn, connections.run_read, conn, work)
 
     # How a write runs.
 

@@ -20,7 +20,7 @@ import apsw
 from memd.base.errors import DamagedError, ForeignFileError, MemdError
 from memd.store.check import check
 from memd.store.file import page_sums
-from memd.store.file.backup import PARTIAL, SUFFIX
+from memd.store.file.backup import PARTIAL, SUFFIX, fsync
 from memd.store.file.connect import SCHEMA_VERSION, Reading, identify, prepare
 from memd.store.file.faults import translate
 
@@ -156,12 +156,3 @@ def open_offline(path: Path) -> Iterator[Reading]:
         raise ForeignFileError(f"{path.name} is not a database; nothing was restored") from None
     except apsw.CorruptError:
         raise DamagedError("the backup is damaged; nothing was restored") from None
-
-
-def fsync(path: Path) -> None:
-    """Wait until a file, or a folder's entries, are on the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

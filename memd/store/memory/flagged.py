@@ -122,7 +122,7 @@ def count_recent_external(conn: Reading, agent_key: int, client_key: int, since_
 
 def find_duplicate(conn: Reading, row: MemoryRow) -> StoredMemory | None:
     """Return the quarantined memory that *row*, to be quarantined, would duplicate."""
-    key = conn.execute(
+    key = conn.get_int(
         """
         SELECT memory_key
           FROM memory INDEXED BY memory_by_content
@@ -133,15 +133,9 @@ def find_duplicate(conn: Reading, row: MemoryRow) -> StoredMemory | None:
          ORDER BY memory_key
          LIMIT 1
         """,
-        {
-            "agent_key": row.agent_key,
-            "content_hash": row.content_hash,
-            "session_key": row.session_key,
-            "reference": row.reference,
-            "as_is": row.as_is,
-        },
-    ).get
-    return memories.by_keys(conn, [key]).get(key) if isinstance(key, int) else None
+        {**row._asdict(), "content_hash": row.content_hash},
+    )
+    return None if key is None else memories.by_keys(conn, [key]).get(key)
 
 
 _COLUMNS = """
@@ -180,11 +174,4 @@ def list_page(
          LIMIT :limit
         """,
         {"agent_key": agent_key, "after": after, "limit": limit, "quarantined": quarantined},
-    )
-
-
-def find_key(conn: Reading, memory_id: str) -> int | None:
-    """Return the key of a memory by its id alone, of any agent and in any state."""
-    return conn.get_int(
-        "SELECT memory_key FROM memory WHERE memory_id = :memory_id", {"memory_id": memory_id}
     )

@@ -6,7 +6,8 @@ retrievers of a search.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Collection, Sequence
 from typing import cast
 
 from memd.domain.enums import VISIBLE, MemoryState
@@ -72,17 +73,24 @@ def by_key(conn: Reading, key: int) -> StoredMemory:
 
 def key_of(conn: Reading, agent_key: int | None, memory_id: str) -> int | None:
     """Return the key of the agent's memory, in any state, even when it is damaged."""
-    key = conn.execute(
+    key = conn.get_int(
         "SELECT memory_key FROM memory WHERE memory_id = :memory_id AND agent_key = :agent_key",
         {"memory_id": memory_id, "agent_key": agent_key},
-    ).get
-    if not isinstance(key, int):
+    )
+    if key is None:
         return None
-    agrees = conn.execute("SELECT memory_id = ? FROM memory WHERE memory_key = ?", (memory_id, key))
-    if not agrees.get:  # the index is damaged: that row is another memory's
+    stored_id = "SELECT memory_id = ? FROM memory WHERE memory_key = ?"
+    if not conn.exists(
+        stored_id, (memory_id, key)
+    ):  # the index is damaged: that row is another memory's
         intact.report(conn, "file: the index of ids does not agree with the memories")
         raise intact.make_error(f"memory {memory_id}")
     return key
+
+
+def find_key(conn: Reading, memory_id: str | None) -> int | None:
+    """Return the key of a memory by its id alone, of any agent and in any state."""
+    return conn.get_int("SELECT memory_key FROM memory WHERE memory_id = ?", (memory_id,))
 
 
 def client_of(conn: Reading, key: int) -> str | None:
@@ -196,7 +204,7 @@ def find_duplicate(conn: Reading, row: MemoryRow, now_us: int) -> StoredMemory |
     A memory that expired, or is in the trash or in quarantine, is no duplicate; one below the
     importance threshold is, so that it is not rejected again each time (SPEC D7).
     """
-    key = conn.execute(
+    key = conn.get_int(
         """
         SELECT m.memory_key
           FROM memory AS m
@@ -209,18 +217,9 @@ def find_duplicate(conn: Reading, row: MemoryRow, now_us: int) -> StoredMemory |
          ORDER BY m.memory_key
          LIMIT 1
         """,
-        {
-            "agent_key": row.agent_key,
-            "content_hash": row.content_hash,
-            "namespace": row.namespace,
-            "category": row.category,
-            "session_key": row.session_key,
-            "reference": row.reference,
-            "speaker": row.speaker,
-            "now_us": now_us,
-        },
-    ).get
-    return by_keys(conn, [key]).get(key) if isinstance(key, int) else None
+        {**row._asdict(), "content_hash": row.content_hash, "now_us": now_us},
+    )
+    return None if key is None else by_keys(conn, [key]).get(key)
 
 
 def find_in_session(conn: Reading, row: MemoryRow) -> StoredMemory | None:
@@ -229,7 +228,7 @@ def find_in_session(conn: Reading, row: MemoryRow) -> StoredMemory | None:
     Whoever said it and wherever it is filed: a fact taken from a conversation is not new when the
     conversation itself was stored, nor when it was deleted since.
     """
-    key = conn.execute(
+    key = conn.get_int(
         """
         SELECT memory_key
           FROM memory INDEXED BY memory_by_content
@@ -238,13 +237,9 @@ def find_in_session(conn: Reading, row: MemoryRow) -> StoredMemory | None:
          ORDER BY state IN ('active', 'pending') DESC, memory_key
          LIMIT 1
         """,
-        {
-            "agent_key": row.agent_key,
-            "content_hash": row.content_hash,
-            "session_key": row.session_key,
-        },
-    ).get
-    return by_keys(conn, [key]).get(key) if isinstance(key, int) else None
+        {**row._asdict(), "content_hash": row.content_hash},
+    )
+    return None if key is None else by_keys(conn, [key]).get(key)
 
 
 def insert_bare(conn: Writing, rows: Sequence[MemoryRow], now_us: int) -> list[int]:
@@ -327,6 +322,20 @@ def set_state_unindexed(
         ({"state": state, "now_us": now_us, "memory_key": key} for key in keys),
     )
     touch(conn, keys)
+
+
+def filter_states(conn: Reading, keys: Sequence[int], states: Collection[MemoryState]) -> list[int]:
+    """Return those of *keys* that are in one of *states*, in order of arrival."""
+    return conn.list_ints(
+        """
+        SELECT memory_key
+          FROM memory
+         WHERE memory_key IN (SELECT value FROM carray(:keys))
+           AND state IN (SELECT value FROM json_each(:states))
+         ORDER BY memory_key
+        """,
+        {"keys": keys_array(keys), "states": json.dumps(sorted(states))},
+    )
 
 
 def bump(conn: Writing, key: int, now_us: int, expires_at_us: int | None) -> None:

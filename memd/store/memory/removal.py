@@ -20,6 +20,7 @@ from memd.store.run import runs
 from memd.store.search import caches, centroids, contexts
 from memd.store.session import sessions, slots, turns
 
+_NOT_TRASHED = frozenset(MemoryState) - {MemoryState.TRASHED}
 _CounterRow = tuple[int, int | None, str | None, int]
 
 
@@ -46,7 +47,7 @@ def archive(
 
     Memories in the trash stay there.
     """
-    keys = _without_trashed(conn, keys)
+    keys = memories.filter_states(conn, keys, _NOT_TRASHED)
     _record_archived(conn, keys, reason, now_us, new_id)
     memories.set_state(conn, keys, state, now_us)
 
@@ -136,7 +137,7 @@ def trash(
     Summaries made from them go too, and the other sources of those are restored.
     """
     summaries = restore_sources(conn, keys, now_us)
-    keys = _without_trashed(conn, [*keys, *(key for key in summaries if key not in keys)])
+    keys = memories.filter_states(conn, [*keys, *summaries], _NOT_TRASHED)
     conn.executemany(
         """
         INSERT INTO trash (memory_key, reason, state_before, deleted_at_us, erase_after_us)
@@ -189,18 +190,6 @@ def restore_from_trash(conn: Writing, key: int, now_us: int) -> bool:
     )
     memories.set_state(conn, [key], MemoryState(before), now_us)
     return True
-
-
-def _without_trashed(conn: Reading, keys: Sequence[int]) -> list[int]:
-    return conn.list_ints(
-        """
-        SELECT memory_key
-          FROM memory
-         WHERE memory_key IN (SELECT value FROM carray(:keys)) AND state <> 'trashed'
-         ORDER BY memory_key
-        """,
-        {"keys": keys_array(keys)},
-    )
 
 
 def list_trash(

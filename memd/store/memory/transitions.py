@@ -7,8 +7,7 @@ planned is left alone.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -127,7 +126,7 @@ def hide(
 
     They can be restored, and ``include_compressed`` finds them.
     """
-    keys = _in_states(conn, keys, VISIBLE)
+    keys = memories.filter_states(conn, keys, VISIBLE)
     if not keys:
         return 0
     before = runs.images(conn, keys)
@@ -149,7 +148,7 @@ def archive_compressed(conn: Writing, step: RunStep, keys: Sequence[int]) -> int
 
     Both states are hidden alike, so no cache changes.
     """
-    keys = _in_states(conn, keys, {MemoryState.COMPRESSED})
+    keys = memories.filter_states(conn, keys, {MemoryState.COMPRESSED})
     if not keys:
         return 0
     before = runs.images(conn, keys)
@@ -173,19 +172,6 @@ def archive_compressed(conn: Writing, step: RunStep, keys: Sequence[int]) -> int
     memories.touch(conn, keys)
     runs.record(conn, step.run_key, keys, runs.MOVED, before)
     return len(keys)
-
-
-def _in_states(conn: Reading, keys: Sequence[int], states: Collection[MemoryState]) -> list[int]:
-    """Return those of *keys* that are in one of *states*."""
-    return conn.list_ints(
-        """
-        SELECT m.memory_key
-          FROM carray(:keys) AS k
-               CROSS JOIN memory AS m ON m.memory_key = k.value
-         WHERE m.state IN (SELECT value FROM json_each(:states))
-        """,
-        {"keys": keys_array(keys), "states": json.dumps(sorted(states))},
-    )
 
 
 def trash_expired(conn: Writing, step: RunStep, keys: Sequence[int], undo_us: int) -> int:

@@ -27,33 +27,33 @@ from memd.store.org.org import FactContent, Stamp
 from memd.store.org.org_facts import build_author
 
 
-def load_record(desk: ImportTarget, record: Record) -> ImportOutcome:
+def load_record(target: ImportTarget, record: Record) -> ImportOutcome:
     """Store one record, in the order of an export, or nothing of it.
 
     Raises a CallerError when it cannot be stored.
     """
     if not isinstance(record, records.MemoryRecord):
-        index_new(desk)
+        index_new(target)
     try:
-        with desk.conn:  # a savepoint
-            outcome = _LOADERS[type(record)](desk, record)
+        with target.conn:  # a savepoint
+            outcome = _LOADERS[type(record)](target, record)
     except apsw.ConstraintError as error:
         raise InvalidError("the store does not take it: it contradicts itself") from error
     return outcome
 
 
-def index_new(desk: ImportTarget) -> None:
+def index_new(target: ImportTarget) -> None:
     """Write the contexts of new memories and index them."""
-    keys, desk.unindexed = desk.unindexed, []
-    memories.index_new(desk.conn, keys)
+    keys, target.unindexed = target.unindexed, []
+    memories.index_new(target.conn, keys)
 
 
-def store_operation(desk: ImportTarget, record: OperationRecord) -> ImportOutcome:
+def store_operation(target: ImportTarget, record: OperationRecord) -> ImportOutcome:
     """Append an operation as it was written, and read its statements.
 
     Raises ConflictError when this store's log of the fact differs.
     """
-    conn = desk.conn
+    conn = target.conn
     if conn.execute("SELECT 1 FROM org_operation WHERE operation_id = ?", (record.id,)).get:
         return "known"
     before = org.get_state(conn, record.fact_id)
@@ -68,7 +68,7 @@ def store_operation(desk: ImportTarget, record: OperationRecord) -> ImportOutcom
         ),
         client=record.client,
         now_us=to_us(record.at),
-        salt=desk.salt(),
+        salt=target.salt(),
         signature=None if record.signature is None else bytes.fromhex(record.signature),
     )
     if record.content is None:
@@ -76,7 +76,7 @@ def store_operation(desk: ImportTarget, record: OperationRecord) -> ImportOutcom
     else:
         content = FactContent(
             record.category,
-            desk.screen(record.content),
+            target.screen(record.content),
             tuple(sorted(record.tags)),
             None if record.valid_from_at is None else to_us(record.valid_from_at),
             None if record.valid_to_at is None else to_us(record.valid_to_at),
@@ -84,32 +84,32 @@ def store_operation(desk: ImportTarget, record: OperationRecord) -> ImportOutcom
         operation = org.publish(conn, record.fact_id, content, stamp)
     if operation is None:
         return "known"
-    desk.learn(conn, operation)
+    target.learn(conn, operation)
     return "stored"
 
 
-def store_rules(desk: ImportTarget, record: RulesRecord) -> ImportOutcome:
+def store_rules(target: ImportTarget, record: RulesRecord) -> ImportOutcome:
     """Insert rules at their time among those that are logged here.
 
     Rules equal to the ones before them are left out.
     """
     text, at_us = json.dumps(record.rules, sort_keys=True), to_us(record.at)
-    logged = org.list_rules(desk.conn)
+    logged = org.list_rules(target.conn)
     merged = sorted({*logged, (at_us, text)})
     entries = [entry for n, entry in enumerate(merged) if n == 0 or merged[n - 1][1] != entry[1]]
     if entries == logged:
         return "known"
-    desk.conn.execute("DELETE FROM org_rules")
-    desk.conn.executemany("INSERT INTO org_rules (at_us, rules) VALUES (?, ?)", entries)
+    target.conn.execute("DELETE FROM org_rules")
+    target.conn.executemany("INSERT INTO org_rules (at_us, rules) VALUES (?, ?)", entries)
     return "stored"
 
 
-def store_owner_key(desk: ImportTarget, record: OwnerKeyRecord) -> ImportOutcome:
+def store_owner_key(target: ImportTarget, record: OwnerKeyRecord) -> ImportOutcome:
     """Store a public key of the owner's; the key that is current here stays current.
 
     Raises ConflictError for the current key of another owner.
     """
-    conn, public = desk.conn, bytes.fromhex(record.public_key)
+    conn, public = target.conn, bytes.fromhex(record.public_key)
     if conn.execute("SELECT 1 FROM owner_key WHERE public_key = ?", (public,)).get:
         return "known"
     if record.revoked_at is None and proofs.current_key(conn) is not None:
@@ -126,10 +126,10 @@ def store_owner_key(desk: ImportTarget, record: OwnerKeyRecord) -> ImportOutcome
     return "stored"
 
 
-def store_proposal(desk: ImportTarget, record: ProposalRecord) -> ImportOutcome:
+def store_proposal(target: ImportTarget, record: ProposalRecord) -> ImportOutcome:
     """Store a proposal in its state."""
-    content = None if record.content is None else desk.screen(record.content)
-    desk.conn.execute(
+    content = None if record.content is None else target.screen(record.content)
+    target.conn.execute(
         """
         INSERT OR IGNORE INTO org_proposal (proposal_id, fact_id, kind, category, content, tags,
                                             valid_from_us, valid_to_us, author_id, client, at_us,
@@ -154,7 +154,7 @@ def store_proposal(desk: ImportTarget, record: ProposalRecord) -> ImportOutcome:
             "operation_id": record.operation_id,
         },
     )
-    return "stored" if desk.conn.changes() else "known"
+    return "stored" if target.conn.changes() else "known"
 
 
 _LOADERS: Mapping[type[Record], Callable[[ImportTarget, Any], ImportOutcome]] = {

@@ -23,55 +23,53 @@ from memd.store.moving.target import (
     ImportOutcome,
     ImportTarget,
     ensure_client,
-    find_memory,
-    find_session,
     find_source,
 )
 from memd.store.search import caches
 
 
-def store_memory(desk: ImportTarget, record: MemoryRecord) -> ImportOutcome:
+def store_memory(target: ImportTarget, record: MemoryRecord) -> ImportOutcome:
     """Store a memory with its rows in other tables; skip one that was forgotten here."""
-    if find_memory(desk.conn, record.id) is not None:
+    if memories.find_key(target.conn, record.id) is not None:
         return "known"
-    if desk.conn.execute("SELECT 1 FROM forgotten WHERE memory_id = ?", (record.id,)).get:
+    if target.conn.execute("SELECT 1 FROM forgotten WHERE memory_id = ?", (record.id,)).get:
         return "skipped"
-    row = _row(desk, record)._replace(passing=record.passing)
-    (key,) = memories.insert_bare(desk.conn, [row], row.created_at_us)
+    row = _row(target, record)._replace(passing=record.passing)
+    (key,) = memories.insert_bare(target.conn, [row], row.created_at_us)
     values = {
         name: to_us(value) if hasattr(value, "tzinfo") else value
         for name, value in record
         if not isinstance(value, tuple)
     }
-    desk.conn.execute(
+    target.conn.execute(
         "UPDATE memory SET updated_at_us = :updated_at WHERE memory_key = :key",
         {"updated_at": values["updated_at"], "key": key},
     )
     for first_value, statement in _SIDE_TABLES.items():
         if values.get(first_value) is not None:
-            desk.conn.execute(statement, {**values, "key": key, "flags": _flags(record)})
+            target.conn.execute(statement, {**values, "key": key, "flags": _flags(record)})
     if record.publisher is not None:
-        publisher_key = names.ensure_agent(desk.conn, record.publisher, row.created_at_us)
-        desk.conn.execute(
+        publisher_key = names.ensure_agent(target.conn, record.publisher, row.created_at_us)
+        target.conn.execute(
             "INSERT INTO shared (memory_key, publisher_key) VALUES (?, ?)",
             (key, publisher_key),
         )
-    desk.unindexed.append(key)
+    target.unindexed.append(key)
     return "stored"
 
 
-def store_version(desk: ImportTarget, record: VersionRecord) -> ImportOutcome:
+def store_version(target: ImportTarget, record: VersionRecord) -> ImportOutcome:
     """Store an earlier version of a memory; skip one of a memory that is not here."""
-    keys = desk.conn.execute(
+    keys = target.conn.execute(
         "SELECT memory_key, agent_key FROM memory WHERE memory_id = ?", (record.id,)
     ).fetchone()
     if keys is None:
         return "skipped"
     key, agent_key = keys
     assert isinstance(agent_key, int)
-    row = _immutable_row(desk, record, agent_key)
+    row = _immutable_row(target, record, agent_key)
     columns = row.hashed_columns
-    desk.conn.execute(
+    target.conn.execute(
         """
         INSERT OR IGNORE INTO memory_version (memory_key, version, snapshot, row_hash,
                                               replaced_at_us)
@@ -85,33 +83,35 @@ def store_version(desk: ImportTarget, record: VersionRecord) -> ImportOutcome:
             "replaced_at_us": to_us(record.replaced_at),
         },
     )
-    return "stored" if desk.conn.changes() else "known"
+    return "stored" if target.conn.changes() else "known"
 
 
-def store_derived(desk: ImportTarget, record: DerivedRecord) -> ImportOutcome:
+def store_derived(target: ImportTarget, record: DerivedRecord) -> ImportOutcome:
     """Store the link from a source to its summary; skip it unless both are here."""
-    summary = find_memory(desk.conn, record.summary)
-    source = find_memory(desk.conn, record.source)
+    summary = memories.find_key(target.conn, record.summary)
+    source = memories.find_key(target.conn, record.source)
     if summary is None or source is None:
         return "skipped"
-    exists = desk.conn.execute(
+    exists = target.conn.execute(
         "SELECT 1 FROM derived WHERE from_key = ? AND to_key = ?", (source, summary)
     ).get
     if exists:
         return "known"
-    with caches.reindexing(desk.conn, [source]):  # its cache part depends on this row
-        desk.conn.execute("INSERT INTO derived (from_key, to_key) VALUES (?, ?)", (source, summary))
+    with caches.reindexing(target.conn, [source]):  # its cache part depends on this row
+        target.conn.execute(
+            "INSERT INTO derived (from_key, to_key) VALUES (?, ?)", (source, summary)
+        )
     return "stored"
 
 
-def store_turn(desk: ImportTarget, record: TurnRecord) -> ImportOutcome:
+def store_turn(target: ImportTarget, record: TurnRecord) -> ImportOutcome:
     """Store a message that a memory was made of; skip it without the memory."""
-    key = find_memory(desk.conn, record.memory_id)
+    key = memories.find_key(target.conn, record.memory_id)
     if key is None:
         return "skipped"
-    agent_key = desk.conn.execute("SELECT agent_key FROM memory WHERE memory_key = ?", (key,)).get
+    agent_key = target.conn.execute("SELECT agent_key FROM memory WHERE memory_key = ?", (key,)).get
     assert isinstance(agent_key, int)
-    desk.conn.execute(
+    target.conn.execute(
         """
         INSERT OR IGNORE INTO memory_turn (memory_key, ordinal, source_key)
         VALUES (:memory_key, :ordinal, :source_key)
@@ -119,21 +119,21 @@ def store_turn(desk: ImportTarget, record: TurnRecord) -> ImportOutcome:
         {
             "memory_key": key,
             "ordinal": record.ordinal,
-            "source_key": find_source(desk.conn, agent_key, record.sha256),
+            "source_key": find_source(target.conn, agent_key, record.sha256),
         },
     )
-    return "stored" if desk.conn.changes() else "known"
+    return "stored" if target.conn.changes() else "known"
 
 
-def store_slot(desk: ImportTarget, record: SlotRecord) -> ImportOutcome:
+def store_slot(target: ImportTarget, record: SlotRecord) -> ImportOutcome:
     """Store what a nap's memory is about; skip it without its session or memory."""
-    session_key = find_session(
-        desk.conn, names.find_agent(desk.conn, record.agent_id), record.session_id
+    session_key = names.find_session(
+        target.conn, names.find_agent(target.conn, record.agent_id), record.session_id
     )
-    key = find_memory(desk.conn, record.memory_id)
+    key = memories.find_key(target.conn, record.memory_id)
     if session_key is None or (record.memory_id is not None and key is None):
         return "skipped"
-    exists = desk.conn.execute(
+    exists = target.conn.execute(
         """
         SELECT 1
           FROM nap_slot
@@ -143,7 +143,7 @@ def store_slot(desk: ImportTarget, record: SlotRecord) -> ImportOutcome:
     ).get
     if exists:
         return "known"
-    desk.conn.execute(
+    target.conn.execute(
         """
         INSERT INTO nap_slot (session_key, slot, memory_key, row_hash)
         VALUES (:session_key, :slot, :memory_key,
@@ -160,59 +160,59 @@ def store_slot(desk: ImportTarget, record: SlotRecord) -> ImportOutcome:
     return "stored"
 
 
-def store_file(desk: ImportTarget, record: FileRecord) -> ImportOutcome:
+def store_file(target: ImportTarget, record: FileRecord) -> ImportOutcome:
     """Store a path of the file view; skip it without its agent or memory."""
-    agent_key = names.find_agent(desk.conn, record.agent_id)
-    key = find_memory(desk.conn, record.memory_id)
+    agent_key = names.find_agent(target.conn, record.agent_id)
+    key = memories.find_key(target.conn, record.memory_id)
     if agent_key is None or (record.memory_id is not None and key is None):
         return "skipped"
-    desk.conn.execute(
+    target.conn.execute(
         """
         INSERT OR IGNORE INTO memory_file (agent_key, path, memory_key, blank)
         VALUES (:agent_key, :path, :key, :blank)
         """,
         {"agent_key": agent_key, "path": record.path, "key": key, "blank": record.blank},
     )
-    return "stored" if desk.conn.changes() else "known"
+    return "stored" if target.conn.changes() else "known"
 
 
-def store_forgotten(desk: ImportTarget, record: ForgottenRecord) -> ImportOutcome:
+def store_forgotten(target: ImportTarget, record: ForgottenRecord) -> ImportOutcome:
     """Store that a memory was forgotten; raises ConflictError while it exists here."""
-    if find_memory(desk.conn, record.id) is not None:
+    if memories.find_key(target.conn, record.id) is not None:
         raise ConflictError(
             "it was forgotten there and is still remembered here",
             hint=f"memd forget {record.id}",
         )
-    desk.conn.execute(
+    target.conn.execute(
         "INSERT OR IGNORE INTO forgotten (memory_id, forgotten_at_us) VALUES (?, ?)",
         (record.id, to_us(record.forgotten_at)),
     )
-    return "stored" if desk.conn.changes() else "known"
+    return "stored" if target.conn.changes() else "known"
 
 
-def _row(desk: ImportTarget, record: MemoryRecord) -> MemoryRow:
+def _row(target: ImportTarget, record: MemoryRecord) -> MemoryRow:
     created_us = to_us(record.created_at)
-    agent_key = names.ensure_agent(desk.conn, record.agent_id, created_us)
+    agent_key = names.ensure_agent(target.conn, record.agent_id, created_us)
     expires = None if record.expires_at is None else to_us(record.expires_at)
-    return _immutable_row(desk, record, agent_key)._replace(
-        source_key=find_source(desk.conn, agent_key, record.sha256),
+    return _immutable_row(target, record, agent_key)._replace(
+        source_key=find_source(target.conn, agent_key, record.sha256),
         state=record.state,
         expires_at_us=expires,
     )
 
 
 def _immutable_row(
-    desk: ImportTarget, record: MemoryRecord | VersionRecord, agent_key: int
+    target: ImportTarget, record: MemoryRecord | VersionRecord, agent_key: int
 ) -> MemoryRow:
     created_us = to_us(record.created_at)
-    writer_key = ensure_client(desk.conn, record.client, created_us)
-    project_key = names.ensure_project(desk.conn, record.project_id, created_us)
+    writer_key = ensure_client(target.conn, record.client, created_us)
+    project_key = names.ensure_project(target.conn, record.project_id, created_us)
     return MemoryRow(
         memory_id=record.id,
         agent_key=agent_key,
         client_key=writer_key,
         session_key=names.ensure_session(
-            desk.conn,
+            target.conn,
             record.session_id,
             agent_key=agent_key,
             client_key=writer_key,
@@ -227,8 +227,8 @@ def _immutable_row(
         origin=record.origin,
         trust=Trust(record.trust),
         speaker=record.speaker,
-        content=desk.screen(record.content),
-        caption=None if record.caption is None else desk.screen(record.caption),
+        content=target.screen(record.content),
+        caption=None if record.caption is None else target.screen(record.caption),
         reference=record.reference,
         ordinal=record.ordinal,
         part=record.part,
@@ -238,7 +238,7 @@ def _immutable_row(
         confidence=record.confidence,
         created_at_us=created_us,
         occurred_at_us=None if record.occurred_at is None else to_us(record.occurred_at),
-        salt=desk.salt(),
+        salt=target.salt(),
         state=MemoryState.ACTIVE,  # unused for a version
         expires_at_us=None,
         tags=record.tags,

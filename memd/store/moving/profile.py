@@ -20,23 +20,21 @@ from memd.store.access import agents, names
 from memd.store.access.agents import AgentRow
 from memd.store.learn import learnings, playbook
 from memd.store.learn.learnings import NewLearning
-from memd.store.memory import preferences, sources
+from memd.store.memory import memories, preferences, sources
 from memd.store.memory.preferences import NewPreference
 from memd.store.moving.target import (
     ImportOutcome,
     ImportTarget,
     ensure_client,
-    find_memory,
-    find_session,
     find_source,
 )
 from memd.store.session import message_index
 
 
-def store_agent(desk: ImportTarget, record: AgentRecord) -> ImportOutcome:
+def store_agent(target: ImportTarget, record: AgentRecord) -> ImportOutcome:
     """Configure an agent, unless it has a configuration here."""
-    current = agents.find(desk.conn, record.agent_id)
-    key = names.ensure_agent(desk.conn, record.agent_id, to_us(record.created_at))
+    current = agents.find(target.conn, record.agent_id)
+    key = names.ensure_agent(target.conn, record.agent_id, to_us(record.created_at))
     if current is not None and (
         current.level or current.retention_days or current.retention_overrides
     ):
@@ -45,25 +43,25 @@ def store_agent(desk: ImportTarget, record: AgentRecord) -> ImportOutcome:
     row = AgentRow(record.agent_id, record.level, record.retention_days, overrides)
     if current == row:
         return "known"
-    agents.configure(desk.conn, key, row)
+    agents.configure(target.conn, key, row)
     return "stored"
 
 
-def store_session(desk: ImportTarget, record: SessionRecord) -> ImportOutcome:
+def store_session(target: ImportTarget, record: SessionRecord) -> ImportOutcome:
     """Store a session that is not here yet."""
     at_us = to_us(record.started_at)
-    agent_key = names.ensure_agent(desk.conn, record.agent_id, at_us)
-    if find_session(desk.conn, agent_key, record.session_id) is not None:
+    agent_key = names.ensure_agent(target.conn, record.agent_id, at_us)
+    if names.find_session(target.conn, agent_key, record.session_id) is not None:
         return "known"
     names.ensure_session(
-        desk.conn,
+        target.conn,
         record.session_id,
         agent_key=agent_key,
-        client_key=ensure_client(desk.conn, record.client, at_us),
-        project_key=names.ensure_project(desk.conn, record.project_id, at_us),
+        client_key=ensure_client(target.conn, record.client, at_us),
+        project_key=names.ensure_project(target.conn, record.project_id, at_us),
         now_us=at_us,
     )
-    desk.conn.execute(
+    target.conn.execute(
         """
         UPDATE session
            SET last_activity_us = :last_us, ended_at_us = :ended_us, compressed = :compressed,
@@ -82,28 +80,28 @@ def store_session(desk: ImportTarget, record: SessionRecord) -> ImportOutcome:
     return "stored"
 
 
-def store_text(desk: ImportTarget, record: TextRecord) -> ImportOutcome:
+def store_text(target: ImportTarget, record: TextRecord) -> ImportOutcome:
     """Store a source text, screened, that is not here yet."""
     at_us = to_us(record.created_at)
-    agent_key = names.ensure_agent(desk.conn, record.agent_id, at_us)
-    raw = desk.screen(record.text).encode()
+    agent_key = names.ensure_agent(target.conn, record.agent_id, at_us)
+    raw = target.screen(record.text).encode()
     digest = hashlib.sha256(raw).digest()
-    if find_source(desk.conn, agent_key, digest.hex()) is not None:
+    if find_source(target.conn, agent_key, digest.hex()) is not None:
         return "known"
-    session_key = find_session(desk.conn, agent_key, record.session_id)
-    sources.put(desk.conn, agent_key, session_key, digest, zlib.compress(raw), at_us)
+    session_key = names.find_session(target.conn, agent_key, record.session_id)
+    sources.put(target.conn, agent_key, session_key, digest, zlib.compress(raw), at_us)
     return "stored"
 
 
-def store_message(desk: ImportTarget, record: MessageRecord) -> ImportOutcome:
+def store_message(target: ImportTarget, record: MessageRecord) -> ImportOutcome:
     """Store a message and index it; raises NotFoundError without its session or its text."""
-    agent_key = names.find_agent(desk.conn, record.agent_id)
-    session_key = find_session(desk.conn, agent_key, record.session_id)
-    source_key = find_source(desk.conn, agent_key, record.sha256)
+    agent_key = names.find_agent(target.conn, record.agent_id)
+    session_key = names.find_session(target.conn, agent_key, record.session_id)
+    source_key = find_source(target.conn, agent_key, record.sha256)
     if session_key is None or source_key is None:
         raise NotFoundError("its session or its text is not there")
-    new = message_index.find_new(desk.conn, [source_key])
-    desk.conn.execute(
+    new = message_index.find_new(target.conn, [source_key])
+    target.conn.execute(
         """
         INSERT OR IGNORE INTO session_message (session_key, ordinal, source_key, nth, role,
                                                said_at_us)
@@ -118,18 +116,18 @@ def store_message(desk: ImportTarget, record: MessageRecord) -> ImportOutcome:
             "said_at_us": None if record.said_at is None else to_us(record.said_at),
         },
     )
-    if not desk.conn.changes():
+    if not target.conn.changes():
         return "known"
-    message_index.index(desk.conn, new)
+    message_index.index(target.conn, new)
     return "stored"
 
 
-def store_preference(desk: ImportTarget, record: PreferenceRecord) -> ImportOutcome:
+def store_preference(target: ImportTarget, record: PreferenceRecord) -> ImportOutcome:
     """Store a preference, unless the one here is newer, or is the owner's and it is not."""
     created_us, updated_us = to_us(record.created_at), to_us(record.updated_at)
-    agent_key = names.ensure_agent(desk.conn, record.agent_id, created_us)
+    agent_key = names.ensure_agent(target.conn, record.agent_id, created_us)
     params = {"agent_key": agent_key, "name": record.name}
-    current_us = desk.conn.execute(
+    current_us = target.conn.execute(
         """
         SELECT updated_at_us
           FROM preference
@@ -141,18 +139,18 @@ def store_preference(desk: ImportTarget, record: PreferenceRecord) -> ImportOutc
         return "known"
     new = NewPreference(
         record.name,
-        desk.screen(record.value),
+        target.screen(record.value),
         record.confidence,
         record.token_count,
-        find_memory(desk.conn, record.memory_id),
-        desk.salt(),
+        memories.find_key(target.conn, record.memory_id),
+        target.salt(),
         record.origin,
-        ensure_client(desk.conn, record.client, created_us),
+        ensure_client(target.conn, record.client, created_us),
         None if record.confirmed_at is None else to_us(record.confirmed_at),
     )
-    if not preferences.put(desk.conn, agent_key, new, updated_us):
+    if not preferences.put(target.conn, agent_key, new, updated_us):
         return "known"
-    desk.conn.execute(
+    target.conn.execute(
         """
         UPDATE preference
            SET created_at_us = min(created_at_us, :created_us)
@@ -163,9 +161,9 @@ def store_preference(desk: ImportTarget, record: PreferenceRecord) -> ImportOutc
     return "stored"
 
 
-def store_learning(desk: ImportTarget, record: LearningRecord) -> ImportOutcome:
+def store_learning(target: ImportTarget, record: LearningRecord) -> ImportOutcome:
     """Store a learning that is not here yet."""
-    exists = desk.conn.execute("SELECT 1 FROM learning WHERE learning_id = ?", (record.id,)).get
+    exists = target.conn.execute("SELECT 1 FROM learning WHERE learning_id = ?", (record.id,)).get
     if exists:
         return "known"
     new = NewLearning(
@@ -173,20 +171,20 @@ def store_learning(desk: ImportTarget, record: LearningRecord) -> ImportOutcome:
         record.task_type,
         record.approach,
         record.outcome,
-        desk.screen(record.lesson),
-        desk.salt(),
+        target.screen(record.lesson),
+        target.salt(),
     )
     at_us = to_us(record.at)
-    learnings.put(desk.conn, names.ensure_agent(desk.conn, record.agent_id, at_us), new, at_us)
+    learnings.put(target.conn, names.ensure_agent(target.conn, record.agent_id, at_us), new, at_us)
     return "stored"
 
 
-def store_pattern(desk: ImportTarget, record: PatternRecord) -> ImportOutcome:
+def store_pattern(target: ImportTarget, record: PatternRecord) -> ImportOutcome:
     """Store a pattern, unless the one here is newer."""
     created_us, updated_us = to_us(record.created_at), to_us(record.updated_at)
-    agent_key = names.ensure_agent(desk.conn, record.agent_id, created_us)
+    agent_key = names.ensure_agent(target.conn, record.agent_id, created_us)
     params = {"agent_key": agent_key, "id": record.id}
-    current_us = desk.conn.execute(
+    current_us = target.conn.execute(
         "SELECT updated_at_us FROM playbook WHERE agent_key = :agent_key AND pattern_id = :id",
         params,
     ).get
@@ -195,13 +193,13 @@ def store_pattern(desk: ImportTarget, record: PatternRecord) -> ImportOutcome:
     new = playbook.NewPattern(
         record.id,
         record.task_type,
-        desk.screen(record.description),
+        target.screen(record.description),
         record.tool_sequence,
-        desk.screen(record.prompt_template),
-        desk.salt(),
+        target.screen(record.prompt_template),
+        target.salt(),
     )
-    playbook.put(desk.conn, agent_key, new, created_us)
-    desk.conn.execute(
+    playbook.put(target.conn, agent_key, new, created_us)
+    target.conn.execute(
         """
         UPDATE playbook
            SET success_count = :count, promoted = :promoted, updated_at_us = :updated_us

@@ -28,19 +28,6 @@ class ImportTarget:
     """New memories without contexts, which are not indexed yet."""
 
 
-def find_memory(conn: Reading, memory_id: str | None) -> int | None:
-    """Return the key of a memory of any agent, None when there is none."""
-    return conn.get_int("SELECT memory_key FROM memory WHERE memory_id = ?", (memory_id,))
-
-
-def find_session(conn: Reading, agent_key: int | None, session_id: str | None) -> int | None:
-    """Return the key of an agent's session, None when there is none."""
-    return conn.get_int(
-        "SELECT session_key FROM session WHERE agent_key = ? AND session_id = ?",
-        (agent_key, session_id),
-    )
-
-
 def find_source(conn: Reading, agent_key: int | None, sha256: str | None) -> int | None:
     """Return the key of an agent's source text, None when there is none."""
     if sha256 is None:

@@ -22,7 +22,7 @@ from memd.store.access import changes
 from memd.store.access.changes import GENESIS, AuditLink
 from memd.store.check import check
 from memd.store.file import page_sums, restore
-from memd.store.file.backup import PARTIAL
+from memd.store.file.backup import PARTIAL, fsync
 from memd.store.file.connect import (
     PAGE_BYTES,
     PAGE_SUM_BYTES,
@@ -119,7 +119,7 @@ def _build(copy: Path, new_file: Path, now_us: int, records: Sequence[RecordTabl
         conn.pragma("foreign_keys", True)
         _rebuild_caches(conn)
         conn.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-    restore.fsync(new_file)
+    fsync(new_file)
     return salvage
 
 

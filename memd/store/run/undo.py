@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memd.base.errors import ConflictError
-from memd.domain.enums import HIDDEN, RunKind, TrashReason
+from memd.domain.enums import HIDDEN, VISIBLE, RunKind, TrashReason
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.memory import memories, removal, versions
@@ -130,7 +130,7 @@ def _undo_changes(conn: Writing, run_key: int, limit: int) -> int:
         _delete_summaries(conn, summaries)
         for key, image in before.items():
             _restore(conn, key, image, current[key])
-        contexts.write(conn, _visible(conn, keys))
+        contexts.write(conn, memories.filter_states(conn, keys, VISIBLE))
         for key, others in quoting.items():
             contexts.write_from(conn, key, *(others or (None, None)))
     neighbours |= {*contexts.neighbours(conn, keys)}
@@ -216,17 +216,6 @@ def _restore(conn: Writing, key: int, image: Image, current: Image) -> None:
         )
     if image["row_hash"] != current["row_hash"]:
         versions.revert(conn, key)  # the run rewrote its text
-
-
-def _visible(conn: Reading, keys: Sequence[int]) -> list[int]:
-    return conn.list_ints(
-        """
-        SELECT memory_key
-          FROM memory
-         WHERE memory_key IN (SELECT value FROM carray(:keys)) AND state IN ('active', 'pending')
-        """,
-        {"keys": keys_array(keys)},
-    )
 
 
 def _sessions(conn: Reading, keys: Sequence[int]) -> list[int]:

@@ -40,16 +40,23 @@ class PendingRow(NamedTuple):
         return self.agent_key, self.created_at_us, self.batch
 
 
+# The statements below are built from this constant.
+# ruff: noqa: S608
+_COLUMNS = """
+SELECT m.memory_key, m.agent_key, m.state, m.importance, w.own, m.content, m.speaker, m.memory_id,
+       m.is_summary, a.agent_id, m.created_at_us, m.batch
+  FROM memory AS m
+       JOIN memory_words AS w ON w.memory_key = m.memory_key
+       JOIN agent AS a ON a.agent_key = m.agent_key
+"""
+
+
 def list_pending(conn: Reading, limit: int) -> list[PendingRow]:
     """Return up to *limit* pending memories: single texts before bulk, then in order of arrival."""
     return conn.list_rows(
         PendingRow,
-        """
-        SELECT m.memory_key, m.agent_key, m.state, m.importance, w.own, m.content, m.speaker,
-               m.memory_id, m.is_summary, a.agent_id, m.created_at_us, m.batch
-          FROM memory AS m
-               JOIN memory_words AS w ON w.memory_key = m.memory_key
-               JOIN agent AS a ON a.agent_key = m.agent_key
+        f"""
+        {_COLUMNS}
          WHERE m.state = 'pending'
          ORDER BY m.batch IS NOT NULL, m.memory_key
          LIMIT :limit
@@ -67,12 +74,8 @@ def list_missing(conn: Reading, model_key: int, after: int, limit: int) -> list[
     """Return up to *limit* memories after key *after* without a vector of the model, in order."""
     return conn.list_rows(
         PendingRow,
-        """
-        SELECT m.memory_key, m.agent_key, m.state, m.importance, w.own, m.content, m.speaker,
-               m.memory_id, m.is_summary, a.agent_id, m.created_at_us, m.batch
-          FROM memory AS m
-               JOIN memory_words AS w ON w.memory_key = m.memory_key
-               JOIN agent AS a ON a.agent_key = m.agent_key
+        f"""
+        {_COLUMNS}
          WHERE m.memory_key > :after
            AND m.state <> 'pending'
            AND NOT EXISTS (SELECT 1

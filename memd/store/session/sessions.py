@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple, cast
 
 from memd.domain.enums import MemoryCategory
-from memd.store.access import changes
+from memd.store.access import changes, names
 from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.memory import memories, sources, versions
 from memd.store.session import injections, message_index
@@ -72,15 +72,7 @@ SELECT s.session_key, s.session_id, a.agent_id, p.project_id, s.started_at_us, s
 """
 
 
-def find_key(conn: Reading, agent_key: int, session_id: str) -> int | None:
-    """Return the key of the agent's session, None when there is none of this name."""
-    return conn.get_int(
-        "SELECT session_key FROM session WHERE agent_key = :agent_key AND session_id = :session_id",
-        {"agent_key": agent_key, "session_id": session_id},
-    )
-
-
-def find(conn: Reading, agent_key: int, session_id: str) -> SessionRow | None:
+def find(conn: Reading, agent_key: int | None, session_id: str) -> SessionRow | None:
     """Return the agent's session, None when there is none of this name."""
     return conn.find_row(
         SessionRow,
@@ -89,9 +81,11 @@ def find(conn: Reading, agent_key: int, session_id: str) -> SessionRow | None:
     )
 
 
-def list_page(conn: Reading, agent_key: int, after: str | None, limit: int) -> list[SessionRow]:
+def list_page(
+    conn: Reading, agent_key: int | None, after: str | None, limit: int
+) -> list[SessionRow]:
     """Return the agent's sessions after *after*, the latest to begin first."""
-    before = None if after is None else find_key(conn, agent_key, after)
+    before = None if after is None else names.find_session(conn, agent_key, after)
     return conn.list_rows(
         SessionRow,
         f"""

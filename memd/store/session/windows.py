@@ -26,15 +26,21 @@ class WindowRow(NamedTuple):
     napped_at_us: int | None
 
 
+# The statements below are built from this constant.
+_COLUMNS = """
+SELECT w.source, w.session_id, a.agent_id, w.used_tokens, w.window_tokens, w.compact_at_tokens,
+       w.used_percent, w.model, w.cwd, w.transcript_path, w.event, w.armed, w.seen_at_us,
+       w.napped_at_us
+  FROM usage_window AS w
+       JOIN agent AS a ON a.agent_key = w.agent_key
+"""
+
+
 def get(conn: Reading, source: str, session_id: str) -> WindowRow | None:
     """Return one window, None when none was ever reported."""
     row = conn.execute(
-        """
-        SELECT w.source, w.session_id, a.agent_id, w.used_tokens, w.window_tokens,
-               w.compact_at_tokens, w.used_percent, w.model, w.cwd, w.transcript_path, w.event,
-               w.armed, w.seen_at_us, w.napped_at_us
-          FROM usage_window AS w
-               JOIN agent AS a ON a.agent_key = w.agent_key
+        f"""
+        {_COLUMNS}
          WHERE w.source = :source AND w.session_id = :session_id
         """,
         {"source": source, "session_id": session_id},
@@ -47,12 +53,8 @@ def list_windows(
 ) -> list[WindowRow]:
     """Return the windows reported since *since_us*, newest first, of one agent or of all."""
     rows = conn.execute(
-        """
-        SELECT w.source, w.session_id, a.agent_id, w.used_tokens, w.window_tokens,
-               w.compact_at_tokens, w.used_percent, w.model, w.cwd, w.transcript_path, w.event,
-               w.armed, w.seen_at_us, w.napped_at_us
-          FROM usage_window AS w
-               JOIN agent AS a ON a.agent_key = w.agent_key
+        f"""
+        {_COLUMNS}
          WHERE w.seen_at_us >= :since_us
            AND (:agent_id IS NULL OR a.agent_id = :agent_id)
          ORDER BY w.seen_at_us DESC, w.source, w.session_id
@@ -69,12 +71,8 @@ def list_quiet(conn: Reading, before_us: int, limit: int) -> list[WindowRow]:
     The most recently reported come first.
     """
     rows = conn.execute(
-        """
-        SELECT w.source, w.session_id, a.agent_id, w.used_tokens, w.window_tokens,
-               w.compact_at_tokens, w.used_percent, w.model, w.cwd, w.transcript_path, w.event,
-               w.armed, w.seen_at_us, w.napped_at_us
-          FROM usage_window AS w
-               JOIN agent AS a ON a.agent_key = w.agent_key
+        f"""
+        {_COLUMNS}
          WHERE w.seen_at_us <= :before_us
            AND (w.napped_at_us IS NULL OR w.napped_at_us < w.seen_at_us)
          ORDER BY w.seen_at_us DESC, w.source, w.session_id
