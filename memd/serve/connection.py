@@ -15,7 +15,6 @@ from __future__ import annotations
 import asyncio
 import select
 from collections import deque
-from collections.abc import Coroutine
 from typing import Any, Protocol, cast
 
 from memd.base import errors, limits
@@ -72,7 +71,7 @@ class Connection(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
         self._transport.set_write_buffer_limits(high=_PAUSE_BYTES)
         self._hub.on_open(self)
-        self._arm_idle()
+        self._update_reading()
 
     def data_received(self, data: bytes) -> None:
         if self._input_closed:
@@ -138,7 +137,7 @@ class Connection(asyncio.Protocol):
         return self._reading or (not self._stopping and (full or "drain" in self._timers))
 
     def _update_reading(self) -> None:
-        """Pause reading while frames wait, else resume; arm the timer of a partial frame."""
+        """Pause reading while frames wait, else resume, and limit how long nothing may arrive."""
         if self._transport is None or self._input_closed:
             return
         if self._backlog or self._is_blocked():
@@ -148,43 +147,13 @@ class Connection(asyncio.Protocol):
         self._transport.resume_reading()
         if self._splitter.waiting:
             self._arm("arrival", limits.FRAME_ARRIVAL_MS_MAX, lambda: self._drop("slow frame"))
-        self._arm_idle()
-
-    def _arm_idle(self) -> None:
-        if not (self._frame_tasks or self._splitter.waiting or self.listener or self.link):
+        elif not (self._frame_tasks or self.listener or self.link):
             self._arm("idle", limits.CONNECTION_IDLE_MS_MAX, lambda: self._drop("idle"))
 
     def _start_frame(self, frame: bytes) -> None:
-        """Start the requests of *frame*; a large frame is parsed before any later one starts."""
-        if len(frame) > limits.LARGE_CHARS:
-            self._reading = True
-            self._start_task(self._start_large(frame))
-            return
-        try:
-            members, batch = envelope.read(frame)
-        except MemdError as error:
-            self.send(error_frame(None, error))
-            return
-        self._start_members(members, batch=batch)
-
-    async def _start_large(self, frame: bytes) -> None:
-        try:
-            members, batch = await self._hub.dispatch.large_work.run(envelope.read, frame)
-        except MemdError as error:
-            self.send(error_frame(None, error))
-            return
-        finally:
-            self._reading = False
-        if self._transport is not None:
-            self._start_members(members, batch=batch)
-
-    def _start_members(self, members: list[envelope.Member], *, batch: bool) -> None:
-        if not batch and self._answer_at_once(members[0]):
-            return
-        self._start_task(self._answer_batch(members) if batch else self._answer_single(members[0]))
-
-    def _start_task(self, work: Coroutine[Any, Any, None]) -> None:
-        task = self._loop.create_task(work)
+        """Answer *frame* in a task; a large frame is parsed before any later one starts."""
+        self._reading |= len(frame) > limits.LARGE_CHARS
+        task = self._loop.create_task(self._answer_frame(frame))
         self._frame_tasks.add(task)
         self._hub.keep_task(task)
         task.add_done_callback(self._on_frame_done)
@@ -193,31 +162,26 @@ class Connection(asyncio.Protocol):
         self._frame_tasks.discard(task)
         self._start_frames()
 
-    def _answer_at_once(self, member: envelope.Member) -> bool:
-        """Handle a member that needs no task; return whether *member* was such."""
-        if isinstance(member, envelope.PeerAnswer):
-            if self.link is not None:
-                self.link.resolve(member)
-            return True
-        if isinstance(member, envelope.InvalidMember):
-            if not member.notification:
-                self.send(error_frame(member.id, member.error))
-            return True
-        if member.method == envelope.CANCEL:
-            self._cancel(member.params.get("id"))
-            if not member.notification:
-                self.send(
-                    error_frame(member.id, InvalidRequestError(f"{member.method} takes no id"))
-                )
-            return True
-        if member.method == envelope.MCP_CANCEL and member.notification:
-            self._cancel(member.params.get("requestId"))
-            return True
-        return False
-
-    async def _answer_single(self, member: envelope.Member) -> None:
-        reply = await self._answer_member(member)
-        if reply is not None:
+    async def _answer_frame(self, frame: bytes) -> None:
+        large = len(frame) > limits.LARGE_CHARS
+        try:
+            members, batch = (
+                await self._hub.dispatch.large_work.run(envelope.read, frame)
+                if large
+                else envelope.read(frame)
+            )
+        except MemdError as error:
+            self.send(error_frame(None, error))
+            return
+        finally:
+            if large:
+                self._reading = False
+                self._loop.call_soon(self._start_frames)  # after the requests of this frame
+        if self._transport is None:
+            return
+        if batch:
+            await self._answer_batch(members)
+        elif (reply := await self._answer_member(members[0])) is not None:
             self.send(reply)
 
     async def _answer_batch(self, members: list[envelope.Member]) -> None:
@@ -233,10 +197,24 @@ class Connection(asyncio.Protocol):
             self.send(b"[" + b",".join(replies) + b"]\n")
 
     async def _answer_member(self, member: envelope.Member) -> bytes | None:
-        """Return the answer of one request; the task that runs this is the request's own."""
+        """Return the answer of one member of a frame, None if it gets none."""
         if isinstance(member, envelope.InvalidMember):
             return None if member.notification else error_frame(member.id, member.error)
-        assert not isinstance(member, envelope.PeerAnswer)  # a batch holds none (envelope)
+        if isinstance(member, envelope.PeerAnswer):
+            if self.link is not None:
+                self.link.resolve(member)
+            return None
+        if member.method == envelope.CANCEL:
+            self._cancel(member.params.get("id"))
+            error = InvalidRequestError(f"{member.method} takes no id")
+            return None if member.notification else error_frame(member.id, error)
+        if member.method == envelope.MCP_CANCEL and member.notification:
+            self._cancel(member.params.get("requestId"))
+            return None
+        return await self._answer_request(member)
+
+    async def _answer_request(self, member: envelope.Request) -> bytes | None:
+        """Return the answer of one request; the task that runs this is the request's own."""
         if self._stopping:
             return error_frame(member.id, StoppingError("memd is stopping"))
         if member.id is not None and member.id in self._by_id:

@@ -210,7 +210,10 @@ class Dispatch:
             if route.short_id is not None:
                 params = await self._rooms.short_ids.resolve(caller, route.short_id, params)
             context = Context(self._rooms, self._system, caller, progress, call.peer)
-            return self._count(caller, params, await self._run(route, context, params))
+            result = await self._run(route, context, params)
+            if self._rooms.uptake is not None:
+                self._rooms.uptake.observe(caller, params, result)
+            self._metrics.count_result(result)
         except MemdError as error:
             if isinstance(error, DeniedError):
                 await self._authority.note(call.credentials.identity.client, route.name)
@@ -219,6 +222,7 @@ class Dispatch:
             raise
         except Exception as error:  # noqa: BLE001  # a bug becomes an incident, here and above
             raise self._bug(route.name, error) from None
+        return result
 
     def _build_caller(
         self, route: Route, params: Params, request_hash: bytes, identity: Identity
@@ -248,12 +252,6 @@ class Dispatch:
             closed=self._authority.closed_agents(identity),
         )
         return caller.acting_for(agent_id)
-
-    def _count(self, caller: Caller, params: Params, result: Any) -> Any:
-        """Count what *result* contains, for the metrics and for uptake; return *result*."""
-        if self._rooms.uptake is not None:
-            self._rooms.uptake.observe(caller, params, result)
-        return self._metrics.count_result(result)
 
     async def _run(self, route: Route, context: Context, params: Params) -> Any:
         """Return the method's answer, or the one stored for the caller's idempotency key."""

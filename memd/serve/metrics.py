@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple
 
 BOUNDS_US = (1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000, 10_000_000)
 QUANTILES = (0.5, 0.95, 0.99)
@@ -19,8 +19,6 @@ _GIVEN_PARTS = {  # by class name, so that a start need not import the models
     "PreparedPrompt": ("prompt", ("memories", "facts", "lessons")),
     "Brief": ("brief", ("items",)),
 }
-
-T = TypeVar("T")
 
 Labels = Mapping[str, str]
 Snapshot = Mapping[str, Any]
@@ -47,16 +45,15 @@ class Metrics:
         self.sums_us[method] += elapsed_us
         self.buckets[method][bisect_left(BOUNDS_US, elapsed_us)] += 1
 
-    def count_result(self, result: T) -> T:
-        """Count the texts of a recall, a prompt or a brief; return *result*."""
+    def count_result(self, result: Any) -> None:
+        """Count the texts of a recall, a prompt or a brief."""
         asked, parts = _GIVEN_PARTS.get(type(result).__name__, ("", ()))
         if not asked:
-            return result
+            return
         counts = {part: len(getattr(result, part)) for part in parts}
         self.asked[asked, "given" if any(counts.values()) else "nothing"] += 1
         counts["in_window"] = len(getattr(result, "in_window", ()))
         self.given.update({(asked, what): number for what, number in counts.items()})
-        return result
 
     def as_json(self, now: Snapshot) -> dict[str, Any]:
         """Return the gauges *now* and the counters."""
