@@ -18,12 +18,15 @@ from support.store import ADA, EVERYTHING, a_house
 
 from memd.backends.rooms import Rooms
 from memd.base.clock import to_us
-from memd.domain.enums import Origin
+from memd.domain.enums import Origin, SearchMode
 from memd.domain.ingest import IngestRequest
 from memd.domain.memory import MemoryEntry, MemoryQuery
+from memd.domain.recall import RecallRequest
 from memd.domain.settings.settings import Settings
 from memd.domain.sleep.sleep import NapResult
 from memd.signals.usage import Usage
+from memd.sleep.distil.environment import COMMANDS_SLOT
+from memd.sleep.distil.exchanges import NapKind
 from memd.sleep.nap.naps import Naps
 from memd.sleep.nap.transaction import NapRequest
 from memd.sleep.window.trigger import Reason
@@ -31,6 +34,10 @@ from memd.sleep.window.trigger import Reason
 CAUSE = "The import failed because requirements.txt pins numpy 1.26."
 CURE = "It passes with numpy 2.1 since the wheel is there."
 COMPOSED = f"make import failed.\nOutcome: {CAUSE} {CURE}"
+
+
+SHOP_TESTS = Said("To run the tests here: pytest", f"{COMMANDS_SLOT}test", NapKind.ENVIRONMENT)
+SHOP_PORT = Said("The shop listens on port 8443.", "env:port", NapKind.ENVIRONMENT)
 
 
 async def seen(bed: Bed) -> set[str]:
@@ -264,3 +271,19 @@ async def test_a_fact_has_the_time_at_which_it_was_said_if_that_can_be(
     await nap_over(house, tmp_path, {**FACT, "timestamp": timestamp})
     at_us = await house.db.read(lambda conn: conn.execute("SELECT occurred_at_us FROM memory").get)
     assert at_us == (None if stored is None else to_us(stored))
+
+
+@pytest.mark.parametrize(
+    ("project_id", "is_told"), [("shop", True), ("hives", False), (None, True)]
+)
+async def test_the_commands_of_a_project_are_no_other_project_s(
+    bed: Bed, project_id: str | None, is_told: bool
+) -> None:
+    await napped(bed, SHOP_TESTS, SHOP_PORT, project_id="shop")
+    query = RecallRequest(
+        query="run the tests, shop port", project_id=project_id, search_mode=SearchMode.WORDS
+    )
+    answer = await bed.house.recall.recall(ADA, query)
+    texts = {memory.content for memory in answer.memories}
+    assert SHOP_PORT.text in texts
+    assert (SHOP_TESTS.text in texts) is is_told

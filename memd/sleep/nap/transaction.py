@@ -28,6 +28,7 @@ from memd.domain.values import Value
 from memd.ingest.arrivals import store_arrivals
 from memd.ingest.filing import Arrival
 from memd.signals.transcripts import Transcript
+from memd.sleep.distil.environment import COMMANDS_SLOT
 from memd.sleep.distil.language.phrases import NARRATION
 from memd.sleep.distil.language.prose import sentences
 from memd.sleep.nap.cleaning import Message
@@ -150,7 +151,7 @@ class NapTransaction:
             for draft, outcome in zip(drafts, outcomes, strict=True)
             if outcome.is_new
         ]
-        arrivals = [self._arrival(draft, source_by_place, target.now_us) for draft, _ in new]
+        arrivals = [self._arrival(draft, source_by_place, target) for draft, _ in new]
         receipts = store_arrivals(target.conn, target.caller, arrivals, self.ids, target.now_us)
         for (draft, outcome), receipt in zip(new, receipts, strict=True):
             memories = receipt.stored + receipt.pending + receipt.quarantined
@@ -182,13 +183,19 @@ class NapTransaction:
             return self.prepared.drafts
         return [draft for draft in self.prepared.drafts if draft.slot != DIGEST]
 
-    def _arrival(self, draft: NapDraft, source_by_place: Mapping[int, int], now_us: int) -> Arrival:
+    def _arrival(
+        self, draft: NapDraft, source_by_place: Mapping[int, int], target: NapTarget
+    ) -> Arrival:
+        level = self.level
+        if (draft.slot or "").startswith(COMMANDS_SLOT) and target.project_key is not None:
+            # "Run the tests here" is wrong anywhere else.
+            level = MemoryLevel.PROJECT if level is MemoryLevel.PERSISTENT else level
         # A digest is of the whole session: none of its messages is forgotten with it.
         source_key = None if draft.slot == DIGEST else source_by_place.get(draft.places[0])
         return Arrival(
-            _without_future_time(draft.request, now_us),
+            _without_future_time(draft.request, target.now_us),
             draft.drafts,
-            self.level,
+            level,
             batch=self.run_id,
             gated=False,
             distilled=True,
