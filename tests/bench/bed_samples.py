@@ -2,6 +2,7 @@
 
 ``coding``: a part of a session is stored when it ends, and what it asks is asked before
 that, of all that was stored till then. Sessions that the readers hold back are left out.
+Each of the other teams (``bench.teams``) has a store of its own, as each household has.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from bench.public import Store
 from bench.readings import HELD, SPLITS, Reading, readings, session_lines, split
 from bench.samples import Remembered, Sample, candidates_of, house_with, ingested
 from bench.stage import model_dir
+from bench.teams import teams
 from bench.transcripts import Message, exported, trajectories
 from memd.base.paths import RERANKER_NAME
 from memd.domain.caller import Caller
@@ -34,8 +36,9 @@ from memd.serve.rooms import DaemonRooms
 
 SEED = 7
 FOREIGN = 100
-CODING_FOLDS = 5
-AGENTS = {"coding": "the-coder", "everyday": "the-household"}
+OWN_FOLD = "coding-own"
+"""Of the sessions of one team: each team is left out as a whole."""
+CODER, HOUSEHOLD = "the-coder", "the-household"
 
 
 class Asking:
@@ -95,31 +98,28 @@ def prompting(house: DaemonRooms) -> Inject:
 
 
 async def everyday(embedder: Remembered, *, prompts: bool) -> list[Sample]:
-    """Return the samples of ``household.txt``."""
-    sayings, questions = household.read()
-    agent = AGENTS["everyday"]
-    async with house_with(embedder) as house:
-        items = [{"text": saying.text, "source": saying.key} for saying in sayings]
-        await ingested(house, agent, items)
-        await house.queue.drain()
-        inject = prompting(house) if prompts else None
-        asking = Asking(house.recall, agent, inject)
-        return [
-            await asking.sample(
-                q.kind, f"everyday-{q.topic}", q.language, q.text, q.gold, "everyday"
-            )
-            for q in questions
-        ]
+    """Return the samples of all households, each a store of its own."""
+    samples: list[Sample] = []
+    for sayings, questions in household.households():
+        async with house_with(embedder) as house:
+            items = [{"text": saying.text, "source": saying.key} for saying in sayings]
+            await ingested(house, HOUSEHOLD, items)
+            await house.queue.drain()
+            asking = Asking(house.recall, HOUSEHOLD, prompting(house) if prompts else None)
+            for q in questions:
+                fold = f"everyday-{q.topic}"
+                made = await asking.sample(q.kind, fold, q.language, q.text, q.gold, "everyday")
+                samples.append(made)
+    return samples
 
 
 async def coding_sessions(embedder: Remembered, folder: Path, *, prompts: bool) -> list[Sample]:
     """Return the samples of the sessions below *folder*, without what naps compose of them."""
     sessions = fitting(folder)
-    agent = AGENTS["coding"]
     samples: list[Sample] = []
     async with house_with(embedder) as house:
         inject = prompting(house) if prompts else None
-        asking = Asking(house.recall, agent, inject)
+        asking = Asking(house.recall, CODER, inject)
         stored: dict[str, Passage] = {}
         asked: list[Asked] = []
         for part, questions in coding.replayed(coding.in_parts(sessions)):
@@ -127,7 +127,7 @@ async def coding_sessions(embedder: Remembered, folder: Path, *, prompts: bool) 
             asked += questions
             new = {p.text: p for p in part if coding.stored(p) and p.text not in stored}
             stored |= new
-            await ingested(house, agent, [item(passage) for passage in new.values()])
+            await ingested(house, CODER, [item(passage) for passage in new.values()])
             await house.queue.drain()
         samples += [
             await _coding(asking, "H", question)
@@ -136,6 +136,28 @@ async def coding_sessions(embedder: Remembered, folder: Path, *, prompts: bool) 
         for kind, question in foreign_questions(folder, list(stored.values()), asked):
             samples.append(await _coding(asking, kind, question))
     return samples
+
+
+async def other_teams(
+    embedder: Remembered, folder: Path, *, prompts: bool
+) -> AsyncIterator[Sample]:
+    """Yield the samples of the other teams' sessions below *folder* (``bench.teams``)."""
+    for team in teams(folder):
+        fold = f"coding-{team.name}"
+        async with house_with(embedder) as house:
+            asking = Asking(house.recall, CODER, prompting(house) if prompts else None)
+            seen: set[str] = set()
+            for part, asked in team.parts:
+                for question in asked:
+                    yield await _coding(asking, "H", question, fold)
+                new = {p.text: p for p in part if coding.stored(p) and p.text not in seen}
+                seen |= set(new)
+                await ingested(house, CODER, [item(p, team.name) for p in new.values()])
+                await house.queue.drain()
+            for question in team.labelled:
+                yield await _coding(asking, "H", question, fold)
+            for kind, question in team.foreign:
+                yield await _coding(asking, kind, question, fold)
 
 
 async def public_talk(
@@ -168,10 +190,8 @@ def _said(turn: Turn) -> dict[str, Any]:
     return {**item, "origin": "person", "deliberate": True}
 
 
-async def _coding(asking: Asking, kind: str, question: Asked) -> Sample:
-    return await asking.sample(
-        kind, fold(question.session), question.name, question.text, question.gold, "coding"
-    )
+async def _coding(asking: Asking, kind: str, question: Asked, fold: str = OWN_FOLD) -> Sample:
+    return await asking.sample(kind, fold, question.name, question.text, question.gold, "coding")
 
 
 async def composed(folder: Path, *, prompts: bool) -> AsyncIterator[Sample]:
@@ -184,18 +204,17 @@ async def composed(folder: Path, *, prompts: bool) -> AsyncIterator[Sample]:
         await team.ended(sessions)
         recall = rooms.recall  # made when it is first used
         asking = Asking(recall, AGENT, rooms.inject if prompts else None, TEAM)
-        for name, reading in fit_readings().items():
+        for reading in fit_readings().values():
             for each in reading.items:
                 found, _ = await asking.candidates(each.asked)
                 right = [holds(measured.candidate.own, each) for measured in found]
                 if any(holds(text, each) for text in team.stored.texts.values()):
                     prompt = await asking.prompt(each.asked, found, right)
                     gold = sum(holds(text, each) for text in set(team.stored.texts.values()))
-                    yield Sample("C", fold(name), "composed", gold, found, right, "coding", prompt)
+                    yield Sample("C", OWN_FOLD, "composed", gold, found, right, "coding", prompt)
         strange = [*foreign.OTHER_DOMAINS, *strange_lines(folder)]
-        for at, text in enumerate(strange):
-            where = f"coding-{at % CODING_FOLDS}"
-            yield await asking.sample("CX", where, "composed, foreign", text, (), "coding")
+        for text in strange:
+            yield await asking.sample("CX", OWN_FOLD, "composed, foreign", text, (), "coding")
 
 
 def fitting(folder: Path) -> dict[str, list[Message]]:
@@ -215,12 +234,7 @@ def fit_readings() -> dict[str, Reading]:
     }
 
 
-def fold(session: str) -> str:
-    """Return the group of sessions that is left out together: by the day, so that pairs stay."""
-    return f"coding-{sum(map(ord, session[:10])) % CODING_FOLDS}"
-
-
-def item(passage: Passage) -> dict[str, Any]:
+def item(passage: Passage, project: str = TEAM) -> dict[str, Any]:
     """Return the passage as an item of ``memory.ingest_many``."""
     return {
         "text": passage.text,
@@ -229,7 +243,7 @@ def item(passage: Passage) -> dict[str, Any]:
         "order": passage.order,
         "source": passage.place,
         "deliberate": True,
-        "project_id": TEAM,
+        "project_id": project,
         **({"occurred_at": at.isoformat()} if (at := when(passage.when)) else {}),
     }
 
@@ -272,20 +286,7 @@ def foreign_questions(
     kept = [question for question in asked if question.name == "thing kept"]
     named = [line for line in lines if coding.named(line)]
     told = [("A", line) for line in lines] + [("O", text) for text in foreign.OTHER_DOMAINS]
-    told += [("B", swapped(line, ours, chance)) for line in named]
-    told += [("U", swapped(q.text, theirs, chance)) for q in kept[:FOREIGN]]
+    told += [("B", coding.swapped(line, ours, chance)) for line in named]
+    told += [("U", coding.swapped(q.text, theirs, chance)) for q in kept[:FOREIGN]]
     for at, (kind, text) in enumerate(told):
         yield kind, Asked(text, "", sessions[at % len(sessions)], 0, ())
-
-
-def swapped(text: str, others: Sequence[str], chance: random.Random) -> str:
-    """Return *text* with each thing that it names replaced by one of *others* of its shape."""
-    for thing in sorted(coding.named(text), key=len, reverse=True):
-        alike = [other for other in others if shape(other) == shape(thing) and other != thing]
-        text = text.replace(thing, chance.choice(alike or list(others)))
-    return text
-
-
-def shape(thing: str) -> tuple[bool, bool, bool]:
-    """Return whether a thing is a path, has an underscore, begins with a capital."""
-    return ("/" in thing or "." in thing, "_" in thing, thing[:1].isupper())

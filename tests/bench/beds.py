@@ -1,12 +1,13 @@
 """The test beds and what is found in them: ``python -m tests.bench.beds --transcripts DIR``.
 
-``coding`` are recorded coding sessions (``bench.coding``), what naps compose of them (kind
-C) and questions about other teams' code; ``everyday`` is one person's notes in several
-languages (``bench.household``); ``dialogues``, with ``--dialogues FILE``, is what the ranker
-was fitted on first; ``scenes``, ``committees``, ``chats`` and ``channel``, with ``--public DIR``,
-are public conversations (``bench.public``). Prints for each what the product ranks first, its
-gate left open, beside plain cosine and BM25 over the same candidates; what its gate costs, which
-share of foreign questions it answers, and what a default prompt holds.
+``coding`` are recorded coding sessions of eight teams (``bench.coding``, ``bench.teams``), what
+naps compose of one team's (kind C) and questions about other teams' code; ``everyday`` are notes
+of five households in several languages (``bench.household``); ``dialogues``, with
+``--dialogues FILE``, is what the ranker was fitted on first; ``scenes``, ``committees``, ``chats``
+and ``channel`` are public conversations (``bench.public``). ``--public DIR`` has the checkouts of
+these and of the other teams. Prints for each what the product ranks first, its gate left open,
+beside plain cosine and BM25 over the same candidates; what its gate costs, which share of foreign
+questions it answers, and what a default prompt holds.
 
 With ``--cache DIR`` vectors are kept between runs, and for ``bench.fit`` also the samples,
 until a module that they depend on changes.
@@ -27,7 +28,7 @@ import numpy as np
 
 import bench
 import memd
-from bench import bed_samples, locomo, public
+from bench import bed_samples, locomo, public, teams
 from bench.kept_recall import TEAM
 from bench.samples import Remembered, Sample, collect
 from bench.stage import model_dir
@@ -37,7 +38,7 @@ from memd.recall.ranking.rankings import rank, rank_with_gate
 from memd.recall.ranking.weights import HYBRID
 
 BEDS = ("dialogues", "coding", "everyday", *public.SOURCES)
-NEEDED = {"dialogues": "--dialogues FILE", "coding": "--transcripts DIR"}
+NEEDED = {"dialogues": "--dialogues FILE", "coding": "--transcripts DIR --public DIR"}
 HONEST = ("H", "G", "C")
 CUTS = (5, 10)
 UNMEASURED = frozenset({"weights.py", "rankings.py", "select.py", "answer.py", "apart.py"})
@@ -109,7 +110,7 @@ async def _collected(
     bed: str, sources: Sources, kept: dict[str, bytes], *, prompts: bool
 ) -> list[Sample]:
     folder = sources.of(bed)
-    if folder is None and bed != "everyday":
+    if (folder is None and bed != "everyday") or (bed == "coding" and sources.public is None):
         raise SystemExit(f"the bed {bed} needs {NEEDED.get(bed, '--public DIR')}")
     if bed == "dialogues":
         assert folder is not None
@@ -125,6 +126,9 @@ async def _collected(
             stores = public.stores(bed, folder)
             return await bed_samples.public_talk(embedder, bed, stores, prompts=prompts)
         found = await bed_samples.coding_sessions(embedder, folder, prompts=prompts)
+        assert sources.public is not None
+        others = bed_samples.other_teams(embedder, sources.public, prompts=prompts)
+        found += [each async for each in others]
         return found + [each async for each in bed_samples.composed(folder, prompts=prompts)]
     finally:
         await embedder.close()
@@ -145,10 +149,10 @@ def _state(bed: str, sources: Sources) -> str:
         "sleep/distil",
     )
     modules = [p for name in folders for p in sorted((product / name).rglob("*.*"))]
-    modules += [*sorted(benches.glob("*.py")), *sorted(benches.glob("*.txt"))]
+    modules += [*sorted(benches.glob("*.py")), *sorted(benches.glob("*.txt")), teams.QUESTIONS]
     digest = hashlib.sha256(f"{model_dir()} {sources.of(bed)} {bed}".encode())
     for path in modules:
-        if path.suffix in {".py", ".sql", ".txt"} and path.name not in UNMEASURED | {
+        if path.suffix in {".py", ".sql", ".txt", ".jsonl"} and path.name not in UNMEASURED | {
             "fit.py",
             "fitting.py",
             "beds.py",

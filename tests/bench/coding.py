@@ -11,6 +11,7 @@ Pure: messages in, passages and questions out.
 
 from __future__ import annotations
 
+import random
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -356,3 +357,16 @@ def _held(text: str, item: Item) -> float:
 
 def _flat(text: str) -> str:
     return " ".join(text.casefold().split())
+
+
+def swapped(text: str, others: Sequence[str], chance: random.Random) -> str:
+    """Return *text* with each thing that it names replaced by one of *others* of its shape."""
+    for thing in sorted(named(text), key=len, reverse=True):
+        alike = [other for other in others if shape(other) == shape(thing) and other != thing]
+        text = text.replace(thing, chance.choice(alike or list(others)))
+    return text
+
+
+def shape(thing: str) -> tuple[bool, bool, bool]:
+    """Return whether a thing is a path, has an underscore, begins with a capital."""
+    return ("/" in thing or "." in thing, "_" in thing, thing[:1].isupper())

@@ -1,9 +1,10 @@
-"""One person's sayings and notes in several languages, and what is asked of them. Pure.
+"""Five households' sayings and notes in several languages, and what is asked of them. Pure.
 
-``household.txt`` was written for the purpose, before anything was measured: sayings,
+``household.txt`` is one person's, ``households.txt`` are four more, by their topics, each a
+store of its own. They were written for the purpose, before anything was measured: sayings,
 facts, preferences and short notes as people tell them, some of them later corrected,
 with questions in other words, now and then in another language, and questions that
-nothing answers. It is one of the test beds that the ranker may be fitted on; the store
+nothing answers. They are one of the test beds that the ranker may be fitted on; the store
 of ``bench.everyday`` is another, kept aside.
 """
 
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PAGE = Path(__file__).with_suffix(".txt")
+MORE = PAGE.with_name("households.txt")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,3 +60,16 @@ def read(page: str | None = None) -> tuple[list[Saying], list[Asked]]:
             else:
                 sayings.append(Saying(key, topic, language, rest.replace("\\n", "\n")))
     return sayings, questions
+
+
+def households() -> list[tuple[list[Saying], list[Asked]]]:
+    """Return the memories and the questions of each household."""
+    sayings, questions = read(MORE.read_text("utf-8"))
+    others = dict.fromkeys(saying.topic for saying in sayings)
+    return [
+        read(),
+        *(
+            ([s for s in sayings if s.topic == name], [q for q in questions if q.topic == name])
+            for name in others
+        ),
+    ]

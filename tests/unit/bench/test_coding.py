@@ -1,10 +1,10 @@
 """The beds of coding sessions and of a household: what is stored, asked, and taken for evidence."""
 
+import json
 import random
 
-from bench import coding, household
-from bench.bed_samples import shape, swapped
-from bench.coding import Passage
+from bench import coding, household, teams
+from bench.coding import Passage, shape, swapped
 
 LONG = "The retry of the upload waits four seconds because the gateway throttles bursts of requests"
 
@@ -102,11 +102,24 @@ def test_foreign_things_take_the_place_of_things_of_the_same_shape() -> None:
 
 
 def test_a_household_has_an_answer_for_every_honest_question_and_none_for_the_rest() -> None:
-    sayings, questions = household.read()
+    households = household.households()
+    assert len(households) == 5
+    sayings = [saying for its, _ in households for saying in its]
+    questions = [question for _, its in households for question in its]
     keys = [saying.key for saying in sayings]
-    assert len(keys) == len(set(keys)) >= 260
+    assert len(keys) == len(set(keys)) >= 420
     assert all(set(question.gold) <= set(keys) for question in questions)
     assert {q.kind for q in questions if not q.gold} == {"B", "U", "O"}
     topics = {saying.key: saying.topic for saying in sayings}
     for question in questions:
         assert {topics[key] for key in question.gold} <= {question.topic}, question.text
+
+
+def test_a_question_written_by_hand_has_none_of_the_words_that_its_answer_is_known_by() -> None:
+    rows = [json.loads(line) for line in teams.QUESTIONS.read_text("utf-8").splitlines()]
+    assert {row["repo"].partition("/")[2] for row in rows} == set(teams.SOURCES)
+    assert len({row["asked"] for row in rows}) == len(rows) >= 60
+    for row in rows:
+        keys = [key.casefold() for group in row["keys"] for key in group]
+        assert not any(key in row["asked"].casefold() for key in keys), row["asked"]
+        assert row["lines"], row["asked"]
