@@ -36,9 +36,9 @@ from memd.store.file.faults import is_corruption
 from memd.text.tokens import counter_for
 
 if TYPE_CHECKING:
-    from memd.archive.archival import Archival
     from memd.archive.archive import Archive
     from memd.archive.quarantine import Quarantine
+    from memd.archive.trash import Trash
     from memd.domain.org.graph import Added
     from memd.ingest.ingest import Ingest
     from memd.ingest.moving import Moving
@@ -102,7 +102,7 @@ class Rooms:
     async def due(self) -> None:
         """Do the chores of each minute: idle and old sessions, the trash, kept replies."""
         await self.sessions.end_idle()
-        await self.archive.purge()
+        await self.trash.purge()
         await self.sessions.drop_old()
         await self.upkeep.tidy()
 
@@ -161,17 +161,17 @@ class Rooms:
 
     @cached_property
     def archive(self) -> Archive:
-        """Trash, restore and erasure."""
+        """The archive: memories that are hidden, kept indefinitely and restorable."""
         from memd.archive.archive import Archive
 
-        return Archive(db=self.db, clock=self.clock, undo_days=self.settings.daemon.undo_days)
+        return Archive(db=self.db, clock=self.clock, ids=self.ids)
 
     @cached_property
-    def archival(self) -> Archival:
-        """The archive: memories that are kept but not recalled."""
-        from memd.archive.archival import Archival
+    def trash(self) -> Trash:
+        """The trash, and forgetting."""
+        from memd.archive.trash import Trash
 
-        return Archival(db=self.db, clock=self.clock, ids=self.ids)
+        return Trash(db=self.db, clock=self.clock, undo_days=self.settings.daemon.undo_days)
 
     @cached_property
     def quarantine(self) -> Quarantine:

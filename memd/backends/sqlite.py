@@ -10,16 +10,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from memd.archive.archival import OwnArchive
 from memd.base import log
 from memd.base.clock import Clock, SystemClock
 from memd.base.errors import (
     MemdError,
     MemdMemoryError,
     MemoryConnectionError,
+    MemoryNotFoundError,
     MemoryRetrievalError,
     MemoryStoreError,
 )
@@ -29,11 +30,13 @@ from memd.domain.caller import Caller
 from memd.domain.encoding import Embedder
 from memd.domain.enums import ArchiveReason, MemoryCategory, SearchMode
 from memd.domain.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest
+from memd.domain.removal import ArchivedMemory
 from memd.domain.settings.settings import CompanyMemoryConfig, Settings
-from memd.domain.sleep.consolidation import ArchivalMode
+from memd.domain.sleep.consolidation import ArchivalEntry, ArchivalMode, archival_entry
 from memd.domain.values import DEFAULT_AGENT, RESERVED_AGENT, unheard
 
 if TYPE_CHECKING:
+    from memd.archive.archive import Archive
     from memd.backends.rooms import Rooms
 
 T = TypeVar("T")
@@ -57,7 +60,7 @@ class SqliteBackend:
         self._clock = clock
         self._stack: AsyncExitStack | None = None
         self._rooms: Rooms | None = None
-        self._archive = OwnArchive(lambda: self.rooms.archival)
+        self._archive = SqliteArchive(lambda: self.rooms.archive)
 
     # Lifecycle.
 
@@ -193,7 +196,7 @@ class SqliteBackend:
         """Move a memory to the trash; False unless the agent can see it."""
         return await self._call(
             agent_id,
-            lambda rooms, caller: rooms.archive.delete(caller, memory_id),
+            lambda rooms, caller: rooms.trash.delete(caller, memory_id),
             MemoryStoreError,
         )
 
@@ -234,7 +237,7 @@ class SqliteBackend:
     # The archive.
 
     @property
-    def archival_store(self) -> OwnArchive:
+    def archival_store(self) -> SqliteArchive:
         """The archive of this file."""
         return self._archive
 
@@ -248,7 +251,7 @@ class SqliteBackend:
         del mode
         return await self._call(
             agent_id,
-            lambda rooms, caller: rooms.archival.move_to_archive(
+            lambda rooms, caller: rooms.archive.move_to_archive(
                 caller, memory_id, ArchiveReason.CONSOLIDATED
             ),
             MemoryStoreError,
@@ -272,6 +275,60 @@ class SqliteBackend:
             raise
         except MemdError as error:
             raise family(error.message, field=error.field, hint=error.hint) from error
+
+
+@dataclass(frozen=True)
+class SqliteArchive:
+    """The documents' ``ArchivalStore`` over memd's own file.
+
+    *room* is called each time, so that a backend which is not connected can raise. What is archived
+    must be a memory of this file: it is archived there, in one transaction, and never copied.
+    """
+
+    room: Callable[[], Archive]
+
+    async def archive(self, entry: ArchivalEntry) -> str:
+        """Archive the memory that *entry* was made from, and return its archival id.
+
+        Raises MemoryStoreError when the file has no such memory, or another one under its id.
+        """
+        room, caller = self.room(), Caller(agent_id=entry.agent_id)
+        archival_id = await room.move_to_archive(
+            caller, entry.original_id, ArchiveReason.CONSOLIDATED
+        )
+        if archival_id is None:
+            raise MemoryStoreError(
+                "only what this store holds can be put into its archive", field="original_id"
+            )
+        return archival_id
+
+    async def search(self, agent_id: str, query: MemoryQuery) -> tuple[ArchivalEntry, ...]:
+        """Return the agent's archived memories that match."""
+        answer = await self.room().search(Caller(agent_id=agent_id), query)
+        return tuple(to_archival_entry(archived) for archived in answer)
+
+    async def restore(self, agent_id: str, entry_id: str) -> ArchivalEntry | None:
+        """Return an archived memory, which stays archived; None for an unknown one."""
+        try:
+            return to_archival_entry(await self.room().restore(Caller(agent_id=agent_id), entry_id))
+        except MemoryNotFoundError:
+            return None
+
+    async def restore_to_hot(self, agent_id: str, entry_id: str) -> MemoryEntry | None:
+        """Make an archived memory an ordinary one again; None when there is none."""
+        try:
+            return await self.room().restore_to_hot(Caller(agent_id=agent_id), entry_id)
+        except MemoryNotFoundError:
+            return None
+
+    async def count(self, agent_id: str) -> int:
+        """Return how many of the agent's memories are archived."""
+        return await self.room().count(Caller(agent_id=agent_id))
+
+
+def to_archival_entry(memory: ArchivedMemory) -> ArchivalEntry:
+    """Return an archived memory as the documents have it (SPEC 16.13)."""
+    return archival_entry(memory.entry, memory.mode, memory.archived_at)
 
 
 async def _stop(task: asyncio.Task[None]) -> None:

@@ -33,7 +33,7 @@ from memd.domain.sleep.consolidation import DETAILED_TAG, is_composed
 from memd.inject.pipeline import Entries, Pools
 
 if TYPE_CHECKING:
-    from memd.archive.archive import Archive
+    from memd.archive.trash import Trash
     from memd.ingest.ingest import Ingest
     from memd.recall.recall import Recall
 
@@ -44,7 +44,7 @@ class MemoryRooms:
 
     recall: Recall
     ingest: Ingest
-    archive: Archive
+    trash: Trash
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class OwnMemories:
 
     async def delete(self, agent_id: str, memory_id: str) -> bool:
         """Put one memory into the trash; False when there is none."""
-        return await self.rooms.archive.delete(self._caller(agent_id), memory_id)
+        return await self.rooms.trash.delete(self._caller(agent_id), memory_id)
 
     async def count(self, agent_id: str, *, category: MemoryCategory | None = None) -> int:
         """Return how many memories the agent has."""

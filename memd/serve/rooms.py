@@ -66,7 +66,7 @@ _FOR_PROMPTS = (
     "memd.inject.multi.hierarchical",
     "memd.org.org",
     "memd.learn.learn",
-    "memd.archive.archive",
+    "memd.archive.trash",
     "memd.ingest.ingest",
     "memd.serve.routes.memory",
 )
@@ -287,7 +287,7 @@ class DaemonRooms(Rooms):
         """Memories as files that an assistant edits."""
         from memd.inject.tools.files import Files
 
-        return Files(self.db, self.ingest, self.recall, self.archive, self.clock)
+        return Files(self.db, self.ingest, self.recall, self.trash, self.clock)
 
     @cached_property
     def inject(self) -> Inject:
@@ -314,7 +314,7 @@ class DaemonRooms(Rooms):
             supervisor = by_model.supervisor(llm, memory.retrieval) if uses.routing else supervisor
             reranker = by_model.reranker(llm, cache) if uses.reranking else reranker
         return Inject(
-            rooms=MemoryRooms(self.recall, self.ingest, self.archive),
+            rooms=MemoryRooms(self.recall, self.ingest, self.trash),
             config=memory.retrieval,
             clock=clock,
             editing=memory.self_editing,

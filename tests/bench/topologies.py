@@ -225,7 +225,7 @@ def _ways(house: Rooms, thread: RerankerThread) -> dict[str, Find]:
 
 def _room(house: Rooms, config: dict[str, Any]) -> Inject:
     return Inject(
-        rooms=MemoryRooms(house.recall, house.ingest, house.archive),
+        rooms=MemoryRooms(house.recall, house.ingest, house.trash),
         config=MemoryRetrievalConfig.model_validate(config),
         clock=house.clock,
         retriever=retriever_for,

@@ -12,7 +12,7 @@ from support.fakes import fingerprint, hash_vector
 from support.powercut import outcomes
 from support.store import ADA
 
-from memd.archive.archival import archive_memory, restore_memory
+from memd.archive.archive import archive_memory, restore_memory
 from memd.domain.enums import ArchiveReason, TrashReason
 from memd.store.access import changes, names
 from memd.store.file.connect import Writing

@@ -287,9 +287,9 @@ async def test_a_cut_while_a_memory_is_brought_back_leaves_it_here_or_there(tmp_
     brought: list[str] = []
 
     async def bring_back(bed: Bed) -> None:
-        hidden = await bed.house.archival.search(ADA, MemoryQuery(text="lamp", limit=1))
+        hidden = await bed.house.archive.search(ADA, MemoryQuery(text="lamp", limit=1))
         brought.append(hidden[0].entry.id)
-        await bed.house.archival.restore_to_hot(ADA, hidden[0].archival_id)
+        await bed.house.archive.restore_to_hot(ADA, hidden[0].archival_id)
 
     found = await traced(tmp_path, bring_back, first=it.night)
     verdict = judged(tmp_path, found)

@@ -176,7 +176,7 @@ def test_a_start_loads_nothing_of_what_a_memory_a_night_or_a_prompt_needs() -> N
         "memd.sleep.distil.distil",
         "memd.ingest.ingest",
         "memd.recall.recall",
-        "memd.archive.archival",
+        "memd.archive.archive",
         "memd.inject.inject",
         "memd.org.graph",
         "memd.org.org",

@@ -267,15 +267,15 @@ def test_two_nights_are_undone_the_later_one_first(seed: int) -> None:
 
 
 async def deleted(bed: Bed, memory_id: str) -> None:
-    await bed.house.archive.delete(ADA, memory_id)
+    await bed.house.trash.delete(ADA, memory_id)
 
 
 async def forgotten(bed: Bed, memory_id: str) -> None:
-    await bed.house.archive.forget(ADA, ids=[memory_id])
+    await bed.house.trash.forget(ADA, ids=[memory_id])
 
 
 async def restored(bed: Bed, memory_id: str) -> None:
-    await bed.house.archival.restore_to_hot(ADA, memory_id)
+    await bed.house.archive.restore_to_hot(ADA, memory_id)
 
 
 async def rewritten(bed: Bed, memory_id: str) -> None:

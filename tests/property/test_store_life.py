@@ -135,7 +135,7 @@ class Lives(RuleBasedStateMachine):
     @rule(memory_id=ids)
     def delete(self, memory_id: str) -> None:
         deletable = memory_id in self.seen("visible") | self.seen("archive")
-        assert self.run(self.house.archive.delete(ADA, memory_id)) is deletable
+        assert self.run(self.house.trash.delete(ADA, memory_id)) is deletable
         if deletable:
             self._bin(self.lives[memory_id])
 
@@ -143,7 +143,7 @@ class Lives(RuleBasedStateMachine):
     def restore_from_trash(self, memory_id: str) -> None:
         life = self.lives[memory_id]
         there = life.place == "trash"
-        assert self.run(self.house.archive.trash_restore(ADA, memory_id)) is there
+        assert self.run(self.house.trash.restore(ADA, memory_id)) is there
         if there:
             life.place = life.before
             life.expires = None if self.expired(life) else life.expires
@@ -160,17 +160,17 @@ class Lives(RuleBasedStateMachine):
         life = self.lives[memory_id]
         kept_apart = life.is_passing and memory_id in self.seen("visible")
         if kept_apart or memory_id in self.seen("archive"):
-            entry = self.run(self.house.archival.restore_to_hot(ADA, memory_id))
+            entry = self.run(self.house.archive.restore_to_hot(ADA, memory_id))
             assert (entry.content, entry.passing) == (life.content, None)
             life.place, life.is_passing = "visible", False
         else:
             with pytest.raises(MemoryNotFoundError):
-                self.run(self.house.archival.restore_to_hot(ADA, memory_id))
+                self.run(self.house.archive.restore_to_hot(ADA, memory_id))
 
     @rule(memory_id=consumes(ids))
     def forget(self, memory_id: str) -> None:
         there = self.lives[memory_id].place != "gone"
-        assert self.run(self.house.archive.forget(ADA, ids=[memory_id])).count == there
+        assert self.run(self.house.trash.forget(ADA, ids=[memory_id])).count == there
         self.lives[memory_id].place = "gone"
 
     @rule(hours=st.sampled_from([1, 5, 24, 100, 24 * 8]))
@@ -179,7 +179,7 @@ class Lives(RuleBasedStateMachine):
 
     @rule()
     def purge(self) -> None:
-        self.run(self.house.archive.purge())
+        self.run(self.house.trash.purge())
         for life in self.lives.values():
             if life.place in {"visible", "archive"} and self.expired(life):
                 self._bin(life)
@@ -217,8 +217,8 @@ class Lives(RuleBasedStateMachine):
     def the_rooms_agree_with_the_dict(self) -> None:
         assert self.run(visible(self.house)) == self.seen("visible")
         assert self.run(self.house.recall.count(ADA, None)) == len(self.seen("visible"))
-        assert self.run(self.house.archival.count(ADA)) == len(self.seen("archive"))
-        binned, _ = self.run(self.house.archive.trash_list(ADA, None, 1000))
+        assert self.run(self.house.archive.count(ADA)) == len(self.seen("archive"))
+        binned, _ = self.run(self.house.trash.list(ADA, None, 1000))
         assert {item.id for item in binned} == self.seen("trash")
 
     @invariant()

@@ -50,7 +50,7 @@ def test_any_text_is_a_question_about_ones_own_memories(
     assert len(found) == 1 + len(HOSTILE)
     assert all(entry.agent_id == "ada" for entry in found)
     runner.run(rooms.recall.recall(ADA, RecallRequest(query=text)))
-    runner.run(rooms.archival.search(ADA, MemoryQuery(text=text)))
+    runner.run(rooms.archive.search(ADA, MemoryQuery(text=text)))
 
 
 def test_syntax_told_as_a_text_is_kept_as_a_text(

@@ -21,7 +21,7 @@ WORD = "Xylophanes"  # occurs nowhere else
 async def test_forgetting_names_the_backups_that_still_hold_it(house: Rooms) -> None:
     (secret,) = await stored(house, WORD)
     saved = await house.upkeep.backup(ADA)
-    assert (await house.archive.forget(ADA, ids=[secret])).backups == (saved,)
+    assert (await house.trash.forget(ADA, ids=[secret])).backups == (saved,)
     assert WORD.encode() in Path(saved).read_bytes()
 
 
@@ -33,11 +33,11 @@ async def test_forgetting_names_the_backups_elsewhere_until_they_are_removed(
     async with a_house(tmp_path / "home" / "memd.db") as house:
         ids = await stored(house, WORD, "Ann keeps bees.", "Bob sails.", "Cid repairs clocks.")
         saved = [await house.upkeep.backup(ADA, str(disk / name)) for name in ("one.db", "two.db")]
-        assert (await house.archive.forget(ADA, ids=ids[:1])).backups == tuple(saved)
+        assert (await house.trash.forget(ADA, ids=ids[:1])).backups == tuple(saved)
         Path(saved[0]).unlink()
-        assert (await house.archive.forget(ADA, ids=ids[1:2])).backups == (saved[1],)
+        assert (await house.trash.forget(ADA, ids=ids[1:2])).backups == (saved[1],)
         disk.rename(tmp_path / "unplugged")  # it may still be on a disk that is not there
-        assert (await house.archive.forget(ADA, ids=ids[2:3])).backups == tuple(saved)
+        assert (await house.trash.forget(ADA, ids=ids[2:3])).backups == tuple(saved)
         (tmp_path / "unplugged").rename(disk)
         await house.upkeep.backup(ADA, str(disk / "three.db"))  # what is gone is not kept noted
         assert list(await house.db.read(backup.list_recorded)) == [
@@ -58,12 +58,12 @@ async def test_what_a_killed_backup_left_is_named_and_removed_at_the_next_start(
         saved = Path(await house.upkeep.backup(ADA, target))
         half = backup.partial_path(saved)
         saved.rename(half)  # as a kill leaves it
-        assert (await house.archive.forget(ADA, ids=ids[:1])).backups == (str(half),)
+        assert (await house.trash.forget(ADA, ids=ids[:1])).backups == (str(half),)
     async with a_house(path) as house:
         rhythm = asyncio.create_task(UpkeepLoop(house.db, house.upkeep, house.due, unheard).run())
         await until(lambda: not half.exists(), "it is removed")
         rhythm.cancel()
-        assert (await house.archive.forget(ADA, ids=ids[1:])).backups == ()
+        assert (await house.trash.forget(ADA, ids=ids[1:])).backups == ()
 
 
 def test_a_backup_that_is_being_written_is_not_swept_away(tmp_path: Path) -> None:

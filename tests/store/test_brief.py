@@ -224,7 +224,7 @@ async def test_what_is_forgotten_is_in_no_brief(room: Room, tmp_path: Path) -> N
     await napped(room.bed, RULE, TABS, session_id="one", project_id=PROJECT)
     before = await room.brief("two")
     gone = [item.id for item in before.items if item.label == "preference"]
-    await room.bed.house.archive.forget(ADA, ids=gone)
+    await room.bed.house.trash.forget(ADA, ids=gone)
     assert labels(await room.brief("three")) == ["decision"]
     assert b"Never push on Fridays" not in bytes_of(tmp_path)
 

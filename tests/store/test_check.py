@@ -181,12 +181,12 @@ async def disturb(house: Rooms, chance: random.Random, ids: list[str], binned: l
             ids.extend(await stored(house, f"New {chance.random()}", session_id="s"))
         case 1:
             binned.append(ids.pop(chance.randrange(len(ids))))
-            await house.archive.delete(ADA, binned[-1])
+            await house.trash.delete(ADA, binned[-1])
         case 2:
-            await house.archive.forget(ADA, ids=[ids.pop(chance.randrange(len(ids)))])
+            await house.trash.forget(ADA, ids=[ids.pop(chance.randrange(len(ids)))])
         case 3 if binned:
             ids.append(binned.pop())
-            assert await house.archive.trash_restore(ADA, ids[-1])
+            assert await house.trash.restore(ADA, ids[-1])
         case 4:
             update = MemoryUpdate(content=f"Changed {chance.random()}")
             await house.ingest.update(ADA, chance.choice(ids), update)
@@ -227,5 +227,5 @@ async def test_a_sound_file_is_called_sound_however_it_came_about(house: Rooms) 
     for number in range(40):
         ids = await stored(house, f"Crate {number} holds lamps.", f"Ann {number}")
         assert (await house.upkeep.check(ADA)).problems == ()
-        await house.archive.forget(ADA, ids=ids[:1])
+        await house.trash.forget(ADA, ids=ids[:1])
         assert (await house.upkeep.check(ADA)).problems == ()

@@ -24,7 +24,7 @@ async def test_the_trash_outlives_a_leap_of_the_clock_and_a_restart_within_it(pa
     clock = Leaping()
     async with a_house(path, clock) as house:
         (memory_id,) = await stored(house, "Ann keeps bees.")
-        assert await house.archive.delete(ADA, memory_id)
+        assert await house.trash.delete(ADA, memory_id)
         await house.due()
     clock.ahead = timedelta(days=8)
     async with a_house(path, clock) as house:
@@ -33,11 +33,11 @@ async def test_the_trash_outlives_a_leap_of_the_clock_and_a_restart_within_it(pa
         clock.ahead = timedelta()
         clock.advance(seconds=80)
         await house.due()
-        assert await house.archive.trash_restore(ADA, memory_id)
-        assert await house.archive.delete(ADA, memory_id)
+        assert await house.trash.restore(ADA, memory_id)
+        assert await house.trash.delete(ADA, memory_id)
         clock.ahead = timedelta(days=8)
         await house.due()
         clock.advance(hours=2)  # it lasts: eight days have passed
         await house.due()
         await house.due()
-        assert not await house.archive.trash_restore(ADA, memory_id)
+        assert not await house.trash.restore(ADA, memory_id)

@@ -68,7 +68,7 @@ async def test_a_damaged_memory_is_withheld_named_and_the_others_are_told(
         assert "hooey" not in why
         report = await house.upkeep.check(ADA)
         assert not report.ok
-        assert (await house.archive.forget(ADA, [ids[1]])).count == 1  # it can be let go of
+        assert (await house.trash.forget(ADA, [ids[1]])).count == 1  # it can be let go of
 
 
 async def test_a_page_of_a_list_is_full_although_damaged_ones_are_left_out(path: Path) -> None:

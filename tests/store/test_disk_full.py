@@ -86,7 +86,7 @@ async def test_a_full_disk_can_still_be_told_to_forget(own_disk: Path) -> None:
         (secret,) = await stored(house, "The password of the safe is Xylophanes.")
         make_room = fill(own_disk)
         await fill_up(house, kept)
-        assert (await house.archive.forget(ADA, ids=[secret])).count == 1
+        assert (await house.trash.forget(ADA, ids=[secret])).count == 1
         assert not open_files.ballast_path(path).exists()
         assert await visible(house) == kept
         make_room()
@@ -165,7 +165,7 @@ async def test_a_store_in_a_read_only_folder_is_read_and_refuses_writes(tmp_path
                 await stored(house, "no")
             assert not await house.db.recover()
             with pytest.raises(ReadOnlyError):
-                await house.archive.forget(ADA, ids=list(kept))
+                await house.trash.forget(ADA, ids=list(kept))
     async with a_house(folder / "memd.db") as house:
         assert not house.db.read_only
         await stored(house, TEXT.format("again"))

@@ -22,7 +22,7 @@ CREATED = "File created successfully at: {}"
 
 
 def a_view(house: Rooms) -> Files:
-    return Files(house.db, house.ingest, house.recall, house.archive, house.clock)
+    return Files(house.db, house.ingest, house.recall, house.trash, house.clock)
 
 
 @pytest.fixture
@@ -135,10 +135,10 @@ async def test_what_is_deleted_lies_in_the_trash_and_comes_back_with_its_path(
     deleted = await done(files, "delete", path="/memories/a")
     assert deleted == "Successfully deleted /memories/a"
     assert await paths(files) == ["/memories/b"]
-    items, _ = await house.archive.trash_list(ADA, None, 10)
+    items, _ = await house.trash.list(ADA, None, 10)
     assert len(items) == 2
     for item in items:
-        assert await house.archive.trash_restore(ADA, item.id)
+        assert await house.trash.restore(ADA, item.id)
     assert await paths(files) == [
         "/memories/a/", "/memories/a/one", "/memories/a/two", "/memories/b",
     ]  # fmt: skip
@@ -148,8 +148,8 @@ async def test_a_new_file_takes_the_place_of_one_in_the_trash(files: Files, hous
     await done(files, "create", path="/memories/a", file_text="the first")
     await done(files, "delete", path="/memories/a")
     await done(files, "create", path="/memories/a", file_text="the second")
-    (item,), _ = await house.archive.trash_list(ADA, None, 10)
-    assert await house.archive.trash_restore(ADA, item.id)
+    (item,), _ = await house.trash.list(ADA, None, 10)
+    assert await house.trash.restore(ADA, item.id)
     assert (await done(files, "view", path="/memories/a")).endswith("\tthe second")
     assert await house.recall.count(ADA, None) == 2
 
@@ -222,7 +222,7 @@ async def test_a_forgotten_file_is_gone_with_its_path(tmp_path: Path) -> None:
     async with a_house(tmp_path / "memd.db") as house:
         files = a_view(house)
         await done(files, "create", path="/memories/quokka", file_text="the quokka's birthday")
-        assert (await house.archive.forget(ADA, condition=EVERYTHING)).count == 1
+        assert (await house.trash.forget(ADA, condition=EVERYTHING)).count == 1
         assert await paths(files) == []
     assert b"quokka" not in (tmp_path / "memd.db").read_bytes()
 

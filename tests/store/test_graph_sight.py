@@ -66,9 +66,9 @@ async def test_a_way_never_leads_through_another_agents_memory(house: Rooms) -> 
 
 async def test_deleted_is_out_of_sight_and_restored_is_back(house: Rooms) -> None:
     (memory_id,) = await learnt(house, "Ann leads the Falcon team.")
-    await house.archive.delete(ADA, memory_id)
+    await house.trash.delete(ADA, memory_id)
     assert not await edges(house, "Ann")
-    await house.archive.trash_restore(ADA, memory_id)
+    await house.trash.restore(ADA, memory_id)
     assert await edges(house, "Ann")
 
 
@@ -123,7 +123,7 @@ async def test_forgetting_erases_the_edges_and_the_names_that_no_other_text_has(
             house, "Ann leads the Falcon team.", "Xanthippe Quux leads the Falcon team."
         )
         assert len(await edges(house, "the Falcon team")) == 2
-        await house.archive.forget(ADA, ids=[gone])
+        await house.trash.forget(ADA, ids=[gone])
         assert await edges(house, "the Falcon team") == {"Ann leads the Falcon team"}
         assert kept
     held = bytes_of(folder)
@@ -135,7 +135,7 @@ async def test_forgetting_erases_the_edges_and_the_names_that_no_other_text_has(
 async def test_what_waits_to_be_read_again_and_is_forgotten_leaves_nothing(house: Rooms) -> None:
     (memory_id,) = await learnt(house, "Ann leads the Falcon team.")
     await house.ingest.update(ADA, memory_id, MemoryUpdate(content="Bob leads the Falcon team."))
-    await house.archive.forget(ADA, ids=[memory_id])
+    await house.trash.forget(ADA, ids=[memory_id])
     assert await house.learning.drain() == 0
     await learnt(house, "Ann keeps bees.")
     waiting = await house.db.read(

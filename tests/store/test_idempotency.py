@@ -58,12 +58,12 @@ async def test_every_kind_of_write_keeps_its_reply(tmp_path: Path) -> None:
         await house.ingest.update(keyed("update"), memory_id, update)
         versions = "SELECT count(*) FROM memory_version"
         assert await house.db.read(lambda conn: conn.execute(versions).get) == 1
-        assert await house.archive.delete(keyed("delete"), memory_id)
-        assert await house.archive.delete(keyed("delete"), memory_id)  # though it is gone by now
-        assert await house.archive.trash_restore(keyed("undo"), memory_id)
-        assert await house.archive.trash_restore(keyed("undo"), memory_id)
-        first = await house.archive.forget(keyed("forget"), ids=[memory_id])
-        assert await house.archive.forget(keyed("forget"), ids=[memory_id]) == first
+        assert await house.trash.delete(keyed("delete"), memory_id)
+        assert await house.trash.delete(keyed("delete"), memory_id)  # though it is gone by now
+        assert await house.trash.restore(keyed("undo"), memory_id)
+        assert await house.trash.restore(keyed("undo"), memory_id)
+        first = await house.trash.forget(keyed("forget"), ids=[memory_id])
+        assert await house.trash.forget(keyed("forget"), ids=[memory_id]) == first
         assert first.count == 1
 
 

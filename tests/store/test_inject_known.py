@@ -52,7 +52,7 @@ def a_room(house: Rooms, org: Any = None) -> Inject:
     knowledge = Knowledge(
         TextRanker(house.db, house.recall.embedder), org or house.org, a_learn(house), 5
     )
-    rooms = MemoryRooms(house.recall, house.ingest, house.archive)
+    rooms = MemoryRooms(house.recall, house.ingest, house.trash)
     return Inject(rooms, MemoryRetrievalConfig(), HeldClock(), org=house.org, knowledge=knowledge)
 
 

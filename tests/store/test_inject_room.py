@@ -32,7 +32,7 @@ NOBODY = Caller(agent_id="nobody", method="test")
 
 def a_room(house: Rooms, **needs: Any) -> Inject:
     config = MemoryRetrievalConfig.model_validate(needs.pop("config", {}))
-    rooms = MemoryRooms(house.recall, house.ingest, house.archive)
+    rooms = MemoryRooms(house.recall, house.ingest, house.trash)
     return Inject(rooms=rooms, config=config, clock=HeldClock(), **needs)
 
 
@@ -150,7 +150,7 @@ async def test_what_fails_is_left_out_and_named(house: Rooms) -> None:
 
     no_policies = await prepared(a_room(house, org=Policies(fails=True)))
     no_recall: Any = NoRecall()
-    rooms = MemoryRooms(no_recall, house.ingest, house.archive)
+    rooms = MemoryRooms(no_recall, house.ingest, house.trash)
     no_memories = await prepared(replace(a_room(house, org=Policies(["Rule."])), rooms=rooms))
 
     assert no_policies.degraded == "policies failed and is left out"
@@ -170,7 +170,7 @@ async def test_spec_13_3_a_core_memory_that_cannot_be_read_is_named_not_called_e
 
     room = a_room(house)
     failing: Any = NoRetrieve()
-    broken = replace(room, rooms=MemoryRooms(failing, house.ingest, house.archive))
+    broken = replace(room, rooms=MemoryRooms(failing, house.ingest, house.trash))
 
     empty = await prepared(room, strategy=InjectionStrategy.SELF_EDITING)
     failed = await prepared(broken, strategy=InjectionStrategy.SELF_EDITING)
@@ -439,7 +439,7 @@ async def test_reformulation_works_without_a_language_model(house: Rooms) -> Non
 
 
 async def test_own_memories_are_a_documented_backend(house: Rooms) -> None:
-    own = OwnMemories(MemoryRooms(house.recall, house.ingest, house.archive), ADA)
+    own = OwnMemories(MemoryRooms(house.recall, house.ingest, house.trash), ADA)
     assert isinstance(own, MemoryBackend)
     await own.connect()
 

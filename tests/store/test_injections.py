@@ -150,7 +150,7 @@ async def test_a_session_that_only_asks_ends_by_itself(
 async def test_what_is_forgotten_leaves_no_note(house: Rooms, tmp_path: Path) -> None:
     [bees, sails] = await stored(house, "Ann keeps bees.", "Bob sails.")
     await note(house, bees, sails)
-    await house.archive.forget(ADA, ids=[bees])
+    await house.trash.forget(ADA, ids=[bees])
     assert await rows(house) == 1
     await note(house, bees, sails)  # a note that was under way meanwhile
     assert await rows(house) == 1
@@ -161,8 +161,8 @@ async def test_what_is_forgotten_leaves_no_note(house: Rooms, tmp_path: Path) ->
 
 async def test_what_lies_in_the_trash_is_known_when_it_comes_back(bees: str, house: Rooms) -> None:
     await note(house, bees)
-    await house.archive.delete(ADA, bees)
-    await house.archive.trash_restore(ADA, bees)
+    await house.trash.delete(ADA, bees)
+    await house.trash.restore(ADA, bees)
     assert (await in_window(house, bees)).injected == {bees}
 
 

@@ -160,7 +160,7 @@ async def test_reporting_again_with_the_same_key_counts_once_and_keeps_no_text(
         return str(conn.execute("SELECT group_concat(reply) FROM reply").get)
 
     assert WORD not in await house.db.read(replies)
-    await house.archive.forget(ADA, ids=[first.id])
+    await house.trash.forget(ADA, ids=[first.id])
     with pytest.raises(NotFoundError):
         await learn.record_outcome(caller, a_task(lesson=WORD))
 
@@ -176,8 +176,8 @@ async def test_forgetting_reaches_lessons_and_patterns_by_id_and_by_time(
     theirs = await learn.record_outcome(BOB, a_task(lesson="theirs"))
     ids = [lesson.id, pattern.pattern_id, theirs.id]
 
-    would = await house.archive.forget(ADA, ids=ids, dry_run=True)
-    forgotten = await house.archive.forget(ADA, ids=ids)
+    would = await house.trash.forget(ADA, ids=ids, dry_run=True)
+    forgotten = await house.trash.forget(ADA, ids=ids)
 
     assert (would.count, would.ids, would.proof) == (2, tuple(ids[:2]), "")
     assert (forgotten.count, forgotten.ids) == (2, tuple(ids[:2]))
@@ -189,8 +189,8 @@ async def test_forgetting_reaches_lessons_and_patterns_by_id_and_by_time(
 
     of_time = MemoryFilter(until=clock.now - timedelta(hours=1))
     more = of_time.model_copy(update={"tags": ("bees",)})
-    assert (await house.archive.forget(ADA, condition=more)).count == 0
-    assert (await house.archive.forget(ADA, condition=of_time)).ids == (early.id,)
+    assert (await house.trash.forget(ADA, condition=more)).count == 0
+    assert (await house.trash.forget(ADA, condition=of_time)).ids == (early.id,)
     assert (await house.upkeep.check(ADA)).ok
 
 
@@ -198,7 +198,7 @@ async def test_every_lesson_and_pattern_stands_in_the_audit(house: Rooms, learn:
     lesson = await learn.record_outcome(ADA, a_task())
     pattern = await learn.record_success(ADA, DEPLOY)
     await learn.mark_promoted(ADA, pattern.pattern_id)
-    await house.archive.forget(ADA, ids=[lesson.id, pattern.pattern_id])
+    await house.trash.forget(ADA, ids=[lesson.id, pattern.pattern_id])
 
     def links(conn: Reading) -> list[int]:
         return [int(str(rows)) for (rows,) in conn.execute("SELECT rows FROM change")]
@@ -237,7 +237,7 @@ async def test_forgetting_one_pattern_or_lesson_leaves_every_other(
     await learn.record_outcome(BOB, a_task("Done.", "c"))
     ids = (mine.pattern_id, doomed.id)
 
-    result = await house.archive.forget(ADA, ids=ids)
+    result = await house.trash.forget(ADA, ids=ids)
 
     assert result.count == 2
     left = await learn.playbook(ADA, PlaybookQuery())

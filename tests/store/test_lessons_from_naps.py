@@ -57,7 +57,7 @@ async def prepared(bed: Bed, query: str = ASKED, **more: Any) -> PreparedPrompt:
     house = bed.house
     ranker = TextRanker(house.db, house.recall.embedder)
     knowledge = Knowledge(ranker, house.org, a_learn(bed), 5)
-    rooms = MemoryRooms(house.recall, house.ingest, house.archive)
+    rooms = MemoryRooms(house.recall, house.ingest, house.trash)
     room = Inject(rooms, MemoryRetrievalConfig(), bed.clock, org=house.org, knowledge=knowledge)
     return await room.prepare(ADA, PrepareRequest(query=query, **more))
 
@@ -92,7 +92,7 @@ async def test_what_the_session_told_memd_before_stands_once_too(bed: Bed, tmp_p
 
     assert await lessons(bed) == [REDIS]
     assert text_of(await prepared(bed)).count(REDIS) == 1
-    await bed.house.archive.forget(ADA, condition=SESSION)
+    await bed.house.trash.forget(ADA, condition=SESSION)
     assert await lessons(bed) == []
 
 
@@ -116,7 +116,7 @@ async def test_undoing_the_nap_or_forgetting_the_session_takes_the_lesson_along(
 
     await napped(bed, tmp_path, says(f"Lesson: {REDIS}"), says("Lesson: Deploys wait for CI."))
     assert await lessons(bed) == ["Deploys wait for CI."], "what was undone stays undone"
-    await bed.house.archive.forget(ADA, condition=SESSION)
+    await bed.house.trash.forget(ADA, condition=SESSION)
     assert await lessons(bed) == []
     assert "Deploys" not in text_of(await prepared(bed, "What do deploys wait for?"))
     assert await bed.is_sound()
@@ -132,7 +132,7 @@ async def test_a_lesson_is_forgotten_by_its_id_and_the_same_nap_again_learns_not
     assert f"- Lesson: {REDIS}" in first.summary_text, "the documents' list is as it was"
 
     (lesson,) = await a_learn(bed).latest(ADA)
-    await bed.house.archive.forget(ADA, ids=[lesson.id])
+    await bed.house.trash.forget(ADA, ids=[lesson.id])
     assert await lessons(bed) == []
 
 
@@ -256,12 +256,12 @@ async def test_the_same_nap_again_adds_none_and_its_id_forgets_it(bed: Bed, tmp_
     await nap_over(bed, tmp_path)
     await nap_over(bed, tmp_path)
     (cure,) = await cures(bed)
-    await bed.house.archive.forget(ADA, ids=[cure.pattern_id])
+    await bed.house.trash.forget(ADA, ids=[cure.pattern_id])
     assert await cures(bed) == []
 
 
 async def test_forgetting_the_session_takes_it_along(bed: Bed, tmp_path: Path) -> None:
     await nap_over(bed, tmp_path)
-    await bed.house.archive.forget(ADA, condition=MemoryFilter(session_id="talk"))
+    await bed.house.trash.forget(ADA, condition=MemoryFilter(session_id="talk"))
     assert await cures(bed) == []
     assert await bed.is_sound()

@@ -71,11 +71,11 @@ async def writes(house: Rooms, ids: list[str]) -> None:
         "store": lambda: stored(house, "no"),
         "update": lambda: house.ingest.update(ADA, ids[0], MemoryUpdate(content="no")),
         "set_preference": lambda: house.preferences.set(ADA, "tea", "green"),
-        "delete": lambda: house.archive.delete(ADA, ids[0]),
-        "forget": lambda: house.archive.forget(ADA, ids=ids),
-        "trash_restore": lambda: house.archive.trash_restore(ADA, ids[0]),
-        "restore": lambda: house.archival.restore_to_hot(ADA, ids[0]),
-        "purge": house.archive.purge,
+        "delete": lambda: house.trash.delete(ADA, ids[0]),
+        "forget": lambda: house.trash.forget(ADA, ids=ids),
+        "trash_restore": lambda: house.trash.restore(ADA, ids[0]),
+        "restore": lambda: house.archive.restore_to_hot(ADA, ids[0]),
+        "purge": house.trash.purge,
         "tidy": house.upkeep.tidy,
         "rebuild": lambda: house.upkeep.rebuild(ADA),
         **of_access(house),
@@ -97,7 +97,7 @@ async def test_a_write_into_a_locked_file_is_busy_and_reading_goes_on(
         await writes(house, ids)
         assert await visible(house) == set(ids)
         assert await house.recall.retrieve(ADA, MemoryQuery(text="bees"))
-        assert (await house.archive.forget(ADA, condition=EVERYTHING, dry_run=True)).count == 2
+        assert (await house.trash.forget(ADA, condition=EVERYTHING, dry_run=True)).count == 2
     await stored(house, "now")
     assert len(await visible(house)) == 3
     assert (await house.upkeep.check(ADA)).ok

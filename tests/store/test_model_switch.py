@@ -143,7 +143,7 @@ async def test_what_comes_and_changes_meanwhile_is_in_the_new_cache_too(bed: Bed
             await stored(bed.house, f"wasp nest {number} is new")
             change = MemoryUpdate(content=f"hive {number} is empty now")
             await bed.house.ingest.update(ADA, ids[number], change)
-            await bed.house.archive.delete(ADA, ids[100 + number])
+            await bed.house.trash.delete(ADA, ids[100 + number])
 
     bed.model("B").meanwhile = busy
     await bed.switch.use(ADA, "B")

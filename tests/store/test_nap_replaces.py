@@ -109,7 +109,7 @@ async def test_what_another_session_of_the_project_told_is_not_told_twice(bed: B
         " WHERE content = ? AND session_id = 'talk'",
         TABS.text,
     )
-    await bed.house.archive.delete(ADA, str(memory_id))
+    await bed.house.trash.delete(ADA, str(memory_id))
     later = await napped(bed, TABS, session_id="fifth", project_id="p")
     assert later.stored == 1, "what was put away is told by nobody"
 
@@ -121,9 +121,9 @@ async def test_what_its_owner_decided_holds(bed: Bed, new: Said, how: str) -> No
     await napped(bed, old)
     memory_id = await id_of(bed, old.text)
     if how == "deleted":
-        await bed.house.archive.delete(ADA, memory_id)
+        await bed.house.trash.delete(ADA, memory_id)
     elif how == "forgotten":
-        await bed.house.archive.forget(ADA, ids=[memory_id])
+        await bed.house.trash.forget(ADA, ids=[memory_id])
     elif how == "rewritten":
         await bed.house.ingest.update(ADA, memory_id, MemoryUpdate(content="My own words."))
     else:
@@ -142,7 +142,7 @@ async def test_of_a_forgotten_digest_nothing_is_left_but_that_there_was_one(
 ) -> None:
     await napped(bed, FIRST, TABS)
     for text in (FIRST.text, TABS.text):
-        await bed.house.archive.forget(ADA, ids=[await id_of(bed, text)])
+        await bed.house.trash.forget(ADA, ids=[await id_of(bed, text)])
     assert await bed.rows("SELECT slot, memory_key, row_hash FROM nap_slot") == [
         ("digest", None, None)
     ]
@@ -151,7 +151,7 @@ async def test_of_a_forgotten_digest_nothing_is_left_but_that_there_was_one(
 async def test_forgetting_the_digest_forgets_no_message(bed: Bed) -> None:
     await napped(bed, FIRST, TABS)
     kept = await bed.rows("SELECT count(*) FROM session_message")
-    await bed.house.archive.forget(ADA, ids=[await id_of(bed, FIRST.text)])
+    await bed.house.trash.forget(ADA, ids=[await id_of(bed, FIRST.text)])
     left = await bed.rows("SELECT count(*) FROM session_message")
     assert (kept, left) == ([(2,)], [(1,)])  # the one in which its text stands word for word
 

@@ -57,13 +57,13 @@ async def test_undoing_a_nap_takes_what_it_learnt_and_leaves_what_it_kept(
     assert kept == [
         await bed.rows(f"SELECT * FROM {table}") for table in ("source", "session_message")
     ]
-    items, _ = await bed.house.archive.trash_list(ADA, None, 10)
+    items, _ = await bed.house.trash.list(ADA, None, 10)
     assert {item.content for item in items} == set(FACTS)
     assert mine not in {item.id for item in items}
     assert await bed.is_sound()
     with pytest.raises(InvalidStateError, match="undone"):
         await bed.night.undo(ADA, nap.run_id)
-    await bed.house.archive.trash_restore(ADA, items[0].id)
+    await bed.house.trash.restore(ADA, items[0].id)
     assert len(await seen(bed)) == 2
 
 
@@ -121,8 +121,8 @@ async def test_a_preference_that_a_nap_learnt_is_told_no_more(bed: Bed, tmp_path
 async def test_what_somebody_took_away_meanwhile_stays_away(bed: Bed, tmp_path: Path) -> None:
     nap = await nap_over(bed, tmp_path, *FACTS)
     first, second, _ = await bed.house.recall.retrieve(ADA, MemoryQuery(limit=3))
-    await bed.house.archive.delete(ADA, first.id)
-    await bed.house.archive.forget(ADA, ids=[second.id])
+    await bed.house.trash.delete(ADA, first.id)
+    await bed.house.trash.forget(ADA, ids=[second.id])
     await bed.night.undo(ADA, nap.run_id)
     assert await seen(bed) == set()
     assert await bed.is_sound()
@@ -193,7 +193,7 @@ async def test_without_its_digest_a_session_is_summed_up_like_any_other(bed: Bed
     await bed.tell(*TURNS, session_id="talk")
     await napped(bed, DIGEST, session_id="talk")
     ((memory_id,),) = await bed.rows("SELECT memory_id FROM memory WHERE content = ?", DIGEST.text)
-    await bed.house.archive.delete(ADA, str(memory_id))
+    await bed.house.trash.delete(ADA, str(memory_id))
     bed.clock.advance(hours=12)
     await bed.night.compress(ADA, force=True)
     assert len(await bed.summaries()) == 1

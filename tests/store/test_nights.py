@@ -234,9 +234,9 @@ async def test_what_its_category_keeps_no_longer_goes_into_the_trash(tmp_path: P
         run = await bed.night.run(ADA)
         assert [(step.name, step.rows) for step in run.steps] == [("retention", 1)]
         assert await bed.states() == {"old talk": "trashed", "old fact": "active"}
-        (shown,), _ = await bed.house.archive.trash_list(ADA, None, 10)
+        (shown,), _ = await bed.house.trash.list(ADA, None, 10)
         assert (shown.id, shown.reason) == (gone, "retention")
-        assert await bed.house.archive.trash_restore(ADA, gone)
+        assert await bed.house.trash.restore(ADA, gone)
         assert (await bed.states())["old talk"] == "active"
 
 

@@ -44,9 +44,9 @@ async def test_neither_a_rebuild_nor_forgetting_nor_time_changes_a_fact(
     (fact_id,) = await wrote(house, "Use Litestar")
     history = await house.org.history(CALLER, fact_id)
     await house.upkeep.rebuild(CALLER)
-    await house.archive.forget(CALLER, ids=[fact_id])
+    await house.trash.forget(CALLER, ids=[fact_id])
     clock.advance(days=3_650)
-    await house.archive.purge()
+    await house.trash.purge()
     await house.upkeep.tidy()
     assert await house.org.history(CALLER, fact_id) == history
     assert await contents(house, "litestar") == ["Use Litestar"]

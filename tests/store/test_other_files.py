@@ -221,7 +221,7 @@ async def test_a_file_of_another_layout_is_opened_kept_so_and_repaired_to_that_o
         more = await tell(house, "Dora paints boats in Faro.")
         answer = await house.recall.recall(ADA, RecallRequest(query="Who sails to Faro?", top_k=3))
         assert "Bob sails to Faro on Sunday." in {item.content for item in answer.memories}
-        await house.archive.forget(ADA, ids=[secret])
+        await house.trash.forget(ADA, ids=[secret])
         await house.queue.drain()
         assert (await house.upkeep.check(ADA)).problems == ()
         make_from_outside(path, tmp_path / "copy.db")

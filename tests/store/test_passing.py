@@ -162,10 +162,10 @@ async def test_asked_and_meant_in_one_call_it_is_a_memory(house: Rooms) -> None:
 
 async def test_restoring_and_editing_make_a_memory_of_it(house: Rooms) -> None:
     (one, other) = await tell(house, QUESTION, "Which barn is it?")
-    entry = await house.archival.restore_to_hot(ADA, one)
+    entry = await house.archive.restore_to_hot(ADA, one)
     assert (entry.content, entry.passing) == (QUESTION, None)
     with pytest.raises(MemoryNotFoundError):
-        await house.archival.restore_to_hot(ADA, one)
+        await house.archive.restore_to_hot(ADA, one)
     edited = await house.ingest.update(ADA, other, MemoryUpdate(content="Which barn, kilns?"))
     assert edited.passing is None
     await house.queue.drain()
@@ -185,7 +185,7 @@ async def test_it_counts_as_known_only_when_it_is_a_memory(house: Rooms) -> None
         return count
 
     assert await known() == 1
-    await house.archival.restore_to_hot(ADA, question)
+    await house.archive.restore_to_hot(ADA, question)
     assert await known() == 2
     await house.ingest.update(ADA, question, MemoryUpdate(content="Which kilns?"))
     assert await known() == 1
@@ -243,16 +243,16 @@ async def asked_of(bed: Bed, **more: object) -> set[str]:
 
 async def test_what_is_forgotten_leaves_no_mark(bed: Bed) -> None:
     (memory_id,) = await tell(bed.house, QUESTION)
-    await bed.house.archive.forget(ADA, [memory_id])
+    await bed.house.trash.forget(ADA, [memory_id])
     assert await bed.rows("SELECT * FROM passing") == []
     await is_sound(bed.house)
 
 
 async def test_it_lives_through_a_rebuild_and_the_trash(bed: Bed) -> None:
     (memory_id,) = await tell(bed.house, QUESTION)
-    await bed.house.archive.delete(ADA, memory_id)
+    await bed.house.trash.delete(ADA, memory_id)
     await is_sound(bed.house)
-    await bed.house.archive.trash_restore(ADA, memory_id)
+    await bed.house.trash.restore(ADA, memory_id)
     await bed.house.upkeep.rebuild(ADA)
     assert await searched(bed.house) == set()
     assert await searched(bed.house, include_passing=True) == {QUESTION}

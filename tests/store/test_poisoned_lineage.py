@@ -63,9 +63,9 @@ async def test_h56_a_poisoned_source_takes_its_summary_along_and_no_honest_word(
             done = await house.quarantine.quarantine(ADA, poison)
             assert done.removed >= 1
         elif way == "delete":
-            assert await house.archive.delete(ADA, poison)
+            assert await house.trash.delete(ADA, poison)
         else:
-            await house.archive.forget(ADA, ids=[poison])
+            await house.trash.forget(ADA, ids=[poison])
         entries, _ = await house.recall.list(ADA, MemoryFilter(), None, 100)
         contents = "\n".join(entry.content for entry in entries)
         assert "AcmeDrop" not in contents

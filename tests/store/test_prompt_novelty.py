@@ -52,7 +52,7 @@ async def bed(tmp_path: Path) -> AsyncIterator[Bed]:
     clock = HeldClock()
     async with a_house(tmp_path / "memd.db", clock) as house:
         windows = SessionWindows(house.db, clock)
-        rooms = MemoryRooms(house.recall, house.ingest, house.archive)
+        rooms = MemoryRooms(house.recall, house.ingest, house.trash)
         room = Inject(rooms=rooms, config=MemoryRetrievalConfig(), clock=clock, windows=windows)
         yield Bed(house, room, windows, clock)
 

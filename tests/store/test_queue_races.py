@@ -289,7 +289,7 @@ async def test_a_text_that_is_merged_whole_leaves_no_copy_behind(house: Rooms) -
     ids = await tell(house, "My bank pin story is Zanzibar.")
     ids += await tell(house, "  My bank pin story is Zanzibar.  ")
     assert ids[0] == ids[1]
-    await house.archive.forget(ADA, ids=ids[:1])
+    await house.trash.forget(ADA, ids=ids[:1])
     assert await house.db.read(_sources) == 0
 
 

@@ -129,7 +129,7 @@ async def test_a_store_without_vectors_has_no_question_embedded(
 async def test_a_prompt_reads_what_stands_beside_memories_while_the_retrievers_run(
     house: Rooms, steps: list[str]
 ) -> None:
-    rooms = MemoryRooms(house.recall, house.ingest, house.archive)
+    rooms = MemoryRooms(house.recall, house.ingest, house.trash)
     beside = []
 
     def free() -> None:

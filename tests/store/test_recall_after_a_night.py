@@ -159,7 +159,7 @@ async def test_a_summary_is_found_by_the_tags_of_what_stands_behind_it(bed: Bed)
         assert await retrieved(bed, tags=tags) == ()
     (original,) = await retrieved(bed, tags=("red",), include_compressed=True)
     assert original.id == bees
-    await bed.house.archive.forget(ADA, condition=MemoryFilter(tags=("red",)))
+    await bed.house.trash.forget(ADA, condition=MemoryFilter(tags=("red",)))
     assert set((await bed.states()).values()) == {"active"}
     assert bees not in {entry.id for entry in await retrieved(bed)}
 
@@ -216,7 +216,7 @@ async def test_a_summary_stands_for_what_is_hidden_behind_it_and_not_for_what_st
         return {row.memory_id for row in rows.values()}
 
     assert await bed.house.db.read(searched) == set(ids[:-1])
-    await bed.house.archive.delete(ADA, ids[0])
+    await bed.house.trash.delete(ADA, ids[0])
     states = await bed.states()
     assert [states[turn] for turn in TURNS] == ["trashed", *["active"] * 4, "archived"]
 

@@ -14,7 +14,7 @@ from support.clocks import HeldClock
 from support.entries import NOW
 from support.store import ADA, BOB, EVERYTHING, a_house, bytes_of, stored, tell, visible
 
-from memd.archive import archive
+from memd.archive import trash
 from memd.backends.rooms import Rooms
 from memd.base.errors import BusyError, MemoryNotFoundError
 from memd.domain.caller import Caller
@@ -57,7 +57,7 @@ async def move_to_archive(
         assert agent_key is not None
         row = memories.by_id(conn, agent_key, memory_id)
         assert row is not None
-        now_us = house.archive.clock.now_us()
+        now_us = house.trash.clock.now_us()
         removal.archive(
             conn,
             [row.memory_key],
@@ -91,19 +91,19 @@ async def test_what_is_deleted_is_invisible_everywhere_and_can_be_brought_back(
 ) -> None:
     ids = await three(house, metadata={"tags": ["a", "b"]})
     before = [await row_of(house, memory_id) for memory_id in ids]
-    assert await house.archive.delete(ADA, ids[1])
+    assert await house.trash.delete(ADA, ids[1])
     assert await visible(house) == {ids[0], ids[2]}
     assert await house.recall.get(ADA, ids[1]) is None
     for hidden in (False, True):
         query = MemoryQuery(text=f"safe {WORD}", include_compressed=hidden)
         assert ids[1] not in {entry.id for entry in await house.recall.retrieve(ADA, query)}
-    assert await house.archival.count(ADA) == 0
-    assert not await house.archive.delete(ADA, ids[1])
-    (binned,), rest = await house.archive.trash_list(ADA, None, 10)
+    assert await house.archive.count(ADA) == 0
+    assert not await house.trash.delete(ADA, ids[1])
+    (binned,), rest = await house.trash.list(ADA, None, 10)
     assert (binned.id, rest) == (ids[1], None)
     assert binned.erase_at - binned.trashed_at == timedelta(days=7)
     assert WORD not in str([await row_of(house, ids[0]), await row_of(house, ids[2])])
-    assert await house.archive.trash_restore(ADA, ids[1])
+    assert await house.trash.restore(ADA, ids[1])
     assert [await row_of(house, memory_id) for memory_id in ids] == before
     assert (await house.upkeep.check(ADA)).ok
 
@@ -113,17 +113,17 @@ async def test_what_is_put_away_is_brought_back_byte_for_byte(house: Rooms) -> N
     before = [await row_of(house, memory_id) for memory_id in ids]
     await move_to_archive(house, ids[1])
     assert await visible(house) == {ids[0], ids[2]}
-    assert await house.archival.count(ADA) == 1
-    assert await house.archival.count(BOB) == 0
-    (hit,) = await house.archival.search(ADA, MemoryQuery(text=WORD))
+    assert await house.archive.count(ADA) == 1
+    assert await house.archive.count(BOB) == 0
+    (hit,) = await house.archive.search(ADA, MemoryQuery(text=WORD))
     assert (hit.entry.id, hit.entry.state) == (ids[1], MemoryState.ARCHIVED)
-    (listed,) = await house.archival.search(ADA, MemoryQuery())
+    (listed,) = await house.archive.search(ADA, MemoryQuery())
     assert listed == hit
-    entry = await house.archival.restore_to_hot(ADA, ids[1])
+    entry = await house.archive.restore_to_hot(ADA, ids[1])
     assert entry.content == f"The safe opens with {WORD}."
     assert [await row_of(house, memory_id) for memory_id in ids] == before
     with pytest.raises(MemoryNotFoundError):
-        await house.archival.restore_to_hot(ADA, ids[1])
+        await house.archive.restore_to_hot(ADA, ids[1])
     assert (await house.upkeep.check(ADA)).ok
 
 
@@ -131,44 +131,44 @@ async def test_the_trash_of_what_was_put_away_leads_back_to_the_archive(
     ids: list[str], house: Rooms
 ) -> None:
     await move_to_archive(house, ids[0])
-    assert await house.archive.delete(ADA, ids[0])
+    assert await house.trash.delete(ADA, ids[0])
     with pytest.raises(MemoryNotFoundError):  # it would be erased by the purge, though visible
-        await house.archival.restore_to_hot(ADA, ids[0])
-    assert await house.archive.trash_restore(ADA, ids[0])
-    assert await house.archival.count(ADA) == 1
-    await house.archival.restore_to_hot(ADA, ids[0])
+        await house.archive.restore_to_hot(ADA, ids[0])
+    assert await house.trash.restore(ADA, ids[0])
+    assert await house.archive.count(ADA) == 1
+    await house.archive.restore_to_hot(ADA, ids[0])
     assert await visible(house) == set(ids)
 
 
 async def test_what_lies_in_the_trash_is_not_put_away(ids: list[str], house: Rooms) -> None:
-    await house.archive.delete(ADA, ids[0])
+    await house.trash.delete(ADA, ids[0])
     await move_to_archive(house, ids[0])
-    assert await house.archival.count(ADA) == 0
-    assert await house.archive.trash_restore(ADA, ids[0])
+    assert await house.archive.count(ADA) == 0
+    assert await house.trash.restore(ADA, ids[0])
     assert await visible(house) == set(ids)
 
 
 async def test_nobody_removes_or_brings_back_what_is_anothers(ids: list[str], house: Rooms) -> None:
     await stored(house, "mine", caller=BOB)
-    assert not await house.archive.delete(BOB, ids[0])
-    assert (await house.archive.forget(BOB, ids=ids)).count == 0
-    await house.archive.delete(ADA, ids[0])
-    assert not await house.archive.trash_restore(BOB, ids[0])
-    assert (await house.archive.trash_list(BOB, None, 10))[0] == ()
-    assert (await house.archive.forget(BOB, condition=EVERYTHING)).count == 1
+    assert not await house.trash.delete(BOB, ids[0])
+    assert (await house.trash.forget(BOB, ids=ids)).count == 0
+    await house.trash.delete(ADA, ids[0])
+    assert not await house.trash.restore(BOB, ids[0])
+    assert (await house.trash.list(BOB, None, 10))[0] == ()
+    assert (await house.trash.forget(BOB, condition=EVERYTHING)).count == 1
     assert await visible(house) == set(ids[1:])
 
 
 async def test_the_trash_is_erased_when_its_time_is_up(
     ids: list[str], house: Rooms, clock: HeldClock, tmp_path: Path
 ) -> None:
-    await house.archive.delete(ADA, ids[1])
+    await house.trash.delete(ADA, ids[1])
     clock.advance(days=7, microseconds=-1)
-    assert await house.archive.purge() == 0
-    assert (await house.archive.trash_list(ADA, None, 10))[0]
+    assert await house.trash.purge() == 0
+    assert (await house.trash.list(ADA, None, 10))[0]
     clock.advance(microseconds=1)
-    assert await house.archive.purge() == 1
-    assert not await house.archive.trash_restore(ADA, ids[1])
+    assert await house.trash.purge() == 1
+    assert not await house.trash.restore(ADA, ids[1])
     await house.upkeep.tidy()
     assert not [trace for trace in TRACES if trace in bytes_of(tmp_path)]
     assert await visible(house) == {ids[0], ids[2]}
@@ -176,10 +176,10 @@ async def test_the_trash_is_erased_when_its_time_is_up(
 
 async def test_the_trash_is_listed_in_pages_each_memory_once(ids: list[str], house: Rooms) -> None:
     for memory_id in ids:
-        await house.archive.delete(ADA, memory_id)
+        await house.trash.delete(ADA, memory_id)
     pages, after = [], None
     for _ in ids:
-        page, after = await house.archive.trash_list(ADA, after, 1)
+        page, after = await house.trash.list(ADA, after, 1)
         pages += [entry.id for entry in page]
     assert pages == sorted(ids)
     assert after is None
@@ -190,12 +190,12 @@ async def test_what_expired_lies_in_the_trash_from_that_moment_and_comes_back_to
 ) -> None:
     (one,) = await stored(house, "Ann keeps bees.", expires_at=NOW + timedelta(hours=1))
     clock.advance(hours=1, microseconds=-1)
-    await house.archive.purge()
-    assert (await house.archive.trash_list(ADA, None, 10))[0] == ()
+    await house.trash.purge()
+    assert (await house.trash.list(ADA, None, 10))[0] == ()
     clock.advance(microseconds=1)
-    await house.archive.purge()
-    assert [entry.id for entry in (await house.archive.trash_list(ADA, None, 10))[0]] == [one]
-    assert await house.archive.trash_restore(ADA, one)
+    await house.trash.purge()
+    assert [entry.id for entry in (await house.trash.list(ADA, None, 10))[0]] == [one]
+    assert await house.trash.restore(ADA, one)
     assert await visible(house) == {one}
     clock.advance(days=400)
     assert await visible(house) == {one}
@@ -205,9 +205,9 @@ async def test_with_no_days_to_undo_a_deletion_is_final(tmp_path: Path) -> None:
     settings = Settings(daemon=DaemonSettings(undo_days=0))
     async with a_house(tmp_path / "memd.db", settings=settings) as house:
         ids = await three(house)
-        assert await house.archive.delete(ADA, ids[1])
-        assert not await house.archive.trash_restore(ADA, ids[1])
-        assert (await house.archive.trash_list(ADA, None, 10))[0] == ()
+        assert await house.trash.delete(ADA, ids[1])
+        assert not await house.trash.restore(ADA, ids[1])
+        assert (await house.trash.list(ADA, None, 10))[0] == ()
         assert not [trace for trace in TRACES if trace in bytes_of(tmp_path)]
 
 
@@ -228,19 +228,19 @@ async def test_what_expires_is_invisible_everywhere_at_that_very_moment(
     assert await house.recall.count(ADA, None) == 1
     assert await house.recall.preferences(ADA) == ()
     assert not (await house.recall.recall(ADA, RecallRequest(query="tea or coffee"))).memories
-    assert await house.archival.count(ADA) == 0
-    assert await house.archival.search(ADA, MemoryQuery()) == ()
-    assert await house.archival.search(ADA, MemoryQuery(text="clocks")) == ()
+    assert await house.archive.count(ADA) == 0
+    assert await house.archive.search(ADA, MemoryQuery()) == ()
+    assert await house.archive.search(ADA, MemoryQuery(text="clocks")) == ()
     for text in (None, f"safe {WORD}", "tea"):
         query = MemoryQuery(text=text, include_compressed=True)
         assert {entry.id for entry in await house.recall.retrieve(ADA, query)} == {kept}
     for memory_id in (gone, away, liked):
         assert await house.recall.get(ADA, memory_id) is None
-        assert not await house.archive.delete(ADA, memory_id)
+        assert not await house.trash.delete(ADA, memory_id)
         with pytest.raises(MemoryNotFoundError):
             await house.ingest.update(ADA, memory_id, MemoryUpdate(content="still here"))
         with pytest.raises(MemoryNotFoundError):
-            await house.archival.restore_to_hot(ADA, memory_id)
+            await house.archive.restore_to_hot(ADA, memory_id)
 
 
 async def test_what_expired_is_in_the_trash_until_it_is_erased(
@@ -248,12 +248,12 @@ async def test_what_expired_is_in_the_trash_until_it_is_erased(
 ) -> None:
     (gone,) = await stored(house, f"Safe: {WORD}.", expires_at=NOW + timedelta(hours=1))
     clock.advance(hours=2)
-    await house.archive.purge()
-    ((binned,), _) = await house.archive.trash_list(ADA, None, 10)
+    await house.trash.purge()
+    ((binned,), _) = await house.trash.list(ADA, None, 10)
     assert (binned.id, binned.reason) == (gone, "expired")
-    assert await house.archive.trash_restore(ADA, gone)  # for good: its expiry is lifted
+    assert await house.trash.restore(ADA, gone)  # for good: its expiry is lifted
     assert await visible(house) == {gone}
-    await house.archive.purge()
+    await house.trash.purge()
     assert await visible(house) == {gone}
 
 
@@ -286,7 +286,7 @@ async def everywhere(house: Rooms) -> str:
     (last, hidden) = await stored(house, "Bob sails.", "Cid repairs clocks.", session_id="s")
     await move_to_archive(house, last)
     await move_to_archive(house, hidden, MemoryState.COMPRESSED)
-    await house.archive.delete(ADA, first)
+    await house.trash.delete(ADA, first)
     metadata = MemoryMetadata(tags=(f"{WORD}-new",), source=f"{WORD}-source")
     update = MemoryUpdate(content=f"The old safe opened with {WORD}.", metadata=metadata)
     await house.ingest.update(ADA, secret, update)
@@ -302,7 +302,7 @@ async def test_what_is_forgotten_leaves_no_trace_in_any_file(path: Path, tmp_pat
         raw = bytes_of(tmp_path)
         assert all(trace in raw for trace in TRACES)
         assert vector in raw
-        forgotten = await house.archive.forget(ADA, ids=[secret])
+        forgotten = await house.trash.forget(ADA, ids=[secret])
         assert forgotten.count == 1
         assert forgotten.ids == (secret,)
         assert len(forgotten.proof) == 64
@@ -326,7 +326,7 @@ async def test_what_is_forgotten_leaves_no_source_and_no_preference(
     assert isinstance(kept, bytes)
     assert WORD in zlib.decompress(kept).decode()
     assert preference.memory_id in ids
-    await house.archive.forget(ADA, ids=[preference.memory_id])
+    await house.trash.forget(ADA, ids=[preference.memory_id])
     raw = bytes_of(tmp_path)
     assert not [trace for trace in TRACES if trace in raw]  # not even in the kept reply
     assert kept not in raw
@@ -343,13 +343,13 @@ async def test_forgetting_by_filter_reaches_what_is_hidden_trashed_and_expired(
     ids += await stored(house, f"{WORD} 4", namespace="work", expires_at=end)
     (other,) = await stored(house, "Ann keeps bees.")
     await move_to_archive(house, ids[1])
-    await house.archive.delete(ADA, ids[2])
+    await house.trash.delete(ADA, ids[2])
     clock.advance(hours=2)
     wanted = MemoryFilter(namespaces=frozenset({"work"}))
-    planned = await house.archive.forget(ADA, condition=wanted, dry_run=True)
+    planned = await house.trash.forget(ADA, condition=wanted, dry_run=True)
     assert (planned.count, planned.proof, planned.dry_run) == (4, "", True)
     assert len(await visible(house)) == 2
-    done = await house.archive.forget(ADA, condition=wanted)
+    done = await house.trash.forget(ADA, condition=wanted)
     assert set(done.ids) == set(planned.ids) == set(ids)
     assert not [trace for trace in TRACES if trace in bytes_of(tmp_path)]
     assert await visible(house) == {other}
@@ -360,7 +360,7 @@ async def test_forgetting_by_source_takes_every_part_of_it(house: Rooms, tmp_pat
     ids = await tell(house, letter, source="letter.txt")
     assert len(ids) > 1
     (other,) = await tell(house, "Ann keeps bees in Lisbon.", source="diary.txt")
-    assert (await house.archive.forget(ADA, source="letter.txt")).count == len(ids)
+    assert (await house.trash.forget(ADA, source="letter.txt")).count == len(ids)
     assert not [trace for trace in TRACES if trace in bytes_of(tmp_path)]
     assert await visible(house) == {other}
 
@@ -368,13 +368,13 @@ async def test_forgetting_by_source_takes_every_part_of_it(house: Rooms, tmp_pat
 async def test_forgetting_much_names_some_and_proves_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archive, "FORGOTTEN_IDS_MAX", 2)
+    monkeypatch.setattr(trash, "FORGOTTEN_IDS_MAX", 2)
     async with a_house(tmp_path / "memd.db") as house:
         ids = await stored(house, *(f"{WORD} {n}" for n in range(5)))
         digest = hashlib.sha256()
         for memory_id in ids:
             digest.update(memory_id.encode() + (await row_of(house, memory_id))["row_hash"])
-        done = await house.archive.forget(ADA, condition=EVERYTHING)
+        done = await house.trash.forget(ADA, condition=EVERYTHING)
         assert (done.count, done.ids, done.proof) == (5, tuple(ids[:2]), digest.hexdigest())
         assert await visible(house) == set()
 
@@ -386,7 +386,7 @@ async def test_a_summary_of_what_is_forgotten_is_erased_with_it(house: Rooms) ->
         conn.execute("INSERT INTO derived (from_key, to_key) VALUES (1, 3), (2, 3)")
 
     await house.db.write(ADA, derive)
-    await house.archive.forget(ADA, ids=[secret])
+    await house.trash.forget(ADA, ids=[secret])
     assert await visible(house) == {other}
     assert await house.recall.get(ADA, summary) is None
     left = await house.db.read(lambda conn: conn.execute("SELECT memory_id FROM memory").fetchall())
@@ -395,7 +395,7 @@ async def test_a_summary_of_what_is_forgotten_is_erased_with_it(house: Rooms) ->
 
 async def test_an_erased_id_is_remembered_as_forgotten(house: Rooms) -> None:
     (secret,) = await stored(house, WORD)
-    await house.archive.forget(ADA, ids=[secret])
+    await house.trash.forget(ADA, ids=[secret])
     rows = await house.db.read(
         lambda conn: conn.execute("SELECT memory_id FROM forgotten").fetchall()
     )
@@ -413,7 +413,7 @@ async def test_a_log_that_cannot_be_emptied_is_said_and_the_same_request_finishe
         reader.execute("BEGIN; SELECT count(*) FROM memory").fetchall()
         caller = Caller(agent_id="ada", method="test", idempotency_key="k", request_hash=b"1")
         with pytest.raises(BusyError):
-            await house.archive.forget(caller, ids=[secret])
+            await house.trash.forget(caller, ids=[secret])
         reader.close()
-        assert (await house.archive.forget(caller, ids=[secret])).count == 1
+        assert (await house.trash.forget(caller, ids=[secret])).count == 1
         assert not [trace for trace in TRACES if trace in bytes_of(tmp_path)]

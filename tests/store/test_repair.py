@@ -95,7 +95,7 @@ async def test_what_a_log_holds_comes_along_and_what_was_forgotten_does_not(
     gone = next(iter(stored_texts))
     kept = tmp_path / "copy"
     async with a_house(path) as house:
-        await house.archive.forget(ADA, [gone])
+        await house.trash.forget(ADA, [gone])
         await tell(house, "Eve rides to Riga.")
         kept.mkdir()
         for ending in ("", "-wal"):  # as a kill leaves it

@@ -69,7 +69,7 @@ async def test_what_an_edited_file_still_says_keeps_its_id_and_the_rest_is_super
     after = await visible(house)
     assert set(after) == {"A line above.", "The lamp is red.", "The door is green."}
     assert after["The lamp is red."] == before["The lamp is red."]
-    (old,) = await house.archival.search(ADA, MemoryQuery(text="door blue"))
+    (old,) = await house.archive.search(ADA, MemoryQuery(text="door blue"))
     assert (old.entry.id, old.reason) == (before["The door is blue."], "superseded")
 
 
@@ -177,7 +177,7 @@ async def test_what_looks_like_an_attack_stays_out_of_sight_and_is_known_again(
     assert counts(again) == (0, 2, 0)
     assert set(await visible(house)) == {"a note"}
     await says(house, "a note")
-    assert not await house.archival.search(ADA, MemoryQuery(text="password evil"))
+    assert not await house.archive.search(ADA, MemoryQuery(text="password evil"))
 
 
 async def test_a_file_that_did_not_change_writes_nothing(house: Rooms) -> None:

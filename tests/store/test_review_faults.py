@@ -46,7 +46,7 @@ async def test_a_filter_without_a_condition_forgets_nothing(
 ) -> None:
     ids = await stored(house, "one", "two")
     with pytest.raises(InvalidError) as caught:
-        await house.archive.forget(ADA, condition=MemoryFilter.model_validate(condition))
+        await house.trash.forget(ADA, condition=MemoryFilter.model_validate(condition))
     assert caught.value.field == "filter"
     assert await visible(house) == set(ids)
 
@@ -135,7 +135,7 @@ async def test_what_was_forgotten_does_not_come_back_by_an_import(house: Rooms) 
     (new,) = await visible(house)
     kept = await house.recall.get(ADA, new)
     assert kept is not None
-    await house.archive.forget(ADA, ids=[new])
+    await house.trash.forget(ADA, ids=[new])
     result = await import_(context, ImportParams(items=(kept,)))
     assert (result.stored, result.skipped) == (0, 1)
     assert await visible(house) == set()

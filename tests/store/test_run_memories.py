@@ -133,7 +133,7 @@ async def test_what_was_undone_or_forgotten_is_told_no_more(bed: Bed) -> None:
     undone = await bed.night.undo(ADA, first.run_id)
     assert undone.removed_ids == undone.summary_ids == ()
     second = await bed.night.run(ADA)
-    await bed.house.archive.forget(ADA, ids=[ids_told[0]])
+    await bed.house.trash.forget(ADA, ids=[ids_told[0]])
     later = await bed.night.report(second.run_id, ADA)
     assert ids_told[0] not in later.removed_ids
     assert later.summary_ids == ()

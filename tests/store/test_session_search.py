@@ -159,7 +159,7 @@ async def test_what_is_forgotten_is_found_no_longer_and_in_no_file(
 ) -> None:
     await nap(house)
     await nap(house, [{"role": "user", "content": "Obsidian is a glass."}], "t")
-    await house.archive.forget(ADA, condition=MemoryFilter(session_id="s"))
+    await house.trash.forget(ADA, condition=MemoryFilter(session_id="s"))
     assert [hit.session_id for hit in await search(house, "obsidian")] == ["t"]
     assert await places(house, "barn") == []
     for word in (b"4711", b"north", b"kiln"):  # posting lists hold stems
@@ -173,7 +173,7 @@ async def test_a_message_that_is_erased_with_its_memory_is_found_no_longer(
     await nap(house, [{"role": "user", "content": "decided: the vault code is marigold"}])
     (entry,), _ = await house.recall.list(ADA, MemoryFilter(), None, 10)
     assert await places(house, "marigold") == [0]
-    await house.archive.forget(ADA, ids=[entry.id])
+    await house.trash.forget(ADA, ids=[entry.id])
     assert await places(house, "marigold") == []
     assert b"marigold" not in bytes_of(tmp_path)
     assert (await house.upkeep.check(ADA)).ok
@@ -182,9 +182,9 @@ async def test_a_message_that_is_erased_with_its_memory_is_found_no_longer(
 async def test_the_messages_of_a_nap_that_was_undone_are_still_found(house: Rooms) -> None:
     await nap(house, [{"role": "user", "content": "decided: the vault code is marigold"}])
     (entry,), _ = await house.recall.list(ADA, MemoryFilter(), None, 10)
-    assert await house.archive.delete(ADA, entry.id)
+    assert await house.trash.delete(ADA, entry.id)
     assert await places(house, "marigold") == [0]
-    assert await house.archive.trash_restore(ADA, entry.id)
+    assert await house.trash.restore(ADA, entry.id)
     assert (await house.upkeep.check(ADA)).ok
 
 
@@ -220,7 +220,7 @@ async def test_what_is_said_and_forgotten_while_the_cache_is_rebuilt_is_right_af
     await nap(house, [{"role": "user", "content": "The kiln of the south."}], "t")
     await house.db.write(ADA, lambda conn: message_index.step_build(conn, 2))
     await nap(house, [{"role": "user", "content": "Where do the kilns stand?"}], "u")
-    await house.archive.forget(ADA, condition=MemoryFilter(session_id="s"))
+    await house.trash.forget(ADA, condition=MemoryFilter(session_id="s"))
     while await house.db.write(ADA, lambda conn: message_index.step_build(conn, 2)):
         pass
     assert [hit.session_id for hit in await search(house, "kiln")] == ["t"]
@@ -247,7 +247,7 @@ async def test_a_damaged_text_is_named_by_a_check_and_can_still_be_forgotten(pat
     async with a_house(path) as house:
         report = await house.upkeep.check(ADA)
         assert "source 2: the text does not match its hash" in report.problems
-        await house.archive.forget(ADA, condition=MemoryFilter(session_id="s"))
+        await house.trash.forget(ADA, condition=MemoryFilter(session_id="s"))
         await house.upkeep.rebuild(ADA)
         assert (await house.upkeep.check(ADA)).ok
 

@@ -105,9 +105,9 @@ async def test_what_was_stored_as_working_goes_to_the_trash_and_can_come_back(
     await house.sessions.end(ADA, "s")
 
     assert await get(house, stored) is None
-    (item,), _ = await house.archive.trash_list(ADA, None, 10)
+    (item,), _ = await house.trash.list(ADA, None, 10)
     assert (item.id, item.reason) == (stored, "session_end")
-    assert await house.archive.trash_restore(ADA, stored)
+    assert await house.trash.restore(ADA, stored)
     assert await get(house, stored) is not None
 
 
@@ -217,7 +217,7 @@ async def test_what_the_session_told_already_is_not_stored_twice(house: Rooms) -
 async def test_what_was_thrown_away_does_not_come_back_with_the_next_nap(house: Rooms) -> None:
     await nap(house)
     by_text = await contents(house)
-    await house.archive.delete(ADA, by_text["decided: use blue-green deployment"].id)
+    await house.trash.delete(ADA, by_text["decided: use blue-green deployment"].id)
     assert (await nap(house)).stored == 0
     assert "decided: use blue-green deployment" not in await contents(house)
 
@@ -249,7 +249,7 @@ async def test_what_a_session_told_is_a_source_of_its_facts(house: Rooms) -> Non
     result = await nap(house, messages=None)
     assert result.stored == 1
 
-    await house.archive.forget(ADA, ids=[source])
+    await house.trash.forget(ADA, ids=[source])
 
     assert "decided: use blue-green deployment" not in await contents(house)
 
@@ -265,7 +265,7 @@ async def messages(house: Rooms) -> list[str]:
 async def test_forgetting_a_fact_forgets_the_message_it_is_from(house: Rooms) -> None:
     await nap(house)
     by_text = await contents(house)
-    await house.archive.forget(ADA, ids=[by_text["decided: use blue-green deployment"].id])
+    await house.trash.forget(ADA, ids=[by_text["decided: use blue-green deployment"].id])
     assert len(await messages(house)) == len(MESSAGES) - 1
     assert not any("blue-green" in text for text in await messages(house))
 
@@ -273,7 +273,7 @@ async def test_forgetting_a_fact_forgets_the_message_it_is_from(house: Rooms) ->
 async def test_forgetting_a_memory_forgets_the_messages_that_say_the_same(house: Rooms) -> None:
     (known,) = await tell(house, "Well, here it is.", session_id="s")
     await nap(house)
-    await house.archive.forget(ADA, ids=[known])
+    await house.trash.forget(ADA, ids=[known])
     assert not any("here it is" in text for text in await messages(house))
     assert "Check the nginx config" in await messages(house)
 
@@ -281,11 +281,11 @@ async def test_forgetting_a_memory_forgets_the_messages_that_say_the_same(house:
 async def test_forgetting_a_session_forgets_all_its_messages(house: Rooms) -> None:
     await nap(house)
     wanted = MemoryFilter(session_id="s")
-    dry = await house.archive.forget(ADA, condition=wanted, dry_run=True)
+    dry = await house.trash.forget(ADA, condition=wanted, dry_run=True)
     assert (dry.count, dry.messages) == (4, len(MESSAGES))
     assert await messages(house)
 
-    gone = await house.archive.forget(ADA, condition=wanted)
+    gone = await house.trash.forget(ADA, condition=wanted)
 
     assert (gone.count, gone.messages) == (4, len(MESSAGES))
     assert await messages(house) == []
@@ -310,7 +310,7 @@ async def test_what_was_forgotten_is_not_learned_again_from_the_transcript(
 
     await again()
     fact = (await contents(house))["decided: use blue-green deployment"]
-    await house.archive.forget(ADA, ids=[fact.id])
+    await house.trash.forget(ADA, ids=[fact.id])
     result = await again({"role": "user", "content": "and go"})
 
     assert result.stored == 1
@@ -320,7 +320,7 @@ async def test_what_was_forgotten_is_not_learned_again_from_the_transcript(
         "blue-green" in text for text in [*await contents(house), *await messages(house)]
     )
 
-    await house.archive.forget(ADA, condition=MemoryFilter(session_id="s"))
+    await house.trash.forget(ADA, condition=MemoryFilter(session_id="s"))
     result = await again({"role": "user", "content": "and go"}, {"role": "user", "content": "far"})
     assert list(await contents(house)) == ["far"]
     assert await messages(house) == ["far"]
@@ -329,14 +329,14 @@ async def test_what_was_forgotten_is_not_learned_again_from_the_transcript(
 async def test_a_narrower_filter_leaves_the_other_messages(house: Rooms) -> None:
     await nap(house)
     only = MemoryFilter(session_id="s", tags=("nap",))
-    gone = await house.archive.forget(ADA, condition=only)
+    gone = await house.trash.forget(ADA, condition=only)
     assert (gone.count, gone.messages) == (4, 0)
     assert await messages(house) == [f"This is turn {n} of the rest." for n in range(4)]
 
 
 async def test_another_agents_session_of_the_same_name_is_left_alone(house: Rooms) -> None:
     await nap(house)
-    gone = await house.archive.forget(BOB, condition=MemoryFilter(session_id="s"))
+    gone = await house.trash.forget(BOB, condition=MemoryFilter(session_id="s"))
     assert (gone.count, gone.messages) == (0, 0)
     assert len(await messages(house)) == len(MESSAGES)
 
@@ -393,19 +393,19 @@ async def test_working_memory_of_no_session_ends_six_hours_after_it_was_made(
     stored = await plan(house)
     (arrived,) = await tell(house, RIGHT_NOW)
     clock.advance(hours=5, minutes=59)
-    await house.archive.purge()
+    await house.trash.purge()
     assert await get(house, stored) is not None
 
     clock.advance(minutes=1)
-    await house.archive.purge()
+    await house.trash.purge()
 
     assert await get(house, stored) is None
-    (item,), _ = await house.archive.trash_list(ADA, None, 10)
+    (item,), _ = await house.trash.list(ADA, None, 10)
     assert (item.id, item.reason) == (stored, "expired")
     after = await get(house, arrived)
     assert after is not None
     assert (after.category, after.expires_at) == (MemoryCategory.EPISODIC, None)
     assert (await house.upkeep.check(ADA)).ok
     clock.advance(days=40)
-    await house.archive.purge()
+    await house.trash.purge()
     assert await get(house, arrived) is not None

@@ -108,7 +108,7 @@ async def test_deleting_a_memory_takes_its_list_and_the_sessions_summary_and_no_
     left = {text for text, state in (await bed.states()).items() if state == "active"}
     await bed.night.compress(ADA, force=True)
 
-    await bed.house.archive.delete(ADA, ids[0])
+    await bed.house.trash.delete(ADA, ids[0])
 
     gone = next(text for text, covered in lists.items() if many[0] in covered)
     assert set(await bed.summaries()) == set(lists) - {gone}

@@ -204,7 +204,7 @@ async def test_a_retracted_copy_goes_to_the_trash_and_then_for_good(tmp_path: Pa
         assert await house.recall.search_shared(MemoryQuery()) == ()
         assert not await house.sharing.retract(ADA, copy)
         clock.advance(days=8)
-        assert await house.archive.purge() == 1
+        assert await house.trash.purge() == 1
         assert (await house.upkeep.check(ADA)).ok
     assert not any(trace in bytes_of(tmp_path) for trace in TRACES)
 
@@ -236,7 +236,7 @@ async def test_a_shared_memory_is_retracted_not_deleted(house: Rooms) -> None:
     copy = await published(house, "Bees sleep.")
     for caller in (ADA, BOB):
         with pytest.raises(MemoryStoreError):
-            await house.archive.delete(caller, copy)
+            await house.trash.delete(caller, copy)
     assert len(await house.recall.search_shared(MemoryQuery())) == 1
 
 
@@ -253,7 +253,7 @@ async def test_forgetting_reaches_what_one_published_and_nothing_of_others(
             "by source": {"source": "notes.md"},
             "by filter": {"condition": MemoryFilter(tags=("bees",))},
         }
-        forgotten = await house.archive.forget(ADA, **ways[name])
+        forgotten = await house.trash.forget(ADA, **ways[name])
         assert forgotten.ids == (copy,), name
         left = await house.recall.search_shared(MemoryQuery(limit=100))
         assert copy not in {entry.id for entry in left}

@@ -79,7 +79,7 @@ async def prompt(house: Rooms) -> str:
         Learn(house.db, house.clock, house.ids),
         5,
     )
-    rooms = MemoryRooms(house.recall, house.ingest, house.archive)
+    rooms = MemoryRooms(house.recall, house.ingest, house.trash)
     room = Inject(rooms, MemoryRetrievalConfig(), HeldClock(), org=house.org, knowledge=knowledge)
     made = await room.prepare(ADA, PrepareRequest(query="Which port does nginx listen on?"))
     return "\n".join(message.content for message in made.messages)

@@ -82,7 +82,7 @@ async def id_of(house: Rooms, text: str) -> str:
 async def test_deleting_a_source_takes_the_summary_along_and_brings_the_others_back(
     night_house: Rooms,
 ) -> None:
-    assert await night_house.archive.delete(ADA, await id_of(night_house, TURNS[1]))
+    assert await night_house.trash.delete(ADA, await id_of(night_house, TURNS[1]))
     assert await states(night_house) == {**dict.fromkeys(TURNS, "active"), TURNS[1]: "trashed"}
     assert await summaries(night_house) == ["trashed"]
     assert (await night_house.upkeep.check(ADA)).ok
@@ -90,8 +90,8 @@ async def test_deleting_a_source_takes_the_summary_along_and_brings_the_others_b
 
 async def test_a_deleted_source_comes_back_from_the_trash_visible(night_house: Rooms) -> None:
     memory_id = await id_of(night_house, TURNS[1])
-    await night_house.archive.delete(ADA, memory_id)
-    assert await night_house.archive.trash_restore(ADA, memory_id)
+    await night_house.trash.delete(ADA, memory_id)
+    assert await night_house.trash.restore(ADA, memory_id)
     assert await states(night_house) == dict.fromkeys(TURNS, "active")
     assert (await night_house.upkeep.check(ADA)).ok
 
@@ -102,8 +102,8 @@ async def test_forgetting_a_source_leaves_none_of_its_words_in_the_file(
 ) -> None:
     memory_id = await id_of(night_house, TURNS[1])
     if deleted_before:
-        await night_house.archive.delete(ADA, memory_id)
-    await night_house.archive.forget(ADA, [memory_id])
+        await night_house.trash.delete(ADA, memory_id)
+    await night_house.trash.forget(ADA, [memory_id])
     assert await states(night_house) == dict.fromkeys([TURNS[0], *TURNS[2:]], "active")
     assert await summaries(night_house) == []
     for file in night_house.db.path.parent.glob("memd.db*"):
@@ -112,7 +112,7 @@ async def test_forgetting_a_source_leaves_none_of_its_words_in_the_file(
 
 
 async def test_forgetting_a_whole_session_erases_its_summary_too(night_house: Rooms) -> None:
-    await night_house.archive.forget(ADA, condition=MemoryFilter(session_id="one"))
+    await night_house.trash.forget(ADA, condition=MemoryFilter(session_id="one"))
     assert await states(night_house) == {}
     assert await summaries(night_house) == []
     assert (await night_house.upkeep.check(ADA)).ok
@@ -137,7 +137,7 @@ async def test_what_was_put_away_by_itself_stays_away_when_its_summary_goes(
         removal.archive(conn, [key], ArchiveReason.CAP, NOW_US, new_id=lambda: "away")
 
     await night_house.db.write(ADA, move_to_archive)
-    await night_house.archive.forget(ADA, [await id_of(night_house, TURNS[2])])
+    await night_house.trash.forget(ADA, [await id_of(night_house, TURNS[2])])
     rest = dict.fromkeys([TURNS[1], *TURNS[3:]], "active")
     assert await states(night_house) == {**rest, TURNS[0]: "archived"}
     assert (await night_house.upkeep.check(ADA)).ok
@@ -147,7 +147,7 @@ async def test_an_original_that_was_brought_back_is_where_a_search_looks_for_it(
     night_house: Rooms,
 ) -> None:
     entry_id = await id_of(night_house, TURNS[3])
-    await night_house.archival.restore_to_hot(ADA, entry_id)
+    await night_house.archive.restore_to_hot(ADA, entry_id)
     assert (await states(night_house))[TURNS[3]] == "active"
     assert (await night_house.upkeep.check(ADA)).ok
 
@@ -157,25 +157,25 @@ async def test_an_original_that_was_brought_back_is_where_a_search_looks_for_it(
 
 async def purged(house: Rooms) -> None:
     """Let the trash be emptied, days later."""
-    clock = house.archive.clock
+    clock = house.trash.clock
     assert isinstance(clock, HeldClock)
     clock.advance(days=8)
-    assert await house.archive.purge() > 0
+    assert await house.trash.purge() > 0
 
 
 async def move_to_archive(house: Rooms, text: str) -> None:
     """Put a memory away as an archival store does, a moment later than what was before."""
-    clock = house.archive.clock
+    clock = house.trash.clock
     assert isinstance(clock, HeldClock)
     clock.advance(seconds=1)
     memory_id = await id_of(house, text)
-    assert await house.archival.move_to_archive(ADA, memory_id, ArchiveReason.CONSOLIDATED)
+    assert await house.archive.move_to_archive(ADA, memory_id, ArchiveReason.CONSOLIDATED)
 
 
 async def test_what_an_archive_took_since_stays_there_when_its_old_summary_is_purged(
     night_house: Rooms,
 ) -> None:
-    await night_house.archive.delete(ADA, await id_of(night_house, TURNS[1]))
+    await night_house.trash.delete(ADA, await id_of(night_house, TURNS[1]))
     await move_to_archive(night_house, TURNS[2])
     assert (await night_house.upkeep.check(ADA)).ok
     answer = await night_house.recall.recall(ADA, RecallRequest(query=TURNS[2]))
@@ -189,9 +189,9 @@ async def test_what_an_archive_took_since_stays_there_when_its_old_summary_is_pu
 async def test_what_was_compressed_since_stays_behind_its_new_summary(
     night_house: Rooms,
 ) -> None:
-    clock = night_house.archive.clock
+    clock = night_house.trash.clock
     assert isinstance(clock, HeldClock)
-    await night_house.archive.delete(ADA, await id_of(night_house, TURNS[1]))
+    await night_house.trash.delete(ADA, await id_of(night_house, TURNS[1]))
     clock.advance(days=2)
     await build_sleep(night_house, Settings()).night.compress(ADA, force=True)
     later = await states(night_house)
@@ -206,14 +206,14 @@ async def test_what_was_compressed_since_stays_behind_its_new_summary(
 async def test_a_summary_from_the_trash_stands_before_what_was_put_away_meanwhile(
     night_house: Rooms,
 ) -> None:
-    await night_house.archive.delete(ADA, await id_of(night_house, TURNS[1]))
+    await night_house.trash.delete(ADA, await id_of(night_house, TURNS[1]))
     await move_to_archive(night_house, TURNS[2])
     summary_id = await night_house.db.read(
         lambda conn: str(conn.execute("SELECT memory_id FROM memory WHERE is_summary").get)
     )
-    assert await night_house.archive.trash_restore(ADA, summary_id)
+    assert await night_house.trash.restore(ADA, summary_id)
     assert (await states(night_house))[TURNS[2]] == "archived"
     assert (await night_house.upkeep.check(ADA)).ok
-    await night_house.archive.delete(ADA, summary_id)
+    await night_house.trash.delete(ADA, summary_id)
     assert (await states(night_house))[TURNS[2]] == "active"
     assert (await night_house.upkeep.check(ADA)).ok

@@ -53,10 +53,10 @@ async def test_a_session_is_compressed_as_long_as_a_compression_stands_in_it(
         run = await bed.night.compress(ADA, force=True)
         assert run.kind is RunKind.COMPRESS
         assert await compressed(bed) == 1
-        assert await bed.house.archive.delete(ADA, ids[0])
+        assert await bed.house.trash.delete(ADA, ids[0])
         assert set((await bed.states()).values()) == {"active", "trashed"}
         assert await compressed(bed) == 0  # the summary went, and the others came back
-        await bed.house.archive.forget(ADA, ids=ids)
+        await bed.house.trash.forget(ADA, ids=ids)
         assert await compressed(bed) == 0
 
 
@@ -64,7 +64,7 @@ async def test_forgetting_all_of_a_compressed_session_leaves_it_uncompressed(bed
     ids = await bed.tell(*TURNS)
     bed.clock.advance(hours=7)
     await bed.night.compress(ADA, force=True)
-    await bed.house.archive.forget(ADA, ids=ids)
+    await bed.house.trash.forget(ADA, ids=ids)
     assert await compressed(bed) == 0
 
 
@@ -79,7 +79,7 @@ async def test_what_is_forgotten_leaves_no_hash_of_itself_in_the_ledger_of_runs(
     )
     hashes = [str(digest).encode() for (digest,) in rows]
     assert all(digest in bytes_of(tmp_path) for digest in hashes)
-    await bed.house.archive.forget(ADA, ids=ids[:1])
+    await bed.house.trash.forget(ADA, ids=ids[:1])
     assert not any(digest in bytes_of(tmp_path) for digest in hashes)
     assert not any(bytes.fromhex(digest.decode()) in bytes_of(tmp_path) for digest in hashes)
     with pytest.raises(ConflictError):
@@ -91,7 +91,7 @@ async def test_bringing_everything_back_by_hand_leaves_a_session_uncompressed(be
     bed.clock.advance(hours=7)
     await bed.night.compress(ADA, force=True)
     for memory_id in ids:
-        await bed.house.archival.restore_to_hot(ADA, memory_id)
+        await bed.house.archive.restore_to_hot(ADA, memory_id)
     assert await compressed(bed) == 0
 
 

@@ -292,7 +292,7 @@ async def test_a_prompt_may_be_made_of_one_block_within_its_budget(desk: Desk) -
     await tell(desk.house, "zebras obey the web", origin="web", category="semantic")
     house = desk.house
     inject = Inject(
-        rooms=MemoryRooms(house.recall, house.ingest, house.archive),
+        rooms=MemoryRooms(house.recall, house.ingest, house.trash),
         config=house.recall.config,
         clock=house.clock,
         synthesizer=desk.synthesis,

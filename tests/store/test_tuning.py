@@ -280,7 +280,7 @@ async def test_a_pair_whose_memory_is_forgotten_meanwhile_is_passed_over(
         if stage is TuneStage.MINING_NEGATIVES:
             entries, _ = await house.recall.list(ADA, ASKED, None, 40)
             for entry in entries:
-                await house.archive.delete(ADA, entry.id)
+                await house.trash.delete(ADA, entry.id)
         return await do(self, stage, *args)
 
     monkeypatch.setattr(Stages, "do", forgetful)

@@ -105,7 +105,7 @@ async def test_forgetting_a_memory_forgets_every_message_that_it_was_made_of(
 ) -> None:
     fact = await the_fact(house)
     await note(house, fact, [0, 1])
-    await house.archive.forget(ADA, ids=[fact])
+    await house.trash.forget(ADA, ids=[fact])
     assert len(await house.db.read(sources_in_order)) == len(MESSAGES) - 2
     assert (
         await house.db.read(lambda conn: conn.execute("SELECT count(*) FROM memory_turn").get) == 0

@@ -92,7 +92,7 @@ async def test_forgetting_what_was_turned_away_takes_nothing_out_of_the_sum(hous
     await tell(house, SAME, source="one", origin=Origin.ASSISTANT)
     (turned,) = await tell(house, SAME, source="two", origin=Origin.ASSISTANT)
     before = await house.db.read(_sum)
-    await house.archive.forget(ADA, ids=[turned])
+    await house.trash.forget(ADA, ids=[turned])
     assert await house.db.read(_sum) == before
 
 
@@ -100,7 +100,7 @@ async def test_what_is_brought_back_counts_as_known(house: Rooms) -> None:
     await tell(house, SAME, source="one", origin=Origin.ASSISTANT)
     (turned,) = await tell(house, SAME, source="two", origin=Origin.ASSISTANT)
     (count, _) = await house.db.read(_sum)
-    await house.archival.restore_to_hot(ADA, turned)
+    await house.archive.restore_to_hot(ADA, turned)
     assert (await house.db.read(_sum))[0] == count + 1
 
 
@@ -115,19 +115,19 @@ async def test_the_sum_of_a_new_model_holds_what_forgetting_takes_out_of_it(
     await house.queue.drain()
 
     def hide(conn: Writing) -> None:
-        now_us, new_id = house.archive.clock.now_us(), house.ingest.ids.new
+        now_us, new_id = house.trash.clock.now_us(), house.ingest.ids.new
         removal.archive(conn, [3], ArchiveReason.CAP, now_us, new_id=new_id)
         conn.execute("UPDATE memory SET is_summary = 1 WHERE memory_id = ?", (ids[3],))
 
     await house.db.write(ADA, hide)
-    await house.archive.delete(ADA, ids[1])
+    await house.trash.delete(ADA, ids[1])
     embedder.name = "another"
     await house.queue.drain()
     (count, _) = await house.db.read(_sum, "another")
     assert count == 3  # what lies in the trash waits for its vector until it is back
-    await house.archive.forget(ADA, ids=[ids[0], ids[1], ids[3]])
+    await house.trash.forget(ADA, ids=[ids[0], ids[1], ids[3]])
     assert (await house.db.read(_sum, "another"))[0] == 2
-    await house.archive.forget(ADA, condition=EVERYTHING)
+    await house.trash.forget(ADA, condition=EVERYTHING)
     count, total = await house.db.read(_sum, "another")
     assert count == 0
     assert max(map(abs, total)) < 1e-5

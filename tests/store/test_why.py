@@ -91,7 +91,7 @@ async def test_nobody_is_told_of_a_memory_that_he_may_not_read(house: Rooms) -> 
     (memory_id,) = await tell(house, "The shed is red.")
     assert await house.recall.why(BOB, memory_id, full=False) is None
     assert await house.recall.why(ADA, "no-such-id", full=False) is None
-    await house.archive.delete(ADA, memory_id)
+    await house.trash.delete(ADA, memory_id)
     assert await house.recall.why(ADA, memory_id, full=False) is None
 
 
@@ -100,8 +100,8 @@ async def test_a_memory_that_was_thrown_away_and_came_back_knows_its_messages(
 ) -> None:
     memory_id = await a_nap(house)
     before = await why(house, memory_id)
-    await house.archive.delete(ADA, memory_id)
-    await house.archive.trash_restore(ADA, memory_id)
+    await house.trash.delete(ADA, memory_id)
+    await house.trash.restore(ADA, memory_id)
     assert (await why(house, memory_id)).turns == before.turns
 
 

@@ -29,7 +29,7 @@ async def test_an_export_shows_what_is_visible_to_its_agent_only(
 ) -> None:
     away, here = await stored(house, "Ann keeps bees.", "Bob sails.")
     await stored(house, "of another", caller=BOB)
-    await house.archival.move_to_archive(ADA, away, ArchiveReason.CAP)
+    await house.archive.move_to_archive(ADA, away, ArchiveReason.CAP)
 
     done = await a_wiki(house, tmp_path).export(ADA)
 
@@ -48,7 +48,7 @@ async def test_what_was_forgotten_goes_from_the_wiki(house: Rooms, tmp_path: Pat
     (secret, _) = await stored(house, f"The safe opens with {WORD}.", "Bob sails.")
     await wiki.export(ADA)
     assert WORD.encode() in bytes_of(tmp_path / "wiki")
-    await house.archive.forget(ADA, ids=[secret])
+    await house.trash.forget(ADA, ids=[secret])
 
     assert await wiki.remove_forgotten(ADA) is None
     assert WORD.encode() not in bytes_of(tmp_path / "wiki")
@@ -79,7 +79,7 @@ async def test_an_export_elsewhere_is_named_when_something_is_forgotten(
     (secret,) = await stored(house, f"The safe opens with {WORD}.")
     done = await a_wiki(house, tmp_path).export(ADA, str(tmp_path / "elsewhere"))
 
-    forgotten = await house.archive.forget(ADA, ids=[secret])
+    forgotten = await house.trash.forget(ADA, ids=[secret])
 
     assert done.path == str(tmp_path / "elsewhere" / "ada")
     assert forgotten.backups == (done.path,)

@@ -65,7 +65,7 @@ class Churn:
     async def _trash(self) -> None:
         if self._kept:
             memory_id = self.chance.choice(list(self._kept))
-            await self.house.archive.delete(ADA, memory_id)
+            await self.house.trash.delete(ADA, memory_id)
             self._trashed.add(memory_id)
 
     async def forget(self) -> bool:
@@ -74,7 +74,7 @@ class Churn:
             return False
         count = min(len(self._kept), self.chance.choice((1, 1, 1, 4)))
         ids = self.chance.sample(list(self._kept), k=count)
-        await self.house.archive.forget(ADA, ids)
+        await self.house.trash.forget(ADA, ids)
         for memory_id in ids:
             self.gone += self._kept.pop(memory_id)
         return True

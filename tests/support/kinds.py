@@ -45,7 +45,7 @@ class Desk:
     def __post_init__(self) -> None:
         house = self.house
         seeds = itertools.count()
-        self.files = Files(house.db, house.ingest, house.recall, house.archive, house.clock)
+        self.files = Files(house.db, house.ingest, house.recall, house.trash, house.clock)
         self.learn = Learn(house.db, house.clock, house.ids)
         self.owner = Owner(house.db, house.clock)
         self.review = Review(house.org, self.owner)

@@ -210,11 +210,11 @@ async def _lived(bed: Bed, chance: random.Random, caller: Caller) -> None:
         if fate < 0.04:
             await bed.house.ingest.update(caller, memory_id, MemoryUpdate(content=f"new {fate}"))
         elif fate < 0.08:
-            await bed.house.archive.delete(caller, memory_id)
+            await bed.house.trash.delete(caller, memory_id)
         elif fate < 0.12:
             await move_to_archive(bed, caller, memory_id, ArchiveReason.CAP)
         elif fate < 0.14:
-            await bed.house.archive.forget(caller, ids=[memory_id])
+            await bed.house.trash.forget(caller, ids=[memory_id])
         elif fate < 0.18:
             await bed.house.db.write(caller, partial(_used, memory_id=memory_id))
     if rows and chance.random() < 0.5:

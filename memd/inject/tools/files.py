@@ -15,7 +15,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ParamSpec, TypeVar
 
-from memd.archive.archive import Archive
+from memd.archive.trash import Trash
 from memd.base.clock import DAY_US, Clock
 from memd.base.errors import CallerError
 from memd.base.limits import FILE_MEMORIES_SHOWN, FILES_LISTED_MAX
@@ -69,7 +69,7 @@ class Files:
     db: Database
     ingest: Ingest
     recall: Recall
-    archive: Archive
+    trash: Trash
     clock: Clock
     editing: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held from reading a file to writing it, so that no edit is based on an older text."""
@@ -168,13 +168,13 @@ class Files:
                 raise FileError(f"The path {raw} does not exist")
             files.drop_blank(conn, agent_key, path)
             doomed = [key for key in keys if key is not None]
-            undo_us = self.archive.undo_days * DAY_US
+            undo_us = self.trash.undo_days * DAY_US
             removal.trash(conn, doomed, TrashReason.DELETED, now_us, undo_us)
             return True
 
         await self.db.write(caller, work, reply=bool)
-        if self.archive.undo_days == 0:
-            await self.archive.purge()
+        if self.trash.undo_days == 0:
+            await self.trash.purge()
         return f"Successfully deleted {raw}"
 
     async def _rename(self, caller: Caller, command: FileCommand) -> str:
@@ -221,7 +221,7 @@ class Files:
             agent_key = names.ensure_agent(conn, caller.agent_id, now_us)
             files.put(conn, agent_key, path, memory_key=None, blank=text)
             if row is not None and row.memory_key is not None:
-                undo_us = self.archive.undo_days * DAY_US
+                undo_us = self.trash.undo_days * DAY_US
                 removal.trash(conn, [row.memory_key], TrashReason.DELETED, now_us, undo_us)
             return True
 

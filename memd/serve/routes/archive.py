@@ -60,9 +60,7 @@ class ArchivedPage(Value):
     "trash.list", PageParams, TrashPage, "List the trash, with the time each memory is erased."
 )
 async def trash(context: Context, params: PageParams) -> TrashPage:
-    items, after = await context.rooms.archive.trash_list(
-        context.caller, params.after, params.limit
-    )
+    items, after = await context.rooms.trash.list(context.caller, params.after, params.limit)
     return TrashPage(items=items, next=after)
 
 
@@ -75,12 +73,12 @@ async def trash(context: Context, params: PageParams) -> TrashPage:
     short_id=_MEMORY_ID,
 )
 async def restore_from_trash(context: Context, params: WriteIdParams) -> bool:
-    return await context.rooms.archive.trash_restore(context.caller, params.id)
+    return await context.rooms.trash.restore(context.caller, params.id)
 
 
 @router.method("archive.search", RetrieveParams, tuple[ArchivedMemory, ...], "Search the archive.")
 async def search(context: Context, params: RetrieveParams) -> tuple[ArchivedMemory, ...]:
-    return await context.rooms.archival.search(context.caller, params)
+    return await context.rooms.archive.search(context.caller, params)
 
 
 @router.method(
@@ -93,7 +91,7 @@ async def search(context: Context, params: RetrieveParams) -> tuple[ArchivedMemo
 )
 async def add(context: Context, params: WriteIdParams) -> str | None:
     """Move a memory into the archive, in one transaction; return None when there is none."""
-    return await context.rooms.archival.move_to_archive(
+    return await context.rooms.archive.move_to_archive(
         context.caller, params.id, ArchiveReason.CONSOLIDATED
     )
 
@@ -106,7 +104,7 @@ async def add(context: Context, params: WriteIdParams) -> str | None:
     short_id=_ARCHIVED_ID,
 )
 async def restore(context: Context, params: IdParams) -> ArchivedMemory:
-    return await context.rooms.archival.restore(context.caller, params.id)
+    return await context.rooms.archive.restore(context.caller, params.id)
 
 
 @router.method(
@@ -118,7 +116,7 @@ async def restore(context: Context, params: IdParams) -> ArchivedMemory:
     short_id=_ARCHIVED_ID,
 )
 async def restore_to_hot(context: Context, params: WriteIdParams) -> MemoryEntry:
-    return await context.rooms.archival.restore_to_hot(context.caller, params.id)
+    return await context.rooms.archive.restore_to_hot(context.caller, params.id)
 
 
 @router.method(
@@ -128,7 +126,7 @@ async def restore_to_hot(context: Context, params: WriteIdParams) -> MemoryEntry
     "List what the importance gate turned away, newest first.",
 )
 async def list_turned_away(context: Context, params: ListTurnedAwayParams) -> ArchivedPage:
-    items, after = await context.rooms.archival.list_below_threshold(
+    items, after = await context.rooms.archive.list_below_threshold(
         context.caller, params.after, params.limit, everybody=params.everybody
     )
     return ArchivedPage(items=items, next=after)
@@ -143,14 +141,14 @@ async def list_turned_away(context: Context, params: ListTurnedAwayParams) -> Ar
     repeats="when done",
 )
 async def restore_turned_away(context: Context, params: RestoreTurnedAwayParams) -> int:
-    return await context.rooms.archival.restore_below_threshold(
+    return await context.rooms.archive.restore_below_threshold(
         context.caller, everybody=params.everybody
     )
 
 
 @router.method("archive.count", AgentParams, int, "Count archived memories.")
 async def count(context: Context, _params: AgentParams) -> int:
-    return await context.rooms.archival.count(context.caller)
+    return await context.rooms.archive.count(context.caller)
 
 
 @router.method(

@@ -272,7 +272,7 @@ async def count(context: Context, params: CountParams) -> int:
     short_id=_ID,
 )
 async def delete(context: Context, params: WriteIdParams) -> bool:
-    return await context.rooms.archive.delete(context.caller, params.id)
+    return await context.rooms.trash.delete(context.caller, params.id)
 
 
 @router.method(
@@ -335,7 +335,7 @@ async def quarantine(context: Context, params: QuarantineParams) -> QuarantineRe
 )
 async def forget(context: Context, params: ForgetParams) -> ForgetResult:
     rooms, caller = context.rooms, context.caller
-    forgotten = await rooms.archive.forget(
+    forgotten = await rooms.trash.forget(
         caller, params.ids, params.filter, params.source, params.dry_run
     )
     if params.dry_run:

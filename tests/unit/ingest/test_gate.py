@@ -42,7 +42,7 @@ async def streamed(house: Rooms, text: str, **more: Any) -> Receipt:
 
 
 async def archived(house: Rooms) -> int:
-    return await house.archival.count(ADA)
+    return await house.archive.count(ADA)
 
 
 class StopsEmbedder(WordsEmbedder):

@@ -13,7 +13,7 @@ from support.nights import ADA as CALLER
 from support.nights import Bed
 from support.store import ADA, BOB, a_house, stored, visible
 
-from memd.archive.archival import OwnArchive, to_archival_entry
+from memd.backends.sqlite import SqliteArchive, to_archival_entry
 from memd.backends.rooms import Rooms
 from memd.base.errors import MemoryNotFoundError, MemoryStoreError
 from memd.domain.enums import ArchiveReason, MemoryState
@@ -25,7 +25,7 @@ from memd.store.memory import memories
 
 
 async def move_to_archive(house: Rooms, memory_id: str) -> str:
-    archival_id = await house.archival.move_to_archive(ADA, memory_id, ArchiveReason.CONSOLIDATED)
+    archival_id = await house.archive.move_to_archive(ADA, memory_id, ArchiveReason.CONSOLIDATED)
     assert archival_id is not None
     return archival_id
 
@@ -43,7 +43,7 @@ async def test_restore_shows_what_was_put_away_and_changes_nothing(house: Rooms,
     archival_id = await move_to_archive(house, memory_id)
 
     for _ in range(2):
-        archived = await house.archival.restore(
+        archived = await house.archive.restore(
             ADA, memory_id if by == "its own id" else archival_id
         )
         assert archived.archival_id == archival_id
@@ -51,7 +51,7 @@ async def test_restore_shows_what_was_put_away_and_changes_nothing(house: Rooms,
         assert archived.entry.content == before.content
         assert archived.entry.metadata == before.metadata
         assert archived.entry.created_at == before.created_at
-    assert await house.archival.count(ADA) == 1
+    assert await house.archive.count(ADA) == 1
     assert await visible(house) == set()
 
 
@@ -60,13 +60,13 @@ async def test_restore_to_hot_brings_it_back_under_its_own_id(house: Rooms, by: 
     (memory_id,) = await stored(house, "Ann keeps bees.")
     archival_id = await move_to_archive(house, memory_id)
 
-    entry = await house.archival.restore_to_hot(
+    entry = await house.archive.restore_to_hot(
         ADA, memory_id if by == "its own id" else archival_id
     )
 
     assert (entry.id, entry.state) == (memory_id, MemoryState.ACTIVE)
     assert await visible(house) == {memory_id}
-    assert await house.archival.count(ADA) == 0
+    assert await house.archive.count(ADA) == 0
     assert (await house.upkeep.check(ADA)).ok
 
 
@@ -76,13 +76,13 @@ async def test_what_is_not_in_the_agents_archive_is_a_clear_error(house: Rooms, 
     archival_id = await move_to_archive(house, away)
     caller = BOB if how.startswith("foreign") else ADA
     if how == "trash":
-        await house.archive.delete(ADA, hot)
+        await house.trash.delete(ADA, hot)
     named = {"unknown": "x", "foreign": away, "foreign archival": archival_id}.get(how, hot)
 
-    for back in (house.archival.restore, house.archival.restore_to_hot):
+    for back in (house.archive.restore, house.archive.restore_to_hot):
         with pytest.raises(MemoryNotFoundError, match="no such memory in the archive"):
             await back(caller, named)
-    assert await house.archival.count(ADA) == 1
+    assert await house.archive.count(ADA) == 1
 
 
 async def test_a_search_names_each_with_its_archival_id_reason_and_time(tmp_path: Path) -> None:
@@ -92,24 +92,24 @@ async def test_a_search_names_each_with_its_archival_id_reason_and_time(tmp_path
         then = clock.advance(days=3)
         archival_ids = [await move_to_archive(house, memory_id) for memory_id in ids]
 
-        (hit,) = await house.archival.search(ADA, MemoryQuery(text="bees"))
-        every = await house.archival.search(ADA, MemoryQuery())
+        (hit,) = await house.archive.search(ADA, MemoryQuery(text="bees"))
+        every = await house.archive.search(ADA, MemoryQuery())
 
         assert hit.archival_id == archival_ids[0]
         assert hit.archived_at == then
         assert {each.entry.id for each in every} == set(ids)
-        assert await house.archival.search(BOB, MemoryQuery()) == ()
+        assert await house.archive.search(BOB, MemoryQuery()) == ()
 
 
 async def test_putting_away_takes_what_was_deleted_out_of_the_trash(house: Rooms) -> None:
     (memory_id,) = await stored(house, "Ann keeps bees.")
     before = await read(house, memory_id)
-    await house.archive.delete(ADA, memory_id)
+    await house.trash.delete(ADA, memory_id)
 
     archival_id = await move_to_archive(house, memory_id)
 
-    assert await house.archive.trash_list(ADA, None, 10) == ((), None)
-    assert (await house.archival.restore(ADA, archival_id)).entry.content == before.content
+    assert await house.trash.list(ADA, None, 10) == ((), None)
+    assert (await house.archive.restore(ADA, archival_id)).entry.content == before.content
     assert await move_to_archive(house, memory_id) == archival_id
     assert (await house.upkeep.check(ADA)).ok
 
@@ -123,9 +123,9 @@ async def test_what_stands_behind_a_summary_stays_as_it_is_when_it_is_put_away_a
     before = await bed.tables()
     bed.clock.advance(days=1)
 
-    archival_id = await bed.house.archival.move_to_archive(CALLER, ids[0], ArchiveReason.CAP)
+    archival_id = await bed.house.archive.move_to_archive(CALLER, ids[0], ArchiveReason.CAP)
 
-    archived = await bed.house.archival.restore(CALLER, ids[0])
+    archived = await bed.house.archive.restore(CALLER, ids[0])
     assert (archived.archival_id, archived.reason) == (archival_id, ArchiveReason.CONSOLIDATED)
     assert await bed.tables() == before
 
@@ -135,8 +135,8 @@ async def test_putting_away_what_is_not_there_or_another_agents_is_nothing(
 ) -> None:
     (memory_id,) = await stored(house, "Ann keeps bees.")
 
-    assert await house.archival.move_to_archive(BOB, memory_id, ArchiveReason.CAP) is None
-    assert await house.archival.move_to_archive(ADA, "x", ArchiveReason.CAP) is None
+    assert await house.archive.move_to_archive(BOB, memory_id, ArchiveReason.CAP) is None
+    assert await house.archive.move_to_archive(ADA, "x", ArchiveReason.CAP) is None
     assert await visible(house) == {memory_id}
 
 
@@ -157,7 +157,7 @@ def documented(entry: MemoryEntry) -> ArchivalEntry:
 
 
 async def test_the_own_archive_is_a_store_of_the_documents(house: Rooms) -> None:
-    store = OwnArchive(lambda: house.archival)
+    store = SqliteArchive(lambda: house.archive)
     (memory_id,) = await stored(house, "Ann keeps bees.")
     original = documented(await read(house, memory_id))
 
@@ -183,7 +183,7 @@ async def test_the_own_archive_takes_only_what_its_file_holds(house: Rooms) -> N
     foreign = documented(await read(house, memory_id)).model_copy(update={"agent_id": "bob"})
 
     with pytest.raises(MemoryStoreError, match="only what this store holds"):
-        await OwnArchive(lambda: house.archival).archive(foreign)
+        await SqliteArchive(lambda: house.archive).archive(foreign)
 
 
 async def test_a_clock_that_ran_backwards_archives_nothing_before_it_was_made(
@@ -193,7 +193,7 @@ async def test_a_clock_that_ran_backwards_archives_nothing_before_it_was_made(
     async with a_house(tmp_path / "memd.db", clock) as house:
         (memory_id,) = await stored(house, "Ann keeps bees.")
         clock.advance(days=-2)
-        archived = await house.archival.restore(ADA, await move_to_archive(house, memory_id))
+        archived = await house.archive.restore(ADA, await move_to_archive(house, memory_id))
 
         assert to_archival_entry(archived).archived_at == archived.entry.created_at
 
@@ -225,9 +225,9 @@ async def test_what_comes_back_is_byte_for_byte_what_went(
         (memory_id,) = await stored(house, content, metadata={"tags": tags})
         before = await house.db.read(row_of, memory_id)
         archival_id = await move_to_archive(house, memory_id)
-        shown = await house.archival.restore(ADA, archival_id)
+        shown = await house.archive.restore(ADA, archival_id)
 
-        entry = await house.archival.restore_to_hot(ADA, archival_id)
+        entry = await house.archive.restore_to_hot(ADA, archival_id)
 
         assert await house.db.read(row_of, memory_id) == before
         assert shown.entry.content.encode() == entry.content.encode()

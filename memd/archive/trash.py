@@ -1,0 +1,324 @@
+"""The trash, and forgetting (SPEC D21).
+
+``delete`` moves a memory to the trash, from where it can be restored for ``undo_days``. ``forget``
+erases at once, everywhere, and empties the write-ahead log and zeroes the unused bytes of the
+file's pages before it answers, so that no byte of it is left in the file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from memd.archive.quarantine import EXCERPT_CHARS, screen_restored
+from memd.base.clock import DAY_US, Clock, from_us, to_us
+from memd.base.errors import BusyError, DiskFullError, InvalidError, MemoryStoreError
+from memd.base.limits import FORGOTTEN_IDS_MAX, FORGOTTEN_TEXTS_MAX
+from memd.domain.caller import Caller
+from memd.domain.enums import MemoryCategory, MemoryState, TrashReason
+from memd.domain.memory import MemoryFilter
+from memd.domain.removal import ForgetResult, TrashedMemory
+from memd.domain.values import RESERVED_AGENT
+from memd.guard.secrets import screen
+from memd.store.access import names
+from memd.store.file import backup, scrub
+from memd.store.file.connect import Reading, Writing
+from memd.store.file.database import Database
+from memd.store.learn import learnings, playbook
+from memd.store.learn.learnings import Proof
+from memd.store.memory import filters, memories, removal, shared
+from memd.store.session import sessions
+from memd.view.view import one_line
+
+PURGE_ROWS = 256
+
+_TIMES = {"since", "until"}
+
+
+@dataclass(frozen=True)
+class Trash:
+    """Deletes, restores and erases memories of one database."""
+
+    db: Database
+    clock: Clock
+    undo_days: int
+
+    async def delete(self, caller: Caller, memory_id: str) -> bool:
+        """Move a memory to the trash; False when there is none the caller could see (SPEC 7.7).
+
+        Raises MemoryStoreError for a shared one, which everybody can see: its publisher may retract
+        it.
+        """
+
+        def work(conn: Writing) -> bool:
+            key = _visible(conn, caller, memory_id, self.clock.now_us())
+            if key is None:
+                _refuse_shared(conn, memory_id, self.clock.now_us())
+                return False
+            removal.trash(
+                conn, [key], TrashReason.DELETED, self.clock.now_us(), self.undo_days * DAY_US
+            )
+            return True
+
+        deleted = await self.db.write(caller, work, reply=bool)
+        if deleted and self.undo_days == 0:
+            await self.purge()
+        return deleted
+
+    async def forget(
+        self,
+        caller: Caller,
+        ids: Sequence[str] | None = None,
+        condition: MemoryFilter | None = None,
+        source: str | None = None,
+        dry_run: bool = False,  # noqa: FBT001, FBT002  # as the socket names it
+    ) -> ForgetResult:
+        """Erase memories for ever, by id, filter or source reference, in any state.
+
+        Shared copies that the caller's agent published are included, and its learnings from tasks
+        by id, or by a filter with nothing but a time. The answer proves what was erased, with
+        SHA-256 over the rows' ids and hashes, and names the backups that may still contain them. On
+        a full disk it uses the space that was reserved for it. Raises BusyError when the rows are
+        erased but a reader prevents emptying the log, so that bytes may be left: the same request
+        again finishes it. Raises InvalidError for a filter without any condition, which would erase
+        everything.
+
+        A filter with a session and nothing else also means the messages that naps stored of it. A
+        message is also erased with a memory that contains its text.
+        """
+        erasure = _Erasure(caller, ids, condition, source)
+        erasure.check()
+
+        def work(conn: Writing) -> ForgetResult:
+            rows, learnt = erasure.rows(conn, self.clock.now_us()), erasure.learnings(conn)
+            messages = sessions.erase_messages(conn, erasure.session(conn))
+            removal.erase(conn, [key for key, _, _ in rows], self.clock.now_us())
+            learnings.erase(conn, learnt.agent_key, [proof.public_id for proof in learnt.lessons])
+            playbook.erase(conn, learnt.agent_key, [proof.public_id for proof in learnt.patterns])
+            return _receipt(rows, learnt, messages)
+
+        def preview_work(conn: Reading) -> ForgetResult:
+            messages = sessions.count_messages(conn, erasure.session(conn))
+            rows, learnt = erasure.rows(conn, self.clock.now_us()), erasure.learnings(conn)
+            preview = _receipt(rows, learnt, messages)
+            return preview.model_copy(update={"texts": _first_lines(conn, rows)})
+
+        if dry_run:
+            preview = await self.db.read(preview_work)
+            return preview.model_copy(update={"proof": "", "dry_run": True})
+        try:
+            forgotten = await self.db.write(caller, work, reply=ForgetResult)
+        except DiskFullError:
+            if not self.db.release_ballast():
+                raise
+            forgotten = await self.db.write(caller, work, reply=ForgetResult)
+        await scrub.erase_residue(self.db)
+        # On a dedicated connection: a disk that hangs must delay only this caller.
+        backups = await self.db.read_dedicated(
+            lambda conn: backup.find_copies(self.db.path, backup.list_recorded(conn))
+        )
+        return forgotten.model_copy(update={"backups": backups})
+
+    async def list(
+        self, caller: Caller, after: str | None, limit: int
+    ) -> tuple[tuple[TrashedMemory, ...], str | None]:
+        """Return a page of the trash and the cursor of the next one."""
+
+        def work(conn: Reading) -> tuple[list[TrashedMemory], str | None]:
+            agent_key = names.find_agent(conn, caller.agent_id)
+            rows = removal.list_trash(conn, agent_key, after, limit + 1)
+            entries = memories.by_keys(conn, [row.memory_key for row in rows])
+            return [
+                TrashedMemory(
+                    id=row.memory_id,
+                    agent_id=caller.agent_id,
+                    category=MemoryCategory(entries[row.memory_key].category),
+                    content=entries[row.memory_key].content,
+                    reason=TrashReason(row.reason),
+                    trashed_at=from_us(row.deleted_at_us),
+                    erase_at=from_us(row.erase_after_us),
+                )
+                for row in rows[:limit]
+                if row.memory_key in entries  # a damaged one is withheld
+            ], rows[limit - 1].memory_id if len(rows) > limit else None
+
+        items, following = await self.db.read(work)
+        return tuple(items), following
+
+    async def restore(self, caller: Caller, memory_id: str) -> bool:
+        """Restore a memory from the trash; False when it is not there."""
+
+        def work(conn: Writing) -> bool:
+            key, now_us = _key(conn, caller, memory_id), self.clock.now_us()
+            if key is None or not removal.restore_from_trash(conn, key, now_us):
+                return False
+            screen_restored(conn, key, now_us)
+            return True
+
+        return await self.db.write(caller, work, reply=bool)
+
+    async def purge(self) -> int:
+        """Erase what is due in the trash, trash what has expired; returns the number erased."""
+        erased = 0
+        while True:
+            step = await self.db.write(_CALLER, self._purge_step)
+            erased += step
+            if step < PURGE_ROWS:
+                break
+        if erased:
+            with suppress(BusyError):  # a reader needs the log: the next purge finishes it
+                await scrub.erase_residue(self.db)
+        return erased
+
+    def _purge_step(self, conn: Writing) -> int:
+        now_us = self.db.lasting.now_us()  # a clock that jumps ahead erases nothing
+        expired = removal.list_expired(conn, now_us, PURGE_ROWS)
+        outliving = sessions.filter_outliving(conn, expired)
+        for key in outliving:
+            sessions.make_episodic(conn, key, now_us)
+        expired = [key for key in expired if key not in outliving]
+        removal.trash(conn, expired, TrashReason.EXPIRED, now_us, self.undo_days * DAY_US)
+        due = removal.list_due(conn, now_us, PURGE_ROWS)
+        removal.erase(conn, due, now_us)
+        return len(due)
+
+
+_CALLER = Caller(client="memd", method="purge")
+_CONDITIONS = tuple(MemoryFilter.model_fields)
+
+
+def _key(conn: Reading, caller: Caller, memory_id: str) -> int | None:
+    return memories.key_of(conn, names.find_agent(conn, caller.agent_id), memory_id)
+
+
+def _visible(conn: Reading, caller: Caller, memory_id: str, now_us: int) -> int | None:
+    row = memories.by_id(conn, names.find_agent(conn, caller.agent_id), memory_id)
+    if row is None or row.state == MemoryState.TRASHED or row.is_expired(now_us):
+        return None
+    return row.memory_key
+
+
+def _refuse_shared(conn: Reading, memory_id: str, now_us: int) -> None:
+    if _visible(conn, Caller(agent_id=RESERVED_AGENT), memory_id, now_us) is not None:
+        raise MemoryStoreError(
+            f"{memory_id} is shared", field="id", hint="its publisher may retract it"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Erasure:
+    """A request to forget."""
+
+    caller: Caller
+    ids: Sequence[str] | None
+    condition: MemoryFilter | None
+    source: str | None
+
+    def check(self) -> None:
+        """Raise InvalidError for a request without any condition."""
+        if self.condition is None:
+            if self.ids is not None or self.source is not None:
+                return
+            raise InvalidError("say what to forget", hint="give ids, a filter or a source")
+        if not any(getattr(self.condition, name) for name in _CONDITIONS):
+            raise InvalidError(
+                "the filter holds no condition and would erase everything",
+                field="filter",
+                hint="name a category, tag, session, time or another condition",
+            )
+
+    def rows(self, conn: Reading, now_us: int) -> list[tuple[int, str, bytes]]:
+        """Return the memories, and the shared copies that the caller's agent published."""
+        agent_key = names.find_agent(conn, self.caller.agent_id)
+        if agent_key is None:
+            return []
+        keys = self._keys(conn, agent_key, now_us)
+        shared_key = names.find_agent(conn, RESERVED_AGENT)
+        if shared_key is not None:
+            copies = self._keys(conn, shared_key, now_us)
+            keys += shared.filter_published(conn, agent_key, copies)
+        return memories.row_hashes(conn, keys)
+
+    def _keys(self, conn: Reading, agent_key: int, now_us: int) -> list[int]:
+        if self.ids is not None:
+            keys = (memories.key_of(conn, agent_key, memory_id) for memory_id in self.ids)
+            return [key for key in keys if key is not None]
+        if self.source is not None:
+            return memories.find_by_reference(conn, agent_key, self.source)
+        bound = filters.bind(agent_key, self.condition or MemoryFilter(), now_us)
+        return memories.find_in_any_state(conn, bound)
+
+    def learnings(self, conn: Reading) -> _Learnings:
+        """Return the agent's lessons and patterns that are erased as well.
+
+        They contain words of tasks, not of memories. A filter applies to them only when it has a
+        time and no condition that only a memory has: it must never erase more than it says.
+        """
+        agent_key = names.find_agent(conn, self.caller.agent_id)
+        if agent_key is None:
+            return _Learnings(0, [], [])
+        condition, since_us, until_us = self.condition, None, None
+        if self.ids is None and condition is not None and _has_only_times(condition):
+            since_us = None if condition.since is None else to_us(condition.since)
+            until_us = None if condition.until is None else to_us(condition.until)
+        selection = (() if self.ids is None else self.ids, since_us, until_us)
+        return _Learnings(
+            agent_key,
+            learnings.list_proofs(conn, agent_key, *selection),
+            playbook.list_proofs(conn, agent_key, *selection),
+        )
+
+    def session(self, conn: Reading) -> int | None:
+        """Return the session if the filter is one session as a whole, else None."""
+        if self.condition is None or self.condition.session_id is None:
+            return None
+        if any(getattr(self.condition, name) for name in _CONDITIONS if name != "session_id"):
+            return None
+        agent_key = names.find_agent(conn, self.caller.agent_id)
+        if agent_key is None:
+            return None
+        return names.find_session(conn, agent_key, self.condition.session_id)
+
+
+def _first_lines(conn: Reading, rows: Sequence[tuple[int, str, bytes]]) -> tuple[str, ...]:
+    """Return the beginnings of the first texts, for a person to confirm."""
+    keys = [key for key, _, _ in rows[:FORGOTTEN_TEXTS_MAX]]
+    entries = memories.by_keys(conn, keys)
+    lines = (
+        one_line(screen(entries[key].content).text)[:EXCERPT_CHARS] if key in entries else ""
+        for key in keys
+    )
+    return tuple(line or "(nothing that can be shown)" for line in lines)
+
+
+class _Learnings(NamedTuple):
+    """The lessons and patterns of an agent to erase, with the proof of what they were."""
+
+    agent_key: int
+    lessons: list[Proof]
+    patterns: list[Proof]
+
+
+def _receipt(
+    rows: Sequence[tuple[int, str, bytes]], learnt: _Learnings, messages: int
+) -> ForgetResult:
+    memory_proofs = [Proof(memory_id, row_hash) for _, memory_id, row_hash in rows]
+    proofs = [*memory_proofs, *learnt.lessons, *learnt.patterns]
+    digest = hashlib.sha256()
+    for proof in proofs:
+        digest.update(proof.public_id.encode() + proof.row_hash)
+    return ForgetResult(
+        count=len(proofs),
+        messages=messages,
+        ids=tuple(proof.public_id for proof in proofs[:FORGOTTEN_IDS_MAX]),
+        proof=digest.hexdigest(),
+    )
+
+
+def _has_only_times(condition: MemoryFilter) -> bool:
+    return not any(
+        getattr(condition, name) for name in MemoryFilter.model_fields if name not in _TIMES
+    )
