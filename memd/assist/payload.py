@@ -7,10 +7,9 @@ one's settings.
 
 from __future__ import annotations
 
-import os
-
 from memd.assist import events, quick_json
 from memd.assist.events import Unusable
+from memd.base.project import project_of
 
 NAME_CHARS_MAX = 256
 TEXT_CHARS_MAX = 200_000
@@ -36,8 +35,7 @@ _PROGRAM_PREFIXES = (
     "<command-message>", "<bash-", "<teammate-message",
 )  # fmt: skip
 _PERCENT_MAX = 100
-_PARENTS_MAX = 64
-_PROJECT_CHARS_MAX = 4_096
+_PATH_CHARS_MAX = 4_096
 
 
 class HookEvent:
@@ -98,19 +96,6 @@ def read(source: str, event: str, raw: bytes) -> HookEvent | None:
     return HookEvent(actual, event, action, payload)
 
 
-def project_of(cwd: str | None) -> str | None:
-    """Return the root of the git working tree that contains *cwd* (as ``window/project``)."""
-    folder = cwd or ""
-    for _ in range(_PARENTS_MAX + 1):
-        if not folder.startswith("/"):
-            return None
-        if os.path.exists(os.path.join(folder, ".git")):
-            return folder if len(folder) <= _PROJECT_CHARS_MAX else None
-        parent = os.path.dirname(folder)
-        folder = "" if parent == folder else parent
-    return None
-
-
 def _actual_source(source: str, payload: dict[str, object]) -> str | None:
     """Return the calling program: Cursor and VS Code run the hooks of Claude Code too."""
     if source != "cursor" and "cursor_version" in payload:
@@ -160,4 +145,4 @@ def _path(text: str | None) -> str | None:
     """Return *text* if it can be an absolute path, else None."""
     if text is None or not text.startswith("/") or "\0" in text:
         return None
-    return text if len(text) <= _PROJECT_CHARS_MAX else None
+    return text if len(text) <= _PATH_CHARS_MAX else None

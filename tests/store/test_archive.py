@@ -13,8 +13,8 @@ from support.nights import ADA as CALLER
 from support.nights import Bed
 from support.store import ADA, BOB, a_house, stored, visible
 
-from memd.backends.sqlite import SqliteArchive, to_archival_entry
 from memd.backends.rooms import Rooms
+from memd.backends.sqlite import SqliteArchive, to_archival_entry
 from memd.base.errors import MemoryNotFoundError, MemoryStoreError
 from memd.domain.enums import ArchiveReason, MemoryState
 from memd.domain.memory import MemoryEntry, MemoryQuery

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
+from memd.base.project import project_of
 from memd.cli import options, say
 from memd.cli.reach import call
 
@@ -78,8 +79,6 @@ def inject(
 
 def _here() -> str | None:
     """Return the project of the working directory, as the hooks of assistants name it."""
-    from memd.assist.payload import project_of
-
     return project_of(str(Path.cwd()))
 
 

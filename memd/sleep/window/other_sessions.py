@@ -22,11 +22,12 @@ from memd.base import log
 from memd.base.clock import Clock
 from memd.base.errors import CallerError, InvalidError, MemdError
 from memd.base.limits import NAME_CHARS_MAX, PROJECT_CHARS_MAX
+from memd.base.project import project_of
 from memd.domain.caller import LOCAL, Caller
 from memd.domain.sleep.sleep import ImportedSession
 from memd.guard.redaction import redact
 from memd.signals.usage import UnreadableSignal
-from memd.sleep.window.trigger import METHOD, Reason, project_of
+from memd.sleep.window.trigger import METHOD, Reason
 from memd.store.access import names, replies
 from memd.store.file.connect import Reading
 from memd.store.file.database import Database

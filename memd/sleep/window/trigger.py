@@ -10,8 +10,6 @@ announced: what came after the crossing would otherwise be lost.
 
 Pure: the state is stored after each report, so a restart triggers
 nothing twice and two assistants never affect each other.
-
-An assistant's project is the root of the git working tree of its folder (D1).
 """
 
 from __future__ import annotations
@@ -19,9 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from pathlib import Path
 
-from memd.base.limits import PROJECT_CHARS_MAX
 from memd.signals.usage import Usage
 
 MAX_TOKENS = 30_000
@@ -198,24 +194,3 @@ def _tokens(state: WindowState) -> float | None:
     if state.used is None and state.percent is not None and state.window is not None:
         return state.percent / 100 * state.window
     return state.used
-
-
-_STEPS_MAX = 64
-
-
-def project_of(cwd: str | None) -> str | None:
-    """Return the project's id for the folder *cwd*, None outside of any.
-
-    Nothing is read: a folder with a ``.git`` in it is a root.
-    """
-    if cwd is None or not cwd.startswith("/") or "\0" in cwd:
-        return None
-    start_dir = Path(cwd)
-    for folder in (start_dir, *list(start_dir.parents)[:_STEPS_MAX]):
-        try:
-            has_git = (folder / ".git").exists()
-        except OSError:
-            return None
-        if has_git:
-            return str(folder) if len(str(folder)) <= PROJECT_CHARS_MAX else None
-    return None

@@ -28,6 +28,7 @@ from memd.base.errors import (
     NotFoundError,
 )
 from memd.base.limits import NAPS_WAITING_MAX
+from memd.base.project import project_of
 from memd.domain.caller import LOCAL, Caller
 from memd.domain.settings.settings import UsageSettings
 from memd.domain.sleep.sleep import NapResult, Window
@@ -36,7 +37,7 @@ from memd.guard.redaction import redact
 from memd.signals.usage import Usage
 from memd.signals.watch import UsageWatcher
 from memd.sleep.window import rows, trigger
-from memd.sleep.window.trigger import METHOD, Emptying, Reason, project_of
+from memd.sleep.window.trigger import METHOD, Emptying, Reason
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database
 from memd.store.session import windows

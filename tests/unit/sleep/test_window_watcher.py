@@ -30,7 +30,6 @@ from memd.signals.usage import Usage
 from memd.sleep.nap.nap import Nap
 from memd.sleep.nap.transaction import NapRequest
 from memd.sleep.window import window_watcher as room
-from memd.sleep.window.trigger import project_of
 from memd.sleep.window.window_watcher import WindowWatcher
 from memd.store.file.database import Database
 from memd.store.session import windows
@@ -331,8 +330,3 @@ async def test_the_project_is_the_working_tree_that_the_assistant_stands_in(
     await stage.say(25_000, cwd=str(deep))
     await stage.watching.settle()
     assert [caller.project_id for caller in stage.nap.callers] == [str(tmp_path / "tree")]
-
-
-@pytest.mark.parametrize("cwd", [None, "", "relative", "/\0", "/nowhere/at/all"])
-def test_outside_of_any_working_tree_there_is_no_project(cwd: str | None) -> None:
-    assert project_of(cwd) is None
