@@ -1,8 +1,9 @@
 """Migration of an older file to this schema: one transaction, after a verified backup.
 
-Each step takes the file from one version to the next; a released step is never edited. Every path
-ends in exactly ``schema.sql`` (a test compares the texts). A crash leaves the old version or the
-new one.
+Each step takes tables and rows from one version to the next; a released step is never edited. At
+the end views and triggers are created anew from ``schema.sql``, and its indexes that are missing,
+so no step repeats them. Every path ends in exactly ``schema.sql`` (a test compares the texts). A
+crash leaves the old version or the new one.
 
 A file must have the shape that its version promises: every table, column, index and view. One that
 was changed by hand, or written by an early memd under the same version, would fail in the middle of
@@ -42,11 +43,6 @@ def _from_1(conn: Writing) -> None:
             source_key INTEGER REFERENCES source (source_key) ON DELETE SET NULL,
             PRIMARY KEY (memory_key, ordinal)
         ) STRICT, WITHOUT ROWID;
-        CREATE INDEX memory_turn_by_source ON memory_turn (source_key) WHERE source_key IS NOT NULL;
-        CREATE VIEW session_words (source_key, content, owner) AS
-        SELECT o.source_key, unpacked(o.zlib), 'a' || o.agent_key
-          FROM source AS o
-         WHERE EXISTS (SELECT 1 FROM session_message AS g WHERE g.source_key = o.source_key);
         CREATE TABLE nap_slot (
             slot_key INTEGER PRIMARY KEY,
             session_key INTEGER NOT NULL REFERENCES session (session_key) ON DELETE CASCADE,
@@ -54,8 +50,6 @@ def _from_1(conn: Writing) -> None:
             memory_key INTEGER UNIQUE REFERENCES memory (memory_key) ON DELETE CASCADE,
             row_hash BLOB
         ) STRICT;
-        CREATE INDEX nap_slot_by_session ON nap_slot (session_key);
-        CREATE INDEX nap_slot_by_name ON nap_slot (slot);
         INSERT INTO memory_turn (memory_key, ordinal, source_key)
         SELECT m.memory_key, 0, m.source_key
           FROM memory AS m
@@ -79,18 +73,6 @@ def _from_2(conn: Writing) -> None:
             memory_key INTEGER PRIMARY KEY REFERENCES memory (memory_key) ON DELETE CASCADE,
             kind TEXT NOT NULL CHECK (kind IN ('question', 'request', 'acknowledgement', 'remark'))
         ) STRICT;
-        DROP VIEW cache_part;
-        CREATE VIEW cache_part (memory_key, part) AS
-        SELECT m.memory_key,
-               CASE WHEN m.is_summary THEN 's'
-                    WHEN m.state IN ('active', 'pending')
-                         OR EXISTS (SELECT 1 FROM behind AS b WHERE b.memory_key = m.memory_key)
-                    THEN iif(EXISTS (SELECT 1 FROM passing AS q WHERE q.memory_key = m.memory_key),
-                             'p', 'a')
-                    ELSE 'h'
-               END
-          FROM memory AS m
-         WHERE m.state IN ('active', 'pending', 'compressed', 'archived');
         CREATE TABLE session_window (
             session_key INTEGER PRIMARY KEY REFERENCES session (session_key) ON DELETE CASCADE,
             emptied_at_us INTEGER NOT NULL,
@@ -104,9 +86,6 @@ def _from_2(conn: Writing) -> None:
             at_us INTEGER NOT NULL,
             PRIMARY KEY (session_key, client_key, item_id)
         ) STRICT, WITHOUT ROWID;
-        CREATE INDEX injection_by_memory ON injection (memory_key) WHERE memory_key IS NOT NULL;
-        CREATE INDEX memory_by_event ON memory (agent_key, occurred_at_us)
-            WHERE occurred_at_us IS NOT NULL;
         ALTER TABLE preference ADD COLUMN origin TEXT NOT NULL DEFAULT 'assistant'
             CHECK (origin IN ('person', 'assistant', 'tool', 'web', 'import'));
         ALTER TABLE preference
@@ -120,82 +99,24 @@ def _from_2(conn: Writing) -> None:
                                      preference.updated_at_us, NULL)
           FROM memory AS m
                LEFT JOIN client AS c ON c.client_key = m.client_key
-         WHERE m.memory_key = preference.memory_key
+         WHERE m.memory_key = preference.memory_key;
+        ALTER TABLE client ADD COLUMN row_hash BLOB;
+        ALTER TABLE preference ADD COLUMN row_hash BLOB;
+        ALTER TABLE learning ADD COLUMN row_hash BLOB;
+        ALTER TABLE playbook ADD COLUMN row_hash BLOB;
+        UPDATE client
+           SET row_hash = sealed(client_id, agent_key, key_hash, seniority, autonomy_level, scopes,
+                                 revoked_at_us);
+        UPDATE preference
+           SET row_hash = sealed(agent_key, name, value, origin, confirmed_at_us);
+        UPDATE learning
+           SET row_hash = sealed(learning_id, agent_key, task_type, approach, outcome, lesson,
+                                 at_us);
+        UPDATE playbook
+           SET row_hash = sealed(agent_key, pattern_id, task_type, description, tool_sequence,
+                                 prompt_template)
         """
     )
-    conn.execute(_SEALS)
-
-
-_SEALS = """
-ALTER TABLE client ADD COLUMN row_hash BLOB;
-ALTER TABLE preference ADD COLUMN row_hash BLOB;
-ALTER TABLE learning ADD COLUMN row_hash BLOB;
-ALTER TABLE playbook ADD COLUMN row_hash BLOB;
-CREATE TRIGGER client_sealed AFTER INSERT ON client
-BEGIN
-    UPDATE client
-       SET row_hash = sealed(new.client_id, new.agent_key, new.key_hash, new.seniority,
-                         new.autonomy_level, new.scopes, new.revoked_at_us)
-     WHERE client_key = new.client_key;
-END;
-CREATE TRIGGER client_resealed AFTER UPDATE OF client_id, agent_key, key_hash, seniority,
-    autonomy_level, scopes, revoked_at_us ON client
-BEGIN
-    UPDATE client
-       SET row_hash = sealed(new.client_id, new.agent_key, new.key_hash, new.seniority,
-                         new.autonomy_level, new.scopes, new.revoked_at_us)
-     WHERE client_key = new.client_key;
-END;
-CREATE TRIGGER preference_sealed AFTER INSERT ON preference
-BEGIN
-    UPDATE preference
-       SET row_hash = sealed(new.agent_key, new.name, new.value, new.origin,
-                         new.confirmed_at_us)
-     WHERE preference_key = new.preference_key;
-END;
-CREATE TRIGGER preference_resealed AFTER UPDATE OF agent_key, name, value, origin, confirmed_at_us
-    ON preference
-BEGIN
-    UPDATE preference
-       SET row_hash = sealed(new.agent_key, new.name, new.value, new.origin,
-                         new.confirmed_at_us)
-     WHERE preference_key = new.preference_key;
-END;
-CREATE TRIGGER learning_sealed AFTER INSERT ON learning
-BEGIN
-    UPDATE learning
-       SET row_hash = sealed(new.learning_id, new.agent_key, new.task_type, new.approach,
-                         new.outcome, new.lesson, new.at_us)
-     WHERE learning_key = new.learning_key;
-END;
-CREATE TRIGGER learning_resealed AFTER UPDATE OF learning_id, agent_key, task_type, approach,
-    outcome, lesson, at_us ON learning
-BEGIN
-    UPDATE learning
-       SET row_hash = sealed(new.learning_id, new.agent_key, new.task_type, new.approach,
-                         new.outcome, new.lesson, new.at_us)
-     WHERE learning_key = new.learning_key;
-END;
-CREATE TRIGGER playbook_sealed AFTER INSERT ON playbook
-BEGIN
-    UPDATE playbook
-       SET row_hash = sealed(new.agent_key, new.pattern_id, new.task_type, new.description,
-                         new.tool_sequence, new.prompt_template)
-     WHERE agent_key = new.agent_key AND pattern_id = new.pattern_id;
-END;
-CREATE TRIGGER playbook_resealed AFTER UPDATE OF agent_key, pattern_id, task_type, description,
-    tool_sequence, prompt_template ON playbook
-BEGIN
-    UPDATE playbook
-       SET row_hash = sealed(new.agent_key, new.pattern_id, new.task_type, new.description,
-                         new.tool_sequence, new.prompt_template)
-     WHERE agent_key = new.agent_key AND pattern_id = new.pattern_id;
-END;
-UPDATE client SET agent_key = agent_key;
-UPDATE preference SET agent_key = agent_key;
-UPDATE learning SET agent_key = agent_key;
-UPDATE playbook SET agent_key = agent_key;
-"""
 
 
 STEPS: Mapping[int, Step] = {1: _from_1, 2: _from_2}
@@ -203,23 +124,18 @@ STEPS: Mapping[int, Step] = {1: _from_1, 2: _from_2}
 
 
 def migrate(
-    conn: Writing,
-    database: Path,
-    version: int,
-    steps: Mapping[int, Step] = STEPS,
-    target: int = SCHEMA_VERSION,
+    conn: Writing, database: Path, version: int, steps: Mapping[int, Step] = STEPS
 ) -> Path | None:
-    """Migrate a file of *version* to *target* and return its backup; None when it is current.
+    """Migrate a file of *version* to this schema and return its backup; None when it is current.
 
     Raises DamagedError, with the file untouched, when the backup or the outcome fails its check,
-    when no steps lead to *target*, or when a current file has another shape. Foreign keys are off
-    meanwhile, so that rebuilding a table does not empty those that reference it.
+    when no steps lead to this version, or when a current file has another shape. Foreign keys are
+    off meanwhile, so that rebuilding a table does not empty those that reference it.
     """
-    if version == target:
-        if target == SCHEMA_VERSION:
-            check_shape(conn)
+    if version == SCHEMA_VERSION:
+        check_shape(conn)
         return None
-    if not all(at in steps for at in range(version, target)):
+    if not all(at in steps for at in range(version, SCHEMA_VERSION)):
         raise DamagedError(
             "no way leads from the file's schema to this one; it was left as it was",
             hint="restore a backup",
@@ -230,10 +146,11 @@ def migrate(
     conn.pragma("foreign_keys", False)
     conn.execute("BEGIN IMMEDIATE")
     try:
-        for at in range(version, target):
+        for at in range(version, SCHEMA_VERSION):
             steps[at](conn)
+        _create_derived(conn)
         _check_integrity(conn)
-        conn.pragma("user_version", target)
+        conn.pragma("user_version", SCHEMA_VERSION)
         conn.execute("COMMIT")
     except BaseException:
         if conn.in_transaction:
@@ -242,6 +159,28 @@ def migrate(
     finally:
         conn.pragma("foreign_keys", True)
     return saved
+
+
+def _create_derived(conn: Writing) -> None:
+    """Create the views and triggers of ``schema.sql`` anew, and its indexes that are missing."""
+    with closing(apsw.Connection(":memory:")) as fresh:
+        fresh.execute(schema_sql())
+        derived = fresh.execute(
+            """
+            SELECT type, name, sql
+              FROM sqlite_schema
+             WHERE type IN ('view', 'trigger', 'index') AND sql IS NOT NULL
+            """
+        ).fetchall()
+    for kind, name, _ in derived:
+        if kind != "index":
+            conn.execute(f"DROP {kind} IF EXISTS {name}")
+    for kind, name, sql in derived:
+        if kind != "index" or not conn.exists(_HAS_INDEX, (name,)):
+            conn.execute(str(sql))
+
+
+_HAS_INDEX = "SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?"
 
 
 def _check_integrity(conn: Writing) -> None:
