@@ -15,7 +15,7 @@ from memd.domain.settings.consolidation import RetentionRule
 from memd.domain.settings.settings import MemoryConfig, SettingSource
 from memd.store.access import agents, names
 from memd.store.access.agents import AgentRow
-from memd.store.file.connect import Reading, Writing
+from memd.store.file.connect import Writing
 from memd.store.file.database import Database
 
 _CALLER = Caller(client="memd", method="settings")
@@ -112,11 +112,7 @@ class Agents:
     async def list(self, caller: Caller) -> tuple[tuple[str, MemoryConfig], ...]:
         """Return every agent's configuration, by name."""
         del caller
-
-        def work(conn: Reading) -> list[AgentRow]:
-            return agents.list_agents(conn, None, PAGE_ITEMS_MAX)
-
-        rows = await self.db.read(work)
+        rows = await self.db.read(agents.list_agents, None, PAGE_ITEMS_MAX)
         return tuple((row.agent_id, self._config(row)) for row in rows)
 
     def _config(self, row: AgentRow) -> MemoryConfig:

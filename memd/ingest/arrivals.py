@@ -102,6 +102,11 @@ def store_arrivals(
     return receipts
 
 
+def new_ids(receipt: Receipt) -> list[str]:
+    """Return the ids of the memories that a call has stored and not turned away."""
+    return [item.id for item in (*receipt.stored, *receipt.pending, *receipt.quarantined)]
+
+
 @dataclass(slots=True)
 class _ArrivalWriter:
     """Stores one arrival and collects its receipt; its *changes* are those of the whole call."""

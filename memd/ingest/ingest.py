@@ -43,7 +43,7 @@ from memd.domain.trust import Screened, SecretsPolicy
 from memd.domain.values import RESERVED_AGENT, Emit, EventName, unheard
 from memd.guard.redaction import redact_entry
 from memd.guard.secrets import refuse_kinds, screen
-from memd.ingest.arrivals import store_arrivals
+from memd.ingest.arrivals import new_ids, store_arrivals
 from memd.ingest.draft import Drafts, draft_text, mark_repeats, strip_fences, turn_of
 from memd.ingest.filing import Arrival
 from memd.ingest.queue import EmbeddingQueue, emit_flagged, emit_turned_away, speaker_labels
@@ -180,7 +180,7 @@ class Ingest:
         arrival = (await self.draft_whole(caller, request)).with_source(source)
         receipt = await self._commit(caller, [arrival], lambda done: done[0], Receipt, on_store)
         self._notify(caller, [receipt])
-        return (receipt.stored + receipt.pending + receipt.quarantined)[0].id
+        return new_ids(receipt)[0]
 
     async def draft_whole(self, caller: Caller, request: MemoryStoreRequest) -> Arrival:
         """Return a text as one arrival: screened, checked, and embedded if possible.
@@ -231,17 +231,14 @@ class Ingest:
             caller, lambda conn: apply_update(conn, caller, memory_id, new, now_us()), reply=str
         )
         self.queue.wake()
-        agent_key = await self.db.read(names.find_agent, caller.agent_id)
-        assert agent_key is not None
 
-        def read(conn: Reading) -> MemoryEntry | None:
-            row = memories.by_id(conn, agent_key, memory_id)
-            return None if row is None else redact_entry(row.entry())
+        def read(conn: Reading) -> MemoryEntry:
+            row = memories.by_id(conn, names.find_agent(conn, caller.agent_id), memory_id)
+            if row is None:
+                raise MemoryNotFoundError("no such memory", field="id")
+            return redact_entry(row.entry())
 
-        entry = await self.db.read(read)
-        if entry is None:
-            raise MemoryNotFoundError("no such memory", field="id")
-        return entry
+        return await self.db.read(read)
 
     async def _drafts(self, request: IngestRequest, *, whole: bool = False) -> Drafts:
         chars = sum(map(len, filter(None, (request.text, request.caption, request.heading))))
@@ -330,9 +327,8 @@ class Ingest:
                 vectors.ensure_cache(conn, fingerprint, now_us)
             receipts = store_arrivals(conn, caller, arrivals, self.ids, now_us)
             if on_store is not None:
-                receipt = receipts[0]
-                for item in (*receipt.stored, *receipt.pending, *receipt.quarantined):
-                    on_store(conn, item.id)
+                for memory_id in new_ids(receipts[0]):
+                    on_store(conn, memory_id)
             return answer(receipts)
 
         return await self.db.write(caller, work, reply=reply, batch=arrivals[0].batch)

@@ -76,7 +76,7 @@ class PreferenceWriter:
 
         def work(conn: Writing) -> bool:
             agent_key = names.find_agent(conn, caller.agent_id)
-            if agent_key is None or preferences.value_of(conn, agent_key, name) is None:
+            if preferences.value_of(conn, agent_key, name) is None:
                 return False
             if not preferences.confirm(conn, agent_key, name, value, self.clock.now_us()):
                 raise ConflictError(
@@ -96,8 +96,6 @@ class PreferenceWriter:
 
         def work(conn: Writing) -> bool:
             agent_key = names.find_agent(conn, caller.agent_id)
-            if agent_key is None:
-                return False
             if not caller.is_owner and preferences.is_confirmed(conn, agent_key, name):
                 raise _owners_error(name)
             return preferences.delete(conn, agent_key, name)

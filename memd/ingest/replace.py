@@ -100,7 +100,7 @@ def _compare(
 ) -> _SourceDiff:
     agent_key = names.find_agent(conn, caller.agent_id)
     source = screen_name(request.source)
-    rows = [] if agent_key is None else sources.list_imported(conn, agent_key, source, now_us)
+    rows = sources.list_imported(conn, agent_key, source, now_us)
     diff = _SourceDiff()
     _match(diff, rows, arrivals)
     if not request.more:

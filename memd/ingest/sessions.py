@@ -99,9 +99,7 @@ class Sessions:
 
         def work(conn: Reading) -> list[SessionRow]:
             agent_key = names.find_agent(conn, caller.agent_id)
-            return (
-                [] if agent_key is None else sessions.list_page(conn, agent_key, after, limit + 1)
-            )
+            return sessions.list_page(conn, agent_key, after, limit + 1)
 
         rows = await self.db.read(work)
         items = tuple(map(_to_session, rows[:limit]))
@@ -202,7 +200,7 @@ class Sessions:
     async def _read(self, caller: Caller, session_id: str) -> Session:
         def work(conn: Reading) -> SessionRow | None:
             agent_key = names.find_agent(conn, caller.agent_id)
-            return None if agent_key is None else sessions.find(conn, agent_key, session_id)
+            return sessions.find(conn, agent_key, session_id)
 
         row = await self.db.read(work)
         if row is None:
@@ -215,8 +213,7 @@ _DROPS = Caller(client="memd", method="purge")
 
 
 def _key(conn: Reading, agent_id: str, session_id: str) -> int | None:
-    agent_key = names.find_agent(conn, agent_id)
-    return None if agent_key is None else names.find_session(conn, agent_key, session_id)
+    return names.find_session(conn, names.find_agent(conn, agent_id), session_id)
 
 
 def _search(

@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 from memd.base.clock import DAY_US
 from memd.base.errors import MemoryCapabilityError, MemoryStoreError
 from memd.domain.caller import Caller
-from memd.domain.enums import MemoryLevel, Origin, TrashReason
+from memd.domain.enums import MemoryLevel, MemoryState, Origin, TrashReason
 from memd.domain.ingest import Receipt
 from memd.domain.memory import MemoryStoreRequest
 from memd.domain.values import RESERVED_AGENT
-from memd.ingest.arrivals import store_arrivals
+from memd.ingest.arrivals import new_ids, store_arrivals
 from memd.ingest.filing import Arrival
-from memd.ingest.ingest import Ingest
+from memd.ingest.ingest import Ingest, check_agent
 from memd.ingest.queue import emit_flagged
 from memd.store.access import names
 from memd.store.file import scrub
@@ -48,7 +48,7 @@ class Sharing:
         Raises MemoryCapabilityError when sharing is switched off, and what storing
         the same text raises.
         """
-        _check_agent(caller)
+        check_agent(caller)
         if not self.enabled:
             raise MemoryCapabilityError(
                 "shared knowledge is switched off",
@@ -68,13 +68,11 @@ class Sharing:
             if fingerprint is not None:
                 vectors.ensure_cache(conn, fingerprint, now_us)
             receipts[:] = store_arrivals(conn, shared_caller, [arrival], ingest.ids, now_us)
-            (receipt,) = receipts
-            memory_id = (receipt.stored + receipt.pending + receipt.quarantined)[0].id
-            row = _find_shared(conn, memory_id)
-            assert row is not None
-            shared.record_publisher(
-                conn, row.memory_key, names.ensure_agent(conn, caller.agent_id, now_us)
-            )
+            memory_id = new_ids(receipts[0])[0]
+            memory_key = memories.find_key(conn, memory_id)
+            assert memory_key is not None
+            publisher_key = names.ensure_agent(conn, caller.agent_id, now_us)
+            shared.record_publisher(conn, memory_key, publisher_key)
             return memory_id
 
         memory_id = await ingest.db.write(caller, work, reply=str)
@@ -88,18 +86,13 @@ class Sharing:
         Raises MemoryStoreError when the id is that of the agent's own memory, when
         another agent published the copy, or when its publisher is unknown.
         """
-        _check_agent(caller)
+        check_agent(caller)
         db, clock = self.ingest.db, self.ingest.clock
 
         def work(conn: Writing) -> bool:
             row = _find_shared(conn, memory_id)
             now_us = clock.now_us()
-            is_gone = row is None or row.state == "trashed"
-            if (
-                row is None
-                or is_gone
-                or (row.expires_at_us is not None and row.expires_at_us <= now_us)
-            ):
+            if row is None or row.state == MemoryState.TRASHED or row.is_expired(now_us):
                 _check_not_own(conn, caller, memory_id)
                 return False
             _check_publisher(conn, caller, row)
@@ -114,11 +107,6 @@ class Sharing:
         if retracted and self.undo_days == 0:
             await scrub.erase_residue(db)
         return retracted
-
-
-def _check_agent(caller: Caller) -> None:
-    if caller.agent_id == RESERVED_AGENT:
-        raise MemoryStoreError(f"{RESERVED_AGENT} is reserved", field="agent_id")
 
 
 def _origin(caller: Caller, origin: Origin | None) -> Origin:
@@ -145,15 +133,13 @@ def _as_shared(arrival: Arrival, request: MemoryStoreRequest) -> Arrival:
 
 
 def _find_shared(conn: Reading, memory_id: str) -> StoredMemory | None:
-    agent_key = names.find_agent(conn, RESERVED_AGENT)
-    return None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
+    return memories.by_id(conn, names.find_agent(conn, RESERVED_AGENT), memory_id)
 
 
 def _check_not_own(conn: Reading, caller: Caller, memory_id: str) -> None:
     """Raise if the id is that of the caller's own memory; another agent's counts as unknown."""
-    agent_key = names.find_agent(conn, caller.agent_id)
-    own = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
-    if own is not None and own.state != "trashed":
+    own = memories.by_id(conn, names.find_agent(conn, caller.agent_id), memory_id)
+    if own is not None and own.state != MemoryState.TRASHED:
         raise MemoryStoreError(f"{memory_id} is not shared", field="id", hint="delete it instead")
 
 

@@ -8,7 +8,7 @@ from memd.base.clock import to_us
 from memd.base.errors import DeniedError, MemoryNotFoundError, MemoryStoreError
 from memd.domain.caller import Caller
 from memd.domain.encoding import TokenCounter
-from memd.domain.enums import Origin, Trust
+from memd.domain.enums import VISIBLE, Origin, Trust
 from memd.domain.memory import MemoryUpdate, distinct
 from memd.domain.trust import NOTHING, TRUST, Screened, SecretsPolicy, Suspicion, is_quarantined
 from memd.guard.secrets import admit, screen_name
@@ -26,7 +26,7 @@ class AdmittedUpdate(NamedTuple):
     update: MemoryUpdate
     content: Screened | None
     token_count: int
-    suspicion_found: Suspicion = NOTHING
+    signs: Suspicion = NOTHING
     occurred_at_us: int | None = None
     """The time that the new content is about, if it is another one."""
 
@@ -45,7 +45,7 @@ def apply_update(
     conn: Writing,
     caller: Caller,
     memory_id: str,
-    change_request: AdmittedUpdate,
+    new: AdmittedUpdate,
     now_us: int,
 ) -> str:
     """Rewrite a memory inside a transaction and return its id.
@@ -55,9 +55,9 @@ def apply_update(
     """
     agent_key = names.find_agent(conn, caller.agent_id)
     row = _find_visible(conn, agent_key, memory_id, now_us)
-    if change_request.content is not None:
-        check_may_replace(conn, caller, row, change_request.update.origin)
-    update, content, tokens, suspicion_found, occurred_at_us = change_request
+    if new.content is not None:
+        check_may_replace(conn, caller, row, new.update.origin)
+    update, content, tokens, signs, occurred_at_us = new
     expires_at_us = _expiry_us(row, update, now_us)
     if content is not None:
         removal.promote(conn, [row.memory_key])  # an edit is deliberate
@@ -68,7 +68,7 @@ def apply_update(
     tags, reference, confidence = _metadata(row, update)
     new_content = None if content == row.content else content
     origin, trust = _provenance(row, update if new_content is not None else None)
-    new = NewVersion(
+    version = NewVersion(
         content=new_content,
         token_count=row.token_count if content is None else tokens,
         reference=reference,
@@ -79,25 +79,25 @@ def apply_update(
         trust=trust,
         occurred_at_us=occurred_at_us,
     )
-    versions.replace(conn, row.memory_key, new, now_us)
+    versions.replace(conn, row.memory_key, version, now_us)
     if trust < row.trust:
         preferences.erase_of(conn, [row.memory_key])  # only the owner's words state preferences
     if new_content is not None:
         client_key = names.ensure_client(conn, caller.client, now_us)
         confirmed_us = now_us if caller.is_known else None
         preferences.set_origin(conn, row.memory_key, origin, client_key, confirmed_us)
-        if is_quarantined(suspicion_found, origin):
-            flagged.quarantine(conn, row.memory_key, sorted(suspicion_found.flags), now_us)
-        elif suspicion_found.flags:
-            flagged.flag(conn, row.memory_key, sorted(suspicion_found.flags), None, now_us)
+        if is_quarantined(signs, origin):
+            flagged.quarantine(conn, row.memory_key, sorted(signs.flags), now_us)
+        elif signs.flags:
+            flagged.flag(conn, row.memory_key, sorted(signs.flags), None, now_us)
     return memory_id
 
 
 def _find_visible(
     conn: Reading, agent_key: int | None, memory_id: str, now_us: int
 ) -> StoredMemory:
-    row = None if agent_key is None else memories.by_id(conn, agent_key, memory_id)
-    if row is None or row.state not in {"active", "pending"} or _is_expired(row, now_us):
+    row = memories.by_id(conn, agent_key, memory_id)
+    if row is None or row.state not in VISIBLE or row.is_expired(now_us):
         raise MemoryNotFoundError("no such memory", field="id")
     return row
 
@@ -143,11 +143,8 @@ def _metadata(row: StoredMemory, update: MemoryUpdate) -> tuple[tuple[str, ...],
     if metadata is None:
         return row.tag_names, row.reference, row.confidence
     tags = distinct(tuple(screen_name(tag) for tag in metadata.tags))
-    return (
-        tags,
-        None if metadata.source is None else screen_name(metadata.source),
-        metadata.confidence,
-    )
+    source = None if metadata.source is None else screen_name(metadata.source)
+    return tags, source, metadata.confidence
 
 
 def _provenance(row: StoredMemory, update: MemoryUpdate | None) -> tuple[Origin, Trust]:
@@ -157,7 +154,3 @@ def _provenance(row: StoredMemory, update: MemoryUpdate | None) -> tuple[Origin,
         return origin, trust
     new_origin = update.origin or (origin if origin is Origin.PERSON else Origin.ASSISTANT)
     return (origin, trust) if TRUST[new_origin] > trust else (new_origin, TRUST[new_origin])
-
-
-def _is_expired(row: StoredMemory, now_us: int) -> bool:
-    return row.expires_at_us is not None and row.expires_at_us <= now_us

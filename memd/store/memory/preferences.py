@@ -82,7 +82,9 @@ def put(conn: Writing, agent_key: int, new: NewPreference, now_us: int) -> bool:
     return True
 
 
-def confirm(conn: Writing, agent_key: int, name: str, value: str | None, now_us: int) -> bool:
+def confirm(
+    conn: Writing, agent_key: int | None, name: str, value: str | None, now_us: int
+) -> bool:
     """Record that the owner confirms a preference; False unless it still has *value*."""
     row = conn.execute(
         """
@@ -100,7 +102,7 @@ def confirm(conn: Writing, agent_key: int, name: str, value: str | None, now_us:
     return True
 
 
-def value_of(conn: Reading, agent_key: int, name: str) -> str | None:
+def value_of(conn: Reading, agent_key: int | None, name: str) -> str | None:
     """Return the value of a preference, None when there is none."""
     return conn.get_text(
         "SELECT value FROM preference WHERE agent_key = :agent_key AND name = :name",
@@ -108,7 +110,7 @@ def value_of(conn: Reading, agent_key: int, name: str) -> str | None:
     )
 
 
-def is_confirmed(conn: Reading, agent_key: int, name: str) -> bool:
+def is_confirmed(conn: Reading, agent_key: int | None, name: str) -> bool:
     """Return whether there is a preference of that name which the owner said or confirmed."""
     return conn.exists(
         """
@@ -171,17 +173,20 @@ def list_preferences(conn: Reading, agent_key: int, now_us: int) -> list[Prefere
     return intact.list_sealed(conn, PreferenceRow, rows, intact.PREFERENCE)
 
 
-def delete(conn: Writing, agent_key: int, name: str) -> bool:
+def delete(conn: Writing, agent_key: int | None, name: str) -> bool:
     """Remove a preference; False when there was none. Its memory, if any, stays."""
-    params = {"agent_key": agent_key, "name": name}
     row = conn.execute(
-        "SELECT salt, value FROM preference WHERE agent_key = :agent_key AND name = :name", params
+        """
+        DELETE FROM preference
+         WHERE agent_key = :agent_key AND name = :name
+        RETURNING salt, value
+        """,
+        {"agent_key": agent_key, "name": name},
     ).fetchone()
     if row is None:
         return False
     salt, value = cast("tuple[bytes, str]", row)
     changes.touch(conn, salt, _audit_hash(agent_key, name, value))
-    conn.execute("DELETE FROM preference WHERE agent_key = :agent_key AND name = :name", params)
     return True
 
 
@@ -194,6 +199,6 @@ def erase_of(conn: Writing, keys: Sequence[int]) -> None:
         )
 
 
-def _audit_hash(agent_key: int, name: str, value: str, *extra: str) -> bytes:
+def _audit_hash(agent_key: int | None, name: str, value: str, *extra: str) -> bytes:
     text = json.dumps([agent_key, name, value, *extra], ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

@@ -100,7 +100,9 @@ class SourceRow(NamedTuple):
     tags: tuple[str, ...]
 
 
-def list_imported(conn: Reading, agent_key: int, source: str, now_us: int) -> list[SourceRow]:
+def list_imported(
+    conn: Reading, agent_key: int | None, source: str, now_us: int
+) -> list[SourceRow]:
     """Return what was imported from *source* or its parts (``notes.md#3``), visible ones first.
 
     Without memories that are in the trash or have expired; quarantined ones are included. A memory
