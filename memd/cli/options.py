@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin
 
 from memd.base.errors import InvalidError
+from memd.base.project import project_of
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -260,3 +262,8 @@ PromptProject = Annotated[
     str | None,
     option("--project", metavar="ID", help="Project id; default: that of the working directory."),
 ]
+
+
+def project_here() -> str | None:
+    """Return the project of the working directory, as the hooks of assistants name it."""
+    return project_of(str(Path.cwd()))

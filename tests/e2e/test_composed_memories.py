@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from support.daemon import Spawned
-from support.desk import Desk, a_desk
+from support import commands
+from support.daemon import Spawned, wait_until
+from support.desk import Desk, a_desk, pending
 
 pytestmark = pytest.mark.model
 
@@ -133,3 +135,29 @@ def test_a_prompt_holds_fewer_than_pass_the_gate_of_what_naps_composed(known: De
 
     assert set(shown) < set(best)
     assert set(best[:3]) <= set(shown)
+
+
+@pytest.mark.parametrize("command", ["search", "recall"])
+def test_in_a_project_s_folder_its_memories_rank_higher(
+    daemon: Spawned, tmp_path: Path, command: str
+) -> None:
+    ids, folders = {}, [tmp_path / "hives", tmp_path / "mill"]
+    with daemon.client() as client:
+        for folder in folders:
+            (folder / ".git").mkdir(parents=True)
+            params = {
+                "category": "semantic",
+                "content": f"To run the tests of the {folder.name} here: pytest -q",
+                "project_id": str(folder),
+                "metadata": {"tags": ["nap", "environment"]},
+            }
+            ids[folder] = client.call("memory.store", params)
+        wait_until(lambda: not pending(client), "every memory has its vector", seconds=60)
+    line = (command, "how are the tests run?", "--top", "20", "--json")
+    answers = {cwd: commands.memd(daemon.home, *line, cwd=cwd).json for cwd in folders}
+    relevance = {
+        cwd: {each["id"]: each["relevance_score"] for each in answer["memories"]}
+        for cwd, answer in answers.items()
+    }
+    for here, elsewhere in (folders, reversed(folders)):
+        assert relevance[here][ids[here]] > relevance[elsewhere].get(ids[here], 0.0)

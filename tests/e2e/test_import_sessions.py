@@ -11,7 +11,7 @@ import pytest
 from support.daemon import spawned
 from support.folder import Desk
 
-from memd.cli.memory.memories import NAP_KINDS
+from memd.cli.memory.answers import NAP_KINDS
 
 pytestmark = pytest.mark.model
 

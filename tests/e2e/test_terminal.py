@@ -109,6 +109,21 @@ def test_a_search_shows_enough_of_a_text_to_answer(daemon: Spawned, memd: Termin
     assert not re.search(r"(^ +│ .*\n){3}", shown, re.MULTILINE), shown
 
 
+def test_a_search_prints_the_likeliest_and_says_how_to_see_the_rest(
+    daemon: Spawned, memd: Terminal
+) -> None:
+    for number in range(12):
+        kept(daemon, f"The hives of the apiary {number} are painted in colour {number}")
+    question = ("search", "which", "colour", "are", "the", "hives", "of", "the", "apiary")
+    known = len(memd.piped(*question, "--json").json["memories"])
+    shown = memd(*question)
+    assert known > 8
+    assert len(re.findall("^[a-z]+ +│ ", shown.out, re.MULTILINE)) == 8
+    assert f"and {known - 8} less likely: --top {known} shows them" in shown.err
+    more = memd(*question, "--top", str(known))
+    assert len(re.findall("^[a-z]+ +│ ", more.out, re.MULTILINE)) == known
+
+
 def test_a_search_that_finds_nothing_says_so(memd: Terminal) -> None:
     memd.piped("preference", "set", "editor", "I use Neovim")
     found = memd.piped("search", "zeppelin", "xylophone", "quokka")

@@ -15,6 +15,20 @@ DISPLAYED_MIN = 0.02
 """Relevance below which a memory is printed only together with the numbers."""
 WORD_CELLS = 8
 PASSAGE_LINES_MAX = 3  # of a memory on a terminal: most answers are whole, ten fit on a screen
+RESULTS_MAX = 8
+"""Results printed on a terminal unless more are asked for: about as many as it shows."""
+NAP_KINDS = frozenset(
+    (
+        "decision",
+        "correction",
+        "preference",
+        "constraint",
+        "environment",
+        "fix",
+        "outcome",
+        "digest",
+    )
+)
 _CUT = {
     "gate": "nothing of its kind seems to answer",
     "bar": "its relevance is too low",
@@ -39,19 +53,35 @@ def likelihood_word(memory: dict[str, Any]) -> str:
     return "possible" if relevance >= DISPLAYED_MIN else "unlikely"
 
 
-def show(answer: dict[str, Any], query: str, *, numbers: bool) -> None:
-    """Print the results, best first; with *numbers* also relevances and what was left out."""
+def kind_of(memory: dict[str, Any]) -> str:
+    """Return the kind of a memory: that given by a nap, the kind of a turn, or the category."""
+    tags = memory["tags"] if "tags" in memory else memory["metadata"]["tags"]
+    if "nap" in tags and (kind := next((tag for tag in tags if tag in NAP_KINDS), "")):
+        return kind
+    return str(memory.get("passing") or memory.get("category") or memory["memory_type"])
+
+
+def show(answer: dict[str, Any], query: str, *, numbers: bool, shortened: bool) -> None:
+    """Print the results, best first; with *numbers* also relevances and what was left out.
+
+    *shortened* prints RESULTS_MAX at most on a terminal.
+    """
     memories = [
         memory for memory in answer["memories"] if numbers or likelihood_word(memory) != "unlikely"
     ]
-    for memory in memories:
+    shown = memories[:RESULTS_MAX] if shortened and sys.stdout.isatty() else memories
+    for memory in shown:
         _show(memory, query, numbers=numbers)
+    if more := len(memories) - len(shown):
+        say.note(f"and {more} less likely: --top {len(memories)} shows them")
     if not memories:
         say.note("nothing found")
     if unlikely := len(answer["memories"]) - len(memories):
         say.note(f"and {unlikely} unlikely: --why shows them")
     if numbers:
         _show_cut(answer)
+    if answer.get("degraded"):
+        say.note(f"memd: {answer['degraded']}")
 
 
 def explain(answer: dict[str, Any]) -> None:
@@ -68,13 +98,13 @@ def _show(memory: dict[str, Any], query: str, *, numbers: bool) -> None:
     first = f"{likelihood_word(memory):<{WORD_CELLS}}"
     if numbers:
         first = f"{_number(memory)}  {first}"
-    room = say.width() - len(first) - len(say.BAR)
-    bar = say.BAR if sys.stdout.isatty() else "  "
+    room = say.width() - len(first) - len(say.BAR) - 1
+    bar = f" {say.BAR}" if sys.stdout.isatty() else "  "
     lines = say.passages(memory["content"], query, room, PASSAGE_LINES_MAX)
     say.out(f"{say.bold(first)}{bar}{lines[0]}")
     for line in lines[1:]:
         say.out(f"{' ' * len(first)}{bar}{line}")
-    say.out(" " * (WORD_CELLS + 2) + say.dim(_about(memory)))
+    say.out(" " * (len(first) + len(bar)) + say.dim(_about(memory, len(first) + len(bar))))
 
 
 def _show_cut(answer: dict[str, Any]) -> None:
@@ -89,16 +119,16 @@ def _number(memory: dict[str, Any]) -> str:
     return "   -" if relevance is None else f"{relevance:.2f}"
 
 
-def _about(memory: dict[str, Any]) -> str:
-    """Return the metadata of a memory in a line: date, category, publisher, source, id."""
+def _about(memory: dict[str, Any], indent: int) -> str:
+    """Return the metadata of a memory in a line: date, kind, publisher, source, id."""
     # The date of the event if known: an old note or session is not of today.
     when = say.local_time(str(memory.get("occurred_at") or memory["created_at"]))[:10]
-    about = [when, str(memory.get("passing") or memory["memory_type"])]
+    about = [when, kind_of(memory)]
     if memory.get("is_shared"):
         about.append(f"shared by {memory['user_id']}")
     about += [memory[name] for name in ("speaker", "source") if memory.get(name)]
     short_id = id_for_reader(memory["id"])
-    return f"{say.line(' · '.join(about), say.width() - len(short_id) - 13)} · {short_id}"
+    return f"{say.line(' · '.join(about), say.width() - len(short_id) - indent - 3)} · {short_id}"
 
 
 def refuse(**filters: object) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
-from memd.base.project import project_of
 from memd.cli import options, say
 from memd.cli.reach import call
 
@@ -63,7 +61,7 @@ def inject(
         token_budget=budget,
         strategy=strategy,
         categories=[category] if category else None,
-        project_id=project or _here(),
+        project_id=project or options.project_here(),
         nonce=nonce or None,
         synthesize=synthesize,
         agent_id=agent,
@@ -75,11 +73,6 @@ def inject(
     show_messages(prompt, "nothing to add to the prompt")
     if least := prompt.get("minimum_required_tokens"):
         say.note(f"no memory fits the budget; the smallest needs {least:,} tokens")
-
-
-def _here() -> str | None:
-    """Return the project of the working directory, as the hooks of assistants name it."""
-    return project_of(str(Path.cwd()))
 
 
 def show_messages(prompt: dict[str, Any], nothing: str) -> None:
@@ -166,9 +159,16 @@ def brief(
     profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
-    """Show the brief that a session gets when it starts, or after its window was compacted."""
+    """Show the brief that a session gets when it starts, or after its window was compacted.
+
+    In a project's folder it is of that project, with your preferences and what you stored outside
+    of any project; elsewhere it is of all projects.
+    """
     params = options.without_none(
-        project_id=project or _here(), session_id=session, token_budget=budget, agent_id=agent
+        project_id=project or options.project_here(),
+        session_id=session,
+        token_budget=budget,
+        agent_id=agent,
     )
     answer: dict[str, Any] = call(profile, "inject.brief", params)
     if json:

@@ -104,7 +104,7 @@ def search(
     category: options.Category = None,
     namespace: options.Namespace = None,
     tag: options.Tags = None,
-    project: options.Project = None,
+    project: options.PromptProject = None,
     mode: Mode = None,
     archived: Archived = False,
     turns: Turns = False,
@@ -119,10 +119,11 @@ def search(
 ) -> None:
     """Search memories; each result is marked likely or possible.
 
-    Prints as many as are worth reading; --top asks for more. Preferences are listed only if they
-    answer the question ("memd recall" always begins with them). --turns includes questions,
-    requests and remarks, which "memd archive restore" turns into memories. --sessions searches
-    the verbatim messages of sessions. Neither is put into a prompt by itself.
+    Prints as many as are worth reading; --top asks for more. Those of the project rank higher.
+    Preferences are listed only if they answer the question ("memd recall" always begins with
+    them). --turns includes questions, requests and remarks, which "memd archive restore" turns
+    into memories. --sessions searches the verbatim messages of sessions. Neither is put into a
+    prompt by itself.
     """
     text = options.join_words(query)
     low, high = parse_range(since, until)
@@ -154,9 +155,8 @@ def search(
         return
     from memd.cli.memory import answers
 
-    answers.show(answer, text, numbers=why or mode not in {None, "hybrid"})
-    if answer.get("degraded"):
-        say.note(f"memd: {answer['degraded']}")
+    numbers = why or mode not in {None, "hybrid"}
+    answers.show(answer, text, numbers=numbers, shortened=top is None and not numbers)
 
 
 @options.examples('memd recall "how do we deploy?"', 'memd recall "my editor" --budget 500')
@@ -167,7 +167,7 @@ def recall(
     category: options.Category = None,
     namespace: options.Namespace = None,
     tag: options.Tags = None,
-    project: options.Project = None,
+    project: options.PromptProject = None,
     mode: Mode = None,
     since: options.Since = None,
     until: options.Until = None,
@@ -255,6 +255,8 @@ def list_(
     json: options.Json = False,
 ) -> None:
     """List memories, newest first, one page at a time."""
+    from memd.cli.memory import answers
+
     low, high = parse_range(since, until)
     params = options.without_none(
         categories=[category] if category else None,
@@ -274,7 +276,7 @@ def list_(
     table(
         (id_column(), time_column("WHEN"), word_column("KIND"), text_column("TEXT")),
         (
-            (memory["id"], _when(memory), _kind(memory), memory["content"])
+            (memory["id"], _when(memory), answers.kind_of(memory), memory["content"])
             for memory in sorted(page["items"], key=_when, reverse=True)
         ),
     )
@@ -282,20 +284,6 @@ def list_(
         say.note("no memories" if after is None else "no more memories")
     if page.get("next"):
         say.note(f"next page: memd list --after {page['next']}")
-
-
-NAP_KINDS = frozenset(
-    (
-        "decision",
-        "correction",
-        "preference",
-        "constraint",
-        "environment",
-        "fix",
-        "outcome",
-        "digest",
-    )
-)
 
 
 def _question(
@@ -314,18 +302,10 @@ def _question(
         categories=[category] if category else None,
         namespaces=[namespace] if namespace else None,
         tags=tag or None,
-        project_id=project,
+        project_id=project or options.project_here(),
         search_mode=mode,
         agent_id=agent,
     )
-
-
-def _kind(memory: dict[str, Any]) -> str:
-    """Return the kind of a memory: that given by a nap, the kind of a turn, or the category."""
-    tags = memory["metadata"]["tags"]
-    if "nap" in tags and (kept_as := next((tag for tag in tags if tag in NAP_KINDS), "")):
-        return kept_as
-    return str(memory.get("passing") or memory.get("category") or memory["memory_type"])
 
 
 def _when(memory: dict[str, Any]) -> str:
