@@ -23,8 +23,6 @@ class TimeMention(NamedTuple):
     end: int
     from_us: int | None
     to_us: int | None
-    within: bool = False
-    """Named with "in" or "on": a span for a state, a moment for an event."""
 
 
 class _Unit(NamedTuple):
@@ -103,7 +101,7 @@ def _read(match: re.Match[str], now_us: int | None) -> TimeMention | None:
     if match["closing"]:
         late = bool(match["whole"]) or match["stop"].casefold() in {"through", "thru"}
         return TimeMention(start, end, None, unit.close if late else unit.begin)
-    return TimeMention(start, end, unit.begin, unit.close, within=True)
+    return TimeMention(start, end, unit.begin, unit.close)
 
 
 def _stretch(match: re.Match[str], now_us: int | None) -> TimeMention | None:

@@ -55,8 +55,8 @@ from memd.llm.provider import Purpose
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
 from memd.store.file.database import Database
-from memd.store.learn import lessons, playbook
-from memd.store.learn.lessons import LessonRow
+from memd.store.learn import learnings, playbook
+from memd.store.learn.learnings import LessonRow
 from memd.store.memory import removal
 from memd.store.memory.filters import bind
 
@@ -264,7 +264,7 @@ def list_memories(
     cured = [row for row in map(as_lesson, fixes)
              if row is not None and row.confidence >= config.min_confidence
              and not is_doubtful(row.text)]  # fmt: skip
-    rows = [*lessons.list_lessons(conn, visible, most), *cured]
+    rows = [*learnings.list_lessons(conn, visible, most), *cured]
     return sorted(rows, key=lambda row: (row.created_at_us, row.memory_key), reverse=True)[:most]
 
 
@@ -280,7 +280,7 @@ def find_lesson(conn: Reading, caller: Caller, memory_id: str, now_us: int) -> L
     if agent_key is None:
         return None
     visible = bind(agent_key, MemoryFilter(), now_us, active=caller)
-    return next(iter(lessons.list_lessons(conn, visible, 1, memory_id)), None)
+    return next(iter(learnings.list_lessons(conn, visible, 1, memory_id)), None)
 
 
 def _refusal(

@@ -22,7 +22,7 @@ from memd.domain.learn import (
     TerminationReason,
 )
 from memd.learn.tiers import REDACTED, as_tiers, one_line, sanitise_error
-from memd.store.learn.lessons import LessonRow
+from memd.store.learn.learnings import LessonRow
 from memd.store.learn.playbook import FixRow
 
 CONFIDENCE_UNKNOWN, CONFIDENCE_KNOWN, CONFIDENCE_CURED, CONFIDENCE_TITLE_ONLY = 0.5, 0.6, 0.3, 0.4

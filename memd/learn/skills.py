@@ -41,8 +41,8 @@ from memd.sleep.wiki import wiki_files
 from memd.sleep.wiki.wiki_files import MARK
 from memd.store.access import changes
 from memd.store.file.database import Database
-from memd.store.learn import lessons
-from memd.store.learn.lessons import LessonRow
+from memd.store.learn import learnings
+from memd.store.learn.learnings import LessonRow
 from memd.store.memory import memories
 from memd.view.view import one_line
 
@@ -110,7 +110,7 @@ class Skills:
             return True
         try:
             head = await self.db.read(changes.last_link)
-            agents = await self.db.read(lessons.agents_with_lessons)
+            agents = await self.db.read(learnings.agents_with_lessons)
             rows_by = {
                 agent: await self._read_sources(Caller(agent_id=agent)) if may_have else []
                 for agent, may_have in agents.items()

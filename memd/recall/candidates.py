@@ -13,7 +13,7 @@ from memd.recall.ranking.rankings import Ranked, rank_by_time, rank_with_gate
 from memd.recall.ranking.weights import HYBRID, WITHOUT_VECTORS, Tuned
 from memd.recall.scope import SearchScope
 from memd.store.file.connect import Reading
-from memd.store.search import candidate_rows, contexts, fulltext, vectors
+from memd.store.search import caches, candidate_rows, fulltext, vectors
 from memd.store.search.candidate_rows import SearchCandidate
 
 
@@ -87,7 +87,7 @@ def _exclude(
     """Return *candidates* without one memory, and without its words in its neighbours' contexts."""
     if excluded_key is None:
         return candidates
-    to_next, to_last = contexts.context_parts(conn, excluded_key)
+    to_next, to_last = caches.context_parts(conn, excluded_key)
     remaining = []
     for candidate in candidates:
         if candidate.memory_key == excluded_key:

@@ -127,7 +127,6 @@ def _candidate(place: int, text: RankableText) -> SearchCandidate:
         session_key=None,
         project_id=None,
         speaker=None,
-        has_caption=0,
         own=text.text,
         context="",
         before_key=None,

@@ -11,7 +11,7 @@ from support.store import ADA, a_house, source_hash, tampering, tell
 
 from memd.store.check import renewal
 from memd.store.file.connect import Reading
-from memd.store.search import contexts
+from memd.store.search import caches
 
 TEXTS = ("Ann keeps seven hives of bees.", "Bob sails to Faro on Sunday.", "Cid repairs clocks.")
 DAMAGED = "UPDATE embedding SET vector = zeroblob(length(vector)) WHERE memory_key = 2"
@@ -96,4 +96,4 @@ async def test_a_sound_file_is_as_it_was(path: Path) -> None:
 
 def _wrong(conn: Reading) -> list[int]:
     visible = conn.execute("SELECT memory_key FROM memory WHERE state IN ('active', 'pending')")
-    return contexts.find_stale(conn, [int(str(key)) for (key,) in visible.fetchall()])
+    return caches.find_stale_contexts(conn, [int(str(key)) for (key,) in visible.fetchall()])

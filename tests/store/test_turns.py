@@ -20,7 +20,7 @@ from memd.sleep.nap.naps import Naps
 from memd.sleep.nap.transaction import NapRequest
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import removal
-from memd.store.search import contexts
+from memd.store.search import caches
 from memd.store.session import turns
 from memd.store.session.turns import TurnRow
 
@@ -153,8 +153,8 @@ async def test_who_quotes_a_turn_is_found_without_walking_its_session(
 ) -> None:
     keys = await a_session(tmp_path / "memd.db", turns, range(0))
     with a_writer(tmp_path / "memd.db") as conn:
-        assert contexts.find_quoting(conn, keys[5:7]) == [keys[4], keys[7]]
-        assert steps(conn, lambda: contexts.find_quoting(conn, keys[5:7])) < 200
+        assert caches.find_quoting(conn, keys[5:7]) == [keys[4], keys[7]]
+        assert steps(conn, lambda: caches.find_quoting(conn, keys[5:7])) < 200
 
 
 @pytest.mark.parametrize("hidden", [10, 238])
@@ -163,6 +163,6 @@ async def test_a_neighbour_is_found_past_any_number_of_hidden_turns(
 ) -> None:
     keys = await a_session(tmp_path / "memd.db", 240, range(1, 1 + hidden))
     with a_writer(tmp_path / "memd.db") as conn:
-        assert contexts.adjacent(conn, keys[0]) == (None, keys[1 + hidden])
-        assert contexts.adjacent(conn, keys[1 + hidden])[0] == keys[0]
-        assert steps(conn, lambda: contexts.adjacent(conn, keys[0])) < 200
+        assert caches.adjacent(conn, keys[0]) == (None, keys[1 + hidden])
+        assert caches.adjacent(conn, keys[1 + hidden])[0] == keys[0]
+        assert steps(conn, lambda: caches.adjacent(conn, keys[0])) < 200

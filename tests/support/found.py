@@ -20,7 +20,6 @@ def a_found(tokens: int = 10, own: str | None = None, relevance: float = 0.5) ->
         session_key=None,
         project_id=None,
         speaker=None,
-        has_caption=0,
         own=f"text {key}" if own is None else own,
         context="",
         before_key=None,

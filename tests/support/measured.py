@@ -31,7 +31,6 @@ def a_candidate(key: int, own: str, **fields: Any) -> SearchCandidate:
         "session_key": None,
         "project_id": None,
         "speaker": None,
-        "has_caption": 0,
         "own": own,
         "context": "",
         "before_key": None,

@@ -14,7 +14,7 @@ import apsw
 
 from memd.store.access import changes
 from memd.store.file.connect import Reading, Writing, keys_array
-from memd.store.search import centroids, contexts, fulltext, vectors
+from memd.store.search import caches, centroids, fulltext, vectors
 from memd.store.search.vectors import VectorCache
 
 
@@ -109,8 +109,8 @@ def renew_contexts(conn: Writing, after: int, limit: int) -> int | None:
     if not rows:
         return None
     # A hidden memory's context is as old as its hiding, so only visible ones can be stale.
-    stale = contexts.find_stale(conn, [cast("int", key) for key, visible in rows if visible])
+    stale = caches.find_stale_contexts(conn, [cast("int", key) for key, visible in rows if visible])
     fulltext.unindex(conn, stale)
-    contexts.write(conn, stale)
+    caches.write_contexts(conn, stale)
     fulltext.index(conn, stale)
     return cast("int", rows[-1][0])

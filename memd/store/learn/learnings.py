@@ -1,16 +1,20 @@
-"""Learnings from tasks (SPEC 5a.1): one row a task, newest first.
+"""Learnings from tasks (SPEC 5a.1), one row a task, and the memories that are lessons.
 
-The salt keys the audit's hash of a row, so that erasing the row also erases what the hash could
-prove.
+The salt keys the audit's hash of a learning, so that erasing the row also erases what the hash
+could prove. The content of a failure's lesson is its discovery tier, which is ranked, listed and
+told; the text with all tiers is the memory's source, so forgetting, exports and repairs have both.
 """
 
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Sequence
 from typing import NamedTuple, cast
 
 from memd.domain.enums import LearningOutcome, Trust
+from memd.domain.learn import FAILURE_SOURCE, NON_INFERABLE_TAG, SUCCESS_SOURCE
+from memd.domain.sleep.consolidation import FIX_TAG
 from memd.domain.trust import Screened
 from memd.store.access import changes
 from memd.store.check import intact
@@ -55,6 +59,20 @@ class TrustedLessonRow(NamedTuple):
     memory_id: str
     content: str
     created_at_us: int
+
+
+class LessonRow(NamedTuple):
+    """A visible lesson; *text* has all tiers. With *of_nap* it is the memory of a fix."""
+
+    memory_key: int
+    memory_id: str
+    discovery: str
+    text: str
+    source: str
+    confidence: float
+    trust: int
+    created_at_us: int
+    of_nap: bool = False
 
 
 class Proof(NamedTuple):
@@ -124,6 +142,55 @@ def list_trusted_lessons(
         {**filters.params, "tag": tag, "untrusted": Trust.UNTRUSTED, "limit": limit},
     )
     return intact.list_rows(conn, TrustedLessonRow, rows, intact.intact_ids)
+
+
+def list_lessons(
+    conn: Reading, filters: BoundFilter, limit: int, memory_id: str | None = None
+) -> list[LessonRow]:
+    """Return the newest lessons of *filters*, or the one with this id, newest first."""
+    rows = conn.execute(
+        f"""
+        SELECT m.memory_key, m.memory_id, m.content, o.zlib, m.reference, m.confidence, m.trust,
+               m.created_at_us
+          FROM memory_tag AS t
+               CROSS JOIN memory AS m ON m.memory_key = t.memory_key
+               JOIN source AS o ON o.source_key = m.source_key
+         WHERE t.tag = :tag AND {filters.where} AND m.category = 'procedural'
+           AND (m.reference GLOB :failure OR m.reference GLOB :success)
+           AND (:memory_id IS NULL OR m.memory_id = :memory_id)
+         ORDER BY m.created_at_us DESC, m.memory_key DESC
+         LIMIT :limit
+        """,  # the filter's own constants
+        {
+            **filters.params,
+            "tag": NON_INFERABLE_TAG,
+            "failure": f"{FAILURE_SOURCE}*",
+            "success": f"{SUCCESS_SOURCE}*",
+            "memory_id": memory_id,
+            "limit": limit,
+        },
+    )
+    return [
+        LessonRow(key, public, content, zlib.decompress(packed).decode(), *columns)
+        for key, public, content, packed, *columns in rows
+    ]
+
+
+def agents_with_lessons(conn: Reading) -> dict[str, bool]:
+    """Return for each agent of the store whether it may have a lesson, in any state."""
+    rows = conn.execute(
+        """
+        SELECT a.agent_id,
+               a.agent_key IN (SELECT m.agent_key
+                                 FROM memory_tag AS t
+                                      CROSS JOIN memory AS m ON m.memory_key = t.memory_key
+                                WHERE t.tag IN (:tag, :fix))
+          FROM agent AS a
+         ORDER BY a.agent_id
+        """,
+        {"tag": NON_INFERABLE_TAG, "fix": FIX_TAG},
+    )
+    return {str(agent_id): bool(may_have) for agent_id, may_have in rows}
 
 
 def list_proofs(

@@ -16,7 +16,7 @@ from memd.store.check import intact
 from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.memory.filters import BoundFilter
 from memd.store.memory.rows import MemoryRow, StoredMemory
-from memd.store.search import caches, contexts
+from memd.store.search import caches
 
 # The statements below are built from constants of the store only.
 # ruff: noqa: S608
@@ -285,11 +285,11 @@ VALUES (:memory_id, :agent_key, :client_key, :session_key, :project_key, :source
 
 def index_new(conn: Writing, keys: Sequence[int]) -> None:
     """Write the contexts of new rows and their neighbours, and index the rows in the caches."""
-    in_session = contexts.filter_in_session(conn, keys)
+    in_session = caches.filter_in_session(conn, keys)
     if in_session:
-        neighbours = contexts.neighbours(conn, in_session)
+        neighbours = caches.neighbours(conn, in_session)
         with caches.reindexing_words(conn, neighbours):
-            contexts.write(conn, [*in_session, *neighbours])
+            caches.write_contexts(conn, [*in_session, *neighbours])
     caches.index(conn, keys)
 
 
@@ -300,13 +300,13 @@ def set_state(conn: Writing, keys: Sequence[int], state: MemoryState, now_us: in
     """
     if not keys:
         return
-    neighbours = contexts.neighbours(conn, keys)
+    neighbours = caches.neighbours(conn, keys)
     with caches.reindexing_words(conn, neighbours):
         with caches.reindexing(conn, keys):
             set_state_unindexed(conn, keys, state, now_us)
             if state in VISIBLE:
-                contexts.write(conn, keys)
-        contexts.write(conn, neighbours)
+                caches.write_contexts(conn, keys)
+        caches.write_contexts(conn, neighbours)
 
 
 def set_state_unindexed(

@@ -17,7 +17,7 @@ from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.memory import lineage, memories, preferences, sources
 from memd.store.org import statements
 from memd.store.run import runs
-from memd.store.search import caches, centroids, contexts
+from memd.store.search import caches, centroids
 from memd.store.session import sessions, slots, turns
 
 _NOT_TRASHED = frozenset(MemoryState) - {MemoryState.TRASHED}
@@ -249,7 +249,7 @@ def erase(conn: Writing, keys: Sequence[int], now_us: int) -> None:
     keys = list(dict.fromkeys([*keys, *restore_sources(conn, keys, now_us, but=keys)]))
     array = {"keys": keys_array(keys), "now_us": now_us}
     memories.touch(conn, keys)
-    quoting = contexts.find_quoting(conn, keys)
+    quoting = caches.find_quoting(conn, keys)
     source_keys = {
         *_sources_of(conn, keys),
         *turns.sources_of(conn, slots.without_digests(conn, keys)),
@@ -274,7 +274,7 @@ def erase(conn: Writing, keys: Sequence[int], now_us: int) -> None:
             conn.execute(
                 "DELETE FROM memory WHERE memory_key IN (SELECT value FROM carray(:keys))", array
             )
-        contexts.write(conn, quoting)
+        caches.write_contexts(conn, quoting)
     statements.drop_unused(conn, things)
     sources.erase(conn, list(source_keys))
     for session_key in session_keys:

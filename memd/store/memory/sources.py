@@ -6,8 +6,7 @@ Also the memories imported in bulk from one source, which a later import compare
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from memd.store.file.connect import Reading, Writing, keys_array
@@ -48,29 +47,6 @@ def drop_unused(conn: Writing, keys: Sequence[int]) -> None:
          WHERE source_key = :key
            AND NOT EXISTS (SELECT 1 FROM memory WHERE source_key = :key)
            AND NOT EXISTS (SELECT 1 FROM session_message WHERE source_key = :key)
-        """,
-        ({"key": key} for key in keys),
-    )
-
-
-@contextmanager
-def releasing(conn: Writing, keys: Sequence[int]) -> Iterator[None]:
-    """Delete the texts of messages that the body removes, unless another memory needs them.
-
-    A memory distilled by a nap has its own text; one that was stored from this text needs it.
-    """
-    message_index.unindex(conn, keys)
-    yield
-    conn.executemany(
-        """
-        DELETE FROM source
-         WHERE source_key = :key
-           AND NOT EXISTS (SELECT 1
-                             FROM memory AS m
-                            WHERE m.source_key = :key
-                              AND NOT EXISTS (SELECT 1
-                                                FROM memory_turn AS t
-                                               WHERE t.memory_key = m.memory_key))
         """,
         ({"key": key} for key in keys),
     )

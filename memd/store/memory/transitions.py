@@ -16,7 +16,7 @@ from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.memory import lineage, memories, removal
 from memd.store.memory.rows import MemoryRow
 from memd.store.run import runs
-from memd.store.search import contexts, fulltext, vectors
+from memd.store.search import caches, fulltext, vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +81,9 @@ def summarise(conn: Writing, step: RunStep, summaries: Sequence[PlannedSummary])
         if summary.hidden:
             _compress(conn, step, summary.hidden, summary.reason)
     hidden = [key for summary in summaries for key in summary.hidden]
-    neighbours = [key for key in contexts.neighbours(conn, [*hidden, *keys]) if key not in keys]
+    neighbours = [key for key in caches.neighbours(conn, [*hidden, *keys]) if key not in keys]
     fulltext.unindex(conn, neighbours)
-    contexts.write(conn, [*neighbours, *keys])
+    caches.write_contexts(conn, [*neighbours, *keys])
     fulltext.index(conn, sorted([*neighbours, *keys]))
     vectors.index(conn, keys)
     runs.record(conn, step.run_key, keys, runs.MADE, {})

@@ -12,7 +12,7 @@ from memd.domain.trust import Screened
 from memd.store.file.connect import Writing
 from memd.store.memory.rows import HASHED_NAMES, read_hashed, tags_of
 from memd.store.org import extraction
-from memd.store.search import caches, centroids, contexts, pending
+from memd.store.search import caches, centroids, pending
 
 _REVERTED_COLUMNS = (
     "content", "token_count", "category", "origin", "trust", "reference", "confidence",
@@ -40,7 +40,7 @@ class NewVersion(NamedTuple):
 def replace(conn: Writing, key: int, new: NewVersion, now_us: int) -> None:
     """Save the row as a version, then rewrite it; neighbours and caches follow."""
     _save_version(conn, key, now_us)
-    neighbours = contexts.neighbours(conn, [key])
+    neighbours = caches.neighbours(conn, [key])
     with caches.reindexing_words(conn, neighbours):
         with caches.reindexing(conn, [key]):
             if new.content is not None:
@@ -48,7 +48,7 @@ def replace(conn: Writing, key: int, new: NewVersion, now_us: int) -> None:
                 centroids.subtract(conn, [key])
                 conn.execute("DELETE FROM embedding WHERE memory_key = :key", {"key": key})
             _rewrite(conn, key, new, now_us)
-        contexts.write(conn, neighbours)
+        caches.write_contexts(conn, neighbours)
     pending.rehash(conn, key)
 
 

@@ -92,16 +92,16 @@ _EVIDENCE = """
 _HOP = """
 SELECT s.statement_key, s.subject_key, s.relation, s.object_key, s.negated, s.qualifier,
        {trust} AS trust,
-       {where} AS in_sight
+       {where} AS is_visible
   FROM (SELECT t.*
           FROM carray(:keys) AS k
                CROSS JOIN statement AS t ON t.{end} = k.value
-         WHERE {nearly} AND {asked}
+         WHERE {prefilter} AND {of_relations}
          LIMIT :edges) AS s
        {evidence}
 """
 SUBJECT, OBJECT = "subject_key", "object_key"
-_ASKED = "t.relation IN (SELECT value FROM json_each(:relations))"
+_OF_RELATIONS = "t.relation IN (SELECT value FROM json_each(:relations))"
 
 
 def visible_to(
@@ -178,23 +178,23 @@ def list_edges(
     two of *keys* is returned once.
     """
     by_key: dict[int, Edge] = {}
-    looked_at = 0
+    edge_count = 0
     for end in ends:
-        if not keys or edges_max <= looked_at:
+        if not keys or edges_max <= edge_count:
             break
         rows = conn.execute(
             _hop(seen, end, relations),
             seen.params
             | {
                 "keys": keys_array(keys),
-                "edges": edges_max - looked_at,
+                "edges": edges_max - edge_count,
                 "relations": json.dumps(relations),
             },
         ).fetchall()
-        looked_at += len(rows)
+        edge_count += len(rows)
         edges = [Edge._make(row[:-1]) for row in rows if row[-1]]
         by_key.update((edge.statement_key, edge) for edge in edges)
-    return list(by_key.values()), looked_at
+    return list(by_key.values()), edge_count
 
 
 def _hop(seen: StatementFilter, end: str, relations: Sequence[str] | None) -> str:
@@ -202,8 +202,8 @@ def _hop(seen: StatementFilter, end: str, relations: Sequence[str] | None) -> st
         trust=_TRUST,
         where=seen.where,
         end=end,
-        nearly=seen.prefilter,
-        asked="TRUE" if relations is None else _ASKED,
+        prefilter=seen.prefilter,
+        of_relations="TRUE" if relations is None else _OF_RELATIONS,
         evidence=_EVIDENCE,
     )
 
@@ -213,17 +213,14 @@ def walk(
     seen: StatementFilter,
     starts: Sequence[int],
     hops: int,
-    *,
-    relations: Sequence[str] | None = None,
-    edges_max: int = WALK_EDGES_MAX,
 ) -> Walk:
     """Walk from *starts* in every direction; each thing is visited once, with the fewest hops."""
-    walked = Walk(dict.fromkeys(starts, 0), edges_max)
+    walked = Walk(dict.fromkeys(starts, 0), WALK_EDGES_MAX)
     frontier = list(dict.fromkeys(starts))
     for _ in range(hops):
         if not frontier or walked.truncated:
             break
-        frontier = _step(conn, seen, walked, frontier, relations)
+        frontier = _step(conn, seen, walked, frontier)
     return walked
 
 
@@ -233,24 +230,22 @@ def walk_between(
     start: int,
     goal: int,
     hops: int,
-    *,
-    edges_max: int = WALK_EDGES_MAX,
 ) -> Walk:
     """Walk from both ends until they meet; every shortest path is among the edges.
 
     The side with the smaller frontier goes on, so that a hub, which everything is linked to, is
     expanded only where the path leads through it.
     """
-    sides = [Walk({start: 0}, edges_max), Walk({goal: 0}, edges_max)]
+    sides = [Walk({start: 0}, WALK_EDGES_MAX), Walk({goal: 0}, WALK_EDGES_MAX)]
     frontiers = [[start], [goal]]
-    edges_left = edges_max
+    edges_left = WALK_EDGES_MAX
     for _ in range(hops):
         if sides[0].hops.keys() & sides[1].hops.keys() or not all(frontiers):
             break
         smaller = min((0, 1), key=lambda n: (len(frontiers[n]), len(sides[n].edges)))
         side = sides[smaller]
         side.edges_left = edges_left
-        frontiers[smaller] = _step(conn, seen, side, frontiers[smaller], None)
+        frontiers[smaller] = _step(conn, seen, side, frontiers[smaller])
         edges_left = side.edges_left
         if side.truncated:
             break
@@ -267,13 +262,10 @@ def _step(
     seen: StatementFilter,
     walked: Walk,
     frontier: Sequence[int],
-    relations: Sequence[str] | None,
 ) -> list[int]:
     """Add one hop to *walked*; returns the things that it reached first."""
-    edges, looked_at = list_edges(
-        conn, seen, frontier, relations=relations, edges_max=walked.edges_left
-    )
-    walked.edges_left -= looked_at
+    edges, edge_count = list_edges(conn, seen, frontier, edges_max=walked.edges_left)
+    walked.edges_left -= edge_count
     walked.truncated = walked.edges_left <= 0
     depth = 1 + walked.hops[frontier[0]]
     reached: list[int] = []
@@ -310,7 +302,7 @@ def _is_visible(conn: Reading, seen: StatementFilter, key: int) -> bool:
     """Return whether any edge of the thing is visible: a name with none must not be revealed."""
     return any(
         conn.execute(
-            f"SELECT 1 FROM ({_hop(seen, end, None)}) WHERE in_sight LIMIT 1",
+            f"SELECT 1 FROM ({_hop(seen, end, None)}) WHERE is_visible LIMIT 1",
             seen.params | {"keys": keys_array([key]), "edges": WALK_EDGES_MAX},
         ).get
         for end in (SUBJECT, OBJECT)

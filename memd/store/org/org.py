@@ -77,26 +77,17 @@ class FactState(NamedTuple):
 
 def get_state(conn: Reading, fact_id: str) -> FactState | None:
     """Return the state of a fact, retracted or not; None when there never was one."""
-    row = conn.execute(
+    state = conn.find_row(
+        FactState,
         """
         SELECT fact_key, version, category, content, tags, retracted_at_us IS NOT NULL
           FROM org_fact
          WHERE fact_id = :fact_id
         """,
         {"fact_id": fact_id},
-    ).fetchone()
-    if row is None:
-        return None
-    key, version, category, content, tags, retracted = row
-    assert isinstance(key, int)
-    assert isinstance(version, int)
-    return FactState(
-        key,
-        version,
-        OrgFactCategory(category),
-        str(content),
-        str(tags),
-        is_retracted=bool(retracted),
+    )
+    return state and state._replace(
+        category=OrgFactCategory(state.category), is_retracted=bool(state.is_retracted)
     )
 
 
@@ -300,9 +291,8 @@ def record_rules(conn: Writing, rules: str, now_us: int) -> bool:
     """Record *rules* as in force from now on; False when they already are."""
     if current_rules(conn) == rules:
         return False
-    before = conn.execute("SELECT max(at_us) FROM org_rules").get
-    last_us = last_at_us(conn)
-    at_us = max([now_us, *(at + 1 for at in (before, last_us) if isinstance(at, int))])
+    before_us = conn.get_int("SELECT max(at_us) FROM org_rules")
+    at_us = max(now_us, 1 + max(before_us or 0, last_at_us(conn) or 0))
     conn.execute(
         "INSERT INTO org_rules (rules, at_us) VALUES (:rules, :at_us)",
         {"rules": rules, "at_us": at_us},

@@ -37,7 +37,7 @@ from memd.store.org import fact_index
 from memd.store.records.table import RecordTable
 from memd.store.repairing.pages import FilePages
 from memd.store.repairing.salvage import Salvage
-from memd.store.search import caches, contexts, fulltext, vectors
+from memd.store.search import caches, fulltext, vectors
 from memd.store.search.vectors import VectorCache
 from memd.store.session import message_index
 
@@ -140,7 +140,7 @@ def _restore_consistency(conn: Writing, salvage: Salvage) -> None:
         salvage.lost.append(f"memory: {lost_count} of which only vectors, tags or counts are left")
     for key in keys:
         _rehash(conn, key, salvage)
-        contexts.write(conn, [key])
+        caches.write_contexts(conn, [key])
 
 
 def _list_referenced(conn: Writing) -> set[int]:

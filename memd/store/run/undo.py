@@ -17,7 +17,7 @@ from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.memory import memories, removal, versions
 from memd.store.run import runs
 from memd.store.run.runs import Change, Image, RunRow
-from memd.store.search import caches, contexts
+from memd.store.search import caches
 
 CHECK_ROWS = 500
 
@@ -114,8 +114,8 @@ def _undo_changes(conn: Writing, run_key: int, limit: int) -> int:
             _update_trash_state(conn, key, change.before)
     keys = list(before)
     neighbours = {
-        *contexts.neighbours(conn, [*summaries, *keys]),
-        *contexts.find_quoting(conn, summaries),
+        *caches.neighbours(conn, [*summaries, *keys]),
+        *caches.find_quoting(conn, summaries),
     }
     superseded = frozenset(_filter_superseded(conn, keys))
     quoting = {
@@ -130,10 +130,10 @@ def _undo_changes(conn: Writing, run_key: int, limit: int) -> int:
         _delete_summaries(conn, summaries)
         for key, image in before.items():
             _restore(conn, key, image, current[key])
-        contexts.write(conn, memories.filter_states(conn, keys, VISIBLE))
+        caches.write_contexts(conn, memories.filter_states(conn, keys, VISIBLE))
         for key, others in quoting.items():
-            contexts.write_from(conn, key, *(others or (None, None)))
-    neighbours |= {*contexts.neighbours(conn, keys)}
+            caches.write_context(conn, key, *(others or (None, None)))
+    neighbours |= {*caches.neighbours(conn, keys)}
     _rewrite_contexts(conn, sorted(neighbours - {*summaries, *keys}))
     for session_key in _sessions(conn, keys):
         names.set_compressed(conn, session_key)
@@ -164,7 +164,7 @@ def _filter_superseded(conn: Reading, keys: Sequence[int]) -> list[int]:
 
 def _rewrite_contexts(conn: Writing, keys: Sequence[int]) -> None:
     with caches.reindexing_words(conn, keys):
-        contexts.write(conn, keys)
+        caches.write_contexts(conn, keys)
 
 
 def _delete_summaries(conn: Writing, keys: Sequence[int]) -> None:

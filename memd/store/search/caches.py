@@ -1,14 +1,41 @@
-"""Keep the caches in step with the rows, inside the transaction that changes the rows."""
+"""What a search reads beside the rows, kept in step with them inside their transaction.
+
+The caches are the full-text index and the vectors. A context is the words of a turn's neighbours,
+half of a short turn's meaning (decision 0032): each memory of a session stores those of the one
+before and the one after, in the order of ordinal, part, key. Adding, hiding or erasing a memory
+rewrites its neighbours' contexts, so no forgotten word remains in a context.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from memd.store.file.connect import Writing
+from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.org import fact_index
 from memd.store.search import fulltext, vectors
 from memd.store.session import message_index
+
+SIDE_CHARS = 600  # of a long neighbour only the end that adjoins this memory
+
+_NEIGHBOURS = """
+SELECT (SELECT n.memory_key
+          FROM memory AS n INDEXED BY memory_beside
+         WHERE n.session_key = m.session_key
+           AND (n.ordinal, n.part, n.memory_key) < (m.ordinal, m.part, m.memory_key)
+           AND n.state IN ('active', 'pending')
+         ORDER BY n.ordinal DESC, n.part DESC, n.memory_key DESC
+         LIMIT 1) AS before_key,
+       (SELECT n.memory_key
+          FROM memory AS n INDEXED BY memory_beside
+         WHERE n.session_key = m.session_key
+           AND (n.ordinal, n.part, n.memory_key) > (m.ordinal, m.part, m.memory_key)
+           AND n.state IN ('active', 'pending')
+         ORDER BY n.ordinal, n.part, n.memory_key
+         LIMIT 1) AS after_key
+  FROM memory AS m
+ WHERE m.memory_key = :memory_key
+"""
 
 
 def ensure(conn: Writing) -> None:
@@ -46,3 +73,127 @@ def reindexing_words(conn: Writing, keys: Sequence[int]) -> Iterator[None]:
     fulltext.unindex(conn, keys)
     yield
     fulltext.index(conn, keys)
+
+
+# Contexts.
+
+
+def filter_in_session(conn: Reading, keys: Sequence[int]) -> list[int]:
+    """Return those of *keys* that are of a session; no other memory has neighbours or a context."""
+    if not keys:
+        return []
+    return conn.list_ints(
+        """
+        SELECT memory_key
+          FROM memory
+         WHERE memory_key IN (SELECT value FROM carray(:keys)) AND session_key IS NOT NULL
+        """,
+        {"keys": keys_array(keys)},
+    )
+
+
+def adjacent(conn: Reading, key: int) -> tuple[int | None, int | None]:
+    """Return the visible memories before and after *key* in its session."""
+    row = conn.execute(_NEIGHBOURS, {"memory_key": key}).fetchone()
+    return (None, None) if row is None else (row[0], row[1])
+
+
+def neighbours(conn: Reading, keys: Sequence[int]) -> list[int]:
+    """Return the neighbours of *keys* that are not themselves among them."""
+    mine = frozenset(keys)
+    others = {other for key in keys for other in adjacent(conn, key) if other is not None}
+    return sorted(others - mine)
+
+
+def find_quoting(conn: Reading, keys: Sequence[int]) -> list[int]:
+    """Return the other memories, in any state, whose context contains words of *keys*.
+
+    A hidden memory's context is as old as its hiding, so the keys that it quotes are stored with
+    it.
+    """
+    if not keys:
+        return []
+    rows = conn.execute(
+        """
+        SELECT memory_key
+          FROM memory_context
+         WHERE before_key IN (SELECT value FROM carray(:keys))
+         UNION
+        SELECT memory_key
+          FROM memory_context
+         WHERE after_key IN (SELECT value FROM carray(:keys))
+        """,
+        {"keys": keys_array(keys)},
+    )
+    mine = frozenset(keys)
+    return sorted(key for (key,) in rows if key not in mine)
+
+
+def write_contexts(conn: Writing, keys: Sequence[int]) -> None:
+    """Write the contexts of *keys* from their sessions; their words must be unindexed."""
+    for key in keys:
+        write_context(conn, key, *adjacent(conn, key))
+
+
+def write_context(conn: Writing, key: int, before: int | None, after: int | None) -> None:
+    """Write the context of *key* from these two neighbours; its words must be unindexed."""
+    context = _context(conn, before, after)
+    if context:
+        conn.execute(
+            """
+            INSERT INTO memory_context (memory_key, before_key, after_key, context)
+            VALUES (:memory_key, :before_key, :after_key, :context)
+                ON CONFLICT (memory_key) DO UPDATE
+               SET before_key = excluded.before_key, after_key = excluded.after_key,
+                   context = excluded.context
+            """,
+            {"memory_key": key, "before_key": before, "after_key": after, "context": context},
+        )
+    else:
+        conn.execute(
+            "DELETE FROM memory_context WHERE memory_key = :memory_key", {"memory_key": key}
+        )
+
+
+def find_stale_contexts(conn: Reading, keys: Sequence[int]) -> list[int]:
+    """Return those of the visible memories *keys* whose context differs from their neighbours.
+
+    One with a damaged neighbour is skipped.
+    """
+    stale: list[int] = []
+    for key in keys:
+        stored = conn.execute(
+            "SELECT CAST(context AS BLOB) FROM memory_context WHERE memory_key = ?", (key,)
+        ).get
+        try:
+            if (stored or b"") != _context(conn, *adjacent(conn, key)).encode():
+                stale.append(key)
+        except UnicodeDecodeError:
+            continue
+    return stale
+
+
+def _context(conn: Reading, before: int | None, after: int | None) -> str:
+    sides = (_text(conn, before)[-SIDE_CHARS:], _text(conn, after)[:SIDE_CHARS])
+    return "\n".join(filter(None, sides))
+
+
+def context_parts(conn: Reading, key: int) -> tuple[str, str]:
+    """Return what *key* gives to the context of the memory after it, and of the one before it."""
+    text = _text(conn, key)
+    return text[-SIDE_CHARS:], text[:SIDE_CHARS]
+
+
+def _text(conn: Reading, key: int | None) -> str:
+    if key is None:
+        return ""
+    text = conn.execute(
+        """
+        SELECT iif(speaker IS NULL, '', speaker || ': ') || content
+                   || iif(caption IS NULL, '', ' [shares photo: ' || caption || ']')
+          FROM memory
+         WHERE memory_key = :memory_key
+        """,
+        {"memory_key": key},
+    ).get
+    return text if isinstance(text, str) else ""

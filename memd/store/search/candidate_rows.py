@@ -21,7 +21,6 @@ class SearchCandidate(NamedTuple):
     session_key: int | None
     project_id: str | None
     speaker: str | None
-    has_caption: int
     own: str
     context: str
     before_key: int | None
@@ -48,7 +47,7 @@ class SearchCandidate(NamedTuple):
 
 
 _COLUMNS = f"""
-       m.memory_key, m.session_key, p.project_id, m.speaker, m.caption IS NOT NULL,
+       m.memory_key, m.session_key, p.project_id, m.speaker,
        iif(m.speaker IS NULL, '', m.speaker || ': ') || m.content
            || iif(m.caption IS NULL, '', ' [shares photo: ' || m.caption || ']'),
        coalesce(c.context, ''), c.before_key, c.after_key, m.importance,

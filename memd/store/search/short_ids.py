@@ -7,7 +7,7 @@ with an end, so each of these functions scans one: an index of ids alone, never 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from memd.domain.enums import OrgFactCategory
 from memd.store.file.connect import Reading
@@ -18,7 +18,9 @@ END_CHARS = 6
 
 def of_memories(conn: Reading, agents: Collection[str], ends: Sequence[str]) -> list[str]:
     """Return the ids of memories of *agents*, in any state, that end in one of *ends*."""
-    rows = conn.execute(
+    return _find(
+        conn,
+        ends,
         """
         SELECT m.memory_id
           FROM memory AS m
@@ -26,14 +28,15 @@ def of_memories(conn: Reading, agents: Collection[str], ends: Sequence[str]) -> 
                                 WHERE agent_id IN (SELECT value FROM json_each(:agents)))
            AND substr(m.memory_id, -:chars) IN (SELECT value FROM json_each(:ends))
         """,
-        {"agents": json.dumps(sorted(agents)), **_end_params(ends)},
+        {"agents": json.dumps(sorted(agents))},
     )
-    return _filter_by_end(ends, (memory_id for (memory_id,) in rows))
 
 
 def of_archive(conn: Reading, agent_id: str, ends: Sequence[str]) -> list[str]:
     """Return the archival ids of the agent's memories that end in one of *ends*."""
-    rows = conn.execute(
+    return _find(
+        conn,
+        ends,
         """
         SELECT r.archival_id
           FROM archive AS r
@@ -42,14 +45,15 @@ def of_archive(conn: Reading, agent_id: str, ends: Sequence[str]) -> list[str]:
          WHERE a.agent_id = :agent_id
            AND substr(r.archival_id, -:chars) IN (SELECT value FROM json_each(:ends))
         """,
-        {"agent_id": agent_id, **_end_params(ends)},
+        {"agent_id": agent_id},
     )
-    return _filter_by_end(ends, (archival_id for (archival_id,) in rows))
 
 
 def of_lessons(conn: Reading, agent_id: str, ends: Sequence[str]) -> list[str]:
     """Return the ids of the agent's lessons that end in one of *ends*."""
-    rows = conn.execute(
+    return _find(
+        conn,
+        ends,
         """
         SELECT l.learning_id
           FROM learning AS l
@@ -57,9 +61,8 @@ def of_lessons(conn: Reading, agent_id: str, ends: Sequence[str]) -> list[str]:
          WHERE a.agent_id = :agent_id
            AND substr(l.learning_id, -:chars) IN (SELECT value FROM json_each(:ends))
         """,
-        {"agent_id": agent_id, **_end_params(ends)},
+        {"agent_id": agent_id},
     )
-    return _filter_by_end(ends, (learning_id for (learning_id,) in rows))
 
 
 def of_all_agents(conn: Reading, ends: Sequence[str]) -> list[tuple[str, str]]:
@@ -81,34 +84,38 @@ def of_facts(
     conn: Reading, categories: Collection[OrgFactCategory], ends: Sequence[str]
 ) -> list[str]:
     """Return the ids of facts of *categories*, retracted ones too, that end in one of *ends*."""
-    rows = conn.execute(
+    return _find(
+        conn,
+        ends,
         """
         SELECT f.fact_id
           FROM org_fact AS f
          WHERE f.category IN (SELECT value FROM json_each(:categories))
            AND substr(f.fact_id, -:chars) IN (SELECT value FROM json_each(:ends))
         """,
-        {"categories": json.dumps(sorted(categories)), **_end_params(ends)},
+        {"categories": json.dumps(sorted(categories))},
     )
-    return _filter_by_end(ends, (fact_id for (fact_id,) in rows))
 
 
 def of_runs(conn: Reading, ends: Sequence[str]) -> list[str]:
     """Return the ids of runs that end in one of *ends*."""
-    rows = conn.execute(
+    return _find(
+        conn,
+        ends,
         """
         SELECT run_id
           FROM run
          WHERE substr(run_id, -:chars) IN (SELECT value FROM json_each(:ends))
         """,
-        _end_params(ends),
+        {},
     )
-    return _filter_by_end(ends, (run_id for (run_id,) in rows))
 
 
 def _end_params(ends: Iterable[str]) -> dict[str, str | int]:
     return {"chars": END_CHARS, "ends": json.dumps([end[-END_CHARS:] for end in ends])}
 
 
-def _filter_by_end(ends: Sequence[str], ids: Iterable[str]) -> list[str]:
+def _find(conn: Reading, ends: Sequence[str], sql: str, params: Mapping[str, str]) -> list[str]:
+    """Return the ids that *sql* finds for the last characters of *ends*, if they end in one."""
+    ids = conn.list_texts(sql, {**params, **_end_params(ends)})
     return [full_id for full_id in ids if full_id.endswith(tuple(ends))]

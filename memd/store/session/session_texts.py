@@ -6,7 +6,7 @@ import hashlib
 
 from memd.store.access import changes
 from memd.store.file.connect import Reading, Writing
-from memd.store.memory import sources
+from memd.store.session import message_index
 
 
 def has_messages(conn: Reading, agent_key: int) -> bool:
@@ -53,20 +53,28 @@ def delete_old(conn: Writing, before_us: int, limit: int) -> int:
     if not isinstance(count, int) or not count:
         return 0
     params = {"session_key": session_key, "last": last}
-    keys = [key for (key,) in conn.execute(_ONLY_IN_THESE, params)]
-    with sources.releasing(conn, keys):
-        conn.execute(
-            """
-            DELETE FROM session_message
-             WHERE session_key = :session_key AND ordinal <= :last
-            """,
-            params,
-        )
+    keys = conn.list_ints(_ONLY_IN_THESE, params)
+    message_index.unindex(conn, keys)
+    conn.execute(
+        "DELETE FROM session_message WHERE session_key = :session_key AND ordinal <= :last", params
+    )
+    conn.executemany(_DELETE_UNUSED, ({"key": key} for key in keys))
     payload = f"old messages:{session_key}:{last}".encode()  # what was done, without any text
     changes.touch(conn, b"", hashlib.sha256(payload).digest())
     return count
 
 
+# A memory distilled by a nap has its own text; one that was stored from this text needs it.
+_DELETE_UNUSED = """
+DELETE FROM source
+ WHERE source_key = :key
+   AND NOT EXISTS (SELECT 1
+                     FROM memory AS m
+                    WHERE m.source_key = :key
+                      AND NOT EXISTS (SELECT 1
+                                        FROM memory_turn AS t
+                                       WHERE t.memory_key = m.memory_key))
+"""
 _ONLY_IN_THESE = """
 SELECT DISTINCT g.source_key
   FROM session_message AS g

@@ -72,12 +72,12 @@ def of_project(
         f"""
         SELECT {_COLUMNS}
                JOIN memory AS m ON m.memory_key = t.memory_key
-         WHERE t.slot IN (SELECT value FROM json_each(:wanted))
+         WHERE t.slot IN (SELECT value FROM json_each(:slots))
            AND m.agent_key = :agent_key AND m.project_key = :project_key
            AND m.state IN ('active', 'pending')
          ORDER BY coalesce(m.occurred_at_us, m.created_at_us), t.slot_key
         """,
-        {"wanted": json.dumps(slots), "agent_key": agent_key, "project_key": project_key},
+        {"slots": json.dumps(slots), "agent_key": agent_key, "project_key": project_key},
     )
     return {slot: _row(row) for slot, *row in rows}
 
@@ -126,13 +126,13 @@ def find_filled_elsewhere(
         SELECT DISTINCT t.slot
           FROM nap_slot AS t INDEXED BY nap_slot_by_name
                JOIN memory AS m USING (memory_key)
-         WHERE t.slot IN (SELECT value FROM json_each(:wanted))
+         WHERE t.slot IN (SELECT value FROM json_each(:slots))
            AND m.agent_key = :agent_key AND m.project_key IS :project_key
            AND t.session_key IS NOT :session_key
            AND m.state IN ('active', 'pending') AND t.row_hash IS m.row_hash
         """,
         {
-            "wanted": json.dumps(list(slots)),
+            "slots": json.dumps(list(slots)),
             "agent_key": agent_key,
             "project_key": project_key,
             "session_key": session_key,
