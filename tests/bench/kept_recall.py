@@ -209,7 +209,7 @@ class Team:
         )
         caller = Caller(agent_id=AGENT, session_id=name, project_id=TEAM, method="usage.report")
         naps, ingest = self.rooms.naps, self.rooms.ingest
-        await naps.report(caller, usage)
+        await naps.watcher.report(caller, usage)
         await naps.watcher.settle()
         await ingest.queue.drain()
         self.stored.texts = {each.id: each.content for each in await self._listed()}

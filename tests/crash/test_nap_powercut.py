@@ -16,7 +16,8 @@ from memd.domain.enums import MemoryLevel, Origin
 from memd.sleep.distil.exchanges import NapKind, NapMemory
 from memd.sleep.nap.consolidator import MemoryConsolidator
 from memd.sleep.nap.preparation import draft_memories, extract
-from memd.sleep.nap.transaction import NapRequest, NapSource, NapTransaction
+from memd.sleep.nap.source import NapRequest, NapSource
+from memd.sleep.nap.transaction import NapTransaction
 from memd.store.access import changes
 from memd.store.file.connect import Writing
 from memd.store.file.connections import run_write

@@ -23,6 +23,7 @@ from memd.domain.enums import RunState
 from memd.domain.memory import MemoryQuery
 from memd.domain.sleep.sleep import RunReport
 from memd.sleep.nap.naps import Naps
+from memd.sleep.nap.source import NapRequest
 from memd.sleep.night import night
 from memd.sleep.night.night import STEPS
 from memd.store.file.connect import Writing
@@ -279,7 +280,7 @@ async def a_nap(bed: Bed) -> None:
         {"role": "user", "content": f"Please paint fence {n} green by Friday."} for n in range(9)
     ]
     caller = replace(ADA, session_id="talk")
-    await naps.consolidate(caller, messages=said)
+    await naps.nap.nap(caller, NapRequest(messages=said))
 
 
 async def test_a_cut_while_a_memory_is_brought_back_leaves_it_here_or_there(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from memd.inject.own_memories import MemoryRooms
 from memd.learn.learn import Learn
 from memd.recall.text_ranker import TextRanker
 from memd.sleep.nap.naps import Naps
-from memd.sleep.nap.transaction import NapRequest
+from memd.sleep.nap.source import NapRequest
 from memd.sleep.window.trigger import Reason
 
 REDIS = "The tests need Redis on port 6380."

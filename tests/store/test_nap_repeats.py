@@ -28,7 +28,7 @@ from memd.signals.usage import Usage
 from memd.sleep.distil.environment import COMMANDS_SLOT
 from memd.sleep.distil.exchanges import NapKind
 from memd.sleep.nap.naps import Naps
-from memd.sleep.nap.transaction import NapRequest
+from memd.sleep.nap.source import NapRequest
 from memd.sleep.window.trigger import Reason
 
 CAUSE = "The import failed because requirements.txt pins numpy 1.26."
@@ -159,7 +159,7 @@ async def ended(
         event="SessionEnd",
         at=clock.advance(hours=1),
     )
-    await naps.report(ADA, usage)
+    await naps.watcher.report(ADA, usage)
     await naps.watcher.settle()
     await house.queue.drain()
     rows, _ = await house.recall.list(ADA, EVERYTHING, None, 100)

@@ -17,7 +17,7 @@ from memd.domain.sleep.consolidation import ConsolidationStrategyType
 from memd.domain.sleep.sleep import NapResult
 from memd.sleep.distil.exchanges import NapKind
 from memd.sleep.nap.naps import Naps
-from memd.sleep.nap.transaction import NapRequest
+from memd.sleep.nap.source import NapRequest
 
 TALK: list[dict[str, Any]] = [
     {"role": "assistant", "content": f"And so we go on, at some length, with number {n} of many."}

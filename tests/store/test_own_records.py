@@ -21,7 +21,7 @@ from memd.records.entities import ENTITIES
 from memd.records.notes import OWN_DAYS, OWN_IDS
 from memd.records.records import Records
 from memd.sleep.nap.naps import Naps
-from memd.sleep.nap.transaction import NapRequest
+from memd.sleep.nap.source import NapRequest
 from memd.store.access.audit import Audit
 from memd.store.access.changes import AuditFilter
 

@@ -28,7 +28,7 @@ class Stage:
 
     async def say(self, path: str | None = None) -> None:
         usage = Usage(source="codex", session_id="s", event="Stop", transcript_path=path)
-        await self.naps.report(ADA, usage)
+        await self.naps.watcher.report(ADA, usage)
 
     def transcript(self) -> str:
         path = self.home / ".codex" / "sessions" / "s.jsonl"

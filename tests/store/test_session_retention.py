@@ -17,7 +17,7 @@ from memd.domain.recall import Provenance
 from memd.domain.settings.settings import DaemonSettings, Settings
 from memd.ingest.sessions import DROP_STEP_MESSAGES
 from memd.sleep.nap.naps import Naps
-from memd.sleep.nap.transaction import NapRequest
+from memd.sleep.nap.source import NapRequest
 from memd.store.file.connect import Reading, Writing
 from memd.store.session import turns
 

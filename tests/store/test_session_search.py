@@ -18,7 +18,7 @@ from memd.domain.ingest import SessionHit, SessionQuery
 from memd.domain.memory import MemoryFilter
 from memd.domain.settings.settings import Settings
 from memd.sleep.nap.naps import Naps
-from memd.sleep.nap.transaction import NapRequest
+from memd.sleep.nap.source import NapRequest
 from memd.store.file.connect import Reading
 from memd.store.file.restore import restore
 from memd.store.session import message_index

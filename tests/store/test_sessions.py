@@ -19,7 +19,7 @@ from memd.domain.recall import RecallRequest
 from memd.domain.settings.settings import MemoryConfig, Settings, UsageSettings
 from memd.domain.sleep.sleep import NapResult
 from memd.sleep.nap.naps import Naps
-from memd.sleep.nap.transaction import NapRequest
+from memd.sleep.nap.source import NapRequest
 from memd.store.memory import versions
 from memd.store.session.sessions import IDLE_US
 

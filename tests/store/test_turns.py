@@ -17,7 +17,7 @@ from memd.domain.ingest import IngestManyRequest, IngestRequest
 from memd.domain.memory import MemoryFilter
 from memd.domain.settings.settings import Settings
 from memd.sleep.nap.naps import Naps
-from memd.sleep.nap.transaction import NapRequest
+from memd.sleep.nap.source import NapRequest
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import removal
 from memd.store.search import caches

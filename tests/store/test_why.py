@@ -15,7 +15,7 @@ from memd.domain.recall import Provenance
 from memd.domain.settings.settings import Settings
 from memd.recall.listing import SOURCES_MAX, TURN_CHARS_MAX
 from memd.sleep.nap.naps import Naps
-from memd.sleep.nap.transaction import NapRequest
+from memd.sleep.nap.source import NapRequest
 from memd.store.file.connect import Writing
 from memd.store.session import sessions, turns
 

@@ -13,7 +13,8 @@ from memd.domain.enums import MemoryLevel, Origin
 from memd.sleep.distil.exchanges import NapKind, NapMemory
 from memd.sleep.nap.consolidator import MemoryConsolidator
 from memd.sleep.nap.preparation import draft_memories, extract
-from memd.sleep.nap.transaction import NapOutcome, NapRequest, NapSource, NapTransaction
+from memd.sleep.nap.source import NapRequest, NapSource
+from memd.sleep.nap.transaction import NapOutcome, NapTransaction
 from memd.sleep.window.trigger import Reason
 from memd.text.tokens import DefaultTokenEstimator
 

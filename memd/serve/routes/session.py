@@ -206,7 +206,7 @@ async def import_(context: Context, params: ImportSessionParams) -> ImportedSess
     part = context.rooms.uploads.add(context.peer, params.text, params.offset, more=params.more)
     if part.transcript is None:
         return ImportedSession(taken=part.chars)
-    imported = await context.rooms.naps.import_session(
+    imported = await context.rooms.naps.importer.import_session(
         context.caller,
         part.transcript,
         session_id=params.session_id,
@@ -241,16 +241,18 @@ async def report_usage(context: Context, params: ReportUsageParams) -> Window:
         at=params.ts,
     )
     returns = params.return_messages or params.messages is not None
-    return await context.rooms.naps.report(context.caller, usage, params.messages, returns=returns)
+    watcher = context.rooms.naps.watcher
+    return await watcher.report(context.caller, usage, params.messages, returns=returns)
 
 
 @router.method(
     "usage.list", AgentParams, Windows, "List each assistant's context window, as last reported."
 )
 async def windows(context: Context, _params: AgentParams) -> Windows:
-    unreadable, reason = context.rooms.naps.unreadable()
+    watcher = context.rooms.naps.watcher
+    unreadable, reason = watcher.unreadable()
     return Windows(
-        items=await context.rooms.naps.list(context.caller),
+        items=await watcher.list(context.caller),
         unreadable=unreadable,
         unreadable_reason=reason,
     )

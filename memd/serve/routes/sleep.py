@@ -119,12 +119,15 @@ class Runs(Value):
     scope="write",
 )
 async def consolidate(context: Context, params: ConsolidateParams) -> NapResult:
-    return await context.rooms.naps.consolidate(
-        context.caller,
+    from memd.sleep.nap.source import NapRequest
+
+    request = NapRequest(
         messages=params.messages,
         transcript_path=params.transcript_path,
         max_tokens=params.max_tokens,
+        replaces_window=params.messages is not None,
     )
+    return await context.rooms.naps.nap.nap(context.caller, request)
 
 
 @router.method(

@@ -31,9 +31,8 @@ from memd.sleep.distil.language.moment import reports as reports_just_now
 from memd.sleep.distil.language.moment import spoken_form as as_spoken
 from memd.sleep.distil.passages import PASSAGE_CHARS
 from memd.sleep.distil.reports import reports
-from memd.sleep.nap.cleaning import Message
 from memd.sleep.nap.consolidator import CHARS_PER_TOKEN
-from memd.sleep.nap.messages import text_to_store
+from memd.sleep.nap.messages import Message, text_to_store
 from memd.text.languages import FUNCTION_WORDS
 from memd.text.words import sentences
 

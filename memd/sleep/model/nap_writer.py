@@ -24,9 +24,8 @@ from memd.llm.llm import LanguageModel
 from memd.llm.provider import CompletionRequest, Purpose
 from memd.sleep.distil.digest import DIGEST_TOKENS_MAX, FIELDS, WENT_WRONG, tokens
 from memd.sleep.distil.exchanges import NapKind, NapMemory
-from memd.sleep.nap.cleaning import Message
 from memd.sleep.nap.consolidator import count_things
-from memd.sleep.nap.messages import role_of, text_to_store
+from memd.sleep.nap.messages import Message, role_of, text_to_store
 from memd.sleep.nap.preparation import NapExtract
 from memd.text.words import FUNCTION_WORDS
 from memd.view.view import untrusted_content_directive, wrap_stored

@@ -1,20 +1,181 @@
-"""A session's messages as they are stored: text, tool calls, role and time. Pure."""
+"""The messages of a session: without secrets, without memd's own texts, and as stored. Pure.
+
+Recalled memories return in the conversation: as answers of memd's tools, in fences that a hook
+adds, and with one client within the user's own message. Learnt again they would be duplicates, and
+a web text would get the trust of its reader.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import MAXYEAR, datetime
+from functools import lru_cache
+from math import isfinite
 from typing import Any, NamedTuple
 
-from memd.sleep.nap.blocks import TOOL_ROLE, parse_turn, text_of
-from memd.sleep.nap.cleaning import Message
+from memd.guard.secrets import screen
+from memd.sleep.nap.blocks import TOOL_ROLE, TranscriptTurn, pair_results, parse_turn, text_of
+from memd.text.repetition import KnownWords, remove_known
+from memd.view.labels import find_fenced, strip_injected, strip_labels
 
+Message = dict[str, Any]
+
+_DEPTH_MAX = 64  # nesting of a message; no program's format is deeper
+_SHORT_CHARS = 16  # no secret is so short
 _ROLE_CHARS = 32
 _UNSET_YEAR = 1970
+_OWN_TOOL = re.compile(r"(?:mcp_{1,2})?(?:plugin_memd_)?memd(?:[_.:/-].*)?", re.IGNORECASE)
+
+
+def clean(message: Message) -> Message:
+    """Return *message* with secrets replaced and values that JSON or SQLite cannot hold removed.
+
+    >>> clean({"role": "user", "content": "ghp_0123456789abcdefghijABCDEFGHIJ012345"})
+    {'role': 'user', 'content': '[secret:github-token#1]'}
+    """
+    cleaned = _clean_value(message, _DEPTH_MAX)
+    assert isinstance(cleaned, dict)
+    return cleaned
+
+
+def _clean_value(value: Any, depth: int) -> Any:
+    if isinstance(value, str):
+        return (
+            _clean_short(value)
+            if len(value) <= _SHORT_CHARS
+            else screen(_replace_unstorable(value)).text
+        )
+    if depth and isinstance(value, Mapping):
+        return {_clean_value(str(k), 0): _clean_value(v, depth - 1) for k, v in value.items()}
+    if depth and isinstance(value, list | tuple):
+        return [_clean_value(item, depth - 1) for item in value]
+    if isinstance(value, float) and not isfinite(value):
+        return None  # JSON has neither infinity nor NaN
+    return value if isinstance(value, int | float) else None
+
+
+@lru_cache(maxsize=1_024)
+def _clean_short(text: str) -> str:
+    """Clean a short text, cached: keys, roles and types repeat in every message."""
+    return screen(_replace_unstorable(text)).text
+
+
+def _replace_unstorable(text: str) -> str:
+    """Replace what neither SQLite nor UTF-8 can hold: NUL and lone surrogates."""
+    if "\x00" in text:
+        text = text.replace("\x00", "\ufffd")
+    try:
+        if not text.isascii():
+            text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text
+
+
+def remove_echoes(messages: Sequence[Message], texts: Sequence[str] = ()) -> list[Message]:
+    """Return *messages* without memd's own texts: same number and order, some of them blank.
+
+    Sentences of an assistant that only repeat a text that memd showed in *messages*, or one of the
+    *texts* that it injected into the session, are removed too.
+
+    >>> remove_echoes([{"role": "tool", "name": "memd_search", "content": "8443"}])
+    [{'role': 'tool', 'name': 'memd_search', 'content': ''}]
+    """
+    turns = [parse_turn(message) for message in messages]
+    names = pair_results(turns).names
+    known = KnownWords([*texts, *_memd_texts(turns, names)])
+    cleaned = [_remove_own_parts(message, place, names) for place, message in enumerate(messages)]
+    return [_remove_repeats(message, known) for message in cleaned] if known else cleaned
+
+
+def _memd_texts(
+    turns: Sequence[TranscriptTurn], names: Mapping[tuple[int, int], str]
+) -> Iterator[str]:
+    """Yield the texts within memd's fences and in the answers of its tools."""
+    for place, each in enumerate(turns):
+        yield from find_fenced(each.text)
+        for number, result in enumerate(each.results):
+            texts = find_fenced(result.text)
+            if not texts and _is_own_tool(names.get((place, number)) or result.name):
+                texts = [line for part in result.text.splitlines() if (line := strip_labels(part))]
+            yield from texts
+
+
+def _remove_repeats(message: Message, known: KnownWords) -> Message:
+    """Return an assistant's *message* without sentences that repeat memd's texts."""
+    content = message.get("content")
+    if message.get("role") != "assistant":
+        return message
+    if isinstance(content, str):
+        return message | {"content": remove_known(content, known)}
+    if isinstance(content, list):
+        return message | {"content": [_remove_block_repeats(block, known) for block in content]}
+    return message
+
+
+def _remove_block_repeats(block: Any, known: KnownWords) -> Any:
+    if isinstance(block, str):
+        return remove_known(block, known)
+    text = block.get("text") if isinstance(block, Mapping) else None
+    return {**block, "text": remove_known(text, known)} if isinstance(text, str) else block
+
+
+def _remove_own_parts(
+    message: Message, place: int, names: Mapping[tuple[int, int], str]
+) -> Message:
+    if message.get("role") == TOOL_ROLE and _is_own_tool(names.get((place, 0))):
+        return message | {"content": ""}
+    changes: Message = {}
+    content = message.get("content")
+    if isinstance(content, str):
+        changes["content"] = strip_injected(content)
+    elif isinstance(content, list):
+        changes["content"] = _remove_own_blocks(content, place, names)
+    calls = message.get("tool_calls")
+    if isinstance(calls, list):
+        changes["tool_calls"] = [call for call in calls if not _is_own_call(call)]
+    return message | changes
+
+
+def _remove_own_blocks(
+    blocks: Sequence[Any], place: int, names: Mapping[tuple[int, int], str]
+) -> list[Any]:
+    remaining: list[Any] = []
+    number = 0
+    for block in blocks:
+        kind = block.get("type") if isinstance(block, Mapping) else None
+        if kind == "tool_result":
+            if not _is_own_tool(names.get((place, number))):
+                remaining.append(_clean_field(block, "content"))
+            number += 1
+        elif isinstance(block, str):
+            remaining.append(strip_injected(block))
+        elif kind != "tool_use" or not _is_own_tool(block.get("name")):
+            remaining.append(_clean_field(block, "text"))
+    return remaining
+
+
+def _clean_field(block: Any, field: str) -> Any:
+    text = block.get(field) if isinstance(block, Mapping) else None
+    if isinstance(text, list):
+        return {**block, field: [_clean_field(each, "text") for each in text]}
+    return {**block, field: strip_injected(text)} if isinstance(text, str) else block
+
+
+def _is_own_call(call: object) -> bool:
+    if not isinstance(call, Mapping):
+        return False
+    function = call.get("function")
+    return _is_own_tool((function if isinstance(function, Mapping) else call).get("name"))
+
+
+def _is_own_tool(name: object) -> bool:
+    return isinstance(name, str) and _OWN_TOOL.fullmatch(name.strip()) is not None
 
 
 class StoredMessage(NamedTuple):

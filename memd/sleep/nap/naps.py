@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,14 +18,12 @@ from memd.domain.values import Emit, unheard
 
 if TYPE_CHECKING:
     from memd.backends.rooms import Rooms
-    from memd.domain.caller import Caller
     from memd.domain.settings.settings import Settings
-    from memd.domain.sleep.sleep import ImportedSession, NapResult, Window
     from memd.llm.llm import LanguageModel
-    from memd.signals.usage import Usage
     from memd.sleep.model.nap_writer import NapWriter
     from memd.sleep.nap.consolidator import MemoryConsolidator
     from memd.sleep.nap.nap import Nap
+    from memd.sleep.window.other_sessions import SessionImporter
     from memd.sleep.window.window_watcher import WindowWatcher
 
 START_S = 0.3
@@ -64,7 +62,7 @@ class Naps:
 
     @cached_property
     def nap(self) -> Nap:
-        """The nap itself."""
+        """The nap, for windows that are full and on request."""
         from memd.signals.files import transcript_roots
         from memd.sleep.nap.nap import Nap
 
@@ -110,6 +108,13 @@ class Naps:
             emit=self._emit,
         )
 
+    @property
+    def importer(self) -> SessionImporter:
+        """The import of recorded sessions."""
+        from memd.sleep.window.other_sessions import SessionImporter
+
+        return SessionImporter(self.nap, self._rooms.sessions)
+
     def work_report(self) -> dict[str, Any]:
         """Return queue lengths, and the number and duration of naps and nights since the start.
 
@@ -134,58 +139,3 @@ class Naps:
         from memd.sleep.window.other_sessions import QuietSessions
 
         await QuietSessions(self._rooms.db, self._rooms.clock, lazy(lambda: self.nap)).run()
-
-    async def consolidate(
-        self,
-        caller: Caller,
-        *,
-        messages: Sequence[dict[str, Any]] | None = None,
-        transcript_path: str | None = None,
-        max_tokens: int | None = None,
-    ) -> NapResult:
-        """Nap on request (``Nap.nap``); the session is the caller's."""
-        from memd.sleep.nap.transaction import NapRequest
-
-        request = NapRequest(
-            messages=messages,
-            transcript_path=transcript_path,
-            max_tokens=max_tokens,
-            replaces_window=messages is not None,
-        )
-        return await self.nap.nap(caller, request)
-
-    async def import_session(
-        self,
-        caller: Caller,
-        raw: bytes,
-        *,
-        session_id: str | None = None,
-        cwd: str | None = None,
-        dry_run: bool = False,
-    ) -> ImportedSession:
-        """Nap over a recorded session as over one that has ended (``SessionImporter``)."""
-        from memd.sleep.window.other_sessions import SessionImporter
-
-        importer = SessionImporter(self.nap, self._rooms.sessions)
-        return await importer.import_session(
-            caller, raw, session_id=session_id, cwd=cwd, dry_run=dry_run
-        )
-
-    async def report(
-        self,
-        caller: Caller,
-        usage: Usage,
-        messages: Sequence[dict[str, Any]] | None = None,
-        *,
-        returns: bool = False,
-    ) -> Window:
-        """Take an assistant's report of its window (``Watching.report``)."""
-        return await self.watcher.report(caller, usage, messages, returns=returns)
-
-    def unreadable(self) -> tuple[int, str | None]:
-        """Return how many usage files cannot be read, and the reason for the last one."""
-        return self.watcher.unreadable()
-
-    async def list(self, caller: Caller) -> tuple[Window, ...]:
-        """Return the windows of the caller's agent."""
-        return await self.watcher.list(caller)

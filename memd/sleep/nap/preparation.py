@@ -1,56 +1,59 @@
 """What a nap will store, computed beforehand so that its transaction only writes. Pure.
 
-Secrets are replaced first: nothing that is consolidated, stored, written beside the usage
-file or drafted here contains one. The messages that the caller gets back are its own,
-unchanged.
+:func:`extract` finds the texts that are worth storing. Secrets are replaced first: nothing that is
+consolidated, stored, written beside the usage file or drafted here contains one. The messages that
+the caller gets back are its own, unchanged. Lessons are extracted too: every sentence that says it
+is one (docs/decisions/0077).
 
-Lessons are drafted too: every sentence that says it is one (docs/decisions/0077).
+:func:`draft_memories` makes drafts of memories of these texts, with category, tags and origin.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
+from memd.base.limits import TEXT_CHARS_MAX
 from memd.domain.encoding import ChunkingConfig, TokenCounter
+from memd.domain.enums import MemoryCategory, Origin
+from memd.domain.ingest import IngestRequest
+from memd.domain.learn import NON_INFERABLE_TAG
+from memd.domain.sleep.consolidation import LESSON_TAG, NAP_TAG
 from memd.domain.sleep.sleep import NapDetail
-from memd.ingest.draft import draft_text
+from memd.ingest.draft import Drafts, draft_text
 from memd.sleep.distil.distil import distil
-from memd.sleep.distil.exchanges import NapMemory
-from memd.sleep.nap.blocks import parse_turn
-from memd.sleep.nap.cleaning import Message, clean
+from memd.sleep.distil.exchanges import NapKind, NapMemory
+from memd.sleep.nap.blocks import TOOL_ROLE, parse_turn
 from memd.sleep.nap.consolidator import MemoryConsolidator
-from memd.sleep.nap.drafting import (
-    NapDraft,
-    content_hash,
-    draft_distilled,
-    draft_fact,
-    draft_lesson,
+from memd.sleep.nap.facts import HEADER, SUMMARY_ROLE, Fact
+from memd.sleep.nap.messages import (
+    Message,
+    StoredMessage,
+    clean,
+    remove_echoes,
+    timestamp_of,
+    to_stored,
 )
-from memd.sleep.nap.echoes import remove_echoes
-from memd.sleep.nap.erasures import SessionHistory, find_erased
-from memd.sleep.nap.facts import HEADER, Fact
-from memd.sleep.nap.messages import StoredMessage, to_stored
+from memd.sleep.nap.source import NO_CONTEXT, SessionContext
+from memd.text.chunk import clean as clean_text
 from memd.text.lessons import extract_lessons, parse_lesson
+from memd.text.route import route
 
+_USER_ROLES = frozenset({"user", "human"})
+_CATEGORIES = {
+    NapKind.PREFERENCE: MemoryCategory.PROCEDURAL,
+    NapKind.FIX: MemoryCategory.PROCEDURAL,
+    NapKind.DIGEST: MemoryCategory.EPISODIC,
+}
+"""The categories of distilled memories; other kinds are semantic."""
+_TAGS = {NapKind.FIX: (NON_INFERABLE_TAG,)}
+"""Tags besides the kind, for distilled memories that are lessons too (``learn/propose.py``)."""
 _CHUNKING = ChunkingConfig()
 
-
-@dataclass(frozen=True, slots=True)
-class PreparedNap:
-    """A nap that is ready to be stored. *shorter* has no secrets, *answer* is the caller's list."""
-
-    stored_messages: tuple[StoredMessage | None, ...]
-    drafts: tuple[NapDraft, ...]
-    """The memories to store, some of which may exist already; new facts and lessons only."""
-    known_count: int
-    """How many facts and lessons were left out because the session has them."""
-    shorter: tuple[Message, ...]
-    answer: tuple[Message, ...]
-    summary: str
-    detail: NapDetail
+MakeDrafts = Callable[[IngestRequest], Drafts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,37 +71,15 @@ class NapExtract:
     """New lessons; like *facts* without known ones. They are not facts of SPEC 6."""
     distilled: tuple[NapMemory, ...]
     known_count: int
+    """How many facts and lessons were left out because the session has them."""
     has_news: bool
     """Whether anything seems to be new; what is stored is decided within the transaction."""
     shorter: tuple[Message, ...]
+    """The shorter list, without secrets."""
     answer: tuple[Message, ...]
+    """The same list of the caller's own messages."""
     summary: str
     detail: NapDetail
-
-
-class _CachedCounter:
-    """Counts the tokens of each text once; a draft counts the same texts several times."""
-
-    def __init__(self, counter: TokenCounter) -> None:
-        self._counter = counter
-        self._known: dict[str, int] = {}
-
-    def count(self, text: str) -> int:
-        count = self._known.get(text)
-        if count is None:
-            count = self._known[text] = self._counter.count(text)
-        return count
-
-
-class SessionContext(NamedTuple):
-    """What memd has of a session: hashes of its texts, earlier messages, and injected texts."""
-
-    known_count: frozenset[bytes] = frozenset()
-    earlier: Sequence[Message] = ()
-    injected: Sequence[str] = ()
-
-
-NO_CONTEXT = SessionContext()
 
 
 def extract(
@@ -118,34 +99,36 @@ def extract(
     Lessons are stored besides, in place of a fact with the same text. memd's own texts
     teach nothing, nor does an assistant that repeats them.
     """
-    known_hashes, earlier, injected = context
     messages = [clean(message) for message in given]
     shorter, summary = rule.consolidate(messages)
     tail = len(shorter) - 1 if summary else len(shorter)
     start = len(messages) if last else len(messages) - tail
     facts = rule.facts(messages[:start] if last else messages)
     facts = tuple(fact for fact in facts if fact.index < start)
-    spoken = remove_echoes(messages, injected)
+    spoken = remove_echoes(messages, context.injected)
     lessons = find_lessons(spoken[:start])
     lesson_texts = {lesson.text for lesson in lessons}
     plain_facts = (
         () if distils else tuple(f for f in facts if parse_lesson(f.text) not in lesson_texts)
     )
-    memories = _distil(remove_echoes(earlier, injected), spoken) if distils else ()
-    new_facts, new_lessons = (
-        tuple(each for each in some if content_hash(each.text) not in known_hashes)
-        for some in (plain_facts, lessons)
-    )
+    memories: tuple[NapMemory, ...] = ()
+    if distils:
+        memories = _distil(remove_echoes(context.earlier, context.injected), spoken)
+
+    def is_new(text: str) -> bool:
+        return content_hash(text) not in context.known_hashes
+
+    new_facts = tuple(fact for fact in plain_facts if is_new(fact.text))
+    new_lessons = tuple(lesson for lesson in lessons if is_new(lesson.text))
     return NapExtract(
         messages=messages,
         spoken=spoken,
-        earlier=earlier,
+        earlier=context.earlier,
         facts=new_facts,
         lessons=new_lessons,
         distilled=memories,
         known_count=len(plain_facts) + len(lessons) - len(new_facts) - len(new_lessons),
-        has_news=bool(new_facts or new_lessons)
-        or any(content_hash(each.text) not in known_hashes for each in memories),
+        has_news=bool(new_facts or new_lessons) or any(is_new(memory.text) for memory in memories),
         shorter=tuple(shorter),
         answer=(shorter[0], *given[len(given) - tail :]) if summary else tuple(given),
         summary=summary,
@@ -167,51 +150,9 @@ def _distil(earlier: Sequence[Message], spoken: Sequence[Message]) -> tuple[NapM
         return distil(spoken)
     count = len(earlier)
     return tuple(
-        each._replace(places=tuple(place - count for place in each.places))
-        for each in distil([*earlier, *spoken])
+        memory._replace(places=tuple(place - count for place in memory.places))
+        for memory in distil([*earlier, *spoken])
     )
-
-
-def draft_memories(
-    extracted: NapExtract,
-    counter: TokenCounter,
-    session_id: str | None,
-    chunking: ChunkingConfig = _CHUNKING,
-) -> PreparedNap:
-    """Draft the extracted texts; of several memories with one slot the last one is drafted."""
-    cached = _CachedCounter(counter)
-    make_drafts = partial(draft_text, counter=cached, chunking=chunking)
-    messages = extracted.messages
-    memories = {each.slot: each for each in extracted.distilled}.values()
-
-    def at(place: int) -> Message:
-        return (extracted.earlier if place < 0 else messages)[place]
-
-    return PreparedNap(
-        stored_messages=to_stored(messages),
-        drafts=(
-            *(draft_fact(fact, messages, make_drafts, session_id) for fact in extracted.facts),
-            *(
-                draft_lesson(lesson, messages, make_drafts, session_id)
-                for lesson in extracted.lessons
-            ),
-            *(draft_distilled(each, at, cached, session_id) for each in memories),
-        ),
-        known_count=extracted.known_count,
-        shorter=extracted.shorter,
-        answer=extracted.answer,
-        summary=extracted.summary,
-        detail=extracted.detail,
-    )
-
-
-def remove_erased(given: Sequence[Message], history: SessionHistory) -> list[Message]:
-    """Return *given* without the messages that were forgotten since an earlier nap."""
-    stored = to_stored([clean(message) for message in given])
-    erased = find_erased(
-        [None if one is None else (one.sha256, one.nth) for one in stored], history
-    )
-    return [message for place, message in enumerate(given) if place not in erased]
 
 
 SPEAKING_ROLES = frozenset({"user", "human", "assistant"})
@@ -232,3 +173,149 @@ def find_lessons(messages: Sequence[Mapping[str, Any]]) -> tuple[Fact, ...]:
         for text in extract_lessons(speaker_turn.text):
             first.setdefault(text, Fact(text, speaker_turn.role, None, index))
     return tuple(first.values())
+
+
+def content_hash(text: str) -> bytes:
+    """Return the hash under which *text* is stored, if it is one memory."""
+    return hashlib.sha256(clean_text(text[:TEXT_CHARS_MAX]).encode()).digest()
+
+
+# Drafts.
+
+
+class NapDraft(NamedTuple):
+    """One text that is to become memories.
+
+    *places* are the indexes of the messages that it is made of, the most relevant one first. A
+    *slot* identifies its subject within the session; facts and lessons have none.
+    """
+
+    request: IngestRequest
+    drafts: Drafts
+    places: tuple[int, ...]
+    slot: str | None = None
+
+    @property
+    def sha256(self) -> bytes:
+        """The hash of the text; only for a draft of one memory."""
+        return hashlib.sha256(self.drafts.items[0].content.encode()).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedNap:
+    """A nap that is ready to be stored."""
+
+    extracted: NapExtract
+    stored_messages: tuple[StoredMessage | None, ...]
+    drafts: tuple[NapDraft, ...]
+    """The memories to store, some of which may exist already; new facts and lessons only."""
+
+
+class _CachedCounter:
+    """Counts the tokens of each text once; a draft counts the same texts several times."""
+
+    def __init__(self, counter: TokenCounter) -> None:
+        self._counter = counter
+        self._known: dict[str, int] = {}
+
+    def count(self, text: str) -> int:
+        count = self._known.get(text)
+        if count is None:
+            count = self._known[text] = self._counter.count(text)
+        return count
+
+
+def draft_memories(
+    extracted: NapExtract,
+    counter: TokenCounter,
+    session_id: str | None,
+    chunking: ChunkingConfig = _CHUNKING,
+) -> PreparedNap:
+    """Draft the extracted texts; of several memories with one slot the last one is drafted."""
+    cached = _CachedCounter(counter)
+    make_drafts = partial(draft_text, counter=cached, chunking=chunking)
+    messages = extracted.messages
+    memories = {each.slot: each for each in extracted.distilled}.values()
+
+    def at(place: int) -> Message:
+        return (extracted.earlier if place < 0 else messages)[place]
+
+    return PreparedNap(
+        extracted=extracted,
+        stored_messages=to_stored(messages),
+        drafts=(
+            *(draft_fact(fact, messages, make_drafts, session_id) for fact in extracted.facts),
+            *(
+                draft_lesson(lesson, messages, make_drafts, session_id)
+                for lesson in extracted.lessons
+            ),
+            *(draft_distilled(each, at, cached, session_id) for each in memories),
+        ),
+    )
+
+
+def draft_fact(
+    fact: Fact, messages: Sequence[Message], make_drafts: MakeDrafts, session_id: str | None
+) -> NapDraft:
+    """Draft a fact of a consolidation."""
+    request = _request(fact, messages, session_id)
+    return NapDraft(request, make_drafts(request), (fact.index,))
+
+
+def draft_lesson(
+    lesson: Fact, messages: Sequence[Message], make_drafts: MakeDrafts, session_id: str | None
+) -> NapDraft:
+    """Draft a lesson. It is injected when it fits a question, so it is never a preference."""
+    kind = route(lesson.text, by_owner=False)
+    if kind is not MemoryCategory.SEMANTIC:
+        kind = MemoryCategory.PROCEDURAL
+    fields = {"tags": (NAP_TAG, LESSON_TAG), "category": kind}
+    request = _request(lesson, messages, session_id).model_copy(update=fields)
+    result = make_drafts(request)
+    items = tuple(replace(each, preference=None) for each in result.items)
+    return NapDraft(request, replace(result, items=items), (lesson.index,))
+
+
+def draft_distilled(
+    memory: NapMemory,
+    message_at: Callable[[int], Message],
+    counter: TokenCounter,
+    session_id: str | None,
+) -> NapDraft:
+    """Draft one distilled memory: one chunk whatever its length, in the category of its kind.
+
+    It is a named preference only if it is one in its owner's words.
+    """
+    category = _CATEGORIES.get(memory.kind, MemoryCategory.SEMANTIC)
+    place = max(memory.places) if memory.kind is NapKind.DIGEST else memory.places[0]
+    request = IngestRequest(
+        text=clean_text(memory.text),
+        session_id=session_id,
+        occurred_at=timestamp_of(message_at(place)),
+        tags=(NAP_TAG, memory.kind, *_TAGS.get(memory.kind, ())),
+        origin=memory.origin,
+    )
+    result = draft_text(request, counter, whole=True)
+    prefers = memory.kind is NapKind.PREFERENCE
+    items = tuple(
+        replace(each, category=category, preference=each.preference if prefers else None)
+        for each in result.items
+    )
+    return NapDraft(request, replace(result, items=items), memory.places, memory.slot)
+
+
+def _request(fact: Fact, messages: Sequence[Message], session_id: str | None) -> IngestRequest:
+    return IngestRequest(
+        text=fact.text[:TEXT_CHARS_MAX],
+        session_id=session_id,
+        occurred_at=timestamp_of(messages[fact.index]),
+        tags=(NAP_TAG,),
+        origin=_origin(fact),
+    )
+
+
+def _origin(fact: Fact) -> Origin:
+    """Return the origin of a fact; of an earlier summary's facts only tools' can be told apart."""
+    if fact.role == TOOL_ROLE or (fact.role == SUMMARY_ROLE and fact.text.startswith("[")):
+        return Origin.TOOL
+    return Origin.PERSON if fact.role in _USER_ROLES else Origin.ASSISTANT

@@ -8,11 +8,17 @@ memory fills its slot and gets its tags; nothing supersedes it. Some slots belon
 whole project: there the newest counts, from whichever session. A text that another session
 of the project has, or a fix by a command that cured there, is not stored again. The run's
 ledger records everything, so that the nap can be undone.
+
+What an assistant streamed to memd is memories already, and a nap composes its own from the
+same words. A turn that says nothing beyond what the nap's memories say is archived as
+superseded; undoing the run restores it. Turns that say more stay, and so does whatever a
+person said or stored on purpose.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from memd.base.clock import to_us
@@ -26,14 +32,17 @@ from memd.guard.suspicion import suspicion
 from memd.ingest import update
 from memd.ingest.replace import supersede
 from memd.sleep.distil.fixes import CURED
-from memd.sleep.nap.drafting import NapDraft
+from memd.sleep.distil.language.phrases import NARRATION
+from memd.sleep.distil.language.prose import sentences
+from memd.sleep.nap.preparation import NapDraft
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import archive_rows, memories, removal, versions
 from memd.store.memory.rows import StoredMemory
 from memd.store.memory.versions import NewVersion
 from memd.store.run import runs
-from memd.store.session import slots
+from memd.store.session import slots, turns
 from memd.store.session.slots import DIGEST, SlotRow
+from memd.text.repetition import KnownWords
 
 PROJECT_PREFIX = "env:"
 """The prefix of slots that belong to a whole project."""
@@ -140,7 +149,6 @@ def rewrite(target: NapTarget, draft: NapDraft, row: SlotRow) -> None:
     """Replace the text of the memory *row* by the draft's; its id stays, its version is kept."""
     conn, new = target.conn, draft.drafts.items[0]
     assert target.session_key is not None
-    previous = runs.images(conn, [row.memory_key])
     changed_digest = update.AdmittedUpdate(
         MemoryUpdate(content=new.content, origin=draft.drafts.origin),
         new.content,
@@ -148,9 +156,17 @@ def rewrite(target: NapTarget, draft: NapDraft, row: SlotRow) -> None:
         suspicion(new.content),
         min(_time_us(draft, target.now_us), target.now_us),
     )
-    update.apply_update(conn, target.caller, row.memory_id, changed_digest, target.now_us)
-    slots.fill(conn, target.session_key, DIGEST, row.memory_key)
-    runs.record(conn, target.run_key, [row.memory_key], runs.MOVED, previous)
+    with _record_moves(target, [row.memory_key]):
+        update.apply_update(conn, target.caller, row.memory_id, changed_digest, target.now_us)
+        slots.fill(conn, target.session_key, DIGEST, row.memory_key)
+
+
+@contextmanager
+def _record_moves(target: NapTarget, keys: Sequence[int]) -> Iterator[None]:
+    """Record in the run's ledger how the block changes the memories *keys*."""
+    before = runs.images(target.conn, keys)
+    yield
+    runs.record(target.conn, target.run_key, keys, runs.MOVED, before)
 
 
 def fill_slot(
@@ -169,9 +185,8 @@ def fill_slot(
         return
     fills = not receipt.merged
     if not fills and _was_superseded(target.conn, row):
-        previous = runs.images(target.conn, [row.memory_key])
-        removal.restore(target.conn, row.memory_key, target.now_us)
-        runs.record(target.conn, target.run_key, [row.memory_key], runs.MOVED, previous)
+        with _record_moves(target, [row.memory_key]):
+            removal.restore(target.conn, row.memory_key, target.now_us)
         fills = True
     elif not fills and _is_turn(draft, row):
         _add_tags(target, draft, row)
@@ -181,9 +196,8 @@ def fill_slot(
     elif row.state not in VISIBLE:
         return  # the owner deleted a memory of this text
     if outcome.supersedes:
-        previous = runs.images(target.conn, outcome.supersedes)
-        supersede(target.conn, outcome.supersedes, ids, target.now_us)
-        runs.record(target.conn, target.run_key, outcome.supersedes, runs.MOVED, previous)
+        with _record_moves(target, outcome.supersedes):
+            supersede(target.conn, outcome.supersedes, ids, target.now_us)
 
 
 def _find_row(target: NapTarget, receipt: Receipt) -> StoredMemory | None:
@@ -214,11 +228,45 @@ def _add_tags(target: NapTarget, draft: NapDraft, row: StoredMemory) -> None:
         origin=Origin(row.origin),
         trust=Trust(row.trust),
     )
-    previous = runs.images(target.conn, [row.memory_key])
-    versions.replace(target.conn, row.memory_key, version, target.now_us)
-    runs.record(target.conn, target.run_key, [row.memory_key], runs.MOVED, previous)
+    with _record_moves(target, [row.memory_key]):
+        versions.replace(target.conn, row.memory_key, version, target.now_us)
 
 
 def _was_superseded(conn: Reading, row: StoredMemory) -> bool:
     archived_row = archive_rows.rows_of(conn, [row.memory_key]).get(row.memory_key)
     return archived_row is not None and archived_row.reason == ArchiveReason.SUPERSEDED
+
+
+TURNS_MAX = 500
+_EXTRA_CHARS_SHARE = 1.5
+"""A turn longer than this multiple of all the texts says more than they do."""
+
+
+def archive_repeated_turns(target: NapTarget, ids: Ids, texts: Sequence[str]) -> None:
+    """Supersede the turns of the target's session that say nothing beyond *texts*."""
+    if target.session_key is None or not texts:
+        return
+    rows = turns.list_assistant_turns(target.conn, target.session_key, TURNS_MAX)
+    keys = find_repeated(rows, texts)
+    if not keys:
+        return
+    with _record_moves(target, keys):
+        # Unlike an owner's archiving, this keeps what was made of a turn, such as this memory.
+        removal.archive(target.conn, keys, ArchiveReason.SUPERSEDED, target.now_us, new_id=ids.new)
+
+
+def find_repeated(rows: Iterable[tuple[int, str]], texts: Sequence[str]) -> list[int]:
+    """Return the keys of those *rows* (key and text) that say nothing beyond *texts*.
+
+    >>> rows = [(1, "Let me see. The port of the stage is 8443."), (2, "It is 8443 and 9000.")]
+    >>> find_repeated(rows, ["Outcome: The port of the stage is 8443."])
+    [1]
+    """
+    known = KnownWords(texts)
+    room = _EXTRA_CHARS_SHARE * sum(map(len, texts))
+    return [key for key, text in rows if len(text) <= room and _is_repeated(text, known)]
+
+
+def _is_repeated(text: str, known: KnownWords) -> bool:
+    statements = [each.text for each in sentences(text) if not NARRATION.match(each.text)]
+    return bool(statements) and all(known.covers(each) for each in statements)

@@ -3,85 +3,42 @@
 Everything slow was done before (``preparation``). A message that the session has
 is not stored twice, and a known fact makes no new memory, so repeating a nap
 changes nothing but the ledger, which records it.
-
-What an assistant streamed to memd is memories already, and a nap composes its own from the
-same words. A turn that says nothing beyond what the nap's memories say is archived as
-superseded; undoing the run restores it. Turns that say more stay, and so does whatever a
-person said or stored on purpose.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 
 from memd.base.clock import to_us
 from memd.base.ids import Ids
 from memd.domain.caller import Caller
-from memd.domain.enums import ArchiveReason, MemoryLevel, RunKind, RunState
+from memd.domain.enums import MemoryLevel, RunKind, RunState
 from memd.domain.ingest import IngestRequest
 from memd.domain.values import Value
 from memd.ingest.arrivals import store_arrivals
 from memd.ingest.filing import Arrival
-from memd.signals.transcripts import Transcript
 from memd.sleep.distil.environment import COMMANDS_SLOT
-from memd.sleep.distil.language.phrases import NARRATION
-from memd.sleep.distil.language.prose import sentences
-from memd.sleep.nap.cleaning import Message
-from memd.sleep.nap.drafting import NapDraft
-from memd.sleep.nap.earlier_messages import NO_MESSAGES, EarlierMessages
-from memd.sleep.nap.preparation import PreparedNap
-from memd.sleep.nap.supersession import NapTarget, decide_outcomes, fill_slot, rewrite
+from memd.sleep.nap.preparation import NapDraft, PreparedNap
+from memd.sleep.nap.source import NapRequest, NapSource
+from memd.sleep.nap.supersession import (
+    NapTarget,
+    archive_repeated_turns,
+    decide_outcomes,
+    fill_slot,
+    rewrite,
+)
 from memd.store.access import changes, names
 from memd.store.file.connect import Writing
-from memd.store.memory import removal, sources
+from memd.store.memory import sources
 from memd.store.run import runs
 from memd.store.session import injections, sessions, turns
 from memd.store.session.slots import DIGEST
-from memd.text.repetition import KnownWords
 
-ASKED = "asked"
 CLOCK_SKEW_US = 86_400_000_000  # the furthest in the future that a timestamp is believed: a day
-
-
-@dataclass(frozen=True, slots=True)
-class NapRequest:
-    """Which session to nap over, where its messages come from, and why.
-
-    *last*: take the facts of all messages, as no later nap will cover the rest.
-    *on_write* is called inside the transaction with the time, for writes that must be
-    atomic with the nap. *usage_file* is the file that triggered it.
-    """
-
-    messages: Sequence[Message] | None = None
-    transcript_path: str | None = None
-    transcript: Transcript | None = None
-    """One that is already read; like one at a path, it may hold messages forgotten since."""
-    session_id: str | None = None
-    reason: str = ASKED
-    max_tokens: int | None = None
-    last: bool = False
-    on_write: Callable[[Writing, int], None] | None = None
-    replaces_window: bool = False
-    """Whether the caller replaces the session's own list by the shorter one."""
-    usage_file: Path | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class NapSource:
-    """The messages of a nap; *memory_keys* are the memories that they come from, if they do.
-
-    *earlier* holds the session's messages before them, for what is distilled.
-    """
-
-    messages: Sequence[Message]
-    session_id: str | None
-    memory_keys: Sequence[int] = ()
-    earlier: EarlierMessages = NO_MESSAGES
 
 
 class NapOutcome(Value):
@@ -125,7 +82,7 @@ class NapTransaction:
         )
         source_by_place = {
             **self._store_messages(conn, agent_key, session_key, now_us),
-            **self.source.earlier.source_by_place,
+            **self.source.earlier_keys,
         }
         target = NapTarget(conn, caller, run_key, agent_key, session_key, project_key, now_us)
         outcome = self._store_memories(target, source_by_place)
@@ -135,7 +92,7 @@ class NapTransaction:
         if (
             self.request.replaces_window
             and session_key is not None
-            and self.prepared.detail.messages_removed
+            and self.prepared.extracted.detail.messages_removed
         ):
             injections.mark_emptied(conn, session_key, now_us, announced=True)
         if self.request.on_write is not None:
@@ -170,10 +127,11 @@ class NapTransaction:
                 self._link(target.conn, draft, [outcome.rewrites.memory_id], source_by_place)
                 rewritten += 1
         merged = sum(len(receipt.merged) for receipt in receipts)
+        known = self.prepared.extracted.known_count + len(drafts) - len(new) - rewritten
         return NapOutcome(
             run_id=self.run_id,
             stored=rewritten + sum(len(each.stored) + len(each.pending) for each in receipts),
-            merged=self.prepared.known_count + merged + len(drafts) - len(new) - rewritten,
+            merged=known + merged,
             quarantined=sum(len(receipt.quarantined) for receipt in receipts),
         )
 
@@ -211,9 +169,10 @@ class NapTransaction:
     ) -> None:
         """Record the messages, or the memories, that are the sources of these memories."""
         if self.source.memory_keys:
-            for at in draft.places:
-                sessions.record_derived(conn, self.source.memory_keys[at], memory_ids)
-        source_keys = [source_by_place[at] for at in draft.places if at in source_by_place]
+            for place in draft.places:
+                sessions.record_derived(conn, self.source.memory_keys[place], memory_ids)
+        places = [place for place in draft.places if place in source_by_place]
+        source_keys = [source_by_place[place] for place in places]
         for memory_id in memory_ids:
             turns.set_turns(conn, memory_id, source_keys)
 
@@ -229,11 +188,11 @@ class NapTransaction:
         known = {} if session_key is None else sessions.messages_by_hash(conn, session_key)
         places = set(range(len(self.prepared.stored_messages)))
         if session_key is None:
-            places = {at for draft in self.prepared.drafts for at in draft.places}
+            places = {place for draft in self.prepared.drafts for place in draft.places}
         source_by_place: dict[int, int] = {}
         new: list[sessions.NewMessage] = []
-        for target, message in enumerate(self.prepared.stored_messages):
-            if message is None or target not in places:
+        for place, message in enumerate(self.prepared.stored_messages):
+            if message is None or place not in places:
                 continue
             stored = known.get((message.sha256, message.nth))
             if stored is not None:
@@ -244,7 +203,7 @@ class NapTransaction:
                 )
                 past_us = _past_us(message.said_at, now_us)
                 new.append(sessions.NewMessage(key, message.nth, message.role, past_us))
-            source_by_place[target] = key
+            source_by_place[place] = key
         if session_key is not None:
             sessions.add_messages(conn, session_key, new)
             names.count_session(conn, session_key, 0, 0, now_us)
@@ -255,7 +214,7 @@ class NapTransaction:
         runs.step(conn, run_key, "nap", stored, {}, now_us)
         report = {
             "steps": [{"name": "nap", "rows": stored, "steps": 1}],
-            "detail": self.prepared.detail.model_dump(),
+            "detail": self.prepared.extracted.detail.model_dump(),
         }
         runs.finish(conn, run_key, RunState.DONE, report, now_us)
         payload = json.dumps(report, sort_keys=True).encode()
@@ -273,42 +232,3 @@ def _without_future_time(request: IngestRequest, now_us: int) -> IngestRequest:
 def _past_us(at: datetime | None, now_us: int) -> int | None:
     """Return *at* in microseconds, None when it lies in the future."""
     return None if at is None or to_us(at) > now_us + CLOCK_SKEW_US else to_us(at)
-
-
-TURNS_MAX = 500
-_EXTRA_CHARS_SHARE = 1.5
-"""A turn longer than this multiple of all the texts says more than they do."""
-
-
-def archive_repeated_turns(target: NapTarget, ids: Ids, texts: Sequence[str]) -> int:
-    """Supersede the turns of the target's session that say nothing beyond *texts*.
-
-    Returns their number. Undoing the nap restores them.
-    """
-    if target.session_key is None or not texts:
-        return 0
-    rows = turns.list_assistant_turns(target.conn, target.session_key, TURNS_MAX)
-    keys = find_repeated(rows, texts)
-    if keys:
-        before = runs.images(target.conn, keys)
-        # Unlike an owner's archiving, this keeps what was made of a turn, such as this memory.
-        removal.archive(target.conn, keys, ArchiveReason.SUPERSEDED, target.now_us, new_id=ids.new)
-        runs.record(target.conn, target.run_key, keys, runs.MOVED, before)
-    return len(keys)
-
-
-def find_repeated(rows: Iterable[tuple[int, str]], texts: Sequence[str]) -> list[int]:
-    """Return the keys of those *rows* (key and text) that say nothing beyond *texts*.
-
-    >>> rows = [(1, "Let me see. The port of the stage is 8443."), (2, "It is 8443 and 9000.")]
-    >>> find_repeated(rows, ["Outcome: The port of the stage is 8443."])
-    [1]
-    """
-    known = KnownWords(texts)
-    room = _EXTRA_CHARS_SHARE * sum(map(len, texts))
-    return [key for key, text in rows if len(text) <= room and _is_repeated(text, known)]
-
-
-def _is_repeated(text: str, known: KnownWords) -> bool:
-    statements = [each.text for each in sentences(text) if not NARRATION.match(each.text)]
-    return bool(statements) and all(known.covers(each) for each in statements)

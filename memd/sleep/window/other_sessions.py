@@ -67,7 +67,8 @@ class SessionImporter:
         ``Nap.nap`` raises.
         """
         from memd.signals import transcripts
-        from memd.sleep.nap.transaction import NapOutcome, NapRequest
+        from memd.sleep.nap.source import NapRequest
+        from memd.sleep.nap.transaction import NapOutcome
 
         try:
             transcript = await self.nap.work.run(transcripts.read, raw)
@@ -167,7 +168,7 @@ class QuietSessions:
         return len(rows)
 
     async def _nap_over(self, row: WindowRow) -> None:
-        from memd.sleep.nap.transaction import NapRequest
+        from memd.sleep.nap.source import NapRequest
 
         caller = Caller(
             client=LOCAL,

@@ -45,7 +45,7 @@ from memd.store.session.windows import WindowRow
 
 if TYPE_CHECKING:  # loaded when the first nap is called for, or a window is half full
     from memd.ingest.sessions import Sessions
-    from memd.sleep.nap.cleaning import Message
+    from memd.sleep.nap.messages import Message
     from memd.sleep.nap.nap import Nap
 
 Key = tuple[str, str]
@@ -289,7 +289,7 @@ class WindowWatcher:
 
     async def _nap_once(self, report: _UsageReport, row: WindowRow, reason: Reason) -> NapResult:
         """Nap over the reported messages, else the transcript, else the session's memories."""
-        from memd.sleep.nap.transaction import NapRequest
+        from memd.sleep.nap.source import NapRequest
 
         def store_napped(conn: Writing, now_us: int) -> None:
             rows.store_row(conn, row._replace(napped_at_us=now_us), now_us, report.emptying)

@@ -12,7 +12,7 @@ from memd.assist.handle import read_tail
 from memd.signals import transcripts
 from memd.sleep.nap.blocks import all_text
 from memd.sleep.nap.consolidator import MemoryConsolidator
-from memd.sleep.nap.echoes import remove_echoes
+from memd.sleep.nap.messages import remove_echoes
 from memd.sleep.nap.preparation import extract
 
 RECORDED = Path(__file__).parents[2] / "golden" / "clients"

@@ -28,7 +28,7 @@ from memd.domain.sleep.sleep import Window
 from memd.domain.values import EventName
 from memd.signals.usage import Usage
 from memd.sleep.nap.nap import Nap
-from memd.sleep.nap.transaction import NapRequest
+from memd.sleep.nap.source import NapRequest
 from memd.sleep.window import window_watcher as room
 from memd.sleep.window.window_watcher import WindowWatcher
 from memd.store.file.database import Database

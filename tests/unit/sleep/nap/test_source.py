@@ -7,10 +7,15 @@ from typing import Any
 
 import pytest
 
-from memd.sleep.nap.earlier_messages import count_earlier, rebuild_messages
-from memd.sleep.nap.erasures import NO_HISTORY, SessionHistory, find_erased
 from memd.sleep.nap.facts import HEADER
 from memd.sleep.nap.messages import to_stored
+from memd.sleep.nap.source import (
+    NO_HISTORY,
+    SessionHistory,
+    count_earlier,
+    find_erased,
+    rebuild_messages,
+)
 from memd.store.session.turns import EarlierRow
 
 SESSION: list[dict[str, Any]] = [
@@ -67,10 +72,10 @@ def test_kept_messages_are_read_back_as_what_they_were() -> None:
         for key, stored in enumerate(to_stored(messages_given), 70)
         if stored is not None
     ]
-    earlier = rebuild_messages(rows)
-    assert earlier.source_by_place == {-4: 70, -3: 71, -2: 72, -1: 73}
-    assert [each["role"] for each in earlier.messages] == ["user", "assistant", "assistant", "tool"]
-    first, asking, calling, answer = earlier.messages
+    earlier, keys = rebuild_messages(rows)
+    assert keys == {-4: 70, -3: 71, -2: 72, -1: 73}
+    assert [each["role"] for each in earlier] == ["user", "assistant", "assistant", "tool"]
+    first, asking, calling, answer = earlier
     assert first == {
         "role": "user",
         "content": "[calls nobody] and\nso on",

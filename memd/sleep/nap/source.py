@@ -1,0 +1,322 @@
+"""The messages of a nap, and what the store has of their session.
+
+They come from the caller, from the assistant's transcript, or from the session's memories. A
+transcript belongs to its assistant and still holds what memd has erased, which must not be learnt
+again. All that memd has of an erased message is a gap: the session's messages are numbered, and a
+missing number was a message. A transcript keeps its order, so an unknown message that stands where
+a number is missing is the erased one.
+
+Some clients hand over only their window, which an earlier nap has shortened. What is distilled,
+above all the digest, covers the whole session, so its stored messages are put before the list
+again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import zlib
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from memd.base.clock import from_us
+from memd.base.errors import InvalidError, NotFoundError
+from memd.base.limits import NAP_MESSAGES_MAX, NAP_TRANSCRIPT_BYTES_MAX
+from memd.base.work import Work
+from memd.domain.caller import Caller
+from memd.domain.enums import Origin
+from memd.ingest.draft import OWNERS
+from memd.signals import files, transcripts
+from memd.signals.transcripts import Transcript
+from memd.signals.usage import UnreadableSignal
+from memd.sleep.nap.facts import HEADER
+from memd.sleep.nap.messages import Message, clean, text_to_store, to_stored
+from memd.store.access import names
+from memd.store.file.connect import Reading, Writing
+from memd.store.file.database import Database
+from memd.store.session import injections, sessions, turns
+from memd.store.session.sessions import SessionMemoryRow
+from memd.store.session.turns import EarlierRow
+
+ASKED = "asked"
+_CALL_MARK = re.compile(r"^\[calls ([^\]\n]+)\] ?", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class NapRequest:
+    """Which session to nap over, where its messages come from, and why.
+
+    *last*: take the facts of all messages, as no later nap will cover the rest.
+    *on_write* is called inside the transaction with the time, for writes that must be
+    atomic with the nap. *usage_file* is the file that triggered it.
+    """
+
+    messages: Sequence[Message] | None = None
+    transcript_path: str | None = None
+    transcript: Transcript | None = None
+    """One that is already read; like one at a path, it may hold messages forgotten since."""
+    session_id: str | None = None
+    reason: str = ASKED
+    max_tokens: int | None = None
+    last: bool = False
+    on_write: Callable[[Writing, int], None] | None = None
+    replaces_window: bool = False
+    """Whether the caller replaces the session's own list by the shorter one."""
+    usage_file: Path | None = None
+
+
+class SessionContext(NamedTuple):
+    """What memd has of a session: hashes of its texts, earlier messages, and injected texts."""
+
+    known_hashes: frozenset[bytes] = frozenset()
+    earlier: Sequence[Message] = ()
+    """The messages before the list, oldest first."""
+    injected: Sequence[str] = ()
+
+
+NO_CONTEXT = SessionContext()
+
+
+@dataclass(frozen=True, slots=True)
+class NapSource:
+    """The messages of a nap; *memory_keys* are the memories that they come from, if they do."""
+
+    messages: Sequence[Message]
+    session_id: str | None
+    memory_keys: Sequence[int] = ()
+    context: SessionContext = NO_CONTEXT
+    earlier_keys: Mapping[int, int] = field(default_factory=dict)
+    """The source keys of the earlier messages by place: the last message has place -1."""
+
+
+class SessionHistory(NamedTuple):
+    """The places of the stored messages by text hash and count, and how many were ever stored."""
+
+    places: dict[tuple[bytes, int], int]
+    message_count: int
+
+
+NO_HISTORY = SessionHistory({}, 0)
+
+
+@dataclass(frozen=True)
+class SourceReader:
+    """Reads the messages of naps; transcripts only below the folders *roots*."""
+
+    db: Database
+    work: Work
+    roots: tuple[Path, ...] = ()
+
+    async def read(self, caller: Caller, request: NapRequest, *, distils: bool) -> NapSource:
+        """Return the messages of *request*, and with *distils* those before them in the session.
+
+        Raises InvalidError for a transcript that cannot be read or a request that names nothing,
+        NotFoundError for an unknown session.
+        """
+        agent_id, session_id = caller.agent_id, request.session_id or caller.session_id
+        transcript = await self._read_transcript(request)
+        if transcript is not None:
+            session_id = session_id or transcript.session_id
+        history, context = await self.db.read(_read_session, agent_id, session_id, distils=distils)
+        memory_keys: list[int] = []
+        if transcript is not None:
+            newest = transcript.messages[-NAP_MESSAGES_MAX:]
+            messages = await self.work.run(remove_erased, newest, history)
+        elif request.messages is not None:
+            messages = request.messages
+        else:
+            rows = await self._list_memories(agent_id, session_id)
+            messages = [_as_message(row) for row in rows]
+            memory_keys = [row.memory_key for row in rows]
+        source = NapSource(messages, session_id, memory_keys, context)
+        return await self._add_earlier(agent_id, source, history) if distils else source
+
+    async def _read_transcript(self, request: NapRequest) -> Transcript | None:
+        if request.messages is not None:
+            return None
+        if request.transcript is None and request.transcript_path is not None:
+            return await self.work.run(self._open_transcript, Path(request.transcript_path))
+        return request.transcript
+
+    def _open_transcript(self, path: Path) -> Transcript:
+        try:
+            raw = files.read_own(path, NAP_TRANSCRIPT_BYTES_MAX, self.roots, tail=True)
+            return transcripts.read(raw)
+        except UnreadableSignal as error:
+            raise InvalidError(
+                f"the transcript is not read: {error}", field="transcript_path"
+            ) from None
+
+    async def _list_memories(self, agent_id: str, session_id: str | None) -> list[SessionMemoryRow]:
+        """Return the session's last memories."""
+        if session_id is None:
+            raise InvalidError(
+                "say what to nap over", hint="give messages, a transcript_path or a session_id"
+            )
+
+        def work(conn: Reading) -> list[SessionMemoryRow] | None:
+            key = find_session(conn, agent_id, session_id)
+            return None if key is None else sessions.list_last_memories(conn, key, NAP_MESSAGES_MAX)
+
+        rows = await self.db.read(work)
+        if rows is None:
+            raise NotFoundError("no such session", field="session_id")
+        return rows
+
+    async def _add_earlier(
+        self, agent_id: str, source: NapSource, history: SessionHistory
+    ) -> NapSource:
+        """Return *source* with the stored messages of its session that precede the list."""
+        room = NAP_MESSAGES_MAX - len(source.messages)
+        if source.memory_keys or not history.places or room <= 0:
+            return source
+        count = await self.work.run(count_earlier, source.messages, history)
+        if count <= 0:
+            return source
+
+        def work(conn: Reading) -> list[EarlierRow]:
+            key = find_session(conn, agent_id, source.session_id)
+            return [] if key is None else turns.list_before(conn, key, count, room)
+
+        rows = await self.db.read(work)
+        earlier, keys = await self.work.run(rebuild_messages, rows)
+        context = source.context._replace(earlier=earlier)
+        return replace(source, context=context, earlier_keys=keys)
+
+
+def find_session(conn: Reading, agent_id: str, session_id: str | None) -> int | None:
+    """Return the key of the agent's session, None for an unknown one."""
+    return names.find_session(conn, names.find_agent(conn, agent_id), session_id)
+
+
+def _read_session(
+    conn: Reading, agent_id: str, session_id: str | None, *, distils: bool
+) -> tuple[SessionHistory, SessionContext]:
+    """Return what the store has of the session; injected texts only with *distils*."""
+    injected: Sequence[str] = ()
+    if distils and session_id is not None:
+        injected = injections.list_texts(conn, agent_id, session_id)
+    key = find_session(conn, agent_id, session_id)
+    if key is None:
+        return NO_HISTORY, SessionContext(injected=injected)
+    places = {mark: place for mark, (_, place) in sessions.messages_by_hash(conn, key).items()}
+    history = SessionHistory(places, sessions.count_ever_stored(conn, key))
+    known_hashes = sessions.memory_hashes(conn, key, NAP_MESSAGES_MAX)
+    return history, SessionContext(known_hashes, injected=injected)
+
+
+def _as_message(row: SessionMemoryRow) -> Message:
+    """Return the message that a memory was."""
+    role = "assistant"
+    if row.origin in {Origin.TOOL, Origin.WEB}:
+        role = "tool"
+    elif row.origin == Origin.PERSON and (row.speaker or "user").casefold() in OWNERS:
+        role = "user"
+    return {"role": role, "content": row.content, "timestamp": from_us(row.at_us).isoformat()}
+
+
+def remove_erased(given: Sequence[Message], history: SessionHistory) -> Sequence[Message]:
+    """Return *given* without the messages that were forgotten since an earlier nap."""
+    if history.message_count == len(history.places):
+        return given
+    stored = to_stored([clean(message) for message in given])
+    marks = [None if message is None else (message.sha256, message.nth) for message in stored]
+    erased = find_erased(marks, history)
+    return [message for place, message in enumerate(given) if place not in erased]
+
+
+def find_erased(
+    marks: Sequence[tuple[bytes, int] | None], history: SessionHistory
+) -> frozenset[int]:
+    """Return the indexes of the *marks* that were erased; None marks a message without text.
+
+    >>> history = SessionHistory({(b"a", 0): 0, (b"c", 0): 2}, 3)
+    >>> sorted(find_erased([(b"a", 0), (b"b", 0), (b"c", 0)], history))
+    [1]
+    """
+    missing = sorted(set(range(history.message_count)) - set(history.places.values()))
+    places = [None if mark is None else history.places.get(mark) for mark in marks]
+    known_places = [place for place in places if place is not None]
+    if not missing or (not known_places and len(missing) < history.message_count):
+        return frozenset()  # nothing is missing, or the list's position in the session is unknown
+    numbers: set[int] = set()
+    for before, run, after in _unknown_runs(marks, places, history.message_count):
+        # Of a run, at most as many messages were erased as numbers are missing at its place.
+        room = bisect_left(missing, after) - bisect_right(missing, before)
+        numbers.update(run[: max(0, room)])
+    return frozenset(numbers)
+
+
+def _unknown_runs(
+    marks: Sequence[tuple[bytes, int] | None], places: Sequence[int | None], message_count: int
+) -> list[tuple[int, list[int], int]]:
+    """Return each run of unknown messages with the places before and after it.
+
+    The last run comes after the highest place, as new messages are at the end.
+    """
+    runs: list[tuple[int, list[int], int]] = []
+    before, run = -1, list[int]()
+    for index, place in enumerate(places):
+        if place is None:
+            if marks[index] is not None:
+                run.append(index)
+            continue
+        if run:
+            runs.append((before, run, place))
+            run = []
+        before = place
+    highest = max((place for place in places if place is not None), default=-1)
+    return [*runs, (highest, run, message_count)]
+
+
+def count_earlier(given: Sequence[Message], history: SessionHistory) -> int:
+    """Return how many of the session's messages precede *given*.
+
+    The list is located by its first message that occurs exactly once in the session; a
+    summary of an earlier nap is skipped. If none is known, all stored messages
+    precede it.
+    """
+    offset = 0
+    for message in given:
+        text = text_to_store(clean(message))
+        if not text.strip() or text.startswith(HEADER):
+            continue
+        sha256 = hashlib.sha256(text.encode()).digest()
+        place = history.places.get((sha256, 0))
+        if place is not None and (sha256, 1) not in history.places:
+            return max(0, place - offset)
+        offset += 1
+    return history.message_count
+
+
+def rebuild_messages(rows: Sequence[EarlierRow]) -> tuple[tuple[Message, ...], dict[int, int]]:
+    """Turn stored messages back into messages, whose calls have no ids.
+
+    Returns their source keys by place as well: the last message has place -1.
+    """
+    keys = {place - len(rows): row.source_key for place, row in enumerate(rows)}
+    return tuple(map(_rebuild_message, rows)), keys
+
+
+def _rebuild_message(row: EarlierRow) -> Message:
+    text = zlib.decompress(row.zlib).decode()
+    message: Message = {"role": row.role, "content": text}
+    first = _CALL_MARK.search(text) if row.role == "assistant" else None
+    if first is not None:
+        message["content"] = text[: first.start()].rstrip("\n")
+        message["tool_calls"] = _parse_calls(text[first.start() :])
+    if row.said_at_us is not None:
+        message["timestamp"] = from_us(row.said_at_us).isoformat()
+    return message
+
+
+def _parse_calls(text: str) -> list[dict[str, Any]]:
+    marks = list(_CALL_MARK.finditer(text))
+    ends = [mark.start() for mark in marks[1:]] + [len(text)]
+    return [
+        {"function": {"name": mark[1], "arguments": text[mark.end() : end].rstrip("\n")}}
+        for mark, end in zip(marks, ends, strict=True)
+    ]
