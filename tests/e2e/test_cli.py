@@ -182,6 +182,9 @@ def test_the_status_is_told_in_words_with_units(memd: Memd) -> None:
     assert told["rss"][1] == "MB"
     assert told["uptime"][1] == "s"
     assert Path(told["database"][0]).name == "memd.db"
+    assert "why" not in told  # it is ok
+    assert told["  installed"] == ["yes"]
+    assert all(told[name] or name in {"model", "  reranker", "records", "check"} for name in told)
 
 
 def test_the_audit_is_told_in_words(memd: Memd) -> None:

@@ -60,25 +60,33 @@ def version(json: options.Json = False) -> None:
 
 
 def _show(name: str, value: Any, indent: str = "") -> None:
-    """Print a field, and the fields of a nested answer on indented lines."""
+    """Print a field unless it is empty, and those of a nested answer on indented lines."""
+    if value in (None, {}, []):
+        return
     name, value = _format_figure(name, value)
     label = f"{indent}{name.replace('_', ' ')}:"
-    if isinstance(value, dict) and value:
+    if isinstance(value, dict):
         say.out(label)
         for inner, what in value.items():
             _show(inner, what, indent + "  ")
     elif isinstance(value, list):
-        say.out(f"{label:<22} {', '.join(say.line(str(item)) for item in value) or '-'}")
+        say.out(f"{label:<22} {', '.join(say.line(str(item)) for item in value)}")
     else:
-        say.out(f"{label:<22} {'-' if value in (None, {}) else say.line(str(value))}")
+        say.out(f"{label:<22} {say.line(str(value))}")
 
 
 def _format_figure(name: str, value: Any) -> tuple[str, Any]:
-    """Move the unit of a figure from its name to its value.
+    """Move the unit of a figure from its name to its value; times are local.
 
     >>> _format_figure("rss_bytes", 51_900_416), _format_figure("uptime_s", 3)
     (('rss', '51.9 MB'), ('uptime', '3 s'))
+    >>> _format_figure("installed", True)
+    ('installed', 'yes')
     """
+    if isinstance(value, bool):
+        return name, "yes" if value else "no"
+    if isinstance(value, str) and name.endswith("_at"):
+        return name, say.local_time(value)
     if isinstance(value, int) and name.endswith("_bytes"):
         return name.removesuffix("_bytes"), f"{value / 1e6:.1f} MB"
     if isinstance(value, int) and name.endswith("_s"):
