@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
+from support import forked
+from support.daemon import environment
 from support.forgetting import Churn, left
 from support.store import ADA, a_house
 
@@ -88,15 +88,21 @@ def test_what_was_forgotten_stays_gone_through_kills(
 ) -> None:
     """Judged by the files a kill leaves, before anything opens them again."""
     chance, gone = random.Random(kills), []
-    found = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     for number in range(kills):
-        command = [sys.executable, "-m", "support.forgetting", str(tmp_path), str(number + 1)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=found) as writer:
-            assert writer.stdout is not None
-            gone += writer.stdout.readline().split()
+        reading, writing = os.pipe()
+        with Path(os.devnull).open("r+b") as nothing, os.fdopen(reading) as told:
+            writer = forked.start(
+                [str(tmp_path), str(number + 1)],
+                env=environment(tmp_path),
+                streams=(nothing.fileno(), writing, nothing.fileno()),
+                module="support.forgetting",
+            )
+            os.close(writing)
+            gone += told.readline().split()
             time.sleep(chance.uniform(0, seconds))
             writer.send_signal(signal.SIGKILL)
-            *whole, _cut = writer.stdout.read().split("\n")
+            *whole, _cut = told.read().split("\n")
+            writer.wait()
             gone += " ".join(whole).split()
         assert left(tmp_path, gone) == []
     assert len(gone) >= 3 * kills

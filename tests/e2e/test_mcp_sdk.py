@@ -9,6 +9,7 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from memd.base.errors import MemdError
 from memd.client import Client
 from memd.serve.mcp.calls import CALLS
 
-mcp = pytest.importorskip("mcp", reason="pip install memd[dev]")
+pytestmark = pytest.mark.skipif(find_spec("mcp") is None, reason="pip install memd[dev]")
 
 CALLED: dict[str, dict[str, Any]] = {
     "memory_add": {"text": "The otter build needs Node 22."},
@@ -70,16 +71,25 @@ def _answers(socket: Path) -> bool:
 
 def pump(profile: str) -> Any:
     """Return how the installed pump is started, with nothing in its environment."""
+    from mcp import StdioServerParameters
+
     script = Path(sys.executable).with_name("memd")
     installed = [str(script)] if script.exists() else [sys.executable, "-m", "memd"]
     words = ["-i", f"PYTHONPATH={ROOT}", *installed, "mcp", "--profile", profile]
-    return mcp.StdioServerParameters(command="env", args=words)
+    return StdioServerParameters(command="env", args=words)
+
+
+def a_client(profile: str, mode: str) -> Any:
+    """Return the official client; every worker would import it while it collects the tests."""
+    import mcp
+
+    return mcp.Client(pump(profile), mode=mode)
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto", "2026-07-28"])
 async def test_every_tool_works_for_the_official_client(profile: str, mode: str) -> None:
     assert set(CALLED) == set(CALLS)
-    async with mcp.Client(pump(profile), mode=mode) as client:
+    async with a_client(profile, mode) as client:
         listed = await client.list_tools()
         assert [tool.name for tool in listed.tools] == list(CALLS)
         memory_id = None
@@ -95,7 +105,7 @@ async def test_every_tool_works_for_the_official_client(profile: str, mode: str)
 
 @pytest.mark.parametrize("mode", ["legacy", "auto", "2026-07-28"])
 async def test_every_resource_and_prompt_works_for_it(profile: str, mode: str) -> None:
-    async with mcp.Client(pump(profile), mode=mode) as client:
+    async with a_client(profile, mode) as client:
         added = await client.call_tool("memory_add", {"text": f"The {mode} heron sleeps."})
         (memory_id,) = added.structured_content["stored"]
         uris = [str(each.uri) for each in (await client.list_resources()).resources]
@@ -106,5 +116,5 @@ async def test_every_resource_and_prompt_works_for_it(profile: str, mode: str) -
             assert "brief" in uri or "heron sleeps" in content.text
         for prompt in (await client.list_prompts()).prompts:
             names = [each.name for each in prompt.arguments or ()]
-            said = await client.get_prompt(prompt.name, dict.fromkeys(names, "the heron"))
-            assert said.messages[0].content.text
+            answer = await client.get_prompt(prompt.name, dict.fromkeys(names, "the heron"))
+            assert answer.messages[0].content.text

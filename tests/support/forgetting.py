@@ -115,5 +115,6 @@ def left(folder: Path, marks: list[str]) -> list[str]:
     return [mark for mark in marks if mark in found or mark[:-1] in found]
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Run in the folder and with the seed of the command line."""
     asyncio.run(_run(Path(sys.argv[1]), int(sys.argv[2])))

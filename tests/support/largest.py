@@ -167,16 +167,22 @@ def _messages(
     }
 
 
-def _many(
+def _long_item(
     name: str, made: Callable[[int], str], ids: Mapping[str, str]
 ) -> Iterator[dict[str, Any]]:
-    del ids
+    del name, ids
+    yield {"items": [{"text": made(FRAME_BYTES)[:TEXT_CHARS_MAX]}]}
+
+
+def _many_items(
+    name: str, made: Callable[[int], str], ids: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
+    """Yield as many as may be: what reads them is the same as for ``memory.ingest_many``."""
+    del name, ids
     text = made(FRAME_BYTES)
     each = max(1, len(text) // INGEST_ITEMS_MAX - 80)
     items = [{"text": text[at * each :][:each] + f" {at}"} for at in range(INGEST_ITEMS_MAX)]
-    more = {"source": "notes.md"} if name == "memory.replace_source" else {}
-    yield {"items": items, **more}
-    yield {"items": [{"text": text[:TEXT_CHARS_MAX]}], **more}
+    yield {"items": items, "source": "notes.md"}
 
 
 def _triples(
@@ -213,8 +219,8 @@ _CALLS: dict[str, _Made] = {
     "graph.add": _triples,
     "inject.call": _tools,
     "inject.file": _files,
-    "memory.ingest_many": _many,
-    "memory.replace_source": _many,
+    "memory.ingest_many": _long_item,
+    "memory.replace_source": _many_items,
     "sleep.consolidate": _messages,
     "sleep.estimate_tokens": _messages,
     "skill.export": _nothing,

@@ -161,6 +161,8 @@ def images(
         if op.kind == "mark" or number < start:
             continue
         for how in hows:
+            if how == "torn" and op.kind == "write" and len(op.data) < SECTOR:
+                continue  # it cannot be torn: what may be left is among what the next leaves
             left = disk.image(how, chance)
             # Bytes keep their hash: of a file that stayed as it was it is worked out once.
             mark = (len(disk.marks), *sorted((name, hash(said)) for name, said in left.items()))
