@@ -20,7 +20,7 @@ from bench.kept_recall import AGENT, TEAM, Team, rooms_of
 from bench.kept_scores import holds
 from bench.locomo import Turn, when
 from bench.public import Store
-from bench.readings import HELD, SPLITS, Reading, readings, session_lines, split
+from bench.readings import HELD, SPLITS, Reading, labels, readings, session_lines, split
 from bench.samples import Remembered, Sample, candidates_of, house_with, ingested
 from bench.stage import model_dir
 from bench.teams import teams
@@ -200,7 +200,7 @@ async def composed(folder: Path, *, prompts: bool) -> AsyncIterator[Sample]:
     async with AsyncExitStack() as stack:
         made = Path(stack.enter_context(TemporaryDirectory(prefix="memd-fit-")))
         rooms, clock = await rooms_of(made, sessions, stack)
-        team = Team(rooms, clock, made, folder, "fit")
+        team = Team(rooms, clock, made, folder, "fit", labels())
         await team.ended(sessions)
         recall = rooms.recall  # made when it is first used
         asking = Asking(recall, AGENT, rooms.inject if prompts else None, TEAM)

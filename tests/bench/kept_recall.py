@@ -11,7 +11,8 @@ week after the last one, each labelled item's question, in other words than the 
 asked from a new session of the project, each from one of its own: is the item in the
 default prompt, whole in one memory or preference of it? Beside it what plain cosine has
 among its first five and ten of the same memories, and whether any memory there is holds
-the item at all.
+the item at all. ``--project NAME`` asks the same of a public repository
+(``labels/projects``): DIR is then a checkout of it.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import argparse
 import asyncio
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Sequence
 from contextlib import AsyncExitStack
@@ -33,7 +35,16 @@ from numpy.typing import NDArray
 
 from bench.kept_scores import PER_TOKENS, holds
 from bench.night import MovedClock
-from bench.readings import SPLITS, Item, Pair, pairs, readings, session_lines, split
+from bench.readings import (
+    PROJECTS,
+    SPLITS,
+    Item,
+    Labels,
+    Pair,
+    labels,
+    project,
+    session_lines,
+)
 from bench.stage import model_dir
 from bench.transcripts import Message, exported
 from memd.base.limits import PAGE_ITEMS_MAX
@@ -50,6 +61,8 @@ from memd.sleep.nap.consolidator import MemoryConsolidator
 AGENT, TEAM = "bench", "the-team"
 CUTS = (5, 10)
 LATER = timedelta(days=7)
+DATED = re.compile(r"\d{4}-\d\d-\d\d_\d\d-\d\d-\d\dZ")
+MOMENT_CHARS = len("2026-01-16_16-26-02Z")
 WAYS = ("first requests", "brief", "brief and requests")
 
 
@@ -92,23 +105,37 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.kept_recall", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--split", choices=(*SPLITS, "all"), default="fit")
+    names = sorted(path.stem for path in PROJECTS.glob("*.jsonl"))
+    parser.add_argument("--project", choices=names, help="a public repository, in place of a split")
     parser.add_argument("--json", type=Path, dest="out")
     options = parser.parse_args(argv)
-    result = asyncio.run(measure(options.folder, options.split))
+    if options.project is None:
+        labelled, which = labels(), options.split
+    else:
+        labelled, which = project(options.project), options.project
+    result = asyncio.run(measure(options.folder, which, labelled))
     for name, row in result.items():
         print(f"{name}: {json.dumps(row)}")
     if options.out is not None:
         options.out.write_text(json.dumps(result, indent=1) + "\n", "utf-8")
 
 
-async def measure(folder: Path, which: str) -> dict[str, Any]:
-    """Return the figures of a split, all sessions below *folder* in one store."""
-    sessions = exported(folder, sidechains=False)
+async def measure(folder: Path, which: str, labelled: Labels) -> dict[str, Any]:
+    """Return the figures of a part or of ``all``, all sessions below *folder* in one store."""
+    sessions = dated(exported(folder, sidechains=False))
     with tempfile.TemporaryDirectory(prefix="memd-bench-") as made:
         async with AsyncExitStack() as stack:
             rooms, clock = await rooms_of(Path(made), sessions, stack)
-            team = Team(rooms, clock, Path(made), folder, which)
+            team = Team(rooms, clock, Path(made), folder, which, labelled)
             return await team.lived(sessions)
+
+
+def dated(sessions: dict[str, list[Message]]) -> dict[str, list[Message]]:
+    """Return the sessions whose names tell the second; of those of one second the longest."""
+    told = [name for name in sessions if DATED.match(name)]
+    told.sort(key=lambda name: len(sessions[name]))
+    last = {name[:MOMENT_CHARS]: name for name in told}
+    return {name: sessions[name] for name in sorted(last.values())}
 
 
 async def rooms_of(
@@ -133,10 +160,11 @@ class Team:
     made: Path
     folder: Path
     which: str
+    labelled: Labels
     stored: Stored = field(default_factory=Stored)
 
     async def lived(self, sessions: dict[str, list[Message]]) -> dict[str, Any]:
-        needing = {pair.session: pair for pair in pairs()}
+        needing = {pair.session: pair for pair in self.labelled.pairs}
         needs: dict[str, list[Asked]] = {way: [] for way in WAYS}
         prompts: dict[str, list[Prompt]] = {way: [] for way in WAYS}
         for name in sorted(sessions):
@@ -146,13 +174,14 @@ class Team:
                     prompts[way] += made
                     needs[way] += [
                         self._asked(where, item, made)
-                        for where, item in needing[name].items()
+                        for where, item in self.labelled.needs(needing[name])
                         if self.which in {where, "all"}
                     ]
             await self.end(name, sessions[name])
         _move(self.clock, _day(max(sessions)) + LATER)
         asked, told = await self.questions()
-        parts = {part: [each for each in asked if each.split == part] for part in SPLITS}
+        named = [*SPLITS, self.which]
+        parts = {part: [each for each in asked if each.split == part] for part in named}
         tokens = sum(map(MemoryConsolidator.estimate_tokens, sessions.values()))
         memories = len(self.stored.texts)
         return {
@@ -167,7 +196,7 @@ class Team:
             **{
                 f"{way}, {part}": recalled(rows)
                 for way, each in needs.items()
-                for part in SPLITS
+                for part in named
                 if (rows := [need for need in each if need.split == part])
             },
             **{f"{way}, all": recalled(needs[way]) | sizes(prompts[way]) for way in WAYS},
@@ -221,12 +250,13 @@ class Team:
         """Ask for every item, from a session that has said nothing yet."""
         asked: list[Asked] = []
         told: list[Prompt] = []
-        there = split()
-        for name, reading in readings(self.which).items():
+        for name, reading in self.labelled.readings.items():
+            if self.which not in {self.labelled.parts[name], "all"}:
+                continue
             for item in reading.items:
                 prompt = await self.prompt(item.asked, f"a-new-session-{len(told)}")
                 told.append(prompt)
-                asked.append(self._asked(there[name], item, [prompt]))
+                asked.append(self._asked(self.labelled.parts[name], item, [prompt]))
         return asked, told
 
     async def prompt(self, query: str, session: str) -> Prompt:
@@ -308,7 +338,7 @@ def _move(clock: MovedClock, to: datetime) -> None:
 
 def _day(name: str) -> datetime:
     """Return when the session of this name began."""
-    return datetime.strptime(name[:20], "%Y-%m-%d_%H-%M-%SZ").replace(tzinfo=UTC)
+    return datetime.strptime(name[:MOMENT_CHARS], "%Y-%m-%d_%H-%M-%SZ").replace(tzinfo=UTC)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 LABELS = Path(__file__).with_name("labels")
 SECOND = LABELS / "second"
+PROJECTS = LABELS / "projects"
 WORTH = frozenset({"decision", "correction", "preference", "constraint", "environment"})
 NEVER_KEPT = frozenset({"request", "question", "acknowledgement", "noise"})
 HELD = ("held", "held2")
@@ -94,16 +95,48 @@ class Pair:
     session: str
     lines: tuple[int, ...]
     needs: tuple[str, ...]
-
-    def items(self) -> list[tuple[str, Item]]:
-        """Return what is needed, each with the split of the session that it is from."""
-        marked, there = readings(), split()
-        needs = [need.split("#") for need in self.needs]
-        by_number = {name: {i.number: i for i in marked[name].items} for name, _ in needs}
-        return [(there[name], by_number[name][number]) for name, number in needs]
+    """Each as session#item."""
 
 
-def pairs() -> tuple[Pair, ...]:
-    """Return the sessions that go on from earlier ones, with what they need of them."""
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What readers wrote down of one team: by session the reading and the part, and its pairs."""
+
+    readings: dict[str, Reading]
+    parts: dict[str, str]
+    pairs: tuple[Pair, ...]
+
+    def needs(self, pair: Pair) -> list[tuple[str, Item]]:
+        """Return what *pair* needs, each with the part of the session that it is from."""
+        needs = []
+        for need in pair.needs:
+            session, _, number = need.partition("#")
+            items = {item.number: item for item in self.readings[session].items}
+            needs.append((self.parts[session], items[number]))
+        return needs
+
+
+def labels() -> Labels:
+    """Return what is labelled of the one team that memd is measured with."""
     rows = json.loads((LABELS / "pairs.json").read_text("utf-8"))
-    return tuple(Pair(row["session"], tuple(row["lines"]), tuple(row["needs"])) for row in rows)
+    pairs = (Pair(row["session"], tuple(row["lines"]), tuple(row["needs"])) for row in rows)
+    return Labels(readings(), split(), tuple(pairs))
+
+
+def project(name: str) -> Labels:
+    """Return what is labelled of the public repository *name* (``projects``), which is one part."""
+    lines = (PROJECTS / f"{name}.jsonl").read_text("utf-8").splitlines()
+    head, *rows = map(json.loads, lines)
+    sessions: dict[str, str] = head["sessions"]
+    items: dict[str, list[Item]] = {session: [] for session in sessions.values()}
+    pairs: list[Pair] = []
+    for row in rows:
+        session = sessions[row["session"]]
+        if "item" in row:
+            items[session].append(_item(row))
+            continue
+        needs = (need.split("#") for need in row["needs"])
+        whole = tuple(f"{sessions[short]}#{number}" for short, number in needs)
+        pairs.append(Pair(session, tuple(row["lines"]), whole))
+    marked = {session: Reading(session, tuple(its), {}) for session, its in items.items()}
+    return Labels(marked, dict.fromkeys(marked, name), tuple(pairs))

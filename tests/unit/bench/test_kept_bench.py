@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from bench import kept_marks
 from bench.kept import before, main
-from bench.kept_recall import CUTS, Asked, Prompt, Stored, recalled, sizes
+from bench.kept_recall import CUTS, Asked, Prompt, Stored, dated, recalled, sizes
 from bench.kept_scores import (
     Memory,
     agreement,
@@ -20,7 +20,18 @@ from bench.kept_scores import (
     summed,
     words,
 )
-from bench.readings import SECOND, SPLITS, pairs, reading, readings, session_lines, split
+from bench.readings import (
+    PROJECTS,
+    SECOND,
+    SPLITS,
+    Item,
+    labels,
+    project,
+    reading,
+    readings,
+    session_lines,
+    split,
+)
 
 SESSIONS = Path(__file__).resolve().parents[4] / "shared" / "data" / "transcripts"
 QUOTED_WORDS = 8
@@ -185,11 +196,15 @@ def test_every_label_is_of_one_split_and_whole() -> None:
     assert sum(map(len, parts)) == len(marked)
     for each in (*marked.values(), *readings(folder=SECOND).values()):
         for item in each.items:
-            assert item.importance in {1, 2, 3}
-            assert 1 <= len(item.keys) <= 4
-            assert all(len(key) > 1 for group in item.keys for key in group)
-            asked = item.asked.casefold()
-            assert not any(key.casefold() in asked for group in item.keys for key in group)
+            _is_well_formed(item)
+
+
+def _is_well_formed(item: Item) -> None:
+    assert item.importance in {1, 2, 3}
+    assert 1 <= len(item.keys) <= 4
+    assert all(len(key) > 1 for group in item.keys for key in group)
+    asked = item.asked.casefold()
+    assert not any(key.casefold() in asked for group in item.keys for key in group)
 
 
 def test_a_session_that_is_held_back_is_not_shown(tmp_path: Path) -> None:
@@ -199,9 +214,28 @@ def test_a_session_that_is_held_back_is_not_shown(tmp_path: Path) -> None:
 
 
 def test_a_pair_needs_items_of_earlier_sessions_only() -> None:
-    for pair in pairs():
-        assert pair.items()
-        assert all(need.split("#")[0] < pair.session for need in pair.needs)
+    names = [path.stem for path in PROJECTS.glob("*.jsonl")]
+    for labelled in (labels(), *map(project, names)):
+        for pair in labelled.pairs:
+            assert len(labelled.needs(pair)) == len(pair.needs)
+            assert all(need.split("#")[0] < pair.session for need in pair.needs)
+
+
+@pytest.mark.parametrize("name", [path.stem for path in PROJECTS.glob("*.jsonl")])
+def test_a_question_about_a_public_repository_has_none_of_its_keys(name: str) -> None:
+    for each in project(name).readings.values():
+        for item in each.items:
+            _is_well_formed(item)
+
+
+def test_of_a_public_repository_each_moment_is_one_session() -> None:
+    said = [{"role": "user", "content": "yes"}]
+    sessions = {
+        "2026-01-07_06-43-06Z-a-long-name": said * 2,
+        "2026-01-07_06-43-06Z-a-long": said,
+        "2026-01-07_06-43Z-a-long-name": said * 3,
+    }
+    assert list(dated(sessions)) == ["2026-01-07_06-43-06Z-a-long-name"]
 
 
 def test_what_comes_back_is_counted_by_items_and_by_weight() -> None:
