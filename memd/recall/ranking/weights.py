@@ -129,19 +129,20 @@ HYBRID = Weights(
 )
 
 # What a nap composed is several sentences and is asked for in other words: meaning first, then
-# which share of the question's words it holds, and whether its session is near as a whole. The
-# signs of a turn (who spoke, a question, a number) do not count. Score and gate are chosen by hand
-# (decision 0099), calibration and bar are fitted on the sessions that may be looked at (0110).
+# which share of the question's words it holds itself (what stands beside it is another exchange),
+# and whether its session is near as a whole. The signs of a turn (who spoke, a question, a number)
+# do not count. Score, gate and bar are chosen by hand (decisions 0099, 0245), the calibration is
+# fitted on the sessions that may be looked at (0110).
 COMPOSED = Weights(
-    features=MappingProxyType({"cos": 13.0, "bmxn": 4.0, "s3lift": 3.0, "date": 4.29}),
+    features=MappingProxyType({"cos": 13.0, "cov": 4.0, "s3lift": 5.0, "date": 4.29}),
     calibration=MappingProxyType({"share": 0.963, "few": -1.556, "few_gate": 0.696}),
     offset=0.258,
     gate=MappingProxyType({"maxcos": 21.0, "strange": -3.4, "few": 2.5, "project": 0.63}),
     gate_offset=-7.96,
     gate_min=0.16,
     quiet=0.16,
-    bar=0.041,
-    doubt=0.35,
+    bar=0.033,
+    doubt=0.3,
 )
 
 WITHOUT_VECTORS = Weights(

@@ -127,7 +127,7 @@ def test_what_naps_composed_is_ordered_by_its_meaning_before_its_words() -> None
         a_candidate(key, own, is_composed=1)
         for key, own in ((1, "red kite paint"), (2, "our flying toy"))
     )
-    items = measured(ABOUT, [words, meaning], {1: 0.3, 2: 0.55})
+    items = measured(ABOUT, [words, meaning], {1: 0.25, 2: 0.6})
 
     ranked, _ = rank_with_gate(items, HYBRID)
 
