@@ -81,13 +81,16 @@ def _run_without_command(argv: list[str]) -> None:
 
         say.out_lines(group_help(GROUPS[first]))
         return
-    group, word, names = "", first, [*COMMANDS, *GROUPS]
+    group, word, names, listing = "", first, [*COMMANDS, *GROUPS], ""
     if first in GROUPS:
         group, word = f"{first} ", second
         names = [entry.name for entry in GROUPS[first].entries]
+        listing = f"Commands: {', '.join(names)}\n"
     raise InvalidError(
         f"unknown command {word}{similar(word, names)}" if word else "a command is missing",
-        hint=f"Usage: memd {group}COMMAND [OPTIONS] [ARGUMENTS]\nHelp: memd {group}--help",
+        hint=(
+            f"{listing}Usage: memd {group}COMMAND [OPTIONS] [ARGUMENTS]\nHelp: memd {group}--help"
+        ),
     )
 
 

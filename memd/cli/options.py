@@ -182,15 +182,23 @@ class _CommandLine:
             self.values[parameter.name] = value
 
 
+_BEGINNING_CHARS = 4  # "prefs" is short for preference
+
+
 def similar(word: str, names: Iterable[str]) -> str:
     """Return what may have been meant by *word*, in brackets; nothing if no name is similar.
 
-    >>> similar("serch", ["add", "search"])
-    ' (similar: search)'
+    >>> similar("serch", ["add", "search"]), similar("prefs", ["preference", "brief"])
+    (' (similar: search)', ' (similar: preference, brief)')
     """
     from difflib import get_close_matches
 
-    matches = get_close_matches(word, list(names))
+    names = list(names)
+    matches = get_close_matches(word, names)
+    if len(word) >= _BEGINNING_CHARS and not word.startswith("-"):
+        beginning = word[:_BEGINNING_CHARS]
+        matches = [*(name for name in names if name.startswith(beginning)), *matches]
+    matches = list(dict.fromkeys(matches))
     return f" (similar: {', '.join(matches)})" if matches else ""
 
 

@@ -89,6 +89,11 @@ def test_what_is_typed_wrongly_is_a_usage_error(tmp_path: Path, words: list[str]
     assert "Usage: memd" in done.stderr
 
 
+def test_a_group_without_a_known_command_says_which_it_has(tmp_path: Path) -> None:
+    for words in (["config"], ["config", "list"]):
+        assert "Commands: show, path, set" in typed(tmp_path, *words).stderr
+
+
 def test_a_profile_that_is_no_name_is_a_usage_error(tmp_path: Path) -> None:
     assert typed(tmp_path, "list", "--profile", "../x").returncode == 2
 
