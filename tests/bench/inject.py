@@ -3,7 +3,8 @@
 As ``bench.latency`` measures a recall: a real daemon, a real socket, default
 settings, one agent, questions asked one after the other. The store, the
 questions and the model are the same, and a recall is timed beside each prompt,
-so that what a prompt costs more can be seen on any machine.
+so that what a prompt costs more can be seen on any machine. A small store is asked
+fewer questions: none twice.
 """
 
 from __future__ import annotations
@@ -47,7 +48,10 @@ def of_size(rows: int) -> dict[str, Any]:
         paths = new_places(home)
         texts = filled(paths.database, rows)
         chance = random.Random(SEED)
-        asked = [one.asked for one in chance.sample(texts, 2 * (QUESTIONS + WARM_UP) * WAYS)]
+        questions = min(QUESTIONS + WARM_UP, rows // (2 * WAYS))
+        if questions <= WARM_UP:
+            raise SystemExit(f"--rows: at least {2 * WAYS * (WARM_UP + 1)}, or questions recur")
+        asked = [one.asked for one in chance.sample(texts, 2 * questions * WAYS)]
         with staged(home) as stage:
             ways: dict[str, Ask] = {"recall": lambda q: stage.recall(AGENT, q)}
             ways |= {name: _preparing(stage, name) for name in STRATEGIES}
