@@ -31,7 +31,7 @@ from memd.store.run.runs import RunRow
 
 if TYPE_CHECKING:
     from memd.sleep.night.plan import NightPlan
-    from memd.sleep.night.task import NightTask
+    from memd.sleep.night.tasks import NightTask
 
 
 class NightProviders(NamedTuple):

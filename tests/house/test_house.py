@@ -173,8 +173,8 @@ def test_reading_what_assistants_wrote_loads_the_standard_library_only() -> None
 def test_a_start_loads_nothing_of_what_a_memory_a_night_or_a_prompt_needs() -> None:
     modules = loaded_modules("import memd.serve.rooms, memd.sleep.window.window_watcher")
     later = {
-        "memd.sleep.night.tasks",
-        "memd.sleep.strategies.compression",
+        "memd.sleep.night.consolidation",
+        "memd.sleep.night.compression",
         "memd.sleep.distil.distil",
         "memd.ingest.ingest",
         "memd.recall.recall",

@@ -24,9 +24,9 @@ from memd.domain.enums import MemoryCategory, RunState
 from memd.domain.ingest import IngestRequest
 from memd.domain.memory import MemoryMetadata, MemoryQuery
 from memd.domain.settings.settings import MemoryConfig, Settings
+from memd.sleep.night.consolidation import Consolidation
 from memd.sleep.night.night import STEPS, Night
-from memd.sleep.night.task import Cursor, NightScope, PlannedStep
-from memd.sleep.night.tasks import Consolidation
+from memd.sleep.night.tasks import Cursor, NightScope, PlannedStep
 from memd.sleep.sleep import KillSwitch
 from memd.sleep.strategies.operations import CondensedGroup, GroupMember
 

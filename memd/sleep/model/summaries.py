@@ -27,8 +27,7 @@ from memd.domain.values import NotBlankStr, Value
 from memd.llm.completion import PurposeProvider
 from memd.llm.llm import LanguageModel, strip_fence
 from memd.llm.provider import Purpose
-from memd.sleep.night.task import Cursor, NightScope, NightTask, PlannedStep
-from memd.sleep.night.tasks import new_summary
+from memd.sleep.night.tasks import Cursor, NightScope, NightTask, PlannedStep, new_summary
 from memd.sleep.sleep import NightProviders
 from memd.sleep.strategies.ask import Model, ask
 from memd.sleep.strategies.batches import summary_row

@@ -27,7 +27,7 @@ from memd.domain.values import Emit, EventName
 from memd.sleep.night import reports
 from memd.sleep.night.backoff import DiskRetries, PostponedRun, is_disk_error
 from memd.sleep.night.reports import build_report
-from memd.sleep.night.task import Cursor, NightScope, NightTask, PlannedStep
+from memd.sleep.night.tasks import Cursor, NightScope, NightTask, PlannedStep
 from memd.store.file.connect import Writing
 from memd.store.file.database import Database
 from memd.store.memory import groups

@@ -11,16 +11,11 @@ from memd.domain.caller import Caller
 from memd.domain.enums import MemoryCategory
 from memd.domain.settings.settings import Settings
 from memd.domain.sleep.consolidation import DISTILLATION_TAG, ConsolidationStrategyType
+from memd.sleep.night.compression import Compression
+from memd.sleep.night.consolidation import Consolidation
 from memd.sleep.night.retention import cutoffs
-from memd.sleep.night.task import NightTask
-from memd.sleep.night.tasks import CLIENT, Ageing, Cap, Compression, Consolidation, Retention
+from memd.sleep.night.tasks import CLIENT, Ageing, Cap, NightTask, Retention
 from memd.sleep.strategies.ask import build_model
-from memd.sleep.strategies.compression import (
-    SessionText,
-    select_fitting,
-    summarise,
-    summarise_by_rule,
-)
 from memd.sleep.strategies.operations import build_operation
 from memd.store.memory import groups
 
@@ -70,7 +65,9 @@ class NightPlan:
                 db,
                 ids,
                 counter,
-                self._summarise_by_rule if is_dry_run else self._summarise,
+                self._rooms.work,
+                None if is_dry_run else self._compressor,
+                config.llm,
                 config.compression_threshold,
                 request.get("sessions") or config.compression_sessions,
                 bool(request.get("force")),
@@ -88,23 +85,6 @@ class NightPlan:
         return await self._rooms.db.read(
             groups.newest_texts, agent_key, DISTILLATION_TAG, count_max
         )
-
-    async def _summarise(self, texts: Sequence[SessionText]) -> tuple[str, Sequence[int]]:
-        if self._compressor is None:
-            return await self._summarise_by_rule(texts)
-        bounds = self._config.llm
-        texts_by_place = select_fitting(
-            texts,
-            each_max=bounds.max_entry_input_chars,
-            chars_max=bounds.max_total_user_content_chars,
-        )
-        answer = await summarise(self._compressor, list(texts_by_place.values()))
-        if answer is None:
-            return await self._summarise_by_rule(texts)
-        return answer, list(texts_by_place)
-
-    async def _summarise_by_rule(self, texts: Sequence[SessionText]) -> tuple[str, Sequence[int]]:
-        return await self._rooms.work.run(summarise_by_rule, texts), range(len(texts))
 
     async def _read_cutoffs(self, agent_id: str, now_us: int) -> Mapping[MemoryCategory, int]:
         caller = Caller(client=CLIENT, agent_id=agent_id, method="sleep.run")

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memd.sleep.night.night import ROWS_MAX, ROWS_MIN, STEP_MS, next_limit
-from memd.sleep.strategies.compression import (
+from memd.sleep.night.compression import (
     CHARS,
     SessionText,
     build_prompt,
@@ -15,6 +14,7 @@ from memd.sleep.strategies.compression import (
     select_fitting,
     summarise_by_rule,
 )
+from memd.sleep.night.night import ROWS_MAX, ROWS_MIN, STEP_MS, next_limit
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,182 @@
+"""Consolidation: groups of old memories are summarised and hidden behind their summaries.
+
+It first takes every session by itself, in its order; then the memories of no session, or of one
+that has too few: by place, in order of time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from memd.base.clock import DAY_US
+from memd.base.ids import Ids
+from memd.base.limits import NIGHT_PAGE_ROWS
+from memd.base.work import Work
+from memd.domain.encoding import TokenCounter
+from memd.domain.enums import ArchiveReason
+from memd.sleep.night.tasks import (
+    Cursor,
+    NightScope,
+    PlannedStep,
+    new_summary,
+    plan_summary,
+    write_summaries,
+)
+from memd.sleep.strategies.batches import (
+    Batch,
+    place_of,
+    split_by_time,
+    split_session,
+    summary_row,
+)
+from memd.sleep.strategies.operations import CondensedGroup, ConsolidationOp, GroupMember
+from memd.store.file.connect import Reading, Writing
+from memd.store.file.database import Database
+from memd.store.memory import groups
+from memd.store.memory.groups import Due, GroupKey, MemberRow
+from memd.store.memory.transitions import RunStep
+
+AGE_US_MIN = DAY_US  # younger memories are not consolidated (SPEC D9)
+_SESSIONS_PAGE = 100
+_START = (-1, "")
+
+Context = Callable[[int], Awaitable[Sequence[str]]]
+"""Returns summaries of an agent's latest tasks."""
+
+
+@dataclass(frozen=True)
+class Consolidation:
+    """Summarise groups of old memories, which are then hidden behind the summary (SPEC 16.5, D9).
+
+    Sessions first, each by itself; then memories of no session, by place and time.
+    """
+
+    db: Database
+    ids: Ids
+    work: Work
+    counter: TokenCounter
+    operation: ConsolidationOp
+    threshold: int
+    context: Context | None = None
+    """Context for a language model, read once for each transaction."""
+    name: str = "consolidation"
+
+    async def plan(self, scope: NightScope, cursor: Cursor, limit: int) -> PlannedStep | None:
+        due = Due(scope.agent_key, scope.now_us - AGE_US_MIN, self.threshold)
+        while True:
+            group = await self.db.read(next_members, due, cursor)
+            if group is None:
+                return None
+            batches = await self.work.run(group.batches, self.threshold, self.counter.count)
+            if batches:
+                break
+            cursor = group.next_cursor
+        batches_now = _take_batches(batches, limit)
+        context = () if self.context is None else await self.context(scope.agent_key)
+        condensations = [(batch, await self._condense(batch, context)) for batch in batches_now]
+        tokens = await self.work.run(
+            lambda: [self.counter.count(condensed.text) for _, condensed in condensations]
+        )
+
+        def apply(conn: Writing, step: RunStep) -> int:
+            summaries = []
+            for (batch, condensed), count in zip(condensations, tokens, strict=True):
+                hidden = batch.select_removed(condensed.removable_ids)
+                if not hidden:
+                    continue  # too long for a summary
+                sources = [
+                    member for member in batch.members if member in hidden or member is batch.kept
+                ]
+                new = new_summary(conn, scope, self.ids, group.session_key, count)
+                row = summary_row(new, sources, condensed.text, batch.category, condensed.tags)
+                summaries.append(plan_summary(row, sources, hidden, ArchiveReason.CONSOLIDATED))
+            return write_summaries(conn, step, summaries)
+
+        is_reduced = any(condensed.removable_ids for _, condensed in condensations)
+        has_more = is_reduced and len(batches_now) < len(batches)
+        rows = sum(len(batch.to_remove) for batch in batches_now)
+        return PlannedStep(rows, group.cursor if has_more else group.next_cursor, apply)
+
+    async def _condense(self, batch: Batch, context: Sequence[str]) -> CondensedGroup:
+        members = [GroupMember(member.memory_id, member.own) for member in batch.to_remove]
+        kept = GroupMember(batch.kept.memory_id, batch.kept.own)
+        return await self.operation.condense(batch.category, members, kept=kept, context=context)
+
+
+def _take_batches(batches: Sequence[Batch], limit: int) -> list[Batch]:
+    """Return the first of *batches*: about *limit* memories in all, at least one batch."""
+    batches_now: list[Batch] = []
+    rows = 0
+    for batch in batches:
+        if batches_now and rows + len(batch.members) > limit:
+            break
+        batches_now.append(batch)
+        rows += len(batch.members)
+    return batches_now
+
+
+class Members(NamedTuple):
+    """Memories of one session, or of none, that are split into groups.
+
+    *cursor* finds them again while some of them are left, *next_cursor* finds the
+    next ones.
+    """
+
+    session_key: int | None
+    rows: Sequence[MemberRow]
+    cursor: Cursor
+    next_cursor: Cursor
+
+    def batches(self, threshold: int, count: Callable[[str], int]) -> list[Batch]:
+        """Return the groups, each of at least *threshold* members; *count* counts tokens."""
+        split_members = split_by_time if self.session_key is None else split_session
+        return split_members(self.rows, threshold, count)
+
+
+def next_members(conn: Reading, due: Due, cursor: Cursor) -> Members | None:
+    """Return the next members from *cursor* on; None when there are no more."""
+    if "place" not in cursor:
+        group = _session_members(conn, due, cursor.get("session", 0))
+        if group is not None:
+            return group
+    return _place_members(conn, due, cursor)
+
+
+def _session_members(conn: Reading, due: Due, start: int) -> Members | None:
+    """Return the members of the next session that has enough, from session key *start* on."""
+    while True:
+        keys = groups.list_sessions(conn, due.agent_key, start, limit=_SESSIONS_PAGE)
+        if not keys:
+            return None
+        for key in keys:
+            members = groups.list_members(conn, key, due.before_us)
+            if len(members) >= due.threshold:
+                return Members(key, members, {"session": key}, {"session": key + 1})
+        start = keys[-1] + 1
+
+
+def _place_members(conn: Reading, due: Due, cursor: Cursor) -> Members | None:
+    """Return the next page of a place, or of the next place that has enough members."""
+    place = GroupKey(*cursor["place"]) if "place" in cursor else None
+    after = tuple(cursor.get("after", _START))
+    while True:
+        rows = (
+            []
+            if place is None
+            else groups.list_loose_members(conn, due, place, after, NIGHT_PAGE_ROWS)
+        )
+        if place is not None and len(rows) >= due.threshold:
+            own_cursor = {"place": list(place), "after": list(after)}
+            next_cursor = {**own_cursor, "after": [rows[-1].created_at_us, rows[-1].memory_id]}
+            return Members(None, rows, own_cursor, next_cursor)
+        place, after = _next_place(groups.list_loose_groups(conn, due), place), _START
+        if place is None:
+            return None
+
+
+def _next_place(places: Sequence[GroupKey], last: GroupKey | None) -> GroupKey | None:
+    if last is None:
+        return places[0] if places else None
+    return next((place for place in places if place_of(place) > place_of(last)), None)
