@@ -97,8 +97,10 @@ class SqliteBackend:
         rooms = await open_rooms(
             settings, database, self._clock, stack, embedder=embedder, model_dir=paths.model_dir
         )
+        stack.push_async_callback(rooms.notes.flush)
         for work in (
             rooms.queue.run(),
+            rooms.notes.run(),
             UpkeepLoop(rooms.db, rooms.upkeep, rooms.due, unheard).run(),
             rooms.learning.run(),
         ):

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 
+import apsw
 import pytest
 from support.fakes import HashEmbedder
+from support.store import ADA
 
 from memd.api import (
     CompanyMemoryConfig,
@@ -100,3 +103,14 @@ async def test_a_backend_that_is_not_connected_gives_no_messages(
     await backend.disconnect()
 
     assert await strategy.prepare_messages("ada", "the nginx port", 2000) == ()
+
+
+async def test_what_a_session_did_is_noted_when_the_backend_closes(
+    backend: SqliteBackend, tmp_path: Path
+) -> None:
+    await backend.rooms.sessions.start(ADA, "s")
+    await backend.rooms.sessions.end(ADA, "s")
+    await backend.disconnect()
+    with closing(apsw.Connection(str(next(tmp_path.rglob("memd*.db"))))) as conn:
+        rows = conn.execute("SELECT event_type FROM record_lifecycle_events").fetchall()
+    assert {event for (event,) in rows} == {"session_started", "session_ended"}
