@@ -98,6 +98,8 @@ _INVERTED = re.compile(
     rf" (?:we|i|you|it|they|this|that|these|those|there|the|my|our|your|{NAMED})"
     r"|(?:can|could|will|would) (?:we|i|it|they|this|that|these|those|the|my|our|your))\b"
     r"(?! (?:be|never|not|always|only)\b)"
+    rf"|{_HM}(?:what (?:are|were|does|do|did)|how (?:close|many|much|far|long|big|often)"
+    r"|which \w+ (?:is|are|do|does))\b(?! (?:times|often) (?:do|must|have|should|did) (?:i|we)\b)"
     # "Don't both appear there", "if it has to be the page, will you be able to"
     rf"|{_HM}(?:don't|doesn't|didn't|isn't|aren't|wasn't|weren't|shouldn't|won't|hasn't|haven't)"
     r" (?:we|i|it|they|these|those|both|there|the)\b"
@@ -132,6 +134,13 @@ _IMPERATIVE = re.compile(
     re.IGNORECASE,
 )
 # What is to be written down about the work, whatever it says there.
+# Which rule there is, is asked: "explain why it must not be empty".
+_ASKS_TO_KNOW = re.compile(
+    rf"{FIRST}(?:explain|tell me|show me|describe|find out|figure out) "
+    r"(?:(?!if you|when you)[\w' ]){0,30}"
+    r"\b(?:how|why|whether|what|which)\b",
+    re.IGNORECASE,
+)
 _WRITES_DOWN = re.compile(
     rf"{FIRST}(?:create|make|add|write|open|file|start)(?: \w+){{0,3}}"
     r" (?:task|issue|ticket|rule|note|plan|spec|readme|changelog|todo)s?\b",
@@ -147,6 +156,7 @@ _NEEDS_NOW = re.compile(
     rf"\b(?:we|i) need{LOOK}"
     r"|\bi(?:'d| would|'ll)?(?: also| now| just| really| only| still)* (?:want|like|need) to\b"
     r"|\b(?:want|need|like) you to(?! (?:always|never|ask|stop|only|use|keep|not)\b)"
+    r"|(?:^\W*|\b(?:we|i|you) )need to (?:fix|resolve|debug|solve|find out)\b"
     r"|\blet'?s (?:add|write) (?:an? |some |more |the )?(?:unit )?"
     r"(?:tests?|logs?|logging|comments?)\b",
     re.IGNORECASE,
@@ -229,14 +239,24 @@ def topic_words(text: str) -> str:
     >>> topic_words("what next?")
     ''
     """
-    left = " ".join(_IMPERATIVE.sub("", sentence, count=1) for sentence in sentences(text))
+    left = " ".join(_without_order(sentence) for sentence in sentences(text))
     names = [word for word in _THING.findall(left) if word.casefold() not in FUNCTION_WORDS]
     return " ".join(dict.fromkeys(names)) if len(names) > 1 else ""
 
 
+def _without_order(sentence: str) -> str:
+    """Return *sentence* without its order; the files in front of it are told, a selection not."""
+    handed = _HANDED.match(sentence)
+    files = "" if handed is None else _SELECTION.sub("", handed[0])
+    return files + _IMPERATIVE.sub("", _HANDED.sub("", sentence, count=1), count=1)
+
+
+_SELECTION = re.compile(r"(?:#\w+|@\w+(?![\w./\\:-]))\s*")
 _THING = re.compile(r"[^\s()\[\]\"'`,;:!?]+(?:://\S+)?(?<![.])")
 # What stands before a sentence and is no part of it: a list's mark, files that are handed over.
 _MARKED = re.compile(r"^\s*(?:(?:[-*+•]|\(?\d{1,3}[.)])\s+)?(?:@[\w./\\:-]+\s+)*(?=\w)")
+# Files and selections that an editor hands over in front of the words.
+_HANDED = re.compile(r"^\s*(?:[@#]\w[\w./\\:-]*\s+)+(?=\w)")
 _LONG_WORD = re.compile(r"(\S{80})\S+")
 _MOST = 0.85
 _MOMENT = 0.3
@@ -250,7 +270,7 @@ def judge_sentence(text: str, *, stopped: bool = False) -> Judgement:
     count = len(_COUNT.findall(text)) + len(_UNSPACED.findall(text))
     if not count or _ACKNOWLEDGES.fullmatch(text):
         return Judgement(Act.APPROVAL if approves(text) else Act.ACKNOWLEDGEMENT, 0.0)
-    plain = spoken_form(text)
+    plain = spoken_form(_HANDED.sub("", text, count=1))
     is_asked = _is_question(plain)
     wish = spoken_form(_MARKED.sub("", text, count=1))
     if count >= FLOOR_WORDS and (is_reminder(wish) if is_asked else is_standing_wish(wish)):
@@ -272,7 +292,7 @@ def _judge_statement(text: str, plain: str, count: int, *, stopped: bool) -> Jud
     is_order = _NEEDS_NOW.search(plain) or _IMPERATIVE.match(plain)
     is_choice = _CHOICE.search(plain) and not _WRITES_DOWN.match(plain)
     is_moment = is_this_time(plain) or is_of_the_moment(plain) or only_points(plain, count)
-    if is_moment or reports(plain) or breaks_off(plain):
+    if is_moment or any(one(plain) for one in (reports, breaks_off, _ASKS_TO_KNOW.match)):
         return Judgement(Act.REQUEST, min(score, _MOMENT))
     if is_order and not (signs.corrects or is_choice or FIRM_ORDER.search(plain)):
         return Judgement(Act.REQUEST, min(score, _MOMENT))

@@ -269,7 +269,10 @@ def _is_option(point: str) -> bool:
     """Return whether a quoted line is a thing to pick: no name alone, no question, no step."""
     is_step = is_bare_step(point) and len(point.split()) <= _STEP_WORDS
     is_lead = point.endswith(":")
-    return not (is_step or is_lead or only_names(point) or judge(point).act is Act.QUESTION)
+    is_cry = point.endswith("!")
+    return not (
+        is_step or is_lead or is_cry or only_names(point) or judge(point).act is Act.QUESTION
+    )
 
 
 def _drop_order(line: str) -> str:

@@ -42,7 +42,9 @@ from memd.sleep.distil.language.moment import (
     chooses,
     is_bare_step,
     only_names,
+    reports,
     speaks_of,
+    spoken_form,
     takes_up,
 )
 from memd.sleep.distil.language.phrases import AGREES, NAMES_A_FAULT
@@ -312,7 +314,7 @@ def _answers(text: str, asked: AnsweredLines) -> bool:
     Leave to take the next step settles nothing, nor does an order of the minute.
     """
     does = judge(text).act
-    if does is Act.QUESTION or only_names(text):
+    if does is Act.QUESTION or only_names(text) or reports(spoken_form(text)):
         return False
     if asked.is_marked:  # of questions to go on with, one is taken up
         return not takes_up(text) and not (only_picks(text) and asked.text.endswith("?"))

@@ -27,6 +27,7 @@ _TEXTS_BACK = 3  # how far back a conclusion is looked for when the last text ha
 _TOLD_AT = 1.0  # the score from which a sentence is told
 _SECOND_SHARE = 0.5  # of the first one's score, from which a second is told beside it
 _CAUSE_AT = 1.0
+_NEAR = 2  # so near to a printed line on both sides, a sentence is one, too
 _SAME = 0.7  # the share of words from which two sentences say the same
 
 _ANY_WORD = re.compile(r"[^\W\d_][\w-]*")
@@ -135,9 +136,13 @@ def rate_sentences(
 
 
 def _tellable_sentences(text: str) -> Iterator[Sentence]:
-    for sentence in sentences(text):
+    all_ = sentences(text)
+    printed = [phrases.PRINTED.search(sentence.text) is not None for sentence in all_]
+    for at, sentence in enumerate(all_):
+        if any(printed[max(0, at - _NEAR) : at]) and any(printed[at + 1 : at + 1 + _NEAR]):
+            continue  # what stands among printed lines is printed
         line = sentence._replace(text=_drop_joiner(sentence.text))
-        if _is_tellable(line):
+        if not printed[at] and _is_tellable(line):
             yield line
 
 
@@ -160,6 +165,7 @@ def _is_tellable(line: Sentence) -> bool:
     return (
         not text.endswith(("?", ":"))
         and len(text.split()) >= _WORDS_MIN
+        and not text.isupper()
         and not phrases.NARRATION.match(text)
         and not phrases.PRINTED.search(text)
         and not (len(text.split()) <= _STATUS_WORDS and phrases.STATUS.match(text))

@@ -88,7 +88,8 @@ _ASKED = re.compile(
     re.IGNORECASE,
 )
 _MOMENT = words(
-    r"yet(?=\W*$|,)",
+    # "Nothing is rolled out yet" is a state, and the reason of much.
+    r"(?<!rolled out )(?<!released )(?<!in production )(?<!launched )(?<!users )yet(?=\W*$|,)",
     r"(?:right|just|not|until) now",
     r"today|tonight|tomorrow",
     r"(?:just )?this (?:once|time|morning|afternoon|evening|week)",

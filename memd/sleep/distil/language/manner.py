@@ -45,10 +45,15 @@ _HERE = (
     r"(?:(?:in|on|across|within|throughout) (?:this|our|my|the(?: (?:whole|entire))?)"
     r" (?:repo\w*|projects?|code ?base|app|team|company)|everywhere|throughout)"
 )
+_APPROVES = (
+    r"(?:approve|confirm|agree|accept|okay|ok|sign(?:ed)? off|green ?light"
+    r"|g(?:i|a)ven? (?:you )?(?:the|my) (?:go|ok|okay|approval|permission))(?:e?d)?"
+)
 _AT_HAND = r"(?!.*\b(?:this|these|that|those|it|them) ?(?:one|page|file|step)?\W*$)"
 _MANNERS = (
     # "Favour plain functions wherever you can", "update the readme as you go"
-    rf"{_LEAD}{_DONE}\b(?!.*\bif possible)[^?]{{1,160}}\b(?:(?:when(?:ever)?|where(?:ver)?)"
+    rf"{_LEAD}(?!(?:do|take|show|explain|run)\b.*\bapp(?:ropriate|licable)\b){_DONE}\b"
+    rf"(?!.*\bif possible)[^?]{{1,160}}\b(?:(?:when(?:ever)?|where(?:ver)?)"
     r" (?:you can|it(?:'s| is) possible|possible|applicable|appropriate|feasible|it makes sense)"
     r"|as (?:needed|necessary|much as (?:you can|possible)|far as possible|often as possible"
     r"|few \w+ as possible|you go(?: along)?)|step by step|in small (?:steps|commits|increments"
@@ -74,6 +79,31 @@ _MANNERS = (
     r" (?!(?:this|these|that|those|the (?:following|above|below|same))\b)[^.?]{0,40}\b(?:patterns?"
     r"|style|conventions?|guidelines?|best practices|standards|idioms|principles|code ?base)\b",
     rf"{_LEAD}{_DONE}\b[^,?]{{1,60}}[,;] (?:and )?(?:don't|do not) just \w+",
+    # "Make sure you edit the files directly"
+    rf"{_LEAD}(?:make sure|be sure|ensure) (?:that )?(?:you|to)"
+    r" (?![^?.,]*\b(?:this|that|it|these|them)\b)[^?.,]{3,80}"
+    r"\b(?:directly|carefully|thoroughly|properly|consistently|first|beforehand|in full)"
+    r"(?=\W*$|[,;])",
+    # "Tell me whenever there is a risk", "let me know if a decision is to be made"
+    r"\b(?:tell|warn|alert|notify|remind|inform|consult|ask|check with) (?:me|us)"
+    r" (?:whenever|(?:each|every) time|any ?time)\b",
+    r"\b(?:let me know|(?:tell|warn|check with) me|flag|(?:stop(?:ping)? (?:and|to) )?ask(?: me)?)"
+    r" (?:if|when|before|about|where) [^.?]{0,60}\b(?:decisions?|risk\w*|trade-?offs?"
+    r"|assumptions?|breaking changes?)\b",
+    # "If I approve, you can carry it out", "do nothing until I have confirmed"
+    rf"\b(?:if|once|after|when) (?:i|we)(?:'ve| have)? {_APPROVES}\b[^.?]{{0,30}}"
+    r"\b(?:you|we(?:'ll| will)|then|execute|implement|proceed|start|begin)\b",
+    rf"\b(?:don't|do not|never|wait|nothing)\b[^.?]{{0,60}}\b(?:until|unless|before) (?:i|we)"
+    rf"(?:'ve| have)? {_APPROVES}\b",
+    rf"{_LEAD}plan(?: it)? first\b(?! (?:\w+ ){{0,3}}(?:page|step|one))",
+    # What is spent on what, and by which steps one works together
+    r"(?:\b(?:not|never|stop|no|without|avoid)|n't)\b[^.?]{0,25}\bwast(?:e|ed|ing)"
+    r" (?:\w+ ){0,2}(?:tokens?|context|credits|words|my time)\b",
+    r"\b(?:we(?:'ll| will)?|let's|you|please|always)(?: \w+){0,2} (?:follow|stick to|keep to)"
+    r" (?:this|the following|my|our) (?:\w+ )?(?:flow|work ?flow|process|procedure|routine|loop)\b",
+    # What need not be kept
+    r"(?:\b(?:no|not|never|without)|n't)\b[^.?;]{0,50}"
+    r"\b(?:backwards?[- ]?compatib\w+|legacy (?:code|support))",
     # "Check your work", "treat the archive as read-only"
     rf"{_LEAD}(?:double[- ]?check|verify|check|review|test|proof-?read) (?:all )?your (?:own )?"
     r"(?:work|answers?|code|changes|edits|output|assumptions|claims|sources|facts|math)\b",

@@ -66,6 +66,15 @@ SAID_OF_ONESELF = words(
     r"|what i asked(?: you)? (?:for|to))",
     r"i (?:only|just) asked (?:you )?(?:for|to)",
     r"i don't remember (?:asking|telling)",
+    r"(?:ignor|violat|disobey|disregard|not follow|n't follow)\w* (?:\w+ )?(?:my|our|the)"
+    r" (?:\w+ )?(?:instructions?|rules?|guidelines?|orders)",
+    r"(?:my|our) (?:\w+ )?(?:instructions?|rules?|guidelines?) (?:\w+ )?"
+    r"(?:say|said|state|tell|told|tried|forbid|forbade|prevent)s?\b",
+    r"your (?:llm|ai|model|agent|assistant) (?:keeps?|always|constantly)",
+    # Who uses what is made: nobody, so far.
+    r"(?:nothing|it|this|the (?:\w+ )?(?:app|bot|product|project|site|game|system))(?:'s| is| has)?"
+    r"(?: not|n't)?(?: been)? (?:in production|rolled out|released|launched) yet",
+    r"(?:there are|we have|it has) no (?:real |actual )?users(?: yet)?",
     # What every piece of the work gets.
     rf"{_LEAD}(?:every|each|any|all)(?: new| single)? {_WORK} {_HANDLED}",
     rf"{_LEAD}(?:anything|everything) (?!in (?:this|that)\b)[^,.?]{{3,60}}"
@@ -78,6 +87,10 @@ SAID_OF_ONESELF = words(
     r"|commit|file|session|task)s?",
     rf"{_LEAD}(?:add|create|make|write) (?:an?|the|another) (?:\w+ )?rules? (?:to|in|for|that)\b"
     r"[^?]*\b(?:that|to|so that) \w+",
+    rf"{_LEAD}(?:add|write|update|adjust|change|extend|put)\b[^.?]{{0,60}}"
+    r"\b(?:rules?|instructions|guidelines)\b[^.?]{0,30}"
+    r"\b(?:so (?:that )?(?:you|agents?|the (?:agent|ai|assistant))"
+    r"|to (?:always|never|ensure|enforce|prevent))\b",
 )  # fmt: skip
 """How somebody is, and what they are tired of: it lasts, though no word says for how long."""
 COMPLAINS = words(

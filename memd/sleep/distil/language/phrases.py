@@ -23,7 +23,7 @@ def _anywhere(listed: str) -> re.Pattern[str]:
 NARRATION = opening(
     """
     let me, let's, let us, i'll, i will, i'm, i am, i've, i have, i need, i want, i should,
-    i can, i see, i found, i understand, i may, i think, i would, i'd, now, here's, here is,
+    i can, i see, i found, i understand, i plan, i may, i think, i would, i'd, now, here's, here is,
     here are, done, great, perfect, excellent, understood, got it, sure, looking, everything,
     ready, want me, would you, shall, should i, do you, does this, does that, what do, summary,
     in summary, to summarize, there are, there is, there were, see, you can, you could,
@@ -160,7 +160,14 @@ PRINTED = re.compile(
     r"|^\W*\"[\w-]+\": |^[a-z_][\w.\[\]]* = (?!.*(?:→|->)).*[(\[{]"
     r"|\bMath\.\w+\(|\bfunction\(\) ?\{|, // \w"
     r"|\w@[\w.-]+[ :][~/\w.-]+ ?[%$#](?: |\.?$)|\bnpm (?:WARN|ERR!)|\| [^|\n]* \||\|\.?$"
-    r"|\u00b7{4}|^\W*@@ -\d"
+    r"|\u00b7{4}|^\W*@@ -\d|^\W*warning: |^\W*\d+ (?:\u2502|\||\u0393\u00f6\u00e9) "
+    r"|\b(?:INSERT INTO|CREATE TABLE|SELECT \*|DELETE FROM|ALTER TABLE) \w"
+    r"|^\W*Lines (?:added|removed|changed): \d|\) # [A-Z]|^\w+ :\w+, [A-Z]\w*\.\w"
+    r"|^\W*\(\w[\w.]*Error\) |^\W*\{:?\w+, |(?:\w+: \w*\(\), ){2}|^[\w./-]+\.\w{1,4}:\d+:"
+    r"|^\W*\((?:use \W?git|commit or)"
+    r"|\b(?:deleted|modified|new file): \S+ (?:deleted|modified|new file):"
+    r"|^\W*(?:[\w .#:>-]{1,60}\{ )?[a-z-]+: [^;]{1,60};"
+    r"|</\w+>|\bdefp? \w+\(|^\W*@callback |\u0393\u00f6"
     r"|^\W*\d\d:\d\d:\d\d\b|^Search instead for\b|\+ (?:CategoryInfo|FullyQualifiedErrorId)\b"
 )
 """What a program printed, or a line of one: no sentence of the agent's."""

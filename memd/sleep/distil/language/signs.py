@@ -88,6 +88,8 @@ _FORBIDS = (
 )
 # "There was never an issue", "defined but never used" tell what is.
 _NEVER = r"(?<!was )(?<!were )(?<!had )(?<!has )(?<!have )(?<!but )(?<!been )never"
+# A linter's: "its default is never used".
+_NEVER += r"(?! (?:used|referenced|assigned)\b)"
 # "We never got an answer", "never seen this one": told, and no rule.
 _NEVER += r"(?! (?:got|had|did|saw|seen|heard|came|went|happened|worked|found out)\b)"
 _RULES = words(
@@ -129,6 +131,7 @@ _CORRECTS = words(
     r"|asked (?:you )?(?:for|to))",
     r"you(?:'re| are)? (?:still|missing|wrong|just|keep|forgot|missed|misunderst\w+|broke|deleted)",
     r"i thought (?:we|you|it|the|that)",
+    r"you (?:hallucinated|invented|imagined|made (?:this|that|it) up|misread|overlooked)",
     r"you (?:do not|don't) need",
     r"turns out",
     r"(?:doesn't|does not|did not|didn't|still (?:doesn't|does not|not)) (?:make sense|work|help)",

@@ -105,7 +105,7 @@ _RULE = words(
     r"|add comments|apologi[sz]e|ask me|tell me (?:what|to|how)|just tell)",
     r"my (?:preference|convention|rule)",
     # What is done at an occasion that comes again.
-    r"^\W*(?:and |also |but |so )*when(?:ever)? (?:you|\w+ing\b)[^,?]*,?"
+    r"^\W*(?:and |also |but |so )*when(?:ever)? (?:you \w+|\w+ing)\b[^,?]*,?"
     r" (?:please |always |then |first |you )*"
     r"(?:use|run|ask|don't|do not|never|always|make sure|keep|add|write|check|tell|stop|avoid"
     r"|prefer|should|must|do it)",
@@ -124,11 +124,13 @@ _STYLE = words(
     r"(?:i|we) (?:always|never|usually|generally|strongly|really|much)? ?"
     r"(?:prefer|hate|dislike|love)"
     r"(?! to (?:know|see|hear)| (?:this|that|these|it(?! when))\b)",
-    r"(?:i|we)(?:'d| would) (?:rather|prefer|love it|like it if|appreciate)",
+    r"(?:i|we)(?:'d| would) (?:rather|prefer|love it|like it if|appreciate)"
+    r"(?! (?:work on|fix|continue|focus|start|finish|see|try|wait)\b)",
     r"i(?:'ll| will| can| am going to|'m going to) [^.;,]*\bmyself",
     r"just (?:tell|show|give) me",
     r"(?:stop|quit) \w+ing",
-    r"(?:i|we) (?:do not|don't) (?:want|like|need) (?:you|your|any|so many|long|all th(?:e|ese|ose)"
+    r"(?:i|we) (?:do not|don't) (?:want|like|need) (?:you|your|any|(?:so|too) many|too much|long"
+    r"|all th(?:e|ese|ose)"
     r"|to be asked|comments|summaries|explanations)",
     r"(?:i|we) (?:like|want|prefer)(?: it when)? (?:(?:my|your|our|the) )?"
     r"(?:short|small|simple|concise|brief|plain|terse|clean|minimal|explicit|readable|direct)\w*"
@@ -244,7 +246,8 @@ _NOT_HEEDED = words(
 _WRITES_RULES = re.compile(
     rf"{FIRST}(?:let'?s )?(?:add|create|make|write|record|update|put|save|document|include|note)\b"
     r"[^.?]{0,80}(?:(?<!lint )(?<!css )(?<!ignore )(?<!wall )\b(?:rules?|guidelines?|conventions?"
-    r"|preferences?)\b|\b(?:CLAUDE|AGENTS|GEMINI|copilot-instructions)\.md\b|\.cursorrules\b"
+    r"|preferences?|(?:copilot|cursor|claude|agents?|ai) instructions)\b"
+    r"|\b(?:CLAUDE|AGENTS|GEMINI|copilot-instructions)\.md\b|\.cursorrules\b"
     r"|\.mdc\b)",
     re.IGNORECASE,
 )

@@ -66,6 +66,18 @@ _PLANS = re.compile(
     r"|migrat\w+|plan[oe]?|umsetzung|schritte?)\b",
     re.IGNORECASE,
 )
+# What a page tells of how things are, and plans nothing.
+_ANALYSIS = re.compile(
+    r"^\W*(?!.*\bplan)(?:\w+\W+){0,4}(?:analysis|observations?|findings|recap|review|problems?"
+    r"|issues|errors?|breakdown|understanding)\b",
+    re.IGNORECASE,
+)
+# How an assistant's answer begins, before its headings.
+_ANSWER = re.compile(
+    r"\bbelow,? (?:i(?:['\u2019]ll| will)|(?:is|are) an?)\b|\blet['\u2019]s (?:analy[sz]e|evaluate"
+    r"|examine|break (?:down|this down)) (?:whether|the (?:provided|given|code|error|test))",
+    re.IGNORECASE,
+)
 _SPEAKER = re.compile(r"\W*(?:user|assistant|human|agent|system|me|you)\W*$", re.IGNORECASE)
 _INLINE = re.compile(r"\[(?:Image|Pasted text)[^\]\n]*\]|data:[\w/+.-]+;base64,\S+")
 _FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE)
@@ -102,6 +114,9 @@ _MACHINE = re.compile(
       | (?:Use|Run|See|Try)\ ["'`\u201c].*--help
       | diff\ --git|@@\ |[+-]{3}\s|[+]\S
       | \|.*\|\s*$|[-=_*~]{3,}\s*$|[─-▟]
+      # another assistant's answer: points with a lead in bold
+      | (?:[-*+]|\d{1,3}[.)])\s+(?:\[[\ xX]\]\s+)?\*\*[^*\n]{2,80}\*\*
+      | (?:Okay|Sure|Certainly|Alright)[,!]\ let['\u2019]s\ (?:break\ down|analy[sz]e|examine)\b
       | (?:import|from\ \S+\ import|const|var|def|class|func(?:tion)?|return|public)\s.*[:;{(=]
       | </?[a-zA-Z][^>]*>|//|/\*|\#include
       | ["\u201c].*["\u201d]\s*$|['\u2018]\w.*['\u2019]\s*$   # another's words
@@ -169,6 +184,8 @@ def words(text: str) -> Words:
     if len(headings) >= _PLAN_HEADINGS and len(text) >= _PLAN_CHARS:
         text = _FENCED.sub("", text)
         plan, text = _plan_summary(text), text[: headings[0].start()]
+        if _ANSWER.search(text):
+            plan, text = "", ""
     lines = _FENCED.sub("\n\f\n", text).splitlines()
     machine = [_is_machine(line) for line in lines]
     for at in list(_between(lines, machine)):
@@ -217,8 +234,11 @@ def _plan_summary(text: str) -> str:
     """
     headings = list(_HEADING.finditer(text))
     title = " ".join([text[: headings[0].start()], *(heading[1] for heading in headings)])
-    if any(_SPEAKER.match(heading[1]) for heading in headings) or not (
-        _PLANS.search(title) or _WORD.search(text[: headings[0].start()])
+    is_talk = any(_SPEAKER.match(heading[1]) for heading in headings)
+    if (
+        is_talk
+        or _ANALYSIS.match(headings[0][1])
+        or not (_PLANS.search(title) or _WORD.search(text[: headings[0].start()]))
     ):
         return ""
     ends = [*(heading.start() for heading in headings[1:]), len(text)]

@@ -55,6 +55,15 @@ def memories_of(*texts: str) -> list[str]:
         ("Make a rule to never rename columns.", "Make a rule of this colour."),
         ("Do it, don't just say how.", "Do it."),
         ("Write the patch, don't just outline it.", "Write the patch."),
+        ("Make sure you edit the ledger directly.", "Make sure it opens this ledger directly."),
+        ("Warn me whenever a total is at risk.", "It warns them whenever I open it."),
+        ("Let me know if I need to take a decision.", "Let me know if it runs."),
+        ("List it first, and once I approve you can start.", "Once I open it you can start."),
+        ("Don't rename a thing until I have confirmed it.", "Don't rename it until I am back."),
+        ("Plan it first.", "Plan the first page."),
+        ("Write code and don't waste tokens.", "The menu is wasting tokens."),
+        ("We will follow this workflow: you write, I test.", "They follow this workflow."),
+        ("Do not bother with backward compatibility.", "Is it backward compatible?"),
     ],
 )
 def test_how_work_is_gone_about_is_a_wish(wish: str, moment: str) -> None:
@@ -66,6 +75,12 @@ def test_how_work_is_gone_about_is_a_wish(wish: str, moment: str) -> None:
 @pytest.mark.parametrize(
     "saying",
     [
+        # What was said before and not heeded, whose product it is, and rules to write down
+        "That is just what my instructions tried to prevent.",
+        "You ignored my rules again.",
+        "Nothing is rolled out yet, so rename what you like.",
+        "I don't need too many notes.",
+        "Update the copilot instructions so that agents know the glossary.",
         "For the future: the customer reads Welsh.",
         "Moving forward, every label goes through the glossary.",
         "I'm using fish as my shell.",
@@ -90,6 +105,17 @@ def test_what_lasts_has_more_words(saying: str) -> None:
         "If it has to be the archive, will you be able to read it",
         "That's weird that we only get a copy of it.",
         "Are these the new ones? I thought that was the archive?",
+        "More errors.",
+        "OK it seems like that worked but new error",
+        "The second argument of Name is never used in line 24",
+        "DO NOT FIX ANYTHING.",
+        "Explain why these rows don't clash and must be two.",
+        "What are the current faults of the archive, not of the page",
+        "How close are we to being done with only the archive",
+        "@src/archive.py make a copy of the rows unless it is too early",
+        "#terminalSelection need to fix the errors, please",
+        "When you run the archive, you get stuck in a loop.",
+        "I would rather work on the errors of the archive.",
     ],
 )
 def test_a_report_or_a_step_of_the_hour_is_not_kept(saying: str) -> None:

@@ -42,6 +42,8 @@ def _memories_of(agent: str, user: str) -> list[str]:
         ("¿Quieres que corrija el botón de la tabla?", "Carga el ultimo commit"),
         ("¿Hay algo más que te gustaría mejorar?", "Por ahora lo dejamos, voy a descansar."),
         ("Is the page of the shop shown?", "nothing has been loaded there"),
+        ("1. Add the lock?\n2. Or focus on something else?", "more error"),
+        ("1. Add the lock?\n2. Or focus on something else?", "how close is the lock to being done"),
     ],
 )
 def test_leave_to_go_on_is_no_memory(agent: str, user: str) -> None:

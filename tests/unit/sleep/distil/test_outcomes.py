@@ -71,10 +71,25 @@ def test_what_the_program_says_of_its_own_trouble_is_no_outcome() -> None:
         "npm WARN deprecated stage@1.0.6: use crew@2.0.0 of the registry instead",
         "/srv/stage/history/2026-01-02.md | L5046 | deleted: stage/lights.py |",
         "The user wants to change the name of `stage.py` to `hall.py` in `crew.toml`.",
+        "warning: function stage/4010 of crew.toml is not implemented (in module hall.py)",
+        "INSERT INTO stage_rows values of `crew.toml` on port 4010 were added",
+        "start_stage(4010) # Starts the stage of `crew.toml` on its port",
+        ".stage-light { color: #4010aa; border-width: 4010px; } fixed because crew.toml",
+        "Lines added: 4010, lines removed: 51 in `crew.toml` of the stage",
+        "ENGAGING THE STAGE ON PORT 4010 BECAUSE `CREW.TOML` WAS FIXED",
+        "I plan to move the port of `stage.py` to `4010` in `crew.toml`.",
     ],
 )
 def test_what_a_program_printed_code_and_thoughts_are_no_outcome(line: str) -> None:
     assert outcome(_exchange("move the stage to port 4010", line)) == ""
+
+
+def test_what_stands_among_printed_lines_is_printed() -> None:
+    line = "the port `4010` of `stage.py` is the default of `crew.toml`."
+    printed = "warning: function crew/1 of hall.py is never called here."
+    text = f"{printed}\n{line}\n{printed}"
+    assert outcome(_exchange("move the stage to port 4010", text)) == ""
+    assert "4010" in outcome(_exchange("move the stage to port 4010", f"{printed}\n{line}"))
 
 
 def test_an_earlier_text_is_told_where_the_last_one_concludes_nothing() -> None:

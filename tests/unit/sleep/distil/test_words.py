@@ -149,12 +149,27 @@ def test_a_plan_is_its_title_and_what_it_is_about() -> None:
 
 
 @pytest.mark.parametrize(
-    "title", ["# Playlist files and their encodings", "# User", "## main...origin/main"]
+    "title",
+    [
+        "# Playlist files and their encodings",
+        "# User",
+        "## main...origin/main",
+        "# Analysis of potential issues",
+        "## Initial observations on the playlists",
+    ],
 )
 def test_a_page_that_plans_nothing_is_no_plan(title: str) -> None:
     page = f"{title}\n" + "## The one\nIt says what there is.\n" * 3 + "## More\n" + OWN * 40
     assert words(page).plan == ""
     assert words(f"Implement this.\n{page.replace(title, '# Playlists')}").plan != ""
+
+
+def test_the_answer_of_another_assistant_is_nobodys_word() -> None:
+    pages = "## The one\nIt says what there is.\n" * 3 + "## Steps\n" + OWN * 40
+    answer = words(f"Let's analyze the provided code. Below, I'll list the steps.\n{pages}")
+    assert (answer.plan, answer.paragraphs) == ("", ())
+    points = "use tabs\n\n- **Playlists:** they are always read twice\n- **Rows:** never sorted"
+    assert words(points).paragraphs == ("use tabs",)
 
 
 def test_a_short_message_with_headings_is_no_plan() -> None:
