@@ -29,7 +29,7 @@ from memd.serve.rooms import rooms as daemon_rooms
 from memd.serve.status import System
 from memd.store.file.database import Database
 
-GATED = ("ingest", "recall", "archive", "archival", "moving")
+GATED = ("ingest", "recall", "archive", "trash", "moving")
 """What a request meets first."""
 
 
