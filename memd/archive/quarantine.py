@@ -184,6 +184,6 @@ def _to_flagged(row: FlaggedRow, memory: StoredMemory, *, whole: bool = False) -
         session_id=memory.session_id,
         source=memory.reference,
         flagged_at=from_us(row.flagged_at_us),
-        released_at=None if row.released_at_us is None else from_us(row.released_at_us),
+        released_at=from_us(row.released_at_us),
         text=view(text) if whole else one_line(text)[:EXCERPT_CHARS],
     )

@@ -262,8 +262,8 @@ class _Erasure:
             return _Learnings(0, [], [])
         condition, since_us, until_us = self.condition, None, None
         if self.ids is None and condition is not None and _has_only_times(condition):
-            since_us = None if condition.since is None else to_us(condition.since)
-            until_us = None if condition.until is None else to_us(condition.until)
+            since_us = to_us(condition.since)
+            until_us = to_us(condition.until)
         selection = (() if self.ids is None else self.ids, since_us, until_us)
         return _Learnings(
             agent_key,

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from typing import Protocol, overload
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DAY_US = 86_400_000_000
@@ -47,18 +47,30 @@ class SystemClock:
         return time.clock_gettime_ns(_MONOTONIC) // 1_000
 
 
-def to_us(moment: datetime) -> int:
-    """Return *moment*, which must be aware, as microseconds since 1970, exactly.
+@overload
+def to_us(moment: datetime) -> int: ...
+@overload
+def to_us(moment: datetime | None) -> int | None: ...
+
+
+def to_us(moment: datetime | None) -> int | None:
+    """Return *moment*, which must be aware, as microseconds since 1970, exactly; None for None.
 
     >>> to_us(datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC))
     1000000
     """
-    return (moment - EPOCH) // timedelta(microseconds=1)
+    return None if moment is None else (moment - EPOCH) // timedelta(microseconds=1)
 
 
-def from_us(moment_us: int) -> datetime:
+@overload
+def from_us(moment_us: int) -> datetime: ...
+@overload
+def from_us(moment_us: int | None) -> datetime | None: ...
+
+
+def from_us(moment_us: int | None) -> datetime | None:
     """Return the aware UTC datetime of *moment_us*; the inverse of :func:`to_us`."""
-    return EPOCH + timedelta(microseconds=moment_us)
+    return None if moment_us is None else EPOCH + timedelta(microseconds=moment_us)
 
 
 HOLD_US = 3_600_000_000

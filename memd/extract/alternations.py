@@ -15,7 +15,7 @@ def any_of(phrases: str) -> str:
     >>> print(any_of("let me, i am"))
     let\s+me|i\s+am
     """
-    return "|".join(one.replace(" ", r"\s+") for one in _items(phrases))
+    return "|".join(item.replace(" ", r"\s+") for item in _items(phrases))
 
 
 def longest_first(phrases: str) -> str:

@@ -322,7 +322,7 @@ def _parse_is(predicate: _Predicate) -> Iterator[ClauseStatement]:
     if len(objects.things) != 1:
         return
     who = objects.things[0]
-    roles = [one.startswith("the ") for one in (subject, who)]
+    roles = [term.startswith("the ") for term in (subject, who)]
     if roles == [False, True]:
         yield ClauseStatement(who, "is", subject, negated, objects.qualifier, *span)
     elif roles == [True, False] and subject != TEAM:
@@ -379,7 +379,7 @@ def _split_list(piece: str, take: object) -> list[str]:
     if whole is not None:
         return [whole]
     things = [take(part) for part in _AND.split(piece.removeprefix("and ").removeprefix("both "))]
-    return [one for one in things if one is not None] if all(things) else []
+    return [thing for thing in things if thing is not None] if all(things) else []
 
 
 # Times.
@@ -387,11 +387,11 @@ def _split_list(piece: str, take: object) -> list[str]:
 
 def _validity(times: Sequence[TimeMention]) -> _Span:
     """Return the span in which a state holds."""
-    start = next((one.from_us for one in times if one.from_us is not None), None)
-    stop = next((one.to_us for one in times if one.to_us is not None), None)
+    start = next((time.from_us for time in times if time.from_us is not None), None)
+    stop = next((time.to_us for time in times if time.to_us is not None), None)
     return _Span(start, stop) if start is None or stop is None or start < stop else _Span()
 
 
 def _moment(times: Sequence[TimeMention]) -> int | None:
     """Return when an event happened: the beginning of the first time."""
-    return next((one.from_us or one.to_us for one in times), None)
+    return next((time.from_us or time.to_us for time in times), None)

@@ -25,7 +25,7 @@ _DAY = re.compile(r"([0-3]?\d)(?:st|nd|rd|th|er|e)?")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _SENTENCE_END = frozenset(".!?:\n")
 _COMPOUND_WORDS = 3
-_COMPOUND_FIRST = frozenset(each[0] for each in words.COMPOUNDS)
+_COMPOUND_FIRST = frozenset(compound[0] for compound in words.COMPOUNDS)
 
 
 class DateWord(NamedTuple):
@@ -63,10 +63,11 @@ class TimeText(NamedTuple):
 
     def follows_year(self, place: int) -> bool:
         """Return whether the number at *place* may be a year, by its context."""
-        one = self.words[place]
-        after = self.whole[one.end : one.end + 2]
+        number = self.words[place]
+        after = self.whole[number.end : number.end + 2]
         return (
-            self.whole[max(0, one.start - 1) : one.start] not in {".", ":", "/", "-", "#", "_", "$"}
+            self.whole[max(0, number.start - 1) : number.start]
+            not in {".", ":", "/", "-", "#", "_", "$"}
             and not (after[:1] in {".", ":", "/", "-"} and after[1:].isalnum())
             and after[:1] not in {"%", "\u20ac", "_"}
             and self.at(place + 1) not in words.NO_YEAR
@@ -92,12 +93,12 @@ def split_words(text: str) -> tuple[DateWord, ...]:
     joined: list[DateWord] = []
     place = 0
     while place < len(single):
-        one: str | None = None
+        compound: str | None = None
         part: Sequence[DateWord] = single[place : place + 1]
         if part[0].word in _COMPOUND_FIRST:
-            part, one = _compound(single, place)
+            part, compound = _compound(single, place)
         start, end = part[0].start, part[-1].end
-        joined.append(DateWord(one, text[start:end], start, end) if one else part[0])
+        joined.append(DateWord(compound, text[start:end], start, end) if compound else part[0])
         place += len(part)
     return tuple(joined)
 
@@ -106,9 +107,9 @@ def _compound(single: Sequence[DateWord], place: int) -> tuple[Sequence[DateWord
     """Return the words of the longest compound at *place*, and its word; None without one."""
     for length in range(_COMPOUND_WORDS, 0, -1):
         part = single[place : place + length]
-        one = words.COMPOUNDS.get(tuple([each.word for each in part]))
-        if one is not None:
-            return part, one
+        compound = words.COMPOUNDS.get(tuple([word.word for word in part]))
+        if compound is not None:
+            return part, compound
     return single[place : place + 1], None
 
 
@@ -196,7 +197,7 @@ def _has_other_meaning(text: TimeText, place: int) -> bool:
     """Return whether a word for a day has another meaning in this context."""
     word, before = text.at(place), text.at(place - 1)
     if word == "hier":  # French; a place in German and Dutch
-        return any(each.word in words.GERMANIC for each in text.words)
+        return any(word.word in words.GERMANIC for word in text.words)
     return word in {"morgen", "manana"} and before in {"am", "guten", "la", "jeden", "der", "s"}
 
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
+from operator import attrgetter
 
 from memd.base.limits import STATEMENTS_CHARS_MAX
 from memd.domain.org.graph import ExtractedStatement, fold_name
@@ -60,19 +61,21 @@ def extract_statements(
     *now_us* is when it was said: relative times count from it, and a change without a date
     happened then. *speaker* is the meaning of "I".
 
-    >>> [(one.subject, one.relation, one.object) for one in extract_statements("We use Litestar.")]
+    >>> [(s.subject, s.relation, s.object) for s in extract_statements("We use Litestar.")]
     [('the team', 'uses', 'Litestar')]
     """
     text = _FENCE.sub(lambda match: _blank(match.group()), text[:STATEMENTS_CHARS_MAX])
     explicit = list(extract_triples(text))
-    explicit_spans = {(one.start, one.end) for one in explicit}
+    explicit_spans = {(statement.start, statement.end) for statement in explicit}
     prose = (
-        one for one in _extract_prose(text, now_us, speaker) if _is_outside(one, explicit_spans)
+        statement
+        for statement in _extract_prose(text, now_us, speaker)
+        if _is_outside(statement, explicit_spans)
     )
     statements_by: dict[object, ExtractedStatement] = {}
-    for one in sorted(chain(explicit, prose), key=lambda one: (one.start, one.end)):
-        if _is_valid(one):
-            statements_by.setdefault(_identity(one), one)
+    for statement in sorted(chain(explicit, prose), key=attrgetter("start", "end")):
+        if _is_valid(statement):
+            statements_by.setdefault(_identity(statement), statement)
     return tuple(statements_by.values())[:STATEMENTS_MAX]
 
 
@@ -110,27 +113,27 @@ def find_things(text: str) -> tuple[str, ...]:
     return tuple(sorted(names.values(), key=len, reverse=True))
 
 
-def _is_valid(one: ExtractedStatement) -> bool:
-    names = (one.subject, one.object)
+def _is_valid(statement: ExtractedStatement) -> bool:
+    names = (statement.subject, statement.object)
     return all(fold_name(part) and len(part) <= CHARS_MAX for part in names) and fold_name(
-        one.subject
-    ) != fold_name(one.object)
+        statement.subject
+    ) != fold_name(statement.object)
 
 
-def _identity(one: ExtractedStatement) -> object:
+def _identity(statement: ExtractedStatement) -> object:
     return (
-        fold_name(one.subject),
-        one.relation,
-        fold_name(one.object),
-        one.negated,
-        fold_name(one.qualifier or ""),
-        one.valid_from_us,
-        one.valid_to_us,
+        fold_name(statement.subject),
+        statement.relation,
+        fold_name(statement.object),
+        statement.negated,
+        fold_name(statement.qualifier or ""),
+        statement.valid_from_us,
+        statement.valid_to_us,
     )
 
 
-def _is_outside(one: ExtractedStatement, spans: set[tuple[int, int]]) -> bool:
-    return not any(start <= one.start < end for start, end in spans)
+def _is_outside(statement: ExtractedStatement, spans: set[tuple[int, int]]) -> bool:
+    return not any(start <= statement.start < end for start, end in spans)
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
@@ -156,10 +159,10 @@ def _extract_prose(
         clauses = list(_split_clauses(bare))
         for place, (begin, close) in enumerate(clauses):
             after = clauses[place + 1][0] if place + 1 < len(clauses) else len(sentence)
-            inside = [one for one in times_in if begin <= one.start < after]
+            inside = [time for time in times_in if begin <= time.start < after]
             lead = _LEAD.match(bare[begin:close])
             first = begin + (lead.end() if lead else 0)
-            stop = max([close, *(one.end for one in inside)])
+            stop = max([close, *(time.end for time in inside)])
             for statement in parse_clause(bare[first:close].strip(" ,"), inside, story):
                 yield _statement(statement, start + begin, start + max(stop, begin + 1))
 
@@ -179,8 +182,8 @@ def _statement(clause_statement: ClauseStatement, start: int, end: int) -> Extra
 
 
 def _blank_times(sentence: str, times_: tuple[TimeMention, ...]) -> str:
-    for one in times_:
-        sentence = sentence[: one.start] + " " * (one.end - one.start) + sentence[one.end :]
+    for start, end, *_ in times_:
+        sentence = sentence[:start] + " " * (end - start) + sentence[end:]
     return sentence
 
 
@@ -256,9 +259,9 @@ def extract_triples(text: str) -> Iterator[ExtractedStatement]:
         )
         start = match.start() + len(line) - len(line.lstrip())
         end = match.start() + len(line.rstrip())
-        for one in rows:
-            if one[0] != one[2] and end > start:
-                yield ExtractedStatement(one[0], one[1], one[2], start, end, qualifier=one[3])
+        for subject, relation, other, qualifier in rows:
+            if subject != other and end > start:
+                yield ExtractedStatement(subject, relation, other, start, end, qualifier=qualifier)
 
 
 _Edge = tuple[str, str, str, str | None]
@@ -270,21 +273,13 @@ def _parse_triple(line: str) -> Iterator[_Edge]:
         parts = [part.strip() for part in shape.split(bare)]
         if len(parts) != _PARTS or not all(0 < len(part) <= CHARS_MAX for part in parts):
             continue
-        one, words, other = (unwrap(part) or part for part in parts)
+        subject, words, other = (unwrap(part) or part for part in parts)
         verb = parse_relation(words)
         if verb is not None:
-            yield (
-                (other, verb.relation, one, None)
-                if verb.inverted
-                else (
-                    one,
-                    verb.relation,
-                    other,
-                    None,
-                )
-            )
+            start, end = (other, subject) if verb.inverted else (subject, other)
+            yield start, verb.relation, end, None
         elif shape is _ARROW:
-            yield one, "related_to", other, words
+            yield subject, "related_to", other, words
         return
 
 
@@ -295,8 +290,8 @@ def _parse_field(field: re.Match[str] | None, heading: str | None) -> Iterator[_
     for value in field["value"].split(","):
         thing = unwrap(value) or value.strip().removesuffix(".")
         if 0 < len(thing) <= CHARS_MAX:
-            one, other = (thing, heading) if verb.inverted else (heading, thing)
-            yield one, verb.relation, other, None
+            subject, other = (thing, heading) if verb.inverted else (heading, thing)
+            yield subject, verb.relation, other, None
 
 
 def _parse_links(line: str, heading: str | None) -> Iterator[_Edge]:

@@ -149,8 +149,8 @@ def _proper(text: str) -> str | None:
         return None
     if words[-1].casefold() in _BETWEEN or words[0].casefold() in _BETWEEN:
         return None
-    named = any(_CAPITAL.fullmatch(word) or _CODE.fullmatch(word) for word in words)
-    return " ".join(words) if named else None
+    is_name = any(_CAPITAL.fullmatch(word) or _CODE.fullmatch(word) for word in words)
+    return " ".join(words) if is_name else None
 
 
 def _is_part(word: str) -> bool:

@@ -57,7 +57,7 @@ def find_periods(text: str, now_us: int, zone: tzinfo | None = None) -> tuple[Pe
     Without *zone*, the machine's. Impossible dates are left out.
 
     >>> from datetime import UTC
-    >>> [(one.from_us, one.to_us) for one in find_periods("What did I cook yesterday?", 0, UTC)]
+    >>> [(p.from_us, p.to_us) for p in find_periods("What did I cook yesterday?", 0, UTC)]
     [(-86400000000, 0)]
     """
     plain = fold(text)
@@ -88,7 +88,7 @@ def parse_limit(text: str, now_us: int, zone: tzinfo | None = None) -> datetime 
         spans = find_periods(whole, now_us, zone)
         if len(spans) == 1 and not spans[0].bounds:
             rest = f"{whole[: spans[0].start]} {whole[spans[0].end :]}"
-            if {each.word for each in split_words(rest)} <= AROUND:
+            if {word.word for word in split_words(rest)} <= AROUND:
                 return from_us(spans[0].limit_us)
     return None
 
@@ -104,10 +104,10 @@ def _parse(text: TimeText, place: int) -> tuple[Period | None, int]:
         bound = _parse_between(text, place) or _parse_bound(text, place)
         if bound is not None:
             return bound
-        named = _parse_adjacent(text, place) or parse_point(text, place)
+        point = _parse_adjacent(text, place) or parse_point(text, place)
     except (ValueError, OverflowError):  # such as the thirtieth of February
         return None, place + 1
-    return (None, place + 1) if named is None else (_to_period(text, named), named.after)
+    return (None, place + 1) if point is None else (_to_period(text, point), point.after)
 
 
 def _to_period(text: TimeText, named: Point) -> Period:
@@ -159,23 +159,23 @@ def _parse_bound(text: TimeText, place: int) -> tuple[Period, int] | None:
     word = text.at(place)
     if word not in _LIMITS:
         return None
-    named = parse_point(text, text.skip_fillers(place + 1))
-    if named is None:
+    point = parse_point(text, text.skip_fillers(place + 1))
+    if point is None:
         return None
-    one = _to_period(text, named)
+    period = _to_period(text, point)
     begin: int | None = None
     end: int | None = None
     if word in words.SINCE:
-        begin = one.limit_us
+        begin = period.limit_us
     elif word in words.AFTER:
-        begin = one.to_us
+        begin = period.to_us
     elif word in words.UNTIL:
-        end = one.to_us
+        end = period.to_us
     else:
-        end = one.from_us
+        end = period.from_us
     start = text.words[place].start
-    limited = replace(one, start=start, from_us=begin, to_us=end, other=None, bounds=True)
-    return limited, named.after
+    limited = replace(period, start=start, from_us=begin, to_us=end, other=None, bounds=True)
+    return limited, point.after
 
 
 _LIMITS = words.SINCE | words.AFTER | words.UNTIL | words.BEFORE
@@ -317,7 +317,7 @@ def _pattern(language: _Language) -> re.Pattern[str]:
 def find_events(text: str) -> tuple[Event, ...]:
     """Return the events by which *text* gives a time.
 
-    >>> [(one.side.value, one.words) for one in find_events("What broke after the last release?")]
+    >>> [(e.side.value, e.words) for e in find_events("What broke after the last release?")]
     [('after', ('last', 'release'))]
     """
     if _FIRST.isdisjoint(_WORDS.findall(text.casefold())):

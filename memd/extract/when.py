@@ -80,11 +80,11 @@ def _pattern() -> re.Pattern[str]:
 def find_times(sentence: str, now_us: int | None = None) -> tuple[TimeMention, ...]:
     """Return the times in *sentence*, in order, without impossible ones.
 
-    >>> [(one.from_us, one.to_us is None) for one in find_times("since 1970-13", None)]
+    >>> [(time.from_us, time.to_us is None) for time in find_times("since 1970-13", None)]
     []
     """
     moments = (_read(match, now_us) for match in _pattern().finditer(sentence))
-    return tuple(one for one in moments if one is not None)
+    return tuple(moment for moment in moments if moment is not None)
 
 
 def _read(match: re.Match[str], now_us: int | None) -> TimeMention | None:

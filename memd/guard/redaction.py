@@ -95,13 +95,13 @@ def redact_all(value: Any) -> Any:
         return value if len(value) < SECRET_CHARS_MIN else redact(value)
     if isinstance(value, dict):
         return {
-            redact(key) if len(key) >= SECRET_CHARS_MIN else key: each
-            if each.__class__ in _NO_TEXTS
-            else redact_all(each)
-            for key, each in value.items()
+            redact(key) if len(key) >= SECRET_CHARS_MIN else key: item
+            if item.__class__ in _NO_TEXTS
+            else redact_all(item)
+            for key, item in value.items()
         }
     if isinstance(value, list | tuple):
-        return [redact_all(each) for each in value]
+        return [redact_all(item) for item in value]
     return value
 
 
@@ -115,8 +115,8 @@ def redact_params(params: dict[str, Any]) -> dict[str, Any]:
     found again. Params in SCREENED_BY_ROOMS stay as they are.
     """
     return {
-        key: each if key in SCREENED_BY_ROOMS else _redact_param(key, each)
-        for key, each in params.items()
+        key: item if key in SCREENED_BY_ROOMS else _redact_param(key, item)
+        for key, item in params.items()
     }
 
 
@@ -129,7 +129,7 @@ def _redact_param(key: str, value: Any) -> Any:
     if isinstance(value, dict):
         return redact_params(value)
     if isinstance(value, list | tuple):
-        return [_redact_param(key, each) for each in value]
+        return [_redact_param(key, item) for item in value]
     return value
 
 
@@ -143,9 +143,9 @@ def _check(place: str, value: Any) -> None:
     if isinstance(value, str):
         refuse_kinds(screen(value).kinds, "refuse", place or None)
     elif isinstance(value, dict):
-        for key, each in value.items():
+        for key, item in value.items():
             if key not in VERBATIM:
-                _check(f"{place}.{redact(key)}" if place else redact(key), each)
+                _check(f"{place}.{redact(key)}" if place else redact(key), item)
     elif isinstance(value, list | tuple):
-        for number, each in enumerate(value):
-            _check(f"{place}.{number}", each)
+        for number, item in enumerate(value):
+            _check(f"{place}.{number}", item)

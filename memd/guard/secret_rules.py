@@ -135,14 +135,14 @@ def _rule_shapes() -> Iterator[SecretShape]:
     content = read_rules()
     spared, without = _any_of(content["spared"]), content["without"]
     for rule in content["rules"]:
-        named = _AFTER_A_NAME in rule["pattern"]
+        has_name = _AFTER_A_NAME in rule["pattern"]
         yield SecretShape(
             rule["kind"],
             rule["pattern"],
             keywords=rule["keywords"],
-            wraps=not named and r"\s" not in rule["pattern"].split("(?:\\\\?['\"\\x60]")[0],
+            wraps=not has_name and r"\s" not in rule["pattern"].split("(?:\\\\?['\"\\x60]")[0],
             check=_Check(rule, spared, (*without, *rule.get("without", ()))),
-            named=named,
+            named=has_name,
             group=rule.get("group"),
         )
 
@@ -193,7 +193,7 @@ def _spans(shape: SecretShape, match: Any) -> tuple[int, int, int]:
     group = shape.group
     if group is None:
         # As in gitleaks: the first group that matched, else the whole match.
-        group = next((one for one in range(1, match.re.groups + 1) if match.start(one) >= 0), 0)
+        group = next((n for n in range(1, match.re.groups + 1) if match.start(n) >= 0), 0)
     start, end = match.span(group)
     return match.start(), start, end
 

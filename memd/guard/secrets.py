@@ -109,21 +109,21 @@ def screen(text: str) -> Screening:
             if len(text) > _LONG_CHARS:
                 _note(text)
             break
-        kinds += [one.kind for one in matches]
+        kinds += [finding.kind for finding in matches]
         # The text after a replaced key now begins a word, and may be the next key.
         if number >= ROUNDS_MAX or (number and len(matches) > _FREED_MAX):
             ends = next(whole, None)
             if ends is None:
                 text = _replace(text, [_whole_text(text, matches)])
                 break
-            matches = _merge_overlaps([_extend_to(one, text, ends) for one in matches])
+            matches = _merge_overlaps([_extend_to(finding, text, ends) for finding in matches])
         text = _replace(text, matches)
     return Screening(Screened(text), tuple(dict.fromkeys(kinds)))
 
 
-def _extend_to(one: _Finding, text: str, ends: re.Pattern[str]) -> _Finding:
-    end = ends.search(text, one.end)
-    return one._replace(end=end.start() if end else len(text))
+def _extend_to(finding: _Finding, text: str, ends: re.Pattern[str]) -> _Finding:
+    end = ends.search(text, finding.end)
+    return finding._replace(end=end.start() if end else len(text))
 
 
 def _whole_text(text: str, matches: list[_Finding]) -> _Finding:
@@ -194,15 +194,15 @@ def _find_secrets(text: str) -> list[_Finding]:
 def _merge_overlaps(matches: list[_Finding]) -> list[_Finding]:
     """Return *matches* in order, overlapping ones merged; the longer one's secret counts."""
     merged: list[_Finding] = []
-    for one in sorted(matches, key=lambda one: (one.start, -one.end)):
-        if merged and one.start < merged[-1].end:
+    for finding in sorted(matches, key=lambda finding: (finding.start, -finding.end)):
+        if merged and finding.start < merged[-1].end:
             last = merged[-1]
             merged[-1] = last._replace(
-                end=max(last.end, one.end),
-                secret=one.secret if one.end > last.end else last.secret,
+                end=max(last.end, finding.end),
+                secret=finding.secret if finding.end > last.end else last.secret,
             )
         else:
-            merged.append(one)
+            merged.append(finding)
     return merged
 
 
@@ -327,8 +327,10 @@ def _remove_gaps(text: str, gaps: re.Pattern[str]) -> _GaplessText:
 
 
 def _to_original(bare: _GaplessText, matches: Iterator[_Finding]) -> Iterator[_Finding]:
-    for one in matches:
-        yield one._replace(start=bare.original(one.start), end=bare.original(one.end - 1) + 1)
+    for finding in matches:
+        yield finding._replace(
+            start=bare.original(finding.start), end=bare.original(finding.end - 1) + 1
+        )
 
 
 # Replacing, and flags for what is not replaced.
@@ -341,12 +343,12 @@ def _replace(text: str, matches: list[_Finding]) -> str:
     numbers: dict[tuple[str, str], int] = {}
     pieces: list[str] = []
     at = 0
-    for one in matches:
-        key = (one.kind, one.secret)
+    for finding in matches:
+        key = (finding.kind, finding.secret)
         if key not in numbers:
-            used[one.kind] = numbers[key] = used.get(one.kind, 0) + 1
-        pieces += (text[at : one.start], f"[secret:{one.kind}#{numbers[key]}]")
-        at = one.end
+            used[finding.kind] = numbers[key] = used.get(finding.kind, 0) + 1
+        pieces += (text[at : finding.start], f"[secret:{finding.kind}#{numbers[key]}]")
+        at = finding.end
     return "".join((*pieces, text[at:]))
 
 

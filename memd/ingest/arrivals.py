@@ -88,7 +88,8 @@ def store_arrivals(
     changes = _Changes()
     filings = Filings(conn, caller, ids, now_us)
     receipts = [
-        _ArrivalWriter(conn, each, filings.file(each), changes).write() for each in arrivals
+        _ArrivalWriter(conn, arrival, filings.file(arrival), changes).write()
+        for arrival in arrivals
     ]
     for agent_key, model_key, vector in changes.new_vectors:
         centroids.add(conn, agent_key, model_key, vector)
@@ -148,7 +149,7 @@ class _ArrivalWriter:
         )
         if recent_count < BURST_ITEMS_MAX:
             return drafts.items
-        return [replace(each, flags=(*each.flags, Flag.BURST)) for each in drafts.items]
+        return [replace(draft, flags=(*draft.flags, Flag.BURST)) for draft in drafts.items]
 
     def _store(self, draft: Draft) -> None:
         arrival, filing = self.arrival, self.filing
@@ -328,7 +329,7 @@ def _row(arrival: Arrival, draft: Draft, filing: Filing) -> MemoryRow:
         importance=None,
         confidence=request.confidence,
         created_at_us=filing.now_us,
-        occurred_at_us=None if request.occurred_at is None else to_us(request.occurred_at),
+        occurred_at_us=to_us(request.occurred_at),
         salt=ids.salt(),
         state=MemoryState.PENDING,
         expires_at_us=_expiry_us(arrival, draft, filing),

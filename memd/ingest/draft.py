@@ -122,7 +122,7 @@ def draft_text(
     # Other people's turns are excluded: what they ask says something about them.
     if caption is None and (by_owner or by_assistant):
         items = tuple(map(partial(_add_passing, by_assistant=by_assistant), items, pieces))
-    kinds = [kind for each in (screening, caption, heading) if each for kind in each.kinds]
+    kinds = [kind for part in (screening, caption, heading) if part for kind in part.kinds]
     return Drafts(
         items=items,
         namespace=screen_name(request.namespace),

@@ -340,7 +340,9 @@ class Ingest:
         if new:
             payload = {"ids": new[:EVENT_IDS_MAX], "stored": len(new)}
             self.emit(caller.agent_id, EventName.STORED, payload)
-        turned_away = [(caller.agent_id, item.id) for each in receipts for item in each.turned_away]
+        turned_away = [
+            (caller.agent_id, item.id) for receipt in receipts for item in receipt.turned_away
+        ]
         emit_turned_away(self.emit, turned_away)
         emit_flagged(self.emit, caller.agent_id, receipts)
 

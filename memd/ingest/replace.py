@@ -141,7 +141,7 @@ def _chunks(arrival: Arrival) -> Iterator[tuple[Draft, _ChunkIdentity]]:
             _ChunkIdentity(
                 hashlib.sha256(draft.content.encode()).digest(),
                 arrival.drafts.namespace,
-                None if at is None else to_us(at),
+                to_us(at),
                 arrival.drafts.tags,
             ),
         )

@@ -225,8 +225,8 @@ def _search(
     limits = (
         query.session_id,
         query.project_id,
-        None if query.since is None else to_us(query.since),
-        None if query.until is None else to_us(query.until),
+        to_us(query.since),
+        to_us(query.until),
     )
     for all_terms in (True, False):
         match = message_index.match_query(terms, agent_key, all_terms=all_terms)
@@ -259,7 +259,7 @@ def _to_session(row: SessionRow) -> Session:
         project_id=row.project_id,
         started_at=from_us(row.started_at_us),
         last_activity_at=from_us(row.last_activity_us),
-        ended_at=None if row.ended_at_us is None else from_us(row.ended_at_us),
+        ended_at=from_us(row.ended_at_us),
         memories=row.memory_count,
         tokens=row.token_count,
         messages=row.messages,

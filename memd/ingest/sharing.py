@@ -125,7 +125,7 @@ def _as_shared(arrival: Arrival, request: MemoryStoreRequest) -> Arrival:
         arrival,
         request=arrival.request.model_copy(update={"session_id": None}),
         drafts=replace(
-            drafts, items=tuple(replace(each, preference=None) for each in drafts.items)
+            drafts, items=tuple(replace(draft, preference=None) for draft in drafts.items)
         ),
         level=level,
         is_lasting=True,

@@ -157,7 +157,7 @@ class Graph:
 
     def _sight(self, conn: Reading, caller: Caller, at: Moment) -> StatementFilter:
         now_us = self.clock.now_us()
-        known_us = None if at.known is None else to_us(at.known)
+        known_us = to_us(at.known)
         may = category_access(conn, self.read_access, caller).at(
             now_us if known_us is None else known_us
         )
@@ -166,7 +166,7 @@ class Graph:
             caller,
             now_us,
             categories=None if may >= frozenset(OrgFactCategory) else may,
-            valid_us=None if at.valid is None else to_us(at.valid),
+            valid_us=to_us(at.valid),
             known_us=known_us,
         )
 

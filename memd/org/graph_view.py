@@ -57,10 +57,10 @@ def build_statement(row: StatementRow | StatementSpanRow, evidence: Evidence) ->
         object=row.object,
         negated=bool(row.negated),
         qualifier=row.qualifier,
-        valid_from=None if row.valid_from_us is None else from_us(row.valid_from_us),
-        valid_to=None if row.valid_to_us is None else from_us(row.valid_to_us),
+        valid_from=from_us(row.valid_from_us),
+        valid_to=from_us(row.valid_to_us),
         known_from=from_us(row.known_from_us),
-        known_to=None if row.known_to_us is None else from_us(row.known_to_us),
+        known_to=from_us(row.known_to_us),
         evidence=evidence,
     )
 

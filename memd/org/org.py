@@ -195,8 +195,8 @@ class Org:
             category=request.category,
             content=screening.text,
             tags=tuple(sorted(screen_name(tag) for tag in request.tags)),
-            valid_from_us=None if request.valid_from is None else to_us(request.valid_from),
-            valid_to_us=None if request.valid_to is None else to_us(request.valid_to),
+            valid_from_us=to_us(request.valid_from),
+            valid_to_us=to_us(request.valid_to),
         )
 
     def learn_from(self, conn: Writing, operation: Operation) -> None:

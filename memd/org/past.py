@@ -234,5 +234,5 @@ def to_stretch(row: StatementSpanRow) -> TimelineStretch:
         )
         if ended
         else None,
-        ended_at=None if row.ended_at_us is None else from_us(row.ended_at_us),
+        ended_at=from_us(row.ended_at_us),
     )

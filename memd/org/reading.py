@@ -105,8 +105,8 @@ def fact(row: FactRow | FactVersionRow) -> OrgFact:
         author=build_author(row.is_human, row.author_id, row.seniority, row.autonomy_level),
         created_at=from_us(row.created_at_us),
         version=row.version,
-        valid_from=None if row.valid_from_us is None else from_us(row.valid_from_us),
-        valid_to=None if row.valid_to_us is None else from_us(row.valid_to_us),
+        valid_from=from_us(row.valid_from_us),
+        valid_to=from_us(row.valid_to_us),
     )
 
 
@@ -127,8 +127,8 @@ def entry(row: OperationRow) -> OperationLogEntry:
         author_autonomy_level=author.autonomy_level,
         timestamp=from_us(row.at_us),
         version=row.version,
-        valid_from=None if row.valid_from_us is None else from_us(row.valid_from_us),
-        valid_to=None if row.valid_to_us is None else from_us(row.valid_to_us),
+        valid_from=from_us(row.valid_from_us),
+        valid_to=from_us(row.valid_to_us),
     )
 
 
@@ -141,7 +141,7 @@ def snapshot(row: SnapshotRow) -> OperationLogSnapshot:
         category=OrgFactCategory(row.category),
         tags=json.loads(row.tags),
         created_at=from_us(row.created_at_us),
-        retracted_at=None if row.retracted_at_us is None else from_us(row.retracted_at_us),
+        retracted_at=from_us(row.retracted_at_us),
         version=row.version,
     )
 

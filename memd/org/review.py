@@ -176,8 +176,8 @@ def of_proposal(proposal: Proposal) -> dict[str, object]:
         extra={
             "proposal": proposal.id,
             "tags": list(proposal.tags),
-            "valid_from_us": None if proposal.valid_from is None else to_us(proposal.valid_from),
-            "valid_to_us": None if proposal.valid_to is None else to_us(proposal.valid_to),
+            "valid_from_us": to_us(proposal.valid_from),
+            "valid_to_us": to_us(proposal.valid_to),
         },
     )
 
@@ -213,13 +213,13 @@ def _to_proposal(row: ProposalRow) -> Proposal:
         content=row.content,
         tags=tuple(json.loads(row.tags)),
         fact_id=row.fact_id,
-        valid_from=None if row.valid_from_us is None else from_us(row.valid_from_us),
-        valid_to=None if row.valid_to_us is None else from_us(row.valid_to_us),
+        valid_from=from_us(row.valid_from_us),
+        valid_to=from_us(row.valid_to_us),
         author_id=row.author_id,
         client=row.client,
         at=from_us(row.at_us),
         state=ProposalState(row.state),
-        decided_at=None if row.decided_at_us is None else from_us(row.decided_at_us),
+        decided_at=from_us(row.decided_at_us),
         operation_id=row.operation_id,
         clients=max(1, row.clients),
     )

@@ -67,8 +67,8 @@ def of_request(request: OrgFactWriteRequest) -> dict[str, Any]:
         content=request.content,
         extra={
             "tags": list(request.tags),
-            "valid_from_us": None if request.valid_from is None else to_us(request.valid_from),
-            "valid_to_us": None if request.valid_to is None else to_us(request.valid_to),
+            "valid_from_us": to_us(request.valid_from),
+            "valid_to_us": to_us(request.valid_to),
         },
     )
 

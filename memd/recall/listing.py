@@ -149,7 +149,7 @@ def _turn(row: TurnRow, *, full: bool) -> SourceMessage:
     return SourceMessage(
         ordinal=row.place,
         role=row.role,
-        at=None if row.at_us is None else from_us(row.at_us),
+        at=from_us(row.at_us),
         text=text if whole else text[: TURN_CHARS_MAX - 1] + "…",
         whole=whole,
     )

@@ -169,7 +169,7 @@ def _json_converter(kind: Any) -> Callable[[Any], Any] | None:
     return redact
 
 
-def _time(value: Any) -> str:
+def _time(value: int) -> str:
     return from_us(value).isoformat().removesuffix("+00:00") + "Z"
 
 

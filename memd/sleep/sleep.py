@@ -108,7 +108,7 @@ def _usage_since_last(
 async def _first_memory_at(db: Database) -> datetime | None:
     """Return when the first memory was stored, which is when nights start to count."""
     first_us = await db.read(agents.first_us)
-    return None if first_us is None else from_us(first_us)
+    return from_us(first_us)
 
 
 class RunCompletion(NamedTuple):

@@ -56,7 +56,7 @@ class KnownWords:
         folded = {word.casefold() for word in words}
         if len(folded) < WORDS_MIN:
             return False
-        counts = Counter(each for word in folded for each in self._by_word.get(word, ()))
+        counts = Counter(text for word in folded for text in self._by_word.get(word, ()))
         distinctive = {word.casefold() for word in words if _is_distinctive(word)}
         return any(
             count >= SHARE * len(folded)

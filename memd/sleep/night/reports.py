@@ -126,8 +126,8 @@ def build_report(row: RunRow, sums: Sequence[runs.StepSum]) -> RunReport:
         state=RunState(row.state),
         agent_id=row.agent_id or row.asked.get("agent_id"),
         started_at=from_us(row.started_at_us),
-        finished_at=None if finished_at_us is None else from_us(finished_at_us),
-        again_at=None if again_at_us is None else from_us(again_at_us),
+        finished_at=from_us(finished_at_us),
+        again_at=from_us(again_at_us),
         steps=tuple(StepReport(name=step.name, rows=step.rows, steps=step.steps) for step in sums),
         detail=row.report.get("detail", {}),
     )

@@ -90,5 +90,5 @@ def to_window(row: WindowRow, max_tokens: int) -> Window:
         **{name: value for name, value in columns.items() if name != "seen_at_us"},
         fill=trigger.fill(to_state(row), max_tokens),
         seen_at=from_us(row.seen_at_us),
-        napped_at=None if napped_us is None else from_us(napped_us),
+        napped_at=from_us(napped_us),
     )

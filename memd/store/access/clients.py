@@ -67,7 +67,7 @@ def _row(columns: _Columns) -> ClientRow:
         autonomy_level=None if autonomy is None else AutonomyLevel(autonomy),
         scopes=frozenset(cast("list[Scope]", json.loads(scopes))),
         created_at=from_us(created_us),
-        revoked_at=None if revoked_us is None else from_us(revoked_us),
+        revoked_at=from_us(revoked_us),
     )
     return ClientRow(key_hash, client)
 

@@ -11,58 +11,44 @@ from collections.abc import Iterable, Sequence
 
 from memd.store.file.connect import Reading, Writing
 
+# Names of tables in the statements are constants of this module.
+# ruff: noqa: S608
+
 
 def find_agent(conn: Reading, agent_id: str) -> int | None:
     """Return the agent's key, None for an unknown agent."""
-    return conn.get_int(
-        "SELECT agent_key FROM agent WHERE agent_id = :agent_id", {"agent_id": agent_id}
-    )
+    return _find(conn, "agent", agent_id)
 
 
 def ensure_agent(conn: Writing, agent_id: str, now_us: int) -> int:
     """Return the agent's key, creating the agent if needed."""
-    key = find_agent(conn, agent_id)
-    if key is not None:
-        return key
-    conn.execute(
-        "INSERT INTO agent (agent_id, created_at_us) VALUES (:agent_id, :now_us)",
-        {"agent_id": agent_id, "now_us": now_us},
-    )
-    return conn.last_insert_rowid()
+    return _ensure(conn, "agent", agent_id, now_us)
 
 
 def ensure_client(conn: Writing, client_id: str, now_us: int) -> int:
     """Return the client's key, creating the client if needed."""
-    key = conn.get_int(
-        "SELECT client_key FROM client WHERE client_id = :client_id", {"client_id": client_id}
-    )
-    if key is not None:
-        return key
-    conn.execute(
-        "INSERT INTO client (client_id, created_at_us) VALUES (:client_id, :now_us)",
-        {"client_id": client_id, "now_us": now_us},
-    )
-    return conn.last_insert_rowid()
+    return _ensure(conn, "client", client_id, now_us)
 
 
 def find_project(conn: Reading, project_id: str) -> int | None:
     """Return the project's key, None for an unknown project."""
-    return conn.get_int(
-        "SELECT project_key FROM project WHERE project_id = :project_id", {"project_id": project_id}
-    )
+    return _find(conn, "project", project_id)
 
 
 def ensure_project(conn: Writing, project_id: str | None, now_us: int) -> int | None:
     """Return the project's key, creating the project if needed; None for None."""
-    if project_id is None:
-        return None
-    key = find_project(conn, project_id)
+    return None if project_id is None else _ensure(conn, "project", project_id, now_us)
+
+
+def _find(conn: Reading, table: str, name: str) -> int | None:
+    return conn.get_int(f"SELECT {table}_key FROM {table} WHERE {table}_id = ?", (name,))
+
+
+def _ensure(conn: Writing, table: str, name: str, now_us: int) -> int:
+    key = _find(conn, table, name)
     if key is not None:
         return key
-    conn.execute(
-        "INSERT INTO project (project_id, created_at_us) VALUES (:project_id, :now_us)",
-        {"project_id": project_id, "now_us": now_us},
-    )
+    conn.execute(f"INSERT INTO {table} ({table}_id, created_at_us) VALUES (?, ?)", (name, now_us))
     return conn.last_insert_rowid()
 
 

@@ -274,7 +274,7 @@ class BackgroundCheck:
         return SelfCheck(
             pages=self._pages,
             pages_checked=min(self._page - 1, self._pages),
-            finished_at=None if self._finished_us is None else from_us(self._finished_us),
+            finished_at=from_us(self._finished_us),
             found=len(self._db.damage.problems()),
         )
 

@@ -78,8 +78,8 @@ def store_operation(target: ImportTarget, record: OperationRecord) -> ImportOutc
             record.category,
             target.screen(record.content),
             tuple(sorted(record.tags)),
-            None if record.valid_from_at is None else to_us(record.valid_from_at),
-            None if record.valid_to_at is None else to_us(record.valid_to_at),
+            to_us(record.valid_from_at),
+            to_us(record.valid_to_at),
         )
         operation = org.publish(conn, record.fact_id, content, stamp)
     if operation is None:
@@ -119,7 +119,7 @@ def store_owner_key(target: ImportTarget, record: OwnerKeyRecord) -> ImportOutco
         (
             public,
             to_us(record.created_at),
-            None if record.revoked_at is None else to_us(record.revoked_at),
+            to_us(record.revoked_at),
         ),
     )
     changes.touch(conn, b"owner key", public)
@@ -144,13 +144,13 @@ def store_proposal(target: ImportTarget, record: ProposalRecord) -> ImportOutcom
             "category": record.category,
             "content": content,
             "tags": json.dumps(sorted(record.tags), ensure_ascii=False),
-            "valid_from_us": None if record.valid_from_at is None else to_us(record.valid_from_at),
-            "valid_to_us": None if record.valid_to_at is None else to_us(record.valid_to_at),
+            "valid_from_us": to_us(record.valid_from_at),
+            "valid_to_us": to_us(record.valid_to_at),
             "author_id": record.author_id,
             "client": record.client,
             "at_us": to_us(record.at),
             "state": record.state,
-            "decided_at_us": None if record.decided_at is None else to_us(record.decided_at),
+            "decided_at_us": to_us(record.decided_at),
             "operation_id": record.operation_id,
         },
     )

@@ -193,7 +193,7 @@ def store_forgotten(target: ImportTarget, record: ForgottenRecord) -> ImportOutc
 def _row(target: ImportTarget, record: MemoryRecord) -> MemoryRow:
     created_us = to_us(record.created_at)
     agent_key = names.ensure_agent(target.conn, record.agent_id, created_us)
-    expires = None if record.expires_at is None else to_us(record.expires_at)
+    expires = to_us(record.expires_at)
     return _immutable_row(target, record, agent_key)._replace(
         source_key=find_source(target.conn, agent_key, record.sha256),
         state=record.state,
@@ -237,7 +237,7 @@ def _immutable_row(
         importance=record.importance,
         confidence=record.confidence,
         created_at_us=created_us,
-        occurred_at_us=None if record.occurred_at is None else to_us(record.occurred_at),
+        occurred_at_us=to_us(record.occurred_at),
         salt=target.salt(),
         state=MemoryState.ACTIVE,  # unused for a version
         expires_at_us=None,

@@ -72,7 +72,7 @@ def store_session(target: ImportTarget, record: SessionRecord) -> ImportOutcome:
             "agent_key": agent_key,
             "session_id": record.session_id,
             "last_us": to_us(record.last_activity_at),
-            "ended_us": None if record.ended_at is None else to_us(record.ended_at),
+            "ended_us": to_us(record.ended_at),
             "compressed": record.compressed,
             "heard": record.heard,
         },
@@ -113,7 +113,7 @@ def store_message(target: ImportTarget, record: MessageRecord) -> ImportOutcome:
             "source_key": source_key,
             "nth": record.nth,
             "role": record.role,
-            "said_at_us": None if record.said_at is None else to_us(record.said_at),
+            "said_at_us": to_us(record.said_at),
         },
     )
     if not target.conn.changes():
@@ -146,7 +146,7 @@ def store_preference(target: ImportTarget, record: PreferenceRecord) -> ImportOu
         target.salt(),
         record.origin,
         ensure_client(target.conn, record.client, created_us),
-        None if record.confirmed_at is None else to_us(record.confirmed_at),
+        to_us(record.confirmed_at),
     )
     if not preferences.put(target.conn, agent_key, new, updated_us):
         return "known"

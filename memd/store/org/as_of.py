@@ -107,7 +107,9 @@ _VERSION = """
                o.autonomy_level
 """
 _WAS_CURRENT = """
-               o.kind = 'PUBLISH'
+               (:before_key IS NULL OR o.operation_key < :before_key)
+           AND (:text IS NULL OR o.content LIKE :text ESCAPE '\\')
+           AND o.kind = 'PUBLISH'
            AND o.category IN (SELECT value FROM json_each(:categories))
            AND NOT EXISTS (SELECT 1
                              FROM org_operation AS n
@@ -124,8 +126,6 @@ _VERSIONS = f"""
                                     WHERE at_us = (SELECT max(at_us)
                                                      FROM org_operation
                                                     WHERE at_us <= :known_us))
-           AND (:before_key IS NULL OR o.operation_key < :before_key)
-           AND (:text IS NULL OR o.content LIKE :text ESCAPE '\\')
            AND {_WAS_CURRENT}
          ORDER BY o.operation_key DESC
          LIMIT :limit
@@ -152,9 +152,7 @@ _VERSIONS_ABOUT = f"""
                  WHERE s.object_key = :thing_key AND s.known_to_us > :known_us
                    AND s.known_from_us <= :known_us AND s.operation_key IS NOT NULL)
                CROSS JOIN org_operation AS o ON o.operation_key = about
-         WHERE (:before_key IS NULL OR o.operation_key < :before_key)
-           AND (:text IS NULL OR o.content LIKE :text ESCAPE '\\')
-           AND {_WAS_CURRENT}
+         WHERE {_WAS_CURRENT}
          ORDER BY o.operation_key DESC
          LIMIT :limit
 """
