@@ -67,9 +67,9 @@ class Marks:
         before = (time.time() if now_s is None else now_s) - KEPT_S  # noqa: TID251
         try:
             with os.scandir(self._folder) as marks:
-                for nth, each in enumerate(marks):
-                    if nth > MARKS_MAX or each.stat(follow_symlinks=False).st_mtime < before:
-                        os.unlink(each.path)
+                for nth, mark in enumerate(marks):
+                    if nth > MARKS_MAX or mark.stat(follow_symlinks=False).st_mtime < before:
+                        os.unlink(mark.path)
         except OSError:
             return
 

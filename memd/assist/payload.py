@@ -137,8 +137,8 @@ def _text(payload: dict[str, object], *names: str) -> str | None:
 
 
 def _first_text(value: object) -> str | None:
-    one = value[0] if isinstance(value, list) and value else None
-    return one if isinstance(one, str) else None
+    first = value[0] if isinstance(value, list) and value else None
+    return first if isinstance(first, str) else None
 
 
 def _path(text: str | None) -> str | None:

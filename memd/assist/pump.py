@@ -115,8 +115,10 @@ class Pump:
         except (ValueError, RecursionError):
             self._answer(None, PARSE, "parse", "a line is not JSON")
             return
-        messages = [each for each in _list(payload) if isinstance(each, dict)]
-        request_ids = [each["id"] for each in messages if "method" in each and "id" in each]
+        messages = [message for message in _list(payload) if isinstance(message, dict)]
+        request_ids = [
+            message["id"] for message in messages if "method" in message and "id" in message
+        ]
         if len(line) > LINE_BYTES_MAX:
             for request_id in request_ids:
                 text = f"a request may have {LINE_BYTES_MAX} bytes at most"
@@ -124,9 +126,9 @@ class Pump:
             return
         if not self._ensure_connected(request_ids):
             return
-        for each in messages:
-            if each.get("method") == "notifications/cancelled":
-                self._pending.pop(_id_key(_params(each).get("requestId")), None)
+        for message in messages:
+            if message.get("method") == "notifications/cancelled":
+                self._pending.pop(_id_key(_params(message).get("requestId")), None)
         self._pending.update((_id_key(request_id), request_id) for request_id in request_ids)
         self._to_daemon += line + b"\n"
         self._send()
@@ -166,18 +168,20 @@ class Pump:
             payload = quick_json.loads(line)
         except ValueError:
             return
-        messages = [each for each in _list(payload) if isinstance(each, dict)]
-        answers = [each for each in messages if "method" not in each]
+        messages = [message for message in _list(payload) if isinstance(message, dict)]
+        answers = [message for message in messages if "method" not in message]
         matched = [
-            each for each in answers if self._pending.pop(_id_key(each.get("id")), self) != self
+            answer
+            for answer in answers
+            if self._pending.pop(_id_key(answer.get("id")), self) != self
         ]
         if matched or len(answers) < len(messages):
             self._write(line)
-        for each in answers:
-            if each.get("id") is None and "error" in each and self._pending:
+        for answer in answers:
+            if answer.get("id") is None and "error" in answer and self._pending:
                 # The daemon could not read the request, so not its id either.
                 _, request_id = self._pending.popitem()
-                self._write(frame({**each, "id": request_id}))
+                self._write(frame({**answer, "id": request_id}))
 
     # The connection.
 

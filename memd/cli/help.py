@@ -89,7 +89,7 @@ def group_help(group: Group) -> Iterator[str]:
     yield from (f"Usage: memd {group.name} COMMAND [OPTIONS] [ARGUMENTS]", "")
     yield from (*_wrap(group.summary, "  "), "")
     yield from _list("Commands", [_summary_row(entry) for entry in group.entries])
-    yield from _examples(line for each in group.entries for line in _examples_of(each.load())[:1])
+    yield from _examples(line for entry in group.entries for line in _examples_of(entry.load())[:1])
 
 
 def command_help(name: str, command: Callable[..., Any]) -> Iterator[str]:
@@ -98,11 +98,11 @@ def command_help(name: str, command: Callable[..., Any]) -> Iterator[str]:
     for paragraph in (inspect.getdoc(command) or "").split("\n\n"):
         yield from (*_wrap(paragraph, "  "), "")
     arguments = [
-        (_metavar(each).strip("[]."), each.declaration.help)
-        for each in parameters(command)
-        if isinstance(each.declaration, Argument)
+        (_metavar(parameter).strip("[]."), parameter.declaration.help)
+        for parameter in parameters(command)
+        if isinstance(parameter.declaration, Argument)
     ]
-    rows = [(_term(each), each.help) for each in _options(command)]
+    rows = [(_term(option), option.help) for option in _options(command)]
     yield from _list("Arguments", arguments)
     yield from _list("Options", [*rows, ("-h, --help", "Show this message and exit.")])
     yield from _examples(_examples_of(command))
@@ -114,7 +114,11 @@ def usage(name: str, command: Callable[..., Any]) -> str:
     >>> usage("completion", completion)
     'memd completion [OPTIONS] SHELL'
     """
-    arguments = [each for each in parameters(command) if isinstance(each.declaration, Argument)]
+    arguments = [
+        parameter
+        for parameter in parameters(command)
+        if isinstance(parameter.declaration, Argument)
+    ]
     return " ".join([f"memd {name} [OPTIONS]", *map(_metavar, arguments)])
 
 
@@ -137,7 +141,9 @@ def _summary_row(item: Entry | Group) -> tuple[str, str]:
 
 def _options(command: Callable[..., Any]) -> list[Option]:
     return [
-        each.declaration for each in parameters(command) if isinstance(each.declaration, Option)
+        parameter.declaration
+        for parameter in parameters(command)
+        if isinstance(parameter.declaration, Option)
     ]
 
 

@@ -7,6 +7,7 @@ given in any order; ``--`` ends the options (decision 0249).
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import UnionType
@@ -62,6 +63,20 @@ def without_none(**params: Any) -> dict[str, Any]:
     return {name: value for name, value in params.items() if value is not None}
 
 
+def filters(category: str | None, namespace: str | None, tag: list[str] | None) -> dict[str, Any]:
+    """Return the params that filter memories by one category, one namespace and tags."""
+    return without_none(
+        categories=[category] if category else None,
+        namespaces=[namespace] if namespace else None,
+        tags=tag or None,
+    )
+
+
+def text_or_stdin(word: str) -> str:
+    """Return *word*, or for ``-`` what stdin has."""
+    return sys.stdin.read().strip() if word == "-" else word
+
+
 def join_words(words: Sequence[str]) -> str:
     """Join *words* with spaces, so that a text needs no quotes on the command line.
 
@@ -107,7 +122,9 @@ def parse(command: Callable[..., Any], words: Sequence[str]) -> dict[str, Any] |
     if not line.read_options(list(words)):
         return None
     line.read_arguments()
-    return {each.name: line.values.get(each.name, each.default) for each in declared}
+    return {
+        parameter.name: line.values.get(parameter.name, parameter.default) for parameter in declared
+    }
 
 
 class _CommandLine:
@@ -116,12 +133,14 @@ class _CommandLine:
     def __init__(self, declared: Sequence[Parameter]) -> None:
         self.values: dict[str, Any] = {}
         self._plain: list[str] = []
-        self._arguments = [each for each in declared if isinstance(each.declaration, Argument)]
+        self._arguments = [
+            parameter for parameter in declared if isinstance(parameter.declaration, Argument)
+        ]
         self._options: dict[str, Parameter] = {
-            name: each
-            for each in declared
-            if isinstance(each.declaration, Option)
-            for name in each.declaration.all_names
+            name: parameter
+            for parameter in declared
+            if isinstance(parameter.declaration, Option)
+            for name in parameter.declaration.all_names
         }
 
     def read_options(self, words: list[str]) -> bool:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import IntEnum
 from typing import Any, TextIO
 
-from memd.base.errors import CallerError, DegradedError, MemdError, NotRunningError
+from memd.base.errors import CallerError, DegradedError, MemdError, NotFoundError, NotRunningError
 
 JSON_VERSION = 1
 """Incremented when a field of a ``--json`` answer changes its meaning or is removed."""
@@ -95,7 +95,7 @@ def to_json(answer: Mapping[str, Any]) -> str:
     if text.isascii() and text.isprintable():
         return text
     unseen = {*hidden_characters(text), *(_BREAKS & set(text))}
-    return text.translate({ord(one): json.dumps(one)[1:-1] for one in unseen})
+    return text.translate({ord(letter): json.dumps(letter)[1:-1] for letter in unseen})
 
 
 def _clean(text: str) -> str:
@@ -225,9 +225,9 @@ def _indent(text: str) -> str:
 NO_MEMORY = "no memory has the id"
 
 
-def report_unknown(memory_id: str) -> None:
-    """Report that no memory has this id."""
-    note(f"memd: {NO_MEMORY} {line(memory_id)}")
+def unknown_memory(memory_id: str) -> NotFoundError:
+    """Return the error for an id that no memory has."""
+    return NotFoundError(f"{NO_MEMORY} {line(memory_id)}")
 
 
 def report_secrets(typed: str, kept: str) -> None:

@@ -83,7 +83,7 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
     if not (rows := list(rows)):
         return  # the command itself reports that there is nothing
     cells = [
-        [_terminal_cell(each, cell) for each, cell in zip(columns, row, strict=True)]
+        [_terminal_cell(column, cell) for column, cell in zip(columns, row, strict=True)]
         for row in rows
     ]
     _write(columns, cells)

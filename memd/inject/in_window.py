@@ -162,7 +162,7 @@ class PromptWindow:
             return result
         self.left_out |= dict.fromkeys(chunk.id for chunk in chunks if chunk.id in window.own)
         others = tuple(
-            each for each in result.memories if each.preference or each.id not in window.own
+            memory for memory in result.memories if memory.preference or memory.id not in window.own
         )
         return result.model_copy(update={"memories": others})
 
@@ -188,7 +188,11 @@ class PromptWindow:
     async def filter_unseen(self, ids: Sequence[str]) -> frozenset[str]:
         """Return the *ids* that the session does not have yet."""
         window = await self._look_up(ids)
-        seen = [each for each in ids if each in window.own or each in window.injected]
+        seen = [
+            memory_id
+            for memory_id in ids
+            if memory_id in window.own or memory_id in window.injected
+        ]
         self.left_out |= dict.fromkeys(seen)
         return frozenset(ids).difference(seen)
 
@@ -200,7 +204,7 @@ class PromptWindow:
     async def _look_up(self, ids: Sequence[str]) -> WindowContent:
         """Return what is in the window, of *ids* and of those before; each is looked up once."""
         key = self._key
-        new = [each for each in ids if each not in self._looked_up]
+        new = [memory_id for memory_id in ids if memory_id not in self._looked_up]
         if self.windows is not None and key is not None and new:
             window = await self.windows.look(key, self.request, new)
             self._in_window = WindowContent(

@@ -96,10 +96,10 @@ class Knowledge:
         )
         return KnowledgeCandidates(
             facts,
-            tuple(RankableText(each.id, each.lesson, to_us(each.timestamp)) for each in lessons),
+            tuple(RankableText(item.id, item.lesson, to_us(item.timestamp)) for item in lessons),
             tuple(
-                RankableText(each.pattern_id, as_text(each), to_us(each.updated_at))
-                for each in patterns
+                RankableText(item.pattern_id, as_text(item), to_us(item.updated_at))
+                for item in patterns
             ),
         )
 
@@ -140,7 +140,7 @@ class Knowledge:
         facts = {fact.id: fact for fact in (*candidates.by_words, *candidates.others)}
         ranking = await self._rank_facts(query, facts)
         fitting, by_words = set(ranking.relevant), {fact.id for fact in candidates.by_words}
-        chosen = [each for each in ranking.items if each in fitting or each.key in by_words]
+        chosen = [item for item in ranking.items if item in fitting or item.key in by_words]
         return (await self._render_facts(facts, chosen))[:limit]
 
     async def _select_facts(
@@ -159,15 +159,15 @@ class Knowledge:
     async def _render_facts(
         self, facts: dict[str, OrgFact], chosen: Sequence[RankedText]
     ) -> tuple[KnowledgeItem, ...]:
-        chars = sum(len(facts[each.key].content) for each in chosen)
+        chars = sum(len(facts[item.key].content) for item in chosen)
         return await self.work.run_sized(chars, _fact_items, facts, chosen)
 
     async def _select_lessons(
         self, query: str, label: str, candidates: Sequence[RankableText]
     ) -> tuple[KnowledgeItem, ...]:
-        texts = {each.key: each for each in candidates}
+        texts = {candidate.key: candidate for candidate in candidates}
         ranking = await self.ranker.rank(query, candidates)
-        chars = sum(len(each.text) for each in candidates)
+        chars = sum(len(candidate.text) for candidate in candidates)
         items = map(partial(_lesson_item, label, texts=texts), ranking.relevant)
         return await self.work.run_sized(chars, tuple, items)
 
@@ -175,7 +175,7 @@ class Knowledge:
 def _fact_items(
     facts: dict[str, OrgFact], chosen: Sequence[RankedText]
 ) -> tuple[KnowledgeItem, ...]:
-    return tuple(_fact_item(facts[each.key], each.relevance) for each in chosen)
+    return tuple(_fact_item(facts[item.key], item.relevance) for item in chosen)
 
 
 def _fact_item(fact: OrgFact, relevance: float) -> KnowledgeItem:

@@ -62,7 +62,7 @@ class PromptContent:
     def texts(self) -> list[str]:
         """All texts, not fenced yet."""
         lines = (*self.knowledge.facts, *self.knowledge.lessons, *self.knowledge.patterns)
-        return [*(each.text for each in lines), *(each.entry.content for each in self.memories)]
+        return [*(item.text for item in lines), *(item.entry.content for item in self.memories)]
 
 
 class PreferenceLine(NamedTuple):
@@ -148,8 +148,8 @@ class Prompt:
         """
         self.preferences = preferences
         most = min(self.tokens_left, self.budget // PREFERENCES_SHARE)
-        own = [place for place, each in enumerate(preferences) if not each.mark]
-        others = [place for place, each in enumerate(preferences) if each.mark]
+        own = [place for place, preference in enumerate(preferences) if not preference.mark]
+        others = [place for place, preference in enumerate(preferences) if preference.mark]
         used = self.used
         included = self._add_list(PREFERENCES, [preferences[place].text for place in own], most)
         most -= self.used - used
@@ -335,7 +335,9 @@ def _to_injected_texts(
     items: Sequence[KnowledgeItem], included: Sequence[int]
 ) -> tuple[InjectedText, ...]:
     chosen = [items[place] for place in included]
-    return tuple(InjectedText(id=one.id, label=one.label, score=one.relevance) for one in chosen)
+    return tuple(
+        InjectedText(id=text.id, label=text.label, score=text.relevance) for text in chosen
+    )
 
 
 def to_injected_memory(memory: ScoredMemory) -> InjectedMemory:

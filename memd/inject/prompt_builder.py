@@ -209,7 +209,10 @@ class PromptBuilder:
             lines = [(chunk.id, _preference_line(chunk)) for chunk in only_preferences(result)]
             return lines, result
         preferences = await self.room.rooms.recall.preferences(self.caller)
-        lines = [(each.memory_id or each.name, to_preference_line(each)) for each in preferences]
+        lines = [
+            (preference.memory_id or preference.name, to_preference_line(preference))
+            for preference in preferences
+        ]
         return lines, RecallResult()
 
     async def _rank_memories(self) -> tuple[ScoredMemory, ...]:

@@ -75,19 +75,19 @@ class Synthesis:
         left_out = 0
         if request.fragments is None:
             parts = await self._gather(_caller_for(caller, request), request.query, failed)
-            fragments = [each for each in parts if _fits(each, request.max_tokens)]
+            fragments = [fragment for fragment in parts if _fits(fragment, request.max_tokens)]
             left_out = len(parts) - len(fragments)
         else:
-            fragments = [MemoryFragment(**each.model_dump()) for each in request.fragments]
+            fragments = [MemoryFragment(**fragment.model_dump()) for fragment in request.fragments]
         synthesizer = MemorySynthesizer(request.max_tokens)
         synthesizer.add(fragments)
         selected = synthesizer.select(request.query)
-        lines = [render_line(each) for each in selected]
-        fenced = any(each.untrusted for each in selected)
+        lines = [render_line(fragment) for fragment in selected]
+        fenced = any(fragment.untrusted for fragment in selected)
         return SynthesisResult(
             block="\n".join(lines),
             tokens=sum(map(tokens_of, lines)),
-            sources=dict(Counter(each.source for each in selected)),
+            sources=dict(Counter(fragment.source for fragment in selected)),
             left_out=left_out + len(fragments) - len(selected),
             directive=untrusted_content_directive((ENTRY_TAG,)) if fenced else None,
             degraded=describe_failures(failed),
@@ -100,7 +100,7 @@ class Synthesis:
         """
         fragments = map(_without_fence, await self._gather(caller, query, []))
         synthesizer = MemorySynthesizer(max_tokens)
-        synthesizer.add(each for each in fragments if _fits(each, max_tokens))
+        synthesizer.add(fragment for fragment in fragments if _fits(fragment, max_tokens))
         return synthesizer.synthesize(query)
 
     async def _gather(self, caller: Caller, query: str, failed: Failed) -> list[MemoryFragment]:
@@ -116,35 +116,40 @@ class Synthesis:
         groups = await asyncio.gather(
             *(isolate(gather(caller, query), [], name, failed) for name, gather in sources.items())
         )
-        texts = {each.content for each in groups[list(sources).index("summaries")]}
+        texts = {fragment.content for fragment in groups[list(sources).index("summaries")]}
         return [
-            each
+            fragment
             for fragments in groups
-            for each in fragments
-            if each.source != "conversation" or each.content not in texts
+            for fragment in fragments
+            if fragment.source != "conversation" or fragment.content not in texts
         ]
 
     async def _learnings(self, caller: Caller, query: str) -> list[MemoryFragment]:
         """Return the lessons with the most words of the question, newest first among equals."""
         query_words = words_of(query)
         lessons = list(await self.learn.latest(caller))
-        lessons.sort(key=lambda each: -len(query_words & words_of(each.lesson)))
+        lessons.sort(key=lambda lesson: -len(query_words & words_of(lesson.lesson)))
         return [
-            _learnt_fragment("learnings", each.lesson, each.timestamp.isoformat())
-            for each in lessons[:LEARNINGS]
+            _learnt_fragment("learnings", lesson.lesson, lesson.timestamp.isoformat())
+            for lesson in lessons[:LEARNINGS]
         ]
 
     async def _playbook(self, caller: Caller, query: str) -> list[MemoryFragment]:
         request = PlaybookQuery(query=query if query.strip() else None, limit=PATTERNS)
         patterns = await self.learn.playbook(caller, request)
         fragments = (
-            (_learnt_fragment("playbook", as_text(each), each.updated_at.isoformat()), each)
-            for each in patterns
+            (
+                _learnt_fragment("playbook", as_text(pattern), pattern.updated_at.isoformat()),
+                pattern,
+            )
+            for pattern in patterns
         )
         # A pattern of a nap quotes the output of a tool.
         return [
-            replace(fragment, untrusted=True, mark="[untrusted] ") if each.memory_id else fragment
-            for fragment, each in fragments
+            replace(fragment, untrusted=True, mark="[untrusted] ")
+            if pattern.memory_id
+            else fragment
+            for fragment, pattern in fragments
         ]
 
     async def _conversation(self, caller: Caller, query: str) -> list[MemoryFragment]:
@@ -154,8 +159,13 @@ class Synthesis:
         if caller.session_id is not None:
             messages = await self.sessions.recent(caller, caller.session_id, MESSAGES)
         return recalled + [
-            _fragment("conversation", each.text, each.kept_at.isoformat(), mark_of_role(each.role))
-            for each in messages
+            _fragment(
+                "conversation",
+                message.text,
+                message.kept_at.isoformat(),
+                mark_of_role(message.role),
+            )
+            for message in messages
         ]
 
     async def _recall(self, caller: Caller, query: str) -> list[MemoryFragment]:
@@ -163,9 +173,9 @@ class Synthesis:
         result = await self.recall.recall(caller, request)
         return [
             _fragment(
-                "conversation", each.content, each.created_at.isoformat(), mark_of_chunk(each)
+                "conversation", chunk.content, chunk.created_at.isoformat(), mark_of_chunk(chunk)
             )
-            for each in result.memories
+            for chunk in result.memories
         ]
 
     async def _summaries(self, caller: Caller, query: str) -> list[MemoryFragment]:
@@ -193,16 +203,16 @@ class Synthesis:
         if self.knowledge is None:
             return []
         return [
-            _fragment(each.label, each.text, "", each.mark, BASE_RELEVANCE["facts"])
-            for each in await self.knowledge.find_facts(caller, query)
+            _fragment(fact.label, fact.text, "", fact.mark, BASE_RELEVANCE["facts"])
+            for fact in await self.knowledge.find_facts(caller, query)
         ]
 
     async def _graph(self, caller: Caller, query: str) -> list[MemoryFragment]:
         if self.graph is None:
             return []
         return [
-            _fragment("graph", each, "", "[untrusted] ")
-            for each in await self.graph.render_lines(caller, query)
+            _fragment("graph", line, "", "[untrusted] ")
+            for line in await self.graph.render_lines(caller, query)
         ]
 
 

@@ -91,10 +91,15 @@ class MemorySynthesizer:
         It ends before the first that does not fit, even if a later one would (SPEC 5.12).
         """
         query_words = _words_of(query)  # once: a question may be long
-        scored = [replace(each, relevance=_score(each, query_words)) for each in self._fragments]
-        ranked = sorted(deduplicate(scored), key=lambda each: each.relevance, reverse=True)
-        used = itertools.accumulate(tokens_of(render_line(each)) for each in ranked)
-        return [each for each, cost in zip(ranked, used, strict=True) if cost <= self.max_tokens]
+        scored = [
+            replace(fragment, relevance=_score(fragment, query_words))
+            for fragment in self._fragments
+        ]
+        ranked = sorted(deduplicate(scored), key=lambda fragment: fragment.relevance, reverse=True)
+        used = itertools.accumulate(tokens_of(render_line(fragment)) for fragment in ranked)
+        return [
+            fragment for fragment, cost in zip(ranked, used, strict=True) if cost <= self.max_tokens
+        ]
 
 
 def score(fragment: MemoryFragment, query: str) -> float:
@@ -157,6 +162,7 @@ def _words_of(text: str) -> frozenset[str]:
     return frozenset(text.lower().split())
 
 
-def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
-    either = len(one | other)
-    return len(one & other) / either if either else 1.0
+def _jaccard(words: frozenset[str], others: frozenset[str]) -> float:
+    """Return the Jaccard similarity; two texts without a word are the same."""
+    either = len(words | others)
+    return len(words & others) / either if either else 1.0

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from memd.domain.learn import ProceduralMemoryProposal
 from memd.guard.suspicion import is_doubtful
+from memd.recall.ranking.scored_memories import jaccard
 
 TTL_DAYS = 90
 PARETO_ABOVE = 100
@@ -108,8 +109,8 @@ def supersession(
     A conflict has precedence: the same condition with another action.
     """
     condition_new, condition_old = _words(new.condition), _words(old.condition)
-    actions = _jaccard(_words(new.action), _words(old.action))
-    if _jaccard(condition_new, condition_old) >= SAME > actions:
+    actions = jaccard(_words(new.action), _words(old.action))
+    if jaccard(condition_new, condition_old) >= SAME > actions:
         return Supersession.CONFLICT
     covered = len(condition_new & condition_old) / max(1, len(condition_old))
     if covered >= COVERED and actions >= SAME and new_confidence > old_confidence:
@@ -119,10 +120,6 @@ def supersession(
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text.casefold()))
-
-
-def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / max(1, len(one | other))
 
 
 class LessonAge(NamedTuple):
@@ -140,18 +137,20 @@ def select_stale(lessons: Sequence[LessonAge], now: datetime) -> list[str]:
     another is more relevant and newer, or better in one of the two and equal in the other.
     """
     oldest = now - timedelta(days=TTL_DAYS)
-    fresh = [one for one in lessons if one.created_at >= oldest]
-    stale = [one.id for one in lessons if one.created_at < oldest]
+    fresh = [lesson for lesson in lessons if lesson.created_at >= oldest]
+    stale = [lesson.id for lesson in lessons if lesson.created_at < oldest]
     if len(fresh) <= PARETO_ABOVE:
         return stale
     best = -1.0
     last: tuple[datetime, float] | None = None
-    for one in sorted(fresh, key=lambda each: (each.created_at, each.relevance), reverse=True):
-        is_equal = last == (one.created_at, one.relevance)
-        if one.relevance > best:
-            best, last = one.relevance, (one.created_at, one.relevance)
+    for lesson in sorted(
+        fresh, key=lambda lesson: (lesson.created_at, lesson.relevance), reverse=True
+    ):
+        is_equal = last == (lesson.created_at, lesson.relevance)
+        if lesson.relevance > best:
+            best, last = lesson.relevance, (lesson.created_at, lesson.relevance)
         elif not is_equal:
-            stale.append(one.id)
+            stale.append(lesson.id)
     return stale
 
 

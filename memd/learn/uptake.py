@@ -67,7 +67,7 @@ class UptakeCounter:
     ) -> None:
         self._waiting.pop(session, None)
         if prompt.memories:
-            ids = tuple(each.id for each in prompt.memories)
+            ids = tuple(memory.id for memory in prompt.memories)
             self._waiting[session] = _PendingPrompt(request.query, ids)
             if len(self._waiting) > SESSIONS_MAX:
                 self._waiting.popitem(last=False)

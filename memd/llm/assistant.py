@@ -39,7 +39,7 @@ class ConnectedAssistant:
     @property
     def names(self) -> list[str]:
         """Return the names of the clients, the one in use first."""
-        return [each.name for each in reversed(self._registered)]
+        return [provider.name for provider in reversed(self._registered)]
 
     def register(self, line: Line, name: str, model: str | None) -> None:
         """Use the client of *line* from now on."""
@@ -48,7 +48,7 @@ class ConnectedAssistant:
 
     def drop(self, line: Line) -> None:
         """Stop using the client of *line*."""
-        self._registered = [each for each in self._registered if each.line is not line]
+        self._registered = [provider for provider in self._registered if provider.line is not line]
 
     async def complete(self, request: CompletionRequest) -> Completion:
         """Return the assistant's answer (``Provider.complete``)."""

@@ -144,7 +144,7 @@ class JobFiles:
 
     def trim(self) -> None:
         """Remove jobs older than *days*, and the oldest of more than JOBS_KEPT_MAX."""
-        folders = sorted(_folders(self.folder), key=lambda each: each.name)
+        folders = sorted(_folders(self.folder), key=lambda job: job.name)
         oldest = from_us(self.clock.now_us() - self.days * DAY_US).strftime(_STAMP)
         running = {job.folder for job in self._running}
         for number, folder in enumerate(folders):
@@ -167,13 +167,13 @@ class JobFiles:
 
 def jobs_in(folder: Path) -> list[dict[str, Any]]:
     """Return the records of the jobs in *folder*, newest first, without the texts."""
-    folders = sorted(_folders(folder), key=lambda each: each.name, reverse=True)
-    return [_read_record(each) for each in folders]
+    folders = sorted(_folders(folder), key=lambda job: job.name, reverse=True)
+    return [_read_record(job) for job in folders]
 
 
 def job_in(folder: Path, job_id: str) -> dict[str, Any] | None:
     """Return the one job whose id begins with *job_id*, with its texts; None for none or many."""
-    folders = [each for each in _folders(folder) if each.name.startswith(job_id)]
+    folders = [job for job in _folders(folder) if job.name.startswith(job_id)]
     if len(folders) != 1:
         return None
     record = _record(folders[0])
@@ -190,10 +190,10 @@ def _read_record(folder: Path) -> dict[str, Any]:
 
 def _folders(folder: Path) -> Iterator[Path]:
     """Yield the jobs in *folder*; other names are ignored."""
-    for each in list(folder.iterdir()) if folder.is_dir() else ():
+    for job in list(folder.iterdir()) if folder.is_dir() else ():
         with suppress(ValueError):
-            datetime.strptime(each.name, _STAMP).replace(tzinfo=UTC)
-            yield each
+            datetime.strptime(job.name, _STAMP).replace(tzinfo=UTC)
+            yield job
 
 
 def _record(folder: Path) -> dict[str, Any]:
@@ -265,7 +265,7 @@ def _kill_remaining(record: Mapping[str, Any]) -> None:
             with suppress(OSError):
                 os.killpg(pid, signal.SIGKILL)
         return
-    for each in psutil.process_iter():  # the leader has gone, but others of the group remain
+    for member in psutil.process_iter():  # the leader has gone, but others of the group remain
         with suppress(psutil.Error, OSError):
-            if os.getpgid(each.pid) == pid and each.environ().get(IN_A_JOB):
-                each.kill()
+            if os.getpgid(member.pid) == pid and member.environ().get(IN_A_JOB):
+                member.kill()

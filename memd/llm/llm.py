@@ -188,7 +188,9 @@ class LanguageModel:
     def call_counts(self, purposes: Collection[Purpose]) -> tuple[int, int]:
         """Return the numbers of completions and failures for *purposes*."""
         counters = [self._counters[purpose] for purpose in purposes]
-        return sum(each.completions for each in counters), sum(each.failures for each in counters)
+        return sum(counter.completions for counter in counters), sum(
+            counter.failures for counter in counters
+        )
 
     def _purpose_usage(self, purpose: Purpose) -> PurposeUsage:
         counters = self._counters[purpose]

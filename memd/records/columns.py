@@ -35,7 +35,7 @@ def _types(model: type[Value]) -> dict[str, tuple[Any, bool]]:
 
 def _unwrap(hint: Any) -> tuple[Any, bool]:
     if get_origin(hint) in (Union, UnionType):
-        inner = [each for each in get_args(hint) if each is not NoneType]
+        inner = [part for part in get_args(hint) if part is not NoneType]
         return _unwrap(inner[0])[0], True
     return datetime if hint is AwareDatetime else hint, False
 
@@ -89,9 +89,9 @@ def _sql_type(kind: Any) -> Literal["INTEGER", "REAL", "TEXT"]:
 
 def _check(name: str, kind: Any) -> str | None:
     if get_origin(kind) is Literal:
-        return f'"{name}" IN ({", ".join(repr(each) for each in get_args(kind))})'
+        return f'"{name}" IN ({", ".join(repr(value) for value in get_args(kind))})'
     if isinstance(kind, type) and issubclass(kind, StrEnum):
-        return f'"{name}" IN ({", ".join(repr(each.value) for each in kind)})'
+        return f'"{name}" IN ({", ".join(repr(member.value) for member in kind)})'
     if kind is bool:
         return f'"{name}" IN (0, 1)'
     if kind in (int, float):

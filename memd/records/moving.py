@@ -95,7 +95,7 @@ def _parse_place(after: str) -> tuple[str | None, list[str]]:
         if not rest:
             return None, []
         name, *key = rest
-        if len(key) == len(ENTITIES[name].key) and all(isinstance(each, str) for each in key):
+        if len(key) == len(ENTITIES[name].key) and all(isinstance(part, str) for part in key):
             return name, key
     except (ValueError, TypeError, KeyError):
         pass

@@ -101,27 +101,27 @@ def _rows(occurrences: Sequence[Occurrence]) -> list[_Row]:
     from memd.records.models import LifecycleEvent, TaskMetric
 
     noted: list[_Row] = []
-    for each in occurrences:
-        at = from_us(each.at_us)
+    for occurrence in occurrences:
+        at = from_us(occurrence.at_us)
         event = LifecycleEvent(
-            id=OWN_IDS + each.occurrence_id,
-            agent_id=each.agent_id,
-            event_type=each.event,
+            id=OWN_IDS + occurrence.occurrence_id,
+            agent_id=occurrence.agent_id,
+            event_type=occurrence.event,
             timestamp=at,
             initiated_by=OWN,
-            metadata=dict(each.details),
+            metadata=dict(occurrence.details),
         )
         noted.append((ENTITIES["lifecycle_events"].table, to_row(event)))
-        if each.work is not None:
+        if occurrence.work is not None:
             metric = TaskMetric(
-                id=OWN_IDS + each.occurrence_id,
-                agent_id=each.agent_id,
-                task_id=each.occurrence_id,
-                task_type=each.work,
+                id=OWN_IDS + occurrence.occurrence_id,
+                agent_id=occurrence.agent_id,
+                task_id=occurrence.occurrence_id,
+                task_type=occurrence.work,
                 completed_at=at,
-                is_success=each.is_success,
-                duration_seconds=max(0.0, each.seconds),
-                tokens_used=each.tokens,
+                is_success=occurrence.is_success,
+                duration_seconds=max(0.0, occurrence.seconds),
+                tokens_used=occurrence.tokens,
             )
             noted.append((ENTITIES["task_metrics"].table, to_row(metric)))
     return noted
@@ -131,9 +131,9 @@ def _write(conn: Writing, noted: Sequence[_Row], occurrences: Sequence[Occurrenc
     from memd.store.records import rows, shape
     from memd.store.session import injections
 
-    for each in occurrences:
-        if each.used:
-            injections.count_uses(conn, each.used, each.at_us)
+    for occurrence in occurrences:
+        if occurrence.used:
+            injections.count_uses(conn, occurrence.used, occurrence.at_us)
     for table, row in noted:
         shape.migrate(conn, table)
         if rows.get(conn, table, [row["id"]]) is None:  # a resumed night is reported again

@@ -58,7 +58,8 @@ class Spending:
             costs = ENTITIES["cost_records"]
             records += await self._records.list(_CALLER, costs, where, times=Range(since))
         spent = (
-            (to_us(each.timestamp), each.input_tokens + each.output_tokens) for each in records
+            (to_us(record.timestamp), record.input_tokens + record.output_tokens)
+            for record in records
         )
         return sorted(spent)
 

@@ -148,7 +148,7 @@ class RemoteTexts(RemoteOrg):
             "token_budget": token_budget,
         }
         if memory_types is not None:
-            params["memory_types"] = [each.value for each in memory_types]
+            params["memory_types"] = [memory_type.value for memory_type in memory_types]
         return RecallResult.model_validate(await self.call("memory.recall", params))
 
     async def _chunks(self, user_id: str, ids: Sequence[str]) -> list[MemoryChunk]:

@@ -163,15 +163,15 @@ def _snapshot_families(now: Snapshot) -> Iterator[Family]:
         if key in now:
             yield Family(name, text, "gauge", [Sample("", {}, now[key])])
     for key, name, label, text in _LABELLED_GAUGES:
-        rows = ({label: each, "": number} for each, number in now.get(key, {}).items())
+        rows = ({label: name, "": number} for name, number in now.get(key, {}).items())
         yield _labelled_family(name, text, "gauge", rows)
     models = now.get("model", {})
     for state in ("installed", "loaded"):
-        rows = ({"model": name, "": int(bool(each[state]))} for name, each in models.items())
+        rows = ({"model": name, "": int(bool(model[state]))} for name, model in models.items())
         yield _labelled_family(f"model_{state}", f"Whether the model is {state}.", "gauge", rows)
     works = now.get("works", {})
     for key, name, text in _WORKS:
-        rows = ({"work": work, "": each[key]} for work, each in works.items())
+        rows = ({"work": work, "": counts[key]} for work, counts in works.items())
         kind: Literal["counter", "gauge"] = "gauge" if key == "last_seconds" else "counter"
         yield _labelled_family(name, text, kind, rows)
 
@@ -206,9 +206,7 @@ def _labelled_family(
     name: str, text: str, kind: Literal["counter", "gauge"], rows: Iterable[Mapping[str, Any]]
 ) -> Family:
     """Return a family of labelled samples; the empty key of each row is its value."""
-    samples = [
-        Sample("", {k: str(v) for k, v in each.items() if k}, float(each[""])) for each in rows
-    ]
+    samples = [Sample("", {k: str(v) for k, v in row.items() if k}, float(row[""])) for row in rows]
     return Family(name, text, kind, samples)
 
 

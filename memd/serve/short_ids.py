@@ -38,11 +38,11 @@ class ShortIds:
         """Return *params* with short ids replaced by whole ones."""
         given = getattr(params, short_id.field)
         many = given if isinstance(given, tuple) else (given,)
-        ends = [one for one in many if one is not None and _END.fullmatch(one)]
+        ends = [item_id for item_id in many if item_id is not None and _END.fullmatch(item_id)]
         if not ends:
             return params
         expanded = await self.expand(caller, short_id.kind, ends)
-        ids = tuple(expanded.get(one, one) for one in many)
+        ids = tuple(expanded.get(item_id, item_id) for item_id in many)
         value = ids if isinstance(given, tuple) else ids[0]
         return params.model_copy(update={short_id.field: value})
 
@@ -82,7 +82,7 @@ class ShortIds:
 
 
 def _fitting(end: str, ids: Sequence[str]) -> list[str]:
-    return [one for one in ids if one.endswith(end)]
+    return [item_id for item_id in ids if item_id.endswith(end)]
 
 
 def _only(end: str, fits: Sequence[str]) -> str:

@@ -45,8 +45,8 @@ def session(records: Sequence[Record]) -> str | None:
 def cwd(records: Sequence[Record]) -> str | None:
     """Return the folder in which the session began."""
     kinds = ("session_meta", "turn_context")
-    payloads = (mapping(each.get("payload")) for each in records if each.get("type") in kinds)
-    return next((place for each in payloads if (place := text(each.get("cwd")))), None)
+    payloads = (mapping(record.get("payload")) for record in records if record.get("type") in kinds)
+    return next((place for payload in payloads if (place := text(payload.get("cwd")))), None)
 
 
 def messages(records: Sequence[Record]) -> list[Message]:

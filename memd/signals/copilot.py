@@ -31,7 +31,7 @@ def session(records: Sequence[Record]) -> str | None:
 def cwd(records: Sequence[Record]) -> str | None:
     """Return the folder in which the session began."""
     places = (mapping(data.get("context")) for data in _starts(records))
-    return next((place for each in places if (place := text(each.get("cwd")))), None)
+    return next((place for context in places if (place := text(context.get("cwd")))), None)
 
 
 def messages(records: Sequence[Record]) -> list[Message]:
@@ -75,7 +75,7 @@ def usage(records: Sequence[Record]) -> Usage | None:
 
 
 def _starts(records: Sequence[Record]) -> list[Record]:
-    return [mapping(each.get("data")) for each in records if each.get("type") in _STARTS]
+    return [mapping(record.get("data")) for record in records if record.get("type") in _STARTS]
 
 
 def _call(call: Record, names: dict[str, str]) -> dict[str, Any]:

@@ -305,7 +305,7 @@ def _stamps(folder: Path) -> Iterator[tuple[Path, Stamp]]:
     except OSError:
         return iter(())
     stamps = _with_stamps(names)
-    return iter(heapq.nlargest(USAGE_FILES_MAX, stamps, key=lambda one: one[1]))
+    return iter(heapq.nlargest(USAGE_FILES_MAX, stamps, key=lambda entry: entry[1]))
 
 
 def _with_stamps(paths: Sequence[Path]) -> Iterator[tuple[Path, Stamp]]:

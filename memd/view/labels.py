@@ -56,8 +56,8 @@ _LONG = 200  # no name with its marks is longer
 ROLES = ("system", "user", "assistant", "tool")
 
 _DETAIL = re.compile(
-    rf"(?:(?:{'|'.join(map(fold, sorted(each for each in DETAILS if len(each) < _ALIGNED)))}):\s\s"
-    rf"|(?:{'|'.join(map(fold, sorted(each for each in DETAILS if len(each) >= _ALIGNED)))}):\s)"
+    rf"(?:(?:{'|'.join(map(fold, sorted(word for word in DETAILS if len(word) < _ALIGNED)))}):\s\s"
+    rf"|(?:{'|'.join(map(fold, sorted(word for word in DETAILS if len(word) >= _ALIGNED)))}):\s)"
 )
 _ROLE = re.compile(rf"(?:{'|'.join(map(fold, ROLES))})\s*:\s*")
 _LABEL = re.compile(
@@ -139,7 +139,7 @@ def _plain_closing(text: str) -> str:
     """Return *text* with every closing bracket as ``]``."""
     if text.isascii():
         return text
-    return "".join("]" if unicodedata.category(each) in _CLOSING else each for each in text)
+    return "".join("]" if unicodedata.category(letter) in _CLOSING else letter for letter in text)
 
 
 _CLOSING = frozenset(("Pe", "Pf"))

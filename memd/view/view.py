@@ -199,7 +199,9 @@ def _live_tags(closing: frozenset[str], opening: frozenset[str]) -> _LiveTags:
 
 def _other_letters(firsts: str) -> str:
     """Return a regex set's inside: characters other than blanks, marks and *firsts*."""
-    plain = (each for each in map(chr, range(128)) if letter_of(each) not in {*firsts, "", " "})
+    plain = (
+        letter for letter in map(chr, range(128)) if letter_of(letter) not in {*firsts, "", " "}
+    )
     return re.escape("".join(plain)) + _OPENERS
 
 

@@ -175,7 +175,7 @@ def _noted() -> str:
     """Return what a command says about something that is not there."""
     said = io.StringIO()
     with contextlib.redirect_stderr(said):
-        say.report_unknown(TEXT)
+        say.report_error(say.unknown_memory(TEXT))
     return said.getvalue().partition("no memory")[0]
 
 

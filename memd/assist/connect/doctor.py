@@ -47,11 +47,11 @@ def findings(
         kind = "missing" if change.before is None or change.backup is not None else "stale"
         what = "lacks memd's entries" if kind == "missing" else "is out of date"
         yield Finding(name, kind, f"{change.file} {what}", "memd doctor --fix", is_mended=True)
-    targets = [each for each in assistant.targets(locations) if each.format != "own"]
+    targets = [target for target in assistant.targets(locations) if target.format != "own"]
     for target in targets:
         expected = _own_paths(target)
         yield from _find_duplicates(
-            name, target.file, [each for each in expected if each is not None]
+            name, target.file, [keys for keys in expected if keys is not None]
         )
     checked = {target.file for target in targets}
     for file in assistant.other_files(locations, here):
@@ -68,13 +68,13 @@ def _own_paths(target: Target) -> list[Keys | None]:
         if isinstance(entry, Setting):
             paths.append(entry.path)
         elif isinstance(entry, Item):
-            paths += [(*entry.path, *each) for each in own_paths(at(values, entry.path))][:1]
+            paths += [(*entry.path, *keys) for keys in own_paths(at(values, entry.path))][:1]
     return paths
 
 
 def _find_duplicates(name: str, file: Path, expected: list[Keys]) -> Iterator[Finding]:
     for path in _find_starts(_values(file), ()):
-        if not any(path[: len(each)] == each for each in expected):
+        if not any(path[: len(keys)] == keys for keys in expected):
             where = ".".join(map(str, path))
             yield Finding(
                 name, "doubled", f"memd is also configured in {file} ({where})", "remove it there"
@@ -102,7 +102,7 @@ def _find_untrusted(
         state = at(_values(folder / "config.toml"), ("hooks", "state"))
         trusted = [str(key) for key in state or ()]
         prefixes = [f"{folder / 'hooks.json'}:{_snake(event)}:" for event in EVENTS["codex"]]
-        if not all(any(key.startswith(each) for key in trusted) for each in prefixes):
+        if not all(any(key.startswith(prefix) for key in trusted) for prefix in prefixes):
             yield Finding(
                 name,
                 "untrusted",

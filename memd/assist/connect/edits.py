@@ -120,13 +120,13 @@ def remove_entries(target: Target, text: str, before: str | None) -> str | None:
     edit = Edit(text, target.format, before)
     for entry in reversed(target.entries):  # in reverse of adding
         _remove(edit, entry)
-    required = [each for each in target.entries if isinstance(each, Required)]
+    required = [entry for entry in target.entries if isinstance(entry, Required)]
     if before is None:
-        rest = edit.values.keys() - {each.path[0] for each in required}
+        rest = edit.values.keys() - {entry.path[0] for entry in required}
         return edit.text if rest or not present(target, text) else None
-    for each in reversed(required):
-        if edit.at(each.path) == each.value and edit.is_new(each.path):
-            edit.remove(each.path)
+    for entry in reversed(required):
+        if edit.at(entry.path) == entry.value and edit.is_new(entry.path):
+            edit.remove(entry.path)
     return before if not edit.values and not before.strip() else edit.text
 
 

@@ -183,7 +183,7 @@ def _at(node: Node, path: Path) -> Node | None:
 
 
 def _member(node: Node, key: str | int) -> JsonMember | None:
-    return next((each for each in node.members if each.key == key), None)
+    return next((member for member in node.members if member.key == key), None)
 
 
 def _insert(text: str, parent: Node, key: str | None, value: Any) -> str:

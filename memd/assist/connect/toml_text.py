@@ -35,7 +35,7 @@ def put(text: str, path: Path, value: Any) -> str:
     header = ".".join(_key(str(key)) for key in path)
     lines = [
         f"[{header}]",
-        *(f"{_key(key)} = {_render_value(each)}" for key, each in value.items()),
+        *(f"{_key(key)} = {_render_value(item)}" for key, item in value.items()),
     ]
     block = line.join(lines)
     if not text.removeprefix("\ufeff"):
@@ -93,7 +93,7 @@ def _key(key: str) -> str:
 
 def _render_value(value: Any) -> str:
     if isinstance(value, dict):
-        pairs = ", ".join(f"{_key(key)} = {_render_value(each)}" for key, each in value.items())
+        pairs = ", ".join(f"{_key(key)} = {_render_value(item)}" for key, item in value.items())
         return f"{{ {pairs} }}" if pairs else "{}"
     if isinstance(value, list):
         return f"[{', '.join(map(_render_value, value))}]"

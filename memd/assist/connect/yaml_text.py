@@ -103,7 +103,7 @@ def _spans(node: Any) -> list[tuple[str | int, int, int]]:
     if isinstance(node, yaml.MappingNode):
         return [(k.value, k.start_mark.index, max(_end(k), _end(v))) for k, v in node.value]
     if isinstance(node, yaml.SequenceNode):
-        return [(n, each.start_mark.index, _end(each)) for n, each in enumerate(node.value)]
+        return [(n, item.start_mark.index, _end(item)) for n, item in enumerate(node.value)]
     return []
 
 
@@ -140,7 +140,7 @@ def _insert(text: str, node: Any, column: int, value: Any) -> str:
 def _put_lines(text: str, at: int, column: int, value: Any) -> str:
     line = newline(text)
     block = yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=10_000)
-    new = "".join(f"{' ' * column}{each}{line}" for each in block.splitlines())
+    new = "".join(f"{' ' * column}{row}{line}" for row in block.splitlines())
     if at and text[:at] and not text[:at].endswith("\n"):
         return text[:at] + line + new.removesuffix(line) + text[at:]
     return text[:at] + new + text[at:]

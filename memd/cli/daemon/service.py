@@ -206,7 +206,7 @@ def _remove_unit(name: str, files: list[str]) -> bool:
 
 
 def _stop_and_remove(stop: Sequence[str], files: list[str]) -> bool:
-    if not any((_folder() / each).exists() for each in files):
+    if not any((_folder() / name).exists() for name in files):
         return False
     _run(stop)  # fails if it is not running, which is fine
     return _remove(files)

@@ -1,1 +1,1 @@
-"""What a person types about memories: add, find, change, take away, share."""
+"""Memories: add, search, edit, delete, restore, forget, share; prompts, lessons, tuning."""

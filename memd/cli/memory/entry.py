@@ -36,8 +36,7 @@ def why(
     params = options.without_none(id=memory_id, agent_id=agent)
     explanation = call(profile, "memory.why", {**params, "full": full})
     if explanation is None:
-        say.report_unknown(memory_id)
-        raise say.CommandExit(say.Exit.ERROR)
+        raise say.unknown_memory(memory_id)
     if json:
         say.print_json(explanation)
         return
@@ -127,8 +126,7 @@ def edit(
     with daemon(profile) as client:
         entry = client.call("memory.get", named)
         if entry is None:
-            say.report_unknown(memory_id)
-            raise say.CommandExit(say.Exit.ERROR)
+            raise say.unknown_memory(memory_id)
         content = _content(entry["content"], text, profile)
         if content == entry["content"]:
             say.note("nothing was changed")

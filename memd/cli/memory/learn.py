@@ -6,6 +6,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any
 
+from memd.base.errors import InvalidError, InvalidStateError, NotFoundError
 from memd.cli import options, say
 from memd.cli.reach import call, daemon
 from memd.cli.tables import id_column, print_items, text_column, time_column, word_column
@@ -96,8 +97,7 @@ def failure(
     """Store what failed, as a lesson or, with --error, as a tiered skill. Prints its id."""
     if error is None:
         if cure is not None or task is not None:
-            say.note("memd: --cure and --task need --error")
-            raise say.CommandExit(say.Exit.USAGE)
+            raise InvalidError("--cure and --task need --error")
         _outcome(
             profile,
             json=json,
@@ -124,8 +124,7 @@ def failure(
         say.out(result["id"])
         say.note(result["proposal"]["discovery"])
     if result["id"] is None:
-        say.note(f"memd: no lesson was stored: {result['why_not']}")
-        raise say.CommandExit(say.Exit.ERROR)
+        raise InvalidStateError(f"no lesson was stored: {result['why_not']}")
 
 
 @options.examples("memd learn prune --dry-run", "memd learn prune --agent coder")
@@ -216,10 +215,9 @@ def forget(
             client.call("memory.forget", params)
     say.answer({"erased": count}, f"erased {count}", json=json)
     if not count:
-        say.note(
-            "memd: no lesson or pattern has this id; see: memd learn list, memd learn playbook"
+        raise NotFoundError(
+            "no lesson or pattern has this id", hint="see: memd learn list, memd learn playbook"
         )
-        raise say.CommandExit(say.Exit.ERROR)
 
 
 def _outcome(profile: str | None, *, json: bool, **params: Any) -> None:

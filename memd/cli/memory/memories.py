@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated, Any
 
 from memd.cli import options, say
@@ -72,8 +71,7 @@ def add(
     """
     from memd.text.preference import default_category
 
-    text = options.join_words(words)
-    content = sys.stdin.read().strip() if text == "-" else text
+    content = options.text_or_stdin(options.join_words(words))
     params = options.without_none(
         category=category or default_category(content, speaker),
         content=content,
@@ -125,36 +123,36 @@ def search(
     into memories. --sessions searches the verbatim messages of sessions. Neither is put into a
     prompt by itself.
     """
+    from memd.cli.memory import answers
+
     text = options.join_words(query)
     low, high = parse_range(since, until)
     if sessions:
-        from memd.cli.memory import answers
-
         answers.refuse(
-            category=category,
-            namespace=namespace,
-            tag=tag,
-            mode=mode,
-            archived=archived,
+            category=category, namespace=namespace, tag=tag, mode=mode, archived=archived,
             turns=turns,
-        )
+        )  # fmt: skip
         request = options.without_none(
             session_id=session, since=low, until=high, project_id=project, limit=top, agent_id=agent
         )
         answers.search(profile, {**request, "query": text}, json=json)
         return
-    params = _question(text, top, category, namespace, tag, project, mode, agent)
-    filters = options.without_none(
-        session_id=session, occurred_since=low, occurred_until=high, why=why or None
-    )
-    flags = {"include_compressed": archived, "include_passing": turns}
-    request = {**params, **filters, **flags, "preferences": "matching"}
-    answer = call(profile, "memory.recall", request)
+    params = options.without_none(
+        query=text,
+        top_k=top,
+        project_id=project or options.project_here(),
+        search_mode=mode,
+        session_id=session,
+        occurred_since=low,
+        occurred_until=high,
+        why=why or None,
+        agent_id=agent,
+    ) | options.filters(category, namespace, tag)
+    flags = {"include_compressed": archived, "include_passing": turns, "preferences": "matching"}
+    answer = call(profile, "memory.recall", params | flags)
     if json:
         say.print_json(answer)
         return
-    from memd.cli.memory import answers
-
     numbers = why or mode not in {None, "hybrid"}
     answers.show(answer, text, numbers=numbers, shortened=top is None and not numbers)
 
@@ -180,13 +178,20 @@ def recall(
     json: options.Json = False,
 ) -> None:
     """Print the <memory> block that an assistant's prompt would get."""
-    text = options.join_words(query)
-    params = _question(text, top, category, namespace, tag, project, mode, agent)
     low, high = parse_range(since, until)
-    filters = options.without_none(
-        token_budget=budget, occurred_since=low, occurred_until=high, why=why or None
+    params = options.without_none(
+        query=options.join_words(query),
+        top_k=top,
+        token_budget=budget,
+        project_id=project or options.project_here(),
+        search_mode=mode,
+        occurred_since=low,
+        occurred_until=high,
+        why=why or None,
+        agent_id=agent,
     )
-    answer = call(profile, "memory.recall", {**params, **filters})
+    params |= options.filters(category, namespace, tag)
+    answer = call(profile, "memory.recall", params)
     if json:
         say.print_json(answer)
         return
@@ -209,8 +214,7 @@ def get(
     """Print one memory: its text to stdout, its metadata to stderr."""
     entry = call(profile, "memory.get", options.without_none(id=memory_id, agent_id=agent))
     if entry is None:
-        say.report_unknown(memory_id)
-        raise say.CommandExit(say.Exit.ERROR)
+        raise say.unknown_memory(memory_id)
     if json:
         say.print_json({"memory": entry})
         return
@@ -259,17 +263,15 @@ def list_(
 
     low, high = parse_range(since, until)
     params = options.without_none(
-        categories=[category] if category else None,
-        namespaces=[namespace] if namespace else None,
-        tags=tag or None,
         session_id=session,
         project_id=project,
         occurred_since=low,
         occurred_until=high,
         after=after,
+        limit=limit,
         agent_id=agent,
     )
-    page = call(profile, "memory.list", {**params, "limit": limit})
+    page = call(profile, "memory.list", params | options.filters(category, namespace, tag))
     if json:
         say.print_json(page)
         return
@@ -284,28 +286,6 @@ def list_(
         say.note("no memories" if after is None else "no more memories")
     if page.get("next"):
         say.note(f"next page: memd list --after {page['next']}")
-
-
-def _question(
-    query: str,
-    top: int | None,
-    category: str | None,
-    namespace: str | None,
-    tag: list[str] | None,
-    project: str | None,
-    mode: str | None,
-    agent: str | None,
-) -> dict[str, Any]:
-    return options.without_none(
-        query=query,
-        top_k=top,
-        categories=[category] if category else None,
-        namespaces=[namespace] if namespace else None,
-        tags=tag or None,
-        project_id=project or options.project_here(),
-        search_mode=mode,
-        agent_id=agent,
-    )
 
 
 def _when(memory: dict[str, Any]) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
+from memd.base.errors import NotFoundError
 from memd.cli import options, say
 from memd.cli.reach import call, daemon
 from memd.cli.tables import table, text_column, time_column, word_column
@@ -72,7 +73,7 @@ def get(
     elif preference is not None:
         say.out(say.quote(preference["value"]))
     if preference is None:
-        _exit_unknown(name)
+        raise _unknown(name)
 
 
 @options.examples("memd preference confirm editor")
@@ -90,7 +91,7 @@ def confirm(
     with daemon(profile) as client:
         preference = client.call("preference.get", params)
         if preference is None:
-            _exit_unknown(name)
+            raise _unknown(name)
         client.call("preference.confirm", {**params, "value": preference["value"]})
     if json:
         say.print_json({"preference": {**preference, "confirmed": True}})
@@ -111,13 +112,14 @@ def delete(
     if json:
         say.print_json({"deleted": done})
     if not done:
-        _exit_unknown(name)
+        raise _unknown(name)
 
 
 def _owner(preference: dict[str, Any]) -> str:
     return "yours" if preference["confirmed"] else f"{preference['origin']}, unconfirmed"
 
 
-def _exit_unknown(name: str) -> NoReturn:
-    say.note(f"memd: no preference is called {say.line(name)}; see: memd preference list")
-    raise say.CommandExit(say.Exit.ERROR)
+def _unknown(name: str) -> NotFoundError:
+    return NotFoundError(
+        f"no preference is called {say.line(name)}", hint="see: memd preference list"
+    )

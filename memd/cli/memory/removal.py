@@ -142,7 +142,7 @@ def _report_missing(ids: Sequence[str], known_ids: Sequence[str]) -> None:
         if len(ids) <= len(known_ids):
             return
         if not any(memory_id.endswith(short_id) for memory_id in known_ids):
-            say.report_unknown(short_id)
+            say.note(f"memd: {say.NO_MEMORY} {say.line(short_id)}")
 
 
 def _exit_not_found(
@@ -197,15 +197,9 @@ def search(
     json: options.Json = False,
 ) -> None:
     """Search the archive: memories that were summarised, over the cap, or unimportant."""
-    params = options.without_none(
-        text=query,
-        categories=[category] if category else None,
-        namespaces=[namespace] if namespace else None,
-        tags=tag or None,
-        session_id=session,
-        agent_id=agent,
-    )
-    answer = call(profile, "archive.search", {**params, "limit": limit})
+    params = options.without_none(text=query, session_id=session, agent_id=agent, limit=limit)
+    params |= options.filters(category, namespace, tag)
+    answer = call(profile, "archive.search", params)
     print_items(
         {"items": answer},
         (id_column(), time_column("ARCHIVED"), word_column("REASON"), text_column("TEXT")),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from operator import itemgetter
 from typing import Annotated
 
@@ -25,7 +24,7 @@ def publish(
     json: options.Json = False,
 ) -> None:
     """Publish a text to all agents, in the name of one. Prints the id of the shared copy."""
-    content = sys.stdin.read().strip() if text == "-" else text
+    content = options.text_or_stdin(text)
     params = options.without_none(
         category=category or "semantic", content=content, namespace=namespace, agent_id=agent
     )
@@ -54,14 +53,9 @@ def search(
     json: options.Json = False,
 ) -> None:
     """Search shared memories, with who published each."""
-    params = options.without_none(
-        text=query,
-        categories=[category] if category else None,
-        namespaces=[namespace] if namespace else None,
-        tags=tag or None,
-        exclude_agent=without,
-    )
-    answer = call(profile, "shared.search", {**params, "limit": limit})
+    params = options.without_none(text=query, exclude_agent=without, limit=limit)
+    params |= options.filters(category, namespace, tag)
+    answer = call(profile, "shared.search", params)
     print_items(
         {"items": answer},
         (id_column(), time_column("PUBLISHED"), word_column("BY"), text_column("TEXT")),

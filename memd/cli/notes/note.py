@@ -224,7 +224,11 @@ def _outermost(front: FrontMatter, parts: list[NoteSection], stem: str) -> str |
 def _with_headings(outermost: str | None, section: NoteSection) -> tuple[str | None, str]:
     """Return the headings of a section as one line, and its text with those that do not fit."""
     path = [*([outermost] if outermost else []), *section.headings]
-    path = [each for n, each in enumerate(path) if n == 0 or not _same_heading(each, path[n - 1])]
+    path = [
+        heading
+        for n, heading in enumerate(path)
+        if n == 0 or not _same_heading(heading, path[n - 1])
+    ]
     overflow: list[str] = []
     while len(" > ".join(path)) > HEADING_CHARS_MAX:
         overflow.append(path.pop(1 if len(path) > 2 else 0))  # noqa: PLR2004  # keep the first and the last

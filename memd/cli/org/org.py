@@ -5,6 +5,7 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated, Any
 
+from memd.base.errors import NotFoundError
 from memd.cli import options, say
 from memd.cli.reach import call, daemon, iter_pages
 from memd.cli.tables import id_column, print_items, table, text_column, time_column, word_column
@@ -90,8 +91,7 @@ def retract(fact_id: FactId, profile: options.Profile = None, json: options.Json
     if json:
         say.print_json({"retracted": done})
     if not done:
-        say.note(f"memd: no current fact has the id {say.line(fact_id)}")
-        raise say.CommandExit(say.Exit.ERROR)
+        raise NotFoundError(f"no current fact has the id {say.line(fact_id)}")
 
 
 @options.examples("memd org show 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
@@ -107,8 +107,7 @@ def show(fact_id: FactId, profile: options.Profile = None, json: options.Json = 
         say.note(f"{'by:':<12} {format_author(fact['author'])}")
         say.out(say.quote(fact["content"]))
     if fact is None:
-        say.note(f"memd: no current fact has the id {say.line(fact_id)}")
-        raise say.CommandExit(say.Exit.ERROR)
+        raise NotFoundError(f"no current fact has the id {say.line(fact_id)}")
 
 
 @options.examples(
@@ -171,8 +170,7 @@ def history(fact_id: FactId, profile: options.Profile = None, json: options.Json
     columns = (word_column("VERSION"), time_column("WHEN"), word_column("BY"), text_column("WHAT"))
     table(columns, map(_version_row, items))
     if not items:
-        say.note(f"memd: no fact has the id {say.line(fact_id)}")
-        raise say.CommandExit(say.Exit.ERROR)
+        raise NotFoundError(f"no fact has the id {say.line(fact_id)}")
 
 
 def _as_owner(profile: str | None, method: str, params: dict[str, Any]) -> Any:

@@ -57,8 +57,7 @@ def show(profile: options.Profile = None, json: options.Json = False) -> None:
         say.out(public)
         say.note(str(place) if place.exists() else f"its file is missing: {place}")
     if public is None:
-        say.note("memd: there is no owner key; to create it: memd owner init")
-        raise say.CommandExit(say.Exit.ERROR)
+        raise NotFoundError("there is no owner key", hint="create it: memd owner init")
 
 
 def is_owner() -> bool:

@@ -56,14 +56,14 @@ class Chat(NamedTuple):
         place = {} if self.cwd is None else {"cwd": self.cwd}
         lines = [
             {
-                "type": each.role,
+                "type": message.role,
                 "sessionId": self.name,
                 "uuid": f"{self.name}-{number}",
-                "timestamp": each.at,
-                "message": {"role": each.role, "content": each.content},
+                "timestamp": message.at,
+                "message": {"role": message.role, "content": message.content},
                 **place,
             }
-            for number, each in enumerate(self.messages)
+            for number, message in enumerate(self.messages)
         ]
         return "".join(f"{json.dumps(line)}\n" for line in lines)
 
@@ -111,8 +111,8 @@ def _of_rows(rows: Any) -> list[Chat] | None:
 def _of_claude(row: Mapping[str, Any]) -> list[ChatLine]:
     chat_lines = []
     for turn in row["chat_messages"]:
-        blocks = [each for each in turn.get("content") or () if isinstance(each, Mapping)]
-        words = "\n".join(str(each["text"]) for each in blocks if each.get("text"))
+        blocks = [block for block in turn.get("content") or () if isinstance(block, Mapping)]
+        words = "\n".join(str(block["text"]) for block in blocks if block.get("text"))
         text = words or str(turn.get("text") or "")
         role = _ROLES.get(str(turn.get("sender")))
         if role and text.strip():

@@ -127,8 +127,8 @@ def parse_memories(text: str) -> list[dict[str, Any]] | None:
     except (ValueError, RecursionError):
         return None
     if isinstance(whole, Mapping) and {"entities", "relations"} <= whole.keys():
-        marked = [{**each, "type": _ENTITY} for each in _objects(whole["entities"])]
-        marked += [{**each, "type": _RELATION} for each in _objects(whole["relations"])]
+        marked = [{**item, "type": _ENTITY} for item in _objects(whole["entities"])]
+        marked += [{**item, "type": _RELATION} for item in _objects(whole["relations"])]
         return list(_of_graph(marked))
     rows = whole.get("results", whole.get("memories")) if isinstance(whole, Mapping) else whole
     objects = _objects(rows)

@@ -67,9 +67,9 @@ def of_export(text: str) -> list[Chat] | None:
     if not isinstance(messages, list) or not isinstance(info, dict) or not _name(info):
         return None
     rows = [
-        (each.get("info"), each.get("parts"))
-        for each in messages
-        if isinstance(each, dict) and isinstance(each.get("parts"), list)
+        (message.get("info"), message.get("parts"))
+        for message in messages
+        if isinstance(message, dict) and isinstance(message.get("parts"), list)
     ]
     chat = _chat(_name(info), info.get("directory"), [(_mapping(a), _all(b)) for a, b in rows])
     return [chat]

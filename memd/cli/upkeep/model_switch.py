@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Annotated, Any
 
-from memd.base.errors import MemdError, NotRunningError
+from memd.base.errors import MemdError, ModelError, NotRunningError
 from memd.base.paths import MODEL_NAME, RERANKER_NAME, Paths
 from memd.cli import options, say
 from memd.cli.progress import Progress
@@ -151,8 +151,7 @@ def _wait(profile: str | None, answer: dict[str, Any]) -> dict[str, Any]:
     with Progress(f"switching to {answer['coming']['name']}") as progress:
         while target := answer["coming"]:
             if target["problem"]:
-                say.note(f"memd: {say.line(target['problem'])}; memd retries every minute")
-                raise say.CommandExit(say.Exit.ERROR)
+                raise ModelError(say.line(target["problem"]), hint="memd retries every minute")
             progress.at(target["done"], target["total"])
             time.sleep(LOOK_SECONDS)
             answer = call(profile, "model.status")

@@ -10,7 +10,7 @@ import asyncio
 from typing import Any
 
 from memd.base.clock import SystemClock
-from memd.base.errors import NotFoundError, NotRunningError
+from memd.base.errors import DamagedError, NotFoundError, NotRunningError
 from memd.base.lock import lock_store
 from memd.base.paths import Paths
 from memd.cli import options, say
@@ -34,11 +34,11 @@ def check(profile: options.Profile = None, json: options.Json = False) -> None:
         for problem in report["problems"]:
             say.out(f"  {say.line(problem)}")
     if not report["ok"]:
-        say.note(
-            "memd: the database is damaged; memd rebuild fixes caches, memd repair rows and pages; "
-            "memd restore puts a backup in place"
+        raise DamagedError(
+            "the database is damaged",
+            hint="memd rebuild fixes caches, memd repair rows and pages; "
+            "memd restore puts a backup in place",
         )
-        raise say.CommandExit(say.Exit.ERROR)
 
 
 @options.examples("memd rebuild")

@@ -160,7 +160,7 @@ def merge_candidates(
             seen = best.get(candidate.entry.id)
             if seen is None or candidate.combined_score > seen.combined_score:
                 best[candidate.entry.id] = candidate
-    ordered = sorted(best.values(), key=lambda each: each.combined_score, reverse=True)
+    ordered = sorted(best.values(), key=lambda memory: memory.combined_score, reverse=True)
     return tuple(ordered[:most])
 
 

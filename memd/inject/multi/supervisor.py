@@ -128,7 +128,7 @@ class LLMSupervisor:
         early, decided = evaluate_by_score(candidates, self._config)
         if decided:
             return early
-        shown = [_fence(each.entry.content[:SHOWN_CHARS]) for each in candidates[:SHOWN]]
+        shown = [_fence(candidate.entry.content[:SHOWN_CHARS]) for candidate in candidates[:SHOWN]]
         prompt = "\n".join([_fence(query.text), f"{len(candidates)} memories were found:", *shown])
         reply = await json_reply(
             self._model, prompt, system=_system(_EVALUATE), what="evaluation by a model"
@@ -164,7 +164,7 @@ def evaluate_by_score(
     if not candidates:
         only = RetrievalCorrection(alternative_strategy="semantic_only", reason="nothing found")
         return only, True
-    mean = sum(each.combined_score for each in candidates) / len(candidates)
+    mean = sum(candidate.combined_score for candidate in candidates) / len(candidates)
     return None, mean >= config.min_relevance
 
 

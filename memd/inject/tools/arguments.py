@@ -72,8 +72,8 @@ def categories_of(arguments: Mapping[str, Any]) -> Categories:
         raise BadArgumentError(
             f"categories must be a list of {_category_names()}, not {short_value(given)}"
         )
-    chosen = frozenset(item for each in given if (item := category(each)) is not None)
-    ignored = tuple(short_value(each) for each in given if category(each) is None)[:SHOWN_ITEMS_MAX]
+    chosen = frozenset(item for name in given if (item := category(name)) is not None)
+    ignored = tuple(short_value(name) for name in given if category(name) is None)[:SHOWN_ITEMS_MAX]
     if given and not chosen:
         raise BadArgumentError(
             f"no such categories: {', '.join(ignored)}; there are {_category_names()}"

@@ -64,7 +64,7 @@ async def search_facts(knowledge: Knowledge, caller: Caller, arguments: Mapping[
         return refusal(str(error))
     limit = limit_of(arguments, min(LIMIT, knowledge.facts_max), knowledge.facts_max)
     facts = await knowledge.search_facts(caller, query, limit)
-    return "\n".join(fence(knowledge_line(each)) for each in facts) or NO_FACTS
+    return "\n".join(fence(knowledge_line(fact)) for fact in facts) or NO_FACTS
 
 
 # Earlier sessions.

@@ -112,7 +112,7 @@ class Files:
         row, sizes = await self.db.read(self._find, caller, path)
         if row is not None:
             return await self._run_pure(file_text.render_file, raw, row.text, command.view_range)
-        sizes += [FileSize(each, len(text.encode())) for each, text in remembered.items()]
+        sizes += [FileSize(path, len(text.encode())) for path, text in remembered.items()]
         if not sizes and path != ROOT:
             raise missing_error(raw)
         return file_text.render_folder(raw, path, sizes)
@@ -259,7 +259,7 @@ class Files:
             return None, []
         row = files.find(conn, agent_key, path, now_us)
         below = [] if row else files.list_below(conn, agent_key, path, now_us, FILES_LISTED_MAX)
-        return row, [FileSize(*each) for each in below]
+        return row, [FileSize(*entry) for entry in below]
 
     def _check_free(self, conn: Reading, caller: Caller, path: str, refusal: str) -> None:
         """Raise FileError unless a file can be made at *path*."""

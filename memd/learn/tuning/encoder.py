@@ -88,8 +88,8 @@ def train(
     torch.manual_seed(0)
     weights = _read(base)
     tokens = _tokenizer(base)
-    for each in weights.values():
-        each.requires_grad_(True)
+    for weight in weights.values():
+        weight.requires_grad_(True)
     optimizer = torch.optim.AdamW(weights.values(), lr=request.learning_rate, weight_decay=0.01)
     size = min(request.batch_size, BATCH_MAX)
     steps = request.epochs * -(-len(triples) // size)
@@ -101,7 +101,7 @@ def train(
         _loss(weights, tokens, batch, request.temperature).backward()
         optimizer.step()
         progress(step / steps)
-    _write(base, target, {name: each.detach().numpy() for name, each in weights.items()})
+    _write(base, target, {name: weight.detach().numpy() for name, weight in weights.items()})
 
 
 def _batches(triples: Sequence[Triple], size: int, epochs: int) -> Iterator[list[Triple]]:
@@ -119,9 +119,9 @@ def _loss(weights: Weights, tokens: Any, batch: list[Triple], temperature: float
     import torch
     from torch.nn import functional
 
-    passages = [each.passage for each in batch]
-    hard = [text for each in batch for text in each.negatives]
-    encoded_questions = vectors(weights, tokens, [each.question for each in batch])
+    passages = [pair.passage for pair in batch]
+    hard = [text for pair in batch for text in pair.negatives]
+    encoded_questions = vectors(weights, tokens, [pair.question for pair in batch])
     encoded = vectors(weights, tokens, [*passages, *hard])
     scores = encoded_questions @ encoded.T / temperature
     # Another question's passage that equals this one's is no negative.
@@ -140,8 +140,8 @@ def vectors(weights: Weights, tokens: Any, texts: Sequence[str]) -> torch.Tensor
     from torch.nn import functional
 
     encodings = tokens.encode_batch(list(texts))
-    ids = torch.tensor([each.ids for each in encodings])
-    mask = torch.tensor([each.attention_mask for each in encodings], dtype=torch.float32)
+    ids = torch.tensor([encoding.ids for encoding in encodings])
+    mask = torch.tensor([encoding.attention_mask for encoding in encodings], dtype=torch.float32)
     hidden = (
         weights["embeddings.word_embeddings.weight"][ids]
         + weights["embeddings.token_type_embeddings.weight"][0]
@@ -191,7 +191,7 @@ def _read(base: Path) -> Weights:
 
     try:
         graph = onnx.load(base / ONNX_FILE).graph
-        tensors = {each.name: onnx.numpy_helper.to_array(each) for each in graph.initializer}
+        tensors = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
         named = {
             name: rows for name, rows in tensors.items() if name.endswith((".weight", ".bias"))
         }

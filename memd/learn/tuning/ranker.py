@@ -56,7 +56,7 @@ def fit(
     sizes = [len(sample.items) for sample in used]
     weights = _descend(start, _gradient(rows, good, sizes), progress)
     scores = rows @ start, rows @ weights
-    before, after = (_sd_of_best(each, sizes) for each in scores)
+    before, after = (_sd_of_best(ranking, sizes) for ranking in scores)
     weights = weights * (before / after if after else 1.0) / spread
     return dict(zip(names, weights.tolist(), strict=True))
 

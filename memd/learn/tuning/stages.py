@@ -92,7 +92,9 @@ class Stages:
                 hint="pairs come from conversations: tune when memd remembers more of them",
             )
         parts = split_pairs(count, request.validation_split)
-        pairs = [[one.memory_key, part] for one, part in zip(questions, parts, strict=True)]
+        pairs = [
+            [question.memory_key, part] for question, part in zip(questions, parts, strict=True)
+        ]
         return {"pairs": pairs}
 
     async def _mine(
@@ -110,7 +112,7 @@ class Stages:
 
         question_vectors = await self._embed(fit, progress)
         texts = await self.recall.db.read(tunings.list_texts, MEMORIES_MAX)
-        vectors = await self.recall.db.read(tunings.vectors_of, [each.memory_key for each in texts])
+        vectors = await self.recall.db.read(tunings.vectors_of, [text.memory_key for text in texts])
         return await self.work.run(
             adapter.mine_negatives, fit, question_vectors, vectors, request.top_k
         )
@@ -167,7 +169,7 @@ class Stages:
         from memd.learn.tuning import adapter
 
         question_vectors = await self._embed(fit, progress)
-        keys = {one.memory_key for one in fit}.union(*negatives.values())
+        keys = {question.memory_key for question in fit}.union(*negatives.values())
         vectors = await self.recall.db.read(tunings.vectors_of, sorted(keys))
         others = await self._embed(unseen, progress)
         pairs = adapter.TrainingPairs(fit, question_vectors, vectors, negatives, others)
@@ -243,15 +245,15 @@ class Stages:
     ) -> list[RankedQuestion]:
         """Return the candidates of each question, ranked as if *tuned* were in use."""
         ranked = []
-        for at, one in enumerate(questions):
+        for at, question in enumerate(questions):
             progress(at / len(questions))
             ranks = await self.recall.evaluate(
-                Caller(agent_id=one.agent_id, method="tune.start"),
-                one.text,
-                TuningTrial(tuned, one.question_key),
+                Caller(agent_id=question.agent_id, method="tune.start"),
+                question.text,
+                TuningTrial(tuned, question.question_key),
             )
             keys = [item.measured.candidate.memory_key for item in ranks.items]
-            ranked.append(RankedQuestion(ranks.items, [key == one.memory_key for key in keys]))
+            ranked.append(RankedQuestion(ranks.items, [key == question.memory_key for key in keys]))
             await asyncio.sleep(0)  # requests come first
         return ranked
 
@@ -259,9 +261,9 @@ class Stages:
         """Return the run's pairs, read again from the memories that still exist."""
         parts = dict(done["pairs"])
         texts = await self.recall.db.read(tunings.list_texts, MEMORIES_MAX)
-        some = [each for each in texts if each.memory_key in parts]
+        some = [text for text in texts if text.memory_key in parts]
         pairs = await self.work.run(label_questions, some)
-        return [Pair(one, parts[one.memory_key]) for one in pairs]
+        return [Pair(question, parts[question.memory_key]) for question in pairs]
 
     async def _embed(
         self, questions: Sequence[LabelledQuestion], progress: Progress
@@ -294,11 +296,11 @@ def rank_of(ranked: RankedQuestion) -> int:
 
 def _texts_without_names(conn: Reading, questions: Sequence[LabelledQuestion]) -> list[str]:
     texts = []
-    for one in questions:
-        agent_key = names.find_agent(conn, one.agent_id)
+    for question in questions:
+        agent_key = names.find_agent(conn, question.agent_id)
         keys = [] if agent_key is None else [agent_key]
-        known = names.find_speakers(conn, keys, name_candidates(one.text))
-        texts.append(without_names(one.text, known))
+        known = names.find_speakers(conn, keys, name_candidates(question.text))
+        texts.append(without_names(question.text, known))
     return texts
 
 

@@ -16,6 +16,7 @@ import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from memd.domain.enums import FusionStrategy
 from memd.domain.memory import MemoryEntry
@@ -231,8 +232,8 @@ def bigrams(text: str) -> Bigrams:
     return frozenset(itertools.pairwise(words))
 
 
-def jaccard(a: Bigrams, b: Bigrams) -> float:
-    """Return the Jaccard similarity of two sets of word pairs; 0 where one is empty."""
+def jaccard(a: frozenset[Any], b: frozenset[Any]) -> float:
+    """Return the Jaccard similarity of two sets, of words or word pairs; 0 if one is empty."""
     if not a or not b:
         return 0.0
     common = len(a & b)

@@ -95,7 +95,7 @@ def tags(arguments: Mapping[str, Any]) -> list[str]:
     """Return the tags; a single one need not be a list."""
     value = arguments.get("tags", [])
     value = [value] if isinstance(value, str) else value
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+    if not isinstance(value, list) or not all(isinstance(tag, str) for tag in value):
         raise BadArgumentError("tags must be a list of texts")
     return value
 

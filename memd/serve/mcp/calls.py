@@ -67,7 +67,7 @@ async def _search(call: McpCall) -> Answer:
     if "limit" in arguments:
         params["top_k"] = read.limit(arguments, 5, SEARCH_MAX)
     result = await call.ask("memory.recall", params)
-    return _memories_answer([_from_chunk(each) for each in result.memories])
+    return _memories_answer([_from_chunk(chunk) for chunk in result.memories])
 
 
 async def _add(call: McpCall) -> Answer:
@@ -82,9 +82,9 @@ async def _add(call: McpCall) -> Answer:
     if "category" in arguments:
         params["category"] = category_of(arguments, frozenset(MemoryCategory))
     receipt = await call.ask("memory.ingest", params)
-    stored = [each.id for each in (*receipt.stored, *receipt.pending)]
-    known = [each.id for each in receipt.merged]
-    quarantined = [each.id for each in receipt.quarantined]
+    stored = [memory.id for memory in (*receipt.stored, *receipt.pending)]
+    known = [memory.id for memory in receipt.merged]
+    quarantined = [memory.id for memory in receipt.quarantined]
     sentences = [f"Remembered: {', '.join(stored)}."] if stored else []
     sentences += [f"Known already: {', '.join(known)}."] if known else []
     if quarantined:
@@ -112,7 +112,7 @@ async def _list(call: McpCall) -> Answer:
     if "after" in arguments:
         params["after"] = read.text(arguments, "after")
     page = await call.ask("memory.list", params)
-    answer = _memories_answer([_from_entry(each, SHOWN_CHARS_MAX) for each in page.items])
+    answer = _memories_answer([_from_entry(entry, SHOWN_CHARS_MAX) for entry in page.items])
     more = f"\nThere are more: after={page.next}" if page.next else ""
     return Answer(answer.text + more, {**(answer.structured or {}), "next": page.next})
 
@@ -172,12 +172,12 @@ async def _search_memories(call: McpCall) -> Answer:
     memories = (answer.structured or {}).get("memories", [])
     results = [
         {
-            "id": each["id"],
-            "title": f"{each['category']} memory of {each['date']}",
-            "url": f"memory://item/{each['id']}",
-            "text": each["text"],
+            "id": memory["id"],
+            "title": f"{memory['category']} memory of {memory['date']}",
+            "url": f"memory://item/{memory['id']}",
+            "text": memory["text"],
         }
-        for each in memories
+        for memory in memories
     ]
     return _as_json({"results": results})
 
@@ -235,7 +235,7 @@ async def _entry(call: McpCall, arguments: Mapping[str, Any]) -> MemoryEntry:
 
 
 def _memories_answer(memories: Sequence[dict[str, Any]]) -> Answer:
-    text = "\n".join(each["text"] for each in memories) or NO_MEMORIES
+    text = "\n".join(memory["text"] for memory in memories) or NO_MEMORIES
     return Answer(text, {"memories": list(memories)})
 
 

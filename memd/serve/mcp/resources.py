@@ -86,7 +86,7 @@ async def read_resource(params: Mapping[str, Any], ask: Ask) -> dict[str, Any]:
 async def get_prompt(params: Mapping[str, Any], ask: Ask) -> dict[str, Any]:
     """Return a prompt's messages. Raises InvalidError for an unknown name or a missing argument."""
     name, arguments = params.get("name"), params.get("arguments")
-    declaration = next((each for each in PROMPTS if each["name"] == name), None)
+    declaration = next((prompt for prompt in PROMPTS if prompt["name"] == name), None)
     if declaration is None:
         raise InvalidError(
             f"there is no prompt {short_value(name)}", field="name", hint="prompts/list names all"

@@ -17,7 +17,10 @@ TEXT: Final[Schema] = {"type": "string"}
 IDS: Final[Schema] = {"type": "array", "items": TEXT}
 _NUMBER: Final[Schema] = {"type": "integer"}
 _FLAG: Final[Schema] = {"type": "boolean"}
-_CATEGORY: Final[Schema] = {"type": "string", "enum": [str(each) for each in MemoryCategory]}
+_CATEGORY: Final[Schema] = {
+    "type": "string",
+    "enum": [str(category) for category in MemoryCategory],
+}
 _CATEGORIES: Final[Schema] = {"type": "array", "items": _CATEGORY}
 _ID: Final[Schema] = {
     "type": "string",

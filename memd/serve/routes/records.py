@@ -87,12 +87,12 @@ def _declare_record_methods(entity: Entity, prefix: str) -> None:
     key: dict[str, Any] = {name: (kinds[name], ...) for name in entity.key}
     answer: dict[str, Any] = {"record": (entity.model | None, None)}
     model = create_model(f"{entity.model.__name__}Answer", **answer)
-    one = entity.model.__name__
+    title = entity.model.__name__
 
     @router.method(
         f"{prefix}.save",
         _params(entity, "Save", KeyParams, record=(entity.model, ...)), SaveResult,
-        f"Save one {one} record.", scope=entity.writing, writes=True,
+        f"Save one {title} record.", scope=entity.writing, writes=True,
     )  # fmt: skip
     async def save(context: Context, params: Any) -> SaveResult:
         added = await context.rooms.records.save(context.caller, entity, params.record)
@@ -100,7 +100,7 @@ def _declare_record_methods(entity: Entity, prefix: str) -> None:
 
     @router.method(
         f"{prefix}.get", _params(entity, "Get", **key), model,
-        f"Get one {one} record, or null.", scope=entity.reading, writes=False,
+        f"Get one {title} record, or null.", scope=entity.reading, writes=False,
     )  # fmt: skip
     async def get(context: Context, params: Any) -> Any:
         record = await context.rooms.records.get(context.caller, entity, _key(entity, params))
@@ -110,7 +110,7 @@ def _declare_record_methods(entity: Entity, prefix: str) -> None:
 
         @router.method(
             f"{prefix}.delete", _params(entity, "Delete", KeyParams, **key), RecordCount,
-            f"Delete one {one} record.", scope=entity.writing, writes=True,
+            f"Delete one {title} record.", scope=entity.writing, writes=True,
         )  # fmt: skip
         async def delete(context: Context, params: Any) -> RecordCount:
             where = {name: getattr(params, name) for name in entity.key}
@@ -121,7 +121,7 @@ def _declare_record_methods(entity: Entity, prefix: str) -> None:
 
 def _declare_list_methods(entity: Entity, prefix: str) -> None:
     """Declare the methods over all records of an entity."""
-    filters, one = _filters(entity), entity.model.__name__
+    filters, title = _filters(entity), entity.model.__name__
     pages: dict[str, Any] = {
         **filters,
         "after": (PlainText | None, None),
@@ -131,11 +131,11 @@ def _declare_list_methods(entity: Entity, prefix: str) -> None:
         "items": (tuple[entity.model, ...], ...),  # type: ignore[name-defined]  # a model
         "next": (str | None, None),
     }
-    page = create_model(f"{one}Page", **answer)
+    page = create_model(f"{title}Page", **answer)
 
     @router.method(
         f"{prefix}.list", _params(entity, "List", **pages), page,
-        f"List the {one} records that match all filters.", scope=entity.reading, writes=False,
+        f"List the {title} records that match all filters.", scope=entity.reading, writes=False,
     )  # fmt: skip
     async def list_(context: Context, params: Any) -> Any:
         where, times = _read_filters(entity, params)
@@ -146,7 +146,7 @@ def _declare_list_methods(entity: Entity, prefix: str) -> None:
 
     @router.method(
         f"{prefix}.count", _params(entity, "Count", **filters), RecordCount,
-        f"Count {one} records.", scope=entity.reading, writes=False,
+        f"Count {title} records.", scope=entity.reading, writes=False,
     )  # fmt: skip
     async def count(context: Context, params: Any) -> RecordCount:
         where, times = _read_filters(entity, params)
@@ -159,7 +159,7 @@ def _declare_list_methods(entity: Entity, prefix: str) -> None:
 
         @router.method(
             f"{prefix}.purge", PurgeParams, RecordCount,
-            f"Delete the {one} records before a time.", scope=scope, writes=True,
+            f"Delete the {title} records before a time.", scope=scope, writes=True,
         )  # fmt: skip
         async def purge(context: Context, params: PurgeParams) -> RecordCount:
             return RecordCount(
