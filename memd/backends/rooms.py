@@ -28,7 +28,7 @@ from memd.domain.values import EVERYBODY, Emit, EventName, unheard
 from memd.ingest.agents import Agents
 from memd.ingest.queue import EmbeddingQueue
 from memd.ingest.sessions import Sessions
-from memd.org.learning import RelationExtractor
+from memd.org.relation_extraction import RelationExtractor
 from memd.records.notes import Notes
 from memd.store.check.upkeep import BackgroundCheck, Upkeep
 from memd.store.file.database import Database, open_database
@@ -56,7 +56,7 @@ LOOK_SECONDS = 2.0
 class Rooms:
     """Every room over one open file; *stack* closes what they hold.
 
-    After ``begin``, the caller runs ``queue.run``, ``notes.run``, ``learning.run`` and an
+    After ``begin``, the caller runs ``queue.run``, ``notes.run``, ``relation_extractor.run`` and an
     :class:`UpkeepLoop` in the background, and closes the *embedder* and the *scorer*. *model_dir*
     has the embedding model's tokenizer, *emit* is called with the events of what is stored, and
     the *scorer* scores pairs for re-ranking; without one, no model re-ranks.
@@ -82,14 +82,14 @@ class Rooms:
         self.model_lock = SharedLock()  # a change of model waits for searches under way
         self.upkeep = Upkeep(db=db, clock=clock)
         self.notes = Notes(db, clock, self.work)
-        self.learning = RelationExtractor(db, clock, self.work)
+        self.relation_extractor = RelationExtractor(db, clock, self.work)
         self.queue = EmbeddingQueue(
             db, embedder, self.counter, clock, self.ids, emit, self.model_lock
         )
         memory = settings.memory
         default = MemoryConfig(type=memory.level)
         self.agents = Agents(db, clock, default=default, file=memory.agents)
-        self._emit = self.learning.wrap_emit(emit)
+        self._emit = self.relation_extractor.wrap_emit(emit)
 
     async def begin(self) -> Self:
         """Apply the per-agent settings of the file; a read-only store starts without them."""
@@ -252,7 +252,7 @@ class Rooms:
 
         request = MemoryStoreRequest(category=MemoryCategory.SEMANTIC, content=text)
         memory_id = await self.ingest.store(caller, request)
-        ids = await self.learning.read(caller, memory_id)
+        ids = await self.relation_extractor.read(caller, memory_id)
         if not ids:
             raise OrgMemoryWriteError(
                 "the triple was kept as a memory, but nothing is said by it",

@@ -102,7 +102,7 @@ class SqliteBackend:
             rooms.queue.run(),
             rooms.notes.run(),
             UpkeepLoop(rooms.db, rooms.upkeep, rooms.due, unheard).run(),
-            rooms.learning.run(),
+            rooms.relation_extractor.run(),
         ):
             stack.push_async_callback(_stop, asyncio.create_task(work))
         return rooms

@@ -197,7 +197,7 @@ class DaemonRooms(Rooms):
             if settings.llm.uses.triples and settings.llm.night_tokens:
                 from memd.sleep.model.triples import ModelRelations
 
-                self.learning.reader = ModelRelations(llm)
+                self.relation_extractor.reader = ModelRelations(llm)
         scheduler = build_sleep(
             self,
             settings,
@@ -209,7 +209,7 @@ class DaemonRooms(Rooms):
         def quiet_s() -> float:
             return scheduler.quiet_s()  # the dispatcher registers its clock there later
 
-        self.learning.quiet_s = quiet_s
+        self.relation_extractor.quiet_s = quiet_s
         return scheduler
 
     @cached_property
@@ -224,7 +224,7 @@ class DaemonRooms(Rooms):
             self.scheduler.run,
             self.naps.run,
             self.wiki.run,
-            self.learning.run,
+            self.relation_extractor.run,
             partial(catch_up, self.db),
             self.notes.run,
             self.audit.run,

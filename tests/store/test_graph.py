@@ -29,7 +29,7 @@ async def test_every_question_of_two_or_three_hops_is_answered_exactly(
     wrong: list[str] = []
     async with a_house(tmp_path / "memd.db") as house:
         await stored(house, *company.sentences)
-        await house.learning.drain()
+        await house.relation_extractor.drain()
         for question in asked:
             result = await house.graph.query(ADA, question.text, limit=100)
             given = {item.name.casefold() for item in result.items if item.follows}
@@ -52,7 +52,7 @@ async def test_a_name_is_followed_from_either_side(
     house: Rooms, sentence: str, question: str
 ) -> None:
     await stored(house, "The CTO is Ann.", sentence)
-    await house.learning.drain()
+    await house.relation_extractor.drain()
 
     answer = await house.graph.query(ADA, question)
 
@@ -73,13 +73,13 @@ async def test_while_memd_is_in_use_one_step_is_made_and_the_rest_when_it_is_qui
     house: Rooms,
 ) -> None:
     await stored(house, *(f"Team T{n} uses Tool{n}." for n in range(2 * LEARN_ROWS)))
-    house.learning.quiet_s = lambda: 0.0
-    reading = asyncio.create_task(house.learning.drain(gently=True))
+    house.relation_extractor.quiet_s = lambda: 0.0
+    reading = asyncio.create_task(house.relation_extractor.drain(gently=True))
     async with asyncio.timeout(WAIT_S):
         while await learnt(house) < LEARN_ROWS:  # noqa: ASYNC110  # a step tells nobody
             await asyncio.sleep(0.01)
     await asyncio.sleep(0.3)  # a step takes milliseconds, and it waits two seconds after each
     assert await learnt(house) == LEARN_ROWS
-    house.learning.quiet_s = lambda: 60.0
+    house.relation_extractor.quiet_s = lambda: 60.0
     assert await asyncio.wait_for(reading, WAIT_S) == 2 * LEARN_ROWS
     assert await learnt(house) == 2 * LEARN_ROWS

@@ -38,7 +38,7 @@ async def edges(
 
 async def learnt(house: Rooms, *texts: str, caller: Caller = ADA, **fields: object) -> list[str]:
     ids = await stored(house, *texts, caller=caller, **fields)
-    await house.learning.drain()
+    await house.relation_extractor.drain()
     return ids
 
 
@@ -107,7 +107,7 @@ async def test_what_was_rewritten_says_what_it_says_now(house: Rooms) -> None:
     (memory_id,) = await learnt(house, "Ann leads the Falcon team.")
     await house.ingest.update(ADA, memory_id, MemoryUpdate(content="Bob leads the Falcon team."))
     assert not await edges(house, "Ann")
-    await house.learning.drain()
+    await house.relation_extractor.drain()
     assert await edges(house, "the Falcon team") == {"Bob leads the Falcon team"}
     neighbours = await house.graph.neighbours(ADA, "Bob")
     assert neighbours.items[0].evidence.quote == "Bob leads the Falcon team"
@@ -136,7 +136,7 @@ async def test_what_waits_to_be_read_again_and_is_forgotten_leaves_nothing(house
     (memory_id,) = await learnt(house, "Ann leads the Falcon team.")
     await house.ingest.update(ADA, memory_id, MemoryUpdate(content="Bob leads the Falcon team."))
     await house.trash.forget(ADA, ids=[memory_id])
-    assert await house.learning.drain() == 0
+    assert await house.relation_extractor.drain() == 0
     await learnt(house, "Ann keeps bees.")
     waiting = await house.db.read(
         lambda conn: conn.execute("SELECT count(*) FROM meta WHERE key LIKE '%again%'").get
@@ -147,7 +147,7 @@ async def test_what_waits_to_be_read_again_and_is_forgotten_leaves_nothing(house
 async def test_untrusted_texts_are_marked_and_lower_the_whole_way(house: Rooms) -> None:
     await tell(house, "Ann leads the Falcon team.", speaker="user")
     await tell(house, "The Falcon team uses Kafka.", origin="web")
-    await house.learning.drain()
+    await house.relation_extractor.drain()
     result = await house.graph.query(ADA, "What does the team that Ann leads use?")
     (answer,) = result.items
     assert answer.path.trust is Trust.UNTRUSTED

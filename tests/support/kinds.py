@@ -121,7 +121,7 @@ class Desk:
 
     async def read(self) -> None:
         """Learn what memories say, as the background does."""
-        assert await self.house.learning.drain()
+        assert await self.house.relation_extractor.drain()
 
 
 def acts(desk: Desk) -> dict[str, Act]:

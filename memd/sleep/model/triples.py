@@ -56,7 +56,7 @@ class ReadTriples(Value):
 
 
 class ModelRelations:
-    """Reads relations with *model* (``org.learning.ReadsRelations``)."""
+    """Reads relations with *model* (``RelationReader``)."""
 
     def __init__(self, model: LanguageModel) -> None:
         self._model = model

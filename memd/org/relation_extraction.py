@@ -77,7 +77,7 @@ class RelationExtractor:
                     await asyncio.sleep(LEARN_QUIET_MS / 1_000)
                     await self.drain(gently=True)
             except MemdError as error:
-                log.error("learning failed", kind=error.kind)
+                log.error("relation extraction failed", kind=error.kind)
             self._wake.clear()
             with suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_SECONDS):
