@@ -161,7 +161,7 @@ class MemoryRecord(_Row):
             ("trash", trash_fields),
             ("flags", flag_fields),
         ):
-            if any(each is None for each in group) and any(each is not None for each in group):
+            if any(value is None for value in group) and any(value is not None for value in group):
                 raise ValueError(f"the fields of its {what} are incomplete")
         needs = {
             MemoryState.ARCHIVED: archive_fields,
@@ -169,7 +169,7 @@ class MemoryRecord(_Row):
             MemoryState.TRASHED: trash_fields,
             MemoryState.QUARANTINED: flag_fields,
         }.get(self.state, ())
-        if any(each is None for each in needs):
+        if any(value is None for value in needs):
             raise ValueError(f"it is {self.state} without the fields of that state")
         return self
 

@@ -63,7 +63,7 @@ def readable_categories(
     return frozenset(
         category
         for category in OrgFactCategory
-        if all(category not in one or rank >= one[category].rank for one in rules)
+        if all(category not in table or rank >= table[category].rank for table in rules)
     )
 
 

@@ -151,7 +151,7 @@ class Clients:
 
 def _check_room(conn: Writing, name: str) -> None:
     existing = [row.client for row in clients.list_clients(conn)]
-    if any(one.name == name and one.revoked_at is None for one in existing):
+    if any(client.name == name and client.revoked_at is None for client in existing):
         raise InvalidStateError(
             f"client {name} has a key already", hint=f"memd client revoke {name}"
         )

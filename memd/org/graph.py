@@ -39,6 +39,9 @@ Add = Callable[[Caller, str], Awaitable[Added]]
 """Stores the text of a triple as a memory of the caller, and extracts its statement."""
 
 
+LINES_MAX = 5
+
+
 @dataclass(frozen=True)
 class Graph:
     """Answers questions about the graph."""
@@ -129,12 +132,12 @@ class Graph:
         """
         return await self.add_text(caller, graph_view.render_triple(subject, relation, object_))
 
-    async def render_lines(self, caller: Caller, question: str, limit: int = 5) -> tuple[str, ...]:
+    async def render_lines(self, caller: Caller, question: str) -> tuple[str, ...]:
         """Return the answers to a question as lines for a prompt, best first.
 
         Each line is a path with its evidence. Things that are only nearby are left out.
         """
-        result = await self.query(caller, question, limit=limit)
+        result = await self.query(caller, question, limit=LINES_MAX)
         return tuple(graph_view.render_path(item.path) for item in result.items if item.follows)
 
     async def find_fact_ids(self, caller: Caller, context: str, limit: int) -> tuple[str, ...]:
@@ -151,7 +154,7 @@ class Graph:
                 for item in sorted(entries.items, key=lambda item: len(item.path.steps))
                 for step in item.path.steps
             )
-            return tuple(dict.fromkeys(one for one in ids if one is not None))[:limit]
+            return tuple(dict.fromkeys(fact_id for fact_id in ids if fact_id is not None))[:limit]
 
         return await self.db.read(work)
 
@@ -221,36 +224,39 @@ def _answer(conn: Reading, filters: StatementFilter, question: str, limit: int) 
     mentions = graph_question.find_mentions(words, places, things_by_name)
     cues = graph_question.find_cues(words, mentions)
     edges = _EdgeCache(conn, filters)
-    keys = {one.name: things_by_name[one.name][0] for one in mentions}
+    keys = {mention.name: things_by_name[mention.name][0] for mention in mentions}
     reading, things = graph_search.follow_readings(
         edges.along, graph_question.find_readings(words, mentions, cues), keys
     )
     truncated = edges.edges_left <= 0
     if reading is not None:
         relations = tuple(hop.relation for hop in reading.hops)
-        scored = [(_score(one), one) for one in things[:limit]]
+        scored = [(_score(thing), thing) for thing in things[:limit]]
     else:
         relations = tuple(dict.fromkeys(cue.readings[0][0] for cue in cues if not cue.weak))
         walked = graph.walk(conn, filters, list(keys.values()), NEAR_HOPS)
         truncated = truncated or walked.truncated
         around = graph_search.find_nearby(walked.edges.values(), list(keys.values()), NEAR_HOPS)
         scored = graph_view.rank_by_words(conn, around, words, mentions, relations)[:limit]
-    paths = graph_view.to_paths(conn, [one for _, one in scored])
+    paths = graph_view.to_paths(conn, [thing for _, thing in scored])
     items = tuple(
         GraphAnswer(
-            name=paths[one].things[-1], path=paths[one], follows=reading is not None, score=score
+            name=paths[thing].things[-1],
+            path=paths[thing],
+            follows=reading is not None,
+            score=score,
         )
-        for score, one in scored
-        if one in paths
+        for score, thing in scored
+        if thing in paths
     )
     return GraphAnswers(
-        about=tuple(things_by_name[one.name][1] for one in mentions),
+        about=tuple(things_by_name[mention.name][1] for mention in mentions),
         relations=relations,
         items=items,
         truncated=truncated,
     )
 
 
-def _score(one: ReachedThing) -> float:
+def _score(thing: ReachedThing) -> float:
     """Return 1 for the owner's statements, less for less trusted ones."""
-    return (1.0, 0.9, 0.5)[2 - one.trust]
+    return (1.0, 0.9, 0.5)[2 - thing.trust]

@@ -165,27 +165,27 @@ def find_mentions(
     mention if the question names another thing.
     """
     spans = [Mention(name, *place) for name in known for place in places.get(name, ())]
-    spans.sort(key=lambda one: (one.first - one.last, one.first))
+    spans.sort(key=lambda mention: (mention.first - mention.last, mention.first))
     covered: set[int] = set()
     result: list[Mention] = []
-    for one in spans:
-        place = set(range(one.first, one.last + 1))
+    for mention in spans:
+        place = set(range(mention.first, mention.last + 1))
         if not place & covered:
             covered |= place
-            result.append(one)
-    things = [one for one in result if not _is_kind(tokens, one)]
-    return tuple(sorted(things or result, key=lambda one: one.first))
+            result.append(mention)
+    things = [mention for mention in result if not _is_kind(tokens, mention)]
+    return tuple(sorted(things or result, key=lambda mention: mention.first))
 
 
-def _is_kind(tokens: Sequence[QuestionWord], one: Mention) -> bool:
-    word = tokens[one.last]
-    bare = one.first + (tokens[one.first].text in _ARTICLES)
-    if bare != one.last or word.raw != word.raw.lower():
+def _is_kind(tokens: Sequence[QuestionWord], mention: Mention) -> bool:
+    word = tokens[mention.last]
+    bare = mention.first + (tokens[mention.first].text in _ARTICLES)
+    if bare != mention.last or word.raw != word.raw.lower():
         return False
     if word.text in _WE:
         return True
-    before = tokens[one.first - 1].text if one.first else ""
-    after = tokens[one.last + 1].text if one.last + 1 < len(tokens) else ""
+    before = tokens[mention.first - 1].text if mention.first else ""
+    after = tokens[mention.last + 1].text if mention.last + 1 < len(tokens) else ""
     return (
         word.text in NOUNS
         or word.text in VERBS
@@ -196,7 +196,7 @@ def _is_kind(tokens: Sequence[QuestionWord], one: Mention) -> bool:
 
 def find_cues(tokens: Sequence[QuestionWord], mentions: Sequence[Mention]) -> tuple[Cue, ...]:
     """Return the words that ask for relations, in order, CUES_MAX at most."""
-    covered = {place for one in mentions for place in range(one.first, one.last + 1)}
+    covered = {place for mention in mentions for place in range(mention.first, mention.last + 1)}
     result: list[Cue] = []
     at = 0
     while at < len(tokens):

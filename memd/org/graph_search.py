@@ -206,7 +206,7 @@ def _follow(
         paths = _extend(look_up, start, _extend_by_names(look_up, start, paths), alternatives)
         if not paths:
             break
-    return [ReachedThing(one.key, start, one.path) for one in paths]
+    return [ReachedThing(path.key, start, path.path) for path in paths]
 
 
 class _PartialPath(NamedTuple):
@@ -226,7 +226,7 @@ def _extend(
     bounds the cost where many paths lead to the same thing.
     """
     extended: dict[int, list[_PartialPath]] = defaultdict(list)
-    keys = list(dict.fromkeys(one.key for one in paths))
+    keys = list(dict.fromkeys(path.key for path in paths))
     trusted = sorted(paths, key=attrgetter("trust"), reverse=True)
     for hop in alternatives:
         edges = look_up(keys, hop)
@@ -248,7 +248,7 @@ def _extend_by_names(
 ) -> list[_PartialPath]:
     """Return *paths*, and those extended to another name of the reached thing."""
     same = [Hop(SAME, forward=True), Hop(SAME, forward=False)]
-    open_ended = [one for one in paths if not one.path or one.path[-1].relation != SAME]
+    open_ended = [path for path in paths if not path.path or path.path[-1].relation != SAME]
     return [*paths, *_extend(look_up, start, open_ended, same)]
 
 
@@ -265,8 +265,8 @@ def _things_of(start: int, path: EdgePath) -> set[int]:
 def _deduplicate(things: Iterable[ReachedThing]) -> tuple[ReachedThing, ...]:
     """Return each thing once, with its most trusted, then shortest path."""
     best: dict[int, ReachedThing] = {}
-    for one in sorted(things, key=lambda one: (-one.trust, len(one.path))):
-        best.setdefault(one.key, one)
+    for thing in sorted(things, key=lambda thing: (-thing.trust, len(thing.path))):
+        best.setdefault(thing.key, thing)
     return tuple(best.values())
 
 
@@ -279,9 +279,9 @@ def find_nearby(
     frontier = list(things.values())
     for _ in range(hops):
         reached: dict[int, ReachedThing] = {}
-        for one in frontier:
-            for edge in adjacent.get(one.key, ()):
-                further = ReachedThing(other_end(edge, one.key), one.start, (*one.path, edge))
+        for thing in frontier:
+            for edge in adjacent.get(thing.key, ()):
+                further = ReachedThing(other_end(edge, thing.key), thing.start, (*thing.path, edge))
                 other = things.get(further.key) or reached.get(further.key)
                 if other is None or other.rank > further.rank:
                     reached[further.key] = further
@@ -289,7 +289,7 @@ def find_nearby(
         frontier = list(reached.values())
         if len(things) > NEAR_MAX:
             break
-    return tuple(one for one in things.values() if one.path)[:NEAR_MAX]
+    return tuple(thing for thing in things.values() if thing.path)[:NEAR_MAX]
 
 
 def rank_nearby(
@@ -303,14 +303,14 @@ def rank_nearby(
     *relations*: those the question asks for; *words_of* returns the words of a path's evidence.
     """
     scored: list[tuple[float, ReachedThing]] = []
-    for one in things:
+    for thing in things:
         overlap = (
-            len(set(question_words) & set(words_of(one))) / len(question_words)
+            len(set(question_words) & set(words_of(thing))) / len(question_words)
             if question_words
             else 0.0
         )
-        fits = 1.0 if one.path[-1].relation in relations else 0.0
-        score = 0.4 * overlap + 0.25 * fits + 0.25 / len(one.path) + 0.1 * one.trust / 2
-        scored.append((round(score, 6), one))
+        fits = 1.0 if thing.path[-1].relation in relations else 0.0
+        score = 0.4 * overlap + 0.25 * fits + 0.25 / len(thing.path) + 0.1 * thing.trust / 2
+        scored.append((round(score, 6), thing))
     scored.sort(key=lambda pair: (-pair[0], len(pair[1].path), pair[1].key))
     return scored

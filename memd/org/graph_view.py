@@ -68,18 +68,22 @@ def build_statement(row: StatementRow | StatementSpanRow, evidence: Evidence) ->
 def to_paths(conn: Reading, things: Iterable[ReachedThing]) -> dict[ReachedThing, GraphPath]:
     """Return the paths to *things*, in order, without any that has a step without evidence."""
     things = list(things)
-    rows = graph.read_statements(conn, [edge.statement_key for one in things for edge in one.path])
-    on = {one: things_along(one.path, one.start) for one in things}
-    names = graph.names_of(conn, {key for keys in on.values() for key in keys})
+    rows = graph.read_statements(conn, _statement_keys(things))
+    keys_along = {thing: things_along(thing.path, thing.start) for thing in things}
+    names = graph.names_of(conn, {key for keys in keys_along.values() for key in keys})
     return {
-        one: GraphPath(
-            steps=tuple(to_statement(rows[edge.statement_key]) for edge in one.path),
-            things=tuple(names[key] for key in on[one]),
-            trust=Trust(least_trust(one.path)),
+        thing: GraphPath(
+            steps=tuple(to_statement(rows[edge.statement_key]) for edge in thing.path),
+            things=tuple(names[key] for key in keys_along[thing]),
+            trust=Trust(least_trust(thing.path)),
         )
-        for one in things
-        if all(rows[edge.statement_key].quote.strip() for edge in one.path)
+        for thing in things
+        if all(rows[edge.statement_key].quote.strip() for edge in thing.path)
     }
+
+
+def _statement_keys(things: Iterable[ReachedThing]) -> list[int]:
+    return [edge.statement_key for thing in things for edge in thing.path]
 
 
 def rank_by_words(
@@ -90,16 +94,16 @@ def rank_by_words(
     relations: Collection[str],
 ) -> list[tuple[float, ReachedThing]]:
     """Return *things* ranked by the overlap of their evidence with the question's words."""
-    covered = {place for one in mentions for place in range(one.first, one.last + 1)}
+    covered = {place for mention in mentions for place in range(mention.first, mention.last + 1)}
     question_words = {
         word.text
         for place, word in enumerate(words)
         if place not in covered and word.text not in FUNCTION_WORDS
     }
-    rows = graph.read_statements(conn, [edge.statement_key for one in things for edge in one.path])
+    rows = graph.read_statements(conn, _statement_keys(things))
 
-    def evidence(one: ReachedThing) -> set[str]:
-        quotes = " ".join(rows[edge.statement_key].quote for edge in one.path)
+    def evidence(thing: ReachedThing) -> set[str]:
+        quotes = " ".join(rows[edge.statement_key].quote for edge in thing.path)
         return {match.group() for match in _WORD.finditer(quotes.casefold())}
 
     return rank_nearby(things, question_words, relations, evidence)

@@ -271,9 +271,9 @@ class Org:
             row = None if fact_id in facts_by_id else await self.db.read(org_facts.get, fact_id)
             if row is not None and row.category in categories:
                 facts_by_id[fact_id] = reading.fact(row)
-        turns = zip_longest((fact.id for fact in facts), walked)
-        order = dict.fromkeys(one for turn in turns for one in turn if one in facts_by_id)
-        return tuple(facts_by_id[one] for one in order)[:limit]
+        pairs = zip_longest((fact.id for fact in facts), walked)
+        order = dict.fromkeys(fact_id for pair in pairs for fact_id in pair)
+        return tuple(facts_by_id[fact_id] for fact_id in order if fact_id in facts_by_id)[:limit]
 
     async def list_policies(
         self,

@@ -159,9 +159,9 @@ def _find_holding(
     keys = [row.operation_key for row in rows]
     spans = as_of.spans_of(conn, keys)
     stretches_by: dict[int, list[StatementSpanRow]] = {}
-    for one in as_of.list_statements(conn, keys, filters.known_us):
-        if is_valid_at(one, valid_us):
-            stretches_by.setdefault(one.operation_key, []).append(one)
+    for statement in as_of.list_statements(conn, keys, filters.known_us):
+        if is_valid_at(statement, valid_us):
+            stretches_by.setdefault(statement.operation_key, []).append(statement)
     facts: dict[int, PastFact] = {}
     for row in rows:
         then = stretches_by.get(row.operation_key, [])

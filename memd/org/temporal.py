@@ -97,22 +97,22 @@ def _learn(conn: Writing, operation: Operation, may_end: MayEnd) -> None:
     old = [] if before is None else store.claims_of(conn, before)
     groups = dict.fromkeys(map(group_of, (*old, *new)))
     opened: list[store.BelievedClaim] = []
-    for one in groups:
-        mine = [claim for claim in new if group_of(claim) == one]
+    for group in groups:
+        mine = [claim for claim in new if group_of(claim) == group]
         beliefs = resolve_claims(
-            [*store.list_claims(conn, one, operation.operation_key), *mine], may_end
+            [*store.list_claims(conn, group, operation.operation_key), *mine], may_end
         )
-        opened += _update_rows(conn, one, beliefs, operation.at_us)
+        opened += _update_rows(conn, group, beliefs, operation.at_us)
     store.believe(conn, opened, operation.operation_id, operation.at_us)
 
 
 def _update_rows(
-    conn: Writing, one: StatementGroup, beliefs: Sequence[store.BelievedClaim], at_us: int
+    conn: Writing, group: StatementGroup, beliefs: Sequence[store.BelievedClaim], at_us: int
 ) -> list[store.BelievedClaim]:
     """Close the rows of a group that are not among *beliefs*; return those without a row."""
     missing = dict.fromkeys(beliefs)
     closing: list[int] = []
-    for row in store.list_open(conn, one):
+    for row in store.list_open(conn, group):
         if row.held in missing:
             del missing[row.held]
         else:
@@ -127,32 +127,32 @@ def _claims(conn: Writing, operation: Operation) -> list[Claim]:
     from memd.extract.statements import extract_statements
 
     claims: dict[Claim, None] = {}
-    for one in extract_statements(operation.content, operation.at_us):
-        start, stop = _validity(one, operation)
+    for statement in extract_statements(operation.content, operation.at_us):
+        start, stop = _validity(statement, operation)
         claims[
             Claim(
                 operation_key=operation.operation_key,
-                subject_key=store.ensure_thing(conn, one.subject),
-                relation=one.relation,
-                object_key=store.ensure_thing(conn, one.object),
-                negated=int(one.negated),
-                qualifier=one.qualifier,
+                subject_key=store.ensure_thing(conn, statement.subject),
+                relation=statement.relation,
+                object_key=store.ensure_thing(conn, statement.object),
+                negated=int(statement.negated),
+                qualifier=statement.qualifier,
                 claimed_from_us=start,
                 claimed_to_us=stop,
-                span_from=one.start,
-                span_to=one.end,
+                span_from=statement.start,
+                span_to=statement.end,
                 category=operation.category.value,
                 is_human=int(operation.author.is_human),
                 seniority=operation.author.seniority,
                 at_us=operation.at_us,
             )
         ] = None
-    return sorted(claims, key=lambda one: (one.span_from, one.span_to, one[1], one[3]))
+    return sorted(claims, key=lambda claim: (claim.span_from, claim.span_to, claim[1], claim[3]))
 
 
-def _validity(one: ExtractedStatement, operation: Operation) -> tuple[int | None, int | None]:
+def _validity(statement: ExtractedStatement, operation: Operation) -> tuple[int | None, int | None]:
     """Return the valid time that the text states, else the one given for the whole fact."""
-    start, stop = one.valid_from_us, one.valid_to_us
+    start, stop = statement.valid_from_us, statement.valid_to_us
     if start is None and stop is None:
         return operation.valid_from_us, operation.valid_to_us
     if start is not None and stop is not None and start >= stop:
@@ -253,17 +253,18 @@ def resolve_claims(claims: Sequence[Claim], may_end: MayEnd) -> list[BelievedCla
         start = _EVER if newer.claimed_from_us is None else newer.claimed_from_us
         stop = _NEVER if newer.claimed_to_us is None else newer.claimed_to_us
         for older, remaining in zip(claims[:place], periods, strict=True):
-            period = _overridden(newer, older)
-            if period is None or not may_end(newer, older):
+            overridden = _overridden(newer, older)
+            if overridden is None or not may_end(newer, older):
                 continue
-            remaining[:] = _subtract(remaining, period)
+            remaining[:] = _subtract(remaining, overridden)
             if newer.claimed_from_us is None and _differ(newer, older):
-                start = max([start, *(one.stop for one in remaining if one.stop <= period.start)])
+                ends = (period.stop for period in remaining if period.stop <= overridden.start)
+                start = max([start, *ends])
         periods.append([_Period(start, stop)] if start < stop else [])
     return [
-        BelievedClaim(claim, _bound(one.start), _bound(one.stop), one.ended_by)
+        BelievedClaim(claim, _bound(period.start), _bound(period.stop), period.ended_by)
         for claim, remaining in zip(claims, periods, strict=True)
-        for one in remaining
+        for period in remaining
     ]
 
 
@@ -285,31 +286,31 @@ def _overridden(newer: Claim, older: Claim) -> _Period | None:
     return None
 
 
-def _comparable(one: Claim, other: Claim) -> bool:
+def _comparable(claim: Claim, other: Claim) -> bool:
     """Return whether two claims are about the same, for the same purpose."""
-    if fold_name(one.qualifier or "") != fold_name(other.qualifier or ""):
+    if fold_name(claim.qualifier or "") != fold_name(other.qualifier or ""):
         return False
-    same = (one.subject_key, one.object_key) == (other.subject_key, other.object_key)
+    same = (claim.subject_key, claim.object_key) == (other.subject_key, other.object_key)
     # "Not Flask" says nothing about Litestar.
-    return same or not (one.negated or other.negated)
+    return same or not (claim.negated or other.negated)
 
 
-def _differ(one: Claim, other: Claim) -> bool:
+def _differ(claim: Claim, other: Claim) -> bool:
     """Return whether comparable claims contradict each other."""
-    same = (one.subject_key, one.object_key) == (other.subject_key, other.object_key)
-    return not same or one.negated != other.negated
+    same = (claim.subject_key, claim.object_key) == (other.subject_key, other.object_key)
+    return not same or claim.negated != other.negated
 
 
-def _subtract(periods: Iterable[_Period], period: _Period) -> list[_Period]:
+def _subtract(periods: Iterable[_Period], overridden: _Period) -> list[_Period]:
     remaining: list[_Period] = []
-    for one in periods:
-        if one.stop <= period.start or period.stop <= one.start:
-            remaining.append(one)
+    for period in periods:
+        if period.stop <= overridden.start or overridden.stop <= period.start:
+            remaining.append(period)
             continue
-        if one.start < period.start:
-            remaining.append(_Period(one.start, period.start, period.ended_by))
-        if period.stop < one.stop:
-            remaining.append(_Period(period.stop, one.stop, one.ended_by))
+        if period.start < overridden.start:
+            remaining.append(_Period(period.start, overridden.start, overridden.ended_by))
+        if overridden.stop < period.stop:
+            remaining.append(_Period(overridden.stop, period.stop, period.ended_by))
     return remaining
 
 

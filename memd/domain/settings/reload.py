@@ -29,7 +29,8 @@ class ReloadResult(Value):
 
 def compare_settings(started: Settings, now: Settings) -> ReloadResult:
     """Compare the settings of the daemon's start with those of *now*."""
-    before, after = (dict(_leaves(each.model_dump(mode="json"))) for each in (started, now))
+    before = dict(_leaves(started.model_dump(mode="json")))
+    after = dict(_leaves(now.model_dump(mode="json")))
     names = sorted(
         name for name in before.keys() | after.keys() if before.get(name) != after.get(name)
     )

@@ -91,7 +91,7 @@ class ModelRelations:
                 statement = check_triple(triple, sent_texts[key])
                 if statement is not None:
                     statements.setdefault(key, []).append(statement)
-        return {key: tuple(each) for key, each in statements.items()}
+        return {key: tuple(extracted) for key, extracted in statements.items()}
 
 
 def check_triple(triple: ReadTriple, text: str) -> ExtractedStatement | None:

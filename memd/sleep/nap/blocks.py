@@ -113,7 +113,7 @@ def all_text(message: object) -> str:
 
 def call_texts(message: object) -> str:
     """Return the texts among the arguments of the calls of *message*, one or more lines each."""
-    return "\n".join(_iter_texts([_decode_json(each) for each in _arguments(message)]))
+    return "\n".join(_iter_texts([_decode_json(arguments) for arguments in _arguments(message)]))
 
 
 def call_arguments(message: object) -> list[object]:
@@ -128,7 +128,7 @@ def call_arguments(message: object) -> list[object]:
         return []
     blocks = _blocks(message.get("content")) or ()
     inputs = [block.get("input") for block in _blocks_of_kind(blocks, _CALL_KIND)]
-    return [_decode_json(each) for each in (*_openai_arguments(message), *inputs)]
+    return [_decode_json(arguments) for arguments in (*_openai_arguments(message), *inputs)]
 
 
 def argument_chars(message: object) -> int:
@@ -137,7 +137,7 @@ def argument_chars(message: object) -> int:
     >>> argument_chars({"content": [{"type": "tool_use", "input": {"path": "."}}]})
     13
     """
-    return sum(len(_serialize(each)) for each in _arguments(message))
+    return sum(len(_serialize(arguments)) for arguments in _arguments(message))
 
 
 def pair_results(turns: Sequence[TranscriptTurn]) -> ResultPairs:

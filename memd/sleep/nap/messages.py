@@ -97,9 +97,9 @@ def _memd_texts(
     turns: Sequence[TranscriptTurn], names: Mapping[tuple[int, int], str]
 ) -> Iterator[str]:
     """Yield the texts within memd's fences and in the answers of its tools."""
-    for place, each in enumerate(turns):
-        yield from find_fenced(each.text)
-        for number, result in enumerate(each.results):
+    for place, turn in enumerate(turns):
+        yield from find_fenced(turn.text)
+        for number, result in enumerate(turn.results):
             texts = find_fenced(result.text)
             if not texts and _is_own_tool(names.get((place, number)) or result.name):
                 texts = [line for part in result.text.splitlines() if (line := strip_labels(part))]
@@ -163,7 +163,7 @@ def _remove_own_blocks(
 def _clean_field(block: Any, field: str) -> Any:
     text = block.get(field) if isinstance(block, Mapping) else None
     if isinstance(text, list):
-        return {**block, field: [_clean_field(each, "text") for each in text]}
+        return {**block, field: [_clean_field(part, "text") for part in text]}
     return {**block, field: strip_injected(text)} if isinstance(text, str) else block
 
 

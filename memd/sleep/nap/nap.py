@@ -175,10 +175,9 @@ class Nap:
         """
         await self._memory_level(caller)
         source, extracted = await self._extract(caller, request)
-        plain = [each.text for each in (*extracted.facts, *extracted.lessons)]
-        hashes = [
-            content_hash(text) for text in (*plain, *(each.text for each in extracted.distilled))
-        ]
+        texts = [fact.text for fact in (*extracted.facts, *extracted.lessons)]
+        texts += [memory.text for memory in extracted.distilled]
+        hashes = [content_hash(text) for text in texts]
         known_elsewhere = await self.db.read(
             _hashes_elsewhere, caller, request.session_id, frozenset(hashes)
         )

@@ -272,7 +272,7 @@ def draft_lesson(
     fields = {"tags": (NAP_TAG, LESSON_TAG), "category": kind}
     request = _request(lesson, messages, session_id).model_copy(update=fields)
     result = make_drafts(request)
-    items = tuple(replace(each, preference=None) for each in result.items)
+    items = tuple(replace(item, preference=None) for item in result.items)
     return NapDraft(request, replace(result, items=items), (lesson.index,))
 
 
@@ -298,8 +298,8 @@ def draft_distilled(
     result = draft_text(request, counter, whole=True)
     prefers = memory.kind is NapKind.PREFERENCE
     items = tuple(
-        replace(each, category=category, preference=each.preference if prefers else None)
-        for each in result.items
+        replace(item, category=category, preference=item.preference if prefers else None)
+        for item in result.items
     )
     return NapDraft(request, replace(result, items=items), memory.places, memory.slot)
 

@@ -73,7 +73,7 @@ NEW, KNOWN = DraftOutcome(), DraftOutcome(is_new=False)
 
 def decide_outcomes(target: NapTarget, drafts: Sequence[NapDraft]) -> list[DraftOutcome]:
     """Decide what to do with each of *drafts*, in order; writes nothing."""
-    slot_names = [each.slot for each in drafts if each.slot is not None]
+    slot_names = [draft.slot for draft in drafts if draft.slot is not None]
     if target.session_key is None or not slot_names:
         return [NEW] * len(drafts)
     own_slots = slots.of_session(target.conn, target.session_key)
@@ -84,7 +84,9 @@ def decide_outcomes(target: NapTarget, drafts: Sequence[NapDraft]) -> list[Draft
             target.conn, target.agent_key, target.project_key, project_slot_names
         )
     new_hashes = {
-        each.sha256 for each in drafts if _is_shareable(each.slot) and each.slot not in own_slots
+        draft.sha256
+        for draft in drafts
+        if _is_shareable(draft.slot) and draft.slot not in own_slots
     }
     scope = (target.conn, target.agent_key, target.project_key, target.session_key)
     known_elsewhere = slots.find_stored_elsewhere(*scope, new_hashes)
@@ -93,11 +95,11 @@ def decide_outcomes(target: NapTarget, drafts: Sequence[NapDraft]) -> list[Draft
     )
     return [
         KNOWN
-        if each.slot not in own_slots
-        and _is_shareable(each.slot)
-        and (each.sha256 in known_elsewhere or each.slot in cured)
-        else _decide(each, own_slots, project_slots, target.now_us)
-        for each in drafts
+        if draft.slot not in own_slots
+        and _is_shareable(draft.slot)
+        and (draft.sha256 in known_elsewhere or draft.slot in cured)
+        else _decide(draft, own_slots, project_slots, target.now_us)
+        for draft in drafts
     ]
 
 
@@ -268,5 +270,5 @@ def find_repeated(rows: Iterable[tuple[int, str]], texts: Sequence[str]) -> list
 
 
 def _is_repeated(text: str, known: KnownWords) -> bool:
-    statements = [each.text for each in sentences(text) if not NARRATION.match(each.text)]
-    return bool(statements) and all(known.covers(each) for each in statements)
+    statements = [part.text for part in sentences(text) if not NARRATION.match(part.text)]
+    return bool(statements) and all(known.covers(statement) for statement in statements)

@@ -127,10 +127,11 @@ class NapTransaction:
                 self._link(target.conn, draft, [outcome.rewrites.memory_id], source_by_place)
                 rewritten += 1
         merged = sum(len(receipt.merged) for receipt in receipts)
+        stored = sum(len(receipt.stored) + len(receipt.pending) for receipt in receipts)
         known = self.prepared.extracted.known_count + len(drafts) - len(new) - rewritten
         return NapOutcome(
             run_id=self.run_id,
-            stored=rewritten + sum(len(each.stored) + len(each.pending) for each in receipts),
+            stored=rewritten + stored,
             merged=known + merged,
             quarantined=sum(len(receipt.quarantined) for receipt in receipts),
         )
