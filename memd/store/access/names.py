@@ -48,7 +48,7 @@ def _ensure(conn: Writing, table: str, name: str, now_us: int) -> int:
     key = _find(conn, table, name)
     if key is not None:
         return key
-    conn.execute(f"INSERT INTO {table} ({table}_id, created_at_us) VALUES (?, ?)", (name, now_us))
+    conn.insert(table, {f"{table}_id": name, "created_at_us": now_us})
     return conn.last_insert_rowid()
 
 
@@ -79,18 +79,15 @@ def ensure_session(
     key = find_session(conn, agent_key, session_id)
     if key is not None:
         return key
-    conn.execute(
-        """
-        INSERT INTO session (session_id, agent_key, client_key, project_key, started_at_us,
-                             last_activity_us)
-        VALUES (:session_id, :agent_key, :client_key, :project_key, :now_us, :now_us)
-        """,
+    conn.insert(
+        "session",
         {
             "session_id": session_id,
             "agent_key": agent_key,
             "client_key": client_key,
             "project_key": project_key,
-            "now_us": now_us,
+            "started_at_us": now_us,
+            "last_activity_us": now_us,
         },
     )
     return conn.last_insert_rowid()

@@ -73,11 +73,8 @@ def once(
         return adapter.validate_json(stored)
     result = work(conn)
     secret = conn.ensure_secret(_META_KEY)
-    conn.execute(
-        """
-        INSERT INTO reply (client, idempotency_key, request_hash, reply, created_at_us)
-        VALUES (:client, :idempotency_key, :request_hash, :reply, :created_at_us)
-        """,
+    conn.insert(
+        "reply",
         {
             "client": caller.client,
             "idempotency_key": _key(secret, caller.idempotency_key),

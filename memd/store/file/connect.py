@@ -13,7 +13,7 @@ import importlib.util
 import json
 import zlib
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -97,6 +97,16 @@ class Writing(Reading):
     """A salted hash of each row touched, the content of this transaction's audit row."""
     broken: bool
     """Set after a disk error: the connection may only be closed."""
+
+    def insert(self, table: str, row: Mapping[str, Any], *, ignore: bool = False) -> bool:
+        """Insert *row*, given by column; returns whether it was inserted.
+
+        With *ignore* one that a constraint forbids is left out.
+        """
+        columns, places = ", ".join(row), ", ".join(f":{column}" for column in row)
+        verb = "INSERT OR IGNORE" if ignore else "INSERT"
+        self.execute(f"{verb} INTO {table} ({columns}) VALUES ({places})", row)
+        return self.changes() > 0
 
     def set_meta(self, key: str, value: int | str | None) -> None:
         """Set the value of *key* in the table ``meta``; None deletes it."""

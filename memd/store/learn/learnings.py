@@ -84,18 +84,10 @@ class Proof(NamedTuple):
 
 def put(conn: Writing, agent_key: int, new: NewLearning, now_us: int) -> None:
     """Store a learning."""
-    conn.execute(
-        """
-        INSERT INTO learning (learning_id, agent_key, task_type, approach, outcome, lesson, salt,
-                              at_us)
-        VALUES (:learning_id, :agent_key, :task_type, :approach, :outcome, :lesson, :salt, :now_us)
-        """,
-        {
-            **new._asdict(),
-            "agent_key": agent_key,
-            "approach": json.dumps(new.approach),
-            "now_us": now_us,
-        },
+    approach = json.dumps(new.approach)
+    conn.insert(
+        "learning",
+        {**new._asdict(), "agent_key": agent_key, "approach": approach, "at_us": now_us},
     )
     changes.touch(conn, new.salt, _hash(new.learning_id, new.lesson))
 

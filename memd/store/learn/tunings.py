@@ -53,10 +53,7 @@ def put(conn: Writing, run_id: str, body: Mapping[str, Any], now_us: int) -> Non
     )
     if conn.changes():
         return
-    conn.execute(
-        "INSERT INTO weights (name, body, created_at_us) VALUES (:name, :body, :now_us)",
-        {"name": run_id, "body": text, "now_us": now_us},
-    )
+    conn.insert("weights", {"name": run_id, "body": text, "created_at_us": now_us})
     conn.execute(
         """
         DELETE FROM weights

@@ -250,16 +250,16 @@ def insert_bare(conn: Writing, rows: Sequence[MemoryRow], now_us: int) -> list[i
     keys: list[int] = []
     for row in rows:
         row_hash = row.row_hash
-        conn.execute(
-            _INSERT, {**row._asdict(), "content_hash": row.content_hash, "row_hash": row_hash}
-        )
+        columns = {**row._asdict(), "content_hash": row.content_hash, "row_hash": row_hash}
+        del columns["tags"], columns["passing"]
+        conn.insert("memory", columns)
         key = conn.last_insert_rowid()
         conn.executemany(
             "INSERT INTO memory_tag (tag, memory_key, ordinal) VALUES (?, ?, ?)",
             ((tag, key, place) for place, tag in enumerate(row.tags)),
         )
         if row.passing is not None:
-            conn.execute("INSERT INTO passing (memory_key, kind) VALUES (?, ?)", (key, row.passing))
+            conn.insert("passing", {"memory_key": key, "kind": row.passing})
         if row.session_key is not None and not row.is_summary:  # only arrivals count
             names.count_session(conn, row.session_key, 1, row.token_count, now_us)
         if row.speaker is not None and not row.is_summary:
@@ -267,20 +267,6 @@ def insert_bare(conn: Writing, rows: Sequence[MemoryRow], now_us: int) -> list[i
         changes.touch(conn, row.salt, row_hash)
         keys.append(key)
     return keys
-
-
-_INSERT = """
-INSERT INTO memory (memory_id, agent_key, client_key, session_key, project_key, source_key,
-                    namespace, category, level, origin, trust, speaker, content, caption, reference,
-                    ordinal, part, batch, token_count, importance, confidence, content_hash,
-                    created_at_us, occurred_at_us, row_hash, salt, state, expires_at_us,
-                    is_summary, as_is)
-VALUES (:memory_id, :agent_key, :client_key, :session_key, :project_key, :source_key,
-        :namespace, :category, :level, :origin, :trust, :speaker, :content, :caption, :reference,
-        :ordinal, :part, :batch, :token_count, :importance, :confidence, :content_hash,
-        :created_at_us, :occurred_at_us, :row_hash, :salt, :state, :expires_at_us,
-        :is_summary, :as_is)
-"""
 
 
 def index_new(conn: Writing, keys: Sequence[int]) -> None:

@@ -17,10 +17,7 @@ from memd.store.memory.rows import StoredMemory, hash_row, read_hashed
 
 def record_publisher(conn: Writing, memory_key: int, publisher_key: int) -> None:
     """Record the publisher of a memory; the audit has it under the memory's salt."""
-    conn.execute(
-        "INSERT INTO shared (memory_key, publisher_key) VALUES (:memory_key, :publisher_key)",
-        {"memory_key": memory_key, "publisher_key": publisher_key},
-    )
+    conn.insert("shared", {"memory_key": memory_key, "publisher_key": publisher_key})
     salt = read_hashed(conn, memory_key).salt
     changes.touch(conn, salt, hash_row(("published", memory_key, publisher_key), ()))
 

@@ -13,27 +13,29 @@ from memd.store.file.connect import Reading, Writing, keys_array
 from memd.store.session import message_index
 
 
+def find(conn: Reading, agent_key: int | None, sha256: bytes) -> int | None:
+    """Return the key of an agent's text by its hash, None when it is not stored."""
+    return conn.get_int(
+        "SELECT source_key FROM source WHERE agent_key = :agent_key AND sha256 = :sha256",
+        {"agent_key": agent_key, "sha256": sha256},
+    )
+
+
 def put(
     conn: Writing, agent_key: int, session_key: int | None, sha256: bytes, zlib: bytes, now_us: int
 ) -> int:
     """Store a text and return its key; the same text of the same agent is stored once."""
-    source_key = conn.execute(
-        "SELECT source_key FROM source WHERE agent_key = :agent_key AND sha256 = :sha256",
-        {"agent_key": agent_key, "sha256": sha256},
-    ).get
-    if isinstance(source_key, int):
+    source_key = find(conn, agent_key, sha256)
+    if source_key is not None:
         return source_key
-    conn.execute(
-        """
-        INSERT INTO source (agent_key, session_key, sha256, zlib, created_at_us)
-        VALUES (:agent_key, :session_key, :sha256, :zlib, :now_us)
-        """,
+    conn.insert(
+        "source",
         {
             "agent_key": agent_key,
             "session_key": session_key,
             "sha256": sha256,
             "zlib": zlib,
-            "now_us": now_us,
+            "created_at_us": now_us,
         },
     )
     return conn.last_insert_rowid()

@@ -114,13 +114,13 @@ def store_owner_key(target: ImportTarget, record: OwnerKeyRecord) -> ImportOutco
         return "known"
     if record.revoked_at is None and proofs.current_key(conn) is not None:
         raise ConflictError("this store knows another owner's key")
-    conn.execute(
-        "INSERT INTO owner_key (public_key, created_at_us, revoked_at_us) VALUES (?, ?, ?)",
-        (
-            public,
-            to_us(record.created_at),
-            to_us(record.revoked_at),
-        ),
+    conn.insert(
+        "owner_key",
+        {
+            "public_key": public,
+            "created_at_us": to_us(record.created_at),
+            "revoked_at_us": to_us(record.revoked_at),
+        },
     )
     changes.touch(conn, b"owner key", public)
     return "stored"
@@ -129,16 +129,10 @@ def store_owner_key(target: ImportTarget, record: OwnerKeyRecord) -> ImportOutco
 def store_proposal(target: ImportTarget, record: ProposalRecord) -> ImportOutcome:
     """Store a proposal in its state."""
     content = None if record.content is None else target.screen(record.content)
-    target.conn.execute(
-        """
-        INSERT OR IGNORE INTO org_proposal (proposal_id, fact_id, kind, category, content, tags,
-                                            valid_from_us, valid_to_us, author_id, client, at_us,
-                                            state, decided_at_us, operation_id)
-        VALUES (:id, :fact_id, :kind, :category, :content, :tags, :valid_from_us, :valid_to_us,
-                :author_id, :client, :at_us, :state, :decided_at_us, :operation_id)
-        """,
+    return target.insert(
+        "org_proposal",
         {
-            "id": record.id,
+            "proposal_id": record.id,
             "fact_id": record.fact_id,
             "kind": record.operation,
             "category": record.category,
@@ -154,7 +148,6 @@ def store_proposal(target: ImportTarget, record: ProposalRecord) -> ImportOutcom
             "operation_id": record.operation_id,
         },
     )
-    return "stored" if target.conn.changes() else "known"
 
 
 _LOADERS: Mapping[type[Record], Callable[[ImportTarget, Any], ImportOutcome]] = {

@@ -50,10 +50,7 @@ def store_memory(target: ImportTarget, record: MemoryRecord) -> ImportOutcome:
             target.conn.execute(statement, {**values, "key": key, "flags": _flags(record)})
     if record.publisher is not None:
         publisher_key = names.ensure_agent(target.conn, record.publisher, row.created_at_us)
-        target.conn.execute(
-            "INSERT INTO shared (memory_key, publisher_key) VALUES (?, ?)",
-            (key, publisher_key),
-        )
+        target.conn.insert("shared", {"memory_key": key, "publisher_key": publisher_key})
     target.unindexed.append(key)
     return "stored"
 
@@ -69,21 +66,16 @@ def store_version(target: ImportTarget, record: VersionRecord) -> ImportOutcome:
     assert isinstance(agent_key, int)
     row = _immutable_row(target, record, agent_key)
     columns = row.hashed_columns
-    target.conn.execute(
-        """
-        INSERT OR IGNORE INTO memory_version (memory_key, version, snapshot, row_hash,
-                                              replaced_at_us)
-        VALUES (:key, :version, :snapshot, :row_hash, :replaced_at_us)
-        """,
+    return target.insert(
+        "memory_version",
         {
-            "key": key,
+            "memory_key": key,
             "version": record.version,
             "snapshot": json.dumps([*columns, list(row.tags)], ensure_ascii=False),
             "row_hash": hash_row(columns, row.tags),
             "replaced_at_us": to_us(record.replaced_at),
         },
     )
-    return "stored" if target.conn.changes() else "known"
 
 
 def store_derived(target: ImportTarget, record: DerivedRecord) -> ImportOutcome:
@@ -98,9 +90,7 @@ def store_derived(target: ImportTarget, record: DerivedRecord) -> ImportOutcome:
     if exists:
         return "known"
     with caches.reindexing(target.conn, [source]):  # its cache part depends on this row
-        target.conn.execute(
-            "INSERT INTO derived (from_key, to_key) VALUES (?, ?)", (source, summary)
-        )
+        target.conn.insert("derived", {"from_key": source, "to_key": summary})
     return "stored"
 
 
@@ -109,20 +99,10 @@ def store_turn(target: ImportTarget, record: TurnRecord) -> ImportOutcome:
     key = memories.find_key(target.conn, record.memory_id)
     if key is None:
         return "skipped"
-    agent_key = target.conn.execute("SELECT agent_key FROM memory WHERE memory_key = ?", (key,)).get
-    assert isinstance(agent_key, int)
-    target.conn.execute(
-        """
-        INSERT OR IGNORE INTO memory_turn (memory_key, ordinal, source_key)
-        VALUES (:memory_key, :ordinal, :source_key)
-        """,
-        {
-            "memory_key": key,
-            "ordinal": record.ordinal,
-            "source_key": find_source(target.conn, agent_key, record.sha256),
-        },
-    )
-    return "stored" if target.conn.changes() else "known"
+    agent_key = target.conn.get_int("SELECT agent_key FROM memory WHERE memory_key = ?", (key,))
+    source_key = find_source(target.conn, agent_key, record.sha256)
+    row = {"memory_key": key, "ordinal": record.ordinal, "source_key": source_key}
+    return target.insert("memory_turn", row)
 
 
 def store_slot(target: ImportTarget, record: SlotRecord) -> ImportOutcome:
@@ -166,14 +146,10 @@ def store_file(target: ImportTarget, record: FileRecord) -> ImportOutcome:
     key = memories.find_key(target.conn, record.memory_id)
     if agent_key is None or (record.memory_id is not None and key is None):
         return "skipped"
-    target.conn.execute(
-        """
-        INSERT OR IGNORE INTO memory_file (agent_key, path, memory_key, blank)
-        VALUES (:agent_key, :path, :key, :blank)
-        """,
-        {"agent_key": agent_key, "path": record.path, "key": key, "blank": record.blank},
+    return target.insert(
+        "memory_file",
+        {"agent_key": agent_key, "path": record.path, "memory_key": key, "blank": record.blank},
     )
-    return "stored" if target.conn.changes() else "known"
 
 
 def store_forgotten(target: ImportTarget, record: ForgottenRecord) -> ImportOutcome:
@@ -183,11 +159,9 @@ def store_forgotten(target: ImportTarget, record: ForgottenRecord) -> ImportOutc
             "it was forgotten there and is still remembered here",
             hint=f"memd forget {record.id}",
         )
-    target.conn.execute(
-        "INSERT OR IGNORE INTO forgotten (memory_id, forgotten_at_us) VALUES (?, ?)",
-        (record.id, to_us(record.forgotten_at)),
+    return target.insert(
+        "forgotten", {"memory_id": record.id, "forgotten_at_us": to_us(record.forgotten_at)}
     )
-    return "stored" if target.conn.changes() else "known"
 
 
 def _row(target: ImportTarget, record: MemoryRecord) -> MemoryRow:

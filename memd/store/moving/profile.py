@@ -101,12 +101,8 @@ def store_message(target: ImportTarget, record: MessageRecord) -> ImportOutcome:
     if session_key is None or source_key is None:
         raise NotFoundError("its session or its text is not there")
     new = message_index.find_new(target.conn, [source_key])
-    target.conn.execute(
-        """
-        INSERT OR IGNORE INTO session_message (session_key, ordinal, source_key, nth, role,
-                                               said_at_us)
-        VALUES (:session_key, :ordinal, :source_key, :nth, :role, :said_at_us)
-        """,
+    outcome = target.insert(
+        "session_message",
         {
             "session_key": session_key,
             "ordinal": record.ordinal,
@@ -116,10 +112,9 @@ def store_message(target: ImportTarget, record: MessageRecord) -> ImportOutcome:
             "said_at_us": to_us(record.said_at),
         },
     )
-    if not target.conn.changes():
-        return "known"
-    message_index.index(target.conn, new)
-    return "stored"
+    if outcome == "stored":
+        message_index.index(target.conn, new)
+    return outcome
 
 
 def store_preference(target: ImportTarget, record: PreferenceRecord) -> ImportOutcome:

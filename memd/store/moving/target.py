@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from memd.domain.trust import Screened
 from memd.store.access import names
 from memd.store.file.connect import Reading, Writing
+from memd.store.memory import sources
 from memd.store.org.org import Operation
 
 ImportOutcome = Literal["stored", "known", "skipped"]
@@ -27,15 +28,14 @@ class ImportTarget:
     unindexed: list[int] = field(default_factory=list)
     """New memories without contexts, which are not indexed yet."""
 
+    def insert(self, table: str, row: Mapping[str, Any]) -> ImportOutcome:
+        """Insert *row* unless the table has it."""
+        return "stored" if self.conn.insert(table, row, ignore=True) else "known"
+
 
 def find_source(conn: Reading, agent_key: int | None, sha256: str | None) -> int | None:
     """Return the key of an agent's source text, None when there is none."""
-    if sha256 is None:
-        return None
-    return conn.get_int(
-        "SELECT source_key FROM source WHERE agent_key = ? AND sha256 = ?",
-        (agent_key, bytes.fromhex(sha256)),
-    )
+    return None if sha256 is None else sources.find(conn, agent_key, bytes.fromhex(sha256))
 
 
 def ensure_client(conn: Writing, client_id: str | None, at_us: int) -> int | None:

@@ -100,29 +100,24 @@ def publish(conn: Writing, fact_id: str, wording: FactContent, stamp: Stamp) -> 
     operation = _append(
         conn, OperationType.PUBLISH, fact_id, before.version + 1 if before else 1, wording, stamp
     )
-    params: dict[str, str | int] = {
+    row: dict[str, str | int] = {
         "fact_id": fact_id,
         "operation_key": operation.operation_key,
         "version": operation.version,
         "category": wording.category,
         "content": wording.content,
         "tags": _tags(wording.tags),
-        "at_us": operation.at_us,
     }
     if before is None:
-        conn.execute(_INSERT_FACT, params)
+        conn.insert("org_fact", {**row, "created_at_us": operation.at_us})
         fact_index.index(conn, conn.last_insert_rowid())
     else:
         fact_index.unindex(conn, before.fact_key)
-        conn.execute(_UPDATE_FACT, params)
+        conn.execute(_UPDATE_FACT, row)
         fact_index.index(conn, before.fact_key)
     return operation
 
 
-_INSERT_FACT = """
-INSERT INTO org_fact (fact_id, operation_key, version, category, content, tags, created_at_us)
-VALUES (:fact_id, :operation_key, :version, :category, :content, :tags, :at_us)
-"""
 _UPDATE_FACT = """
 UPDATE org_fact
    SET operation_key = :operation_key, version = :version, category = :category,
@@ -199,7 +194,7 @@ def _append(
     )
     columns["signature"] = proofs.trim_proof(stamp.signature, columns_to_sign)
     row_hash = hash_columns(*columns.values())
-    conn.execute(_INSERT, {**columns, "row_hash": row_hash, "salt": stamp.salt})
+    conn.insert("org_operation", {**columns, "row_hash": row_hash, "salt": stamp.salt})
     changes.touch(conn, stamp.salt, row_hash)
     return Operation(
         operation_key=conn.last_insert_rowid(),
@@ -214,16 +209,6 @@ def _append(
         valid_from_us=wording.valid_from_us,
         valid_to_us=wording.valid_to_us,
     )
-
-
-_INSERT = """
-INSERT INTO org_operation (operation_id, fact_id, version, kind, category, content, tags,
-                           is_human, author_id, seniority, autonomy_level, client, signature,
-                           at_us, valid_from_us, valid_to_us, row_hash, salt)
-VALUES (:operation_id, :fact_id, :version, :kind, :category, :content, :tags,
-        :is_human, :author_id, :seniority, :autonomy_level, :client, :signature,
-        :at_us, :valid_from_us, :valid_to_us, :row_hash, :salt)
-"""
 
 
 def _tags(tags: Collection[str]) -> str:
@@ -293,8 +278,4 @@ def record_rules(conn: Writing, rules: str, now_us: int) -> bool:
         return False
     before_us = conn.get_int("SELECT max(at_us) FROM org_rules")
     at_us = max(now_us, 1 + max(before_us or 0, last_at_us(conn) or 0))
-    conn.execute(
-        "INSERT INTO org_rules (rules, at_us) VALUES (:rules, :at_us)",
-        {"rules": rules, "at_us": at_us},
-    )
-    return True
+    return conn.insert("org_rules", {"rules": rules, "at_us": at_us})

@@ -84,17 +84,9 @@ def count_open(conn: Reading, client: str) -> int:
 
 def insert(conn: Writing, new: NewProposal, now_us: int) -> None:
     """Store a proposal."""
-    params = {**_columns(new), "at_us": now_us}
-    conn.execute(
-        """
-        INSERT INTO org_proposal (proposal_id, fact_id, kind, category, content, tags,
-                                  valid_from_us, valid_to_us, author_id, client, at_us)
-        VALUES (:proposal_id, :fact_id, :kind, :category, :content, :tags,
-                :valid_from_us, :valid_to_us, :author_id, :client, :at_us)
-        """,
-        params,
-    )
-    changes.touch(conn, new.salt, hashlib.sha256(json.dumps(params).encode()).digest())
+    row = {**_columns(new), "at_us": now_us}
+    conn.insert("org_proposal", row)
+    changes.touch(conn, new.salt, hashlib.sha256(json.dumps(row).encode()).digest())
 
 
 def _columns(new: NewProposal) -> dict[str, str | int | None]:

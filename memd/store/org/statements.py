@@ -77,10 +77,7 @@ def ensure_thing(conn: Writing, name: str) -> int:
     key = find_thing(conn, name)
     if key is not None:
         return key
-    conn.execute(
-        "INSERT INTO entity (name, folded) VALUES (:name, :folded)",
-        {"name": name, "folded": fold_name(name)},
-    )
+    conn.insert("entity", {"name": name, "folded": fold_name(name)})
     return conn.last_insert_rowid()
 
 

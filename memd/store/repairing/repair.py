@@ -234,15 +234,7 @@ def _copy_audit(conn: Writing, salvage: Salvage, now_us: int) -> None:
             break
         if changes.hash_link(prev, link.content, link.digest) != link.hash:
             break
-        conn.execute(
-            """
-            INSERT INTO change (seq, at_us, client, method, outcome, attempts, batch, rows,
-                                digest, prev, hash)
-            VALUES (:seq, :at_us, :client, :method, :outcome, :attempts, :batch, :rows,
-                    :digest, :prev, :hash)
-            """,
-            link._asdict(),
-        )
+        conn.insert("change", link._asdict())
         prev = link.hash
         salvage.kept["change"] += 1
     cut_off = len(salvage.links) - salvage.kept["change"]

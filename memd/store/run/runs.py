@@ -72,17 +72,15 @@ def start(
     now_us: int,
 ) -> int:
     """Begin a run and return its key."""
-    conn.execute(
-        """
-        INSERT INTO run (run_id, kind, agent_key, state, asked, started_at_us)
-        VALUES (:run_id, :kind, :agent_key, 'running', :asked, :now_us)
-        """,
+    conn.insert(
+        "run",
         {
             "run_id": run_id,
             "kind": kind,
             "agent_key": agent_key,
+            "state": RunState.RUNNING,
             "asked": json.dumps(asked),
-            "now_us": now_us,
+            "started_at_us": now_us,
         },
     )
     return conn.last_insert_rowid()

@@ -87,16 +87,13 @@ def ensure_model(conn: Writing, fingerprint: ModelFingerprint, now_us: int) -> i
     model_key = find_model(conn, str(fingerprint))
     if model_key is not None:
         return model_key
-    conn.execute(
-        """
-        INSERT INTO embedding_model (fingerprint, name, dimension, created_at_us)
-        VALUES (:fingerprint, :name, :dimension, :now_us)
-        """,
+    conn.insert(
+        "embedding_model",
         {
             "fingerprint": str(fingerprint),
             "name": fingerprint.name,
             "dimension": fingerprint.dimension,
-            "now_us": now_us,
+            "created_at_us": now_us,
         },
     )
     return conn.last_insert_rowid()
