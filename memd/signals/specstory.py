@@ -1,6 +1,7 @@
 """SpecStory's Markdown: a session of any assistant as one page (``.specstory/history``).
 
-A turn begins with a line for its speaker; a tool's call and output are in one element.
+A turn begins with a line for its speaker; a tool's call and output are in one element,
+which ends on the line of its details or, as its beginning stands, on a line of its own.
 Everything inside that element is output, whatever it looks like.
 """
 
@@ -21,8 +22,9 @@ _SESSION = re.compile(
 # Older pages say "Assistant", or have no speaker where its text continues after a tool.
 _SPEAKER = re.compile(r"_\*\*((?:User|Agent|Assistant)\b)?([^*]*)\*\*_\s*")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?Z")
-_TOOL = re.compile(r'<tool-use data-tool-type="[^"]*" data-tool-name="([^"]*)">')
-_TOOL_END = "</details></tool-use>"
+_TOOL = re.compile(r'<tool-use data-tool-type="[^"]*" data-tool-name="([^"]*)">(.*)')
+_DETAILS, _DETAILS_END = "<details>", "</details>"
+_TOOL_END = "</tool-use>"
 _RULE = "---"
 _THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
 _OPENINGS = ("\n```text\n", "\n```\n")
@@ -62,11 +64,11 @@ def messages(page: str, *, sidechains: bool = False) -> list[Message]:
 
 
 def _parts(page: str) -> Iterator[_Part]:
-    who, at, tool, lines = "", "", "", list[str]()
+    who, at, tool, end, lines = "", "", "", "", list[str]()
     for line in [*page.splitlines(), "_**User**_"]:
         speaker = None if tool else _SPEAKER.fullmatch(line)
         begins = None if tool else _TOOL.match(line)
-        if not (speaker or begins or (tool and line.strip() == _TOOL_END)):
+        if not (speaker or begins or (tool and _ends(line.strip(), end, lines))):
             lines.append(line)
             continue
         if who:
@@ -74,10 +76,26 @@ def _parts(page: str) -> Iterator[_Part]:
             yield who, at, tool, words if tool else _THOUGHT.sub("", words).strip()
         lines = []
         tool = begins[1] if begins else ""
+        if begins:
+            end = _DETAILS_END + _TOOL_END if _DETAILS in begins[2] else _TOOL_END
+            if begins[2].endswith(_TOOL_END):
+                yield who or "Agent", at, tool, begins[2].removesuffix(_TOOL_END)
+                tool = ""
         if speaker:
             who = "sidechain" if "sidechain" in speaker[2] else speaker[1] or "Agent"
             moment = _MOMENT.search(speaker[2])
             at = moment[0] if moment else ""
+
+
+def _ends(line: str, end: str, above: list[str]) -> bool:
+    """Return whether *line* is the *end* of a tool's element, of which the lines *above* are.
+
+    An end on a line of its own stands below that of the details.
+    """
+    if line != end or end != _TOOL_END:
+        return line == end
+    last = next((each.strip() for each in reversed(above) if each.strip()), _DETAILS_END)
+    return last.endswith(_DETAILS_END)
 
 
 def _use(transcript: list[Message], tool: str, words: str) -> None:
