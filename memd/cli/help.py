@@ -67,9 +67,7 @@ def completions(line: str) -> list[tuple[str, str]]:
     if not typed:
         rows = [_summary_row(item) for items in SECTIONS.values() for item in items]
     elif invocation is not None and last.startswith("-"):
-        rows = [
-            (name, how.help) for how in _options(invocation[0].load()) for name in how.all_names
-        ]
+        rows = [(name, how.help) for how in _options(invocation[0].load()) for name in how.names]
     elif typed[0] in GROUPS and len(typed) == 1:
         rows = map(_summary_row, GROUPS[typed[0]].entries)
     return [(word, text) for word, text in rows if word.startswith(last)]
@@ -162,7 +160,7 @@ def _metavar(parameter: Parameter) -> str:
 def _term(option: Option) -> str:
     """Return an option as it is listed, its short name first."""
     names = sorted(option.names, key=lambda name: name.startswith("--"))
-    text = ", ".join(names).replace("/", " / ")
+    text = ", ".join(names)
     return f"{text} {option.metavar}" if option.metavar else text
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin
@@ -26,11 +26,6 @@ class Option(NamedTuple):
     help: str
     metavar: str | None = None
 
-    @property
-    def all_names(self) -> list[str]:
-        """Return the names, those of a pair of flags one by one."""
-        return [name for names in self.names for name in names.split("/")]
-
 
 class Argument(NamedTuple):
     """A positional argument."""
@@ -40,7 +35,7 @@ class Argument(NamedTuple):
 
 
 def option(*names: str, help: str, metavar: str | None = None) -> Option:  # noqa: A002  # the field's word
-    """Return the option with these *names*; ``--a/--no-a`` is a pair of flags."""
+    """Return the option with these *names*. A flag is True, one called ``--no-...`` False."""
     return Option(names, help, metavar)
 
 
@@ -118,87 +113,86 @@ def parse(command: Callable[..., Any], words: Sequence[str]) -> dict[str, Any] |
     Raises InvalidError.
     """
     declared = parameters(command)
-    line = _CommandLine(declared)
-    if not line.read_options(list(words)):
+    values: dict[str, Any] = {}
+    plain = _read_options(list(words), declared, values)
+    if plain is None:
         return None
-    line.read_arguments()
-    return {
-        parameter.name: line.values.get(parameter.name, parameter.default) for parameter in declared
+    _read_arguments(plain, declared, values)
+    return {parameter.name: values.get(parameter.name, parameter.default) for parameter in declared}
+
+
+def _read_options(
+    words: list[str], declared: Sequence[Parameter], values: dict[str, Any]
+) -> list[str] | None:
+    """Store the options in *words* and return the other words, or None if help is requested."""
+    options = {
+        name: parameter
+        for parameter in declared
+        if isinstance(parameter.declaration, Option)
+        for name in parameter.declaration.names
     }
-
-
-class _CommandLine:
-    """A command line while it is parsed: the values so far, and the words that are no options."""
-
-    def __init__(self, declared: Sequence[Parameter]) -> None:
-        self.values: dict[str, Any] = {}
-        self._plain: list[str] = []
-        self._arguments = [
-            parameter for parameter in declared if isinstance(parameter.declaration, Argument)
-        ]
-        self._options: dict[str, Parameter] = {
-            name: parameter
-            for parameter in declared
-            if isinstance(parameter.declaration, Option)
-            for name in parameter.declaration.all_names
-        }
-
-    def read_options(self, words: list[str]) -> bool:
-        """Store the values of the options in *words*; return False if help is requested."""
-        while words:
-            word = words.pop(0)
-            if word == "--":
-                self._plain += words
-                break
-            if word in HELP_OPTIONS:
-                return False
-            if not word.startswith("-") or word == "-":
-                self._plain.append(word)
-            else:
-                self._read_option(word, words)
-        return True
-
-    def _read_option(self, word: str, words: list[str]) -> None:
-        """Store the value of the option *word*, such as -n, -n3, --top or --top=3."""
-        name, equals, value = word.partition("=")
-        if not word.startswith("--"):
-            name, equals, value = word[:2], word[2:3], word[2:]
-        parameter = self._options.get(name)
-        if parameter is None:
-            raise InvalidError(f"unknown option {name}{similar(name, self._options)}")
-        if parameter.kind is bool:
-            if equals and word.startswith("--"):
-                raise InvalidError(f"{name} takes no value")
-            self.values[parameter.name] = not name.startswith("--no-")
-            if equals:
-                words.insert(0, f"-{value}")
-        elif equals or words:
-            self._store(parameter, value if equals else words.pop(0), name)
+    plain: list[str] = []
+    while words:
+        word = words.pop(0)
+        if word == "--":
+            return plain + words
+        if word in HELP_OPTIONS:
+            return None
+        if not word.startswith("-") or word == "-":
+            plain.append(word)
         else:
-            raise InvalidError(f"{name} needs a value")
+            _read_option(word, words, options, values)
+    return plain
 
-    def read_arguments(self) -> None:
-        """Store the words that are no options as arguments, in order."""
-        plain = self._plain
-        for parameter in self._arguments:
-            label = (parameter.declaration.metavar or parameter.name.upper()).strip("[].")
-            if parameter.required and not plain:
-                raise InvalidError(f"{label} is missing")
-            chosen, plain = (plain, []) if parameter.many else (plain[:1], plain[1:])
-            for word in chosen:
-                self._store(parameter, word, label)
-        if plain:
-            raise InvalidError(f"unexpected argument {plain[0]}")
 
-    def _store(self, parameter: Parameter, word: str, label: str) -> None:
-        try:
-            value = parameter.kind(word)
-        except ValueError:
-            raise InvalidError(f"{label} must be a whole number, not {word}") from None
-        if parameter.many:
-            self.values.setdefault(parameter.name, []).append(value)
-        else:
-            self.values[parameter.name] = value
+def _read_option(
+    word: str, words: list[str], options: Mapping[str, Parameter], values: dict[str, Any]
+) -> None:
+    """Store the option *word*, such as -n, -n3, --top or --top=3, with a value from *words*."""
+    name, equals, value = word.partition("=")
+    if not word.startswith("--"):
+        name, equals, value = word[:2], word[2:3], word[2:]
+    parameter = options.get(name)
+    if parameter is None:
+        raise InvalidError(f"unknown option {name}{similar(name, options)}")
+    if parameter.kind is bool:
+        if equals and word.startswith("--"):
+            raise InvalidError(f"{name} takes no value")
+        values[parameter.name] = not name.startswith("--no-")
+        if equals:
+            words.insert(0, f"-{value}")
+    elif equals or words:
+        _store(parameter, value if equals else words.pop(0), name, values)
+    else:
+        raise InvalidError(f"{name} needs a value")
+
+
+def _read_arguments(
+    plain: list[str], declared: Sequence[Parameter], values: dict[str, Any]
+) -> None:
+    """Store the words that are no options as arguments, in order."""
+    for parameter in declared:
+        if isinstance(parameter.declaration, Option):
+            continue
+        label = (parameter.declaration.metavar or parameter.name.upper()).strip("[].")
+        if parameter.required and not plain:
+            raise InvalidError(f"{label} is missing")
+        chosen, plain = (plain, []) if parameter.many else (plain[:1], plain[1:])
+        for word in chosen:
+            _store(parameter, word, label, values)
+    if plain:
+        raise InvalidError(f"unexpected argument {plain[0]}")
+
+
+def _store(parameter: Parameter, word: str, label: str, values: dict[str, Any]) -> None:
+    try:
+        value = parameter.kind(word)
+    except ValueError:
+        raise InvalidError(f"{label} must be a whole number, not {word}") from None
+    if parameter.many:
+        values.setdefault(parameter.name, []).append(value)
+    else:
+        values[parameter.name] = value
 
 
 _BEGINNING_CHARS = 4  # "prefs" is short for preference

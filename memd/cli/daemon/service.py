@@ -44,7 +44,8 @@ def install(
     sandbox: Annotated[
         bool | None,
         options.option(
-            "--sandbox/--no-sandbox",
+            "--sandbox",
+            "--no-sandbox",
             help="Use the stricter unit; default: if a trial run succeeds.",
         ),
     ] = None,

@@ -47,7 +47,8 @@ def inject(
     synthesize: Annotated[
         bool | None,
         options.option(
-            "--synthesize/--no-synthesize",
+            "--synthesize",
+            "--no-synthesize",
             help="Synthesize one block instead of listing memories; default: from the settings.",
         ),
     ] = None,

@@ -22,7 +22,7 @@ def command(
     rest: Annotated[list[Path] | None, Argument(help="")] = None,
     top: Annotated[int | None, option("--top", "-n", help="")] = None,
     tag: options.Tags = None,
-    sandbox: Annotated[bool | None, option("--sandbox/--no-sandbox", help="")] = None,
+    sandbox: Annotated[bool | None, option("--sandbox", "--no-sandbox", help="")] = None,
     force: Annotated[bool, option("--force", "-f", help="")] = False,
 ) -> None:
     """A command with one parameter of each form."""
@@ -133,7 +133,7 @@ def arguments_of(draw: st.DrawFn, command: Callable[..., None]) -> tuple[list[st
 @st.composite
 def an_option(draw: st.DrawFn, parameter: Parameter, how: Option) -> tuple[list[str], Any]:
     """Draw an option as it may be typed, and the value that it has."""
-    name = draw(st.sampled_from(how.all_names))
+    name = draw(st.sampled_from(how.names))
     if parameter.kind is bool:
         return [name], not name.startswith("--no-")
     value = draw(st.integers(-9, 99) if parameter.kind is int else TEXTS.map(parameter.kind))
