@@ -156,6 +156,7 @@ _NEEDS_NOW = re.compile(
     rf"\b(?:we|i) need{LOOK}"
     r"|\bi(?:'d| would|'ll)?(?: also| now| just| really| only| still)* (?:want|like|need) to\b"
     r"|\b(?:want|need|like) you to(?! (?:always|never|ask|stop|only|use|keep|not)\b)"
+    r"|^\W*(?:\w+\W+)?now,? let'?s (?!(?:not|keep|use|always|never)\b)"
     r"|(?:^\W*|\b(?:we|i|you) )need to (?:fix|resolve|debug|solve|find out)\b"
     r"|\blet'?s (?:add|write) (?:an? |some |more |the )?(?:unit )?"
     r"(?:tests?|logs?|logging|comments?)\b",

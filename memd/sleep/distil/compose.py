@@ -79,6 +79,8 @@ _QUOTE = re.compile(r"[\"\u201c]([^\"\u201c\u201d]{30,300})[\"\u201d]")
 _DECLINES = re.compile(
     r"^[^:\n]{0,60}\b(?:don't|do not|not|no|never|skip|drop|ignore)\b[^:\n]{0,60}: ", re.IGNORECASE
 )
+# An order of its own, which says nothing of what was asked.
+_ADDS = re.compile(r"(?:also |and )?(?:add|create|write|run|commit|push|test|check)\b", re.I)
 _PICKED = Judgement(Act.DECISION, _ANSWERED)
 _REPLY_CHARS = 300
 _DOUBTFUL = 0.55  # one sign alone
@@ -322,7 +324,9 @@ def _answers(text: str, asked: AnsweredLines) -> bool:
         return False
     if approves(text):
         more = beyond_yes(text)
-        return len(more.split()) <= _BARE_WORDS or judge(more).act is not Act.REQUEST
+        is_order = judge(more).act is Act.REQUEST and _ADDS.match(more) is not None
+        is_bare = len(more.split()) <= _BARE_WORDS and not (is_order and not POINTS.search(more))
+        return is_bare or judge(more).act is not Act.REQUEST
     if does is not Act.REQUEST:
         return asked.is_asked and (chooses(asked.text) or speaks_of(text, asked.text))
     is_bare = len(text.split()) <= _BARE_WORDS and POINTS.search(text) is not None

@@ -48,7 +48,7 @@ _MADE = (
     # "Once you've finished a task, tick it in the list"
     rf"{_LEAD}(?:once|each time|every time|any ?time|whenever) (?:you|we|i|an?|any)\b"
     r"(?! (?:were|was|had|did|could|got)\b)[^,?]{0,200},"
-    r" (?!(?:it|that|this|there|i'll|we'll|we (?:were|had|did)|i|they)\b)\w+",
+    r" (?!(?:it|that|this|there|i'll|we'll|we (?:were|had|did|will|can)|i|they)\b)\w+",
     # "Ask before you install anything"
     rf"{_LEAD}(?:please )?{_MANNER}\b[^?]{{0,200}}"
     r"\b(?:whenever|(?:each|every) time) (?:you|we|i|an?)\b",

@@ -52,7 +52,7 @@ _APPROVES = (
 _AT_HAND = r"(?!.*\b(?:this|these|that|those|it|them) ?(?:one|page|file|step)?\W*$)"
 _MANNERS = (
     # "Favour plain functions wherever you can", "update the readme as you go"
-    rf"{_LEAD}(?!(?:do|take|show|explain|run)\b.*\bapp(?:ropriate|licable)\b){_DONE}\b"
+    rf"{_LEAD}(?!(?:do|take|show|explain|run|check|update|test|add)\b.*\bapp(?:ropriate|licable)\b){_DONE}\b"
     rf"(?!.*\bif possible)[^?]{{1,160}}\b(?:(?:when(?:ever)?|where(?:ver)?)"
     r" (?:you can|it(?:'s| is) possible|possible|applicable|appropriate|feasible|it makes sense)"
     r"|as (?:needed|necessary|much as (?:you can|possible)|far as possible|often as possible"
@@ -104,6 +104,16 @@ _MANNERS = (
     # What need not be kept
     r"(?:\b(?:no|not|never|without)|n't)\b[^.?;]{0,50}"
     r"\b(?:backwards?[- ]?compatib\w+|legacy (?:code|support))",
+    # In brackets: stick to the best practices of Perl; anywhere: "using small, targeted edits"
+    r"[(;] ?(?:follow|stick to|keep to|adhere to) [^.?)]{0,40}"
+    r"\b(?:conventions?|guidelines?|best practices|standards|idioms|principles)\b",
+    r"\b(?:using|with|in|as|make|only) (?:small|targeted|minimal|surgical|incremental|tiny)"
+    r"(?:,? \w+){0,2} (?:edits?|diffs?|commits|patches|increments)\b",
+    r"\btry (?:\w+ ){0,2}to avoid (?!(?:this|that|it)\b)\w+",
+    # How the agent is not to be, and what it need not ask
+    r"(?:\b(?:not|never|stop)|n't) be(?:ing)? (?:so |too |that )?(?:lazy|smug|verbose|shy"
+    r"|sycophantic|clever|vague|chatty|wordy|dramatic|rude|pedantic)\b",
+    r"(?:\b(?:not|never)|n't) (?:ask|tell) me (?:to|for|about|dumb|stupid|obvious|the same)\b",
     # "Check your work", "treat the archive as read-only"
     rf"{_LEAD}(?:double[- ]?check|verify|check|review|test|proof-?read) (?:all )?your (?:own )?"
     r"(?:work|answers?|code|changes|edits|output|assumptions|claims|sources|facts|math)\b",

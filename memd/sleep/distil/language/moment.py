@@ -86,7 +86,8 @@ _ASKS_HELP = re.compile(
 # What is next is left to the user.
 _ASKS_NEXT = re.compile(
     r"\bwhat (?:would you like|do you want|should (?:i|we)|shall (?:i|we)|else)\b[^?]{0,20}"
-    r"\b(?:focus|work|do|tackle|start|try|look|next)\b|\banything else\b",
+    r"\b(?:focus|work|do|tackle|start|try|look|next)\b|\banything else\b"
+    r"|\bor (?:focus|work|move) on (?:to )?something else\b",
     re.IGNORECASE,
 )
 # With one of these or a name, what is begun is told, too.
@@ -111,7 +112,7 @@ _NUMBERED_STEP = re.compile(
     r"\W*(?:(?:ok(?:ay)?|yes|please|now|then|go ahead and|let'?s)\W+)*"
     r"(?:(?:start|begin|continue|resume|keep)(?: to)? work\w*|(?:start|begin|continue|go on) with"
     r"|(?:do|implement|execute|start|begin|continue|proceed|go|move)(?: on)?(?: with| to)?"
-    r" (?:the )?(?:next )?(?:phase|step|task|part|stage|milestone|sprint|iteration)s?"
+    r" (?:the )?(?:next )?\*?(?:phase|step|task|part|stage|milestone|sprint|iteration)s?"
     r"|mark|create|open|close|enter)"
     r"\b(?!.*\b(?:with an?|only|not|but)\b)",
     re.IGNORECASE,

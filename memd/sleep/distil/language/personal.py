@@ -54,7 +54,8 @@ SAID_OF_ONESELF = words(
     rf"[^,?]{{6,90}}, (?:so |and )?{_ASKED}\b",
     r"because (?:i|we|my|our) (?:\w+ )?(?:read|use|work|review|pay|live|deploy|share|print)\b",
     # What they are tired of.
-    r"(?:i'm|i am|we're|we are) (?:so |really )?(?:sick|tired|sick and tired) of",
+    r"(?:i'm|i am|we're|we are) (?:so |really )?(?:sick|tired|sick and tired) of"
+    r"(?! (?:this|that|it)\b)",
     r"^\W*(?:(?:please|and|ok(?:ay)?)\W+)*(?:enough (?:with|of)|spare me|hands off|quit \w+ing)",
     rf"you (?:tend to|have a (?:tendency|habit)|always|constantly|keep(?: on)?)"
     rf" (?:\w+ )?{_DOES}(?:e|ing|s)?\b(?! (?:errors?|the (?:same|wrong)|me\b|an? error))",

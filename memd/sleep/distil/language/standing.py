@@ -87,6 +87,7 @@ _NOT_TRIED = r"(?! (?:try|click|open|load|run|start|press|reload|save|go|log)\b)
 _RULE = words(
     r"from now on",
     r"(?<!won't )(?<!can't )(?:please |always )?remember (?:to|that|this|not)",
+    r"(?<!i )(?<!we )(?<!you )remember when \w+ing\b",
     r"keep in mind",
     r"(?<!will )in (?:the )?future,? (?:please|you|use|don't|do not|always|never|ask|just"
     r"|(?:we|i) (?:want|should|must|always|never|don't|won't))",

@@ -40,6 +40,9 @@ _NOT_WRITTEN = re.compile(
     r"\s*(?:\[Request interrupted|This session is being continued from a previous conversation"
     r"|Caveat: The messages below were generated|The following is the Codex agent history"
     r"|Base directory for this skill:|# AGENTS\.md\b"
+    # What an editor asks for by itself: a cure for an error, a page of instructions
+    r"|For the code present, we get this error:"
+    r"|Analyze this codebase to generate or update `\.github/copilot-instructions\.md`"
     # Cursor's own text, when a plan is carried out
     r"|Implement the (?:plan as specified|following to-dos from the plan)\W+(?:it|the plan) is"
     r" attached"

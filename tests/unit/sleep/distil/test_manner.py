@@ -63,6 +63,11 @@ def memories_of(*texts: str) -> list[str]:
         ("Plan it first.", "Plan the first page."),
         ("Write code and don't waste tokens.", "The menu is wasting tokens."),
         ("We will follow this workflow: you write, I test.", "They follow this workflow."),
+        ("Mend it (stick to the best practices of Perl).", "Mend it (stick to this one)."),
+        ("Mend the rows, using small targeted edits.", "Mend the rows, using the small font."),
+        ("Run it and try to avoid long names.", "Run it and try to avoid this."),
+        ("Don't be lazy.", "It must not be empty."),
+        ("You know me, don't ask me for my name.", "They don't ask me."),
         ("Do not bother with backward compatibility.", "Is it backward compatible?"),
     ],
 )
@@ -114,6 +119,10 @@ def test_what_lasts_has_more_words(saying: str) -> None:
         "How close are we to being done with only the archive",
         "@src/archive.py make a copy of the rows unless it is too early",
         "#terminalSelection need to fix the errors, please",
+        "I am sick of this.",
+        "Once we have this, we will mend the page of the archive.",
+        "Now let's make the button work.",
+        "Check the pages against the archive and update them where appropriate.",
         "When you run the archive, you get stuck in a loop.",
         "I would rather work on the errors of the archive.",
     ],
@@ -143,6 +152,7 @@ def test_exactly_what_sets_no_bound() -> None:
 
 def test_the_text_of_a_client_a_page_or_a_build_is_not_the_user_s() -> None:
     for text in (
+        "For the code present, we get this error: x. If you propose a fix, please make it concise.",
         "Implement the plan as specified, it is attached for your reference. Do NOT edit it.",
         "Implement the following to-dos from the plan (the plan is attached for your reference).",
         "An unexpected error occurred. We always try to help.",

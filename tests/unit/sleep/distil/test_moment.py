@@ -43,6 +43,8 @@ def _memories_of(agent: str, user: str) -> list[str]:
         ("¿Hay algo más que te gustaría mejorar?", "Por ahora lo dejamos, voy a descansar."),
         ("Is the page of the shop shown?", "nothing has been loaded there"),
         ("1. Add the lock?\n2. Or focus on something else?", "more error"),
+        ("1. Add the lock?\n2. Or focus on something else?", "now this"),
+        ("Shall the lock stay, or go?", "yes add checks"),
         ("1. Add the lock?\n2. Or focus on something else?", "how close is the lock to being done"),
     ],
 )
