@@ -29,7 +29,7 @@ def loads(text: bytes | bytearray | str) -> Any:
         # SystemError from a Python whose scanner wants json's error class, which is not loaded.
         raise ValueError("this is not JSON") from None
     if string[end:].strip(_SPACE):
-        raise ValueError("something stands behind the JSON")
+        raise ValueError("there is text after the JSON")
     return value
 
 

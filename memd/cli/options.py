@@ -277,6 +277,9 @@ Until = Annotated[
     str | None,
     option("--until", metavar="TIME", help="Before this time; formats as for --since."),
 ]
+Budget = Annotated[
+    int | None, option("--budget", metavar="TOKENS", help="Maximum number of tokens.")
+]
 Session = Annotated[str | None, option("--session", metavar="ID", help="Session id.")]
 Project = Annotated[str | None, option("--project", metavar="ID", help="Project id.")]
 PromptProject = Annotated[

@@ -99,7 +99,7 @@ class UptakeCounter:
                 lambda: measure_uptake(pending.question, texts, strip_injected(answer))
             )
         except MemdError as error:
-            log.warning("an answer was not looked at", kind=error.kind)
+            log.warning("an answer was not examined", kind=error.kind)
             return
         counts = {
             "given": len(texts),

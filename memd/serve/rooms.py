@@ -1,7 +1,7 @@
 """What the methods of the socket work with: the rooms over the file, and the daemon's own.
 
-What a higher room knows and a lower one needs is handed down here: who hears that
-something was stored, whether anybody uses memd just now.
+What a lower room needs of a higher one is passed in here: the emitter of events, and how long
+memd has been idle.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ class DaemonRooms(Rooms):
         return lazy(build)
 
     def _build_scheduler(self) -> NightScheduler:
-        """Build the nights; extraction for the graph waits until nobody uses memd."""
+        """Build the nights; extraction for the graph waits until memd is idle."""
         settings, llm, providers = self.settings, self.llm, None
         if llm is not None:
             from memd.sleep.model.summaries import night_providers

@@ -67,7 +67,7 @@ class ShortIds:
                 if kind == "forgettable":
                     ids += stored.of_lessons(conn, caller.agent_id, ends)
                 return ids
-            case "anybody's":
+            case "any agent's":
                 return [
                     memory_id
                     for agent_id, memory_id in stored.of_all_agents(conn, ends)

@@ -181,7 +181,7 @@ async def test_only_the_owners_clients_are_asked(
         await stranger.disconnect()
     async with a_stage(tmp_path / "none", monkeypatch, {}) as stage:
         client = AsyncClient(stage.paths.socket, key=stage.paths.operator_key)
-        with pytest.raises(InvalidStateError, match="no assistant is asked here"):
+        with pytest.raises(InvalidStateError, match="the language model is not an assistant"):
             await client.provide(_empty, "claude")
         await client.disconnect()
 

@@ -27,10 +27,7 @@ def inject(
     query: Annotated[
         list[str], options.Argument(metavar="QUESTION...", help="The user's question.")
     ],
-    budget: Annotated[
-        int | None,
-        options.option("--budget", metavar="TOKENS", help="Token budget; default: 2000."),
-    ] = None,
+    budget: options.Budget = None,
     strategy: Annotated[
         str | None,
         options.option(
@@ -107,10 +104,7 @@ def _format_left_out(prompt: dict[str, Any]) -> str:
 )
 def synthesize(
     query: Annotated[list[str], options.Argument(metavar="QUERY...", help="The question.")],
-    budget: Annotated[
-        int | None,
-        options.option("--budget", metavar="TOKENS", help="Maximum size of the block, in tokens."),
-    ] = None,
+    budget: options.Budget = None,
     session: options.Session = None,
     project: options.Project = None,
     agent: options.Agent = None,
@@ -152,10 +146,7 @@ def brief(
             help="Session that gets the brief; what it already has is left out.",
         ),
     ] = None,
-    budget: Annotated[
-        int | None,
-        options.option("--budget", metavar="TOKENS", help="Token budget; default: 2000."),
-    ] = None,
+    budget: options.Budget = None,
     agent: options.Agent = None,
     profile: options.Profile = None,
     json: options.Json = False,

@@ -13,10 +13,6 @@ Query = Annotated[
     list[str],
     options.Argument(metavar="QUERY...", help="The question, with or without quotes."),
 ]
-Budget = Annotated[
-    int | None,
-    options.option("--budget", metavar="TOKENS", help="Maximum size of the block, in tokens."),
-]
 Top = Annotated[
     int | None, options.option("--top", "-n", metavar="N", help="Maximum number of memories.")
 ]
@@ -161,7 +157,7 @@ def search(
 def recall(
     query: Query,
     top: Top = None,
-    budget: Budget = None,
+    budget: options.Budget = None,
     category: options.Category = None,
     namespace: options.Namespace = None,
     tag: options.Tags = None,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json as jsonlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
@@ -23,7 +23,6 @@ from memd.cli.reach import LONG_SECONDS_MAX, daemon, iter_pages
 if TYPE_CHECKING:
     from memd.cli.notes.send import FileOutcome
     from memd.client import Client
-from collections.abc import Iterable
 
 HEADER = {"memd": "export", "v": 1}
 WHOLE_VERSION = 3

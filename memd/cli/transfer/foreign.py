@@ -12,25 +12,24 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memd.base.errors import InvalidError
+from memd.base.limits import HEADING_CHARS_MAX, NAME_CHARS_MAX
 from memd.cli.notes.folder import LINES
+from memd.cli.notes.note import merge_tags
 from memd.cli.notes.send import FileOutcome, Options, send_items
 from memd.cli.transfer import chats, opencode, sessions
+from memd.cli.transfer.chats import Chat, ChatLine, Tables, values
 
 if TYPE_CHECKING:
     from memd.client import Client
-import sqlite3
-from datetime import UTC, datetime
-from itertools import groupby
-
-from memd.base.limits import HEADING_CHARS_MAX, NAME_CHARS_MAX
-from memd.cli.notes.note import merge_tags
-from memd.cli.transfer.chats import Chat, ChatLine, Tables, values
 
 _HEAD_BYTES = 4_096
 

@@ -6,25 +6,20 @@ a start would report. A running daemon is asked to reload the file.
 
 from __future__ import annotations
 
+import fcntl
+import json as notation
 import os
 import sys
 import warnings
 from collections.abc import Iterator
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
-
-from memd.base.paths import Paths
-from memd.cli import options, say
-
-if TYPE_CHECKING:
-    from memd.domain.settings.settings import Settings
-import fcntl
-import json as notation
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from memd.base.errors import InvalidError, MemoryConfigError, NotRunningError
+from memd.base.paths import Paths
+from memd.cli import options, say
 
 if TYPE_CHECKING:
     from memd.domain.settings.settings import Settings

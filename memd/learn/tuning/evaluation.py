@@ -20,7 +20,7 @@ from memd.domain.learn import Verdict
 from memd.store.learn.tunings import MemoryText
 
 ANSWER_CHARS_MIN = 30
-"""A shorter text ("Yes, sure!") answers nothing that anybody asks later."""
+"""A shorter text ("Yes, sure!") answers no later question."""
 
 LEAD_IN = "What is known about this: "
 FIRST_CHARS_MAX = 200

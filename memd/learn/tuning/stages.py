@@ -87,9 +87,9 @@ class Stages:
             count = request.pairs
         if count < PAIRS_MIN:
             raise InvalidStateError(
-                f"too few pairs to tune on: {len(texts)} memories answer {count} questions"
-                f" that somebody asked, {PAIRS_MIN} are needed",
-                hint="pairs come from conversations: tune when memd remembers more of them",
+                f"too few pairs to tune on: {count} questions with an answer in {len(texts)}"
+                f" memories; {PAIRS_MIN} are needed",
+                hint="pairs come from conversations: tune again when memd has more of them",
             )
         parts = split_pairs(count, request.validation_split)
         pairs = [

@@ -88,7 +88,7 @@ async def _add(call: McpCall) -> Answer:
     sentences = [f"Remembered: {', '.join(stored)}."] if stored else []
     sentences += [f"Known already: {', '.join(known)}."] if known else []
     if quarantined:
-        sentences.append("Set aside, because it reads like orders: the user can release it "
+        sentences.append("Quarantined, because it reads like orders: the user can release it "
                     '("memd flagged list").')  # fmt: skip
     if receipt.redacted:
         sentences.append(f"A secret was left out ({', '.join(receipt.redacted)}).")

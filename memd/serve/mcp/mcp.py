@@ -124,7 +124,7 @@ def _version_error(version: Any) -> dict[str, Any]:
     return {
         "error": {
             "code": UNSUPPORTED,
-            "message": "this revision of MCP is not spoken here",
+            "message": "unsupported revision of MCP",
             "data": {"supported": [NEWEST, *HANDSHAKES], "requested": short_value(version)},
         }
     }

@@ -19,7 +19,7 @@ RESOURCES: Final[tuple[dict[str, Any], ...]] = (
         "uri": BRIEF,
         "name": "brief",
         "title": "Brief",
-        "description": "What a session is told at its beginning, before anybody asks.",
+        "description": "The brief that a session gets when it starts.",
         "mimeType": _TEXT,
     },
     {

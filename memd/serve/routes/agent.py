@@ -55,7 +55,7 @@ class AgentSettings(Value):
     agent_id: Name
     settings: MemoryConfig
     origins: dict[str, SettingSource] = Field(default_factory=dict)
-    """The source of each setting: the settings file, a call, or nobody."""
+    """The source of each setting: the settings file, a call, or the default."""
 
 
 class AgentList(Value):

@@ -96,7 +96,8 @@ def _assistants(context: Context) -> tuple[LanguageModel, ConnectedAssistant]:
     provider = None if model is None else model.provider
     if model is None or not isinstance(provider, ConnectedAssistant):
         raise InvalidStateError(
-            "no assistant is asked here", hint="set llm.provider to assistant and start memd again"
+            "the language model is not an assistant",
+            hint="set llm.provider to assistant and start memd again",
         )
     return model, provider
 
@@ -122,7 +123,7 @@ class AssistantLink:
         self._pending[request_id] = answer
         try:
             if not self._send(envelope.request(request_id, METHOD, params)):
-                raise ProviderBusyError("the assistant does not read what it is asked")
+                raise ProviderBusyError("the assistant does not read its requests")
             return await answer
         except asyncio.CancelledError:
             self._send(envelope.notification(envelope.CANCEL, {"id": request_id}))

@@ -50,7 +50,7 @@ from memd.serve.routes.routes import (
 router = Router()
 
 _ID = ShortId("id", "memory")
-_ANYBODYS_ID = ShortId("id", "anybody's")
+_ANY_AGENTS_ID = ShortId("id", "any agent's")
 
 
 class IngestParams(IngestRequest, WriteParams):
@@ -289,7 +289,7 @@ async def synthesize(context: Context, params: SynthesizeParams) -> SynthesisRes
     "List flagged and quarantined memories.",
     scope="admin",
     writes=False,
-    short_id=_ANYBODYS_ID,
+    short_id=_ANY_AGENTS_ID,
 )
 async def list_flagged(context: Context, params: FlaggedParams) -> FlaggedPage:
     quarantine, caller = context.rooms.quarantine, context.caller
@@ -307,7 +307,7 @@ async def list_flagged(context: Context, params: FlaggedParams) -> FlaggedPage:
     bool,
     "Release a memory from quarantine.",
     scope="admin",
-    short_id=_ANYBODYS_ID,
+    short_id=_ANY_AGENTS_ID,
 )
 async def release(context: Context, params: QuarantineParams) -> bool:
     return await context.rooms.quarantine.release(context.caller, params.id)
@@ -319,7 +319,7 @@ async def release(context: Context, params: QuarantineParams) -> bool:
     QuarantineResult,
     "Quarantine a memory.",
     scope="admin",
-    short_id=_ANYBODYS_ID,
+    short_id=_ANY_AGENTS_ID,
 )
 async def quarantine(context: Context, params: QuarantineParams) -> QuarantineResult:
     return await context.rooms.quarantine.quarantine(context.caller, params.id)
