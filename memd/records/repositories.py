@@ -352,14 +352,3 @@ class SqliteApiKeys(_DeletableRepository[ApiKey]):
     """Users' keys, by id."""
 
     entity_name = "api_keys"
-
-
-REPOSITORIES: dict[str, type[Repository[Any]]] = {
-    cls.entity_name: cls
-    for cls in (
-        SqliteTasks, SqliteCostRecords, SqliteMessages, SqliteLifecycleEvents, SqliteTaskMetrics,
-        SqliteCollaborationMetrics, SqliteParkedContexts, SqliteAuditEntries, SqliteUsers,
-        SqliteApiKeys, SqliteCheckpoints, SqliteHeartbeats, SqliteAgentStates, SqliteSettings,
-        SqliteArtifacts, SqliteProjects, SqliteCustomPresets,
-    )
-}  # fmt: skip

@@ -24,10 +24,11 @@ from memd.base.record_errors import (
 )
 from memd.domain.caller import Caller
 from memd.guard.redaction import redact_all
+from memd.records import repositories
 from memd.records.columns import from_row, to_json, to_row
 from memd.records.entities import ENTITIES
 from memd.records.records import Range, Records, RowPage
-from memd.records.repositories import REPOSITORIES, Repository
+from memd.records.repositories import Repository
 from memd.serve.routes.records import as_json
 from memd.store.records.table import RecordColumn
 
@@ -35,6 +36,11 @@ ME = Caller()
 EVERY = pytest.mark.parametrize("name", ENTITIES)
 WITH_TIME = [name for name, entity in ENTITIES.items() if entity.time]
 MOMENT = datetime(2026, 3, 1, 12, tzinfo=UTC)
+REPOSITORIES: dict[str, type[Repository[Any]]] = {
+    cls.entity_name: cls
+    for cls in vars(repositories).values()
+    if isinstance(cls, type) and issubclass(cls, Repository) and "entity_name" in vars(cls)
+}
 
 
 async def saved(records: Records, name: str, /, **changes: Any) -> Any:
@@ -47,8 +53,7 @@ async def saved(records: Records, name: str, /, **changes: Any) -> Any:
 
 
 def repository(records: Records, name: str) -> Any:
-    made: type[Repository[Any]] = REPOSITORIES[name]
-    return made(lambda: records)
+    return REPOSITORIES[name](lambda: records)
 
 
 def key_of(name: str, record: Any) -> list[str]:
