@@ -18,6 +18,8 @@ from memd.base.errors import (
     MemoryNotFoundError,
     MemoryRetrievalError,
     MemoryStoreError,
+    OrgMemoryConnectionError,
+    OrgMemoryError,
     UnavailableError,
 )
 
@@ -241,25 +243,30 @@ class RemoteBackend:
         )
 
     async def _call_backend(
-        self,
-        family: type[MemdMemoryError],
-        method: str,
-        agent_id: str | None,
-        params: dict[str, Any],
+        self, error: type[MemdError], method: str, agent_id: str | None, params: dict[str, Any]
     ) -> Any:
-        """Call *method*, raising only errors of *family* (SPEC 7.6); requires a connection."""
+        """Call *method*, raising only errors of the family of *error* (SPEC 7.6, 15.4).
+
+        Requires a connection.
+        """
+        family, lost = _ORG if issubclass(error, OrgMemoryError) else _MEMORY
         if not self.is_connected:
-            raise MemoryConnectionError("not connected", hint="await connect() first")
+            raise lost("not connected", hint="await connect() first")
         try:
             return await self.call(
                 method, params if agent_id is None else {**params, "agent_id": agent_id}
             )
-        except MemdMemoryError:
+        except family:
             raise
-        except UnavailableError as error:
-            raise MemoryConnectionError(error.message, hint=error.hint) from error
-        except MemdError as error:
-            raise family(error.message, field=error.field, hint=error.hint) from error
+        except UnavailableError as cause:
+            raise lost(cause.message, hint=cause.hint) from cause
+        except MemdError as cause:
+            raise error(cause.message, field=cause.field, hint=cause.hint) from cause
+
+
+_MEMORY: tuple[type[MemdError], type[MemdError]] = (MemdMemoryError, MemoryConnectionError)
+_ORG: tuple[type[MemdError], type[MemdError]] = (OrgMemoryError, OrgMemoryConnectionError)
+"""The base of a family of errors, and its error for a daemon that is not reached."""
 
 
 def _entry(item: dict[str, Any]) -> MemoryEntry:

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any, cast
 from memd.base.errors import (
     MemdError,
     OrgMemoryAccessDeniedError,
-    OrgMemoryConnectionError,
-    OrgMemoryError,
     OrgMemoryQueryError,
     OrgMemoryWriteError,
     UnavailableError,
@@ -46,7 +44,7 @@ class RemoteOrg(RemoteBackend):
 
     async def query(self, query: OrgMemoryQuery) -> tuple[OrgFact, ...]:
         params = query.model_dump(mode="json", exclude_none=True)
-        return _facts(await self._call_org(OrgMemoryQueryError, "org.query", params))
+        return _facts(await self._call_backend(OrgMemoryQueryError, "org.query", None, params))
 
     async def write(
         self, request: OrgFactWriteRequest, *, author: OrgFactAuthor | None = None
@@ -61,31 +59,18 @@ class RemoteOrg(RemoteBackend):
                 "a human signs what is written over the socket", hint="memd org write"
             )
         params = request.model_dump(mode="json", exclude_none=True)
-        return cast("str", await self._call_org(OrgMemoryWriteError, "org.write", params))
+        return cast("str", await self._call_backend(OrgMemoryWriteError, "org.write", None, params))
 
     async def list_policies(
         self, *, limit: int | None = None, offset: int = 0
     ) -> tuple[OrgFact, ...]:
         params = {"offset": offset} if limit is None else {"offset": offset, "limit": limit}
-        return _facts(await self._call_org(OrgMemoryQueryError, "org.policies", params))
+        return _facts(await self._call_backend(OrgMemoryQueryError, "org.policies", None, params))
 
     async def count_policies(self) -> int:
-        return cast("int", await self._call_org(OrgMemoryQueryError, "org.count_policies", {}))
-
-    async def _call_org(
-        self, family: type[OrgMemoryError], method: str, params: dict[str, Any]
-    ) -> Any:
-        """Call *method*, raising only errors of *family* (SPEC 15.4); requires a connection."""
-        if not self.is_connected:
-            raise OrgMemoryConnectionError("not connected", hint="await connect() first")
-        try:
-            return await self.call(method, params)
-        except OrgMemoryError:
-            raise
-        except UnavailableError as error:
-            raise OrgMemoryConnectionError(error.message, hint=error.hint) from error
-        except MemdError as error:
-            raise family(error.message, field=error.field, hint=error.hint) from error
+        return cast(
+            "int", await self._call_backend(OrgMemoryQueryError, "org.count_policies", None, {})
+        )
 
 
 def _facts(items: list[dict[str, Any]]) -> tuple[OrgFact, ...]:
@@ -111,7 +96,7 @@ class RemoteTexts(RemoteOrg):
         ValueError for a blank *user_id* or *session_id*, IngestionError for any failure in
         the daemon.
         """
-        from memd.base.errors import IngestionError, InvalidError, UnavailableError
+        from memd.base.errors import IngestionError, InvalidError
 
         for name, value in (("user_id", user_id), ("session_id", session_id)):
             if not value.strip():
