@@ -96,7 +96,7 @@ class ChunkingConfig(Value):
     """Paragraphs with more tokens are split; at most the embedding model's window, 254."""
 
     @model_validator(mode="after")
-    def _within_the_window(self) -> Self:
+    def _check_window(self) -> Self:
         if self.max_tokens > MAX_CHUNK_TOKENS:
             raise ValueError(
                 f"max_tokens = {self.max_tokens}: a chunk has at most {WINDOW_TOKENS_MAX} tokens, "

@@ -56,7 +56,7 @@ class FileCommand(Value):
     new_path: FilePath | None = None
 
     @model_validator(mode="after")
-    def _complete(self) -> Self:
+    def _check_fields(self) -> Self:
         required, optional = _TAKES[self.command]
         given = {
             name

@@ -180,7 +180,7 @@ class SessionQuery(Value):
     limit: int = Field(default=10, ge=1, le=RECALL_TOP_K_MAX)
 
     @model_validator(mode="after")
-    def _in_order(self) -> Self:
+    def _check_order(self) -> Self:
         if self.since is not None and self.until is not None and self.since >= self.until:
             raise ValueError("since must be before until")
         return self

@@ -82,11 +82,11 @@ class SelfEditingMemoryConfig(Value):
     """Tag what the model writes outside of core with `self_edited`."""
 
     @field_serializer("archival_categories", when_used="json")
-    def _in_order(self, categories: frozenset[MemoryCategory]) -> list[str]:
+    def _check_order(self, categories: frozenset[MemoryCategory]) -> list[str]:
         return sorted(categories)  # so that listings of equal settings are equal
 
     @model_validator(mode="after")
-    def _archives_what_lasts(self) -> Self:
+    def _check_categories(self) -> Self:
         if not self.archival_categories or MemoryCategory.WORKING in self.archival_categories:
             raise ValueError("archival_categories must not be empty and must not hold working")
         return self

@@ -35,7 +35,7 @@ class TaskReport(Value):
     outcome: LearningOutcome | None = None
 
     @model_validator(mode="after")
-    def _says_something(self) -> Self:
+    def _require_text(self) -> Self:
         if self.final_response is None and self.lesson is None:
             raise ValueError("say the final_response or the lesson")
         return self
@@ -174,7 +174,7 @@ class TuneRun(Value):
     completed_at: Time | None = None
 
     @model_validator(mode="after")
-    def _consistent(self) -> Self:
+    def _check_state(self) -> Self:
         """SPEC 18.2.10."""
         over = self.stage in TERMINAL
         if self.stage is TuneStage.IDLE and (self.progress is not None or self.error is not None):
@@ -281,7 +281,7 @@ class FailureAnalysisPayload(Value):
     mended_by: Text | None = None
 
     @model_validator(mode="after")
-    def _within_its_retries(self) -> Self:
+    def _check_retries(self) -> Self:
         if self.retry_count > self.max_retries:
             raise ValueError("retry_count must not be above max_retries")
         return self
@@ -325,11 +325,11 @@ class ProceduralMemoryProposal(Value):
 
     @field_validator("tags")
     @classmethod
-    def _few(cls, tags: tuple[str, ...]) -> tuple[str, ...]:
+    def _check_count(cls, tags: tuple[str, ...]) -> tuple[str, ...]:
         return distinct(tags)[:PROPOSAL_TAGS_MAX]
 
     @model_validator(mode="after")
-    def _not_by_what_it_supersedes(self) -> Self:
+    def _check_superseded(self) -> Self:
         if self.superseded_by is not None and self.superseded_by in self.supersedes:
             raise ValueError("superseded_by must not be in supersedes")
         return self

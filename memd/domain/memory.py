@@ -87,7 +87,7 @@ class MemoryEntry(Value):
     """The kind of turn in passing, if it is one: found on request only."""
 
     @model_validator(mode="after")
-    def _in_order(self) -> Self:
+    def _check_order(self) -> Self:
         if self.updated_at is not None and self.updated_at < self.created_at:
             raise ValueError("updated_at must not be before created_at")
         if self.expires_at is not None and self.expires_at < self.created_at:
@@ -118,7 +118,7 @@ class MemoryFilter(Value):
     _distinct = field_validator("tags")(distinct)
 
     @model_validator(mode="after")
-    def _in_order(self) -> Self:
+    def _check_order(self) -> Self:
         if self.since is not None and self.until is not None and self.since >= self.until:
             raise ValueError("since must be before until")
         low, high = self.occurred_since, self.occurred_until
@@ -155,7 +155,7 @@ class MemoryUpdate(Value):
     origin: Origin | None = None
 
     @model_validator(mode="after")
-    def _something(self) -> Self:
+    def _require_change(self) -> Self:
         if self.content is None and self.metadata is None and self.expires_at is None:
             raise ValueError("name at least one of content, metadata, expires_at")
         return self

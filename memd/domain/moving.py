@@ -146,7 +146,7 @@ class MemoryRecord(_Row):
     passing: Passing | None = None
 
     @model_validator(mode="after")
-    def _whole(self) -> Self:
+    def _check_fields(self) -> Self:
         archive_fields = (self.archival_id, self.archive_reason, self.archive_state_before,
                     self.archived_at)  # fmt: skip
         trash_fields = (
@@ -242,7 +242,7 @@ class FileRecord(Value):
     blank: PlainText | None = None
 
     @model_validator(mode="after")
-    def _one(self) -> Self:
+    def _check_content(self) -> Self:
         if (self.memory_id is None) == (self.blank is None):
             raise ValueError("a file has a memory or is blank")
         return self
@@ -321,7 +321,7 @@ class OperationRecord(Value):
     valid_to_at: Time | None = None
 
     @model_validator(mode="after")
-    def _whole(self) -> Self:
+    def _check_fields(self) -> Self:
         if (self.operation is OperationType.PUBLISH) != (self.content is not None):
             raise ValueError("a PUBLISH has a content and a RETRACT has none")
         return self

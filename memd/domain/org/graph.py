@@ -62,7 +62,7 @@ class Evidence(Value):
     """The trust in the text."""
 
     @model_validator(mode="after")
-    def _one(self) -> Self:
+    def _check_source(self) -> Self:
         if (self.fact_id is None) is (self.memory_id is None):
             raise ValueError("evidence is either a fact or a memory")
         return self

@@ -28,7 +28,7 @@ class OrgFactAuthor(Value):
     is_human: bool = False
 
     @model_validator(mode="after")
-    def _one_or_the_other(self) -> Self:
+    def _check_kind(self) -> Self:
         if self.is_human:
             if (self.agent_id, self.seniority, self.autonomy_level) != (None, None, None):
                 raise ValueError("a human has no agent_id, seniority or autonomy_level")
@@ -66,7 +66,7 @@ class OrgFactWriteRequest(Value):
     valid_to: Time | None = None
 
     @model_validator(mode="after")
-    def _in_order(self) -> Self:
+    def _check_order(self) -> Self:
         if self.valid_from and self.valid_to and self.valid_from >= self.valid_to:
             raise ValueError("valid_from must be before valid_to")
         return self
@@ -100,7 +100,7 @@ class OperationLogEntry(Value):
 
     @model_validator(mode="before")
     @classmethod
-    def _author_in_parts(cls, data: Any) -> Any:
+    def _split_author(cls, data: Any) -> Any:
         """Accept an *author* value too; fields and JSON have its parts."""
         if not isinstance(data, Mapping) or "author" not in data:
             return data
@@ -109,13 +109,13 @@ class OperationLogEntry(Value):
         return {**{name: data[name] for name in data.keys() - {"author"}}, **parts}
 
     @model_validator(mode="after")
-    def _says_what_it_does(self) -> Self:
+    def _check_content(self) -> Self:
         if (self.content is None) is (self.operation_type is OperationType.PUBLISH):
             raise ValueError("a PUBLISH has a content, a RETRACT has none")
         return self
 
     @model_validator(mode="after")
-    def _by_an_author(self) -> Self:
+    def _check_author(self) -> Self:
         _ = self.author  # raises ValueError for invalid parts
         return self
 
@@ -142,7 +142,7 @@ class OperationLogSnapshot(Value):
     version: int = Field(ge=1)
 
     @model_validator(mode="after")
-    def _in_order(self) -> Self:
+    def _check_order(self) -> Self:
         if self.retracted_at is not None and self.retracted_at < self.created_at:
             raise ValueError("retracted_at must not be before created_at")
         return self

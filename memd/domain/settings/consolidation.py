@@ -82,7 +82,7 @@ class ArchivalConfig(Value):
     dual_mode: DualModeConfig = DualModeConfig()
 
     @model_validator(mode="after")
-    def _always(self) -> Self:
+    def _warn_if_disabled(self) -> Self:
         if not self.enabled:
             warn("archival.enabled = false has no effect: memd never drops an original")
         return self
@@ -158,7 +158,7 @@ class ConsolidationConfig(Value):
     wiki_export: WikiExportConfig = WikiExportConfig()
 
     @model_validator(mode="after")
-    def _one_strategy(self) -> Self:
+    def _resolve_strategy(self) -> Self:
         dual = ConsolidationStrategyType.DUAL_MODE
         if not self.archival.dual_mode.enabled or self.strategy is dual:
             return self

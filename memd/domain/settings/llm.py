@@ -75,7 +75,7 @@ class LlmSettings(Value):
     uses: LlmUses = LlmUses()
 
     @model_validator(mode="after")
-    def _complete(self) -> Self:
+    def _check_provider(self) -> Self:
         if self.provider == "openai_compatible":
             if self.model is None:
                 raise ValueError("provider openai_compatible needs a model")

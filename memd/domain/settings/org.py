@@ -67,7 +67,7 @@ class WriteAccessConfig(Value):
 
     @model_validator(mode="before")
     @classmethod
-    def _from_roles(cls, tree: Any) -> Any:
+    def _parse_roles(cls, tree: Any) -> Any:
         if not isinstance(tree, Mapping) or "rules" in tree or not tree.keys() & GROUPS.keys():
             return tree
         unknown = sorted(str(group) for group in tree.keys() - GROUPS.keys())
@@ -77,7 +77,7 @@ class WriteAccessConfig(Value):
         return {"rules": {**default_rules(), **rules}}
 
     @model_validator(mode="after")
-    def _read_only(self) -> Self:
+    def _freeze_rules(self) -> Self:
         self.__dict__["rules"] = MappingProxyType(dict(self.rules))
         return self
 
@@ -148,7 +148,7 @@ class OrgMemoryConfig(Value):
     temporal: TemporalConfig = TemporalConfig()
 
     @model_validator(mode="after")
-    def _policies_fit_a_prompt(self) -> Self:
+    def _warn_of_long_policies(self) -> Self:
         tokens = policies_tokens(self.core_policies)
         if tokens > PREPARE_TOKENS:
             warnings.warn(

@@ -102,7 +102,7 @@ class MemoryRetrievalConfig(Value):
         return self.max_memories * factor
 
     @model_validator(mode="after")
-    def _weights_sum_to_one(self) -> Self:
+    def _check_weights(self) -> Self:
         total = self.relevance_weight + self.recency_weight
         linear = self.fusion_strategy is FusionStrategy.LINEAR
         if linear and not math.isclose(total, 1.0, rel_tol=0.0, abs_tol=_WEIGHT_TOLERANCE):
@@ -113,7 +113,7 @@ class MemoryRetrievalConfig(Value):
         return self
 
     @model_validator(mode="after")
-    def _fits_the_strategy(self) -> Self:
+    def _check_strategy(self) -> Self:
         context, tools = InjectionStrategy.CONTEXT, InjectionStrategy.TOOL_BASED
         rules = (
             ("diversity_penalty_enabled", self.diversity_penalty_enabled, context),
@@ -126,7 +126,7 @@ class MemoryRetrievalConfig(Value):
         return self
 
     @model_validator(mode="after")
-    def _has_an_effect(self) -> Self:
+    def _warn_of_no_effect(self) -> Self:
         for name, neutral, needed, value in _NO_EFFECT:
             given = name in self.model_fields_set and getattr(self, name) != neutral
             if given and getattr(self, needed) != value:

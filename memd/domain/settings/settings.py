@@ -86,7 +86,7 @@ class EmbedderOverrideConfig(Value):
     """No effect, as `provider`."""
 
     @model_validator(mode="after")
-    def _model_requires_dims(self) -> Self:
+    def _require_dims(self) -> Self:
         if self.model is not None and self.dims is None:
             raise ValueError("dims is required when model is set")
         return self
@@ -118,7 +118,7 @@ class MemoryConfig(Value):
     """Other days for some categories."""
 
     @model_validator(mode="after")
-    def _nothing_to_retain(self) -> Self:
+    def _check_retention(self) -> Self:
         if self.type is MemoryLevel.NONE and (self.retention_days or self.retention_overrides):
             raise ValueError("an agent that keeps no memories (type none) has no retention")
         return self
@@ -161,13 +161,13 @@ class CompanyMemoryConfig(Value):
         return tree
 
     @model_validator(mode="after")
-    def _composite_has_routes(self) -> Self:
+    def _check_composite(self) -> Self:
         if (self.backend == "composite") != (self.composite is not None):
             raise ValueError("backend composite and a composite section need each other")
         return self
 
     @model_validator(mode="after")
-    def _embeds_with_its_own(self) -> Self:
+    def _warn_of_embedder(self) -> Self:
         if self.embedder is not None and self.embedder.model_fields_set:
             warn("memory.embedder has no effect: memd embeds with the model it has installed")
         return self
@@ -195,7 +195,7 @@ class EmbeddingFineTuneConfig(Value):
     training_data_dir: PosixPath | None = None
 
     @model_validator(mode="after")
-    def _complete(self) -> Self:
+    def _require_paths(self) -> Self:
         if self.enabled and (self.checkpoint_path is None or self.base_model is None):
             raise ValueError("enabled needs checkpoint_path and base_model")
         return self
@@ -274,7 +274,7 @@ class UsageSettings(Value):
     """Folders to read transcripts from, besides those of the known assistants."""
 
     @model_validator(mode="after")
-    def _rearms_below(self) -> Self:
+    def _check_rearm(self) -> Self:
         if self.rearm_pct >= self.threshold_pct:
             raise ValueError(
                 f"rearm_pct = {self.rearm_pct} must be below threshold_pct = {self.threshold_pct}"

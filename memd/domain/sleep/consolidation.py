@@ -123,7 +123,7 @@ class ConsolidationResult(Value):
         return len(self.removed_ids)
 
     @model_validator(mode="after")
-    def _adds_up(self) -> Self:
+    def _check_ids(self) -> Self:
         assigned = tuple(item.original_id for item in self.mode_assignments)
         indexed = tuple(item.original_id for item in self.archival_index)
         named = {
@@ -156,7 +156,7 @@ class ArchivalEntry(Value):
     archival_mode: ArchivalMode
 
     @model_validator(mode="after")
-    def _in_order(self) -> Self:
+    def _check_order(self) -> Self:
         if self.archived_at < self.created_at:
             raise ValueError("archived_at must not be before created_at")
         return self
@@ -230,7 +230,7 @@ class LLMConsolidationConfig(Value):
     """Characters of each memory listed when the model fails; strategy `llm`."""
 
     @model_validator(mode="after")
-    def _an_entry_fits(self) -> Self:
+    def _check_chars(self) -> Self:
         if self.max_entry_input_chars > self.max_total_user_content_chars:
             raise ValueError(
                 "max_entry_input_chars must not be more than max_total_user_content_chars"
