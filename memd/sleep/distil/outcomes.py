@@ -167,7 +167,6 @@ def _is_tellable(line: Sentence) -> bool:
         and len(text.split()) >= _WORDS_MIN
         and not text.isupper()
         and not phrases.NARRATION.match(text)
-        and not phrases.PRINTED.search(text)
         and not (len(text.split()) <= _STATUS_WORDS and phrases.STATUS.match(text))
     )
 

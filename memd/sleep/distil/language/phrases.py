@@ -163,7 +163,7 @@ PRINTED = re.compile(
     r"|\u00b7{4}|^\W*@@ -\d|^\W*warning: |^\W*\d+ (?:\u2502|\||\u0393\u00f6\u00e9) "
     r"|\b(?:INSERT INTO|CREATE TABLE|SELECT \*|DELETE FROM|ALTER TABLE) \w"
     r"|^\W*Lines (?:added|removed|changed): \d|\) # [A-Z]|^\w+ :\w+, [A-Z]\w*\.\w"
-    r"|^\W*\(\w[\w.]*Error\) |^\W*\{:?\w+, |(?:\w+: \w*\(\), ){2}|^[\w./-]+\.\w{1,4}:\d+:"
+    r"|^\W*\(\w[\w.]*Error\) |^\W*\{:?\w+, |: \w*\(\), \w+: \w*\(\)|^[\w./-]+\.\w{1,4}:\d+:"
     r"|^\W*\((?:use \W?git|commit or)"
     r"|\b(?:deleted|modified|new file): \S+ (?:deleted|modified|new file):"
     r"|^\W*(?:[\w .#:>-]{1,60}\{ )?[a-z-]+: [^;]{1,60};"
