@@ -48,6 +48,8 @@ _CODE_SHAPE = re.compile(
     """,
     re.VERBOSE | re.MULTILINE,
 )
+_CODE_SIGN = re.compile(r"[`_/({};=]|[a-z][A-Z]|[A-Za-z]\d|\w\.\w|(?<!\S)-|::|->")
+"""In each of these shapes; that prose has none is found in a quarter of the time."""
 _WORD = re.compile(r"[A-Za-z]+")
 _RARE_PIECES_PER_WORD = 1.5  # 0.2 % of chat, most sentences about software
 _RARE_WORDS_MIN = 2
@@ -86,7 +88,7 @@ def is_technical(text: str, counter: TokenCounter | None = None) -> bool:
     Rare words are those that the vocabulary lacks: on average a word of the
     text has 1.5 pieces or more (SPEC D4). Without a counter only shapes count.
     """
-    if _CODE_SHAPE.search(text):
+    if _CODE_SIGN.search(text) and _CODE_SHAPE.search(text):
         return True
     if counter is None:
         return False

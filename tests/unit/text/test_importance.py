@@ -2,9 +2,13 @@ import math
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from support.effort import effort
 
 from memd.text.importance import (
+    _CODE_SHAPE,
+    _CODE_SIGN,
     IMPORTANCE_MIN,
     importance,
     is_kept,
@@ -199,3 +203,29 @@ def test_salience_is_the_same_with_the_installed_vocabulary(text: str, score: fl
     if not file.exists():
         pytest.skip("no model is installed")
     assert salience(text, ModelTokens(file)) == score
+
+
+SHAPES = st.one_of(
+    st.text(alphabet=alphabet, max_size=12)
+    for alphabet in (
+        "a `",
+        "a_",
+        "AB_",
+        "aB",
+        "a1",
+        "ab.",
+        "a/",
+        "a-",
+        "a()",
+        "{};\n",
+        "=>-!",
+        "::",
+    )
+)
+
+
+@given(SHAPES)
+@example("os.path")
+def test_every_code_shape_has_a_sign_of_one(text: str) -> None:
+    if _CODE_SHAPE.search(text):
+        assert _CODE_SIGN.search(text)
