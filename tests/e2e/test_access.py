@@ -43,22 +43,22 @@ def _closed() -> Iterator[None]:
         _open.pop().close()
 
 
-def a_client(daemon: Spawned, owner: Client, **said: Any) -> Client:
+def a_client(daemon: Spawned, owner: Client, **params: Any) -> Client:
     """Add a client of its own and return a connection with its key."""
-    name = said.pop("name", None) or f"client{next(_names)}"
-    added = owner.call("client.add", {"name": name, **said})
+    name = params.pop("name", None) or f"client{next(_names)}"
+    added = owner.call("client.add", {"name": name, **params})
     _open.append(Client(daemon.paths.socket, key=Path(added["key_file"])))
     return _open[-1]
 
 
 def denied(owner: Client, client: str) -> dict[str, int]:
     """Return how often each method was refused to *client*, as the audit says."""
-    found: dict[str, int] = {}
+    attempts: dict[str, int] = {}
     params = {"client": client, "outcome": "denied", "limit": 1_000}
     for row in owner.call("audit.show", params)["items"]:
         assert row["rows"] == 0
-        found[row["method"]] = found.get(row["method"], 0) + row["attempts"]
-    return found
+        attempts[row["method"]] = attempts.get(row["method"], 0) + row["attempts"]
+    return attempts
 
 
 def name_of(client: Client) -> str:
@@ -84,10 +84,10 @@ def test_a_key_is_in_a_file_of_its_owner_alone_and_nowhere_else(
 
 
 def test_hello_says_whom_the_daemon_takes_one_for(daemon: Spawned, owner: Client) -> None:
-    said = {"agent_id": "bea", "seniority": "senior", "autonomy_level": "semi"}
-    with a_client(daemon, owner, name="bea", scopes=["read"], **said) as client:
+    fields = {"agent_id": "bea", "seniority": "senior", "autonomy_level": "semi"}
+    with a_client(daemon, owner, name="bea", scopes=["read"], **fields) as client:
         who = client.call("system.hello")["caller"]
-    assert who == {"client": "bea", "scopes": ["read"], **said}
+    assert who == {"client": "bea", "scopes": ["read"], **fields}
     with Client(daemon.paths.socket) as keyless:
         who = keyless.call("system.hello")["caller"]
     assert (who["client"], who["agent_id"]) == ("local", "default")
@@ -192,13 +192,13 @@ def test_two_clients_with_keys_see_and_do_exactly_what_they_may(
 ) -> None:
     ann = a_client(daemon, owner, name="ann", agent_id="ann")
     cid = a_client(daemon, owner, name="cid", agent_id="cid", scopes=["read"])
-    told = ann.call("memory.store", {"content": "Ann keeps bees.", "category": "semantic"})
+    memory_id = ann.call("memory.store", {"content": "Ann keeps bees.", "category": "semantic"})
 
-    assert ann.call("memory.get", {"id": told})["agent_id"] == "ann"
-    assert cid.call("memory.get", {"id": told}) is None
+    assert ann.call("memory.get", {"id": memory_id})["agent_id"] == "ann"
+    assert cid.call("memory.get", {"id": memory_id}) is None
     assert cid.call("memory.recall", {"query": "bees"})["memories"] == []
     for client, method, params in (
-        (cid, "memory.get", {"id": told, "agent_id": "ann"}),
+        (cid, "memory.get", {"id": memory_id, "agent_id": "ann"}),
         (cid, "memory.store", {"content": "x", "category": "semantic"}),
         (cid, "memory.store", {"content": "x", "category": "semantic", "agent_id": "ann"}),
         (ann, "memory.recall", {"query": "bees", "agent_id": "cid"}),
@@ -222,10 +222,10 @@ def test_two_clients_with_keys_share_what_each_publishes_and_takes_back_alone(
 ) -> None:
     ora = a_client(daemon, owner, name="ora", agent_id="ora")
     pia = a_client(daemon, owner, name="pia", agent_id="pia")
-    told = {"content": "Staging is reset on Mondays.", "category": "semantic"}
-    shared = ora.call("shared.publish", told)
-    (found,) = pia.call("shared.search", {"text": "staging reset"})
-    assert (found["id"], found["agent_id"]) == (shared, "ora")
+    memory = {"content": "Staging is reset on Mondays.", "category": "semantic"}
+    shared = ora.call("shared.publish", memory)
+    (entry,) = pia.call("shared.search", {"text": "staging reset"})
+    assert (entry["id"], entry["agent_id"]) == (shared, "ora")
     assert ora.call("shared.search", {"text": "staging reset", "exclude_agent": "ora"}) == []
     with pytest.raises(MemoryStoreError):
         pia.call("shared.retract", {"id": shared})
@@ -271,8 +271,8 @@ def test_a_key_of_one_agent_lists_no_other_agents_settings_or_runs(
 def test_nights_and_naps_are_rows_of_the_audit_and_a_stop_notes_its_head(tmp_path: Path) -> None:
     with spawned(tmp_path) as daemon:
         with daemon.client() as client:
-            said = [{"role": "user", "content": f"Paint fence {n} green."} for n in range(4)]
-            client.call("sleep.consolidate", {"session_id": "s", "messages": said})
+            messages = [{"role": "user", "content": f"Paint fence {n} green."} for n in range(4)]
+            client.call("sleep.consolidate", {"session_id": "s", "messages": messages})
             client.call("sleep.run", {})
             rows = client.call("audit.show", {"limit": 1_000})["items"]
             assert "memory.consolidate" in {row["method"] for row in rows}

@@ -88,7 +88,7 @@ def test_what_is_in_the_archive_is_not_another_agents(daemon: Spawned) -> None:
 def test_the_wiki_follows_a_night(daemon: Spawned) -> None:
     folder = daemon.paths.data_dir / "wiki" / "default"
     with daemon.client() as client:
-        told = set(listed(client))
+        ids = set(listed(client))
         have_a_night(client)
         wait_until((folder / "index.md").exists, "the wiki is written")
 
@@ -96,7 +96,7 @@ def test_the_wiki_follows_a_night(daemon: Spawned) -> None:
         made = {i for i, entry in entries.items() if entry["metadata"]["source"] == "consolidation"}
         assert made
         assert {path.stem for path in (folder / "wiki").iterdir()} == made
-        assert {path.stem for path in (folder / "raw").iterdir()} == told
+        assert {path.stem for path in (folder / "raw").iterdir()} == ids
         for memory_id in made:
             page = (folder / "wiki" / f"{memory_id}.md").read_text("utf-8")
             assert page.endswith(f"\n{entries[memory_id]['content']}\n")
@@ -106,12 +106,12 @@ async def test_an_export_after_a_night_holds_every_original_and_no_summary(tmp_p
     await aged.fill(Paths.resolve(home=tmp_path, environ={}))
     with spawned(tmp_path, {}) as daemon, daemon.client(timeout=60) as client:
         before = client.call("store.export", {"limit": 1_000})["items"]
-        told = {item["content"] for item in before}
-        assert told
+        originals = {item["content"] for item in before}
+        assert originals
         run = client.call("sleep.run", {})
         assert any(step["name"] == "consolidation" and step["rows"] for step in run["steps"])
         listed = client.call("memory.list", {"limit": 1_000})["items"]
         assert len(listed) < len(before), "the night made the listing shorter"
         after = client.call("store.export", {"limit": 1_000})["items"]
-        assert {item["content"] for item in after} == told
+        assert {item["content"] for item in after} == originals
         assert "Consolidated" not in json.dumps(after)

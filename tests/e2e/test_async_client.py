@@ -107,12 +107,12 @@ async def test_every_field_of_a_request_comes_back(client: AsyncClient) -> None:
 async def test_a_search_has_scores_and_a_listing_none(client: AsyncClient) -> None:
     await client.store("ada", a_request())
 
-    (found,) = await client.retrieve("ada", MemoryQuery(text="JWT"))
+    (entry,) = await client.retrieve("ada", MemoryQuery(text="JWT"))
     (listed,) = await client.retrieve("ada", MemoryQuery())
 
-    assert found.relevance_score is not None
+    assert entry.relevance_score is not None
     assert listed.relevance_score is None
-    assert found.id == listed.id
+    assert entry.id == listed.id
 
 
 async def test_calls_run_side_by_side_on_one_connection(client: AsyncClient) -> None:
@@ -166,9 +166,9 @@ async def test_words_alone_find_what_holds_them(client: AsyncClient) -> None:
     for text in ("the boat lies at pier seven", "the dentist is called Amrit"):
         await client.store("ada", a_request(content=text))
 
-    found = await client.retrieve_sparse("ada", MemoryQuery(text="boat"))
+    entries = await client.retrieve_sparse("ada", MemoryQuery(text="boat"))
 
-    assert [entry.content for entry in found] == ["the boat lies at pier seven"]
+    assert [entry.content for entry in entries] == ["the boat lies at pier seven"]
     assert await client.retrieve_sparse("ada", MemoryQuery()) == ()
 
 
@@ -194,14 +194,14 @@ async def test_what_is_archived_is_searched_shown_and_counted(client: AsyncClien
     assert await client.move_to_archive("ada", "0190b2c0-0000-7000-8000-000000000000") is None
     assert await client.count("ada") == 0
 
-    [found] = await store.search("ada", MemoryQuery(text="boat"))
-    assert found.original_id == memory_id
-    assert await store.restore("ada", archival_id) == found
+    [archived] = await store.search("ada", MemoryQuery(text="boat"))
+    assert archived.original_id == memory_id
+    assert await store.restore("ada", archival_id) == archived
     assert await store.restore("bob", archival_id) is None
     assert (await store.count("ada"), await store.count("bob")) == (1, 0)
-    assert await store.archive(found) == archival_id
+    assert await store.archive(archived) == archival_id
     with pytest.raises(MemoryStoreError, match="only what the daemon holds"):
-        await store.archive(found.model_copy(update={"agent_id": "bob"}))
+        await store.archive(archived.model_copy(update={"agent_id": "bob"}))
     back = await store.restore_to_hot("ada", archival_id)
     assert back is not None
     assert back.id == memory_id
@@ -246,7 +246,7 @@ async def test_the_documents_entry_points_are_calls_of_a_client(client: AsyncCli
             await client.ingest("x", user_id, session_id)
 
     result = await client.recall("where is the boat", "ada", memory_types=[MemoryType.SOCIAL])
-    assert [found.id for found in result.memories] == [chunk.id]
+    assert [memory.id for memory in result.memories] == [chunk.id]
     assert result.budget_used == result.total_tokens / 2000
     nothing = await client.recall("boat", "ada", 5, 2000, [MemoryType.EPISODIC])
     assert nothing.memories == ()
@@ -260,4 +260,4 @@ async def test_the_documents_entry_points_need_no_client(
         [chunk] = await ingest(text="the boat lies at pier 7", user_id="ada", session_id="s")
         result = await recall(query="boat pier", user_id="ada", top_k=1, token_budget=500)
 
-    assert [found.id for found in result.memories] == [chunk.id]
+    assert [memory.id for memory in result.memories] == [chunk.id]

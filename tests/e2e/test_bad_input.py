@@ -248,10 +248,10 @@ def test_any_text_is_stored_as_text(daemon: Spawned, text: str) -> None:
         memory_id = desk.store(
             text, namespace=name, metadata={"source": name, "tags": [name]}, session_id=name
         )
-        found = desk.get(memory_id)
-        assert found is not None
-        assert found["content"] == text
-        assert found["namespace"] == found["metadata"]["source"] == name
+        memory = desk.get(memory_id)
+        assert memory is not None
+        assert memory["content"] == text
+        assert memory["namespace"] == memory["metadata"]["source"] == name
         listed = desk.call("memory.list", namespaces=[name], tags=[name], session_id=name)
         assert memory_id in [entry["id"] for entry in listed["items"]]
         desk.call("memory.delete", id=memory_id)

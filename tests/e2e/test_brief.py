@@ -73,8 +73,8 @@ def test_the_next_session_of_a_project_is_told_what_the_last_one_left(desk: Desk
     shown = desk("brief", "--project", str(project))
     assert shown.code == 0
     assert "never push on Fridays" in shown.out
-    told = desk("brief", "--project", str(project), "--json").json
-    assert {item["id"] for item in told["items"]} == given
+    answer = desk("brief", "--project", str(project), "--json").json
+    assert {item["id"] for item in answer["items"]} == given
     assert desk("brief", cwd=project / ".git").out == shown.out
 
 

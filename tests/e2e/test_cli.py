@@ -177,14 +177,16 @@ def test_status_is_ok_and_says_the_version(memd: Memd) -> None:
 
 def test_the_status_is_told_in_words_with_units(memd: Memd) -> None:
     lines = memd("status").out.splitlines()
-    told = {line.partition(":")[0]: line.partition(":")[2].split() for line in lines}
-    assert told["status"] == ["ok"]
-    assert told["rss"][1] == "MB"
-    assert told["uptime"][1] == "s"
-    assert Path(told["database"][0]).name == "memd.db"
-    assert "why" not in told  # it is ok
-    assert told["  installed"] == ["yes"]
-    assert all(told[name] or name in {"model", "  reranker", "records", "check"} for name in told)
+    values = {line.partition(":")[0]: line.partition(":")[2].split() for line in lines}
+    assert values["status"] == ["ok"]
+    assert values["rss"][1] == "MB"
+    assert values["uptime"][1] == "s"
+    assert Path(values["database"][0]).name == "memd.db"
+    assert "why" not in values  # it is ok
+    assert values["  installed"] == ["yes"]
+    assert all(
+        values[name] or name in {"model", "  reranker", "records", "check"} for name in values
+    )
 
 
 def test_the_audit_is_told_in_words(memd: Memd) -> None:
@@ -195,10 +197,10 @@ def test_the_audit_is_told_in_words(memd: Memd) -> None:
     assert (client, method, outcome) == ("operator", "memory.store", "done")
     assert int(rows) > 0
 
-    told = dict(line.split(":", 1) for line in memd("audit", "verify").out.splitlines())
-    assert list(told) == ["rows", "head", "notes", "problems"]
-    assert int(told["rows"].replace(",", "")) >= int(seq)
-    assert told["problems"].strip() == "none"
+    values = dict(line.split(":", 1) for line in memd("audit", "verify").out.splitlines())
+    assert list(values) == ["rows", "head", "notes", "problems"]
+    assert int(values["rows"].replace(",", "")) >= int(seq)
+    assert values["problems"].strip() == "none"
 
 
 def test_the_settings_that_hold_are_shown(memd: Memd) -> None:

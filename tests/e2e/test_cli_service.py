@@ -99,10 +99,10 @@ def test_installing_writes_the_units_and_starts_them(login: Login, tmp_path: Pat
     assert login.files() == ["memd.service", "memd.service.d/10-sandbox.conf", "memd.socket"]
     service = (login.units / "memd.service").read_text()
     assert f"\nExecStart={login.command} serve\n" in service  # the link, not what it leads to
-    told = login.told()
-    assert "systemctl --user daemon-reload" in told
-    assert "systemctl --user enable memd.socket memd.service" in told
-    assert told[-1] == "systemctl --user start memd.socket memd.service"
+    commands = login.told()
+    assert "systemctl --user daemon-reload" in commands
+    assert "systemctl --user enable memd.socket memd.service" in commands
+    assert commands[-1] == "systemctl --user start memd.socket memd.service"
     assert (tmp_path / ".local" / "share" / "memd").stat().st_mode & 0o777 == 0o700
 
 
@@ -142,9 +142,9 @@ def test_uninstalling_takes_away_what_installing_wrote(login: Login) -> None:
     login.told()
     assert login.types("uninstall").returncode == 0
     assert login.files() == ["memd.service.d/mine.conf"]
-    told = login.told()
-    assert told[0] == "systemctl --user disable --now memd.service memd.socket"
-    assert told[-1] == "systemctl --user daemon-reload"
+    commands = login.told()
+    assert commands[0] == "systemctl --user disable --now memd.service memd.socket"
+    assert commands[-1] == "systemctl --user daemon-reload"
     assert "no service is installed" in login.types("uninstall").stderr
 
 
@@ -158,9 +158,9 @@ def test_a_profile_has_an_instance_of_its_own_beside_the_first(login: Login) -> 
         "memd@work.service.d/10-sandbox.conf",
         "memd@work.socket",
     ]
-    told = login.told()
-    assert "systemctl --user enable memd@work.socket memd@work.service" in told
-    assert not [line for line in told if "memd.s" in line]
+    commands = login.told()
+    assert "systemctl --user enable memd@work.socket memd@work.service" in commands
+    assert not [line for line in commands if "memd.s" in line]
     assert login.types("uninstall", "--profile", "work").returncode == 0
     assert login.files() == first
 
@@ -171,9 +171,9 @@ def test_units_of_the_name_before_give_way_to_the_instance(login: Login) -> None
         (login.units / name).write_text("[Unit]\n")
     assert login.types("install", "--no-sandbox", "--profile", "work").returncode == 0
     assert login.files() == ["memd-work-2.service", "memd@work.service", "memd@work.socket"]
-    told = login.told()
-    stopped = told.index("systemctl --user disable --now memd-work.service memd-work.socket")
-    assert stopped < told.index("systemctl --user start memd@work.socket memd@work.service")
+    commands = login.told()
+    stopped = commands.index("systemctl --user disable --now memd-work.service memd-work.socket")
+    assert stopped < commands.index("systemctl --user start memd@work.socket memd@work.service")
 
 
 def test_removing_a_profile_stops_its_service_and_takes_its_units_away(

@@ -16,14 +16,14 @@ FACT = "decided: the heron nests at the weir"
 
 @pytest.fixture(scope="module")
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spawned]:
-    said = [
+    messages = [
         {"role": "user", "content": FACT, "timestamp": "2026-03-02T10:00:00Z"},
         {"role": "tool", "content": "weir.log: \x1b[31mlevel 4711", "name": "sh"},
         *({"role": "assistant", "content": f"This is turn {n} of the rest."} for n in range(4)),
     ]
     with spawned(tmp_path_factory.mktemp("home")) as daemon:
         with daemon.client() as client:
-            params = {"messages": said, "session_id": "s", "project_id": "river"}
+            params = {"messages": messages, "session_id": "s", "project_id": "river"}
             client.call("sleep.consolidate", params)
             client.add("The shed is red.", metadata={"source": "shed.md"})
         yield daemon

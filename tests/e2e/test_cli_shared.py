@@ -17,8 +17,8 @@ def test_what_one_agent_publishes_others_find_and_it_takes_back(memd: Memd) -> N
     _, listed, _ = memd("shared", "search", "staging")
     assert shared in listed
     assert "ops" in listed
-    _, found, _ = memd("search", "when is staging reset?")
-    assert "shared by ops" in found
+    _, output, _ = memd("search", "when is staging reset?")
+    assert "shared by ops" in output
     _, block, _ = memd("recall", "when is staging reset?")
     assert "[shared] [SEMANTIC] Staging is reset on Mondays" in block
     code, out, err = memd("shared", "search", "staging", "--without", "ops")

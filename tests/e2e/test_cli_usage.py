@@ -16,13 +16,13 @@ from support.daemon import Spawned, environment, spawned, wait_until
 
 @pytest.fixture
 def daemon(tmp_path: Path) -> Iterator[Spawned]:
-    with spawned(tmp_path, {"MEMD_MODEL_DIR": str(tmp_path / "none")}) as found:
-        yield found
+    with spawned(tmp_path, {"MEMD_MODEL_DIR": str(tmp_path / "none")}) as spawned_daemon:
+        yield spawned_daemon
 
 
-def report(daemon: Spawned, **said: Any) -> None:
+def report(daemon: Spawned, **usage: Any) -> None:
     with daemon.client() as client:
-        client.call("usage.report", said)
+        client.call("usage.report", usage)
 
 
 def test_a_window_is_a_line_with_what_is_used_of_what_and_how_full(

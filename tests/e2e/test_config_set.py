@@ -93,7 +93,7 @@ def test_without_a_file_one_is_made_and_nobody_else_reads_it(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("daemon.undo_days", "many"), "daemon.undo_days = 'many' must be a valid integer"),
         (("daemon.nothing", "1"), "daemon.nothing is no setting; there are log_level"),
@@ -102,14 +102,14 @@ def test_without_a_file_one_is_made_and_nobody_else_reads_it(tmp_path: Path) -> 
     ],
 )
 def test_what_would_be_no_settings_file_is_not_written(
-    tmp_path: Path, words: tuple[str, ...], told: str
+    tmp_path: Path, words: tuple[str, ...], message: str
 ) -> None:
     file = written(tmp_path, TOML)
 
     done = memd(tmp_path, "config", "set", *words)
 
     assert done.code != 0
-    assert told in done.err
+    assert message in done.err
     assert file.read_text("utf-8") == TOML
 
 

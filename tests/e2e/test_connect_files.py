@@ -89,9 +89,9 @@ def test_a_link_that_leads_nowhere_is_written_through(place: Locations) -> None:
 def test_what_somebody_added_to_memds_entry_stays_when_it_is_renewed(place: Locations) -> None:
     connect.write(connect.plan_connect(QWEN, place), place.data)
     file = place.home / ".qwen" / "settings.json"
-    found = json.loads(file.read_text("utf-8"))
-    found["mcpServers"]["memd"] |= {"trust": True, "env": {"MEMD_HOME": "/old", "MINE": "1"}}
-    file.write_text(json.dumps(found), "utf-8")
+    config = json.loads(file.read_text("utf-8"))
+    config["mcpServers"]["memd"] |= {"trust": True, "env": {"MEMD_HOME": "/old", "MINE": "1"}}
+    file.write_text(json.dumps(config), "utf-8")
     moved = place._replace(command="/usr/bin/memd")
     connect.write(connect.plan_connect(QWEN, moved), place.data)
     entry = json.loads(file.read_text("utf-8"))["mcpServers"]["memd"]
@@ -104,9 +104,9 @@ def test_a_hook_that_shares_its_group_with_anothers_goes_alone(place: Locations)
     gemini = ASSISTANTS["gemini"]
     connect.write(connect.plan_connect(gemini, place), place.data)
     file = place.home / ".gemini" / "settings.json"
-    found = json.loads(file.read_text("utf-8"))
-    found["hooks"]["AfterAgent"][0]["hooks"].insert(0, {"type": "command", "command": "mine"})
-    file.write_text(json.dumps(found, indent=4), "utf-8")
+    config = json.loads(file.read_text("utf-8"))
+    config["hooks"]["AfterAgent"][0]["hooks"].insert(0, {"type": "command", "command": "mine"})
+    file.write_text(json.dumps(config, indent=4), "utf-8")
     connect.write(connect.plan_removal(gemini, place), place.data)
     assert json.loads(file.read_text("utf-8")) == {
         "hooks": {"AfterAgent": [{"hooks": [{"type": "command", "command": "mine"}]}]}

@@ -130,16 +130,16 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "told"), REFUSED)
+@pytest.mark.parametrize(("text", "parts"), REFUSED)
 def test_what_a_daemon_cannot_do_is_refused_and_says_what_to_do(
-    tmp_path: Path, text: str, told: tuple[str, ...]
+    tmp_path: Path, text: str, parts: tuple[str, ...]
 ) -> None:
     _configured(tmp_path, text + "\n")
 
     done = _memd(tmp_path, "serve")
 
     assert done.returncode == EXIT_CONFIG == 78, done.stderr
-    assert all(part in done.stderr for part in told), done.stderr
+    assert all(part in done.stderr for part in parts), done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "data").exists() or not any((tmp_path / "data").iterdir())
 

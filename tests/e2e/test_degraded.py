@@ -91,9 +91,9 @@ async def test_another_model_embeds_everything_anew_and_nothing_is_mixed(tmp_pat
         await stored(house, *TEXTS[:5])
         embedder.name = "another"
         late = await stored(house, TEXTS[5])  # before the queue noticed the change
-        found = await house.recall.recall(ADA, RecallRequest(query="hives of bees in Lisbon"))
-        assert found.degraded is not None
-        assert "new model" in found.degraded
+        answer = await house.recall.recall(ADA, RecallRequest(query="hives of bees in Lisbon"))
+        assert answer.degraded is not None
+        assert "new model" in answer.degraded
         assert (await by_model(house)).get("hash") == 5  # never a vector of one under the other
         assert await house.queue.drain() == 6
         assert await by_model(house) == {"hash": 5, "another": 6}

@@ -55,12 +55,12 @@ def home() -> Iterator[Path]:
 def test_the_demonstration_answers_and_leaves_nothing_behind(home: Path, model_dir: Path) -> None:
     done = demo(home, model_dir, "--json")
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert told["text"] == "README.md"
-    assert told["ingest"]["memories"] >= told["ingest"]["texts"] > 5
-    by_question = {asked["question"]: asked["answers"] for asked in told["questions"]}
+    report = json.loads(done.stdout)
+    assert report["text"] == "README.md"
+    assert report["ingest"]["memories"] >= report["ingest"]["texts"] > 5
+    by_question = {asked["question"]: asked["answers"] for asked in report["questions"]}
     billing = by_question["Which database does the billing service use now?"]
-    assert any("PostgreSQL" in found["text"] for found in billing)
+    assert any("PostgreSQL" in hit["text"] for hit in billing)
     assert "cookie expired" in by_question["What was wrong with the login?"][0]["text"]
     assert by_question["What is the melting point of tungsten?"] == []
     assert "short answers" in by_question["How long should an answer be?"][0]["text"]

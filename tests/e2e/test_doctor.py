@@ -28,9 +28,9 @@ class Desk:
 
     def findings(self, *words: str) -> list[dict[str, Any]]:
         done = self.typed("doctor", "--json", *words)
-        found = list(json.loads(done.stdout)["findings"])
-        assert done.returncode == (4 if found else 0), done.stderr
-        return found
+        items = list(json.loads(done.stdout)["findings"])
+        assert done.returncode == (4 if items else 0), done.stderr
+        return items
 
     def kinds(self, *words: str) -> list[tuple[str, str]]:
         return [(each["assistant"], each["kind"]) for each in self.findings(*words)]

@@ -82,8 +82,8 @@ async def test_what_is_stored_is_told_with_its_ids_and_no_text(tmp_path: Path) -
 async def test_another_agents_events_are_not_told(tmp_path: Path) -> None:
     async with running(tmp_path) as paths, listening(paths, agent_id="ada") as ears:
         for agent in ("bob", "ada"):
-            said = {"text": f"A note of {agent} alone.", "agent_id": agent}
-            await ears.client.call("memory.ingest", said)
+            params = {"text": f"A note of {agent} alone.", "agent_id": agent}
+            await ears.client.call("memory.ingest", params)
         event = await ears.heard()
 
     assert event["agent_id"] == "ada"
@@ -93,14 +93,14 @@ async def test_a_window_and_a_nap_are_told(tmp_path: Path) -> None:
     names = ("event.usage", "event.consolidated")
     async with running(tmp_path) as paths, listening(paths, *names) as ears:
         await ears.client.call("memory.ingest", {"text": "decided: tabs", "session_id": "s"})
-        said = {"source": "codex", "session_id": "s", "used_tokens": 25_000}
-        await ears.client.call("usage.report", said)
-        told = {event["name"]: event for event in [await ears.heard(), await ears.heard()]}
+        usage = {"source": "codex", "session_id": "s", "used_tokens": 25_000}
+        await ears.client.call("usage.report", usage)
+        events = {event["name"]: event for event in [await ears.heard(), await ears.heard()]}
 
-    assert told["event.usage"]["nap"] == "full"
-    assert told["event.usage"]["fill"] == pytest.approx(25 / 30)
-    assert told["event.consolidated"]["session_id"] == "s"
-    assert told["event.consolidated"]["reason"] == "full"
+    assert events["event.usage"]["nap"] == "full"
+    assert events["event.usage"]["fill"] == pytest.approx(25 / 30)
+    assert events["event.consolidated"]["session_id"] == "s"
+    assert events["event.consolidated"]["reason"] == "full"
 
 
 async def test_who_unsubscribes_is_told_no_more(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_a_slow_listener_loses_the_oldest_and_is_told_how_many() -> None:
     peer.listener.flush()
     events.emit("ada", EventName.STORED, {"number": -1})
 
-    assert [told["number"] for told in peer.got[:2]] == [3, 4]
+    assert [event["number"] for event in peer.got[:2]] == [3, 4]
     assert peer.got[0]["lost"] == 3
     assert "lost" not in peer.got[1]
     assert peer.got[-1]["number"] == -1
@@ -207,14 +207,14 @@ def test_what_waits_of_an_agent_that_was_closed_since_is_not_told() -> None:
     assert peer.listener is not None
     peer.listener.flush()
     events.emit("ada", EventName.STORED, {})
-    assert [told["agent_id"] for told in peer.got] == ["bob"]
+    assert [event["agent_id"] for event in peer.got] == ["bob"]
 
 
 async def test_what_is_merged_or_put_away_is_no_event(tmp_path: Path) -> None:
-    told: list[EventName] = []
+    names: list[EventName] = []
     caller = Caller(agent_id="ada", method="test")
     async with a_house(tmp_path / "memd.db") as house:
-        ingest = replace(house.ingest, emit=lambda _agent, name, _body: told.append(name))
+        ingest = replace(house.ingest, emit=lambda _agent, name, _body: names.append(name))
         for _ in range(2):
             await ingest.ingest(caller, IngestRequest(text="The lighthouse is red."))
-    assert told == [EventName.STORED]
+    assert names == [EventName.STORED]

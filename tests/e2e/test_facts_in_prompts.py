@@ -89,9 +89,9 @@ def test_a_fact_that_fits_stands_in_the_prompt_in_a_fence_and_says_what_it_is(
 
 
 def test_ten_foreign_questions_bring_no_fact(desk: Desk) -> None:
-    told = {query: desk.prompt(query)["facts"] for query in FOREIGN}
+    facts_by_query = {query: desk.prompt(query)["facts"] for query in FOREIGN}
 
-    assert [query for query, facts in told.items() if facts] == []
+    assert [query for query, facts in facts_by_query.items() if facts] == []
 
 
 def test_a_fact_is_in_a_synthesized_block_under_its_kind(desk: Desk) -> None:

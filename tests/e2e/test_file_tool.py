@@ -32,8 +32,8 @@ def test_a_file_is_written_edited_recalled_and_deleted(desk: Desk) -> None:
         "str_replace", path=path, old_str="Tuesdays", new_str="Thursdays"
     )
     desk.settle()
-    found = desk.call("memory.recall", query="On which day do we deploy?")
-    assert "Thursdays" in found["memories"][0]["content"]
+    answer = desk.call("memory.recall", query="On which day do we deploy?")
+    assert "Thursdays" in answer["memories"][0]["content"]
     assert tool("delete", path="/memories/project") == "Successfully deleted /memories/project"
     assert tool("view", path="/memories").split("\n")[1:] == ["0B\t/memories"]
 
@@ -60,11 +60,11 @@ def answered(desk: Desk, command: str, **fields: Any) -> str:
     "path", ["/memories/../x", "/memories/a/../../x", "/memories/..", "/memories/./../memoriesx"]
 )
 def test_no_path_leads_out_of_the_root(desk: Desk, path: str) -> None:
-    told = f"refused: Path {path} would escape /memories directory"
+    refusal = f"refused: Path {path} would escape /memories directory"
     for command, more in (("view", {}), ("create", {"file_text": "x"}), ("delete", {})):
-        assert answered(desk, command, path=path, **more) == told
+        assert answered(desk, command, path=path, **more) == refusal
     move = {"old_path": "/memories/a", "new_path": path}
-    assert answered(desk, "rename", **move) == told
+    assert answered(desk, "rename", **move) == refusal
 
 
 def test_nothing_in_a_path_is_decoded(desk: Desk) -> None:
@@ -104,10 +104,10 @@ def test_a_file_outgrows_no_frame_and_is_shown_in_parts(desk: Desk) -> None:
     part = answered(desk, "view", path="/memories/a", view_range=[300_000, -1])
     assert part.endswith("300000\ty\n300001\t")
     for _ in range(2):
-        told = answered(
+        refusal = answered(
             desk, "insert", path="/memories/a", insert_line=0, insert_text="y\n" * 200_000
         )
-        assert told.startswith("refused: The file /memories/a was not changed")
+        assert refusal.startswith("refused: The file /memories/a was not changed")
 
 
 def test_two_clients_edit_one_file_and_no_edit_is_lost(daemon: Spawned) -> None:
@@ -121,9 +121,9 @@ def test_two_clients_edit_one_file_and_no_edit_is_lost(daemon: Spawned) -> None:
             ]
 
         with ThreadPoolExecutor(2) as both:
-            told = [*both.map(edits, (first, second))]
+            replies = [*both.map(edits, (first, second))]
 
-        assert {*told[0], *told[1]} == {"The file /memories/a has been edited."}
+        assert {*replies[0], *replies[1]} == {"The file /memories/a has been edited."}
         assert answered(first, "view", path="/memories/a").count("\tline ") == 30
         with ThreadPoolExecutor(2) as both:
             once = both.map(

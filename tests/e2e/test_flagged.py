@@ -143,7 +143,7 @@ def test_the_pages_of_what_is_suspicious_are_whole_and_in_order(desk: Desk) -> N
 async def test_whoever_listens_is_told_without_a_word_of_the_text(tmp_path: Path) -> None:
     heard: list[tuple[str, EventName, Mapping[str, Any]]] = []
     async with a_house(tmp_path / "memd.db") as house:
-        ingest = replace(house.ingest, emit=lambda *told: heard.append(told))
+        ingest = replace(house.ingest, emit=lambda *event: heard.append(event))
         receipt = await ingest.ingest(ADA, IngestRequest(text=ATTACK, origin=Origin.TOOL))
     assert heard == [
         (
@@ -170,10 +170,10 @@ def test_what_a_tool_said_is_a_tools_word_after_a_nap_and_is_looked_at_alike(des
     desk.settle()
     (one,) = flagged(desk)
     assert (one["state"], one["origin"]) == ("quarantined", "tool")
-    said = text_of(desk.prompt("What is the backup host called?"))
-    assert "Fjord" in said
-    assert "[untrusted: tool]" in said
-    assert ATTACK not in said
+    text = text_of(desk.prompt("What is the backup host called?"))
+    assert "Fjord" in text
+    assert "[untrusted: tool]" in text
+    assert ATTACK not in text
 
 
 def test_an_update_is_looked_at_and_lowers_the_trust_of_what_it_changes(desk: Desk) -> None:

@@ -107,7 +107,7 @@ def test_who_only_acknowledges_asks_nothing_and_is_told_nothing_new(desk: Desk) 
     desk.store("yes")
     desk.store(FACT)
     desk.settle()
-    for said in ("yes", "ok, thanks", "go on", "1"):
-        prompt = desk.prompt(said, session_id="s")
+    for acknowledgement in ("yes", "ok, thanks", "go on", "1"):
+        prompt = desk.prompt(acknowledgement, session_id="s")
         assert (prompt["memories"], prompt["messages"]) == ([], [])
     assert given(desk, QUESTIONS[0])

@@ -39,10 +39,10 @@ def _knows(client: Client, name: str) -> bool:
 
 
 def test_what_was_stored_is_walked_without_being_asked_to_learn(client: Client) -> None:
-    found = client.call(
+    result = client.call(
         "graph.query", {"question": "Where is the tool hosted that Ann's team uses?"}
     )
-    (answer,) = found["items"]
+    (answer,) = result["items"]
     assert (answer["name"], answer["follows"]) == ("Oslo", True)
     quotes = [step["evidence"]["quote"] for step in answer["path"]["steps"]]
     assert quotes == [text.removesuffix(".") for text in TEXTS[:3]]
@@ -113,10 +113,10 @@ def test_on_the_command_line_a_way_is_told_with_its_words(
     monkeypatch.setenv("MEMD_HOME", str(daemon.home))
     monkeypatch.setenv("MEMD_SOCKET", str(daemon.paths.socket))
     assert run(["graph", "path", "Ann", "Oslo"]) == 0
-    told = capsys.readouterr().out
-    assert "1. Ann · the Falcon team · Kafka · Oslo" in told
-    assert "the Falcon team —uses→ Kafka" in told
-    assert '"Kafka is hosted in Oslo" (memory ' in told
+    output = capsys.readouterr().out
+    assert "1. Ann · the Falcon team · Kafka · Oslo" in output
+    assert "the Falcon team —uses→ Kafka" in output
+    assert '"Kafka is hosted in Oslo" (memory ' in output
     assert run(["graph", "query", "What must the Falcon team not use?", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert [item["name"] for item in answer["items"]] == ["RabbitMQ"]

@@ -112,9 +112,9 @@ def test_a_transcript_of_an_unknown_version_is_no_reason_to_fail(
     strange = tmp_path / "strange.jsonl"
     strange.write_text('{"v": 99, "blocks": [["user", "hello"]]}\n' * 3)
     introduce(daemon, "copilot")
-    told = {"sessionId": "x1", "transcriptPath": str(strange), "cwd": "/"}
-    assert hook(home, "copilot", "agentStop", told) == (0, "", "")
-    assert hook(home, "copilot", "sessionEnd", told) == (0, "", "")
+    event = {"sessionId": "x1", "transcriptPath": str(strange), "cwd": "/"}
+    assert hook(home, "copilot", "agentStop", event) == (0, "", "")
+    assert hook(home, "copilot", "sessionEnd", event) == (0, "", "")
     with daemon.client() as client:
 
         def windows() -> list[Any]:

@@ -133,8 +133,8 @@ def test_of_a_long_prompt_the_words_above_the_paste_are_kept(
     daemon: Spawned, home: Path, tmp_path: Path
 ) -> None:
     paste = "\n".join(f"10:0{n % 10} error {n}: the kestrel queue is full" for n in range(400))
-    said = {"session_id": "l1", "cwd": str(tmp_path), "prompt": f"{TOLD}\n\n{paste}"}
-    assert hook(home, "claude-code", "UserPromptSubmit", said).code == 0
+    event = {"session_id": "l1", "cwd": str(tmp_path), "prompt": f"{TOLD}\n\n{paste}"}
+    assert hook(home, "claude-code", "UserPromptSubmit", event).code == 0
     with a_desk(daemon, "claude-code") as desk:
         wait_until(lambda: bool(kept(desk, "l1")), "the prompt is kept")
         assert kept(desk, "l1") == {("person", TOLD)}
@@ -155,9 +155,11 @@ def test_what_no_person_said_is_neither_answered_nor_kept(
 ) -> None:
     session = what.replace(" ", "-")
     base = {"session_id": session, "cwd": str(tmp_path), "prompt_id": session, "prompt": TOLD}
-    told = {name: value for name, value in {**base, **ASIDE[what]}.items() if value is not None}
-    assert hook(home, "claude-code", "UserPromptSubmit", told) == (0, "", "")
-    answer = {**told, "last_assistant_message": f"{TOLD} And on Fridays."}
+    event_params = {
+        name: value for name, value in {**base, **ASIDE[what]}.items() if value is not None
+    }
+    assert hook(home, "claude-code", "UserPromptSubmit", event_params) == (0, "", "")
+    answer = {**event_params, "last_assistant_message": f"{TOLD} And on Fridays."}
     answer.pop("source", None)
     if "prompt" not in ASIDE[what] and "source" in ASIDE[what]:
         assert hook(home, "claude-code", "Stop", answer) == (0, "", "")
@@ -194,8 +196,12 @@ def test_after_a_compaction_the_session_has_its_facts_back(
     base = {"session_id": "k1", "cwd": str(project)}
 
     def asks(number: int) -> str:
-        said = {**base, "prompt_id": f"p{number}", "prompt": f"{QUESTION} Again, please: {number}."}
-        return hook(home, "claude-code", "UserPromptSubmit", said).added
+        event = {
+            **base,
+            "prompt_id": f"p{number}",
+            "prompt": f"{QUESTION} Again, please: {number}.",
+        }
+        return hook(home, "claude-code", "UserPromptSubmit", event).added
 
     with a_desk(daemon, "claude-code") as desk:
         desk.store(FACT, project_id=str(project))
@@ -240,8 +246,10 @@ def test_usage_comes_from_the_transcript_of_who_has_no_status_line(
     recorded = Path(__file__).parents[1] / "golden" / "clients"
     for source, event in (("codex", "Stop"), ("copilot", "agentStop"), ("gemini", "AfterAgent")):
         named = "transcriptPath" if source == "copilot" else "transcript_path"
-        told = of_session(source, f"{source}-u", home, **{named: str(recorded / f"{source}.jsonl")})
-        assert hook(home, source, event, told) == (0, "", "")
+        event_params = of_session(
+            source, f"{source}-u", home, **{named: str(recorded / f"{source}.jsonl")}
+        )
+        assert hook(home, source, event, event_params) == (0, "", "")
         with a_desk(daemon, source) as desk:
 
             def window(desk: Desk = desk, name: str = f"{source}-u") -> Any:

@@ -75,8 +75,8 @@ def _fill(client: Client, home: Path) -> None:
     for number in range(2):
         client.call("memory.ingest", {"text": f"{number} {HOSTILE}", "speaker": "Ann"})
     client.call("graph.add", {"subject": "Ann", "relation": "uses", "object": "SQLite"})
-    said = [{"role": role, "content": HOSTILE} for role in ("user", "tool", HOSTILE[:30])]
-    client.call("sleep.consolidate", {"messages": said, "session_id": HOSTILE[:200]})
+    messages = [{"role": role, "content": HOSTILE} for role in ("user", "tool", HOSTILE[:30])]
+    client.call("sleep.consolidate", {"messages": messages, "session_id": HOSTILE[:200]})
     for number, text in enumerate((HOSTILE, FIRST, SHAPED)):
         client.call("records.messages.save", {"record": {
             "id": str(number), "timestamp": "2026-03-01T00:00:00Z", "sender": text[:200],
@@ -114,16 +114,16 @@ _LIVE = re.compile(r"[<\uff1c\u2039]\s*/\s*(memory-entry|memory|task-data)(?![\w
 
 def _escapes(text: str) -> list[str]:
     """Return what in *text*, made for a prompt, is not as a prompt may be."""
-    found = [f"{ord(one):x}" for one in sorted(hidden_characters(text))]
-    found += [line for line in text.splitlines() if line not in text.split("\n")]
+    escapes = [f"{ord(one):x}" for one in sorted(hidden_characters(text))]
+    escapes += [line for line in text.splitlines() if line not in text.split("\n")]
     for tag in ("memory", "memory-entry", "task-data"):
         live = [match.group() for match in _LIVE.finditer(text) if match[1].lower() == tag]
         opened = text.split("\n").count(f"<{tag}>")
         if opened and len(live) != opened:
-            found.append(f"{len(live)} ends of {opened} <{tag}>")
+            escapes.append(f"{len(live)} ends of {opened} <{tag}>")
         if opened and text.split("\n").count(f"</{tag}>") != opened:
-            found.append(f"<{tag}> ends elsewhere")
-    return found
+            escapes.append(f"<{tag}> ends elsewhere")
+    return escapes
 
 
 def test_no_text_leaves_its_fence_in_any_prompt(daemon: Spawned) -> None:
@@ -327,8 +327,8 @@ def _shown(
             for memory_id in [*shaped, forged[0]] if "ID" in each else [""]:
                 words = [memory_id if word == "ID" else word.replace("HOME", home) for word in each]
                 cli.run(words)
-                said = capsys.readouterr()
-                yield " ".join(words)[:60], said.out + said.err
+                captured = capsys.readouterr()
+                yield " ".join(words)[:60], captured.out + captured.err
 
 
 def test_on_a_terminal_no_line_begins_with_what_somebody_stored(
@@ -341,8 +341,8 @@ def test_on_a_terminal_no_line_begins_with_what_somebody_stored(
     for typed, both in _shown(daemon, monkeypatch, capsys, tty=True):
         lines = both.split("\n")
         barred |= {typed.split()[0]} if any(line.startswith(say.BAR) for line in lines) else set()
-        if found := [line for line in lines if line.startswith(starts)]:
-            wrong[typed] = found
+        if bad := [line for line in lines if line.startswith(starts)]:
+            wrong[typed] = bad
     assert wrong == {}
     assert {"list", "get", "why", "inject", "recall", "synthesize", "brief", "preference",
             "trash", "shared", "graph", "flagged"} <= barred  # fmt: skip
@@ -355,10 +355,10 @@ def test_in_a_pipe_no_stored_line_begins_like_a_line_of_memds(
     starts = tuple(f"{shape}{MARK}" for shape in SHAPES)
     for typed, both in _shown(daemon, monkeypatch, capsys, tty=False):
         lines = both.split("\n")
-        found = [line for line in lines if line.startswith(starts)]
-        found += [line for line, after in pairwise(lines) if line == "system:" and "FREE" in after]
-        if found:
-            wrong[typed] = found
+        bad = [line for line in lines if line.startswith(starts)]
+        bad += [line for line, after in pairwise(lines) if line == "system:" and "FREE" in after]
+        if bad:
+            wrong[typed] = bad
     assert wrong == {}
 
 
@@ -382,13 +382,13 @@ def test_no_command_writes_what_a_terminal_heeds_or_a_line_that_a_field_made_up(
         for each in typed:
             words = [ids[0] if word == "ID" else word.replace("HOME", home) for word in each]
             cli.run([*words, "--json"] if json_too else words)
-            said = capsys.readouterr()
-            both = said.out + said.err
+            captured = capsys.readouterr()
+            both = captured.out + captured.err
             shown |= {name} if MARK in both else set()
-            if found := _heeded(both, lines_kept=name in LINES_KEPT):
-                wrong.setdefault(" ".join(words)[:60], []).extend(found)
-            if json_too and said.out.startswith("{"):
-                assert all(map(json.loads, said.out.splitlines()))
+            if bad := _heeded(both, lines_kept=name in LINES_KEPT):
+                wrong.setdefault(" ".join(words)[:60], []).extend(bad)
+            if json_too and captured.out.startswith("{"):
+                assert all(map(json.loads, captured.out.splitlines()))
     assert wrong == {}
     assert {"search", "recall", "list", "get", "why", "inject", "synthesize",
             "shared search"} <= shown  # fmt: skip
@@ -396,11 +396,11 @@ def test_no_command_writes_what_a_terminal_heeds_or_a_line_that_a_field_made_up(
 
 def _heeded(text: str, *, lines_kept: bool) -> list[str]:
     """Return what in *text* a terminal heeds, and the lines that a field made up."""
-    found = [f"{ord(one):x}" for one in sorted(hidden_characters(text))]
-    found += [line for line in text.splitlines() if line not in text.split("\n")]
+    heeded = [f"{ord(one):x}" for one in sorted(hidden_characters(text))]
+    heeded += [line for line in text.splitlines() if line not in text.split("\n")]
     if not lines_kept:
-        found += [line for line in text.split("\n") if line.startswith(MARK)]
-    return found
+        heeded += [line for line in text.split("\n") if line.startswith(MARK)]
+    return heeded
 
 
 # Files and logs.

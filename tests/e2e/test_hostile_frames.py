@@ -345,11 +345,11 @@ async def test_h18_h19_a_text_that_cannot_be_stored_is_invalid(line: Wire, text:
 
 
 async def test_h22_a_notification_is_done_and_never_answered(line: Wire, house: GatedRooms) -> None:
-    told = req("memory.store", content="a", category="semantic")
-    del told["id"]
+    notification = req("memory.store", content="a", category="semantic")
+    del notification["id"]
     wrong = req("no.such.method")
     del wrong["id"]
-    await line.send(told, wrong)
+    await line.send(notification, wrong)
     await alive(line)
     await until(lambda: house.done == 1, "the write is done")
     assert await house.memories() == 1
@@ -374,8 +374,8 @@ async def test_blank_lines_and_carriage_returns_do_no_harm(line: Wire) -> None:
 
 
 async def test_a_batch_is_answered_as_one_each_member_for_itself(line: Wire) -> None:
-    told = {"jsonrpc": "2.0", "method": "system.hello"}
-    answers = await line.ask([HELLO, 1, told, req("memory.get", 2, id="x"), req("nope", 3)])
+    notification = {"jsonrpc": "2.0", "method": "system.hello"}
+    answers = await line.ask([HELLO, 1, notification, req("memory.get", 2, id="x"), req("nope", 3)])
     assert [answer["id"] for answer in answers] == [1, None, 2, 3]
     assert [answer.get("error", {}).get("code") for answer in answers] == [
         None,

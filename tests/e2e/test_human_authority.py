@@ -51,9 +51,9 @@ def owner(daemon: Spawned) -> Iterator[AnOwner]:
 def agent(daemon: Spawned, owner: AnOwner, request: pytest.FixtureRequest) -> Iterator[Client]:
     """A senior agent with every scope that an agent may have, and more."""
     name = f"a{abs(hash(request.node.name))}"
-    said = {"name": name, "agent_id": name, "seniority": "c_suite", "autonomy_level": "full"}
+    fields = {"name": name, "agent_id": name, "seniority": "c_suite", "autonomy_level": "full"}
     scopes = ["read", "write", "propose", "admin"]
-    added = owner.client.call("client.add", {**said, "scopes": scopes})
+    added = owner.client.call("client.add", {**fields, "scopes": scopes})
     with Client(daemon.paths.socket, key=Path(added["key_file"])) as client:
         yield client
 
@@ -64,10 +64,10 @@ def name_of(client: Client) -> str:
 
 def refused(owner: AnOwner, client: str) -> dict[str, int]:
     params = {"client": client, "outcome": "denied", "limit": 1_000}
-    found: dict[str, int] = {}
+    attempts: dict[str, int] = {}
     for row in owner.client.call("audit.show", params)["items"]:
-        found[row["method"]] = found.get(row["method"], 0) + row["attempts"]
-    return found
+        attempts[row["method"]] = attempts.get(row["method"], 0) + row["attempts"]
+    return attempts
 
 
 def test_a_signature_makes_the_author_human(owner: AnOwner) -> None:
@@ -196,16 +196,18 @@ def test_h55_an_agent_that_supersedes_a_humans_fact_makes_a_proposal(
 def test_h60_what_fifty_agents_of_one_client_say_counts_once(
     daemon: Spawned, owner: AnOwner
 ) -> None:
-    said: dict[str, Any] = {"category": "adr", "content": "Everybody agrees on this."}
+    proposal: dict[str, Any] = {"category": "adr", "content": "Everybody agrees on this."}
     with Client(daemon.paths.socket) as crowd:
-        ids = {crowd.call("org.propose", {**said, "agent_id": f"bot{n}"}) for n in range(50)}
+        ids = {crowd.call("org.propose", {**proposal, "agent_id": f"bot{n}"}) for n in range(50)}
     assert len(ids) == 1
     (one,) = [p for p in owner.client.call("org.review")["items"] if p["id"] in ids]
     assert one["clients"] == 1
     added = owner.client.call("client.add", {"name": "second"})
     with Client(daemon.paths.socket, key=Path(added["key_file"])) as second:
-        second.call("org.propose", said)
-    both = [p for p in owner.client.call("org.review")["items"] if p["content"] == said["content"]]
+        second.call("org.propose", proposal)
+    both = [
+        p for p in owner.client.call("org.review")["items"] if p["content"] == proposal["content"]
+    ]
     assert [p["clients"] for p in both] == [2, 2]
     owner.client.call("org.reject", owner.decided("org.reject", one["id"]))
     assert not [p for p in owner.client.call("org.review")["items"] if p in both]
@@ -282,11 +284,11 @@ def test_the_owners_key_is_changed_only_with_the_old_ones_signature(tmp_path: Pa
             keyless.call("owner.set", {"public_key": new.public_key})
         old.register()
         old.register()  # the same one again changes nothing
-        said = {"public_key": new.public_key}
-        for signature in (None, new.sign("owner.set", said), old.sign("org.write", said)):
+        params = {"public_key": new.public_key}
+        for signature in (None, new.sign("owner.set", params), old.sign("org.write", params)):
             with pytest.raises(DeniedError):
-                client.call("owner.set", {**said, "signature": signature})
-        client.call("owner.set", {**said, "signature": old.sign("owner.set", said)})
+                client.call("owner.set", {**params, "signature": signature})
+        client.call("owner.set", {**params, "signature": old.sign("owner.set", params)})
         with pytest.raises(DeniedError):
             client.call("org.write", old.written(**POLICY))
         assert client.call("org.write", new.written(**POLICY))
@@ -356,41 +358,41 @@ def test_a_policy_is_written_in_one_command_at_a_terminal_and_not_without_one(
 ) -> None:
     with spawned(tmp_path):
         text = "Never push on a Friday."
-        code, said = typed(tmp_path, ["org", "write", "-c", "core_policy", text], [], tty=False)
+        code, output = typed(tmp_path, ["org", "write", "-c", "core_policy", text], [], tty=False)
         assert code == 1
-        assert "terminal" in said
+        assert "terminal" in output
         answers = [("new passphrase", "horse"), ("repeat", "horse"), ("of the", "horse")]
-        code, said = typed(tmp_path, ["org", "write", "-c", "core_policy", text], answers)
-        assert code == 0, said
+        code, output = typed(tmp_path, ["org", "write", "-c", "core_policy", text], answers)
+        assert code == 0, output
         key = json.loads((tmp_path / "data" / "keys" / "owner.key").read_text("utf-8"))
         assert "bare" not in key
-        code, said = typed(tmp_path, ["org", "retract", "x"], [("of the", "donkey")])
+        code, output = typed(tmp_path, ["org", "retract", "x"], [("of the", "donkey")])
         assert code == 1
-        assert "passphrase does not open" in said
-        code, said = typed(tmp_path, ["org", "policies", "--json"], [], tty=False)
-        (policy,) = json.loads(said)["items"]
+        assert "passphrase does not open" in output
+        code, output = typed(tmp_path, ["org", "policies", "--json"], [], tty=False)
+        (policy,) = json.loads(output)["items"]
         assert policy["content"] == text
         assert policy["author"]["is_human"] is True
-        code, said = typed(tmp_path, ["org", "retract", policy["id"][-8:]], [("of the", "horse")])
-        assert code == 0, said  # the whole id is signed, however it was typed
+        code, output = typed(tmp_path, ["org", "retract", policy["id"][-8:]], [("of the", "horse")])
+        assert code == 0, output  # the whole id is signed, however it was typed
 
 
 def test_who_lost_the_owners_key_file_is_told_to_bring_it_back(tmp_path: Path) -> None:
     with spawned(tmp_path) as daemon, daemon.client() as client:
         AnOwner(client).register()
-        code, said = typed(tmp_path, ["org", "write", "-c", "core_policy", "x"], [])
+        code, output = typed(tmp_path, ["org", "write", "-c", "core_policy", "x"], [])
         assert code == 1
-        assert "its file is missing" in said
-        assert "restore your copy" in said
+        assert "its file is missing" in output
+        assert "restore your copy" in output
 
 
 def test_who_types_no_passphrase_signs_nothing_and_is_told_so(tmp_path: Path) -> None:
     with spawned(tmp_path):
         answers = [("new passphrase", "\x04")]  # the end of input
-        code, said = typed(tmp_path, ["org", "write", "-c", "core_policy", "x"], answers)
+        code, output = typed(tmp_path, ["org", "write", "-c", "core_policy", "x"], answers)
         assert code == 1
-        assert "nothing was signed" in said
-        assert "Traceback" not in said
+        assert "nothing was signed" in output
+        assert "Traceback" not in output
 
 
 def test_a_proposal_is_reviewed_at_a_terminal(tmp_path: Path) -> None:
@@ -398,9 +400,9 @@ def test_a_proposal_is_reviewed_at_a_terminal(tmp_path: Path) -> None:
         keyless.call("org.propose", {"category": "adr", "content": "Use tabs."})
         keyless.call("org.propose", {"category": "adr", "content": "Use spaces."})
         answers = [("uit?", "r"), ("new passphrase", ""), ("uit?", "a")]
-        code, said = typed(tmp_path, ["org", "review"], answers)
-        assert code == 0, said
-        assert "every program of yours can sign" in said
+        code, output = typed(tmp_path, ["org", "review"], answers)
+        assert code == 0, output
+        assert "every program of yours can sign" in output
         (fact,) = keyless.call("org.query", {})
         assert fact["content"] == "Use spaces."
         assert keyless.call("org.review")["items"] == []
@@ -417,24 +419,24 @@ def typed(
     if pid == 0:
         os.chdir(ROOT)
         os.execve(sys.executable, [sys.executable, "-m", "memd", *argv], environment(home))  # noqa: S606  # a test's own child
-    said, seen = "", 0
+    output, seen = "", 0
     until = time.monotonic() + WAIT_S
     while time.monotonic() < until:
         if not select.select([terminal], [], [], 0.1)[0]:
             continue
         try:
-            said += os.read(terminal, 4096).decode("utf-8", "replace")
+            output += os.read(terminal, 4096).decode("utf-8", "replace")
         except OSError:
             break
-        if answers and answers[0][0] in said[seen:]:
-            seen = len(said)
+        if answers and answers[0][0] in output[seen:]:
+            seen = len(output)
             os.write(terminal, f"{answers.pop(0)[1]}\n".encode())
     else:
         os.kill(pid, signal.SIGKILL)
     _, status = os.waitpid(pid, 0)
     os.close(terminal)
-    assert not answers, said
-    return os.waitstatus_to_exitcode(status), said
+    assert not answers, output
+    return os.waitstatus_to_exitcode(status), output
 
 
 def _over(owner: AnOwner, nonce: str, action: str, fact: WriteFactParams, store: str = "") -> str:

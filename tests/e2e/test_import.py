@@ -61,10 +61,10 @@ def test_a_section_answers_with_its_headings_and_no_heading_is_a_memory(desk: De
     desk.write("work/billing.md", BILLING)
     desk.write("garden.md", GARDEN)
 
-    told = desk("import", ".", "--json")
+    result = desk("import", ".", "--json")
     desk.settled()
 
-    assert (told.code, told.json["new"], told.json["failed"]) == (0, 5, 0)
+    assert (result.code, result.json["new"], result.json["failed"]) == (0, 5, 0)
     best = desk.search("which database does the billing service use?")[0]
     assert "PostgreSQL 16" in best["content"]
     assert best["content"].startswith("Billing service > Decision\n")
@@ -78,10 +78,10 @@ def test_front_matter_dates_and_tags_and_is_no_memory(desk: Desk) -> None:
     desk.write("2026-11-21.md", "Saw a heron at the lake.")
     desk.write("broken.md", "---\ntitle: a: b\n---\nThe well is deep.")
 
-    told = desk("import", ".", "--tag", "notes")
+    result = desk("import", ".", "--tag", "notes")
 
-    assert told.code == 0
-    assert "broken.md: its front matter cannot be read (line 2" in told.err
+    assert result.code == 0
+    assert "broken.md: its front matter cannot be read (line 2" in result.err
     every = {item["content"]: item for item in desk("list", "--json").json["items"]}
     assert not any("---" in content or "tags:" in content for content in every)
     decision = next(item for content, item in every.items() if "PostgreSQL" in content)
@@ -98,19 +98,19 @@ def test_an_edited_note_replaces_its_older_version_and_says_so(desk: Desk) -> No
     path.write_text(BILLING.replace("PostgreSQL 16", "MariaDB 11"), "utf-8")
 
     foretold = desk("import", "billing.md", "--dry-run")
-    told = desk("import", "billing.md")
+    result = desk("import", "billing.md")
     desk.settled()
 
-    said = "billing.md: new 1, replaced 1, kept 2\n"
-    assert told.out.startswith(said)
-    assert foretold.out.startswith(said)
+    summary = "billing.md: new 1, replaced 1, kept 2\n"
+    assert result.out.startswith(summary)
+    assert foretold.out.startswith(summary)
     assert "would be" in foretold.out
     after = {item["content"]: item["id"] for item in desk("list", "--json").json["items"]}
     assert len(after) == 3
     assert sum(before.get(content) == each for content, each in after.items()) == 2
-    found = desk.search("which database does the billing service use?")
-    assert "MariaDB 11" in found[0]["content"]
-    assert not any("PostgreSQL" in item["content"] for item in found)
+    hits = desk.search("which database does the billing service use?")
+    assert "MariaDB 11" in hits[0]["content"]
+    assert not any("PostgreSQL" in item["content"] for item in hits)
     (old,) = desk("archive", "search", "PostgreSQL", "--json").json["items"]
     assert old["reason"] == "superseded"
     assert desk("archive", "restore", old["entry"]["id"]).code == 0
@@ -132,12 +132,12 @@ def test_a_file_that_cannot_be_read_stops_no_other(desk: Desk) -> None:
     desk.write("d.md", BILLING)
     desk.write("e.jsonl", '{"not": "ours"}\n[')
 
-    told = desk("import", ".")
+    result = desk("import", ".")
 
-    assert told.code == 1
-    assert "memd: b.md: not UTF-8 text (line 1)" in told.err
-    assert "memd: e.jsonl" in told.err
-    assert "files 4, new 5, failed 2; ignored: binary 1, hidden 1" in told.out
+    assert result.code == 1
+    assert "memd: b.md: not UTF-8 text (line 1)" in result.err
+    assert "memd: e.jsonl" in result.err
+    assert "files 4, new 5, failed 2; ignored: binary 1, hidden 1" in result.out
     assert desk("import", "no-such.md").code == 1
 
 
@@ -161,19 +161,19 @@ def _larger_than_a_frame(desk: Desk) -> None:
     assert len(text) > FRAME_BYTES_MAX
     desk.write("store.md", text)
 
-    told = desk("import", "store.md", "--json").json
+    report = desk("import", "store.md", "--json").json
     again = desk("import", "store.md", "--json").json
 
-    assert told["new"] >= 1_200
-    assert (again["new"], again["kept"]) == (0, told["new"])
+    assert report["new"] >= 1_200
+    assert (again["new"], again["kept"]) == (0, report["new"])
     with desk.daemon.client() as client:
-        assert client.call("memory.count") == told["new"]
+        assert client.call("memory.count") == report["new"]
         page = client.call("memory.list", {"limit": 1_000})
-        said = [item["content"] for item in page["items"]]
+        contents = [item["content"] for item in page["items"]]
         while page.get("next"):
             page = client.call("memory.list", {"limit": 1_000, "after": page["next"]})
-            said += [item["content"] for item in page["items"]]
-    joined = " ".join(said)
+            contents += [item["content"] for item in page["items"]]
+    joined = " ".join(contents)
     assert all(f"Entry {n}: " in joined for n in range(1_600))
 
 
@@ -196,9 +196,9 @@ def test_an_import_that_a_kill_ended_is_completed_by_the_next(tmp_path: Path) ->
     with spawned(tmp_path) as daemon, daemon.client() as client:
         assert 600 < client.call("memory.count") < 4_400
         again = forked.run(words, env=environment(tmp_path), check=True)
-        told = json.loads(again.stdout)
-        assert (told["new"] + told["kept"], told["replaced"]) == (4_000, 400)
-        assert told["kept"] > 0
+        report = json.loads(again.stdout)
+        assert (report["new"] + report["kept"], report["replaced"]) == (4_000, 400)
+        assert report["kept"] > 0
         assert client.call("memory.count") == 4_000
 
 

@@ -49,9 +49,9 @@ def test_opencode_s_database_is_read_while_it_is_open(desk: Desk) -> None:
         before = path.read_bytes(), beside(path)
         foretold = desk("import", "opencode.db", "--dry-run", "--json").json
         assert listed(desk) == []
-        told = desk("import", "opencode.db", "--json").json
+        report = desk("import", "opencode.db", "--json").json
         assert (path.read_bytes(), beside(path)) == before
-    assert (told["failed"], told["new"]) == (0, foretold["new"])
+    assert (report["failed"], report["new"]) == (0, foretold["new"])
     items = listed(desk)
     assert any(files.RULE in one["content"] for one in items)
     assert {one["session_id"] for one in items} == {"ses_1"}
@@ -67,9 +67,9 @@ def test_opencode_s_database_is_read_while_it_is_open(desk: Desk) -> None:
 
 def test_opencode_s_folder_and_its_export_are_the_same_sessions(desk: Desk) -> None:
     files.opencode_folder(desk.notes / "storage", "ses_1", "/home/ada/heron")
-    told = desk("import", "storage", "--json").json
-    assert (told["failed"], told["files"]) == (0, 1)
-    assert told["new"] == len(listed(desk)) >= 1
+    report = desk("import", "storage", "--json").json
+    assert (report["failed"], report["files"]) == (0, 1)
+    assert report["new"] == len(listed(desk)) >= 1
     assert any("HERON_PORT is not set" in text for text in messages(desk, "ses_1"))
     desk.write("ses_1.json", files.opencode_export("ses_1", "/home/ada/heron"))
     again = desk("import", "ses_1.json", "--json").json
@@ -81,8 +81,8 @@ def test_claude_mem_brings_memories_and_what_the_person_asked(desk: Desk) -> Non
     with closing(files.claude_mem_database(path)):
         foretold = desk("import", "claude-mem.db", "--dry-run", "--json").json
         assert listed(desk) == []
-        told = desk("import", "claude-mem.db", "--json").json
-    assert (told["failed"], told["new"]) == (0, foretold["new"])
+        report = desk("import", "claude-mem.db", "--json").json
+    assert (report["failed"], report["new"]) == (0, foretold["new"])
     items = listed(desk)
     (observed,) = [one for one in items if "8443" in one["content"]]
     assert "Staging had no HERON_PORT" in observed["content"]
@@ -116,10 +116,10 @@ def test_a_database_of_nobody_and_a_damaged_one_are_refused(desk: Desk) -> None:
     with closing(sqlite3.connect(desk.notes / "other.db")) as conn:
         conn.execute("CREATE TABLE a (b)")
     (desk.notes / "damaged.db").write_bytes(b"SQLite format 3\0" + b"x" * 4_096)
-    told = desk("import", "other.db", "damaged.db", "--json")
-    assert (told.code, told.json["failed"]) == (1, 2)
-    assert "not a database of opencode or claude-mem" in told.json["results"][0]["error"]
-    assert "cannot be read" in told.json["results"][1]["error"]
+    result = desk("import", "other.db", "damaged.db", "--json")
+    assert (result.code, result.json["failed"]) == (1, 2)
+    assert "not a database of opencode or claude-mem" in result.json["results"][0]["error"]
+    assert "cannot be read" in result.json["results"][1]["error"]
 
 
 def test_an_import_that_was_killed_goes_on_where_it_stopped(desk: Desk, model_dir: Path) -> None:
@@ -144,8 +144,8 @@ def test_an_import_that_was_killed_goes_on_where_it_stopped(desk: Desk, model_di
     importing.wait()
     done = naps()
     assert done < count, "the import was not killed in time"
-    told = desk("import", "opencode.db", "--json").json
-    assert told["failed"] == 0
+    report = desk("import", "opencode.db", "--json").json
+    assert report["failed"] == 0
     assert naps() == count, "no session is distilled twice"
     with desk.daemon.client() as client:
         sessions = client.call("session.list", {"limit": 100})["items"]

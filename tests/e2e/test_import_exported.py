@@ -93,8 +93,8 @@ def everything(desk: Desk) -> list[str]:
 
 def test_chats_become_sessions_and_memories_memories_once(desk: Desk) -> None:
     files = everything(desk)
-    told = desk("import", *files, "--json").json
-    assert (told["failed"], told["files"]) == (0, 5)
+    report = desk("import", *files, "--json").json
+    assert (report["failed"], report["files"]) == (0, 5)
     items = {one["content"]: one for one in desk("list", "-n", "50", "--json").json["items"]}
     assert items["Always bake with rye from the mill in Voss."]["occurred_at"][:4] == "2025"
     assert "We decided to deploy with blue-green, not rolling." in items
@@ -102,8 +102,8 @@ def test_chats_become_sessions_and_memories_memories_once(desk: Desk) -> None:
     assert items["Ada (person): likes tea"]["origin"] == "import"
     assert "Ada works on Heron" in items
     assert items["Likes oat milk"]["occurred_at"][:10] == "2025-11-02"
-    (found,) = desk("search", "--sessions", "sourdough", "--json").json["items"]
-    assert found["session_id"] == "c1"
+    (hit,) = desk("search", "--sessions", "sourdough", "--json").json["items"]
+    assert hit["session_id"] == "c1"
     assert desk("search", "--sessions", "branch", "--json").json["items"] == []
     again = desk("import", *files, "--json").json
     assert (again["new"], again["failed"]) == (0, 0)
@@ -124,11 +124,11 @@ def test_files_of_nobody_are_refused_by_name(desk: Desk) -> None:
     desk.write("broken.zip", "PK no archive")
     with zipfile.ZipFile(desk.notes / "empty.zip", "w") as archive:
         archive.writestr("a.txt", "a")
-    told = desk("import", "other.json", "broken.zip", "empty.zip", "--json")
-    assert (told.code, told.json["failed"]) == (1, 3)
-    errors = [each["error"] for each in told.json["results"]]
-    for said, error in zip(("--format text", "unpacked", "not an export"), errors, strict=True):
-        assert said in error
+    result = desk("import", "other.json", "broken.zip", "empty.zip", "--json")
+    assert (result.code, result.json["failed"]) == (1, 3)
+    errors = [each["error"] for each in result.json["results"]]
+    for reason, error in zip(("--format text", "unpacked", "not an export"), errors, strict=True):
+        assert reason in error
     assert desk("import", "other.json", "--format", "text", "--json").json["failed"] == 0
 
 

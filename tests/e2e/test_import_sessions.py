@@ -94,13 +94,13 @@ def reads_well(items: list[dict[str, Any]]) -> None:
 def test_a_session_becomes_memories_with_its_own_name_project_and_day(
     desk: Desk, recorded: Path
 ) -> None:
-    told = desk("import", "session.jsonl", "--json")
+    output = desk("import", "session.jsonl", "--json")
 
-    assert (told.code, told.json["failed"]) == (0, 0)
-    (result,) = told.json["results"]
+    assert (output.code, output.json["failed"]) == (0, 0)
+    (result,) = output.json["results"]
     assert (result["session"], result["messages"]) == ("river-1", 9)
     items = listed(desk)
-    assert len(items) == told.json["new"] >= 2
+    assert len(items) == output.json["new"] >= 2
     assert len(digests(items)) == 1
     assert any(RULE in item["content"] for item in items)
     assert not any("otter" in item["content"] for item in items), "what memd said is not learnt"
@@ -109,8 +109,8 @@ def test_a_session_becomes_memories_with_its_own_name_project_and_day(
     assert {item["project_id"] for item in items} == {str(desk.notes.parent / "river")}
     assert {item["occurred_at"][:10] for item in items} == {"2026-03-02"}
     assert "\t2026-03-02T" in desk("list").out
-    (found,) = desk("search", "--sessions", "Fridays", "--json").json["items"]
-    assert (found["session_id"], found["at"][:10]) == ("river-1", "2026-03-02")
+    (hit,) = desk("search", "--sessions", "Fridays", "--json").json["items"]
+    assert (hit["session_id"], hit["at"][:10]) == ("river-1", "2026-03-02")
     with desk.daemon.client() as client:
         (ended,) = client.call("session.list")["items"]
         assert ended["ended_at"] is not None
@@ -173,10 +173,10 @@ def test_files_of_every_kind_are_told_apart_and_a_bad_one_stops_no_other(
     desk.write("note.md", "The boat is green.\n")
     desk.write("odd.jsonl", '{"odd": 1}\n')
 
-    told = desk("import", ".", "river/.specstory/history", "--tag", "x", "--json")
+    output = desk("import", ".", "river/.specstory/history", "--tag", "x", "--json")
 
-    assert told.code == 1
-    results = {Path(each["file"]).name: each for each in told.json["results"]}
+    assert output.code == 1
+    results = {Path(each["file"]).name: each for each in output.json["results"]}
     assert results["first.md"]["session"] == "page-1"
     assert results["plain.jsonl"]["session"].startswith("plain-")
     assert results["note.md"]["session"] is None
@@ -202,9 +202,9 @@ def test_a_session_larger_than_a_frame_and_with_a_line_larger_than_one_is_read_w
     recorded.write_text("\n".join(lines) + "\n", "utf-8")
     assert recorded.stat().st_size > 1_500_000
 
-    told = desk("import", "session.jsonl", "--json").json
+    report = desk("import", "session.jsonl", "--json").json
 
-    assert (told["failed"], told["results"][0]["messages"]) == (0, 11)
+    assert (report["failed"], report["results"][0]["messages"]) == (0, 11)
     assert any(RULE in item["content"] for item in listed(desk))
     with desk.daemon.client() as client:
         page = client.call("session.messages", {"session_id": "river-1"})
@@ -228,10 +228,10 @@ def test_five_sessions_read_as_the_memory_of_a_project(desk: Desk, recorded: Pat
     assert [when for _, when, *_ in rows] == sorted((row[1] for row in rows), reverse=True)
     assert [row[2] for row in rows].count("digest") == len(ports)
     assert {row[2] for row in rows} <= NAP_KINDS
-    told = [row[3] for row in rows if row[2] == "preference"]
-    assert len(told) == len(ports)
+    preferences = [row[3] for row in rows if row[2] == "preference"]
+    assert len(preferences) == len(ports)
     newest = RULE.replace("on Fridays", "to the quay 9304 on Fridays")
-    assert told[0].startswith(f"User: {newest}"), "a row begins with the user's word"
+    assert preferences[0].startswith(f"User: {newest}"), "a row begins with the user's word"
     assert len({row[3] for row in rows}) == len(rows), "nothing stands there twice"
 
 
@@ -241,9 +241,9 @@ def test_what_was_said_in_a_session_as_each_client_writes_it_is_all_that_is_kept
 ) -> None:
     """Recorded files hold what hooks injected and memd's own results: they teach nothing."""
     text = (GOLDEN / f"{client}.jsonl").read_text("utf-8")
-    said = text.replace("How do we deploy? CALLTOOL", RULE).replace("How do we deploy?", RULE)
+    session = text.replace("How do we deploy? CALLTOOL", RULE).replace("How do we deploy?", RULE)
     desk.write("asked.jsonl", text)
-    desk.write("said.jsonl", said.replace("Understood: fake answer.", CAUSE))
+    desk.write("said.jsonl", session.replace("Understood: fake answer.", CAUSE))
 
     asked = desk("import", "asked.jsonl", "--json").json
     assert (asked["failed"], asked["new"]) == (0, 0), "a question alone is no memory"
@@ -260,16 +260,16 @@ def test_what_was_said_in_a_session_as_each_client_writes_it_is_all_that_is_kept
 
 @pytest.mark.skipif(not CLIENTS.is_dir(), reason="the recorded sessions are not here")
 def test_the_recorded_session_of_each_client_reads_as_a_memory(desk: Desk) -> None:
-    told = desk("import", str(CLIENTS), "--json").json
+    report = desk("import", str(CLIENTS), "--json").json
 
-    assert told["failed"] == 0
-    assert len(told["results"]) == len(list(CLIENTS.glob("*.jsonl"))) >= 4
-    assert all(each["messages"] for each in told["results"])
+    assert report["failed"] == 0
+    assert len(report["results"]) == len(list(CLIENTS.glob("*.jsonl"))) >= 4
+    assert all(each["messages"] for each in report["results"])
     items = listed(desk)
     reads_well(items)
     # Each only asks one question and calls a tool: that it was asked is no memory.
     assert items == []
-    of = {each["session"] for each in told["results"]}
+    of = {each["session"] for each in report["results"]}
     with desk.daemon.client() as client:
         for session_id in of:
             page = client.call("session.messages", {"session_id": session_id})

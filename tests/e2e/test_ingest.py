@@ -140,9 +140,9 @@ def test_store_keeps_a_text_as_it_is(desk: Desk) -> None:
 
     memory_id = desk.store(content)
 
-    found = desk.get(memory_id)
-    assert found is not None
-    assert found["content"] == content
+    memory = desk.get(memory_id)
+    assert memory is not None
+    assert memory["content"] == content
 
 
 def test_a_hint_wins_over_routing(desk: Desk) -> None:
@@ -202,10 +202,10 @@ def test_a_text_of_up_to_eight_chunks_is_found_by_meaning_at_once(desk: Desk, ch
         receipt = desk.ingest(text, session_id=f"s{number}")
 
         ids = {item["id"] for item in receipt["stored"] + receipt["turned_away"]}
-        found = desk.recall(
+        answer = desk.recall(
             "Which animal fears storms?", search_mode="dense", top_k=100, include_compressed=True
         )
-        assert ids & set(_ids(found))
+        assert ids & set(_ids(answer))
         assert receipt["pending"] == []
 
 
@@ -257,12 +257,12 @@ def test_speaker_order_caption_and_time_are_kept_and_searched(desk: Desk) -> Non
         confidence=0.5,
     )
 
-    found = desk.get(only(receipt["stored"])["id"])
-    assert found is not None
-    assert found["speaker"] == "Joanna"
-    assert datetime.fromisoformat(found["occurred_at"]) == datetime(2023, 5, 8, 11, 56, tzinfo=UTC)
-    assert found["metadata"] == {"source": "chat/12", "confidence": 0.5, "tags": ["photo", "lake"]}
-    assert found["session_id"] == "s"
+    memory = desk.get(only(receipt["stored"])["id"])
+    assert memory is not None
+    assert memory["speaker"] == "Joanna"
+    assert datetime.fromisoformat(memory["occurred_at"]) == datetime(2023, 5, 8, 11, 56, tzinfo=UTC)
+    assert memory["metadata"] == {"source": "chat/12", "confidence": 0.5, "tags": ["photo", "lake"]}
+    assert memory["session_id"] == "s"
     assert desk.contents("red kayak", search_mode="words") == ["Look at this!"]
     assert desk.contents("Who went canoeing?", search_mode="dense") == ["Look at this!"]
 
@@ -314,20 +314,20 @@ def test_a_text_that_is_blank_is_refused(desk: Desk) -> None:
 
 def test_several_texts_get_a_receipt_each_in_order_and_progress(desk: Desk) -> None:
     items = [{"text": f"Fact {number}: the tower has {number} bells."} for number in range(40)]
-    told: list[tuple[int, int]] = []
+    steps: list[tuple[int, int]] = []
 
     receipts = desk.client.call(
         "memory.ingest_many",
         {"agent_id": desk.agent_id, "items": items},
-        progress=lambda done, total: told.append((done, total)),
+        progress=lambda done, total: steps.append((done, total)),
     )["items"]
 
     assert len(receipts) == 40
     ids = [only(receipt["pending"])["id"] for receipt in receipts]
     assert [desk.get(memory_id)["content"] for memory_id in ids] == [item["text"] for item in items]  # type: ignore[index]  # all are there
-    assert told[0] == (0, 40)
-    assert told[-1] == (40, 40)
-    assert told == sorted(told)
+    assert steps[0] == (0, 40)
+    assert steps[-1] == (40, 40)
+    assert steps == sorted(steps)
 
 
 def test_an_import_that_was_interrupted_is_run_again_without_doubles(desk: Desk) -> None:
@@ -390,11 +390,11 @@ def test_an_import_survives_a_killed_daemon(tmp_path: Path, model_dir: Any) -> N
 
 def test_setting_a_retention_over_the_socket_makes_nothing_temporary(desk: Desk) -> None:
     rules = [{"category": "episodic", "retention_days": 30}]
-    told = desk.call("agent.set", retention_overrides=rules)
+    config = desk.call("agent.set", retention_overrides=rules)
     memory_id = desk.store("The cellar key hangs behind the clock.", session_id="s")
 
     desk.call("session.end", session_id="s")
 
-    assert told["settings"]["type"] == "persistent"
-    assert desk.call("agent.get") == told
+    assert config["settings"]["type"] == "persistent"
+    assert desk.call("agent.get") == config
     assert desk.get(memory_id) is not None

@@ -56,10 +56,10 @@ def test_no_memory_leaves_its_fence(desk: Desk) -> None:
         desk.store(text)
     desk.settle()
 
-    said = desk.prompt("What does the staging server run?")["messages"][1]["content"]
+    memories = desk.prompt("What does the staging server run?")["messages"][1]["content"]
 
-    assert len(FENCE.findall(said)) == said.count("</memory-entry>") == len(PLANTED)
-    assert FENCE.sub("", said).strip() == ""
+    assert len(FENCE.findall(memories)) == memories.count("</memory-entry>") == len(PLANTED)
+    assert FENCE.sub("", memories).strip() == ""
 
 
 def test_each_line_of_a_memory_carries_the_nonce_when_asked(desk: Desk) -> None:

@@ -155,18 +155,18 @@ async def in_two_projects(stage: Stage, place: Path) -> list[str]:
         await stage.call("usage.report", messages=cured("/x"), cwd=str(folder.parent), **params)
         stage.clock.advance(minutes=1)
     listed = (await stage.call("memory.list"))["items"]
-    told = [each["id"] for each in listed if "fix" in each["metadata"]["tags"]]
-    assert len(told) == 2
+    ids = [each["id"] for each in listed if "fix" in each["metadata"]["tags"]]
+    assert len(ids) == 2
     assert len((await stage.call("skill.list"))["items"]) == 1
-    return told
+    return ids
 
 
 async def test_a_lesson_of_naps_in_two_projects_is_pruned_once(
     tmp_path: Path, stage: Stage
 ) -> None:
-    told = await in_two_projects(stage, tmp_path)
+    ids = await in_two_projects(stage, tmp_path)
     stage.clock.advance(days=91)
-    assert sorted((await stage.call("learn.prune"))["ids"]) == sorted(told)
+    assert sorted((await stage.call("learn.prune"))["ids"]) == sorted(ids)
     assert (await stage.call("skill.list"))["items"] == []
 
 
@@ -183,9 +183,9 @@ async def test_a_surer_report_supersedes_a_lesson_of_naps_in_all_projects(
     with an_endpoint(sure) as stub:
         settings = {"llm": settings_for(stub, uses={"lessons": True})}
         async with a_stage(tmp_path / "home", monkeypatch, settings) as stage:
-            told = await in_two_projects(stage, tmp_path)
+            ids = await in_two_projects(stage, tmp_path)
             made = await stage.call("learn.failure", **FAILED)
-            assert sorted(made["superseded"]) == sorted(told)
+            assert sorted(made["superseded"]) == sorted(ids)
             assert [one["id"] for one in (await stage.call("skill.list"))["items"]] == [made["id"]]
 
 

@@ -33,8 +33,8 @@ async def test_a_secret_is_in_no_tier_and_in_no_file(
 ) -> None:
     folder = tmp_path / "skills"
     async with a_stage(tmp_path / "home", monkeypatch, tree(folder)) as stage:
-        said = dict.fromkeys(("task_title", "error_message", "mended_by"), f"token={SECRET}")
-        made = await stage.call("learn.failure", **{**FAILED, **said, "task_id": SECRET})
+        fields = dict.fromkeys(("task_title", "error_message", "mended_by"), f"token={SECRET}")
+        made = await stage.call("learn.failure", **{**FAILED, **fields, "task_id": SECRET})
         whole = await stage.call("memory.get", id=made["id"])
         page = await stage.call("skill.show", id=made["id"])
     assert SECRET not in f"{made}{whole}{page}{files(folder)}"

@@ -69,5 +69,5 @@ async def test_what_a_recall_read_before_a_forget_is_in_no_later_prompt(
             goes_on.set()
             await recall
         assert len(holding(stub)) == 1, "what was read before made another prompt"
-        told = await stage.call("llm.status")
-        assert (told["available"], told["last_error"]) == (True, None)
+        status = await stage.call("llm.status")
+        assert (status["available"], status["last_error"]) == (True, None)

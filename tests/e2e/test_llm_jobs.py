@@ -107,7 +107,7 @@ def settings(home: Path, mode: str, **more: Any) -> dict[str, Any]:
 
 
 async def fill(client: AsyncClient, *more: str, session: str = "s1") -> None:
-    said = [*MESSAGES, *({"role": "user", "content": text} for text in more)]
+    messages = [*MESSAGES, *({"role": "user", "content": text} for text in more)]
     await client.call(
         "usage.report",
         {
@@ -115,7 +115,7 @@ async def fill(client: AsyncClient, *more: str, session: str = "s1") -> None:
             "session_id": session,
             "used_tokens": 170_000,
             "window_tokens": 200_000,
-            "messages": said,
+            "messages": messages,
         },
     )
 
@@ -141,8 +141,8 @@ def the_job(stage: Stage) -> tuple[Path, dict[str, Any]]:
 
 
 def pids(home: Path) -> list[int]:
-    found: list[int] = json.loads((home / "pids").read_text("utf-8"))
-    return found
+    numbers: list[int] = json.loads((home / "pids").read_text("utf-8"))
+    return numbers
 
 
 def gone(pid: int) -> bool:
@@ -193,9 +193,9 @@ async def test_a_job_is_the_log_of_what_was_sent(
     modes = {stat.S_IMODE(each.stat().st_mode) for each in folder.iterdir()}
     assert modes == {0o600}
     assert {stat.S_IMODE(each.stat().st_mode) for each in (folder, folder.parent)} == {0o700}
-    told = json.loads((tmp_path / "told").read_text("utf-8"))
-    assert told["cwd"] == str(folder / "work")
-    assert {name for name in told["environ"] if name.startswith("MEMD")} == {"MEMD_JOB"}
+    log = json.loads((tmp_path / "told").read_text("utf-8"))
+    assert log["cwd"] == str(folder / "work")
+    assert {name for name in log["environ"] if name.startswith("MEMD")} == {"MEMD_JOB"}
 
 
 @shows("llm.answer_bytes")
@@ -280,9 +280,9 @@ async def test_a_forget_kills_the_job_that_runs(
         for pid in pids(tmp_path):
             await until(partial(gone, pid), "the command is killed")
         assert not folders(stage)
-        told = await stage.call("llm.status")
-        assert told["last_error"] is None, "a forget is no failure of the command's"
-        assert not any(each["failures"] for each in told["purposes"])
+        status = await stage.call("llm.status")
+        assert status["last_error"] is None, "a forget is no failure of the command's"
+        assert not any(each["failures"] for each in status["purposes"])
 
 
 async def test_a_forget_erases_job_files_when_another_provider_answers_now(
@@ -340,8 +340,8 @@ async def test_a_kill_in_the_middle_of_a_job_leaves_nothing_that_breaks_the_next
         assert not (job / "work").exists()
         with daemon.client() as again:
             assert again.call("system.hello")
-    told = forked.run(["llm", "jobs", "--json"], env=environment(tmp_path), check=True).stdout
-    (one,) = json.loads(told)["items"]
+    output = forked.run(["llm", "jobs", "--json"], env=environment(tmp_path), check=True).stdout
+    (one,) = json.loads(output)["items"]
     assert (one["purpose"], one["state"]) == ("nap", "failed")
     shown = forked.run(["llm", "jobs", one["id"]], env=environment(tmp_path), check=True).stdout
     assert "bastion host" in shown

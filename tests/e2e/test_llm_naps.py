@@ -91,9 +91,9 @@ async def remembered(stage: Stage) -> list[str]:
 
 
 async def used(stage: Stage, purpose: str = "nap") -> dict[str, Any]:
-    told = await stage.call("llm.status")
-    found: dict[str, Any] = next(each for each in told["purposes"] if each["purpose"] == purpose)
-    return found
+    status = await stage.call("llm.status")
+    use: dict[str, Any] = next(each for each in status["purposes"] if each["purpose"] == purpose)
+    return use
 
 
 @shows("llm.provider", "llm.url", "llm.model", "llm.uses.naps", "llm.night_tokens")
@@ -136,21 +136,21 @@ async def test_what_was_read_before_a_forget_is_not_sent_after_it(
         assert goes_on.wait(60)
         return json.dumps(GOOD)
 
-    said = [{"role": "assistant", "content": f"Turn {n}: {'words ' * 300}"} for n in range(20)]
+    turns = [{"role": "assistant", "content": f"Turn {n}: {'words ' * 300}"} for n in range(20)]
     with an_endpoint(rule) as stub:
         llm = settings_for(stub, uses={"naps": True})
         async with a_stage(tmp_path, monkeypatch, {"llm": llm}) as stage:
             (doomed,) = await stage.remember("The tower is of sandstone.")
             async with AsyncClient(stage.paths.socket, key=stage.paths.operator_key) as other:
-                nap = asyncio.create_task(fill(replace(stage, client=other), [*MESSAGES, *said]))
+                nap = asyncio.create_task(fill(replace(stage, client=other), [*MESSAGES, *turns]))
                 await until(lambda: bool(stub.asked), "the first window is sent")
                 await stage.call("memory.forget", ids=[doomed])
                 goes_on.set()
                 await nap
             assert len(stub.asked) == 1, "the second window was read before"
             assert FACT not in await remembered(stage), "so was what the answer is about"
-            told = await stage.call("llm.status")
-            assert (told["available"], told["last_error"]) == (True, None)
+            status = await stage.call("llm.status")
+            assert (status["available"], status["last_error"]) == (True, None)
 
 
 async def by_rule(home: Path, patch: pytest.MonkeyPatch) -> list[str]:

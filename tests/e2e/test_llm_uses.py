@@ -116,8 +116,8 @@ async def test_what_a_night_costs_is_put_down_to_the_agent_whose_memories_it_sum
 ) -> None:
     async with asking(tmp_path, monkeypatch, SUMMARY, BY_LLM) as (stage, _):
         for agent in ("ada", "bob"):
-            told = {"category": "episodic", "session_id": f"of {agent}", "agent_id": agent}
-            await stage.remember(*TOLD, **told)
+            fields = {"category": "episodic", "session_id": f"of {agent}", "agent_id": agent}
+            await stage.remember(*TOLD, **fields)
         stage.clock.advance(days=3)
         await stage.call("sleep.run")
         costs = (await stage.call("records.cost_records.list"))["items"]
@@ -379,8 +379,8 @@ async def searched(home: Path, patch: pytest.MonkeyPatch, answer: Any, *trees: A
     async with asking(home, patch, answer, on, *trees) as (stage, stub):
         await stage.remember(NGINX, "The cat sleeps on the warm oven in winter.")
         arguments = {"query": "which animal was it", "limit": 10}
-        said = await stage.call("inject.call", name="search_memory", arguments=arguments)
-        return re.sub(r"[0-9a-f-]{36}", "ID", said["content"]), stub
+        reply = await stage.call("inject.call", name="search_memory", arguments=arguments)
+        return re.sub(r"[0-9a-f-]{36}", "ID", reply["content"]), stub
 
 
 @shows("llm.uses.reformulation")
@@ -392,14 +392,14 @@ async def test_a_search_goes_on_in_the_models_words(
         return "INSUFFICIENT" if asks else "cat sleeps warm oven winter"
 
     on = uses("reformulation")
-    found, stub = await searched(tmp_path / "on", monkeypatch, rule, on)
-    assert "The cat sleeps" in found
+    text, stub = await searched(tmp_path / "on", monkeypatch, rule, on)
+    assert "The cat sleeps" in text
     assert len(stub.asked) >= 2
     by_rule, silent = await searched(tmp_path / "off", monkeypatch, rule)
     failed, _ = await searched(tmp_path / "bad", monkeypatch, Status(500), on)
     assert not silent.asked
     assert by_rule == failed
-    assert found != by_rule
+    assert text != by_rule
 
 
 @shows("llm.wait_seconds")
@@ -481,8 +481,8 @@ async def test_the_graph_has_what_the_model_read_and_the_text_has(
                 await asyncio.sleep(0.005)
             for _ in range(2_000 if name == "on" else 100):
                 with suppress(OrgMemoryQueryError):  # nothing is known of it yet
-                    found = await stage.call("graph.neighbours", name="Ledgerline")
-                    return [each["relation"] for each in found["items"]], stub
+                    result = await stage.call("graph.neighbours", name="Ledgerline")
+                    return [each["relation"] for each in result["items"]], stub
                 await asyncio.sleep(0.005)
             return [], stub
 

@@ -49,10 +49,10 @@ async def test_the_vectors_are_those_of_another_implementation(model_dir: Path) 
     finally:
         await thread.close()
     for text, vector, other in zip(texts, given, wanted, strict=True):
-        found = np.frombuffer(vector, dtype="<f4")
-        assert found.shape == (FINGERPRINT.dimension,)
-        assert abs(float(np.linalg.norm(found)) - 1) < 1e-5
-        assert float(found @ other) >= 0.99999, text
+        own = np.frombuffer(vector, dtype="<f4")
+        assert own.shape == (FINGERPRINT.dimension,)
+        assert abs(float(np.linalg.norm(own)) - 1) < 1e-5
+        assert float(own @ other) >= 0.99999, text
 
 
 async def test_the_vector_of_a_text_does_not_depend_on_its_batch_mates(model_dir: Path) -> None:

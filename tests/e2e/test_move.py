@@ -97,12 +97,17 @@ def live(client: Client) -> None:
     client.call("memory.update", {"id": plain[0], "agent_id": "ada", "content": "Swept twice."})
     client.call("memory.delete", {"id": plain[1], "agent_id": "ada"})
     client.call("memory.forget", {"ids": [plain[2]], "agent_id": "ada"})
-    said = [
+    messages = [
         {"role": "assistant", "content": "Shall the fig tree be cut in March or in May?"},
         {"role": "user", "content": "We always cut fig trees in May, never in March.",
          "timestamp": "2024-05-01T10:00:00+02:00"},
     ]  # fmt: skip
-    ended = {"source": "garden", "session_id": "pruning", "event": "SessionEnd", "messages": said}
+    ended = {
+        "source": "garden",
+        "session_id": "pruning",
+        "event": "SessionEnd",
+        "messages": messages,
+    }
     client.call("usage.report", {**ended, "agent_id": "ada"})
     client.call("preference.set", {"name": "tone", "value": "short", "agent_id": "ada"})
     client.ingest("I prefer tea in the afternoon.", speaker="user", agent_id="ada")
@@ -176,12 +181,12 @@ def _arrives(file: Path, left: list[dict[str, object]], there: Path) -> None:
         again = memd(there, "import", str(file), "--json").json
         assert (again["new"], again["kept"]) == (0, len(left))
         assert dump(client) == left
-        (found,) = (
+        (item,) = (
             one
             for one in client.recall("when is the roof checked?", agent_id="ada")["memories"]
             if one["content"] == "The roof is checked in May."
         )
-        assert found["occurred_at"] == "2024-05-01T08:00:00.123456Z"
+        assert item["occurred_at"] == "2024-05-01T08:00:00.123456Z"
         assert [one["content"] for one in client.call("org.query", {"context": "billing"})] == [
             "Billing uses SQLite."
         ]

@@ -48,8 +48,8 @@ SUMMARY = """\
 @pytest.fixture(scope="module")
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spawned]:
     home = tmp_path_factory.mktemp("home")
-    with spawned(home, {"MEMD_MODEL_DIR": str(home / "none")}) as found:
-        yield found
+    with spawned(home, {"MEMD_MODEL_DIR": str(home / "none")}) as spawned_daemon:
+        yield spawned_daemon
 
 
 @pytest.fixture
@@ -65,10 +65,10 @@ def test_x3_a_window_is_full_from_eighty_percent_on(desk: Desk, tokens: int, ful
 
 def test_a_window_of_another_size_or_share_is_asked_about_as_well(desk: Desk) -> None:
     ask = desk.client.call
-    said = {"current_tokens": 25_000, "max_tokens": 200_000}
-    assert ask("sleep.should_consolidate", said) is False
-    assert ask("sleep.should_consolidate", {**said, "threshold_pct": 0.1}) is True
-    assert ask("sleep.should_consolidate", {**said, "max_tokens": 0}) is False
+    params = {"current_tokens": 25_000, "max_tokens": 200_000}
+    assert ask("sleep.should_consolidate", params) is False
+    assert ask("sleep.should_consolidate", {**params, "threshold_pct": 0.1}) is True
+    assert ask("sleep.should_consolidate", {**params, "max_tokens": 0}) is False
 
 
 def test_x4_the_documents_example_comes_back_and_its_facts_are_found(desk: Desk) -> None:
@@ -125,8 +125,8 @@ def test_a_report_of_a_session_that_told_nothing_says_why_there_is_no_list(desk:
 
 
 def test_x5_a_token_is_four_characters_with_and_without_the_model(desk: Desk) -> None:
-    said = {"messages": [{"content": "x" * 800}]}
-    assert desk.client.call("sleep.estimate_tokens", said) == 200
+    params = {"messages": [{"content": "x" * 800}]}
+    assert desk.client.call("sleep.estimate_tokens", params) == 200
     assert desk.client.call("sleep.estimate_tokens", {"messages": [{"content": "abc"}]}) == 0
 
 
@@ -140,13 +140,13 @@ def test_the_consolidated_list_may_be_consolidated_again(desk: Desk) -> None:
 def test_the_same_call_twice_naps_once_and_its_reply_holds_no_text(
     daemon: Spawned, desk: Desk
 ) -> None:
-    said = {"messages": [*OLDER, *RECENT], "session_id": "s", "idempotency_key": desk.agent_id}
-    first = desk.call("sleep.consolidate", **said)
-    again = desk.call("sleep.consolidate", **said)
+    params = {"messages": [*OLDER, *RECENT], "session_id": "s", "idempotency_key": desk.agent_id}
+    first = desk.call("sleep.consolidate", **params)
+    again = desk.call("sleep.consolidate", **params)
 
     assert again == first
     with pytest.raises(ConflictError):
-        desk.call("sleep.consolidate", **{**said, "messages": RECENT})
+        desk.call("sleep.consolidate", **{**params, "messages": RECENT})
     with sqlite3.connect(f"file:{daemon.paths.database}?mode=ro", uri=True) as file:
         replies = " ".join(text for (text,) in file.execute("SELECT reply FROM reply"))
         reports = " ".join(text for (text,) in file.execute("SELECT asked || report FROM run"))
@@ -164,7 +164,7 @@ def test_one_agents_nap_is_no_other_agents(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "error"),
+    ("params", "error"),
     [
         ({}, InvalidError),
         ({"session_id": "nobody's"}, NotFoundError),
@@ -178,10 +178,10 @@ def test_one_agents_nap_is_no_other_agents(desk: Desk) -> None:
     ],
 )
 def test_what_cannot_be_napped_over_is_refused(
-    desk: Desk, said: dict[str, Any], error: type[MemdError]
+    desk: Desk, params: dict[str, Any], error: type[MemdError]
 ) -> None:
-    found = desk.refused("sleep.consolidate", **said)
-    assert isinstance(found, error)
+    refusal = desk.refused("sleep.consolidate", **params)
+    assert isinstance(refusal, error)
     assert desk.count() == 0
 
 

@@ -129,12 +129,12 @@ def test_told_answered_and_napped_again_and_again_nothing_is_new(
             question, answer = (texts[turn % len(texts)] for texts in (QUESTIONS, ANSWERS))
             path = home / folder / f"{session}.jsonl"
             base = {"session_id": session, "cwd": str(project), "transcript_path": str(path)}
-            told = hook(home, source, "SessionStart", {**base, "source": "startup"}).added
-            told += hook(home, source, ask, {**base, "prompt": question}).added
-            assert FACTS[turn % len(FACTS)][0] in told
-            write(path, session, question, told, answer)
-            said = {"last_assistant_message": answer, "prompt_response": answer}
-            hook(home, source, stop, {**base, **said})
+            added = hook(home, source, "SessionStart", {**base, "source": "startup"}).added
+            added += hook(home, source, ask, {**base, "prompt": question}).added
+            assert FACTS[turn % len(FACTS)][0] in added
+            write(path, session, question, added, answer)
+            answers = {"last_assistant_message": answer, "prompt_response": answer}
+            hook(home, source, stop, {**base, **answers})
             hook(home, source, end, base)
             wait_until(lambda name=session: napped(desk, name), "the nap")  # type: ignore[misc]
             desk.settle()

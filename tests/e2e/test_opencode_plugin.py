@@ -70,8 +70,8 @@ def opencode(daemon: Spawned, folder: Path, given: dict[str, Any]) -> list[Any]:
         check=False,
     )
     assert done.returncode == 0, done.stderr.decode()
-    found: list[Any] = json.loads(done.stdout)
-    return found
+    replies: list[Any] = json.loads(done.stdout)
+    return replies
 
 
 def prompt(session: str, text: str) -> list[Any]:
@@ -108,9 +108,9 @@ def test_a_prompt_gets_the_brief_and_what_is_known_as_a_part_of_its_own(
 def test_a_compaction_is_napped_over_by_its_messages_without_what_memd_added(
     daemon: Spawned, tmp_path: Path
 ) -> None:
-    told = {"type": "text", "text": f"[preference] {FACT}", "synthetic": True}
+    part = {"type": "text", "text": f"[preference] {FACT}", "synthetic": True}
     messages = [
-        {"info": {"id": "1", "role": "user"}, "parts": [{"type": "text", "text": RULE}, told]},
+        {"info": {"id": "1", "role": "user"}, "parts": [{"type": "text", "text": RULE}, part]},
         {"info": {"id": "2", "role": "assistant", "providerID": "p", "modelID": "m",
                   "tokens": {"input": 40_000, "output": 9, "cache": {"read": 1_000, "write": 0}}},
          "parts": [{"type": "text", "text": "Noted, before each restart of the gateway."}]},
@@ -125,8 +125,8 @@ def test_a_compaction_is_napped_over_by_its_messages_without_what_memd_added(
     with a_desk(daemon, "opencode") as desk:
 
         def window() -> Any:
-            found = desk.call("usage.list")["items"]
-            return next((each for each in found if each["session_id"] == "o2"), None)
+            windows = desk.call("usage.list")["items"]
+            return next((each for each in windows if each["session_id"] == "o2"), None)
 
         wait_until(lambda: window() is not None and bool(window()["napped_at"]), "the nap")
         assert (window()["used_tokens"], window()["window_tokens"]) == (41_000, 200_000)

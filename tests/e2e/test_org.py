@@ -191,24 +191,24 @@ def test_what_is_wrong_is_named_and_not_quoted(
     ada: Client, method: str, params: dict[str, Any], field: str | None
 ) -> None:
     before = len(ada.call("org.query", {"context": MARK, "limit": 50}))
-    with pytest.raises((InvalidError, DeniedError)) as told:
+    with pytest.raises((InvalidError, DeniedError)) as caught:
         ada.call(method, params)
     if field is not None:
-        assert told.value.field == field
-    assert MARK not in str(told.value) + str(told.value.hint)
+        assert caught.value.field == field
+    assert MARK not in str(caught.value) + str(caught.value.hint)
     assert len(ada.call("org.query", {"context": MARK, "limit": 50})) == before == 0
 
 
 def test_a_text_over_the_limit_is_refused(ada: Client) -> None:
-    with pytest.raises(MemdError) as told:
+    with pytest.raises(MemdError) as caught:
         ada.call("org.write", {**ADR, "content": "x" * (TEXT_CHARS_MAX + 1)})
-    assert told.value.kind in {"invalid", "too_large"}
+    assert caught.value.kind in {"invalid", "too_large"}
 
 
 def test_a_version_of_no_fact_is_refused(ada: Client) -> None:
-    with pytest.raises(OrgMemoryWriteError) as told:
+    with pytest.raises(OrgMemoryWriteError) as caught:
         ada.call("org.write", {**ADR, "fact_id": "no such fact"})
-    assert (told.value.kind, told.value.field) == ("org_write", "fact_id")
+    assert (caught.value.kind, caught.value.field) == ("org_write", "fact_id")
 
 
 def test_retracting_nothing_is_false(ada: Client) -> None:
@@ -273,11 +273,11 @@ def test_a_person_writes_finds_and_retracts(memd: Memd) -> None:
     assert fact_id in memd("org", "query", "shed")[1]
     answer = memd("org", "query", "which colour has the shed", "--json").json
     assert answer["items"][0]["id"] == fact_id
-    _, out, said = memd("org", "show", fact_id)
+    _, out, err = memd("org", "show", fact_id)
     assert out == "We paint the shed green.\n"
-    told = [line.split(maxsplit=1) for line in said.splitlines()]
-    assert [name for name, _ in told] == ["id:", "category:", "version:", "created_at:", "by:"]
-    assert dict(told[:3] + told[4:]) == {
+    fields = [line.split(maxsplit=1) for line in err.splitlines()]
+    assert [name for name, _ in fields] == ["id:", "category:", "version:", "created_at:", "by:"]
+    assert dict(fields[:3] + fields[4:]) == {
         "id:": fact_id, "category:": "convention", "version:": "1", "by:": "ada (senior)"
     }  # fmt: skip
     again = ("org", "write", "-c", "convention", "We paint the shed blue.", "--fact", fact_id)
@@ -301,8 +301,8 @@ def test_a_person_writes_finds_and_retracts(memd: Memd) -> None:
 
 
 def test_a_person_is_told_that_there_is_nothing(memd: Memd) -> None:
-    said = "no policies; the settings list some in org_memory.core_policies\n"
-    assert memd("org", "policies") == (0, "", said)
+    message = "no policies; the settings list some in org_memory.core_policies\n"
+    assert memd("org", "policies") == (0, "", message)
     assert memd("org", "query", "zeppelins") == (0, "", "no fact matches\n")
     assert memd("org", "query", "-c", "entity_definition") == (0, "", "no fact matches\n")
     assert memd("org", "policies", "--json").json["items"] == []
@@ -311,10 +311,10 @@ def test_a_person_is_told_that_there_is_nothing(memd: Memd) -> None:
 
 
 def test_a_person_is_told_what_is_wrong(memd: Memd) -> None:
-    code, _, said = memd("org", "write", "-c", "gossip", "no")
-    assert (code, "category" in said) == (2, True)
-    code, _, said = memd("org", "write", "-c", "adr", "no", "--until", "2026-03-31T12:00:00")
-    assert (code, "with its zone" in said) == (2, True)
+    code, _, err = memd("org", "write", "-c", "gossip", "no")
+    assert (code, "category" in err) == (2, True)
+    code, _, err = memd("org", "write", "-c", "adr", "no", "--until", "2026-03-31T12:00:00")
+    assert (code, "with its zone" in err) == (2, True)
 
 
 def test_policies_that_no_prompt_has_room_for_are_warned_of(tmp_path: Path) -> None:
@@ -327,8 +327,8 @@ def test_policies_that_no_prompt_has_room_for_are_warned_of(tmp_path: Path) -> N
             code, out, err = commands.memd(tmp_path, "org", "policies")
         assert code == 0
         assert len(out.splitlines()) == many
-        told = (
+        warning = (
             r"memd: the policies take about 2,\d{3} tokens: a prompt of 2,000, the default, leave"
         )
-        assert bool(re.match(told + "s some out\n$", err)) is warned
+        assert bool(re.match(warning + "s some out\n$", err)) is warned
         assert bool(err) is warned

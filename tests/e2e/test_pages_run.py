@@ -58,21 +58,21 @@ def typed(page: str, home: Path) -> str:
 
 @pytest.mark.usefixtures("daemon")
 def test_the_example_of_the_readme_puts_what_was_said_before_the_question(home: Path) -> None:
-    said = typed("README.md", home)
-    assert "[unconfirmed: person] [preference] I prefer short answers." in said  # no key
-    assert "We deploy with blue-green since March." in said
+    output = typed("README.md", home)
+    assert "[unconfirmed: person] [preference] I prefer short answers." in output  # no key
+    assert "We deploy with blue-green since March." in output
 
 
 @pytest.mark.usefixtures("daemon")
 def test_the_page_about_prompts_does_what_it_shows(home: Path) -> None:
-    said = typed("docs/prompts.md", home)
-    assert "[untrusted: web] [semantic | score: " in said
-    assert "['search_memory', 'recall_memory', 'search_org_facts', 'session_search']" in said
-    assert "Stored in core memory (id=" in said
-    assert "[semantic | score: 1.00] The user's name is Ada." in said
-    assert "     1\tDeploys: Thursdays." in said
-    assert "[learnings] Slow billing queries" in said
-    assert "'tool_use_id': 'toolu_03', 'content': 'Path must start with /memories" in said
+    output = typed("docs/prompts.md", home)
+    assert "[untrusted: web] [semantic | score: " in output
+    assert "['search_memory', 'recall_memory', 'search_org_facts', 'session_search']" in output
+    assert "Stored in core memory (id=" in output
+    assert "[semantic | score: 1.00] The user's name is Ada." in output
+    assert "     1\tDeploys: Thursdays." in output
+    assert "[learnings] Slow billing queries" in output
+    assert "'tool_use_id': 'toolu_03', 'content': 'Path must start with /memories" in output
 
 
 # What a page tells a person to type at a shell.
@@ -131,9 +131,11 @@ def exported(folder: Path) -> None:
     """Write what other programs kept for the user."""
     (folder / "Downloads").mkdir()
     (folder / "shop").mkdir()
-    said = {"sender": "human", "text": "How long does dough rest?", "created_at": "2026-01-02"}
+    message = {"sender": "human", "text": "How long does dough rest?", "created_at": "2026-01-02"}
     with zipfile.ZipFile(folder / "Downloads" / "chatgpt.zip", "w") as archive:
-        archive.writestr("conversations.json", json.dumps([{"uuid": "u", "chat_messages": [said]}]))
+        archive.writestr(
+            "conversations.json", json.dumps([{"uuid": "u", "chat_messages": [message]}])
+        )
     history = "# aider chat started at 2026-01-02 10:00:00\n\n#### never use tabs here\n"
     (folder / "shop" / ".aider.chat.history.md").write_text(history)
     kept = {"type": "entity", "name": "Ada", "entityType": "person", "observations": ["likes tea"]}
@@ -154,8 +156,8 @@ def test_every_block_of_every_page_can_be_typed_in_the_order_of_the_pages(home: 
     (folder / "notes" / "old.md").write_text("# Old\nThe garage code was changed last year.\n")
     sessions = folder / ".claude" / "projects" / "-home-ada-shop"
     sessions.mkdir(parents=True)
-    said = {"role": "user", "content": "We never use serialisable transactions in the shop."}
-    line = {"type": "user", "uuid": "u1", "sessionId": "shop", "message": said}
+    message = {"role": "user", "content": "We never use serialisable transactions in the shop."}
+    line = {"type": "user", "uuid": "u1", "sessionId": "shop", "message": message}
     (sessions / "shop.jsonl").write_text(json.dumps(line) + "\n")
     exported(folder)
     for page in PAGES:

@@ -121,10 +121,10 @@ def test_preferences_need_the_category_procedural(desk: Desk) -> None:
 def test_a_preference_is_an_ordinary_memory_too(desk: Desk) -> None:
     (item,) = desk.ingest("I prefer tea over coffee.")["stored"]
 
-    found = desk.get(item["id"])
+    memory = desk.get(item["id"])
 
-    assert found is not None
-    assert found["category"] == item["category"] == "procedural"
+    assert memory is not None
+    assert memory["category"] == item["category"] == "procedural"
     assert desk.contents("Which drink?", categories=["procedural"]) == ["I prefer tea over coffee."]
     listed = desk.call("preference.list")["items"]
     assert [entry["memory_id"] for entry in listed] == [item["id"]]

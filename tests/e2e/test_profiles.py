@@ -100,7 +100,7 @@ def test_what_is_removed_is_in_no_file_and_the_other_profile_has_lost_nothing(
     assert list(profile_files(two["work"])) == []
     files = dict(bytes_below(tmp_path))
     for token in tokens:
-        assert [each for each, found in files.items() if token in found] == []
+        assert [each for each, content in files.items() if token in content] == []
     assert [each for each in tmp_path.rglob("*") if "work." in each.name] == [tmp_path / "work.log"]
     assert sorted(map(str, profile_files(two["work-2"]))) == before
     with Client(two["work-2"].socket, key=two["work-2"].operator_key) as client:
@@ -113,12 +113,12 @@ def test_a_removal_that_is_killed_anywhere_is_finished_by_the_next(tmp_path: Pat
     for killed_after in range(40):
         _a_profile(tmp_path, elsewhere)
         code = forked_until(tmp_path, killed_after)
-        left = [each for each, found in bytes_below(tmp_path) if TOLD.encode() in found]
+        left = [each for each, content in bytes_below(tmp_path) if TOLD.encode() in content]
         assert code == KILLED or left == []
         if code != KILLED:
             break
         assert memd(tmp_path, "profile", "remove", "work", "--yes").returncode == 0, killed_after
-        left = [each for each, found in bytes_below(tmp_path) if TOLD.encode() in found]
+        left = [each for each, content in bytes_below(tmp_path) if TOLD.encode() in content]
         assert left == []
         assert _listed(tmp_path) == []
     assert killed_after > 5
@@ -221,8 +221,8 @@ def test_homes_too_long_for_a_socket_have_one_each_and_know_nothing_of_each_othe
             assert paths.runtime_dir.stat().st_mode & 0o777 == 0o700
         added = memd(homes[0], "add", TOLD, "--profile", "work")
         assert added.returncode == 0, added.stderr
-        told = [memd(home, "export", "--profile", "work").stdout for home in homes]
-    assert [TOLD in each for each in told] == [True, False]
+        exports = [memd(home, "export", "--profile", "work").stdout for home in homes]
+    assert [TOLD in each for each in exports] == [True, False]
 
 
 def test_a_profile_is_made_once_and_a_name_that_is_none_is_refused(tmp_path: Path) -> None:
@@ -239,7 +239,7 @@ def test_a_profile_is_made_once_and_a_name_that_is_none_is_refused(tmp_path: Pat
 
 
 def _listed(home: Path) -> list[dict[str, Any]]:
-    told: list[dict[str, Any]] = json.loads(memd(home, "profile", "list", "--json").stdout)[
+    profiles: list[dict[str, Any]] = json.loads(memd(home, "profile", "list", "--json").stdout)[
         "profiles"
     ]
-    return told
+    return profiles

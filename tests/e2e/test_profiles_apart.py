@@ -124,10 +124,10 @@ def test_no_answer_and_no_error_of_any_method_tells_of_the_other(drilled: Drille
     with client_of(places["work"]) as one, client_of(places["work-2"]) as second:
         first, other = everything(one), everything(second)
     assert len(first) == len([name for name, its in methods().items() if not its.writes]) - _left()
-    assert {name for name, told in first.items() if OTHER in told} == set()
-    assert {name for name, told in other.items() if MARK in told} == set()
-    seen = {name for name, told in first.items() if MARK in told}
-    assert seen == {name for name, told in other.items() if OTHER in told}
+    assert {name for name, answer in first.items() if OTHER in answer} == set()
+    assert {name for name, answer in other.items() if MARK in answer} == set()
+    seen = {name for name, answer in first.items() if MARK in answer}
+    assert seen == {name for name, answer in other.items() if OTHER in answer}
     assert {"memory.recall", "memory.list", "store.export", "inject.prepare"} <= seen
 
 
@@ -156,8 +156,8 @@ def test_no_record_of_one_is_found_counted_or_deleted_in_the_other(
     last = ENTITIES[name].key[-1]
     with client_of(places["work"]) as one, client_of(places["work-2"]) as second:
         for client, own, foreign in ((one, MARK, OTHER), (second, OTHER, MARK)):
-            found = client.call(f"records.{name}.get", {**key, last: f"{own}-{name}"})
-            assert own in json.dumps(found)
+            record = client.call(f"records.{name}.get", {**key, last: f"{own}-{name}"})
+            assert own in json.dumps(record)
             assert client.call(f"records.{name}.get", {**key, last: f"{foreign}-{name}"}) == (
                 client.call(f"records.{name}.get", {**key, last: "never"})
             )
@@ -191,10 +191,10 @@ def test_an_id_of_the_other_is_as_unknown_as_one_that_never_was(drilled: Drilled
         for foreign in (ids[0], ids[-1]):
             # The calls write, too: what they leave behind is there after the first of these.
             never = [f"{foreign[:-6]}{end}" for end in ("00dead", "00beef")]
-            told = [list(_answers(second, each)) for each in (never[0], foreign, never[1])][1:]
-            assert told[0] == told[1]
-            assert any(kind == "not_found" for _, kind, _ in told[0])
-            denied = [(name, text) for name, kind, text in told[0] if "denied" in kind]
+            answers = [list(_answers(second, each)) for each in (never[0], foreign, never[1])][1:]
+            assert answers[0] == answers[1]
+            assert any(kind == "not_found" for _, kind, _ in answers[0])
+            denied = [(name, text) for name, kind, text in answers[0] if "denied" in kind]
             assert [name for name, text in denied if "ID" in text] == []
 
 
@@ -234,7 +234,7 @@ def test_no_file_but_its_own_has_a_word_of_a_profile(drilled: Drilled) -> None:
     home, places, _ = drilled
     for name, mark in (("work", MARK), ("work-2", OTHER)):
         own = list(profile_files(places[name]))
-        holding = [path for path, found in bytes_below(home) if mark.encode() in found]
+        holding = [path for path, content in bytes_below(home) if mark.encode() in content]
         assert holding, name
         foreign = [path for path in holding if not any(map(path.is_relative_to, own))]
         assert foreign == []

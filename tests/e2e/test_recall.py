@@ -107,11 +107,11 @@ def test_why_is_there_only_when_asked_for(known: Desk) -> None:
     question = "What is the name of the cat?"
 
     (plain, *_) = known.recall(question)["memories"]
-    (told, *_) = known.recall(question, why=True)["memories"]
+    (memory, *_) = known.recall(question, why=True)["memories"]
 
     assert plain["why"] is None
-    assert "cat" in told["why"]["matched"]
-    assert told["why"]["features"]["cos"] > 0.3
+    assert "cat" in memory["why"]["matched"]
+    assert memory["why"]["features"]["cos"] > 0.3
 
 
 def test_the_same_question_has_the_same_answer(known: Desk) -> None:
@@ -127,8 +127,8 @@ def test_equals_come_newest_first(desk: Desk) -> None:
         desk.store(fact)
 
     for mode in ("hybrid", "dense", "words"):
-        found = desk.recall("Which colour has the lamp?", search_mode=mode, top_k=4)["memories"]
-        assert [memory["id"] for memory in found] == ids[::-1]
+        memories = desk.recall("Which colour has the lamp?", search_mode=mode, top_k=4)["memories"]
+        assert [memory["id"] for memory in memories] == ids[::-1]
 
 
 def test_recall_writes_nothing(daemon: Spawned, known: Desk) -> None:
@@ -173,7 +173,7 @@ def filed(desk: Desk) -> Desk:
 
 
 @pytest.mark.parametrize(
-    ("filters", "found"),
+    ("filters", "expected"),
     [
         ({}, "first second third fourth"),
         ({"categories": ["social", "working"]}, "third fourth"),
@@ -192,11 +192,11 @@ def filed(desk: Desk) -> Desk:
     ids=str,
 )
 def test_filters_keep_exactly_what_matches(
-    filed: Desk, filters: dict[str, Any], found: str
+    filed: Desk, filters: dict[str, Any], expected: str
 ) -> None:
     recalled = filed.contents("lamp", search_mode="words", top_k=10, **filters)
 
-    assert {text.split()[1] for text in recalled} == set(found.split())
+    assert {text.split()[1] for text in recalled} == set(expected.split())
     retrieved = {
         entry["content"].split()[1]
         for entry in filed.call("memory.retrieve", text="lamp", **_canonical(filters))
@@ -205,7 +205,7 @@ def test_filters_keep_exactly_what_matches(
         entry["content"].split()[1]
         for entry in filed.call("memory.list", **_canonical(filters))["items"]
     }
-    assert retrieved == listed == set(found.split())
+    assert retrieved == listed == set(expected.split())
 
 
 def _canonical(filters: dict[str, Any]) -> dict[str, Any]:
@@ -220,8 +220,8 @@ def test_the_project_asked_from_boosts_and_hides_nothing(desk: Desk) -> None:
         desk.store(fact)
 
     for project, order in (("here", [here, there]), ("there", [there, here])):
-        found = desk.recall("What colour has the lamp in the hall?", project_id=project, top_k=2)
-        assert [memory["id"] for memory in found["memories"]] == order
+        answer = desk.recall("What colour has the lamp in the hall?", project_id=project, top_k=2)
+        assert [memory["id"] for memory in answer["memories"]] == order
 
 
 def test_what_belongs_to_a_project_is_hidden_from_another(desk: Desk) -> None:

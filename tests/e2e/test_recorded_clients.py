@@ -83,12 +83,12 @@ def test_the_recorded_hooks_of_a_session_are_told_what_is_known_and_nothing_twic
     daemon: Spawned,
 ) -> None:
     home = daemon.home
-    told = [
+    outputs = [
         hook(home, "claude-code", each["hook_event_name"], each)
         for each in rows("events/hooks-claude-code.jsonl")
     ]
-    assert [(each.code, each.err) for each in told] == [(0, "")] * len(told)
-    assert sum(each.out.count(FACT) for each in told) == 1
+    assert [(each.code, each.err) for each in outputs] == [(0, "")] * len(outputs)
+    assert sum(each.out.count(FACT) for each in outputs) == 1
     (session,) = {each["session_id"] for each in rows("events/hooks-claude-code.jsonl")}
     with a_desk(daemon, "claude-code") as desk:
 
@@ -100,12 +100,12 @@ def test_the_recorded_hooks_of_a_session_are_told_what_is_known_and_nothing_twic
 
 
 def test_the_recorded_status_line_tells_the_window(daemon: Spawned) -> None:
-    said = rows("events/statusline-claude-code.jsonl")
-    for each in said:
+    reports = rows("events/statusline-claude-code.jsonl")
+    for each in reports:
         printed = command(daemon.home, ["statusline"], each)
         assert (printed.code, printed.err) == (0, "")
         assert printed.out.startswith("memd")
-    last = next(each for each in reversed(said) if each["context_window"]["current_usage"])
+    last = next(each for each in reversed(reports) if each["context_window"]["current_usage"])
     with a_desk(daemon, "claude-code") as desk:
 
         def window() -> dict[str, Any] | None:
@@ -113,6 +113,6 @@ def test_the_recorded_status_line_tells_the_window(daemon: Spawned) -> None:
             return next((w for w in items if w["session_id"] == last["session_id"]), None)
 
         wait_until(lambda: window() is not None, "the window is known")
-        found = window()
-        assert found is not None
-        assert found["window_tokens"] == last["context_window"]["context_window_size"]
+        usage = window()
+        assert usage is not None
+        assert usage["window_tokens"] == last["context_window"]["context_window_size"]

@@ -85,9 +85,9 @@ def test_pages_go_on_behind_rows_that_are_gone(client: Client, name: str) -> Non
 @pytest.mark.parametrize(("name", "field"), fields_of(AwareDatetime, datetime))
 def test_a_time_without_zone_is_refused_and_named(client: Client, name: str, field: str) -> None:
     for wrong in ("2026-03-01T12:00:00", "2026-03-01", "noon", 1_772_366_400):
-        with pytest.raises(InvalidError) as told:
+        with pytest.raises(InvalidError) as caught:
             save(client, name, **{field: wrong})
-        assert field in str(told.value.field)
+        assert field in str(caught.value.field)
 
 
 @pytest.mark.parametrize("name", WITH_TIME)
@@ -106,9 +106,9 @@ def test_an_amount_that_overflows_is_refused_and_named(
     client: Client, name: str, field: str
 ) -> None:
     for wrong in (-1, 1e19, 1e300, "much"):
-        with pytest.raises(InvalidError) as told:
+        with pytest.raises(InvalidError) as caught:
             save(client, name, **{field: wrong})
-        assert field in str(told.value.field)
+        assert field in str(caught.value.field)
     with pytest.raises(InvalidError, match="more than 64 bits"):  # before it is anybody's field
         save(client, name, **{field: 2**63})
 

@@ -142,6 +142,6 @@ def test_a_store_without_records_has_no_page_of_them_and_a_start_loads_none_of_i
     assert {each for each in imported if each.startswith("memd.records.")} <= {"memd.records.notes"}
     assert {each for each in imported if "serve.routes.records" in each} == set()
     with closing(apsw.Connection(str(file))) as conn:
-        found = conn.execute("SELECT count(*) FROM sqlite_schema WHERE name GLOB 'record_*'").get
+        tables = conn.execute("SELECT count(*) FROM sqlite_schema WHERE name GLOB 'record_*'").get
         used = conn.execute("SELECT count(*) FROM dbstat WHERE name GLOB 'record_*'").get
-    assert (found, used) == (0, 0)
+    assert (tables, used) == (0, 0)

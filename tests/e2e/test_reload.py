@@ -69,17 +69,17 @@ def a_desk(home: Path, *trees: dict[str, Any]) -> Iterator[Desk]:
 def _level(desk: Desk) -> None:
     desk.talk(1)
     desk.reload(tree("daemon.log_level", "info"))
-    said = desk.says()
-    assert "method=memory.count" in said
+    log = desk.says()
+    assert "method=memory.count" in log
     desk.talk()
-    assert desk.says() == said
+    assert desk.says() == log
 
 
 def _file(desk: Desk) -> None:
     desk.reload(tree("daemon.log_file", str(desk.home / "log" / "other.log")))
-    said = desk.says()
+    log = desk.says()
     desk.talk()
-    assert desk.says() == said
+    assert desk.says() == log
     assert desk.says("other.log").count("method=memory.count") == 40
 
 

@@ -26,11 +26,11 @@ def a_home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
-def told(desk: Desk) -> dict[str, object]:
+def reranker_of(desk: Desk) -> dict[str, object]:
     """Return what ``model.status`` says about the re-ranker, ``system.status`` the same."""
-    found: dict[str, object] = desk.client.call("model.status")["reranker"]
-    assert desk.client.call("system.status")["model"]["reranker"] == found
-    return {name: found[name] for name in ("installed", "loaded", "name")}
+    reranker: dict[str, object] = desk.client.call("model.status")["reranker"]
+    assert desk.client.call("system.status")["model"]["reranker"] == reranker
+    return {name: reranker[name] for name in ("installed", "loaded", "name")}
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def desk(tmp_path: Path, models: Path) -> Iterator[Desk]:
 def test_x12_a_reranker_is_used_from_when_it_comes_and_done_without_before(
     desk: Desk, models: Path, reranker_dir: Path
 ) -> None:
-    assert told(desk) == {"installed": False, "loaded": False, "name": None}
+    assert reranker_of(desk) == {"installed": False, "loaded": False, "name": None}
     before = desk.recall(QUESTION, **DENSE)
     assert "memd model install --reranker" in before["degraded"]
     assert before["memories"][0]["content"] == OTHER
@@ -68,7 +68,7 @@ def test_x12_a_reranker_is_used_from_when_it_comes_and_done_without_before(
     shutil.copytree(reranker_dir, models.with_name(RERANKER_NAME))
     after = desk.recall(QUESTION, **DENSE)
     assert after["degraded"] is None
-    assert told(desk) == {"installed": True, "loaded": True, "name": RERANKER_NAME}
+    assert reranker_of(desk) == {"installed": True, "loaded": True, "name": RERANKER_NAME}
     scores = {memory["content"]: memory["relevance_score"] for memory in after["memories"]}
     assert list(scores.values()) == sorted(scores.values(), reverse=True)
     plain = desk.recall(QUESTION, reranker_enabled=False, **DENSE)["memories"]
@@ -92,7 +92,7 @@ def test_a_damaged_reranker_is_named_with_the_command_that_mends_it(
 
     assert asked["degraded"].startswith("the re-ranker is damaged")
     assert asked["degraded"].endswith("run: memd model install --reranker")
-    assert told(desk)["installed"] is False
+    assert reranker_of(desk)["installed"] is False
     assert asked["memories"][0]["content"] == OTHER
 
 

@@ -45,10 +45,10 @@ def test_no_byte_of_a_listed_form_is_at_rest(tmp_path: Path, policy: str) -> Non
     became: dict[str, list[str]] = {}
     with spawned(home, more) as daemon:
         with daemon.client(timeout=60.0) as client:
-            for said in (ALL, AWS):
-                for name, kinds in _planted(client, tmp_path, said).items():
+            for text in (ALL, AWS):
+                for name, kinds in _planted(client, tmp_path, text).items():
                     became[name] = became.get(name, []) + kinds
-                for method, params in asking(lambda _, said=said: said):  # type: ignore[misc]  # bound now
+                for method, params in asking(lambda _, said=text: said):  # type: ignore[misc]  # bound now
                     outcome(client, method, params)
             with daemon.client() as stranger:
                 outcome(stranger, "system.hello", {"client": ALL, "client_key": ALL})
@@ -80,8 +80,8 @@ def test_what_is_kept_is_found_and_no_answer_has_it(tmp_path: Path) -> None:
             client.call("wiki.export", {"agent_id": "default"})
             answers = "".join(
                 json.dumps(_asked(client, method, params))
-                for said in ("the key of the bees", ALL, "AKIA")
-                for method, params in asking(lambda _, said=said: said)  # type: ignore[misc]  # bound now
+                for text in ("the key of the bees", ALL, "AKIA")
+                for method, params in asking(lambda _, said=text: said)  # type: ignore[misc]  # bound now
             )
         pages = b"".join(held for path, held in bytes_below(home) if path.suffix == ".md")
         assert daemon.stop() == 0
@@ -92,9 +92,9 @@ def test_what_is_kept_is_found_and_no_answer_has_it(tmp_path: Path) -> None:
     assert AWS in _holding(home)
 
 
-def _planted(client: Client, tmp_path: Path, said: str) -> dict[str, list[str]]:
+def _planted(client: Client, tmp_path: Path, text: str) -> dict[str, list[str]]:
     memory_id = client.call("memory.store", {"content": "Ann sails.", "category": "semantic"})
-    return planted(client, lambda _: said, {"memory": memory_id, "folder": str(tmp_path)})
+    return planted(client, lambda _: text, {"memory": memory_id, "folder": str(tmp_path)})
 
 
 def _asked(client: Client, method: str, params: dict[str, Any]) -> Any:

@@ -73,7 +73,7 @@ async def _slept(home: Path, patch: pytest.MonkeyPatch, *trees: Any) -> str:
     "memory.agents.retention_overrides.retention_days",
 )
 @pytest.mark.parametrize(
-    ("said", "left"),
+    ("settings", "left"),
     [
         ({}, {"semantic", "social"}),
         (tree("memory.options.retention_days", 30), set()),
@@ -94,9 +94,9 @@ async def _slept(home: Path, patch: pytest.MonkeyPatch, *trees: Any) -> str:
     ],
 )
 async def test_what_is_older_than_its_retention_goes(
-    tmp_path: Path, patch: pytest.MonkeyPatch, said: dict[str, Any], left: set[str]
+    tmp_path: Path, patch: pytest.MonkeyPatch, settings: dict[str, Any], left: set[str]
 ) -> None:
-    async with _stage(tmp_path, patch, said) as stage:
+    async with _stage(tmp_path, patch, settings) as stage:
         for category in ("semantic", "social"):
             await stage.remember("The boat lies at pier 7.", category=category)
         await _embedded(stage)
@@ -178,8 +178,8 @@ async def test_what_was_consolidated_is_archived_for_good_when_it_is_old(
 ) -> None:
     steps = {}
     for days in (10, 90):
-        said = tree(NIGHT + "archival.age_threshold_days", days)
-        async with _stage(tmp_path / str(days), patch, said) as stage:
+        settings = tree(NIGHT + "archival.age_threshold_days", days)
+        async with _stage(tmp_path / str(days), patch, settings) as stage:
             await stage.remember("The first.", *DENSE, category="episodic", session_id="s1")
             await _embedded(stage)
             stage.clock.advance(days=3)
@@ -202,8 +202,8 @@ async def test_the_oldest_sessions_are_compressed_when_there_are_many(
         async with _stage(home, patch, *trees) as stage:
             for number in range(4):
                 for text in ("went well", "was slow"):
-                    said = f"The deploy {number} {text}."
-                    await stage.remember(said, category="episodic", session_id=f"s{number}")
+                    sentence = f"The deploy {number} {text}."
+                    await stage.remember(sentence, category="episodic", session_id=f"s{number}")
                 stage.clock.advance(days=1)
             await _embedded(stage)
             stage.clock.advance(days=3)
@@ -229,9 +229,9 @@ async def test_the_wiki_has_the_tiers_and_the_place_it_is_given(
 ) -> None:
     async def written(name: str, **config: Any) -> list[str]:
         root = tmp_path / f"{name} wiki"
-        said = [tree(NIGHT + "wiki_export." + key, value) for key, value in config.items()]
+        settings = [tree(NIGHT + "wiki_export." + key, value) for key, value in config.items()]
         where = tree(NIGHT + "wiki_export.export_root", str(root))
-        async with _stage(tmp_path / name, patch, where, *said) as stage:
+        async with _stage(tmp_path / name, patch, where, *settings) as stage:
             await stage.remember("The first.", *DENSE, category="episodic", session_id="s1")
             await _embedded(stage)
             stage.clock.advance(days=3)
@@ -257,9 +257,9 @@ async def test_the_wiki_is_written_after_a_night_when_it_is_to_be(
 ) -> None:
     for trigger in ("manual", "on_consolidation"):
         root = tmp_path / trigger
-        said = {"enabled": True, "trigger": trigger, "export_root": str(root)}
+        wiki = {"enabled": True, "trigger": trigger, "export_root": str(root)}
         async with _stage(
-            tmp_path / f"home {trigger}", patch, tree(NIGHT + "wiki_export", said)
+            tmp_path / f"home {trigger}", patch, tree(NIGHT + "wiki_export", wiki)
         ) as (stage):
             await stage.remember("The first.", *DENSE, category="episodic", session_id="s1")
             await _embedded(stage)
@@ -279,9 +279,9 @@ async def test_the_wiki_is_written_after_a_night_when_it_is_to_be(
 async def test_policies_and_the_number_of_facts_are_those_of_the_settings(
     tmp_path: Path, patch: pytest.MonkeyPatch
 ) -> None:
-    said = tree("org_memory.core_policies", ["Every change is reviewed."])
+    settings = tree("org_memory.core_policies", ["Every change is reviewed."])
     bound = tree("org_memory.extended_store.max_retrieved_per_query", 2)
-    async with _stage(tmp_path, patch, said, bound) as stage:
+    async with _stage(tmp_path, patch, settings, bound) as stage:
         policies = await stage.call("org.policies")
         added = await stage.call(
             "client.add", name="lead", agent_id="lead", seniority="lead", scopes=["read", "write"]
@@ -290,9 +290,9 @@ async def test_policies_and_the_number_of_facts_are_those_of_the_settings(
             for number in range(4):
                 text = f"We deploy service {number} with blue and green."
                 await lead.call("org.write", {"content": text, "category": "adr"})
-            found = await lead.call("org.query", {"context": "how do we deploy"})
+            facts = await lead.call("org.query", {"context": "how do we deploy"})
     assert [each["content"] for each in policies] == ["Every change is reviewed."]
-    assert len(found) == 2
+    assert len(facts) == 2
 
 
 @shows(
@@ -347,8 +347,8 @@ async def test_usage_is_read_where_the_settings_say(
     folder = tmp_path / "usages"
     folder.mkdir()
     async with _stage(tmp_path / "home", patch, tree("usage.path", str(folder))) as stage:
-        said = {"source": "codex", "session_id": "s1", "used_tokens": 7, "window_tokens": 30_000}
-        (folder / "s1.json").write_text(json.dumps(said), encoding="utf-8")
+        usage = {"source": "codex", "session_id": "s1", "used_tokens": 7, "window_tokens": 30_000}
+        (folder / "s1.json").write_text(json.dumps(usage), encoding="utf-8")
         items: list[Any] = []
         for _ in range(2_000):
             items = (await stage.call("usage.list"))["items"]
@@ -390,13 +390,13 @@ async def test_the_text_of_a_session_is_kept_as_long_as_the_settings_say(
     tmp_path: Path, patch: pytest.MonkeyPatch
 ) -> None:
     patch.setattr(file_rooms, "RHYTHM_SECONDS", 0.01)
-    said = [{"role": "user", "content": "The lamp is green."}]
+    messages = [{"role": "user", "content": "The lamp is green."}]
     for days, kept in ((30, 0), (0, 1), (365, 1)):
         setting = tree("daemon.session_days", days)
         async with _stage(tmp_path / str(days), patch, setting) as stage:
-            await stage.call("sleep.consolidate", messages=said, session_id="old")
+            await stage.call("sleep.consolidate", messages=messages, session_id="old")
             stage.clock.advance(days=31)
-            await stage.call("sleep.consolidate", messages=said, session_id="new")
+            await stage.call("sleep.consolidate", messages=messages, session_id="new")
             items: list[Any] = []
             for _ in range(2_000):
                 items = (await stage.call("session.messages", session_id="old"))["items"]
@@ -404,8 +404,8 @@ async def test_the_text_of_a_session_is_kept_as_long_as_the_settings_say(
                     break
                 await asyncio.sleep(0.005)
             assert len(items) == kept
-            found = (await stage.call("session.search", query="green lamp"))["items"]
-            assert [each["session_id"] for each in found] == ["new"]
+            hits = (await stage.call("session.search", query="green lamp"))["items"]
+            assert [each["session_id"] for each in hits] == ["new"]
 
 
 @shows("daemon.log_level")
@@ -422,7 +422,7 @@ def test_the_log_holds_what_its_level_lets_through(tmp_path: Path) -> None:
 def test_a_log_file_is_cut_off_and_holds_no_text_of_a_memory(tmp_path: Path) -> None:
     folder = tmp_path / "logs"
     folder.mkdir()
-    said = {
+    variables = {
         "MEMD_DAEMON__LOG_LEVEL": "debug",
         "MEMD_DAEMON__LOG_FILE": str(folder / "memd.log"),
         "MEMD_DAEMON__LOG_FILE_BYTES": "10000",
@@ -430,21 +430,23 @@ def test_a_log_file_is_cut_off_and_holds_no_text_of_a_memory(tmp_path: Path) -> 
     }
     home = tmp_path / "home"
     home.mkdir()
-    told = "The zebrafish Ferdinand must always be fed at noon."
-    with spawned(home, said) as daemon:
+    sentence = "The zebrafish Ferdinand must always be fed at noon."
+    with spawned(home, variables) as daemon:
         with daemon.client() as client:
-            memory_id = client.add(told)
-            client.ingest(told, speaker="user", session_id="s")
+            memory_id = client.add(sentence)
+            client.ingest(sentence, speaker="user", session_id="s")
             client.recall("When is Ferdinand fed?")
-            client.call("inject.prepare", {"query": told, "token_budget": 500, "session_id": "s"})
-            messages = [{"role": "user", "content": f"{told} {n}"} for n in range(6)]
+            client.call(
+                "inject.prepare", {"query": sentence, "token_budget": 500, "session_id": "s"}
+            )
+            messages = [{"role": "user", "content": f"{sentence} {n}"} for n in range(6)]
             client.call("sleep.consolidate", {"messages": messages, "session_id": "s"})
             client.call("sleep.run")
             client.call("session.end", {"session_id": "s"})
-            client.call("memory.update", {"id": memory_id, "content": told + " Twice."})
+            client.call("memory.update", {"id": memory_id, "content": sentence + " Twice."})
             client.call("memory.forget", {"ids": [memory_id]})
             with pytest.raises(MemdError):
-                client.call("memory.update", {"id": told, "content": told})
+                client.call("memory.update", {"id": sentence, "content": sentence})
             for _ in range(200):
                 client.call("memory.count")
         daemon.stop()

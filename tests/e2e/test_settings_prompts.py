@@ -102,9 +102,9 @@ async def test_what_agents_share_is_told_unless_it_is_switched_off(staged: Stage
             await stage.call(
                 "shared.publish", agent_id="bob", content=PORTS[0], category="semantic"
             )
-            told = (await stage.prompt(ASKED))["memories"]
+            memories = (await stage.prompt(ASKED))["memories"]
             recalled = await stage.call("memory.recall", query=ASKED)
-            assert [each["shared"] for each in told] == [True] * included
+            assert [each["shared"] for each in memories] == [True] * included
             assert len(recalled["memories"]) == included
 
 
@@ -147,8 +147,8 @@ async def test_diversity_leaves_room_for_what_says_something_else(staged: Staged
     async def first_two(**config: Any) -> set[int]:
         async with staged({"max_memories": 2, **config}) as stage:
             ids = await stage.remember(*alike, other)
-            found = await stage.call("memory.recall", query=ASKED, top_k=2)
-            return {ids.index(each["id"]) for each in found["memories"]}
+            answer = await stage.call("memory.recall", query=ASKED, top_k=2)
+            return {ids.index(each["id"]) for each in answer["memories"]}
 
     off = await first_two()
     assert 4 not in off
@@ -283,10 +283,10 @@ async def test_archival_memory_has_its_categories_its_tag_and_its_limit(
         refused = await _tool(
             stage, "archival_memory_write", content="We went to Bern.", category="episodic"
         )
-        found = await _tool(stage, "archival_memory_search", query=ASKED)
+        result = await _tool(stage, "archival_memory_search", query=ASKED)
         listed = (await stage.call("memory.list"))["items"]
 
     assert not any(answer["is_error"] for answer in written)
     assert refused["is_error"]
-    assert sum(text in found["content"] for text in PORTS) == 2
+    assert sum(text in result["content"] for text in PORTS) == 2
     assert all("self_edited" not in each["metadata"]["tags"] for each in listed)

@@ -76,8 +76,8 @@ async def test_people_write_only_what_the_settings_let_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rules = {"convention": {"human_allowed": False}, "adr": {"human_allowed": True}}
-    said = tree("org_memory.write_access.rules", rules)
-    async with a_stage(tmp_path / "home", monkeypatch, said) as stage:
+    settings = tree("org_memory.write_access.rules", rules)
+    async with a_stage(tmp_path / "home", monkeypatch, settings) as stage:
         await _as_owner(stage, content=SAID, category="adr")
         with pytest.raises(OrgMemoryAccessDeniedError, match="convention"):
             await _as_owner(stage, content=SAID, category="convention")
@@ -88,8 +88,8 @@ async def test_without_tracking_changes_no_past_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for tracks in (True, False):
-        said = tree("org_memory.temporal.track_changes", tracks)
-        async with a_stage(tmp_path / str(tracks), monkeypatch, said) as stage:
+        settings = tree("org_memory.temporal.track_changes", tracks)
+        async with a_stage(tmp_path / str(tracks), monkeypatch, settings) as stage:
             before = stage.clock.now.isoformat()
             stage.clock.advance(days=1)
             fact_id = await _as_owner(stage, content=SAID, category="adr")
@@ -108,11 +108,11 @@ async def test_the_file_is_mapped_unless_the_settings_forbid_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for mapped in (True, False):
-        said = tree("daemon.mmap_vectors", mapped)
-        async with a_stage(tmp_path / str(mapped), monkeypatch, said) as stage:
+        settings = tree("daemon.mmap_vectors", mapped)
+        async with a_stage(tmp_path / str(mapped), monkeypatch, settings) as stage:
             await stage.remember(SAID)
         # What was written lies in the file itself once a daemon has stopped.
-        async with a_stage(tmp_path / str(mapped), monkeypatch, said) as stage:
+        async with a_stage(tmp_path / str(mapped), monkeypatch, settings) as stage:
             assert (await stage.prompt("Which database for billing?"))["memories"]
             places = [line.split()[-1] for line in MAPS.read_text("utf-8").splitlines()]
             assert (str(stage.paths.database) in places) is mapped

@@ -45,11 +45,11 @@ async def test_a_search_by_tool_asks_in_other_words_as_often_as_it_may(
                 "query": "what about the nginx proxy balancer gateway cluster that they had then?",
                 "limit": 1,
             }
-            said = await stage.call("inject.call", name="search_memory", arguments=arguments)
-            assert NGINX in said["content"]
-            found = re.search(r"relevance: ([\d.]+)", said["content"])
-            assert found is not None
-            return float(found[1])
+            answer = await stage.call("inject.call", name="search_memory", arguments=arguments)
+            assert NGINX in answer["content"]
+            match = re.search(r"relevance: ([\d.]+)", answer["content"])
+            assert match is not None
+            return float(match[1])
 
     off = await relevance()
     once = await relevance(query_reformulation_enabled=True, max_reformulation_rounds=1)
@@ -102,8 +102,8 @@ PARAGRAPHS = "\n\n".join(" ".join(SENTENCES[at : at + 5]) for at in range(0, 15,
 
 async def _chunks(home: Path, patch: pytest.MonkeyPatch, **bounds: int) -> list[dict[str, Any]]:
     """Return the memories that a daemon with *bounds* makes of three paragraphs, in order."""
-    said = tree("memory.chunking", bounds) if bounds else {}
-    async with a_stage(home, patch, said) as stage:
+    settings = tree("memory.chunking", bounds) if bounds else {}
+    async with a_stage(home, patch, settings) as stage:
         receipt = await stage.call("memory.ingest", text=PARAGRAPHS)
         ids = [item["id"] for state in ("stored", "pending") for item in receipt[state]]
         return [await stage.call("memory.get", id=each) for each in ids]
@@ -138,7 +138,7 @@ def test_the_documents_maximum_is_the_window_and_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bounds", "said"),
+    ("bounds", "message"),
     [
         ({"min_tokens": 0}, "min_tokens"),
         ({"max_tokens": 0}, "max_tokens"),
@@ -147,8 +147,8 @@ def test_the_documents_maximum_is_the_window_and_says_so() -> None:
         ({"max_tokens": 301}, "max_tokens = 301: a chunk has at most 254 tokens"),
     ],
 )
-def test_bounds_that_no_chunk_can_keep_are_refused(bounds: dict[str, int], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_bounds_that_no_chunk_can_keep_are_refused(bounds: dict[str, int], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         Settings.model_validate(tree("memory.chunking", bounds))
 
 

@@ -97,10 +97,10 @@ def test_a_night_is_reported_and_undone_exactly(memd: Typist) -> None:
 
 
 def test_a_nap_is_found_among_the_runs_and_undone(memd: Typist) -> None:
-    said = [{"role": "user", "content": f"Paint fence {n} green by Friday."} for n in range(6)]
+    messages = [{"role": "user", "content": f"Paint fence {n} green by Friday."} for n in range(6)]
     before = {line for line in memd.state() if "Paint fence" in line}
     with memd.daemon.client() as client:
-        nap = client.call("sleep.consolidate", {"session_id": "talk", "messages": said})
+        nap = client.call("sleep.consolidate", {"session_id": "talk", "messages": messages})
     for words in (("sleep",), ("sleep", "--report")):
         (line,) = memd(*words).out.splitlines()[-1:]
         assert re.match(rf"{nap['run_id']}\t.*\tnap\tdone\t2 memories$", line)
@@ -116,14 +116,14 @@ def test_a_nap_is_found_among_the_runs_and_undone(memd: Typist) -> None:
 
 def test_a_run_names_what_it_removed_and_made(memd: Typist) -> None:
     done = memd.json("sleep", "--now")
-    (told,) = memd.json("sleep", "--report", done["run_id"])["items"]
-    assert told["summary_ids"] == done["summary_ids"] != []
-    assert told["removed_ids"] == done["removed_ids"] != []
+    (run,) = memd.json("sleep", "--report", done["run_id"])["items"]
+    assert run["summary_ids"] == done["summary_ids"] != []
+    assert run["removed_ids"] == done["removed_ids"] != []
     with memd.daemon.client() as client:
-        for each in told["archival_index"]:
+        for each in run["archival_index"]:
             answer = client.call("archive.restore", {"id": each["archival_id"]})
             assert answer["entry"]["id"] == each["original_id"]
-        for memory_id in told["summary_ids"]:
+        for memory_id in run["summary_ids"]:
             assert client.call("memory.get", {"id": memory_id})["metadata"]["tags"]
         params = {"run_id": done["run_id"], "memories_after": 10_000}
         assert client.call("sleep.report", params)["items"][0]["removed_ids"] == []

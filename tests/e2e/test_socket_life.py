@@ -132,8 +132,8 @@ async def test_a_client_that_only_stops_sending_still_gets_its_answers(
 async def test_progress_is_told_under_the_token_that_was_given(line: Wire) -> None:
     items, token = [{"text": "a"}, {"text": "b"}], {"progress_token": "t"}
     await line.send(req("memory.ingest_many", items=items, **token))
-    told = [await line.frame(), await line.frame()]
-    assert [t["params"] for t in told] == [
+    frames = [await line.frame(), await line.frame()]
+    assert [t["params"] for t in frames] == [
         {"token": "t", "value": {"done": n, "total": 2}} for n in (0, 2)
     ]
     assert len((await line.frame())["result"]["items"]) == 2
@@ -273,8 +273,8 @@ async def test_calls_at_once_share_one_connection_and_get_their_own_answers(
         ids = await asyncio.gather(
             *(client.call("memory.store", {**STORE, "content": f"n{i}"}) for i in range(200))
         )
-        found = await asyncio.gather(*(client.call("memory.get", {"id": i}) for i in ids))
-        assert [entry["content"] for entry in found] == [f"n{i}" for i in range(200)]
+        entries = await asyncio.gather(*(client.call("memory.get", {"id": i}) for i in ids))
+        assert [entry["content"] for entry in entries] == [f"n{i}" for i in range(200)]
         assert (await client.call("system.metrics"))["accepted"] == 1
     assert len({caller.idempotency_key for caller in house.callers[:200]}) == 200
 
@@ -306,7 +306,7 @@ async def test_an_answer_that_does_not_come_is_a_timeout(daemon: Paths, house: G
 
 
 async def test_the_waiting_client_does_the_same(daemon: Paths) -> None:
-    told: list[tuple[int, int]] = []
+    steps: list[tuple[int, int]] = []
 
     def work() -> None:
         with Client(daemon.socket) as client:
@@ -316,7 +316,7 @@ async def test_the_waiting_client_does_the_same(daemon: Paths) -> None:
             assert client.ingest("text")["stored"]
             items = [{"text": "a"}, {"text": "b"}]
             client.call(
-                "memory.ingest_many", {"items": items}, progress=lambda d, t: told.append((d, t))
+                "memory.ingest_many", {"items": items}, progress=lambda d, t: steps.append((d, t))
             )
             with pytest.raises(InvalidError):
                 client.call("memory.get", {"id": 1})
@@ -326,17 +326,17 @@ async def test_the_waiting_client_does_the_same(daemon: Paths) -> None:
                 client.add("\ud800")
 
     await asyncio.to_thread(work)
-    assert told == [(0, 2), (2, 2)]
+    assert steps == [(0, 2), (2, 2)]
 
 
 async def test_the_async_client_tells_progress(daemon: Paths) -> None:
-    told: list[tuple[int, int]] = []
+    steps: list[tuple[int, int]] = []
     async with AsyncClient(daemon.socket) as client:
         items = [{"text": "a"}, {"text": "b"}]
         await client.call(
-            "memory.ingest_many", {"items": items}, progress=lambda d, t: told.append((d, t))
+            "memory.ingest_many", {"items": items}, progress=lambda d, t: steps.append((d, t))
         )
-    assert told == [(0, 2), (2, 2)]
+    assert steps == [(0, 2), (2, 2)]
 
 
 @pytest.mark.parametrize("kind", ["waiting", "async"])
@@ -397,8 +397,8 @@ async def test_the_client_is_a_backend(daemon: Paths) -> None:
     assert entry is not None
     assert entry.content == "tea, not coffee"
     assert await client.get("you", memory_id) is None
-    (found,) = await client.retrieve("me", MemoryQuery(text="tea"))
-    assert found.model_copy(update={"relevance_score": None}) == entry
+    (retrieved,) = await client.retrieve("me", MemoryQuery(text="tea"))
+    assert retrieved.model_copy(update={"relevance_score": None}) == entry
     assert await client.count("me", category=MemoryCategory.SEMANTIC) == 1
     assert await client.delete("me", memory_id)
     assert not await client.delete("me", memory_id)

@@ -123,21 +123,21 @@ def test_settings_that_cannot_be_read_end_it_with_78(home: Path) -> None:
     paths = Paths.resolve(home=home, environ={})
     paths.config_file.parent.mkdir(parents=True)
     paths.config_file.write_text("nonsense = 1\n", "utf-8")
-    told = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-m", "memd", "serve"],
         env=environment(home),
         capture_output=True,
         text=True,
         check=False,
     )
-    assert told.returncode == 78
-    assert "nonsense" in told.stderr
-    assert "Traceback" not in told.stderr
+    assert done.returncode == 78
+    assert "nonsense" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_systemd_hands_over_a_socket_and_is_told_when_it_is_served(home: Path) -> None:
     """What systemd does, done by hand: listen, pass descriptor 3, wait for READY=1."""
-    path, told = home / "passed.sock", home / "notify"
+    path, notify = home / "passed.sock", home / "notify"
     starter = (
         "import os, sys\n"
         "os.dup2(int(sys.argv[1]), 3)\n"
@@ -150,7 +150,7 @@ def test_systemd_hands_over_a_socket_and_is_told_when_it_is_served(home: Path) -
     ):
         listening.bind(os.fspath(path))
         listening.listen(8)
-        notified.bind(os.fspath(told))
+        notified.bind(os.fspath(notify))
         notified.settimeout(WAIT_S)
         with Client(path) as client:
             number = listening.fileno()
@@ -160,7 +160,7 @@ def test_systemd_hands_over_a_socket_and_is_told_when_it_is_served(home: Path) -
                     home,
                     {
                         "LISTEN_FDS": "1",
-                        "NOTIFY_SOCKET": os.fspath(told),
+                        "NOTIFY_SOCKET": os.fspath(notify),
                         "WATCHDOG_USEC": "200000",
                     },
                 ),
@@ -184,10 +184,10 @@ def test_systemd_hands_over_a_socket_and_is_told_when_it_is_served(home: Path) -
 
 def test_under_journald_lines_carry_their_priority(home: Path) -> None:
     with (home / "journal").open("w") as stream:
-        found = os.fstat(stream.fileno())
+        status = os.fstat(stream.fileno())
         process = subprocess.Popen(
             [sys.executable, "-m", "memd", "serve"],
-            env=environment(home, {"JOURNAL_STREAM": f"{found.st_dev}:{found.st_ino}"}),
+            env=environment(home, {"JOURNAL_STREAM": f"{status.st_dev}:{status.st_ino}"}),
             stderr=stream,
         )
     try:
@@ -234,10 +234,10 @@ def test_a_second_daemon_does_not_take_the_socket_of_a_live_one(home: Path) -> N
             started.append(first := serving("one"))
             wait_until(lambda: _pid(client) == first.pid, "the first one listens")
             started.append(second := serving("two"))
-            _, told = second.communicate(timeout=WAIT_S)
+            _, err = second.communicate(timeout=WAIT_S)
             assert second.returncode == 1
-            assert f"(pid {first.pid})" in told
-            assert str(path) in told
+            assert f"(pid {first.pid})" in err
+            assert str(path) in err
             assert _pid(client) == first.pid
             first.kill()
             first.wait()

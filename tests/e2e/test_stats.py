@@ -64,10 +64,10 @@ FAMILIES = {
 
 def test_a_collector_reads_every_family_as_what_it_is(client: Client) -> None:
     wait_until(lambda: "memd_records" in told_by(client), "what memd did is noted")
-    found = {name: kind for name, (kind, _) in told_by(client).items()}
-    assert found == FAMILIES
+    kinds = {name: kind for name, (kind, _) in told_by(client).items()}
+    assert kinds == FAMILIES
     page = (ROOT / "docs" / "metrics.md").read_text("utf-8")
-    assert [name for name in found if f"`{name}`" not in page] == []
+    assert [name for name in kinds if f"`{name}`" not in page] == []
 
 
 def test_the_figures_move_with_the_work(tmp_path: Path) -> None:

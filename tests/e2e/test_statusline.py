@@ -44,8 +44,12 @@ def test_it_tells_the_daemon_how_full_the_window_is(daemon: Spawned) -> None:
     printed = command(daemon.home, ["statusline"], line("a"))
     assert printed == (0, "memd 41%\n", "")
     wait_until(lambda: "a" in windows(daemon), "the window is known")
-    told = windows(daemon)["a"]
-    assert (told["used_tokens"], told["window_tokens"], told["model"]) == (82_000, 200_000, "opus")
+    window = windows(daemon)["a"]
+    assert (window["used_tokens"], window["window_tokens"], window["model"]) == (
+        82_000,
+        200_000,
+        "opus",
+    )
 
 
 def test_a_line_that_nobody_reads_is_no_failure(daemon: Spawned) -> None:

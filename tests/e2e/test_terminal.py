@@ -96,13 +96,13 @@ def test_a_search_shows_a_preference_only_where_it_answers(daemon: Spawned, memd
 
 
 def test_a_search_shows_enough_of_a_text_to_answer(daemon: Spawned, memd: Terminal) -> None:
-    said = "User: no, the blob stays as it is, another program has begun to read it."
+    answer = "User: no, the blob stays as it is, another program has begun to read it."
     asked = "In answer to: My recommendation is to drop the blob from the upload and the storage."
-    kept(daemon, f"{said}\n{asked}")
+    kept(daemon, f"{answer}\n{asked}")
     shown = memd("search", "do we drop the blob from the upload?").out
     lines = [line.partition("│ ")[2] for line in shown.splitlines() if "│ " in line]
-    assert " ".join(lines) == f"{said} · {asked}", shown
-    kept(daemon, f"{said} {'The upload of the blob goes on and on. ' * 40}")
+    assert " ".join(lines) == f"{answer} · {asked}", shown
+    kept(daemon, f"{answer} {'The upload of the blob goes on and on. ' * 40}")
     shown = memd("search", "do we drop the blob from the upload?").out
     assert all(width(line) <= 80 for line in shown.splitlines())
     assert re.findall(r"^\w+ +│ ", shown, re.MULTILINE), shown
@@ -126,8 +126,8 @@ def test_a_search_prints_the_likeliest_and_says_how_to_see_the_rest(
 
 def test_a_search_that_finds_nothing_says_so(memd: Terminal) -> None:
     memd.piped("preference", "set", "editor", "I use Neovim")
-    found = memd.piped("search", "zeppelin", "xylophone", "quokka")
-    assert (found.code, found.out, found.err.splitlines()[0]) == (0, "", "nothing found")
+    done = memd.piped("search", "zeppelin", "xylophone", "quokka")
+    assert (done.code, done.out, done.err.splitlines()[0]) == (0, "", "nothing found")
     assert memd.piped("search", "zeppelin", "quokka", "--json").json["memories"] == []
 
 
@@ -146,9 +146,9 @@ def test_who_is_asked_whether_to_erase_sees_what(daemon: Spawned, memd: Terminal
     for number in range(7):
         with daemon.client() as client:
             client.ingest(f"Line {number} of the old diary says nothing", source="diary.txt")
-    told = memd.piped("forget", "--source", "diary.txt", "--dry-run")
-    assert told.out == "would erase 7 memories\n"
-    assert [line.strip() for line in told.err.splitlines()] == [
+    done = memd.piped("forget", "--source", "diary.txt", "--dry-run")
+    assert done.out == "would erase 7 memories\n"
+    assert [line.strip() for line in done.err.splitlines()] == [
         *(f"Line {number} of the old diary says nothing" for number in range(5)),
         "and 2 more",
     ]
@@ -163,12 +163,12 @@ def test_all_of_a_session_is_shown_and_erased_with_its_messages(
 ) -> None:
     with daemon.client() as client:
         client.ingest("The diving bell is rusty and needs paint", session_id="dive")
-        said = [{"role": "user", "content": f"The bell has seal number {n}."} for n in range(6)]
-        client.call("sleep.consolidate", {"session_id": "dive", "messages": said})
+        messages = [{"role": "user", "content": f"The bell has seal number {n}."} for n in range(6)]
+        client.call("sleep.consolidate", {"session_id": "dive", "messages": messages})
         client.ingest("The diving suit is in the shed", session_id="other")
-    told = memd.piped("forget", "--session", "dive", "--dry-run")
-    assert told.out == "would erase 3 memories and 6 messages of its session\n"
-    assert "The diving bell is rusty" in told.err
+    done = memd.piped("forget", "--session", "dive", "--dry-run")
+    assert done.out == "would erase 3 memories and 6 messages of its session\n"
+    assert "The diving bell is rusty" in done.err
     assert memd.piped("forget", "--session", "dive", "--yes").out.startswith("erased 3 memories")
     left = memd.piped("list").out
     assert ("diving bell" in left, "seal number" in left, "diving suit" in left) == (0, 0, 1)
@@ -193,16 +193,16 @@ def test_what_is_not_there_is_not_asked_about(memd: Terminal) -> None:
 
 def test_of_several_ids_the_one_that_is_unknown_is_named(daemon: Spawned, memd: Terminal) -> None:
     memory_id = kept(daemon, "The old shed is blue")
-    told = memd.piped("forget", memory_id[-8:], "nonsense", "--dry-run")
-    assert told.out == "would erase 1 memory\n"
-    assert "no memory has the id nonsense" in told.err
+    done = memd.piped("forget", memory_id[-8:], "nonsense", "--dry-run")
+    assert done.out == "would erase 1 memory\n"
+    assert "no memory has the id nonsense" in done.err
 
 
 # Messages speak the words of the command line.
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("search x --top 0", "--top should be greater than or equal to 1"),
         ("search x --category chair", "--category should be 'working',"),
@@ -212,10 +212,10 @@ def test_of_several_ids_the_one_that_is_unknown_is_named(daemon: Spawned, memd: 
         ("inject x --strategy magic", "--strategy should be"),
     ],
 )
-def test_an_error_names_the_option_that_was_typed(line: str, said: str, memd: Terminal) -> None:
+def test_an_error_names_the_option_that_was_typed(line: str, message: str, memd: Terminal) -> None:
     done = memd.piped(*line.split())
     assert done.code == 2
-    assert done.err.startswith(f"memd: {said}"), done.err
+    assert done.err.startswith(f"memd: {message}"), done.err
 
 
 def test_a_secret_that_was_replaced_is_mentioned(memd: Terminal) -> None:
@@ -224,8 +224,8 @@ def test_a_secret_that_was_replaced_is_mentioned(memd: Terminal) -> None:
     assert added.err == "1 secret was replaced by [secret:github-token#1]\n"
     edited = memd.piped("edit", added.out.strip(), "--text", f"deploy with {key} again")
     assert edited.err == "1 secret was replaced by [secret:github-token#1]\n"
-    told = memd.piped("preference", "set", "token", f"use {key}")
-    assert told.err == "1 secret was replaced by [secret:github-token#1]\n"
+    done = memd.piped("preference", "set", "token", f"use {key}")
+    assert done.err == "1 secret was replaced by [secret:github-token#1]\n"
     assert memd.piped("add", "nothing secret").err == ""
 
 

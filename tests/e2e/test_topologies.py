@@ -31,8 +31,8 @@ def home_in(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
-def of_retrieval(**said: str) -> dict[str, str]:
-    return {f"{SETTING}{name}": value for name, value in said.items()}
+def of_retrieval(**values: str) -> dict[str, str]:
+    return {f"{SETTING}{name}": value for name, value in values.items()}
 
 
 def said(desk: Desk, query: str = QUESTION, **more: Any) -> str:

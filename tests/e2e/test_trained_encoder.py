@@ -48,9 +48,9 @@ def sayings(count: int) -> list[dict[str, Any]]:
         word, thing = at % len(WORDS), at // len(WORDS) % len(WORDS)
         place = {"session_id": f"s{at // 10}"}
         asked = f"Where did you put the {WORDS[word]} {WORDS[thing]}?"
-        told = f"The {THINGS[word]} with the {THINGS[thing]} lies on shelf {at} of the store."
+        text = f"The {THINGS[word]} with the {THINGS[thing]} lies on shelf {at} of the store."
         items.append({"text": asked, "speaker": "Bo", "order": 2 * at, **place})
-        items.append({"text": told, "speaker": "Al", "order": 2 * at + 1, **place})
+        items.append({"text": text, "speaker": "Al", "order": 2 * at + 1, **place})
     return items
 
 
@@ -86,9 +86,9 @@ def test_what_is_trained_is_the_model_and_what_is_written_is_what_was_trained(
     assert 0.5 < nearness.mean() < 0.9999
 
     def near(folder: Path) -> float:
-        found = read_manifest(folder)
-        assert found is not None
-        model = load_encoder(folder, found)
+        manifest = read_manifest(folder)
+        assert manifest is not None
+        model = load_encoder(folder, manifest)
         asked = model.encode([each.question for each in TRIPLES])
         right = model.encode([each.passage for each in TRIPLES])
         return float(np.mean((asked @ right.T).argmax(axis=1) == np.arange(len(TRIPLES))))
@@ -125,7 +125,7 @@ def daemon(tmp_path: Path, more: dict[str, str]) -> Iterator[Spawned]:
         yield daemon
 
 
-def told(daemon: Spawned, items: list[dict[str, Any]]) -> None:
+def ingest_all(daemon: Spawned, items: list[dict[str, Any]]) -> None:
     with daemon.client() as client:
         for start in range(0, len(items), 100):
             client.call("memory.ingest_many", {"items": items[start : start + 100]})
@@ -152,7 +152,7 @@ def test_without_torch_it_says_what_to_install(
 def test_a_better_encoder_is_put_to_use_and_taken_back(
     daemon: Spawned, tmp_path: Path, more: dict[str, str]
 ) -> None:
-    told(daemon, sayings(100))
+    ingest_all(daemon, sayings(100))
     with daemon.client() as client:
         client.call("tune.start", {"encoder": True, "learning_rate": 3e-4, "epochs": 4})
         wait_until(lambda: the_run(daemon)["completed_at"] is not None, "it is over", SECONDS_MAX)
@@ -171,7 +171,7 @@ def test_a_better_encoder_is_put_to_use_and_taken_back(
 def test_a_worse_encoder_is_not_put_to_use_and_leaves_nothing(
     daemon: Spawned, more: dict[str, str]
 ) -> None:
-    told(daemon, sayings(100))
+    ingest_all(daemon, sayings(100))
     with daemon.client() as client:
         client.call("tune.start", {"encoder": True, "learning_rate": 0.5, "epochs": 1})
         wait_until(lambda: the_run(daemon)["completed_at"] is not None, "it is over", SECONDS_MAX)
@@ -184,7 +184,7 @@ def test_a_worse_encoder_is_not_put_to_use_and_leaves_nothing(
 @with_torch
 def test_a_killed_training_is_gone_on_with(tmp_path: Path, more: dict[str, str]) -> None:
     with spawned(tmp_path, more) as daemon:
-        told(daemon, sayings(100))
+        ingest_all(daemon, sayings(100))
         with daemon.client() as client:
             client.call("tune.start", {"encoder": True})
         wait_until(lambda: (the_run(daemon)["progress"] or 0) > 0.1, "it trains", SECONDS_MAX)

@@ -114,10 +114,12 @@ def test_the_pages_of_this_repository_are_imported_whole_and_every_chunk_is_foun
     wait_until(lambda: pending(desk.client) == 0, "every chunk has its vector", 600.0)
 
     assert code == 0
-    told = json.loads(out)
+    report = json.loads(out)
     assert desk.archived() == turned_away(desk) == 0
     chunks = [*entries(desk)]
-    assert len(chunks) == told["new"] - told["quarantined"]  # pages that quote the fence's own end
+    assert (
+        len(chunks) == report["new"] - report["quarantined"]
+    )  # pages that quote the fence's own end
     assert [chunk["id"] for chunk in chunks if not found(desk, chunk)] == []
 
 

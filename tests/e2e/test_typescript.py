@@ -20,10 +20,10 @@ FETCH_SECONDS_MAX = 120
 
 @pytest.fixture(scope="module")
 def node() -> str:
-    found = shutil.which("node")
-    if found is None:
+    path = shutil.which("node")
+    if path is None:
         pytest.skip("node is not installed")
-    return found
+    return path
 
 
 @pytest.fixture(scope="module")

@@ -29,8 +29,8 @@ def answered(client: Client, text: str, session_id: str = "s", speaker: str = "a
 
 
 def counts(client: Client) -> dict[str, int]:
-    told: dict[str, int] = client.call("system.metrics")["uptake"]
-    return told
+    uptake: dict[str, int] = client.call("system.metrics")["uptake"]
+    return uptake
 
 
 def taken_up(client: Client, answer: str = "It can be reached at 8443, as ever.") -> None:
@@ -56,10 +56,10 @@ def test_a_prompt_s_answer_is_looked_at_once_and_counted(tmp_path: Path) -> None
         assert counts(client) == {"answers": 0, "given": 0, "tellable": 0, "taken_up": 0}
 
         taken_up(client)
-        told = {"given": len(given), "tellable": len(given), "taken_up": 1}
-        assert counts(client) == {"answers": 1, **told}
+        counted = {"given": len(given), "tellable": len(given), "taken_up": 1}
+        assert counts(client) == {"answers": 1, **counted}
         (record,) = noted(client)
-        assert record["metadata"] == {"session_id": "s", **told}
+        assert record["metadata"] == {"session_id": "s", **counted}
         assert "8443" not in json.dumps(record)
         answered(client, "And once more: 8443.")  # the prompt has had its answer
         client.call("memory.count")

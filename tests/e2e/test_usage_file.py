@@ -46,11 +46,11 @@ class Place:
         path.write_text("".join(f"{json.dumps(message)}\n" for message in messages), "utf-8")
         return path
 
-    def say(self, name: str, **said: Any) -> Path:
+    def say(self, name: str, **usage: Any) -> Path:
         """Write a usage file as assistants should: beside, then in its place."""
         path = self.usage / f"{name}.json"
         draft = path.with_suffix(".tmp")
-        draft.write_text(json.dumps(said), "utf-8")
+        draft.write_text(json.dumps(usage), "utf-8")
         draft.replace(path)
         return path
 
@@ -63,8 +63,8 @@ class Place:
 
     def window(self, session_id: str) -> dict[str, Any]:
         items = self.client.call("usage.list")["items"]
-        found: dict[str, Any] = next((w for w in items if w["session_id"] == session_id), {})
-        return found
+        row: dict[str, Any] = next((w for w in items if w["session_id"] == session_id), {})
+        return row
 
     def seen(self, session_id: str, used_tokens: int) -> None:
         wait_until(
@@ -90,13 +90,13 @@ def a_home(tmp_path: Path) -> Path:
 def place(tmp_path: Path) -> Iterator[Place]:
     home = a_home(tmp_path)
     with spawned(home, {"MEMD_MODEL_DIR": str(home / "none")}) as daemon, daemon.client() as client:
-        found = Place(home, daemon, client)
-        wait_until(found.usage.is_dir, "the daemon makes the folder")
-        yield found
+        made = Place(home, daemon, client)
+        wait_until(made.usage.is_dir, "the daemon makes the folder")
+        yield made
 
 
 @pytest.mark.parametrize(
-    "said",
+    "usage",
     [
         {"used_tokens": 25_000, "window_tokens": 30_000},
         {"current_tokens": 25_000, "max_tokens": 30_000},
@@ -105,10 +105,10 @@ def place(tmp_path: Path) -> Iterator[Place]:
     ids=["memd's words", "the documents' words", "an unknown window"],
 )
 def test_a_full_window_naps_once_and_what_matters_of_it_is_found(
-    place: Place, said: dict[str, int]
+    place: Place, usage: dict[str, int]
 ) -> None:
     transcript = place.transcript("s1")
-    place.say("codex-s1", transcript_path=str(transcript), **said)
+    place.say("codex-s1", transcript_path=str(transcript), **usage)
     wait_until(lambda: bool(place.found("nginx config")), "the user's rule is found")
     assert any(RULE in text for text in place.found("nginx config"))
     kept = [entry["content"] for entry in place.client.call("memory.list")["items"]]
@@ -187,8 +187,8 @@ def test_the_same_nap_again_stores_nothing_new(place: Place) -> None:
 def test_two_assistants_at_once_do_not_disturb_each_other(place: Place) -> None:
     for name in ("codex-s1", "gemini-s2"):
         rule = f"We never close the {name} harbour before noon."
-        said = [{"role": "user", "content": rule}, *MESSAGES[1:]]
-        path = str(place.transcript(name, said))
+        messages = [{"role": "user", "content": rule}, *MESSAGES[1:]]
+        path = str(place.transcript(name, messages))
         place.say(name, used_tokens=25_000, transcript_path=path)
     place.say("letta-s3", used_tokens=12_000)
     place.napped(2)
@@ -203,11 +203,11 @@ def test_two_assistants_at_once_do_not_disturb_each_other(place: Place) -> None:
 
 
 def test_the_end_of_a_session_naps_over_all_of_it_and_ends_it(place: Place) -> None:
-    said = [*MESSAGES, {"role": "user", "content": "Never put the key under the mat."}]
+    messages = [*MESSAGES, {"role": "user", "content": "Never put the key under the mat."}]
     place.say(
         "claude-code-s1",
         used_tokens=9_000,
-        transcript_path=str(place.transcript("s1", said)),
+        transcript_path=str(place.transcript("s1", messages)),
         event="SessionEnd",
     )
     place.napped(1)
@@ -220,11 +220,16 @@ def test_the_end_of_a_session_naps_over_all_of_it_and_ends_it(place: Place) -> N
 
 
 def test_what_the_session_told_is_napped_when_there_is_no_transcript(place: Place) -> None:
-    for said in MESSAGES:
-        origin = "tool" if said["role"] == "tool" else None
-        speaker = None if origin else said["role"]
-        told = {"text": said["content"], "session_id": "s1", "speaker": speaker, "origin": origin}
-        place.client.call("memory.ingest", {k: v for k, v in told.items() if v is not None})
+    for message in MESSAGES:
+        origin = "tool" if message["role"] == "tool" else None
+        speaker = None if origin else message["role"]
+        params = {
+            "text": message["content"],
+            "session_id": "s1",
+            "speaker": speaker,
+            "origin": origin,
+        }
+        place.client.call("memory.ingest", {k: v for k, v in params.items() if v is not None})
 
     place.say("codex-s1", used_tokens=25_000)
     place.napped(1)
@@ -239,16 +244,16 @@ def test_what_the_session_told_is_napped_when_there_is_no_transcript(place: Plac
 
 
 def test_the_shorter_list_lies_beside_the_usage_file_for_its_owner_alone(place: Place) -> None:
-    said = [*MESSAGES, {"role": "assistant", "content": f"the token is {KEY}"}]
-    place.say("codex-s1", used_tokens=25_000, transcript_path=str(place.transcript("s1", said)))
+    messages = [*MESSAGES, {"role": "assistant", "content": f"the token is {KEY}"}]
+    place.say("codex-s1", used_tokens=25_000, transcript_path=str(place.transcript("s1", messages)))
     beside = place.usage / "codex-s1.consolidated.json"
     wait_until(beside.exists, "the list is there")
 
-    found = json.loads(beside.read_text("utf-8"))
+    content = json.loads(beside.read_text("utf-8"))
 
     assert stat.S_IMODE(beside.stat().st_mode) == 0o600
-    assert found["messages"][0]["content"].startswith("[Session context consolidated]\n\n- ")
-    assert len(found["messages"]) == 5
+    assert content["messages"][0]["content"].startswith("[Session context consolidated]\n\n- ")
+    assert len(content["messages"]) == 5
     assert KEY not in beside.read_text("utf-8")
     time.sleep(QUIET_S)
     assert [w["session_id"] for w in place.client.call("usage.list")["items"]] == ["s1"]
@@ -260,13 +265,13 @@ def test_no_byte_of_a_secret_in_a_message_reaches_the_store(place: Place) -> Non
         {"type": "text", "text": f"use {KEY} now"},
         {"type": "tool_use", "id": "1", "name": "sh", "input": {"cmd": f"export T={KEY}"}},
     ]
-    said = [
+    messages = [
         {"role": "user", "content": f"error: {KEY}"},
         {"role": "assistant", "content": blocks},
         {"role": "tool", "tool_call_id": "1", "content": f"T={KEY}"},
         *MESSAGES,
     ]
-    result = place.client.call("sleep.consolidate", {"messages": said, "session_id": "s1"})
+    result = place.client.call("sleep.consolidate", {"messages": messages, "session_id": "s1"})
 
     assert result["stored"] == 5
     assert KEY not in json.dumps(result["messages"][0])
@@ -322,9 +327,9 @@ def test_a_session_without_anything_to_nap_over_fires_once_and_in_peace(place: P
 
 
 def test_a_report_by_call_is_as_good_as_a_file(place: Place) -> None:
-    said = {"source": "cursor", "session_id": "s1", "used_percent": 81.0, "window_tokens": 200_000}
+    usage = {"source": "cursor", "session_id": "s1", "used_percent": 81.0, "window_tokens": 200_000}
     path = str(place.transcript("s1"))
-    window = place.client.call("usage.report", {**said, "transcript_path": path})
+    window = place.client.call("usage.report", {**usage, "transcript_path": path})
     place.napped(1)
     place.client.call("usage.report", {"source": "cursor", "session_id": "s1", "model": "m"})
 

@@ -85,8 +85,8 @@ class Login:
     def status(self) -> dict[str, object]:
         done = self.run("memd", "status", "--json")
         assert done.stdout, done.stderr + self.systemctl("status", "memd.service")
-        found: dict[str, object] = json.loads(done.stdout)
-        return found
+        answer: dict[str, object] = json.loads(done.stdout)
+        return answer
 
 
 @pytest.fixture(scope="module")
@@ -340,8 +340,8 @@ def test_the_model_runs_inside_the_sandbox(login: Login, model_dir: Path) -> Non
     subprocess.run(["chown", "-R", f"{login.uid}:{login.uid}", str(target.parent)], check=True)
     login.systemctl("restart", "memd.service")
     assert login.run("memd", "add", "The staging server stands in Frankfurt").returncode == 0
-    found = login.run("memd", "recall", "where is the test machine?", "--mode", "dense", "--json")
-    assert json.loads(found.stdout)["degraded"] is None
+    answer = login.run("memd", "recall", "where is the test machine?", "--mode", "dense", "--json")
+    assert json.loads(answer.stdout)["degraded"] is None
     model = login.status()["model"]
     assert isinstance(model, dict)
     assert model["loaded"] is True

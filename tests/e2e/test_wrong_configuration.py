@@ -71,10 +71,10 @@ def _serve(home: Path, **more: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "told"), WRONG, ids=[f"{name}-{told[0]}" for name, _, told in WRONG]
+    ("name", "text", "parts"), WRONG, ids=[f"{name}-{parts[0]}" for name, _, parts in WRONG]
 )
 def test_a_wrong_file_is_told_with_key_value_and_what_is_allowed(
-    tmp_path: Path, name: str, text: str | bytes, told: tuple[str, ...]
+    tmp_path: Path, name: str, text: str | bytes, parts: tuple[str, ...]
 ) -> None:
     folder = tmp_path / "config"
     folder.mkdir()
@@ -84,7 +84,7 @@ def test_a_wrong_file_is_told_with_key_value_and_what_is_allowed(
 
     assert done.returncode == EXIT_CONFIG == 78
     assert done.stderr.startswith("memd: ")
-    assert all(part in done.stderr for part in (*told, name)), done.stderr
+    assert all(part in done.stderr for part in (*parts, name)), done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "data").exists()
 
