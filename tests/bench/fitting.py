@@ -52,7 +52,7 @@ ENTRIES = 20  # of an answer: what is calibrated, and the most that are chosen f
 # How much a bed and, within it, a kind of question weighs in each of the three fits. The gate is
 # fitted on dialogues and small stores alone: with the other beds it gains nothing (0110, 0225).
 _PUBLIC = dict.fromkeys(public.SOURCES, 1.0)
-RANKER_BEDS = {"dialogues": 12.0, "coding": 1.0, "everyday": 1.0, **_PUBLIC}
+RANKER_BEDS = {"dialogues": 12.0, "coding": 1.0, "everyday": 1.0, "small": 3.0, **_PUBLIC}
 GATE_BEDS = {"dialogues": 1.0, "small": 0.15}
 ENTRY_BEDS = {
     **dict.fromkeys(_PUBLIC, 0.5),
@@ -146,7 +146,7 @@ def judge(sample: Sample, weights: Weights) -> Judged:
 
 def _ranker(samples: Sequence[Sample], names: Sequence[str]) -> Array:
     """Fit the listwise softmax by Adam on features of unit spread."""
-    used = [s for s in samples if s.kind in HONEST and any(s.right)]
+    used = [s for s in samples if s.kind in (*HONEST, "S") and any(s.right)]
     rows = np.array([[m.features[n] for n in names] for s in used for m in s.found])
     spread = np.maximum(rows.std(0), SPREAD_MIN)
     rows = (rows - rows.mean(0)) / spread
@@ -175,6 +175,7 @@ def bed_shares(samples: Sequence[Sample]) -> Array:
     """Return the weight of each sample of the ranker's fit, by its bed; they sum to 1.
 
     Dialogues weigh most: there are people, sessions and times to learn from, and most questions.
+    The small stores tell what a note is, which has neither, where no household is fitted on.
     """
     size = Counter(sample.bed for sample in samples)
     total = sum(RANKER_BEDS[bed] for bed in size)
@@ -230,7 +231,7 @@ def calibrated(judged: Sequence[Judged], weights: Weights) -> Weights:
     weight = np.array(share)
     found = logistic_regression(np.array(rows), np.array(good), weight * len(weight) / weight.sum())
     table = dict(zip(CALIBRATION, found[:-1].tolist(), strict=True))
-    return replace(weights, calibration=rounded(table, 3), offset=round(float(found[-1]), 3))
+    return replace(weights, calibration=rounded(table, 2), offset=round(float(found[-1]), 2))
 
 
 def logistic_regression(rows: Array, good: Array, share: Array, ridge: float = 1e-2) -> Array:

@@ -21,7 +21,6 @@ from bench.readings import LABELS, Item, Reading, session_lines
 from bench.transcripts import exported
 
 QUESTIONS = LABELS / "others" / "questions.jsonl"
-PASSAGES_MIN = 1200  # of a team: the sessions, in the order of their names, that reach as many
 ASKED_MAX = 60  # of a team, by the rule
 FOREIGN = 12  # of each kind
 SEED = 7
@@ -35,6 +34,17 @@ SOURCES = {
     "yposfgold-community-platform": "maloneype/yposfgold-community-platform@743ef69c",
     "cozy-checkout": "michalhorcic/cozy-checkout@607fa4c0",
 }
+SESSIONS = {
+    "SchaerbeekMunicipality": 42,
+    "StationpediaAscendedWorkspace": 47,
+    "league_analyzer": 3,
+    "polychrome.p5": 35,
+    "focuslab": 11,
+    "yposfgold-community-platform": 17,
+    "cozy-checkout": 44,
+}
+"""How many sessions of each, in the order of their names: some 1,200 passages, which a reader of
+their format may cut otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +75,7 @@ def teams(folder: Path) -> list[Team]:
 def _parts(folder: Path) -> list[list[Passage]]:
     """Return the parts of a team's first sessions."""
     sessions = exported(folder, sidechains=False)
-    taken: dict[str, int] = {}
-    for name in sorted(sessions):
-        if sum(taken.values()) >= PASSAGES_MIN:
-            break
-        taken[name] = len(coding.passages(name, sessions[name]))
+    taken = sorted(sessions)[: SESSIONS[folder.name]]
     return coding.in_parts({name: sessions[name] for name in taken})
 
 
@@ -102,7 +108,7 @@ def _lines(parts: Sequence[Sequence[Passage]]) -> list[str]:
 
 
 def _labelled(name: str, folder: Path, stored: Sequence[Passage]) -> Iterator[Asked]:
-    """Yield the questions written by hand; SystemExit if nothing stored answers one."""
+    """Yield the questions written by hand, but for those that too many passages would answer."""
     rows = [json.loads(line) for line in QUESTIONS.read_text("utf-8").splitlines()]
     for row in rows:
         if row["repo"].partition("/")[2] != name:
@@ -110,10 +116,7 @@ def _labelled(name: str, folder: Path, stored: Sequence[Passage]) -> Iterator[As
         lines = session_lines(folder, [row["session"]])[row["session"]]
         keys = tuple(map(tuple, row["keys"]))
         item = Item("", "", 0, frozenset(row["lines"]), "", keys, row["asked"])
-        found = coding.labelled(Reading(row["session"], (item,), {}), lines, stored)
-        if not found:
-            raise SystemExit(f"nothing of {SOURCES[name]} answers: {row['asked']}")
-        yield from found
+        yield from coding.labelled(Reading(row["session"], (item,), {}), lines, stored)
 
 
 def _foreign(

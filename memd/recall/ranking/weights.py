@@ -24,12 +24,12 @@ from typing import Any, NamedTuple
 
 from memd.domain.encoding import ModelFingerprint
 
-CALIBRATION = ("share", "gate", "few", "few_gate", "unsaid", "unsaid_share")
+CALIBRATION = ("share", "gate", "few", "few_gate", "unsaid", "unsaid_share", "sd10", "held")
 """What a relevance is made of: the logarithm of the share that the candidate has of all (a softmax
 over their scores), which tells one that stands alone from one of many; the gate's logit; how
-small the store is, alone and times that logit; and how many of the ten best nobody is named as
-the speaker of, alone and times that share (decisions 0210, 0225). What a table does not name
-weighs nothing."""
+small the store is, alone and times that logit; of the ten best, how many nobody is named as
+the speaker of, alone and times that share, how far they lie apart, and which share of the question
+they hold on average (decisions 0210, 0225, 0246). What a table does not name weighs nothing."""
 
 
 @dataclass(frozen=True)
@@ -79,52 +79,54 @@ def logistic(value: float) -> float:
 HYBRID = Weights(
     features=MappingProxyType(
         {
-            "bmxn": 2.59,
-            "bmn": -6.43,
-            "bmr": 3.48,
-            "cov": 3.72,
-            "cos": 11.09,
-            "name": 2.98,
-            "smlift": 2.08,
-            "slift": 1.38,
-            "s3lift": 3.67,
-            "nlift": 3.93,
-            "date": 4.28,
-            "isq": -0.75,
-            "when": 1.78,
-            "pair": 3.19,
+            "bmxn": 2.04,
+            "bmn": -6.77,
+            "bmr": 3.5,
+            "cov": 3.8,
+            "cos": 12.44,
+            "name": 3.03,
+            "smlift": 1.99,
+            "slift": 1.33,
+            "s3lift": 4.81,
+            "nlift": 4.05,
+            "date": 4.33,
+            "isq": -0.76,
+            "when": 1.76,
+            "pair": 3.35,
         }
     ),
     calibration=MappingProxyType(
         {
-            "share": 1.01,
-            "gate": 0.247,
-            "few": -1.491,
-            "few_gate": 0.409,
-            "unsaid": 0.67,
-            "unsaid_share": 0.217,
+            "share": 1.02,
+            "gate": 0.22,
+            "few": -1.66,
+            "few_gate": 0.16,
+            "unsaid": 0.53,
+            "unsaid_share": 0.18,
+            "sd10": -0.1,
+            "held": 0.24,
         }
     ),
-    offset=0.286,
+    offset=0.4,
     gate=MappingProxyType(
         {
-            "maxcos": 7.45,
-            "maxcovx": 1.9,
-            "sd10": 1.65,
-            "t1_nterm": 1.28,
-            "t1_bmxn": 0.85,
-            "t1_date": 4.08,
-            "strange": -2.57,
-            "few": -1.27,
-            "few_maxcos": 31.97,
-            "few_maxcovx": 3.4,
-            "few_sd10": -2.36,
+            "maxcos": 7.2,
+            "maxcovx": 1.92,
+            "sd10": 1.62,
+            "t1_nterm": 1.36,
+            "t1_bmxn": 0.99,
+            "t1_date": 4.17,
+            "strange": -2.6,
+            "few": -1.37,
+            "few_maxcos": 32.36,
+            "few_maxcovx": 3.45,
+            "few_sd10": -2.37,
         }
     ),
-    gate_offset=-6.59,
+    gate_offset=-6.54,
     gate_min=0.02,
     quiet=0.15,
-    bar=0.028,
+    bar=0.0285,
     doubt=0.35,
 )
 
@@ -148,44 +150,46 @@ COMPOSED = Weights(
 WITHOUT_VECTORS = Weights(
     features=MappingProxyType(
         {
-            "bmxn": 2.73,
-            "bmn": -4.67,
-            "bmr": 5.1,
+            "bmxn": 2.83,
+            "bmn": -4.62,
+            "bmr": 5.0,
             "cov": 4.47,
-            "name": 2.73,
-            "smlift": 2.54,
-            "slift": 2.09,
+            "name": 2.72,
+            "smlift": 2.48,
+            "slift": 2.13,
             "date": 4.19,
             "isq": -0.58,
             "when": 1.86,
-            "pair": 3.47,
+            "pair": 3.57,
         }
     ),
     calibration=MappingProxyType(
         {
-            "share": 1.052,
-            "gate": 0.254,
-            "few": -1.497,
-            "few_gate": 0.188,
-            "unsaid": 1.124,
-            "unsaid_share": 0.34,
+            "share": 1.06,
+            "gate": 0.24,
+            "few": -1.39,
+            "few_gate": 0.15,
+            "unsaid": 0.97,
+            "unsaid_share": 0.3,
+            "sd10": -0.14,
+            "held": 0.17,
         }
     ),
-    offset=0.406,
+    offset=0.56,
     gate=MappingProxyType(
         {
-            "maxcovx": 3.98,
+            "maxcovx": 3.93,
             "sd10": 1.53,
             "t1_nterm": 3.03,
-            "t1_bmxn": 1.45,
-            "t1_date": 4.85,
+            "t1_bmxn": 1.51,
+            "t1_date": 4.84,
             "strange": -3.07,
-            "few": -2.03,
-            "few_maxcovx": 8.84,
+            "few": -2.07,
+            "few_maxcovx": 8.93,
             "few_sd10": -2.17,
         }
     ),
-    gate_offset=-5.17,
+    gate_offset=-5.16,
     gate_min=0.08,
     quiet=0.18,
     bar=0.0245,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from types import MappingProxyType
 
 import numpy as np
 import pytest
-from bench.fit import gaps_by_chance
+from bench.fit import alike, gaps_by_chance
 from bench.fitting import (
     ENTRY_BEDS,
     ENTRY_WEIGHTS,
@@ -20,6 +21,8 @@ from bench.fitting import (
     weighed,
 )
 from bench.samples import Sample, folds
+
+from memd.recall.ranking.weights import HYBRID
 
 
 def sample(bed: str, kind: str = "H") -> Sample:
@@ -89,3 +92,10 @@ def test_what_chance_makes_of_true_relevances_is_less_the_more_there_are() -> No
     few, many = ([[0.3] * size] for size in (60, 6_000))
     assert np.mean(gaps_by_chance(few)) > 5 * np.mean(gaps_by_chance(many)) > 0
     assert set(gaps_by_chance([[0.3] * 20])) == {0.0}
+
+
+def test_a_table_is_another_one_if_a_number_moves_by_more_than_a_drawn_tie() -> None:
+    assert alike(replace(HYBRID, offset=HYBRID.offset + 0.01), HYBRID)
+    assert not alike(replace(HYBRID, offset=HYBRID.offset + 0.1), HYBRID)
+    fewer = {name: value for name, value in HYBRID.gate.items() if name != "t1_date"}
+    assert not alike(replace(HYBRID, gate=MappingProxyType(fewer)), HYBRID)
