@@ -116,7 +116,7 @@ def export(model_dir: Path, target: Path, hint: str = INSTALL_HINT) -> Path:
             shutil.copyfile(model_dir / name, target / name)
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(target, "x", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+    with zipfile.ZipFile(target, "x") as archive:  # weights hardly compress
         for name in names:
             archive.write(model_dir / name, f"{model_dir.name}/{name}")
     return target
