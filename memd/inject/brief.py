@@ -50,7 +50,7 @@ KIND_WORTH: Mapping[str, float] = MappingProxyType(
 )
 """Weight by kind: lasting kinds count more than the outcome of a request, which counts 1."""
 EXPLICIT_WORTH = 2.0  # of a memory that was stored on purpose, not by a nap
-HALF_LIFE_SESSIONS = 2.0
+HALF_LIFE_SESSIONS = 3.0
 DIGEST, ENVIRONMENT = "digest", "environment"
 NEW_FACTS_MAX = 3
 ENTRY_CHARS = 240  # of a memory in a brief; commands are shown whole
@@ -202,7 +202,7 @@ class _BriefBuilder:
 def rank_rows(rows: Sequence[BriefRow]) -> list[BriefRow]:
     """Return *rows* without digests, the most valuable first.
 
-    A row's value is its kind's, halved for every two later sessions of the project.
+    A row's value is its kind's, halved for every three later sessions of the project.
     """
     ends: dict[int, int] = {}
     for row in rows:

@@ -57,11 +57,13 @@ from memd.serve.rooms import DaemonRooms
 from memd.serve.rooms import rooms as built
 from memd.signals.usage import Usage
 from memd.sleep.nap.consolidator import MemoryConsolidator
+from memd.view.view import ENTRY_TAG
 
 AGENT, TEAM = "bench", "the-team"
 CUTS = (5, 10)
 LATER = timedelta(days=7)
 DATED = re.compile(r"\d{4}-\d\d-\d\d_\d\d-\d\d-\d\dZ")
+SHOWN = re.compile(rf"<{ENTRY_TAG}>\n(.*?)\n</{ENTRY_TAG}>", re.DOTALL)
 MOMENT_CHARS = len("2026-01-16_16-26-02Z")
 WAYS = ("first requests", "brief", "brief and requests")
 
@@ -226,8 +228,8 @@ class Team:
         caller = Caller(agent_id=AGENT, session_id=session, project_id=TEAM, method="bench")
         request = BriefRequest(session_id=session, project_id=TEAM)
         made = await self.rooms.briefs.brief(caller, request)
-        texts = [self.stored.texts[each.id] for each in made.items]
-        return Prompt(tuple(texts), len(texts), (), made.tokens_used)
+        shown = [text for each in made.messages for text in SHOWN.findall(each.content)]
+        return Prompt(tuple(shown), len(made.items), (), made.tokens_used)
 
     async def end(self, name: str, messages: Sequence[Message]) -> None:
         """Let the session end, and wait until what was learnt of it can be found."""
