@@ -297,7 +297,7 @@ def _line(raw: socket.socket) -> bytes:
 
 def test_a_page_of_long_texts_ends_early_and_says_where_to_go_on(daemon: Spawned) -> None:
     with a_desk(daemon, "long pages") as desk:
-        ids = {desk.store(f"{number} {'a' * (TEXT_CHARS_MAX // 2)}") for number in range(6)}
+        ids = {desk.store(f"{number} {'a' * (TEXT_CHARS_MAX // 2)}") for number in range(3)}
         listed: list[str] = []
         pages, after = 0, None
         while pages == 0 or after is not None:
