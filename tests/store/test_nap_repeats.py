@@ -287,3 +287,27 @@ async def test_the_commands_of_a_project_are_no_other_project_s(
     texts = {memory.content for memory in answer.memories}
     assert SHOP_PORT.text in texts
     assert (SHOP_TESTS.text in texts) is is_told
+
+
+async def test_what_a_nap_made_is_no_neighbour_of_the_turns(bed: Bed) -> None:
+    first, last, next_day = "We deploy on Mondays.", "See you, then.", "Good morning, it is down."
+    hosts = Said("The shop has two hosts.", "hosts")
+    for turn in (first, last):
+        await tell(bed, turn, Origin.PERSON)
+    await napped(bed, SHOP_PORT, hosts)
+    await tell(bed, next_day, Origin.PERSON)
+    rows = await bed.rows(
+        """
+        SELECT m.content, c.context
+          FROM memory AS m JOIN memory_context AS c USING (memory_key)
+         ORDER BY m.memory_key
+        """
+    )
+    assert rows == [
+        (first, last),
+        (last, f"{first}\n{next_day}"),
+        (SHOP_PORT.text, hosts.text),
+        (hosts.text, SHOP_PORT.text),
+        (next_day, last),
+    ]
+    assert await bed.is_sound()

@@ -24,6 +24,8 @@ SELECT (SELECT n.memory_key
          WHERE n.session_key = m.session_key
            AND (n.ordinal, n.part, n.memory_key) < (m.ordinal, m.part, m.memory_key)
            AND n.state IN ('active', 'pending')
+           AND m.is_napped =
+               EXISTS (SELECT 1 FROM run AS r WHERE r.run_id = n.batch AND r.kind = 'nap')
          ORDER BY n.ordinal DESC, n.part DESC, n.memory_key DESC
          LIMIT 1) AS before_key,
        (SELECT n.memory_key
@@ -31,10 +33,15 @@ SELECT (SELECT n.memory_key
          WHERE n.session_key = m.session_key
            AND (n.ordinal, n.part, n.memory_key) > (m.ordinal, m.part, m.memory_key)
            AND n.state IN ('active', 'pending')
+           AND m.is_napped =
+               EXISTS (SELECT 1 FROM run AS r WHERE r.run_id = n.batch AND r.kind = 'nap')
          ORDER BY n.ordinal, n.part, n.memory_key
          LIMIT 1) AS after_key
-  FROM memory AS m
- WHERE m.memory_key = :memory_key
+  FROM (SELECT m.memory_key, m.session_key, m.ordinal, m.part,
+               EXISTS (SELECT 1 FROM run AS r WHERE r.run_id = m.batch AND r.kind = 'nap')
+                   AS is_napped
+          FROM memory AS m
+         WHERE m.memory_key = :memory_key) AS m
 """
 
 
