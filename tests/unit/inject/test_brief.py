@@ -33,16 +33,16 @@ def test_what_is_recent_comes_first_among_likes_and_a_digest_is_none_of_them() -
 
 def test_a_rule_gives_way_to_an_outcome_once_enough_sessions_went_on() -> None:
     rule = row("rule", "preference", 1, 1)
-    two = [row(f"o{n}", "outcome", n, n) for n in (2, 3)]
-    three = [*two, row("o4", "outcome", 4, 4)]
-    assert names(rule, *two)[0] == "o3"
-    assert names(rule, *two).index("rule") == 1
-    assert names(rule, *three).index("rule") == 2
+    three = [row(f"o{n}", "outcome", n, n) for n in (2, 3, 4)]
+    four = [*three, row("o5", "outcome", 5, 5)]
+    assert names(rule, *three)[0] == "o4"
+    assert names(rule, *three).index("rule") == 1
+    assert names(rule, *four).index("rule") == 2
 
 
 def test_what_was_told_on_purpose_ages_with_the_sessions_after_it() -> None:
-    ingested = row("told", None, None, 5)
-    sessions = [row(f"o{n}", "outcome", n, n) for n in range(1, 5)]
+    ingested = row("told", None, None, 6)
+    sessions = [row(f"o{n}", "outcome", n, n) for n in range(1, 6)]
     assert names(ingested, *sessions)[0] == "told"
     assert names(ingested._replace(at_us=0), *sessions).index("told") == 3
 
