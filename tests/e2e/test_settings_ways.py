@@ -82,7 +82,7 @@ async def test_what_is_found_poorly_is_looked_for_again_unless_it_may_not(
     async def told(**retrieval: Any) -> str:
         by_relevance = {"relevance_weight": 1.0, "recency_weight": 0.0}
         whole = {"retriever": "hierarchical", **by_relevance, **retrieval}
-        async with _stage(tmp_path, monkeypatch, min_relevance=0.9, **whole) as stage:
+        async with _stage(tmp_path, monkeypatch, min_relevance=0.72, **whole) as stage:
             await stage.remember("Ada had lunch.", category="episodic")
             stage.clock.advance(hours=71)
             await stage.remember(PORT, NGINX, "The cat sleeps.")
