@@ -16,7 +16,7 @@ from support.store import a_house
 
 from memd.backends.rooms import Rooms
 from memd.records.records import Records
-from memd.store.file import connect
+from memd.store.file import connect, database
 
 
 @pytest.fixture
@@ -44,6 +44,7 @@ def own_disk(tmp_path: Path) -> Iterator[Path]:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a write wait for the lock of another program for a moment only."""
     monkeypatch.setattr(connect, "BUSY_MS_MAX", 30)
+    monkeypatch.setattr(database, "BUSY_MS_MAX", 30)
 
 
 @pytest.fixture
