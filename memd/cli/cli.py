@@ -61,6 +61,8 @@ def _run(argv: list[str]) -> None:
         hint = f"Usage: {usage(name, command)}\nHelp: memd {name} --help"
         raise InvalidError(error.message, hint=hint) from None
     if arguments is not None:
+        if profile := arguments.pop("profile"):
+            os.environ["MEMD_PROFILE"] = profile  # read by Paths.resolve
         command(**arguments)
         return
     from memd.cli.help import command_help

@@ -67,12 +67,11 @@ def demo(
         Path | None,
         options.Argument(help="Text file to use; default: memd's README.", metavar="[FILE]"),
     ] = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Show memd at work on a temporary memory: store texts, answer questions."""
     title, text = _text(file)
-    model_dir = Paths.resolve(profile).model_dir
+    model_dir = Paths.resolve().model_dir
     fetch(model_dir)
     output = _Output(quiet=json)
     output.show_title()
@@ -167,7 +166,7 @@ def _wait_until_embedded(client: Client) -> None:
     """Wait until all memories have vectors."""
     deadline = time.monotonic() + WAIT_SECONDS_MAX
     while time.monotonic() < deadline:
-        if not client.call("system.status", {}).get("pending", 0):
+        if not client.call("system.status").get("pending", 0):
             return
         time.sleep(_POLL_S)
 
@@ -300,7 +299,7 @@ def _wait_until_ready(
 ) -> None:
     while True:
         try:
-            client.call("system.hello", {})
+            client.call("system.hello")
         except (NotRunningError, StartingError):
             if process.poll() is not None:
                 tail = log.read_text(encoding="utf-8", errors="replace").splitlines()

@@ -14,9 +14,9 @@ from memd.llm import job_files
 
 
 @options.examples("memd llm status", "memd llm status --json")
-def status(profile: options.Profile = None, json: options.Json = False) -> None:
+def status(json: options.Json = False) -> None:
     """Show the language model, what it is used for, and the tokens it has used."""
-    answer: dict[str, Any] = call(profile, "llm.status")
+    answer: dict[str, Any] = call("llm.status")
     if json:
         say.print_json(answer)
         return
@@ -57,11 +57,10 @@ def jobs(
         str | None,
         options.Argument(metavar="[ID]", help="Show this job, with its prompt and answer."),
     ] = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """List what was sent to the command of llm.command, newest first. Needs no daemon."""
-    folder = Paths.resolve(profile).with_settings().jobs_dir
+    folder = Paths.resolve().with_settings().jobs_dir
     if job is None:
         _list(job_files.jobs_in(folder), json=json)
         return

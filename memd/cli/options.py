@@ -60,11 +60,11 @@ def without_none(**params: Any) -> dict[str, Any]:
 
 def filters(category: str | None, namespace: str | None, tag: list[str] | None) -> dict[str, Any]:
     """Return the params that filter memories by one category, one namespace and tags."""
-    return without_none(
-        categories=[category] if category else None,
-        namespaces=[namespace] if namespace else None,
-        tags=tag or None,
-    )
+    return {
+        "categories": [category] if category else None,
+        "namespaces": [namespace] if namespace else None,
+        "tags": tag or None,
+    }
 
 
 def text_or_stdin(word: str) -> str:
@@ -95,8 +95,15 @@ class Parameter(NamedTuple):
     declaration: Option | Argument
 
 
+PROFILE = Parameter(
+    "profile", str, False, False, None,
+    Option(("--profile",), "Profile to use; default: $MEMD_PROFILE.", "NAME"),
+)  # fmt: skip
+"""A parameter of every command, which the entry point reads."""
+
+
 def parameters(command: Callable[..., Any]) -> list[Parameter]:
-    """Return the parameters of *command*, in order."""
+    """Return the parameters of *command*, in order, then PROFILE."""
     rows = []
     for parameter in inspect.signature(command, eval_str=True).parameters.values():
         annotation, declaration = get_args(parameter.annotation)
@@ -104,7 +111,7 @@ def parameters(command: Callable[..., Any]) -> list[Parameter]:
         required = parameter.default is inspect.Parameter.empty
         default = None if required else parameter.default
         rows.append(Parameter(parameter.name, kind, many, required, default, declaration))
-    return rows
+    return [*rows, PROFILE]
 
 
 def parse(command: Callable[..., Any], words: Sequence[str]) -> dict[str, Any] | None:
@@ -230,10 +237,6 @@ def _plain(annotation: Any) -> tuple[type, bool]:
 
 # Options shared by many commands.
 
-Profile = Annotated[
-    str | None,
-    option("--profile", metavar="NAME", help="Profile to use; default: $MEMD_PROFILE."),
-]
 Json = Annotated[bool, option("--json", help="Print one JSON object.")]
 Yes = Annotated[bool, option("--yes", "-y", help="Do not ask for confirmation.")]
 DryRun = Annotated[bool, option("--dry-run", help="Show what would be done; change nothing.")]

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from memd.base.client_key import KEY_FILE
 from memd.base.errors import NotRunningError
-from memd.base.paths import Paths
+from memd.base.paths import DEFAULT_PROFILE, Paths
 from memd.cli import say
+from memd.cli.options import without_none
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +30,9 @@ LONG_SECONDS_MAX = None
 
 
 @contextmanager
-def daemon(profile: str | None, *, seconds_max: float | None = SECONDS_MAX) -> Iterator[Client]:
+def daemon(
+    profile: str | None = None, *, seconds_max: float | None = SECONDS_MAX
+) -> Iterator[Client]:
     """Yield a client of *profile*'s daemon. Raises NotRunningError, with how to start it.
 
     The client uses the operator key, or the key that the environment names.
@@ -45,10 +48,10 @@ def daemon(profile: str | None, *, seconds_max: float | None = SECONDS_MAX) -> I
         client.close()
 
 
-def call(profile: str | None, method: str, params: dict[str, Any] | None = None) -> Any:
-    """Call *method* of *profile*'s daemon and return its result."""
-    with daemon(profile) as client:
-        return client.call(method, params or {})
+def call(method: str, /, **params: Any) -> Any:
+    """Call *method* of the daemon and return its result; params that are None are left out."""
+    with daemon() as client:
+        return client.call(method, without_none(**params))
 
 
 def iter_pages(client: Client, method: str, params: dict[str, Any]) -> Iterator[Any]:
@@ -61,21 +64,20 @@ def iter_pages(client: Client, method: str, params: dict[str, Any]) -> Iterator[
 
 
 def change_each(
-    profile: str | None, method: str, params: Iterable[dict[str, Any]], label: str, *, json: bool
-) -> list[str]:
-    """Call *method* for each id in *params*, print the changed ids, and return the others."""
+    method: str, ids: Iterable[str], agent: str | None, label: str, why: str, *, json: bool
+) -> None:
+    """Call *method* for each of *ids* and print the changed ones; *why* is of missing ones."""
     changed: list[str] = []
     missing: list[str] = []
-    with daemon(profile) as client:
-        for fields in params:
-            done = client.call(method, fields)
-            (changed if done else missing).append(fields["id"])
+    with daemon() as client:
+        for public_id in ids:
+            done = client.call(method, without_none(id=public_id, agent_id=agent))
+            (changed if done else missing).append(public_id)
     if json:
         say.print_json({label: changed, "missing": missing})
     else:
-        for memory_id in changed:
-            say.out(memory_id)
-    return missing
+        say.out_lines(changed)
+    exit_if_missing(missing, why)
 
 
 def exit_if_missing(missing: list[str], why: str) -> None:
@@ -86,7 +88,7 @@ def exit_if_missing(missing: list[str], why: str) -> None:
         raise say.CommandExit(say.Exit.ERROR)
 
 
-def operator_key(profile: str | None) -> Path | None:
+def operator_key(profile: str | None = None) -> Path | None:
     """Return the operator key's file; None if the environment names a key or there is none."""
     place = Paths.resolve(profile).operator_key
     if os.environ.get(KEY_FILE) or not os.access(place, os.R_OK):
@@ -94,13 +96,14 @@ def operator_key(profile: str | None) -> Path | None:
     return place
 
 
-def start_hint(profile: str | None) -> str:
+def start_hint(profile: str | None = None) -> str:
     """Return a hint that says how to start *profile*'s daemon.
 
-    >>> start_hint(None)
+    >>> start_hint("default")
     'start it with "memd serve", or at every login with "memd service install"'
     """
-    which = f" --profile {profile}" if profile else ""
+    name = Paths.resolve(profile).profile
+    which = "" if name == DEFAULT_PROFILE else f" --profile {name}"
     return (
         f'start it with "memd serve{which}", or at every login with "memd service install{which}"'
     )

@@ -41,7 +41,6 @@ def records(
         int | None,
         options.option("--limit", metavar="N", help="Maximum number of records; default: 100."),
     ] = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """List, show, count or export operational records: tasks, costs, messages, metrics."""
@@ -53,17 +52,15 @@ def records(
         )
     filters = _parse_filters(where)
     if verb == "show":
-        _show(profile, entity, key or [], json=json)
+        _show(entity, key or [], json=json)
     elif verb == "count":
-        answer = call(profile, f"records.{entity}.count", filters)
+        answer = call(f"records.{entity}.count", **filters)
         say.answer(answer, str(answer["count"]), json=json)
     elif verb == "export":
-        for record in _iterate(profile, entity, filters):
+        for record in _iterate(entity, filters):
             say.out(json_.dumps(record, ensure_ascii=True))
     else:
-        answer = call(
-            profile, f"records.{entity}.list", filters | options.without_none(limit=limit)
-        )
+        answer = call(f"records.{entity}.list", limit=limit, **filters)
         say.print_json(answer) if json else _print_page(answer)
 
 
@@ -94,7 +91,7 @@ def _parse_filters(where: list[str] | None) -> dict[str, str]:
     return names
 
 
-def _show(profile: str | None, entity: str, key: list[str], *, json: bool) -> None:
+def _show(entity: str, key: list[str], *, json: bool) -> None:
     names = {
         "settings": ("namespace", "key"),
         "heartbeats": ("execution_id",),
@@ -103,7 +100,7 @@ def _show(profile: str | None, entity: str, key: list[str], *, json: bool) -> No
     }.get(entity, ("id",))
     if len(key) != len(names):
         raise InvalidError(f"the key of {entity} is {' and '.join(names)}")
-    answer = call(profile, f"records.{entity}.get", dict(zip(names, key, strict=True)))
+    answer = call(f"records.{entity}.get", **dict(zip(names, key, strict=True)))
     if json:
         say.print_json(answer)
     elif answer["record"] is None:
@@ -113,8 +110,8 @@ def _show(profile: str | None, entity: str, key: list[str], *, json: bool) -> No
             say.out(f"{field}: {_text(value)}")
 
 
-def _iterate(profile: str | None, entity: str, filters: dict[str, str]) -> Iterator[dict[str, Any]]:
-    with daemon(profile) as client:
+def _iterate(entity: str, filters: dict[str, str]) -> Iterator[dict[str, Any]]:
+    with daemon() as client:
         yield from iter_pages(client, f"records.{entity}.list", {**filters, "limit": _PAGE_ITEMS})
 
 

@@ -22,7 +22,8 @@ Made from the code by `python -m tests.support.docs`.
 
 Data goes to stdout, everything else to stderr. Exit codes: 0 success, 1 error, 2 usage error, 3 the
 daemon is not running, 4 degraded, 78 invalid configuration. `--json` prints one object that begins
-with `"v": 1`. Colours are used only on a terminal and never with `NO_COLOR`.
+with `"v": 1`. Colours are used only on a terminal and never with `NO_COLOR`. Every command takes
+`--help`, and `--profile NAME`, the profile to use (default: `$MEMD_PROFILE`).
 
 On a terminal, lists begin with the text, fit the width, and show short ids and local times. In a
 pipe each row is one line without a heading: tab-separated columns in a fixed order, full ids and
@@ -82,10 +83,12 @@ def _params(model: Any) -> Iterator[str]:
 
 
 def _command(name: str, command: Callable[..., Any], level: int = 2) -> str:
-    from memd.cli.options import Option, parameters
+    from memd.cli.options import PROFILE, Option, parameters
 
     lines = [f"{'#' * level} memd {name}", "", inspect.getdoc(command) or "", ""]
     for parameter in parameters(command):
+        if parameter is PROFILE:
+            continue  # the head of the page has it
         how = parameter.declaration
         if isinstance(how, Option):
             value = f" {how.metavar}" if how.metavar else ""

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from memd.base.errors import InvalidError
 from memd.cli import options, say
-from memd.cli.reach import call
+from memd.cli.reach import call, daemon
 from memd.cli.tables import print_items, text_column, word_column
 
 _FOREVER = "forever"
@@ -53,7 +53,6 @@ def set_(
             help="Retention of one category; replaces all rules.",
         ),
     ] = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Change the settings of an agent. Options that are not given stay unchanged."""
@@ -64,7 +63,9 @@ def set_(
         params["retention_overrides"] = [_rule(text) for text in retain]
     if not params:
         raise InvalidError("nothing to set", hint="see: memd agent set --help")
-    _print_settings(call(profile, "agent.set", {"agent_id": name, **params}), json=json)
+    with daemon() as client:  # not call(), because None is a value here
+        answer = client.call("agent.set", {"agent_id": name, **params})
+    _print_settings(answer, json=json)
 
 
 @options.examples("memd agent show", "memd agent show reviewer", "memd agent show reviewer --json")
@@ -72,18 +73,17 @@ def show(
     name: Annotated[
         str | None, options.Argument(metavar="[NAME]", help="Name of the agent; default: your own.")
     ] = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Show the settings of an agent and where each comes from."""
-    _print_settings(call(profile, "agent.get", options.without_none(agent_id=name)), json=json)
+    _print_settings(call("agent.get", agent_id=name), json=json)
 
 
 @options.examples("memd agent list", "memd agent list --json")
-def list_(profile: options.Profile = None, json: options.Json = False) -> None:
+def list_(json: options.Json = False) -> None:
     """List all agents and their settings."""
     print_items(
-        call(profile, "agent.list"),
+        call("agent.list"),
         _COLUMNS,
         lambda item: (item["agent_id"], *_format_settings(item["settings"]).values()),
         nothing="no agent has stored anything yet",

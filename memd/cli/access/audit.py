@@ -32,14 +32,12 @@ def show(
         int | None,
         options.option("--after", metavar="SEQ", help="Continue with rows older than SEQ."),
     ] = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """List writes and refusals, newest first: time, client, method, outcome, rows."""
-    params = options.without_none(
-        client=client, method=method, outcome=outcome, limit=limit, after=after
+    page: dict[str, Any] = call(
+        "audit.show", client=client, method=method, outcome=outcome, limit=limit, after=after
     )
-    page: dict[str, Any] = call(profile, "audit.show", params)
     if json:
         say.print_json(page)
         return
@@ -75,7 +73,6 @@ def verify(
             help="A head that you noted, as in the log; may be repeated.",
         ),
     ] = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Verify that no row of the audit was edited, removed, moved or cut off. Exit code 1: one was.
@@ -84,7 +81,7 @@ def verify(
     at each stop and with each backup. Rows that no head covers are reported as unproven.
     """
     anchors = [_anchor(text) for text in anchor or ()]
-    with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
+    with daemon(seconds_max=LONG_SECONDS_MAX) as client:
         report: dict[str, Any] = client.call("audit.verify", {"anchors": anchors})
     if json:
         say.print_json(report)

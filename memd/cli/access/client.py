@@ -45,21 +45,20 @@ def add(
             "--scopes", metavar="LIST", help="Comma-separated: read, write, propose, admin."
         ),
     ] = "read,write,propose",
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Create a key for a client. Prints the path of the key file, which only you can read.
 
     Set MEMD_CLIENT_KEY_FILE to this path for the client.
     """
-    params = options.without_none(
+    added: dict[str, Any] = call(
+        "client.add",
         name=name,
         agent_id=agent,
         seniority=seniority,
         autonomy_level=autonomy,
         scopes=[scope.strip() for scope in scopes.split(",") if scope.strip()],
     )
-    added: dict[str, Any] = call(profile, "client.add", params)
     if json:
         say.print_json(added)
         return
@@ -69,7 +68,7 @@ def add(
 
 
 @options.examples("memd client list", "memd client list --json")
-def list_(profile: options.Profile = None, json: options.Json = False) -> None:
+def list_(json: options.Json = False) -> None:
     """List all clients that have or had a key, with their scopes."""
     columns = (
         word_column("NAME", stored=True),
@@ -79,7 +78,7 @@ def list_(profile: options.Profile = None, json: options.Json = False) -> None:
         text_column("MAY", in_place=True),
     )
     print_items(
-        {"items": call(profile, "client.list")["items"]},
+        {"items": call("client.list")["items"]},
         columns,
         lambda client: (
             client["name"],
@@ -94,9 +93,9 @@ def list_(profile: options.Profile = None, json: options.Json = False) -> None:
 
 
 @options.examples("memd client revoke claude")
-def revoke(name: Named, profile: options.Profile = None, json: options.Json = False) -> None:
+def revoke(name: Named, json: options.Json = False) -> None:
     """Revoke the key of a client, at once: its open connections lose their scopes too."""
-    revoked = call(profile, "client.revoke", {"name": name})
+    revoked = call("client.revoke", name=name)
     if json:
         say.print_json(revoked)
     else:

@@ -36,7 +36,6 @@ def mcp(
             help='Client whose key to use, as created by "memd client add".',
         ),
     ] = None,
-    profile: options.Profile = None,
 ) -> None:
     """Serve MCP on stdin and stdout by forwarding to the daemon; started by assistants.
 
@@ -44,7 +43,7 @@ def mcp(
     """
     from memd.assist import pump
 
-    pump.run(client, profile)
+    pump.run(client, None)
 
 
 @options.examples(
@@ -73,7 +72,6 @@ def connect(
         ),
     ] = YOURS,
     yes: options.Yes = False,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Connect an assistant: client key, MCP server and hooks. Shows each change and asks.
@@ -83,11 +81,11 @@ def connect(
     connection, an assistant gets a memory of its own.
     """
     if name is None:
-        _list(profile, json=json)
+        _list(json=json)
         return
     from memd.assist.connect import connect as connecting
 
-    assistant, where = find_assistant(name), locations(profile)
+    assistant, where = find_assistant(name), locations()
     plan = connecting.plan_removal if remove else connecting.plan_connect
     changes = plan(assistant, where)
     if changes and not remove and not is_installed(assistant, where):
@@ -98,7 +96,7 @@ def connect(
     if not print_:
         if changes:
             say.confirm(_question(changes, assistant), yes=yes)
-        key_file = None if remove else make_key(name, profile, agent)
+        key_file = None if remove else make_key(name, agent)
         connecting.write(changes, where.data)
     if json:
         say.print_json({
@@ -123,7 +121,7 @@ def find_assistant(name: str) -> Assistant:
     return ASSISTANTS[name]
 
 
-def locations(profile: str | None) -> Locations:
+def locations(profile: str | None = None) -> Locations:
     """Return the paths and variables that connecting needs, for *profile*."""
     from pathlib import Path
 
@@ -162,15 +160,15 @@ def print_diff(changes: list[FileChange]) -> None:
             say.out(line)
 
 
-def make_key(name: str, profile: str | None, agent: str = YOURS) -> str | None:
+def make_key(name: str, agent: str = YOURS) -> str | None:
     """Create a key for an assistant without one and return its file; None if it has one.
 
     The key is for *agent*, or for the agent of a lost key that it replaces.
     """
-    if (Paths.resolve(profile).keys_dir / f"{name}.key").is_file():
+    if (Paths.resolve().keys_dir / f"{name}.key").is_file():
         return None
-    with daemon(profile) as client:
-        clients = client.call("client.list", {})["items"]
+    with daemon() as client:
+        clients = client.call("client.list")["items"]
         stale = [held for held in clients if held["name"] == name and not held["revoked_at"]]
         if stale:
             client.call("client.revoke", {"name": name})  # its file is gone, so it cannot be used
@@ -205,12 +203,12 @@ def is_installed(assistant: Assistant, where: Locations) -> bool:
     return any(map(shutil.which, assistant.programs)) or assistant.folder(where).is_dir()
 
 
-def _list(profile: str | None, *, json: bool) -> None:
+def _list(*, json: bool) -> None:
     from memd.assist.connect.clients import ASSISTANTS
     from memd.assist.connect.connect import is_connected, profiles_of
     from memd.cli.tables import table, text_column, word_column
 
-    where = locations(profile)
+    where = locations()
     rows: list[dict[str, Any]] = [
         {
             "name": name,
@@ -256,7 +254,6 @@ def hook(
         str, options.Argument(metavar="EVENT", help="Event, as the assistant names it.")
     ],
     client: _Client = None,
-    profile: options.Profile = None,
 ) -> None:
     """Handle an event of an assistant, read from stdin; called by its hooks.
 
@@ -266,7 +263,7 @@ def hook(
     from memd.assist import hook as hooks
 
     more = [f"--client={client}"] if client else []
-    hooks.run([source, event, *more, *([f"--profile={profile}"] if profile else [])])
+    hooks.run([source, event, *more])
 
 
 @options.examples("memd statusline", "memd statusline -- ~/.claude/line.sh")
@@ -278,11 +275,9 @@ def statusline(
         ),
     ] = None,
     client: _Client = None,
-    profile: options.Profile = None,
 ) -> None:
     """Report Claude Code's context usage to memd, and print its status line."""
     from memd.assist import statusline as line
 
     more = [f"--client={client}"] if client else []
-    more += [f"--profile={profile}"] if profile else []
     line.run([*more, *(["--", *command] if command else [])])

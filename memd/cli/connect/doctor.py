@@ -23,15 +23,14 @@ def doctor(
         bool, options.option("--fix", help="Fix what memd can fix; asks first.")
     ] = False,
     yes: options.Yes = False,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Diagnose the connections of assistants: missing, outdated, untrusted or duplicate entries.
 
     Includes the settings in the current folder. Exit code 4: problems found.
     """
-    place = locations(profile)
-    problems = _findings(place, profile)
+    place = locations()
+    problems = _findings(place)
     if fix and any(problem.is_mended for problem in problems):
         plans = _plans(problems, place)
         if not json:
@@ -39,8 +38,8 @@ def doctor(
                 print_diff(changes)
         names = ", ".join(plans)
         say.confirm(f"Fix the connection of {names}?", yes=yes)
-        _fix(problems, plans, place, profile)
-        problems = _findings(place, profile)
+        _fix(problems, plans, place)
+        problems = _findings(place)
     if json:
         say.print_json({"findings": [problem._asdict() for problem in problems]})
     for problem in () if json else problems:
@@ -52,7 +51,7 @@ def doctor(
         say.note("no problems found")
 
 
-def _findings(place: Locations, profile: str | None) -> list[Finding]:
+def _findings(place: Locations) -> list[Finding]:
     from memd.assist.connect import connect
     from memd.assist.connect.clients import ASSISTANTS
     from memd.assist.connect.doctor import Finding, findings
@@ -67,13 +66,13 @@ def _findings(place: Locations, profile: str | None) -> list[Finding]:
         name for name, assistant in ASSISTANTS.items() if connect.is_connected(assistant, place)
     ]
     try:
-        clients = call(profile, "client.list")["items"]
+        clients = call("client.list")["items"]
     except NotRunningError as error:
-        return [*problems, Finding("memd", "missing", error.message, start_hint(profile))]
+        return [*problems, Finding("memd", "missing", error.message, start_hint())]
     holding = {client["name"] for client in clients if not client["revoked_at"]}
     for name in names:
-        if name not in holding or not _key(name, profile).is_file():
-            what = f"its key is missing or revoked: {_key(name, profile)}"
+        if name not in holding or not _key(name).is_file():
+            what = f"its key is missing or revoked: {_key(name)}"
             problems.append(Finding(name, "key", what, "memd doctor --fix", is_mended=True))
     return problems
 
@@ -91,21 +90,16 @@ def _plans(problems: list[Finding], place: Locations) -> dict[str, list[FileChan
     }
 
 
-def _fix(
-    problems: list[Finding],
-    plans: dict[str, list[FileChange]],
-    place: Locations,
-    profile: str | None,
-) -> None:
+def _fix(problems: list[Finding], plans: dict[str, list[FileChange]], place: Locations) -> None:
     from memd.assist.connect import connect
 
     for problem in problems:
         if problem.kind == "key":
-            _key(problem.assistant, profile).unlink(missing_ok=True)
-            make_key(problem.assistant, profile)
+            _key(problem.assistant).unlink(missing_ok=True)
+            make_key(problem.assistant)
     for changes in plans.values():
         connect.write(changes, place.data)
 
 
-def _key(name: str, profile: str | None) -> Path:
-    return Paths.resolve(profile).keys_dir / f"{name}.key"
+def _key(name: str) -> Path:
+    return Paths.resolve().keys_dir / f"{name}.key"

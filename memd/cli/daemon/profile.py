@@ -16,7 +16,7 @@ from memd.base.paths import DEFAULT_PROFILE, Paths, list_profiles, profile_files
 from memd.base.settings import SUFFIXES
 from memd.cli import options, say
 from memd.cli.daemon import service
-from memd.cli.reach import call
+from memd.cli.reach import daemon
 from memd.cli.tables import table, word_column
 
 _END_MS_MAX = 30_000
@@ -135,7 +135,8 @@ def _stop(paths: Paths) -> None:
     if not _is_running(paths):
         return
     try:
-        call(paths.profile, "system.shutdown")
+        with daemon(paths.profile) as client:
+            client.call("system.shutdown")
     except MemdError:
         return  # if it still holds the store, its lock shows that
     for _ in range(_END_MS_MAX // _LOOK_MS):

@@ -13,7 +13,6 @@ from memd.cli.sleep.sleep import status_line
 
 @options.examples("memd serve", "memd serve --profile work")
 def serve(
-    profile: options.Profile = None,
     foreground: Annotated[
         bool, options.option("--foreground", help="No effect; memd always stays in the foreground.")
     ] = False,
@@ -23,15 +22,15 @@ def serve(
     from memd.base.paths import Paths
     from memd.daemon import serve as run
 
-    code = run(Paths.resolve(profile))
+    code = run(Paths.resolve())
     if code:
         raise say.CommandExit(say.Exit(code))
 
 
 @options.examples("memd status", "memd status --json", "memd status --json | jq .status")
-def status(profile: options.Profile = None, json: options.Json = False) -> None:
+def status(json: options.Json = False) -> None:
     """Show the daemon's status. Exit code: 0 ok, 3 not running, 4 degraded."""
-    answer: dict[str, Any] = call(profile, "system.status")
+    answer: dict[str, Any] = call("system.status")
     if json:
         say.print_json(answer)
     else:

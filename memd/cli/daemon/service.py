@@ -37,7 +37,6 @@ class ProgramResult(NamedTuple):
     "memd service install", "memd service install --print", "memd service install --no-sandbox"
 )
 def install(
-    profile: options.Profile = None,
     print_: Annotated[
         bool, options.option("--print", help="Print the service files; write nothing.")
     ] = False,
@@ -51,7 +50,7 @@ def install(
     ] = None,
 ) -> None:
     """Install the service: start the daemon now and at every login."""
-    paths = Paths.resolve(profile).with_settings()
+    paths = Paths.resolve().with_settings()
     if print_:
         for name, text in _files(paths, sandbox=sandbox is not False).items():
             say.out(f"# {_folder() / name}")
@@ -77,9 +76,9 @@ def install(
 
 
 @options.examples("memd service uninstall")
-def uninstall(profile: options.Profile = None) -> None:
+def uninstall() -> None:
     """Stop the daemon and remove the service files. Memories are kept."""
-    paths = Paths.resolve(profile).with_settings()
+    paths = Paths.resolve().with_settings()
     if remove_service(paths):
         say.note(f"removed {_name(paths)}; the memories in {paths.database} are kept")
     else:
@@ -100,9 +99,9 @@ def remove_service(paths: Paths) -> bool:
 
 
 @options.examples("memd service status", "memd service status --json")
-def status(profile: options.Profile = None, json: options.Json = False) -> None:
+def status(json: options.Json = False) -> None:
     """Show whether the service is installed, up to date and running."""
-    paths = Paths.resolve(profile).with_settings()
+    paths = Paths.resolve().with_settings()
     strict = any(
         (_folder() / n).exists() for n in _files(paths, sandbox=True) if n.endswith(".conf")
     )

@@ -40,16 +40,15 @@ def stats(
             "--prometheus", help="Print only the metrics, in the Prometheus text format."
         ),
     ] = False,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Show statistics: growth, response times, recalls, prompts, naps and nights."""
     if plot is not None and plot.suffix.lower() != ".svg":
         raise InvalidError(f"{say.line(str(plot))} must end in .svg", field="plot")
     if prometheus:
-        _print_for_prometheus(profile, alone=plot is None and not json)
+        _print_for_prometheus(alone=plot is None and not json)
         return
-    with daemon(profile) as client:
+    with daemon() as client:
         history = client.call("system.history", {"days": days})
         metrics = client.call("system.metrics")
     if plot is not None:
@@ -61,12 +60,12 @@ def stats(
             say.out(line)
 
 
-def _print_for_prometheus(profile: str | None, *, alone: bool) -> None:
+def _print_for_prometheus(*, alone: bool) -> None:
     if not alone:
         raise InvalidError(
             "--prometheus cannot be combined with --plot or --json", field="prometheus"
         )
-    with daemon(profile) as client:
+    with daemon() as client:
         say.out(str(client.call("system.metrics", {"format": "prometheus"})).rstrip("\n"))
 
 

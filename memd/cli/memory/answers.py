@@ -142,9 +142,9 @@ def refuse(**filters: object) -> None:
             )
 
 
-def search(profile: str | None, params: dict[str, Any], *, json: bool) -> None:
+def search(*, json: bool, **params: Any) -> None:
     """Search the messages of sessions and print the matches, best first."""
-    answer = call(profile, "session.search", params)
+    answer = call("session.search", **params)
     if json:
         say.print_json(answer)
         return

@@ -25,7 +25,6 @@ def why(
         bool, options.option("--full", help="Print whole messages, not only their beginnings.")
     ] = False,
     agent: options.Agent = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Show where a memory came from.
@@ -33,8 +32,7 @@ def why(
     For a memory of a nap: the session and the messages it was distilled from. For a summary:
     its source memories. For an imported memory: the file.
     """
-    params = options.without_none(id=memory_id, agent_id=agent)
-    explanation = call(profile, "memory.why", {**params, "full": full})
+    explanation = call("memory.why", id=memory_id, full=full, agent_id=agent)
     if explanation is None:
         raise say.unknown_memory(memory_id)
     if json:
@@ -115,7 +113,6 @@ def edit(
         options.option("--text", metavar="TEXT", help="The new text; - reads stdin."),
     ] = None,
     agent: options.Agent = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Edit the text of a memory in $VISUAL or $EDITOR, or with --text.
@@ -123,11 +120,11 @@ def edit(
     The memory keeps its id and tags. Saving the text unchanged does nothing.
     """
     named = options.without_none(id=memory_id, agent_id=agent)
-    with daemon(profile) as client:
+    with daemon() as client:
         entry = client.call("memory.get", named)
         if entry is None:
             raise say.unknown_memory(memory_id)
-        content = _content(entry["content"], text, profile)
+        content = _content(entry["content"], text)
         if content == entry["content"]:
             say.note("nothing was changed")
         else:
@@ -137,20 +134,20 @@ def edit(
     say.report_secrets(content, entry["content"])
 
 
-def _content(before: str, text: str | None, profile: str | None) -> str:
+def _content(before: str, text: str | None) -> str:
     raw = sys.stdin.read() if text == "-" else text
-    after = (_run_editor(before, profile) if raw is None else raw).rstrip("\n")
+    after = (_run_editor(before) if raw is None else raw).rstrip("\n")
     if not after.strip():
         raise InvalidError("the new text is empty", hint="to delete the memory: memd delete")
     return after
 
 
-def _run_editor(text: str, profile: str | None) -> str:
+def _run_editor(text: str) -> str:
     """Let the person edit *text* in a private temporary file and return the result."""
     if not sys.stdin.isatty():
         raise InvalidError("no terminal for the editor", hint="use --text TEXT, or --text -")
     editor = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
-    runtime = Paths.resolve(profile).runtime_dir  # in memory, where the system has one
+    runtime = Paths.resolve().runtime_dir  # in memory, where the system has one
     with tempfile.TemporaryDirectory(dir=runtime if runtime.is_dir() else None) as folder:
         file = Path(folder) / "memory.md"
         file.write_text(text + "\n", encoding="utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from memd.cli import options, say
-from memd.cli.reach import call, change_each, exit_if_missing
+from memd.cli.reach import call, change_each
 from memd.cli.tables import id_column, print_items, table, text_column, word_column
 
 _Ids = Annotated[list[str], options.Argument(metavar="ID...", help="Ids of memories.")]
@@ -18,15 +18,15 @@ def list_(
     ] = False,
     agent: options.Agent = None,
     limit: options.Limit = 20,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """List quarantined memories of all agents, newest first."""
-    params = options.without_none(agent_id=agent, limit=limit)
     answer = call(
-        profile,
         "memory.flagged",
-        {**params, "quarantined": not every, "everybody": agent is None},
+        agent_id=agent,
+        limit=limit,
+        quarantined=not every,
+        everybody=agent is None,
     )
     print_items(
         answer,
@@ -42,11 +42,10 @@ def list_(
 @options.examples("memd flagged show 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
 def show(
     memory_id: Annotated[str, options.Argument(metavar="ID", help="Id, as printed by list.")],
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Show the full text and origin of a flagged memory. Do not paste it to an assistant."""
-    (memory,) = call(profile, "memory.flagged", {"id": memory_id})["items"]
+    (memory,) = call("memory.flagged", id=memory_id)["items"]
     if json:
         say.print_json(memory)
         return
@@ -64,16 +63,13 @@ def show(
 
 
 @options.examples("memd flagged release 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
-def release(memory_ids: _Ids, profile: options.Profile = None, json: options.Json = False) -> None:
+def release(memory_ids: _Ids, json: options.Json = False) -> None:
     """Release memories from quarantine. They are found again, with the same trust as before."""
-    params = ({"id": memory_id} for memory_id in memory_ids)
-    missing = change_each(profile, "memory.release", params, "released", json=json)
-    exit_if_missing(missing, "not in quarantine:")
+    change_each("memory.release", memory_ids, None, "released", "not in quarantine:", json=json)
 
 
 @options.examples("memd flagged add 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
-def add(memory_ids: _Ids, profile: options.Profile = None, json: options.Json = False) -> None:
+def add(memory_ids: _Ids, json: options.Json = False) -> None:
     """Quarantine memories, and move what was derived from them to the trash."""
-    params = ({"id": memory_id} for memory_id in memory_ids)
-    missing = change_each(profile, "memory.quarantine", params, "quarantined", json=json)
-    exit_if_missing(missing, "no such memory:")
+    why = "no such memory:"
+    change_each("memory.quarantine", memory_ids, None, "quarantined", why, json=json)

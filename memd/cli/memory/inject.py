@@ -50,21 +50,20 @@ def inject(
         ),
     ] = None,
     agent: options.Agent = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Show the messages that memd would add to a prompt for QUESTION."""
-    params = options.without_none(
+    prompt: dict[str, Any] = call(
+        "inject.prepare",
         query=options.join_words(query),
         token_budget=budget,
         strategy=strategy,
         categories=[category] if category else None,
         project_id=project or options.project_here(),
-        nonce=nonce or None,
+        nonce=nonce,
         synthesize=synthesize,
         agent_id=agent,
     )
-    prompt: dict[str, Any] = call(profile, "inject.prepare", params)
     if json:
         say.print_json(prompt)
         return
@@ -108,18 +107,17 @@ def synthesize(
     session: options.Session = None,
     project: options.Project = None,
     agent: options.Agent = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Synthesize lessons, tool patterns, messages and summaries into one short block."""
-    params = options.without_none(
+    synthesis = call(
+        "memory.synthesize",
         query=options.join_words(query),
         max_tokens=budget,
         session_id=session,
         project_id=project,
         agent_id=agent,
     )
-    synthesis = call(profile, "memory.synthesize", params)
     if json:
         say.print_json(synthesis)
         return
@@ -148,7 +146,6 @@ def brief(
     ] = None,
     budget: options.Budget = None,
     agent: options.Agent = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Show the brief that a session gets when it starts, or after its window was compacted.
@@ -156,13 +153,13 @@ def brief(
     In a project's folder it is of that project, with your preferences and what you stored outside
     of any project; elsewhere it is of all projects.
     """
-    params = options.without_none(
+    answer: dict[str, Any] = call(
+        "inject.brief",
         project_id=project or options.project_here(),
         session_id=session,
         token_budget=budget,
         agent_id=agent,
     )
-    answer: dict[str, Any] = call(profile, "inject.brief", params)
     if json:
         say.print_json(answer)
         return

@@ -33,11 +33,10 @@ def lesson(
     tool: Tools = None,
     task_type: Kind = None,
     agent: options.Agent = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Store a lesson, which prompts with a matching question get. Prints its id."""
-    _outcome(profile, json=json, lesson=what, tools=tool, task_type=task_type, agent_id=agent)
+    _outcome(json=json, lesson=what, tools=tool, task_type=task_type, agent_id=agent)
 
 
 @options.examples(
@@ -49,13 +48,11 @@ def success(
     tool: Tools = None,
     task_type: Kind = None,
     agent: options.Agent = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Store what worked, as a lesson or, with --tool, as a playbook pattern. Prints its id."""
     if not tool:
         _outcome(
-            profile,
             json=json,
             lesson=what,
             outcome="success",
@@ -63,8 +60,9 @@ def success(
             agent_id=agent,
         )
         return
-    params = options.without_none(description=what, tools=tool, task_type=task_type, agent_id=agent)
-    result = call(profile, "learn.success", params)
+    result = call(
+        "learn.success", description=what, tools=tool, task_type=task_type, agent_id=agent
+    )
     say.answer(result, result["pattern_id"], json=json)
 
 
@@ -91,7 +89,6 @@ def failure(
         options.option("--task", metavar="ID", help="Task id, with --error; default: the text."),
     ] = None,
     agent: options.Agent = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Store what failed, as a lesson or, with --error, as a tiered skill. Prints its id."""
@@ -99,7 +96,6 @@ def failure(
         if cure is not None or task is not None:
             raise InvalidError("--cure and --task need --error")
         _outcome(
-            profile,
             json=json,
             lesson=what,
             outcome="failure",
@@ -108,7 +104,8 @@ def failure(
             agent_id=agent,
         )
         return
-    params = options.without_none(
+    result = call(
+        "learn.failure",
         task_id=task or " ".join(what.split())[:TASK_CHARS],
         task_title=what,
         error_message=error,
@@ -117,7 +114,6 @@ def failure(
         task_type=task_type,
         agent_id=agent,
     )
-    result = call(profile, "learn.failure", params)
     if json:
         say.print_json(result)
     elif result["id"] is not None:
@@ -133,12 +129,10 @@ def prune(
         bool, options.option("--dry-run", help="List what would be archived; change nothing.")
     ] = False,
     agent: options.Agent = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Archive lessons of failures older than 90 days, or outweighed by better ones."""
-    params = options.without_none(dry_run=dry_run, agent_id=agent)
-    answer = call(profile, "learn.prune", params)
+    answer = call("learn.prune", dry_run=dry_run, agent_id=agent)
     if json:
         say.print_json(answer)
         return
@@ -151,7 +145,6 @@ def prune(
 def list_(
     limit: options.Limit = 20,
     agent: options.Agent = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """List lessons, newest first."""
@@ -163,7 +156,7 @@ def list_(
         text_column("LESSON"),
     )
     print_items(
-        call(profile, "learn.list", options.without_none(limit=limit, agent_id=agent)),
+        call("learn.list", limit=limit, agent_id=agent),
         columns,
         itemgetter("id", "timestamp", "outcome", "task_type", "lesson"),
         nothing='no lessons; to add one: memd learn lesson "..."',
@@ -181,13 +174,11 @@ def playbook(
     ] = None,
     limit: options.Limit = 20,
     agent: options.Agent = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """List tool patterns that worked, most successful first."""
-    params = options.without_none(query=query, limit=limit, agent_id=agent)
     print_items(
-        call(profile, "learn.playbook", params),
+        call("learn.playbook", query=query, limit=limit, agent_id=agent),
         (id_column(), word_column("WORKED"), word_column("TOOLS"), text_column("PATTERN")),
         _pattern,
         nothing='the playbook is empty; to add to it: memd learn success "..." --tool NAME',
@@ -202,12 +193,11 @@ def forget(
     ],
     yes: options.Yes = False,
     agent: options.Agent = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Erase lessons and patterns permanently."""
     params = options.without_none(ids=ids, agent_id=agent)
-    with daemon(profile) as client:
+    with daemon() as client:
         count = client.call("memory.forget", {**params, "dry_run": True})["count"]
         if count:
             what = f"{count} lesson{'s' * (count != 1)} or pattern{'s' * (count != 1)}"
@@ -220,8 +210,8 @@ def forget(
         )
 
 
-def _outcome(profile: str | None, *, json: bool, **params: Any) -> None:
-    result = call(profile, "learn.outcome", options.without_none(**params))
+def _outcome(*, json: bool, **params: Any) -> None:
+    result = call("learn.outcome", **params)
     say.answer(result, result["id"], json=json)
 
 
@@ -231,12 +221,10 @@ def _pattern(entry: dict[str, Any]) -> tuple[str, str, str, str]:
 
 
 @options.examples("memd skill list", "memd skill list --agent coder --json")
-def list_skills(
-    agent: options.Agent = None, profile: options.Profile = None, json: options.Json = False
-) -> None:
+def list_skills(agent: options.Agent = None, json: options.Json = False) -> None:
     """List the skills made from lessons of failures, newest first."""
     print_items(
-        call(profile, "skill.list", options.without_none(agent_id=agent)),
+        call("skill.list", agent_id=agent),
         (id_column(), time_column("WHEN"), word_column("CONFIDENCE"), text_column("SKILL")),
         lambda skill: (
             skill["id"], skill["created_at"], f"{skill['confidence']:.2f}", skill["discovery"]
@@ -250,11 +238,10 @@ def list_skills(
 def show_skill(
     skill: Annotated[str, options.Argument(metavar="ID", help="Id, as printed by list.")],
     agent: options.Agent = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Print a skill with all its tiers, as its SKILL.md."""
-    skill_view = call(profile, "skill.show", options.without_none(id=skill, agent_id=agent))
+    skill_view = call("skill.show", id=skill, agent_id=agent)
     if json:
         say.print_json(skill_view)
     else:
@@ -272,12 +259,11 @@ def export_skills(
         ),
     ] = None,
     agent: options.Agent = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Write skills as FOLDER/NAME/SKILL.md. Files that memd did not write are kept."""
     target = None if folder is None else str(Path(folder).expanduser().absolute())
-    done = call(profile, "skill.export", options.without_none(target=target, agent_id=agent))
+    done = call("skill.export", target=target, agent_id=agent)
     if json:
         say.print_json(done)
     else:

@@ -57,7 +57,6 @@ def add(
     session: options.Session = None,
     project: options.Project = None,
     agent: options.Agent = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Store a text as a memory, verbatim. Prints its id.
@@ -78,7 +77,7 @@ def add(
         agent_id=agent,
     )
     params["metadata"] = {"tags": tag or []}
-    with daemon(profile) as client:
+    with daemon() as client:
         memory_id = client.call("memory.store", params)
         entry = client.call("memory.get", options.without_none(id=memory_id, agent_id=agent))
     say.answer({"id": memory_id}, memory_id, json=json)
@@ -108,7 +107,6 @@ def search(
     until: options.Until = None,
     why: Why = False,
     agent: options.Agent = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Search memories; each result is marked likely or possible.
@@ -128,12 +126,14 @@ def search(
             category=category, namespace=namespace, tag=tag, mode=mode, archived=archived,
             turns=turns,
         )  # fmt: skip
-        request = options.without_none(
-            session_id=session, since=low, until=high, project_id=project, limit=top, agent_id=agent
-        )
-        answers.search(profile, {**request, "query": text}, json=json)
+        answers.search(
+            json=json, query=text, session_id=session, since=low, until=high, project_id=project,
+            limit=top, agent_id=agent,
+        )  # fmt: skip
         return
-    params = options.without_none(
+    flags = {"include_compressed": archived, "include_passing": turns, "preferences": "matching"}
+    answer = call(
+        "memory.recall",
         query=text,
         top_k=top,
         project_id=project or options.project_here(),
@@ -141,11 +141,11 @@ def search(
         session_id=session,
         occurred_since=low,
         occurred_until=high,
-        why=why or None,
+        why=why,
         agent_id=agent,
-    ) | options.filters(category, namespace, tag)
-    flags = {"include_compressed": archived, "include_passing": turns, "preferences": "matching"}
-    answer = call(profile, "memory.recall", params | flags)
+        **flags,
+        **options.filters(category, namespace, tag),
+    )
     if json:
         say.print_json(answer)
         return
@@ -170,12 +170,12 @@ def recall(
         options.option("--why", help="Show the relevance of each memory, and what was left out."),
     ] = False,
     agent: options.Agent = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Print the <memory> block that an assistant's prompt would get."""
     low, high = parse_range(since, until)
-    params = options.without_none(
+    answer = call(
+        "memory.recall",
         query=options.join_words(query),
         top_k=top,
         token_budget=budget,
@@ -183,11 +183,10 @@ def recall(
         search_mode=mode,
         occurred_since=low,
         occurred_until=high,
-        why=why or None,
+        why=why,
         agent_id=agent,
+        **options.filters(category, namespace, tag),
     )
-    params |= options.filters(category, namespace, tag)
-    answer = call(profile, "memory.recall", params)
     if json:
         say.print_json(answer)
         return
@@ -204,11 +203,10 @@ def recall(
 def get(
     memory_id: options.MemoryId,
     agent: options.Agent = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Print one memory: its text to stdout, its metadata to stderr."""
-    entry = call(profile, "memory.get", options.without_none(id=memory_id, agent_id=agent))
+    entry = call("memory.get", id=memory_id, agent_id=agent)
     if entry is None:
         raise say.unknown_memory(memory_id)
     if json:
@@ -251,14 +249,14 @@ def list_(
         ),
     ] = None,
     agent: options.Agent = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """List memories, newest first, one page at a time."""
     from memd.cli.memory import answers
 
     low, high = parse_range(since, until)
-    params = options.without_none(
+    page = call(
+        "memory.list",
         session_id=session,
         project_id=project,
         occurred_since=low,
@@ -266,8 +264,8 @@ def list_(
         after=after,
         limit=limit,
         agent_id=agent,
+        **options.filters(category, namespace, tag),
     )
-    page = call(profile, "memory.list", params | options.filters(category, namespace, tag))
     if json:
         say.print_json(page)
         return

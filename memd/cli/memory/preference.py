@@ -21,13 +21,12 @@ def set_(
         list[str], options.Argument(metavar="VALUE...", help="The preference, as a sentence.")
     ],
     agent: options.Agent = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Set a preference, replacing one of the same name."""
     value = options.join_words(words)
     params = options.without_none(name=name, agent_id=agent)
-    with daemon(profile) as client:
+    with daemon() as client:
         client.call("preference.set", {**params, "value": value})
         stored = client.call("preference.get", params)
     if json:
@@ -36,11 +35,9 @@ def set_(
 
 
 @options.examples("memd preference list", "memd preference list --json")
-def list_(
-    agent: options.Agent = None, profile: options.Profile = None, json: options.Json = False
-) -> None:
+def list_(agent: options.Agent = None, json: options.Json = False) -> None:
     """List preferences, newest first: those set by name and those found in texts."""
-    page = call(profile, "preference.list", options.without_none(agent_id=agent))
+    page = call("preference.list", agent_id=agent)
     if json:
         say.print_json(page)
         return
@@ -60,14 +57,9 @@ def list_(
 
 
 @options.examples("memd preference get editor")
-def get(
-    name: PreferenceName,
-    agent: options.Agent = None,
-    profile: options.Profile = None,
-    json: options.Json = False,
-) -> None:
+def get(name: PreferenceName, agent: options.Agent = None, json: options.Json = False) -> None:
     """Print one preference."""
-    preference = call(profile, "preference.get", options.without_none(name=name, agent_id=agent))
+    preference = call("preference.get", name=name, agent_id=agent)
     if json:
         say.print_json({"preference": preference})
     elif preference is not None:
@@ -77,18 +69,13 @@ def get(
 
 
 @options.examples("memd preference confirm editor")
-def confirm(
-    name: PreferenceName,
-    agent: options.Agent = None,
-    profile: options.Profile = None,
-    json: options.Json = False,
-) -> None:
+def confirm(name: PreferenceName, agent: options.Agent = None, json: options.Json = False) -> None:
     """Confirm a preference that an assistant set, so that prompts no longer fence it.
 
     Prints the text; only that text is confirmed.
     """
     params = options.without_none(name=name, agent_id=agent)
-    with daemon(profile) as client:
+    with daemon() as client:
         preference = client.call("preference.get", params)
         if preference is None:
             raise _unknown(name)
@@ -101,14 +88,9 @@ def confirm(
 
 
 @options.examples("memd preference delete editor")
-def delete(
-    name: PreferenceName,
-    agent: options.Agent = None,
-    profile: options.Profile = None,
-    json: options.Json = False,
-) -> None:
+def delete(name: PreferenceName, agent: options.Agent = None, json: options.Json = False) -> None:
     """Delete a preference. Memories that it was found in stay."""
-    done = call(profile, "preference.delete", options.without_none(name=name, agent_id=agent))
+    done = call("preference.delete", name=name, agent_id=agent)
     if json:
         say.print_json({"deleted": done})
     if not done:

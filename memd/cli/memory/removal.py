@@ -21,13 +21,10 @@ _LINE_CELLS = 100
 def delete(
     memory_ids: options.MemoryIds,
     agent: options.Agent = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Move memories to the trash, where they can be restored for a week by default."""
-    params = (options.without_none(id=memory_id, agent_id=agent) for memory_id in memory_ids)
-    missing = change_each(profile, "memory.delete", params, "deleted", json=json)
-    exit_if_missing(missing, say.NO_MEMORY)
+    change_each("memory.delete", memory_ids, agent, "deleted", say.NO_MEMORY, json=json)
 
 
 @options.examples(
@@ -56,12 +53,11 @@ def forget(
     yes: options.Yes = False,
     dry_run: options.DryRun = False,
     agent: options.Agent = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Erase memories permanently and everywhere. Only an old backup can bring them back."""
     params = _forget_params(memory_ids, source, session) | options.without_none(agent_id=agent)
-    with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
+    with daemon(seconds_max=LONG_SECONDS_MAX) as client:
         preview = client.call("memory.forget", {**params, "dry_run": True})
         _report_missing(memory_ids or (), preview["ids"])
         if source and not preview["count"]:
@@ -87,7 +83,6 @@ def forget(
 def trash_list(
     limit: options.Limit = 50,
     agent: options.Agent = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """List the trash, with the time at which each memory is erased."""
@@ -99,7 +94,7 @@ def trash_list(
         text_column("TEXT"),
     )
     print_items(
-        call(profile, "trash.list", options.without_none(limit=limit, agent_id=agent)),
+        call("trash.list", limit=limit, agent_id=agent),
         columns,
         itemgetter("id", "trashed_at", "erase_at", "reason", "content"),
         nothing="the trash is empty",
@@ -111,13 +106,10 @@ def trash_list(
 def trash_restore(
     memory_ids: options.MemoryIds,
     agent: options.Agent = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Restore memories from the trash, byte for byte."""
-    params = (options.without_none(id=memory_id, agent_id=agent) for memory_id in memory_ids)
-    missing = change_each(profile, "trash.restore", params, "restored", json=json)
-    exit_if_missing(missing, "not in the trash:")
+    change_each("trash.restore", memory_ids, agent, "restored", "not in the trash:", json=json)
 
 
 def _forget_params(
@@ -193,13 +185,17 @@ def search(
     session: options.Session = None,
     limit: options.Limit = 50,
     agent: options.Agent = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Search the archive: memories that were summarised, over the cap, or unimportant."""
-    params = options.without_none(text=query, session_id=session, agent_id=agent, limit=limit)
-    params |= options.filters(category, namespace, tag)
-    answer = call(profile, "archive.search", params)
+    answer = call(
+        "archive.search",
+        text=query,
+        session_id=session,
+        agent_id=agent,
+        limit=limit,
+        **options.filters(category, namespace, tag),
+    )
     print_items(
         {"items": answer},
         (id_column(), time_column("ARCHIVED"), word_column("REASON"), text_column("TEXT")),
@@ -223,11 +219,10 @@ def restore(
         bool, options.option("--show", help="Print the memories; leave them in the archive.")
     ] = False,
     agent: options.Agent = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Restore memories from the archive, byte for byte, with their old ids."""
-    entries, missing = _fetch_archived(profile, memory_ids, agent, show=show)
+    entries, missing = _fetch_archived(memory_ids, agent, show=show)
     if json:
         say.print_json({"archived" if show else "restored": entries, "missing": missing})
     else:
@@ -237,12 +232,12 @@ def restore(
 
 
 def _fetch_archived(
-    profile: str | None, memory_ids: list[str], agent: str | None, *, show: bool
+    memory_ids: list[str], agent: str | None, *, show: bool
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Show or restore archived memories; return their entries and the missing ids."""
     method = "archive.restore" if show else "archive.restore_to_hot"
     entries, missing = [], []
-    with daemon(profile) as client:
+    with daemon() as client:
         for memory_id in memory_ids:
             try:
                 entries.append(
@@ -258,16 +253,14 @@ def turned_away(
     restore: Annotated[bool, options.option("--restore", help="Restore all of them.")] = False,
     limit: options.Limit = 50,
     agent: options.Agent = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """List or restore texts of all agents that ingest turned away as unimportant."""
-    whose = {**options.without_none(agent_id=agent), "everybody": agent is None}
     if restore:
-        count = call(profile, "archive.restore_turned_away", whose)
+        count = call("archive.restore_turned_away", agent_id=agent, everybody=agent is None)
         say.answer({"restored": count}, f"restored {count:,}", json=json)
         return
-    page = call(profile, "archive.turned_away", {**whose, "limit": limit})
+    page = call("archive.turned_away", agent_id=agent, everybody=agent is None, limit=limit)
     print_items(
         page,
         (id_column(), time_column("ARCHIVED"), word_column("AGENT"), text_column("TEXT")),
@@ -283,11 +276,9 @@ def turned_away(
 
 
 @options.examples("memd archive count", "memd archive count --json")
-def count(
-    agent: options.Agent = None, profile: options.Profile = None, json: options.Json = False
-) -> None:
+def count(agent: options.Agent = None, json: options.Json = False) -> None:
     """Print the number of memories in the archive."""
-    number = call(profile, "archive.count", options.without_none(agent_id=agent))
+    number = call("archive.count", agent_id=agent)
     say.answer({"count": number}, str(number), json=json)
 
 

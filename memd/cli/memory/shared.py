@@ -6,7 +6,7 @@ from operator import itemgetter
 from typing import Annotated
 
 from memd.cli import options, say
-from memd.cli.reach import call, change_each, exit_if_missing
+from memd.cli.reach import call, change_each
 from memd.cli.tables import id_column, print_items, text_column, time_column, word_column
 
 
@@ -20,16 +20,18 @@ def publish(
     namespace: options.Namespace = None,
     tag: options.Tags = None,
     agent: options.Agent = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Publish a text to all agents, in the name of one. Prints the id of the shared copy."""
     content = options.text_or_stdin(text)
-    params = options.without_none(
-        category=category or "semantic", content=content, namespace=namespace, agent_id=agent
+    memory_id = call(
+        "shared.publish",
+        category=category or "semantic",
+        content=content,
+        namespace=namespace,
+        metadata={"tags": tag or []},
+        agent_id=agent,
     )
-    params["metadata"] = {"tags": tag or []}
-    memory_id = call(profile, "shared.publish", params)
     say.answer({"id": memory_id}, memory_id, json=json)
 
 
@@ -49,13 +51,16 @@ def search(
         options.option("--without", metavar="NAME", help="Exclude what agent NAME published."),
     ] = None,
     limit: options.Limit = 20,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Search shared memories, with who published each."""
-    params = options.without_none(text=query, exclude_agent=without, limit=limit)
-    params |= options.filters(category, namespace, tag)
-    answer = call(profile, "shared.search", params)
+    answer = call(
+        "shared.search",
+        text=query,
+        exclude_agent=without,
+        limit=limit,
+        **options.filters(category, namespace, tag),
+    )
     print_items(
         {"items": answer},
         (id_column(), time_column("PUBLISHED"), word_column("BY"), text_column("TEXT")),
@@ -71,10 +76,7 @@ def retract(
         list[str], options.Argument(metavar="ID...", help="Ids, as printed by publish or search.")
     ],
     agent: options.Agent = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Retract shared copies. Only the agent that published them can."""
-    params = (options.without_none(id=memory_id, agent_id=agent) for memory_id in memory_ids)
-    missing = change_each(profile, "shared.retract", params, "retracted", json=json)
-    exit_if_missing(missing, "not shared:")
+    change_each("shared.retract", memory_ids, agent, "retracted", "not shared:", json=json)

@@ -43,17 +43,14 @@ def run(
     weights: Weights = False,
     encoder: Encoder = False,
     detach: Detach = False,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Tune recall on your own memories: make pairs, mine hard negatives, train, evaluate.
 
     The result is used only if it is better on held-out pairs; "memd tune undo" reverts it.
     """
-    params = options.without_none(
-        resume=resume or None, weights=weights or None, encoder=encoder or None
-    )
-    with daemon(profile) as client:
+    params = {"resume": resume, "weights": weights, "encoder": encoder}
+    with daemon() as client:
         done: dict[str, Any] = client.call("tune.start", params)
         if not detach:
             done = _wait(client, done)
@@ -66,9 +63,9 @@ def run(
 
 
 @options.examples("memd tune status", "memd tune status --json")
-def status(profile: options.Profile = None, json: options.Json = False) -> None:
+def status(json: options.Json = False) -> None:
     """Show the tuning in use, the progress of a run, and the results of the last runs."""
-    answer = call(profile, "tune.status")
+    answer = call("tune.status")
     if json:
         say.print_json(answer)
         return
@@ -82,31 +79,27 @@ def status(profile: options.Profile = None, json: options.Json = False) -> None:
 
 
 @options.examples("memd tune cancel")
-def cancel(profile: options.Profile = None, json: options.Json = False) -> None:
+def cancel(json: options.Json = False) -> None:
     """Cancel the current run; "memd tune run --resume" continues it."""
-    _change_and_print(profile, "tune.cancel", {}, json=json)
+    _print_active(call("tune.cancel"), json=json)
 
 
 @options.examples("memd tune use 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
 def use(
     run_id: Annotated[str, options.Argument(metavar="RUN", help="Run id, as printed by status.")],
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Use the result of an earlier successful run again."""
-    _change_and_print(profile, "tune.activate", {"run_id": run_id}, json=json)
+    _print_active(call("tune.activate", run_id=run_id), json=json)
 
 
 @options.examples("memd tune undo")
-def undo(profile: options.Profile = None, json: options.Json = False) -> None:
+def undo(json: options.Json = False) -> None:
     """Revert to the previous tuning, or to the default."""
-    _change_and_print(profile, "tune.rollback", {}, json=json)
+    _print_active(call("tune.rollback"), json=json)
 
 
-def _change_and_print(
-    profile: str | None, method: str, params: dict[str, Any], *, json: bool
-) -> None:
-    answer = call(profile, method, params)
+def _print_active(answer: dict[str, Any], *, json: bool) -> None:
     say.answer(answer, f"in use: {answer['active'] or 'as shipped'}", json=json)
 
 

@@ -26,12 +26,11 @@ def neighbours(
     as_of: AsOf = None,
     known_at: KnownAt = None,
     agent: options.Agent = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """List the relations of an entity, each with the text that states it."""
     params = _time_params(as_of, known_at, agent)
-    answer = call(profile, "graph.neighbours", {**params, "name": name, "limit": limit})
+    answer = call("graph.neighbours", **params, name=name, limit=limit)
     if json:
         say.print_json(answer)
         return
@@ -44,7 +43,7 @@ def neighbours(
 @options.examples(
     "memd graph path Litestar Django", 'memd graph path Ann "the data team" --hops 3 --json'
 )
-def path(  # a command's options
+def path(
     source: Annotated[str, options.Argument(metavar="FROM", help="First entity.")],
     target: Annotated[str, options.Argument(metavar="TO", help="Last entity.")],
     hops: Annotated[
@@ -54,13 +53,11 @@ def path(  # a command's options
     as_of: AsOf = None,
     known_at: KnownAt = None,
     agent: options.Agent = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Show the shortest paths between two entities, most trusted first."""
     params = _time_params(as_of, known_at, agent)
-    request = {**params, "source": source, "target": target, "hops": hops, "limit": limit}
-    answer = call(profile, "graph.path", request)
+    answer = call("graph.path", source=source, target=target, hops=hops, limit=limit, **params)
     if json:
         say.print_json(answer)
         return
@@ -84,7 +81,6 @@ def query(
     as_of: AsOf = None,
     known_at: KnownAt = None,
     agent: options.Agent = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Answer a question by following relations from the entities it names, and show the path.
@@ -92,7 +88,7 @@ def query(
     Results that the relations of the question do not lead to are marked as near.
     """
     params = _time_params(as_of, known_at, agent)
-    answer = call(profile, "graph.query", {**params, "question": question, "limit": limit})
+    answer = call("graph.query", **params, question=question, limit=limit)
     if json:
         say.print_json(answer)
         return
@@ -115,21 +111,19 @@ def add(
     ],
     other: Annotated[str, options.Argument(metavar="OBJECT", help="Second entity.")],
     agent: options.Agent = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Add a relation. It is stored as a memory of yours, which is its evidence."""
-    params = {"subject": subject, "relation": relation, "object": other}
-    done = call(profile, "graph.add", {**params, **options.without_none(agent_id=agent)})
+    done = call("graph.add", subject=subject, relation=relation, object=other, agent_id=agent)
     say.answer(done, done["memory_id"], json=json)
 
 
 def _time_params(as_of: str | None, known_at: str | None, agent: str | None) -> dict[str, Any]:
-    return options.without_none(
-        as_of=parse_time("--as-of", as_of),
-        known_at=parse_time("--known-at", known_at),
-        agent_id=agent,
-    )
+    return {
+        "as_of": parse_time("--as-of", as_of),
+        "known_at": parse_time("--known-at", known_at),
+        "agent_id": agent,
+    }
 
 
 def _show(number: int, route: dict[str, Any]) -> None:

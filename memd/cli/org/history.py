@@ -43,7 +43,6 @@ def as_of(
         options.option("--category", "-c", metavar="CATEGORY", help="Filter; may be repeated."),
     ] = None,
     limit: options.Limit = 20,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """List the facts that were valid at one time, as memd knew them at another.
@@ -56,14 +55,15 @@ def as_of(
             "TEXT is searched in the facts; a time of validity goes to --valid",
             hint=f"memd org as-of --valid {say.line(text)}",
         )
-    params = options.without_none(
+    answer = call(
+        "org.as_of",
         text=text,
         valid=parse_time("--valid", valid),
         known=parse_time("--known", known),
         subject=about,
         categories=category or None,
+        limit=limit,
     )
-    answer = call(profile, "org.as_of", {**params, "limit": limit})
     if json:
         say.print_json(answer)
         return
@@ -93,11 +93,10 @@ def timeline(
         Path | None,
         options.option("--svg", metavar="FILE", help="Write an SVG file instead."),
     ] = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Show the timeline of an entity or a fact: what was valid when, and by whom."""
-    answer = call(profile, "org.timeline", {"name": name})
+    answer = call("org.timeline", name=name)
     bars = [_bar(stretch) for stretch in answer["stretches"]]
     now_us = SystemClock().now_us()
     if svg is not None:

@@ -59,7 +59,6 @@ def write(
     ] = None,
     since: Since = None,
     until: Until = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Write a fact that every assistant can find. Prints its id.
@@ -76,18 +75,18 @@ def write(
         valid_from=parse_time("--from", since),
         valid_to=parse_time("--until", until),
     )
-    fact_id = _as_owner(profile, "org.write", params)
+    fact_id = _as_owner("org.write", params)
     say.answer({"id": fact_id}, fact_id, json=json)
-    kept = call(profile, "org.get", {"fact_id": fact_id})
+    kept = call("org.get", fact_id=fact_id)
     say.report_secrets(text, kept["content"] if kept else "")
     if category == "core_policy":
-        _warn_of_many(call(profile, "org.policies", {}))
+        _warn_of_many(call("org.policies"))
 
 
 @options.examples("memd org retract 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
-def retract(fact_id: FactId, profile: options.Profile = None, json: options.Json = False) -> None:
+def retract(fact_id: FactId, json: options.Json = False) -> None:
     """Retract a fact. Its history is kept."""
-    done = _as_owner(profile, "org.retract", {"fact_id": fact_id})
+    done = _as_owner("org.retract", {"fact_id": fact_id})
     if json:
         say.print_json({"retracted": done})
     if not done:
@@ -95,9 +94,9 @@ def retract(fact_id: FactId, profile: options.Profile = None, json: options.Json
 
 
 @options.examples("memd org show 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
-def show(fact_id: FactId, profile: options.Profile = None, json: options.Json = False) -> None:
+def show(fact_id: FactId, json: options.Json = False) -> None:
     """Print one fact, with its author and date."""
-    fact = call(profile, "org.get", {"fact_id": fact_id})
+    fact = call("org.get", fact_id=fact_id)
     if json:
         say.print_json({"fact": fact})
     elif fact is not None:
@@ -131,15 +130,13 @@ def query(
         ),
     ] = None,
     limit: options.Limit = 5,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Search facts: literal matches of TEXT first, then those that share words with it.
 
     Returns at most org_memory.extended_store.max_retrieved_per_query facts.
     """
-    params = options.without_none(context=text, categories=category or None)
-    answer = call(profile, "org.query", {**params, "limit": limit})
+    answer = call("org.query", context=text, categories=category or None, limit=limit)
     _print_facts(answer, "no fact matches" if text or category else "no facts", json=json)
 
 
@@ -148,11 +145,10 @@ def policies(
     every: Annotated[
         bool, options.option("--all", help="Include policies that are no longer or not yet valid.")
     ] = False,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """List the policies that every prompt contains: from the settings, then those written."""
-    answer = call(profile, "org.policies", {"every": every})
+    answer = call("org.policies", every=every)
     nothing = "no policies; the settings list some in org_memory.core_policies"
     _print_facts(answer, nothing, json=json)
     if not every:
@@ -160,9 +156,9 @@ def policies(
 
 
 @options.examples("memd org history 0199f3a1-5c1e-7b32-9d1a-3f0f6f2f9b11")
-def history(fact_id: FactId, profile: options.Profile = None, json: options.Json = False) -> None:
+def history(fact_id: FactId, json: options.Json = False) -> None:
     """List all versions of a fact, oldest first, with date and author."""
-    with daemon(profile) as client:
+    with daemon() as client:
         items = list(iter_pages(client, "org.history", {"fact_id": fact_id, "limit": _PAGE}))
     if json:
         say.print_json({"items": items})
@@ -173,11 +169,11 @@ def history(fact_id: FactId, profile: options.Profile = None, json: options.Json
         raise NotFoundError(f"no fact has the id {say.line(fact_id)}")
 
 
-def _as_owner(profile: str | None, method: str, params: dict[str, Any]) -> Any:
+def _as_owner(method: str, params: dict[str, Any]) -> Any:
     """Call *method*, with the owner's signature unless the environment names a client key."""
     from memd.cli.org import owner
 
-    with daemon(profile) as client:
+    with daemon() as client:
         if owner.is_owner():
             from memd.org.signature import of_fact, of_request
             from memd.serve.routes.org import WriteFactParams
@@ -189,7 +185,7 @@ def _as_owner(profile: str | None, method: str, params: dict[str, Any]) -> Any:
                 if method == "org.write"
                 else of_fact(kind="RETRACT", fact_id=params["fact_id"])
             )
-            params = {**params, "signature": owner.sign(client, profile, method, text)}
+            params = {**params, "signature": owner.sign(client, method, text)}
         return client.call(method, params)
 
 

@@ -30,7 +30,6 @@ def init(
         bool,
         options.option("--renew", help="Replace the key; the old one signs the new one."),
     ] = False,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Create the owner key, protected by a passphrase. Needs a terminal.
@@ -39,18 +38,18 @@ def init(
     """
     from memd.org.signature import public_of
 
-    with daemon(profile) as client:
-        text = (renew_key if renew else make_key)(client, profile)
+    with daemon() as client:
+        text = (renew_key if renew else make_key)(client)
     public = public_of(text)
     say.answer({"public_key": public}, public, json=json)
 
 
 @options.examples("memd owner show", "memd owner show --json")
-def show(profile: options.Profile = None, json: options.Json = False) -> None:
+def show(json: options.Json = False) -> None:
     """Print the owner's public key, and the path of the private one."""
-    with daemon(profile) as client:
+    with daemon() as client:
         public = client.call("owner.state")["public_key"]
-    place = Paths.resolve(profile).owner_key
+    place = Paths.resolve().owner_key
     if json:
         say.print_json({"public_key": public, "file": str(place) if place.exists() else None})
     elif public is not None:
@@ -65,9 +64,7 @@ def is_owner() -> bool:
     return not os.environ.get(KEY_FILE)
 
 
-def sign(
-    client: Client, profile: str | None, action: str, content: Mapping[str, Any]
-) -> dict[str, str]:
+def sign(client: Client, action: str, content: Mapping[str, Any]) -> dict[str, str]:
     """Return the owner's signature over *content*, as params for the daemon.
 
     Creates and registers the owner key if there is none. Raises DeniedError without a terminal
@@ -76,21 +73,21 @@ def sign(
     from memd.org.signature import open_key, public_of, statement
 
     _require_terminal()
-    text = _key_text(profile) or make_key(client, profile)
+    text = _key_text() or make_key(client)
     state = client.call("owner.state")
     if state["public_key"] is None:
         state = client.call("owner.set", {"public_key": public_of(text)})
     if state["public_key"] != public_of(text):
         raise InvalidStateError(
             "the database has another owner key",
-            hint=f"restore the file of that key: {_key_file(profile)}",
+            hint=f"restore the file of that key: {_key_file()}",
         )
     key = open_key(text, _ask_passphrase(text))
     value = key.sign(statement(state["store"], state["nonce"], action, content))
     return {"nonce": state["nonce"], "value": value.hex()}
 
 
-def make_key(client: Client, profile: str | None) -> str:
+def make_key(client: Client) -> str:
     """Create the owner key, register it with the daemon, and return the text of its file.
 
     Raises InvalidStateError if there is a key already.
@@ -98,35 +95,35 @@ def make_key(client: Client, profile: str | None) -> str:
     from memd.org.signature import new_key
 
     _require_terminal()
-    if _key_text(profile) is not None:
+    if _key_text() is not None:
         raise InvalidStateError("there is an owner key already", hint="see: memd owner show")
     if client.call("owner.state")["public_key"] is not None:
         raise InvalidStateError(
             "the database has an owner key, but its file is missing",
-            hint=f"restore your copy of the file: {_key_file(profile)}",
+            hint=f"restore your copy of the file: {_key_file()}",
         )
     say.note("creating the owner key, which signs what you write yourself")
     key_pair = new_key(_new_passphrase())
-    client_key.write(_key_file(profile), key_pair.text)
+    client_key.write(_key_file(), key_pair.text)
     client.call("owner.set", {"public_key": key_pair.public_key})
-    say.note(f"created {_key_file(profile)}")
+    say.note(f"created {_key_file()}")
     say.note("keep a copy elsewhere: without it the key cannot be replaced")
     return key_pair.text
 
 
-def renew_key(client: Client, profile: str | None) -> str:
+def renew_key(client: Client) -> str:
     """Replace the owner key by a new one, signed with the old one; return its text."""
     from memd.org.signature import new_key
 
     _require_terminal()
-    if _key_text(profile) is None:
+    if _key_text() is None:
         raise NotFoundError("there is no owner key to renew", hint="memd owner init")
     say.note("new key:")
     key_pair = new_key(_new_passphrase())
     say.note("signing it with the old key:")
     body = {"public_key": key_pair.public_key}
-    signature = sign(client, profile, "owner.set", body)
-    key_file = _key_file(profile)
+    signature = sign(client, "owner.set", body)
+    key_file = _key_file()
     # Both files exist until the daemon has accepted the new key.
     client_key.write(key_file.with_name("owner.key.new"), key_pair.text)
     client.call("owner.set", {**body, "signature": signature})
@@ -134,15 +131,15 @@ def renew_key(client: Client, profile: str | None) -> str:
     return key_pair.text
 
 
-def _key_text(profile: str | None) -> str | None:
+def _key_text() -> str | None:
     try:
-        return client_key.private_text(_key_file(profile))
+        return client_key.private_text(_key_file())
     except NotFoundError:
         return None
 
 
-def _key_file(profile: str | None) -> Any:
-    return Paths.resolve(profile).owner_key
+def _key_file() -> Any:
+    return Paths.resolve().owner_key
 
 
 def _require_terminal() -> None:

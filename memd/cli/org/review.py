@@ -41,16 +41,16 @@ def propose(
         options.option("--retract", metavar="ID", help="Propose to retract this fact."),
     ] = None,
     agent: options.Agent = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Propose a fact, or to retract one, to the owner. Prints the id of the proposal."""
     if (text is None) is (retract is None):
         raise InvalidError("give either a TEXT or --retract ID")
     if retract is not None:
-        params = options.without_none(fact_id=retract, retract=True, agent_id=agent)
+        proposal_id = call("org.propose", fact_id=retract, retract=True, agent_id=agent)
     else:
-        params = options.without_none(
+        proposal_id = call(
+            "org.propose",
             content=text,
             category=category,
             tags=tag or None,
@@ -59,7 +59,6 @@ def propose(
             valid_to=parse_time("--until", until),
             agent_id=agent,
         )
-    proposal_id = call(profile, "org.propose", params)
     say.answer({"id": proposal_id}, proposal_id, json=json)
 
 
@@ -75,7 +74,6 @@ def review(
     reject: Annotated[
         str | None, options.option("--reject", metavar="ID", help="Reject this proposal.")
     ] = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Review proposals one by one; with --json or in a pipe, list them.
@@ -84,10 +82,10 @@ def review(
     """
     if approve and reject:
         raise InvalidError("--approve and --reject exclude each other", hint="use one of them")
-    with daemon(profile) as client:
+    with daemon() as client:
         items = list(iter_pages(client, "org.review", {"limit": _PAGE}))
         if approve or reject:
-            decision = _decide(client, profile, items, approve or reject, bool(approve))
+            decision = _decide(client, items, approve or reject, bool(approve))
             if json:
                 say.print_json(decision)
             return
@@ -96,7 +94,7 @@ def review(
         elif not sys.stdin.isatty() or not sys.stdout.isatty():
             _list(items)
         else:
-            _walk(client, profile, items)
+            _walk(client, items)
 
 
 def _list(items: list[dict[str, Any]]) -> None:
@@ -109,7 +107,7 @@ def _list(items: list[dict[str, Any]]) -> None:
         say.note("nothing was proposed")
 
 
-def _walk(client: Client, profile: str | None, items: list[dict[str, Any]]) -> None:
+def _walk(client: Client, items: list[dict[str, Any]]) -> None:
     for number, proposal in enumerate(items, 1):
         say.out(
             say.bold(f"{number} of {len(items)}: {proposal['kind'].lower()} {proposal['category']}")
@@ -124,7 +122,7 @@ def _walk(client: Client, profile: str | None, items: list[dict[str, Any]]) -> N
         sys.stderr.flush()
         answer = sys.stdin.readline().strip().lower()[:1]
         if answer in {"a", "r"}:
-            _decide(client, profile, items, proposal["id"], answer == "a")
+            _decide(client, items, proposal["id"], answer == "a")
         elif answer == "q" or not answer:
             return
     if not items:
@@ -133,7 +131,6 @@ def _walk(client: Client, profile: str | None, items: list[dict[str, Any]]) -> N
 
 def _decide(
     client: Client,
-    profile: str | None,
     items: list[dict[str, Any]],
     proposal_id: str | None,
     yes: bool,
@@ -151,7 +148,7 @@ def _decide(
         raise InvalidError(f"{which} this id", hint="memd org review --json lists them")
     proposal_id = matches[0]["id"]
     action = "org.approve" if yes else "org.reject"
-    signature = sign(client, profile, action, of_proposal(Proposal.model_validate(matches[0])))
+    signature = sign(client, action, of_proposal(Proposal.model_validate(matches[0])))
     answer = client.call(action, {"id": proposal_id, "signature": signature})
     say.note(f"written as {answer}" if yes else "rejected")
     return {"id": proposal_id, "approved": yes, "fact_id": answer if yes else None}

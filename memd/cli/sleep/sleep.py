@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from memd.base.errors import InvalidError, NotFoundError
 from memd.cli import options, say
 from memd.cli.progress import Progress
-from memd.cli.reach import LONG_SECONDS_MAX, daemon
+from memd.cli.reach import LONG_SECONDS_MAX, call, daemon
 from memd.cli.tables import id_column, table, time_column, word_column
 
 _ACTIONS = ("now", "dry_run", "undo", "report", "pause", "resume")
@@ -95,7 +95,6 @@ def sleep(
             "--agent", metavar="NAME", help="Only memories of this agent; default: all agents."
         ),
     ] = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Show, run, pause or undo naps and nights. Without options: the last and the next night.
@@ -106,17 +105,17 @@ def sleep(
     action = _action(now=now, dry_run=dry_run, undo=undo, report=report, pause=pause, resume=resume)
     _check(action, run, by_night=bool(step or agent or in_days), last=last)
     if action == "undo":
-        run_id = _last_undoable(profile) if run is None else run
-        _run(profile, "sleep.undo", {"run_id": run_id}, "undoing", json=json)
+        run_id = _last_undoable() if run is None else run
+        _run("sleep.undo", {"run_id": run_id}, "undoing", json=json)
     elif action == "report":
-        _reports(profile, run, json=json)
+        _reports(run, json=json)
     elif action == "night":
         params = options.without_none(
-            dry_run=dry_run or None, in_days=in_days, steps=step or None, agent_id=agent
+            dry_run=dry_run, in_days=in_days, steps=step or None, agent_id=agent
         )
-        _run(profile, "sleep.run", params, "sleeping", json=json)
+        _run("sleep.run", params, "sleeping", json=json)
     else:
-        _status(profile, action, json=json)
+        _status(action, json=json)
 
 
 @options.examples("memd compress", "memd compress --force", "memd compress --sessions 3")
@@ -131,15 +130,14 @@ def compress(
         ),
     ] = None,
     agent: options.Agent = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Replace each of the oldest sessions by a short summary, if there are more than ten.
 
     The originals stay in the archive, and the run can be undone.
     """
-    params = options.without_none(force=force or None, sessions=sessions, agent_id=agent)
-    _run(profile, "sleep.compress", params, "compressing", json=json)
+    params = options.without_none(force=force, sessions=sessions, agent_id=agent)
+    _run("sleep.compress", params, "compressing", json=json)
 
 
 def status_line(status: dict[str, Any]) -> str:
@@ -194,18 +192,17 @@ def _check(action: str, run: str | None, *, by_night: bool, last: bool) -> None:
         )
 
 
-def _last_undoable(profile: str | None) -> str:
+def _last_undoable() -> str:
     """Return the id of the last run that can be undone. Raises NotFoundError."""
-    with daemon(profile) as client:
-        page: dict[str, Any] = client.call("sleep.report", {"limit": _REPORTS_SHOWN})
+    page = call("sleep.report", limit=_REPORTS_SHOWN)
     run = next((item for item in page["items"] if _can_be_undone(item)), None)
     if run is None:
         raise NotFoundError("no run is left to undo", hint="see: memd sleep --report")
     return str(run["run_id"])
 
 
-def _status(profile: str | None, action: str, *, json: bool) -> None:
-    with daemon(profile) as client:
+def _status(action: str, *, json: bool) -> None:
+    with daemon() as client:
         status: dict[str, Any] = client.call(f"sleep.{action}")
         latest: dict[str, Any] = client.call("sleep.report", {"limit": _LATEST_SHOWN})
     if json:
@@ -230,10 +227,8 @@ def _status(profile: str | None, action: str, *, json: bool) -> None:
         _print_undo(last)
 
 
-def _reports(profile: str | None, run: str | None, *, json: bool) -> None:
-    params = options.without_none(run_id=run, limit=None if run else _REPORTS_SHOWN)
-    with daemon(profile) as client:
-        page: dict[str, Any] = client.call("sleep.report", params)
+def _reports(run: str | None, *, json: bool) -> None:
+    page = call("sleep.report", run_id=run, limit=None if run else _REPORTS_SHOWN)
     if json:
         say.print_json(page)
     elif run:
@@ -263,12 +258,10 @@ def _table(runs: list[dict[str, Any]]) -> None:
     )
 
 
-def _run(
-    profile: str | None, method: str, params: dict[str, Any], doing: str, *, json: bool
-) -> None:
+def _run(method: str, params: dict[str, Any], doing: str, *, json: bool) -> None:
     """Let the daemon do a run, show its progress, and print its report."""
     with (
-        daemon(profile, seconds_max=LONG_SECONDS_MAX) as client,
+        daemon(seconds_max=LONG_SECONDS_MAX) as client,
         Progress(doing, unit="memories") as progress,
     ):
         try:

@@ -29,12 +29,11 @@ _HOME = "\x1b[H\x1b[J"  # move to the top left and clear the screen
 def usage(
     watch: Annotated[bool, options.option("--watch", "-w", help="Refresh until Ctrl-C.")] = False,
     agent: options.Agent = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Show how full each assistant's context window is. At 80 % its session naps."""
     params = options.without_none(agent_id=agent)
-    with daemon(profile) as client:
+    with daemon() as client:
         answer = client.call("usage.list", params)
         _show(answer, json=json)
         if not answer["items"] and not watch:

@@ -20,7 +20,6 @@ def wiki(
         str | None, options.Argument(metavar="[DIR]", help="Target folder; default: memd's own.")
     ] = None,
     agent: options.Agent = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Export memories as Markdown files: originals, summaries and an index.
@@ -28,11 +27,11 @@ def wiki(
     Each agent has its own folder. A later export updates it; files that memd did not write are
     kept.
     """
-    with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
+    with daemon(seconds_max=LONG_SECONDS_MAX) as client:
         if folder is None:
             done = client.call("wiki.export", options.without_none(agent_id=agent))
         else:
-            done = _export_here(client, profile, agent, Path(folder).expanduser().resolve())
+            done = _export_here(client, agent, Path(folder).expanduser().resolve())
     if json:
         say.print_json(done)
     elif done["path"] is not None:
@@ -48,9 +47,7 @@ def wiki(
         raise say.CommandExit(say.Exit.ERROR)
 
 
-def _export_here(
-    client: Client, profile: str | None, agent: str | None, root: Path
-) -> dict[str, Any]:
+def _export_here(client: Client, agent: str | None, root: Path) -> dict[str, Any]:
     """Export in this process: a sandboxed daemon cannot write everywhere the person can.
 
     The folder is registered with the daemon, so that ``forget`` names it.
@@ -62,7 +59,7 @@ def _export_here(
     from memd.sleep.wiki.wiki import WikiExporter, folder_name
 
     agent_id = agent or client.call("system.hello")["caller"]["agent_id"]
-    settings, _ = settings_of(Paths.resolve(profile))
+    settings, _ = settings_of(Paths.resolve())
     config = settings.memory.consolidation.wiki_export
     exporter = WikiExporter(backend=RemotePages(client), config=config, root=root)
     copy = {"target": str(root / folder_name(agent_id))}

@@ -93,7 +93,6 @@ def export(
             help="Export only the visible memories of this agent, newest first.",
         ),
     ] = None,
-    profile: options.Profile = None,
 ) -> None:
     """Export everything as JSONL: memories of all agents and states, preferences, facts, lessons.
 
@@ -101,7 +100,7 @@ def export(
     """
     temporary = file.with_name(file.name + ".new") if file else None
     count = 0
-    with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
+    with daemon(seconds_max=LONG_SECONDS_MAX) as client:
         client.call("system.hello")  # fail before writing anything if no daemon runs
         lines = _everything(client) if agent is None else _visible(client, agent)
         target = closing(_private(temporary)) if temporary else nullcontext(sys.stdout)

@@ -57,7 +57,6 @@ def import_(
     namespace: options.Namespace = None,
     dry_run: options.DryRun = False,
     agent: options.Agent = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Import notes, recorded sessions and exports of other programs. Can be repeated.
@@ -79,16 +78,16 @@ def import_(
     notes = folder.find(files)
     outcomes = [FileOutcome(path, error=why) for path, why in notes.failed.items()]
     if notes.files:
-        outcomes += _import(notes.files, flags, profile)
+        outcomes += _import(notes.files, flags)
     _report(outcomes, notes.skipped, flags, json=json)
     if any(outcome.error for outcome in outcomes):
         raise say.CommandExit(say.Exit.ERROR)
 
 
-def _import(files: Sequence[Path], flags: Options, profile: str | None) -> list[FileOutcome]:
+def _import(files: Sequence[Path], flags: Options) -> list[FileOutcome]:
     outcomes: list[FileOutcome] = []
     with (
-        daemon(profile, seconds_max=LONG_SECONDS_MAX) as client,
+        daemon(seconds_max=LONG_SECONDS_MAX) as client,
         Progress("importing", unit="files") as progress,
     ):
         client.call("system.hello")  # fail before reading anything if no daemon runs

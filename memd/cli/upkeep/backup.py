@@ -44,19 +44,14 @@ def backup(
             "--with-keys", help="Also copy the owner's and clients' keys, to a folder beside it."
         ),
     ] = False,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Back up the database to a verified copy; the daemon keeps running. Prints its path.
 
     "memd restore" restores it, on this or another computer.
     """
-    path = (
-        Path(call_or_run(profile, "store.backup", "copying"))
-        if target is None
-        else _back_up_to(profile, target)
-    )
-    keys = _keys_to(Paths.resolve(profile).keys_dir, path) if with_keys else []
+    path = Path(call_or_run("store.backup", "copying")) if target is None else _back_up_to(target)
+    keys = _keys_to(Paths.resolve().keys_dir, path) if with_keys else []
     if json:
         say.print_json({"path": str(path), "keys": keys})
         return
@@ -69,7 +64,6 @@ def backup(
 def restore(
     file: Annotated[Path, options.Argument(help="File written by memd backup.")],
     yes: options.Yes = False,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Restore a backup, keeping the current database beside it. The daemon must be stopped.
@@ -80,7 +74,7 @@ def restore(
 
     if not file.is_file():
         raise NotFoundError(f"{file} does not exist")
-    paths = Paths.resolve(profile).with_settings()
+    paths = Paths.resolve().with_settings()
     paths.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     with hold_store(paths):
         if paths.database.exists():
@@ -123,26 +117,26 @@ def _report(done: Any, keys: list[str]) -> None:
         say.note(f"  memd forget {' '.join(done.forgotten)}")
 
 
-def _back_up_to(profile: str | None, target: Path) -> Path:
+def _back_up_to(target: Path) -> Path:
     """Write a copy to *target* in this process, with the person's rights; return its path."""
     place = target.expanduser()
     place = place.resolve() if place.is_dir() else place.parent.resolve() / place.name
     if place.is_dir():
-        place /= f"{Paths.resolve(profile).database.stem}-{_stamp()}.backup.db"
+        place /= f"{Paths.resolve().database.stem}-{_stamp()}.backup.db"
     if place.exists():
         raise InvalidStateError(f"{place} exists", hint="choose another name")
     try:
-        with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
+        with daemon(seconds_max=LONG_SECONDS_MAX) as client:
             store = client.call("store.note_copy", {"target": str(place)})
     except NotRunningError:
         from memd.cli.upkeep.upkeep import run_offline
 
-        return Path(run_offline(profile, "store.backup", {"target": str(place)}))
+        return Path(run_offline("store.backup", {"target": str(place)}))
     from memd.store.file.backup import make_from_outside
 
     with Progress("copying", unit="bytes") as progress:
         make_from_outside(Path(store), place, progress.at)
-    with suppress(MemdError), daemon(profile) as client:
+    with suppress(MemdError), daemon() as client:
         client.call("store.note_copy", {"target": str(place), "made": True})
     return place
 
@@ -178,9 +172,7 @@ _LOST_TOLD = 20
 
 
 @options.examples("memd repair", "memd repair --yes --json")
-def repair(
-    yes: options.Yes = False, profile: options.Profile = None, json: options.Json = False
-) -> None:
+def repair(yes: options.Yes = False, json: options.Json = False) -> None:
     """Salvage a damaged database into a new file and keep the old. The daemon must be stopped.
 
     Lists what is lost. Exit code 1: the new file still has problems, which are listed too.
@@ -188,7 +180,7 @@ def repair(
     from memd.records.entities import tables
     from memd.store.repairing.repair import repair as salvage
 
-    paths = Paths.resolve(profile).with_settings()
+    paths = Paths.resolve().with_settings()
     if not paths.database.exists():
         raise NotFoundError(f"{paths.database} does not exist", hint="memd restore FILE")
     with hold_store(paths):

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 @options.examples("memd config show", "memd config show --json | jq .settings.memory")
-def show(profile: options.Profile = None, json: options.Json = False) -> None:
+def show(json: options.Json = False) -> None:
     """Print the effective settings with their origins, warnings, and the database path."""
-    places = Paths.resolve(profile)
+    places = Paths.resolve()
     settings, layers = settings_of(places)
     tree = settings.model_dump(mode="json")
     sources = origins_of(places)
@@ -47,9 +47,9 @@ def show(profile: options.Profile = None, json: options.Json = False) -> None:
 
 
 @options.examples("memd config path", '"$EDITOR" "$(memd config path)"')
-def path(profile: options.Profile = None, json: options.Json = False) -> None:
+def path(json: options.Json = False) -> None:
     """Print the path of the settings file; with --json, all paths of the profile."""
-    places = Paths.resolve(profile).with_settings()
+    places = Paths.resolve().with_settings()
     if json:
         say.print_json({name: str(value) for name, value in asdict(places).items()})
         return
@@ -126,17 +126,16 @@ Key = Annotated[
 def set_value(
     key: Key,
     value: Annotated[str, options.Argument(help="Text, number, true, false, null or JSON.")],
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Change a setting in the settings file, and reload the daemon."""
-    _change(profile, key, _value(value), json=json)
+    _change(key, _value(value), json=json)
 
 
 @options.examples("memd config unset daemon.undo_days")
-def unset(key: Key, profile: options.Profile = None, json: options.Json = False) -> None:
+def unset(key: Key, json: options.Json = False) -> None:
     """Remove a setting from the settings file, so that its default applies."""
-    _change(profile, key, _UNSET, json=json)
+    _change(key, _UNSET, json=json)
 
 
 _UNSET = object()
@@ -149,14 +148,14 @@ def _value(text: str) -> Any:
         return text
 
 
-def _change(profile: str | None, key: str, value: Any, *, json: bool) -> None:
+def _change(key: str, value: Any, *, json: bool) -> None:
     from memd.base.settings import find, join_key, split_key
 
-    places = Paths.resolve(profile)
+    places = Paths.resolve()
     path = split_key(key)
     with _lock(places.config_file.parent):
         file = find(places.config_file) or places.config_file
-        changed, messages, reload = _write_change(profile, file, path, value)
+        changed, messages, reload = _write_change(file, path, value)
     if json:
         say.print_json(
             {"file": str(file), "changed": changed, "daemon": reload, "warnings": messages}
@@ -169,7 +168,7 @@ def _change(profile: str | None, key: str, value: Any, *, json: bool) -> None:
 
 
 def _write_change(
-    profile: str | None, file: Path, path: tuple[str, ...], value: Any
+    file: Path, path: tuple[str, ...], value: Any
 ) -> tuple[bool, list[str], dict[str, Any] | None]:
     """Write the change; return whether the file changed, warnings, and the daemon's answer.
 
@@ -196,7 +195,7 @@ def _write_change(
             files.write(files.backup_of(file), old)
         files.write(file, new)
     try:
-        return new != old, messages, _reload(profile)
+        return new != old, messages, _reload()
     except MemoryConfigError:
         if before is None:
             files.remove(file)
@@ -265,12 +264,12 @@ def _note_effect(key: str, reload: dict[str, Any] | None) -> None:
         say.note("takes effect when the daemon restarts")
 
 
-def _reload(profile: str | None) -> dict[str, Any] | None:
+def _reload() -> dict[str, Any] | None:
     """Let the daemon reload its settings and return its answer; None if none runs."""
     from memd.cli.reach import call
 
     try:
-        effect: dict[str, Any] = call(profile, "system.reload")
+        effect: dict[str, Any] = call("system.reload")
     except NotRunningError:
         return None
     return effect

@@ -19,11 +19,11 @@ Wait = Annotated[bool, options.option("--wait", help="Wait until the switch is c
 
 
 @options.examples("memd model list", "memd model list --json")
-def list_(profile: options.Profile = None, json: options.Json = False) -> None:
+def list_(json: options.Json = False) -> None:
     """List embedding models with their state and LMEB score."""
     from memd.embedding.lmeb import RANKINGS, Tier, find_row, select
 
-    models = _models(profile)
+    models = _models()
     try:
         rule: str | None = select([model["name"] for model in models], Tier.CPU)
     except MemdError:
@@ -67,13 +67,12 @@ def add(
     name: Annotated[
         str | None, options.option("--name", help="Name for the model; default: its folder's name.")
     ] = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Copy an embedding model into the models folder. "memd model use" switches to it."""
     from memd.embedding.add import add as put
 
-    folder = put(Paths.resolve(profile).model_dir, source.absolute(), name)
+    folder = put(Paths.resolve().model_dir, source.absolute(), name)
     if json:
         say.print_json({"folder": str(folder), "name": folder.name})
     else:
@@ -85,20 +84,19 @@ def add(
 def use(
     name: Annotated[str, options.Argument(help="Name, as printed by memd model list.")],
     wait: Wait = False,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Switch to another embedding model, in the background.
 
     All memories are embedded again; until that is done, the current model stays in use.
     """
-    _report(call(profile, "model.use", {"name": name}), profile, wait, json)
+    _report(call("model.use", name=name), wait, json)
 
 
 @options.examples("memd model undo", "memd model undo --wait")
-def undo(wait: Wait = False, profile: options.Profile = None, json: options.Json = False) -> None:
+def undo(wait: Wait = False, json: options.Json = False) -> None:
     """Cancel the current switch of models, or switch back to the previous model."""
-    _report(call(profile, "model.undo"), profile, wait, json)
+    _report(call("model.undo"), wait, json)
 
 
 @options.examples("memd model bench", "memd model bench all-MiniLM-L6-v2 some-model --json")
@@ -106,7 +104,6 @@ def bench(
     names: Annotated[
         list[str] | None, options.Argument(help="Models; default: all installed.")
     ] = None,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Measure how well models find your own memories by meaning. Changes nothing.
@@ -114,8 +111,8 @@ def bench(
     The test questions are those asked in your conversations, each with the turn that answered it.
     Each model embeds the latest 500 memories, which takes about a minute.
     """
-    models = names or [model["name"] for model in _models(profile) if model["installed"]]
-    with daemon(profile, seconds_max=LONG_SECONDS_MAX) as client:
+    models = names or [model["name"] for model in _models() if model["installed"]]
+    with daemon(seconds_max=LONG_SECONDS_MAX) as client:
         answer: dict[str, Any] = client.call("model.bench", {"names": models})
     if json:
         say.print_json(answer)
@@ -133,9 +130,9 @@ def bench(
     say.note(f"{answer['pairs']} questions over {answer['memories']} memories")
 
 
-def _report(status: dict[str, Any], profile: str | None, wait: bool, json: bool) -> None:
+def _report(status: dict[str, Any], wait: bool, json: bool) -> None:
     if wait and status["coming"]:
-        status = _wait(profile, status)
+        status = _wait(status)
     if json:
         say.print_json(status)
     elif status["coming"]:
@@ -146,7 +143,7 @@ def _report(status: dict[str, Any], profile: str | None, wait: bool, json: bool)
         say.out(f"in use: {status['in_use']}")
 
 
-def _wait(profile: str | None, answer: dict[str, Any]) -> dict[str, Any]:
+def _wait(answer: dict[str, Any]) -> dict[str, Any]:
     """Show the progress of a switch until it is complete. A problem ends the command."""
     with Progress(f"switching to {answer['coming']['name']}") as progress:
         while target := answer["coming"]:
@@ -154,7 +151,7 @@ def _wait(profile: str | None, answer: dict[str, Any]) -> dict[str, Any]:
                 raise ModelError(say.line(target["problem"]), hint="memd retries every minute")
             progress.at(target["done"], target["total"])
             time.sleep(LOOK_SECONDS)
-            answer = call(profile, "model.status")
+            answer = call("model.status")
     return answer
 
 
@@ -162,13 +159,13 @@ def _share(target: dict[str, Any]) -> str:
     return f"{target['done']} of {target['total']} memories"
 
 
-def _models(profile: str | None) -> list[dict[str, Any]]:
+def _models() -> list[dict[str, Any]]:
     """Return the installed models with their state; which is in use only if memd runs."""
     from memd.embedding.model_files import status as look
 
-    paths = Paths.resolve(profile)
+    paths = Paths.resolve()
     try:
-        serving = call(profile, "model.status")
+        serving = call("model.status")
     except NotRunningError:
         serving = {}
     home = paths.model_dir.parent

@@ -32,11 +32,10 @@ def install(
             "--multilingual", help="Install multilingual-e5-small beside the default model."
         ),
     ] = False,
-    profile: options.Profile = None,
     json: options.Json = False,
 ) -> None:
     """Download (90 MB, once), verify and install the embedding model."""
-    paths = Paths.resolve(profile)
+    paths = Paths.resolve()
     if multilingual:
         folder = fetch_multilingual(paths.model_dir, source)
     else:
@@ -48,17 +47,16 @@ def install(
 @options.examples("memd model export /media/stick/all-MiniLM-L6-v2")
 def export(
     target: Annotated[Path, options.Argument(help="Target folder.")],
-    profile: options.Profile = None,
 ) -> None:
     """Copy the installed model to a folder, for a computer without a network."""
     from memd.embedding.install import export as write
 
-    write(Paths.resolve(profile).model_dir, target.absolute())
+    write(Paths.resolve().model_dir, target.absolute())
     say.out(str(target.absolute()))
 
 
 @options.examples("memd model status", "memd model status --json")
-def status(profile: options.Profile = None, json: options.Json = False) -> None:
+def status(json: options.Json = False) -> None:
     """Show which models are installed. Exit code 4: the embedding model is missing.
 
     Without it memd searches by words only. The re-ranker is optional.
@@ -66,7 +64,7 @@ def status(profile: options.Profile = None, json: options.Json = False) -> None:
     from memd.embedding.model_files import INSTALL_HINT, NOT_INSTALLED, RERANKER_HINT
     from memd.embedding.model_files import status as look
 
-    paths = Paths.resolve(profile)
+    paths = Paths.resolve()
     embedder, second = look(paths.model_dir), look(paths.reranker_dir)
     damage = None if second.problem == NOT_INSTALLED else second.problem
     answer = {

@@ -22,9 +22,9 @@ from memd.store.file.database import open_database
 
 
 @options.examples("memd check", "memd check --json")
-def check(profile: options.Profile = None, json: options.Json = False) -> None:
+def check(json: options.Json = False) -> None:
     """Check all pages, rows, checksums and caches of the database. Exit code 1: problems."""
-    report: dict[str, Any] = call_or_run(profile, "store.check", "checking")
+    report: dict[str, Any] = call_or_run("store.check", "checking")
     if json:
         say.print_json(report)
     else:
@@ -42,40 +42,38 @@ def check(profile: options.Profile = None, json: options.Json = False) -> None:
 
 
 @options.examples("memd rebuild")
-def rebuild(profile: options.Profile = None, json: options.Json = False) -> None:
+def rebuild(json: options.Json = False) -> None:
     """Rebuild caches, indexes, contexts and damaged vectors from the memories."""
-    call_or_run(profile, "store.rebuild", "rebuilding")
+    call_or_run("store.rebuild", "rebuilding")
     if json:
         say.print_json({"rebuilt": True})
     else:
         say.note("rebuilt the caches and indexes")
 
 
-def call_or_run(
-    profile: str | None, method: str, doing: str, params: dict[str, Any] | None = None
-) -> Any:
+def call_or_run(method: str, doing: str, params: dict[str, Any] | None = None) -> Any:
     """Call *method* of the daemon without a timeout, or run it here if no daemon runs."""
     try:
         with (
-            daemon(profile, seconds_max=LONG_SECONDS_MAX) as client,
+            daemon(seconds_max=LONG_SECONDS_MAX) as client,
             Progress(doing) as progress,
         ):
             tell = progress.at if method == "store.rebuild" else None
             return client.call(method, params or {}, progress=tell)
     except NotRunningError:
-        return run_offline(profile, method, params or {})
+        return run_offline(method, params or {})
 
 
 _CALLER = Caller(client="memd", method="cli")
 
 
-def run_offline(profile: str | None, method: str, params: dict[str, Any]) -> Any:
+def run_offline(method: str, params: dict[str, Any]) -> Any:
     """Run the daemon's *method* in this process and return its result.
 
     Raises NotFoundError if there is no database, AlreadyRunningError if a daemon has just
     started.
     """
-    paths = Paths.resolve(profile).with_settings()
+    paths = Paths.resolve().with_settings()
     if not paths.database.exists():
         raise NotFoundError(f"{paths.database} does not exist", hint="nothing was remembered yet")
     lock = lock_store(paths.lock, paths.database)

@@ -49,8 +49,8 @@ def command(
 def test_options_and_arguments_are_parsed_in_any_order(
     line: list[str], expected: dict[str, Any]
 ) -> None:
-    nothing = {"rest": None, "top": None, "tag": None, "sandbox": None, "force": False}
-    assert parse(command, line) == {**nothing, **expected}
+    nothing = dict.fromkeys(("rest", "top", "tag", "sandbox", "profile"))
+    assert parse(command, line) == {**nothing, "force": False, **expected}
 
 
 @pytest.mark.parametrize(
