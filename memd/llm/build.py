@@ -51,6 +51,7 @@ def language_model(
 
 
 def _provider(settings: LlmSettings, jobs: JobFiles | None) -> tuple[Provider, ProviderIdentity]:
+    timeout_ms = settings.timeout_seconds * 1_000
     if settings.provider == "openai_compatible":
         from memd.llm.openai_compatible import OpenAICompatible
 
@@ -58,7 +59,7 @@ def _provider(settings: LlmSettings, jobs: JobFiles | None) -> tuple[Provider, P
         endpoint = OpenAICompatible(
             settings.url,
             settings.model,
-            timeout_ms=settings.timeout_seconds * 1_000,
+            timeout_ms=timeout_ms,
             api_key_file=settings.api_key_file,
         )
         host = host_of(settings.url)
@@ -66,7 +67,7 @@ def _provider(settings: LlmSettings, jobs: JobFiles | None) -> tuple[Provider, P
     if settings.provider == "assistant":
         from memd.llm.assistant import ConnectedAssistant
 
-        assistants = ConnectedAssistant(timeout_ms=settings.timeout_seconds * 1_000)
+        assistants = ConnectedAssistant(timeout_ms=timeout_ms)
         return assistants, ProviderIdentity(
             settings.provider, settings.model, lambda: next(iter(assistants.names), None)
         )
@@ -74,10 +75,7 @@ def _provider(settings: LlmSettings, jobs: JobFiles | None) -> tuple[Provider, P
         from memd.llm.jobs import JobCommand
 
         command = JobCommand(
-            settings.command,
-            jobs,
-            timeout_ms=settings.timeout_seconds * 1_000,
-            answer_bytes=settings.answer_bytes,
+            settings.command, jobs, timeout_ms=timeout_ms, answer_bytes=settings.answer_bytes
         )
         command_line = shlex.join(settings.command)
         return command, ProviderIdentity(settings.provider, None, lambda: command_line)

@@ -17,7 +17,7 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Final
 
 import psutil
 
@@ -45,7 +45,6 @@ _PASSED_VARIABLES: Final = frozenset(
         *("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"),
     )
 )
-_OBJECTS_TRIED = 50
 _PAUSE_S_MIN, _PAUSE_S_MAX = 0.005, 0.1
 
 
@@ -83,9 +82,8 @@ class JobCommand:
             raise PromptErasedError("something was forgotten meanwhile: the job was erased")
         if ending.why is not None:
             raise ProviderBusyError(ending.why, hint="memd llm jobs shows what it printed")
-        text = ending.answer if request.schema is None else find_json(ending.answer, request.schema)
         usage = TokenUsage(count_tokens(prompt), count_tokens(ending.answer), estimated=True)
-        return Completion(text, usage, Path(self._command[0]).name)
+        return Completion(ending.answer, usage, Path(self._command[0]).name)
 
     async def close(self) -> None:
         """Nothing is open between jobs."""
@@ -234,26 +232,3 @@ def _prompt_text(request: CompletionRequest) -> str:
         shape = json.dumps(request.schema, ensure_ascii=False)
         parts.append(f"Answer with one JSON object of this JSON Schema and nothing else:\n{shape}")
     return "\n\n".join(part for part in parts if part)
-
-
-def find_json(text: str, schema: Mapping[str, Any]) -> str:
-    """Return the first JSON object in *text* with the keys that *schema* requires, or *text*.
-
-    Assistants' commands often write a sentence before it, or a fence around it.
-
-    >>> find_json('Here it is {really}: {"a": 1} - done.', {"required": ["a"]})
-    '{"a": 1}'
-    """
-    required = set(schema.get("required", ()))
-    decoder, at = json.JSONDecoder(), -1
-    for _ in range(_OBJECTS_TRIED):
-        at = text.find("{", at + 1)
-        if at < 0:
-            break
-        try:
-            value, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(value, dict) and required <= value.keys():
-            return text[at:end]
-    return text

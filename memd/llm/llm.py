@@ -7,7 +7,7 @@ calls the provider, then counts and records the usage. Prompts and answers are n
 from __future__ import annotations
 
 import asyncio
-import re
+import json
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from typing import NamedTuple, Protocol, TypeVar
@@ -36,7 +36,7 @@ from memd.llm.provider import (
 
 M = TypeVar("M", bound=Value)
 
-_FENCED = re.compile(r"```[^\n`]*\n(.*?)```", re.DOTALL)
+_OBJECTS_TRIED = 50
 
 
 class Cost(NamedTuple):
@@ -102,9 +102,9 @@ class LanguageModel:
         self._interactive, self._background = Breaker(), Breaker()
         self._counters = {purpose: PurposeCounters() for purpose in Purpose}
         self._slots = asyncio.Semaphore(PROVIDER_REQUESTS_MAX)
-        self._note = None if accounts is None else accounts.note
-        self._past = None if accounts is None else accounts.past
+        self._accounts = accounts
         self._loading = asyncio.Lock()
+        self._is_loaded = False
         self._last_error: str | None = None
         self._erasures = limits.erasures
 
@@ -160,11 +160,11 @@ class LanguageModel:
         Raises like :meth:`complete`, and ProviderBusyError for an answer of another shape.
         """
         completion = await self.complete(replace(request, schema=shape.model_json_schema()))
-        try:
-            return shape.model_validate_json(strip_fence(completion.text))
-        except (ValidationError, ValueError, RecursionError):
+        answer = parse_answer(completion.text, shape)
+        if answer is None:
             self._counters[request.purpose].failures += 1
-            raise ProviderBusyError("the language model answered in another shape") from None
+            raise ProviderBusyError("the language model answered in another shape")
+        return answer
 
     async def status(self) -> LlmStatus:
         """Return the uses of the model, and their costs."""
@@ -229,9 +229,9 @@ class LanguageModel:
     async def _load_past_costs(self) -> None:
         """Load, once, the costs from before this start."""
         async with self._loading:
-            past, self._past = self._past, None
-            if past is not None:
-                for at_us, tokens in await past():
+            if self._accounts is not None and not self._is_loaded:
+                self._is_loaded = True
+                for at_us, tokens in await self._accounts.past():
                     self._budget.note(tokens, at_us)
 
     def _reserve(self, request: CompletionRequest) -> int:
@@ -281,23 +281,33 @@ class LanguageModel:
 
     async def _note_cost(self, request: CompletionRequest, completion: Completion) -> None:
         """Record the cost; a failure is only logged."""
-        if self._note is None:
+        if self._accounts is None:
             return
         cost = Cost(request, completion.model, completion.usage, self._clock.now_us())
         try:
-            await self._note(cost)
+            await self._accounts.note(cost)
         except Exception as error:  # noqa: BLE001  # a cost must not fail the completion
             log.warning("a cost was not noted", error=type(error).__name__)
 
 
-def strip_fence(text: str) -> str:
-    r"""Return the content of the first code fence in *text*, or *text* if it begins as JSON.
+def parse_answer(text: str, shape: type[M]) -> M | None:
+    """Return the first JSON object in *text* that has the keys of *shape*; None without one.
 
-    Many models put a fence around JSON, and some a sentence before it (SPEC 17.3).
-
-    >>> strip_fence('Here it is:\n```json\n{"a": 1}\n``` Good?')
-    '{"a": 1}'
+    Many models put a fence around JSON, or a sentence before it (SPEC 17.3).
     """
-    text = text.strip()
-    match = None if text.startswith("{") else _FENCED.search(text)
-    return text if match is None else match[1].strip()
+    required = {name for name, field in shape.model_fields.items() if field.is_required()}
+    decoder, at = json.JSONDecoder(), -1
+    for _ in range(_OBJECTS_TRIED):
+        at = text.find("{", at + 1)
+        if at < 0:
+            break
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            continue
+        if required <= value.keys():
+            try:
+                return shape.model_validate_json(text[at:end])
+            except ValidationError:
+                break
+    return None

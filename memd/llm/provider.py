@@ -145,14 +145,16 @@ class Provider(Protocol):
         ...
 
 
-def read_usage(fields: Any, read: str, written: str) -> TokenUsage | None:
-    """Return the usage that a provider reports under the keys *read* and *written*, if it does."""
+def read_usage(fields: Any, input_name: str, output_name: str) -> TokenUsage | None:
+    """Return the usage in the two *fields* with these names, if a provider reports it."""
     if not isinstance(fields, dict):
         return None
-    given, taken = fields.get(read), fields.get(written)
-    if type(given) is int and type(taken) is int and min(given, taken) >= 0:
-        return TokenUsage(given, taken)
-    return None
+    input_tokens, output_tokens = fields.get(input_name), fields.get(output_name)
+    if type(input_tokens) is not int or type(output_tokens) is not int:
+        return None
+    return (
+        TokenUsage(input_tokens, output_tokens) if min(input_tokens, output_tokens) >= 0 else None
+    )
 
 
 def count_tokens(text: str) -> int:

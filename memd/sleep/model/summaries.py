@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from memd.base.ids import Ids
 from memd.domain.backend import CompletionProvider
@@ -25,7 +25,7 @@ from memd.domain.settings.settings import Settings
 from memd.domain.sleep.consolidation import COMPRESSED_EXPERIENCE_TAG
 from memd.domain.values import NotBlankStr, Value
 from memd.llm.completion import PurposeProvider
-from memd.llm.llm import LanguageModel, strip_fence
+from memd.llm.llm import LanguageModel, parse_answer
 from memd.llm.provider import Purpose
 from memd.sleep.night.tasks import Cursor, NightScope, NightTask, PlannedStep, new_summary
 from memd.sleep.sleep import NightProviders
@@ -141,11 +141,8 @@ class Experiences:
         if reply is None:
             return None
         ratio = compression_ratio(reply, parts)
-        try:
-            lessons = ExperienceLessons.model_validate_json(strip_fence(reply), strict=False)
-        except (ValidationError, ValueError, RecursionError):
-            return None
-        if ratio < config.min_compression_ratio:
+        lessons = parse_answer(reply, ExperienceLessons)
+        if lessons is None or ratio < config.min_compression_ratio:
             return None
         return json.dumps(
             {

@@ -7,24 +7,33 @@ from support.clocks import HeldClock
 
 from memd.base.clock import DAY_US
 from memd.base.errors import ProviderBusyError, ProviderError, ProviderRefusedError
-from memd.llm.llm import LanguageModel, ModelLimits, ProviderIdentity, strip_fence
+from memd.domain.values import Value
+from memd.llm.llm import LanguageModel, ModelLimits, ProviderIdentity, parse_answer
 from memd.llm.meter import FAILURES_MAX, PAUSE_US_MAX, PAUSE_US_MIN, Breaker, Budget
 from memd.llm.provider import Completion, CompletionRequest, Purpose, TokenUsage
+
+
+class Shape(Value):
+    a: str
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ('{"a": 1}', '{"a": 1}'),
-        ('```json\n{"a": 1}\n```', '{"a": 1}'),
-        ('Sure:\n```\n{"a": 1}\n```\nor\n```\n{"a": 2}\n```', '{"a": 1}'),
-        ('{"a": "```\\n{}\\n```"}', '{"a": "```\\n{}\\n```"}'),
-        ("```json\n{", "```json\n{"),
-        ("", ""),
+        ('{"a": "1"}', "1"),
+        ('```json\n{"a": "1"}\n```', "1"),
+        ('Sure:\n```\n{"a": "1"}\n```\nor\n```\n{"a": "2"}\n```', "1"),
+        ('Here it is {really}: {"b": 2} - no: {"a": "1"}.', "1"),
+        ('{"a": "```\\n{}\\n```"}', "```\n{}\n```"),
+        ('{"a": {"a": "1"}}', None),
+        ("```json\n{", None),
+        ("{" * 100_000, None),
+        ("", None),
     ],
 )
-def test_the_first_fence_wins_and_json_is_left_alone(text: str, expected: str) -> None:
-    assert strip_fence(text) == expected
+def test_the_first_object_with_the_keys_is_the_answer(text: str, expected: str | None) -> None:
+    answer = parse_answer(text, Shape)
+    assert (None if answer is None else answer.a) == expected
 
 
 class FailingProvider:
