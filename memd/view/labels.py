@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from memd.view.fold import first_letters, fold, fold_ahead, is_bracket, letter_of, skip_invisible
 from memd.view.view import ENTRY_TAG, MEMORY_TAG, view
@@ -66,16 +66,11 @@ _LABEL = re.compile(
 )
 _FOLDED_OPENINGS = tuple(fold(opening).split("<")[0] for opening in OPENINGS)
 _OPENING_LETTERS = first_letters(OPENINGS)
-_ORDINARY = frozenset(
-    (
-        "",
-        *(
-            each
-            for each in map(chr, range(128))
-            if letter_of(each) not in {*_OPENING_LETTERS, "[", "", " "}
-        ),
-    )
-)
+_ORDINARY = {""} | {
+    letter
+    for letter in map(chr, range(128))
+    if letter_of(letter) not in {*_OPENING_LETTERS, "[", "", " "}
+}
 """First characters of lines that cannot look like memd's."""
 
 
@@ -99,16 +94,7 @@ def body(text: str, *, tags: tuple[str, ...] = (MEMORY_TAG,)) -> str:
 
 def escape_label(line: str) -> str:
     """Return *line* with a backslash if it looks like one of memd's own."""
-    place = skip_invisible(line, 0)
-    return f"{line[:place]}\\{line[place:]}" if _looks_like_memd(line, place) else line
-
-
-def escape_output_line(line: str) -> str:
-    """Return *line*, escaped if it looks like one that a command prints beside a stored text."""
-    place = skip_invisible(line, 0)
-    if _looks_like_memd(line, place):
-        return f"{line[:place]}\\{line[place:]}"
-    return escape_prompt_line(line)
+    return _escape(line, _looks_like_label)
 
 
 def escape_prompt_line(line: str) -> str:
@@ -116,14 +102,28 @@ def escape_prompt_line(line: str) -> str:
 
     That is a role above a message, or a field of a memory.
     """
+    return _escape(line, _looks_like_detail)
+
+
+def escape_output_line(line: str) -> str:
+    """Return *line*, escaped if it looks like one that a command prints beside a stored text."""
+    return _escape(line, _looks_like_label, _looks_like_detail)
+
+
+def _escape(line: str, *tests: Callable[[str, int], bool]) -> str:
     place = skip_invisible(line, 0)
-    begins = fold(line[place : place + _LONG])
-    if _DETAIL.match(begins) or _ROLE.fullmatch(begins):
+    if any(test(line, place) for test in tests):
         return f"{line[:place]}\\{line[place:]}"
     return line
 
 
-def _looks_like_memd(line: str, place: int) -> bool:
+def _looks_like_detail(line: str, place: int) -> bool:
+    """Return whether *line*, from *place* on, looks like a field of a memory, or like a role."""
+    begins = fold(line[place : place + _LONG])
+    return bool(_DETAIL.match(begins) or _ROLE.fullmatch(begins))
+
+
+def _looks_like_label(line: str, place: int) -> bool:
     """Return whether *line*, from *place* on, looks like one of memd's own."""
     if place == len(line):
         return False

@@ -8,7 +8,7 @@ style and no link.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from html import escape
 from typing import NamedTuple
 
@@ -143,8 +143,6 @@ def _x(moment_us: int, frame: _Frame) -> int:
 
 
 def _day(moment_us: int) -> str:
-    from datetime import timedelta
-
     try:
         return f"{_EPOCH + timedelta(microseconds=moment_us):%Y-%m-%d}"
     except OverflowError:  # an open end beyond the calendar's range
@@ -158,9 +156,4 @@ def _short(text: str, chars_max: int = LABEL_CHARS_MAX) -> str:
 
 def _safe(text: str) -> str:
     """Return *text* escaped for SVG, without characters that XML forbids."""
-    shown = "".join(
-        letter
-        for letter in one_line(text)
-        if letter == " " or (letter.isprintable() and letter not in "\ufffe\uffff")
-    )
-    return escape(shown, quote=True)
+    return escape("".join(filter(str.isprintable, one_line(text))))

@@ -215,8 +215,7 @@ def wrap_untrusted(tag: str, content: str) -> str:
     '<task-data>\na<\\/task-data>b\n</task-data>'
     """
     _check(tag)
-    shown = neutralise_tags(view(content, tags=()), (tag,))
-    return f"<{tag}>\n{shown}\n</{tag}>"
+    return f"<{tag}>\n{neutralise_tags(view(content, tags=()), (tag,))}\n</{tag}>"
 
 
 def wrap_stored(tag: str, content: str) -> str:
