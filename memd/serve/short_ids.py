@@ -36,26 +36,22 @@ class ShortIds:
 
     async def resolve(self, caller: Caller, short_id: ShortId, params: P) -> P:
         """Return *params* with short ids replaced by whole ones."""
-        given = getattr(params, short_id.field)
-        many = given if isinstance(given, tuple) else (given,)
+        value = getattr(params, short_id.field)
+        many = value if isinstance(value, tuple) else (value,)
         ends = [item_id for item_id in many if item_id is not None and _END.fullmatch(item_id)]
         if not ends:
             return params
         expanded = await self.expand(caller, short_id.kind, ends)
         ids = tuple(expanded.get(item_id, item_id) for item_id in many)
-        value = ids if isinstance(given, tuple) else ids[0]
-        return params.model_copy(update={short_id.field: value})
+        update = {short_id.field: ids if isinstance(value, tuple) else ids[0]}
+        return params.model_copy(update=update)
 
     async def expand(self, caller: Caller, kind: IdKind, ends: Sequence[str]) -> Mapping[str, str]:
         """Return the id of each of *ends*; an end that matches nothing is left out.
 
         Raises InvalidError, naming the ids, for an end that matches more than one.
         """
-
-        def work(conn: Reading) -> list[str]:
-            return self._ids(conn, caller, kind, ends)
-
-        ids = await self.db.read(work)
+        ids = await self.db.read(self._ids, caller, kind, ends)
         return {end: _only(end, fits) for end in ends if (fits := _fitting(end, ids))}
 
     def _ids(self, conn: Reading, caller: Caller, kind: IdKind, ends: Sequence[str]) -> list[str]:

@@ -18,7 +18,7 @@ from memd.domain.org.access import (
     Signature,
 )
 from memd.domain.values import Name, Value
-from memd.serve.routes.routes import Context, KeyParams, Params, Router
+from memd.serve.routes.routes import Context, KeyParams, Page, Params, Router
 from memd.store.access.changes import AuditFilter
 
 router = Router()
@@ -72,13 +72,6 @@ class VerifyAuditParams(Params):
     anchors: tuple[AnchoredHead, ...] = Field(default=(), max_length=PAGE_ITEMS_MAX)
 
 
-class KeyedClients(Value):
-    """Every client that has or had a key, in one page."""
-
-    items: tuple[KeyedClient, ...]
-    next: Name | None = None
-
-
 class AuditPage(Value):
     """One page of the audit."""
 
@@ -125,13 +118,13 @@ async def add_client(context: Context, params: AddClientParams) -> AddedClient:
 @router.method(
     "client.list",
     Params,
-    KeyedClients,
+    Page[KeyedClient],
     "List clients with keys and their scopes.",
     scope="admin",
     writes=False,
 )
-async def clients(context: Context, _params: Params) -> KeyedClients:
-    return KeyedClients(items=await context.rooms.clients.list())
+async def clients(context: Context, _params: Params) -> Page[KeyedClient]:
+    return Page[KeyedClient](items=await context.rooms.clients.list())
 
 
 @router.method(

@@ -7,7 +7,15 @@ from pydantic import Field
 from memd.domain.memory import MemoryEntry, MemoryQuery, MemoryStoreRequest, Preference
 from memd.domain.settings.settings import MemoryConfig, SettingSource
 from memd.domain.values import Name, Text, Value
-from memd.serve.routes.routes import AgentParams, Context, Params, Router, ShortId, WriteParams
+from memd.serve.routes.routes import (
+    AgentParams,
+    Context,
+    Page,
+    Params,
+    Router,
+    ShortId,
+    WriteParams,
+)
 
 router = Router()
 
@@ -42,13 +50,6 @@ class SetAgentParams(MemoryConfig, WriteParams):
     """Settings of an agent; omitted ones stay unchanged."""
 
 
-class Preferences(Value):
-    """All preferences of an agent, in one page."""
-
-    items: tuple[Preference, ...]
-    next: Name | None = None
-
-
 class AgentSettings(Value):
     """The settings of one agent."""
 
@@ -56,13 +57,6 @@ class AgentSettings(Value):
     settings: MemoryConfig
     origins: dict[str, SettingSource] = Field(default_factory=dict)
     """The source of each setting: the settings file, a call, or the default."""
-
-
-class AgentList(Value):
-    """The agents that have settings of their own, in one page."""
-
-    items: tuple[AgentSettings, ...]
-    next: Name | None = None
 
 
 @router.method("preference.set", SetPreferenceParams, None, "Set a preference.", scope="write")
@@ -89,9 +83,9 @@ async def preference(context: Context, params: PreferenceParams) -> Preference |
     return next((item for item in items if item.name == params.name), None)
 
 
-@router.method("preference.list", AgentParams, Preferences, "List all preferences.")
-async def preferences(context: Context, _params: AgentParams) -> Preferences:
-    return Preferences(items=await context.rooms.recall.preferences(context.caller))
+@router.method("preference.list", AgentParams, Page[Preference], "List all preferences.")
+async def preferences(context: Context, _params: AgentParams) -> Page[Preference]:
+    return Page[Preference](items=await context.rooms.recall.preferences(context.caller))
 
 
 @router.method(
@@ -110,9 +104,9 @@ async def delete_preference(context: Context, params: DeletePreferenceParams) ->
 )
 async def set_agent(context: Context, params: SetAgentParams) -> AgentSettings:
     agents, caller = context.rooms.agents, context.caller
-    given = params.model_fields_set & set(MemoryConfig.model_fields)
-    agents.check_not_in_file(caller.agent_id, given)
-    settings = MemoryConfig(**{name: getattr(params, name) for name in given})
+    names = params.model_fields_set & set(MemoryConfig.model_fields)
+    agents.check_not_in_file(caller.agent_id, names)
+    settings = MemoryConfig(**{name: getattr(params, name) for name in names})
     return await _with_origins(context, caller.agent_id, await agents.set(caller, settings))
 
 
@@ -122,12 +116,14 @@ async def agent(context: Context, _params: AgentParams) -> AgentSettings:
     return await _with_origins(context, context.caller.agent_id, settings)
 
 
-@router.method("agent.list", Params, AgentList, "List all agents with their settings.")
-async def agents(context: Context, _params: Params) -> AgentList:
+@router.method("agent.list", Params, Page[AgentSettings], "List all agents with their settings.")
+async def agents(context: Context, _params: Params) -> Page[AgentSettings]:
     """Return the agents with settings; a client bound to one agent sees only that one."""
     everybody = await context.rooms.agents.list(context.caller)
     visible = [(a, s) for a, s in everybody if context.caller.may_be(a)]
-    return AgentList(items=tuple([await _with_origins(context, a, s) for a, s in visible]))
+    return Page[AgentSettings](
+        items=tuple([await _with_origins(context, a, s) for a, s in visible])
+    )
 
 
 async def _with_origins(context: Context, agent_id: str, settings: MemoryConfig) -> AgentSettings:

@@ -6,12 +6,13 @@ from memd.domain.enums import ArchiveReason
 from memd.domain.files import WikiExport
 from memd.domain.memory import MemoryEntry
 from memd.domain.removal import ArchivedMemory, TrashedMemory
-from memd.domain.values import Name, SafePath, Value
+from memd.domain.values import Name, SafePath
 from memd.serve.routes.memory import RetrieveParams
 from memd.serve.routes.routes import (
     AgentParams,
     Context,
     IdParams,
+    Page,
     PageParams,
     Router,
     ShortId,
@@ -42,26 +43,15 @@ class WikiParams(WriteParams):
     target: SafePath | None = None
 
 
-class TrashPage(Value):
-    """One page of the trash."""
-
-    items: tuple[TrashedMemory, ...]
-    next: Name | None = None
-
-
-class ArchivedPage(Value):
-    """One page of the archive."""
-
-    items: tuple[ArchivedMemory, ...]
-    next: Name | None = None
-
-
 @router.method(
-    "trash.list", PageParams, TrashPage, "List the trash, with the time each memory is erased."
+    "trash.list",
+    PageParams,
+    Page[TrashedMemory],
+    "List the trash, with the time each memory is erased.",
 )
-async def trash(context: Context, params: PageParams) -> TrashPage:
+async def trash(context: Context, params: PageParams) -> Page[TrashedMemory]:
     items, after = await context.rooms.trash.list(context.caller, params.after, params.limit)
-    return TrashPage(items=items, next=after)
+    return Page[TrashedMemory](items=items, next=after)
 
 
 @router.method(
@@ -122,14 +112,14 @@ async def restore_to_hot(context: Context, params: WriteIdParams) -> MemoryEntry
 @router.method(
     "archive.turned_away",
     ListTurnedAwayParams,
-    ArchivedPage,
+    Page[ArchivedMemory],
     "List what the importance gate turned away, newest first.",
 )
-async def list_turned_away(context: Context, params: ListTurnedAwayParams) -> ArchivedPage:
+async def list_turned_away(context: Context, params: ListTurnedAwayParams) -> Page[ArchivedMemory]:
     items, after = await context.rooms.archive.list_below_threshold(
         context.caller, params.after, params.limit, everybody=params.everybody
     )
-    return ArchivedPage(items=items, next=after)
+    return Page[ArchivedMemory](items=items, next=after)
 
 
 @router.method(

@@ -16,8 +16,8 @@ from memd.domain.inject import (
     ToolAnswer,
     ToolDefinition,
 )
-from memd.domain.values import Name, ProjectId, Value
-from memd.serve.routes.routes import AgentParams, Context, Router, WriteParams
+from memd.domain.values import Name, ProjectId
+from memd.serve.routes.routes import AgentParams, Context, Page, Router, WriteParams
 
 router = Router()
 
@@ -54,13 +54,6 @@ class FileParams(FileCommand, WriteParams):
     """One command of the file view, for one agent's memories."""
 
 
-class Tools(Value):
-    """The tools of a strategy, in one page."""
-
-    items: tuple[ToolDefinition, ...]
-    next: Name | None = None
-
-
 @router.method(
     "inject.prepare",
     PrepareParams,
@@ -76,9 +69,11 @@ async def brief(context: Context, params: BriefParams) -> Brief:
     return await context.rooms.briefs.brief(context.caller, params)
 
 
-@router.method("inject.tools", ToolsParams, Tools, "List the memory tools of a strategy.")
-async def tools(context: Context, params: ToolsParams) -> Tools:
-    return Tools(items=context.rooms.inject.tools(params.strategy))
+@router.method(
+    "inject.tools", ToolsParams, Page[ToolDefinition], "List the memory tools of a strategy."
+)
+async def tools(context: Context, params: ToolsParams) -> Page[ToolDefinition]:
+    return Page[ToolDefinition](items=context.rooms.inject.tools(params.strategy))
 
 
 @router.method(

@@ -28,6 +28,7 @@ from memd.serve.routes.routes import (
     Context,
     IdParams,
     KeyParams,
+    Page,
     Params,
     Router,
     ShortId,
@@ -67,20 +68,6 @@ class ActivateParams(KeyParams):
     run_id: Name
 
 
-class Learnings(Value):
-    """Lessons, newest first, in one page."""
-
-    items: tuple[Learning, ...]
-    next: Name | None = None
-
-
-class Patterns(Value):
-    """Patterns, most successful or most similar first, in one page."""
-
-    items: tuple[PlaybookEntry, ...]
-    next: Name | None = None
-
-
 @router.method(
     "learn.outcome", OutcomeParams, Learning, "Report the outcome of a task.", scope="write"
 )
@@ -99,14 +86,16 @@ async def success(context: Context, params: SuccessParams) -> PlaybookEntry:
     return await context.rooms.learn.record_success(context.caller, params)
 
 
-@router.method("learn.list", LessonsParams, Learnings, "List lessons, newest first.")
-async def lessons(context: Context, params: LessonsParams) -> Learnings:
-    return Learnings(items=await context.rooms.learn.latest(context.caller, params.limit))
+@router.method("learn.list", LessonsParams, Page[Learning], "List lessons, newest first.")
+async def lessons(context: Context, params: LessonsParams) -> Page[Learning]:
+    return Page[Learning](items=await context.rooms.learn.latest(context.caller, params.limit))
 
 
-@router.method("learn.playbook", PlaybookParams, Patterns, "List tool patterns that worked.")
-async def playbook(context: Context, params: PlaybookParams) -> Patterns:
-    return Patterns(items=await context.rooms.learn.playbook(context.caller, params))
+@router.method(
+    "learn.playbook", PlaybookParams, Page[PlaybookEntry], "List tool patterns that worked."
+)
+async def playbook(context: Context, params: PlaybookParams) -> Page[PlaybookEntry]:
+    return Page[PlaybookEntry](items=await context.rooms.learn.playbook(context.caller, params))
 
 
 @router.method(
@@ -180,13 +169,6 @@ class PruneResult(Value):
     ids: tuple[Name, ...]
 
 
-class SkillList(Value):
-    """Skills, newest first, in one page."""
-
-    items: tuple[Skill, ...]
-    next: Name | None = None
-
-
 class SkillExportParams(WriteParams):
     """The folder below which skills are written."""
 
@@ -227,9 +209,9 @@ async def prune(context: Context, params: PruneParams) -> PruneResult:
     return PruneResult(ids=ids)
 
 
-@router.method("skill.list", AgentParams, SkillList, "List skills: the lessons of failures.")
-async def skills(context: Context, params: AgentParams) -> SkillList:
-    return SkillList(items=await context.rooms.skills.list_skills(context.caller))
+@router.method("skill.list", AgentParams, Page[Skill], "List skills: the lessons of failures.")
+async def skills(context: Context, params: AgentParams) -> Page[Skill]:
+    return Page[Skill](items=await context.rooms.skills.list_skills(context.caller))
 
 
 @router.method(

@@ -33,11 +33,12 @@ from memd.domain.recall import (
 )
 from memd.domain.removal import ForgetResult
 from memd.domain.trust import FlaggedMemory, QuarantineResult
-from memd.domain.values import Name, Value
+from memd.domain.values import Name
 from memd.serve.routes.routes import (
     AgentParams,
     Context,
     IdParams,
+    Page,
     PageParams,
     ProgressParams,
     Router,
@@ -131,20 +132,6 @@ class ForgetParams(WriteParams):
         if self.ids is None and self.filter is None and self.source is None:
             raise ValueError("one of ids, filter and source must be given")
         return self
-
-
-class MemoryPage(Value):
-    """One page of memories; *next* is the ``after`` of the following one, None at the end."""
-
-    items: tuple[MemoryEntry, ...]
-    next: Name | None = None
-
-
-class FlaggedPage(Value):
-    """One page of suspicious memories."""
-
-    items: tuple[FlaggedMemory, ...]
-    next: Name | None = None
 
 
 @router.method("memory.ingest", IngestParams, Receipt, "Turn a text into memories.", scope="write")
@@ -248,12 +235,15 @@ async def update(context: Context, params: UpdateParams) -> MemoryEntry:
 
 
 @router.method(
-    "memory.list", ListParams, MemoryPage, "List memories that match the filters, page by page."
+    "memory.list",
+    ListParams,
+    Page[MemoryEntry],
+    "List memories that match the filters, page by page.",
 )
-async def list_(context: Context, params: ListParams) -> MemoryPage:
-    async def page_of(limit: int) -> MemoryPage:
+async def list_(context: Context, params: ListParams) -> Page[MemoryEntry]:
+    async def page_of(limit: int) -> Page[MemoryEntry]:
         items, after = await context.rooms.recall.list(context.caller, params, params.after, limit)
-        return MemoryPage(items=items, next=after)
+        return Page[MemoryEntry](items=items, next=after)
 
     return await fitting_page(page_of, params.limit)
 
@@ -285,20 +275,20 @@ async def synthesize(context: Context, params: SynthesizeParams) -> SynthesisRes
 @router.method(
     "memory.flagged",
     FlaggedParams,
-    FlaggedPage,
+    Page[FlaggedMemory],
     "List flagged and quarantined memories.",
     scope="admin",
     writes=False,
     short_id=_ANY_AGENTS_ID,
 )
-async def list_flagged(context: Context, params: FlaggedParams) -> FlaggedPage:
+async def list_flagged(context: Context, params: FlaggedParams) -> Page[FlaggedMemory]:
     quarantine, caller = context.rooms.quarantine, context.caller
     if params.id is not None:
-        return FlaggedPage(items=(await quarantine.show(caller, params.id),))
+        return Page[FlaggedMemory](items=(await quarantine.show(caller, params.id),))
     items, after = await quarantine.list_flagged(
         caller, params.after, params.limit, aside=params.quarantined, everybody=params.everybody
     )
-    return FlaggedPage(items=items, next=after)
+    return Page[FlaggedMemory](items=items, next=after)
 
 
 @router.method(

@@ -30,7 +30,15 @@ from memd.domain.org.org import (
 )
 from memd.domain.values import Name, Text, Time, Value
 from memd.org.signature import of_fact, of_request
-from memd.serve.routes.routes import Context, KeyParams, Params, Router, ShortId, fitting_items
+from memd.serve.routes.routes import (
+    Context,
+    KeyParams,
+    Page,
+    Params,
+    Router,
+    ShortId,
+    fitting_items,
+)
 
 router = Router()
 
@@ -150,20 +158,6 @@ class OperationPage(Value):
     next: int | None = None
 
 
-class SnapshotPage(Value):
-    """One page of past facts by fact id, retracted ones included."""
-
-    items: tuple[OperationLogSnapshot, ...]
-    next: Name | None = None
-
-
-class Proposals(Value):
-    """One page of proposals."""
-
-    items: tuple[Proposal, ...]
-    next: Name | None = None
-
-
 # Reads.
 
 
@@ -212,15 +206,20 @@ async def history(context: Context, params: FactHistoryParams) -> OperationPage:
 
 
 @router.method(
-    "org.snapshot_at", SnapshotParams, SnapshotPage, "List the facts as they were at a time."
+    "org.snapshot_at",
+    SnapshotParams,
+    Page[OperationLogSnapshot],
+    "List the facts as they were at a time.",
 )
-async def snapshot_at(context: Context, params: SnapshotParams) -> SnapshotPage:
+async def snapshot_at(context: Context, params: SnapshotParams) -> Page[OperationLogSnapshot]:
     """Return one page, shortened so that its texts fit into a frame."""
     facts = await context.rooms.org.snapshot_at(
         context.caller, params.at, params.after, params.limit + 1
     )
     items = tuple(fitting_items(facts[: params.limit]))
-    return SnapshotPage(items=items, next=items[-1].fact_id if len(items) < len(facts) else None)
+    return Page[OperationLogSnapshot](
+        items=items, next=items[-1].fact_id if len(items) < len(facts) else None
+    )
 
 
 @router.method(
@@ -267,10 +266,7 @@ async def write(context: Context, params: WriteFactParams) -> str:
     try:
         return await context.rooms.org.write(context.caller, params, author=author, signature=raw)
     except HumanFactError as error:
-        request = OrgFactWriteRequest.model_validate(
-            {name: getattr(params, name) for name in OrgFactWriteRequest.model_fields}
-        )
-        review = context.rooms.review
+        request, review = _request(params), context.rooms.review
         await _propose(error, context.caller, lambda caller: review.propose(caller, request))
         raise
 
@@ -335,7 +331,7 @@ async def _propose(
         ) from error
 
 
-# Proposals and decisions.
+# Page[Proposal] and decisions.
 
 
 @router.method(
@@ -350,21 +346,19 @@ async def propose(context: Context, params: ProposeFactParams) -> str:
     _refuse_claim(params.author)
     if params.retract:
         return await context.rooms.review.propose_retract(context.caller, str(params.fact_id))
-    request = OrgFactWriteRequest(
-        content=params.content,
-        category=params.category,
-        tags=params.tags,
-        fact_id=params.fact_id,
-        valid_from=params.valid_from,
-        valid_to=params.valid_to,
+    return await context.rooms.review.propose(context.caller, _request(params))
+
+
+def _request(params: WriteFactParams | ProposeFactParams) -> OrgFactWriteRequest:
+    return OrgFactWriteRequest.model_validate(
+        {name: getattr(params, name) for name in OrgFactWriteRequest.model_fields}
     )
-    return await context.rooms.review.propose(context.caller, request)
 
 
-@router.method("org.review", ReviewParams, Proposals, "List open proposals.")
-async def review(context: Context, params: ReviewParams) -> Proposals:
+@router.method("org.review", ReviewParams, Page[Proposal], "List open proposals.")
+async def review(context: Context, params: ReviewParams) -> Page[Proposal]:
     items, after = await context.rooms.review.list(context.caller, params.after, params.limit)
-    return Proposals(items=items, next=after)
+    return Page[Proposal](items=items, next=after)
 
 
 @router.method(

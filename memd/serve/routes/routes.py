@@ -19,7 +19,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from pydantic import AliasChoices, ConfigDict, Field, ValidationError
 from pydantic_core import to_json
@@ -139,6 +139,21 @@ class PageParams(AgentParams):
 
     after: Name | None = None
     limit: int = Field(default=100, ge=1, le=PAGE_ITEMS_MAX)
+
+
+T = TypeVar("T")
+
+
+class Page(Value, Generic[T]):
+    """One page of a list: *next* is the ``after`` of the following one, None at the end."""
+
+    items: tuple[T, ...]
+    next: Name | None = None
+
+    @classmethod
+    def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:
+        """Return the name of a page of one kind in the OpenRPC document."""
+        return f"{params[0].__name__}Page"
 
 
 # Methods.
@@ -292,11 +307,10 @@ def _rule(model: type[Params], detail: Any) -> str:
 
 # Pages shortened to fit into a frame.
 
-Page = TypeVar("Page", bound=Value)
-Item = TypeVar("Item", bound=Value)
+V = TypeVar("V", bound=Value)
 
 
-async def fitting_page(page_of: Callable[[int], Awaitable[Page]], limit: int) -> Page:
+async def fitting_page(page_of: Callable[[int], Awaitable[V]], limit: int) -> V:
     """Return a page of at most *limit* items that fits into a frame, or of a single item."""
     while True:
         page = await page_of(limit)
@@ -305,7 +319,7 @@ async def fitting_page(page_of: Callable[[int], Awaitable[Page]], limit: int) ->
         limit = max(1, limit // 4)
 
 
-def fitting_items(items: Sequence[Item]) -> Iterator[Item]:
+def fitting_items(items: Sequence[V]) -> Iterator[V]:
     """Yield *items* while they fit into one frame, but always the first."""
     used = 0
     for number, item in enumerate(items):

@@ -18,6 +18,7 @@ from memd.domain.values import EventName, Name, NotBlankStr, ProjectId, Time, Va
 from memd.serve.routes.routes import (
     AgentParams,
     Context,
+    Page,
     PageParams,
     Router,
     WriteParams,
@@ -104,20 +105,6 @@ class SubscribeParams(AgentParams):
     names: frozenset[EventName] = Field(default=frozenset(EventName), min_length=1)
 
 
-class SessionPage(Value):
-    """One page of sessions, newest first."""
-
-    items: tuple[Session, ...]
-    next: Name | None = None
-
-
-class SessionHits(Value):
-    """Messages that match, best first, in one page."""
-
-    items: tuple[SessionHit, ...]
-    next: Name | None = None
-
-
 class SessionMessages(Value):
     """One page of a session's messages, in order."""
 
@@ -161,10 +148,10 @@ async def end(context: Context, params: EndSessionParams) -> Session:
     return await context.rooms.sessions.end(context.caller, params.session_id)
 
 
-@router.method("session.list", PageParams, SessionPage, "List sessions, page by page.")
-async def list_(context: Context, params: PageParams) -> SessionPage:
+@router.method("session.list", PageParams, Page[Session], "List sessions, page by page.")
+async def list_(context: Context, params: PageParams) -> Page[Session]:
     items, after = await context.rooms.sessions.list(context.caller, params.after, params.limit)
-    return SessionPage(items=items, next=after)
+    return Page[Session](items=items, next=after)
 
 
 @router.method(
@@ -186,10 +173,10 @@ async def messages(context: Context, params: SessionMessagesParams) -> SessionMe
 
 
 @router.method(
-    "session.search", SearchSessionsParams, SessionHits, "Search the messages that naps kept."
+    "session.search", SearchSessionsParams, Page[SessionHit], "Search the messages that naps kept."
 )
-async def search(context: Context, params: SearchSessionsParams) -> SessionHits:
-    return SessionHits(items=await context.rooms.sessions.search(context.caller, params))
+async def search(context: Context, params: SearchSessionsParams) -> Page[SessionHit]:
+    return Page[SessionHit](items=await context.rooms.sessions.search(context.caller, params))
 
 
 @router.method(

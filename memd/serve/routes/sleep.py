@@ -15,10 +15,11 @@ from memd.base.errors import NotFoundError
 from memd.base.limits import PAGE_ITEMS_MAX
 from memd.domain.caller import Caller
 from memd.domain.sleep.sleep import NapResult, RunReport, SleepStatus
-from memd.domain.values import Name, ProjectId, Value
+from memd.domain.values import Name, ProjectId
 from memd.serve.routes.routes import (
     Context,
     KeyParams,
+    Page,
     Params,
     ProgressParams,
     Router,
@@ -102,13 +103,6 @@ class ReportParams(Params):
     memories_after: int = Field(default=0, ge=0)
     after: Name | None = None
     limit: int = Field(default=20, ge=1, le=PAGE_ITEMS_MAX)
-
-
-class Runs(Value):
-    """One page of naps, nights, compressions and undoings, newest first."""
-
-    items: tuple[RunReport, ...]
-    next: Name | None = None
 
 
 @router.method(
@@ -200,11 +194,11 @@ async def status(context: Context, _params: Params) -> SleepStatus:
 @router.method(
     "sleep.report",
     ReportParams,
-    Runs,
+    Page[RunReport],
     "Report on one run, or on the newest.",
     short_id=_RUN_ID,
 )
-async def report(context: Context, params: ReportParams) -> Runs:
+async def report(context: Context, params: ReportParams) -> Page[RunReport]:
     """Return one run, or a page of them, newest first.
 
     A client bound to one agent sees that agent's runs and the runs over all agents, and in
@@ -215,10 +209,12 @@ async def report(context: Context, params: ReportParams) -> Runs:
         run_report = await sleep.report(params.run_id, caller, params.memories_after)
         if not _may_see(caller, run_report):
             raise NotFoundError("there is no such run", field="run_id")
-        return Runs(items=(run_report,))
+        return Page[RunReport](items=(run_report,))
     reports = await sleep.reports(params.after, params.limit)
     visible = tuple(run_report for run_report in reports if _may_see(caller, run_report))
-    return Runs(items=visible, next=reports[-1].run_id if len(reports) == params.limit else None)
+    return Page[RunReport](
+        items=visible, next=reports[-1].run_id if len(reports) == params.limit else None
+    )
 
 
 @router.method(

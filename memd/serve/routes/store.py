@@ -15,10 +15,11 @@ from memd.domain.memory import MemoryEntry, MemoryStoreRequest
 from memd.domain.sleep.upkeep import CheckReport, DumpPage, LoadResult
 from memd.domain.trust import FOREIGN
 from memd.domain.values import PlainText, Text, Value
-from memd.serve.routes.memory import ListParams, MemoryPage
+from memd.serve.routes.memory import ListParams
 from memd.serve.routes.routes import (
     Context,
     KeyParams,
+    Page,
     Params,
     ProgressParams,
     Router,
@@ -118,16 +119,19 @@ async def note_copy(context: Context, params: NoteCopyParams) -> str:
 
 
 @router.method(
-    "store.export", ListParams, MemoryPage, "Export an agent's visible memories, page by page."
+    "store.export",
+    ListParams,
+    Page[MemoryEntry],
+    "Export an agent's visible memories, page by page.",
 )
-async def export(context: Context, params: ListParams) -> MemoryPage:
+async def export(context: Context, params: ListParams) -> Page[MemoryEntry]:
     """Return one page of original memories: the sources of a summary, not the summary."""
 
-    async def page_of(limit: int) -> MemoryPage:
+    async def page_of(limit: int) -> Page[MemoryEntry]:
         items, after = await context.rooms.recall.export(
             context.caller, params, params.after, limit
         )
-        return MemoryPage(items=items, next=after)
+        return Page[MemoryEntry](items=items, next=after)
 
     return await fitting_page(page_of, params.limit)
 
