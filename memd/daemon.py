@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from memd.base import log
 from memd.base.clock import Clock, SystemClock
 from memd.base.errors import MemdError, MemoryConfigError, UnsafePathError, unusable
+from memd.base.finish import finish
 from memd.base.lock import lock_store
 from memd.base.paths import DATA_DIR, Paths
 from memd.serve import notify, socket_file
@@ -224,7 +225,7 @@ async def _serve(
             notify.stopping()
             for task in tasks:
                 task.cancel()
-            await server.stop()
+            await finish(server.stop)
     log.info("stopped")
 
 

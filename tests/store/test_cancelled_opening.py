@@ -1,4 +1,4 @@
-"""A connection is closed, also where its caller was cancelled while it was opened or used."""
+"""A connection is closed, also where who opens, uses or closes it is cancelled meanwhile."""
 
 from __future__ import annotations
 
@@ -59,3 +59,30 @@ async def test_a_long_read_that_is_cancelled_twice_ends_before_its_store_is_clos
         asyncio.get_running_loop().call_later(0.2, go_on.set)
     with pytest.raises(apsw.ConnectionClosedError):
         conns[0].total_changes()
+
+
+async def test_a_store_is_closed_though_who_closes_it_is_cancelled(tmp_path: Path) -> None:
+    """As a daemon that is cancelled while it stops because it was told to."""
+    started, go_on = threading.Event(), threading.Event()
+    conns: list[Reading] = []
+    loop = asyncio.get_running_loop()
+
+    def work(conn: Reading) -> None:
+        conns.append(conn)
+        started.set()
+        assert go_on.wait(WAIT_S)
+
+    async def leave_a_store_that_is_read() -> None:
+        async with open_database(tmp_path / "memd.db", HeldClock()) as db:
+            reading.append(asyncio.create_task(db.read(work)))
+            assert await asyncio.to_thread(started.wait, WAIT_S)
+            loop.call_later(0.1, closing.cancel)
+            loop.call_later(0.2, go_on.set)
+
+    reading: list[asyncio.Task[None]] = []
+    closing = asyncio.create_task(leave_a_store_that_is_read())
+    with pytest.raises(asyncio.CancelledError):
+        await closing
+    with pytest.raises(apsw.ConnectionClosedError):
+        conns[0].total_changes()
+    await reading[0]

@@ -25,6 +25,7 @@ import apsw.aio
 from memd.base import log
 from memd.base.clock import Clock, TrustedTime
 from memd.base.errors import BusyError, MemdError, ReadOnlyError
+from memd.base.finish import finish
 from memd.base.limits import BUSY_MS_MAX, READERS, SCANNERS, WRITE_QUEUE_MAX
 from memd.domain.caller import Caller
 from memd.store.access import replies
@@ -394,6 +395,6 @@ async def open_database(
     """
     database = Database(path, clock, vfs=vfs, mmap=mmap, steps=steps)
     async with AsyncExitStack() as stack:
-        stack.push_async_callback(database.close)
+        stack.push_async_callback(finish, database.close)
         await database.open()
         yield database
