@@ -218,6 +218,7 @@ def test_retracting_nothing_is_false(ada: Client) -> None:
 
 def test_no_parameter_makes_an_author(daemon: Spawned, ada: Client) -> None:
     """SPEC D14: not in the key's name, not without a key, not as a human."""
+    ada.call("org.write", ADR)
     for author in ({}, {"is_human": True}, {"is_human": True, "agent_id": "a"}, "human"):
         with pytest.raises(DeniedError):
             ada.call("org.write", {**ADR, "author": author})

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from support import forked
+from support.daemon import wait_until
 from support.planted import bytes_below
 from support.side_by_side import memd, profiles_running, surroundings
 
@@ -92,6 +93,7 @@ def test_what_is_removed_is_in_no_file_and_the_other_profile_has_lost_nothing(
         each.write_text(TOLD)  # as somebody leaves it who is killed while writing
     tokens = [TOLD.encode(), *(each.read_bytes().strip() for each in work.keys_dir.iterdir())]
     assert len(tokens) > 2
+    wait_until(two["work-2"].usage_dir.is_dir, "the other daemon has made its folders")
     before = sorted(map(str, profile_files(two["work-2"])))
 
     done = memd(tmp_path, "profile", "remove", "work", "--yes")

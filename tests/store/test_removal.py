@@ -23,7 +23,6 @@ from memd.domain.memory import MemoryFilter, MemoryMetadata, MemoryQuery, Memory
 from memd.domain.recall import RecallRequest
 from memd.domain.settings.settings import DaemonSettings, Settings
 from memd.store.access import names
-from memd.store.file import connect
 from memd.store.file.connect import Reading, Writing
 from memd.store.memory import memories, removal
 
@@ -402,10 +401,10 @@ async def test_an_erased_id_is_remembered_as_forgotten(house: Rooms) -> None:
     assert rows == [(secret,)]
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_a_log_that_cannot_be_emptied_is_said_and_the_same_request_finishes_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(connect, "BUSY_MS_MAX", 50)
     path = tmp_path / "memd.db"
     async with a_house(path) as house:
         (secret,) = await stored(house, WORD)
