@@ -69,26 +69,26 @@ class SessionWindows:
         self, key: WindowKey, request: PromptRequest, ids: Sequence[str]
     ) -> WindowContent:
         """Return which of *ids* the window holds, except those given to the same question."""
-        pending = [given for at, given in self._notes.values() if at == key]
+        pending = [note_ids for note_key, note_ids in self._notes.values() if note_key == key]
         window = await self.db.read(injections.find_in_window, key, ids)
-        given = window.injected.union(*pending).intersection(ids)
+        injected = window.injected.union(*pending).intersection(ids)
         last = self._find_repeat(key, _hash(request))
-        return WindowContent(window.own, given if last is None else given - last.ids)
+        return WindowContent(window.own, injected if last is None else injected - last.ids)
 
     def note(
         self, caller: Caller, key: WindowKey, request: PromptRequest, ids: Iterable[str]
     ) -> None:
         """Note the *ids* as given; writes them in the background."""
-        given, question = frozenset(ids), _hash(request)
+        injected, question = frozenset(ids), _hash(request)
         if self._find_repeat(key, question) is None:
-            self._last[key] = LastQuestion(question, self.clock.monotonic_us(), given)
+            self._last[key] = LastQuestion(question, self.clock.monotonic_us(), injected)
             self._last.move_to_end(key)
             if len(self._last) > SESSIONS_MAX:
                 self._last.popitem(last=False)
-        if given:
+        if injected:
             at_us = self.clock.now_us()
-            task = asyncio.create_task(self._write(caller, key, sorted(given), at_us))
-            self._notes[task] = key, given
+            task = asyncio.create_task(self._write(caller, key, sorted(injected), at_us))
+            self._notes[task] = key, injected
             task.add_done_callback(self._notes.pop)
 
     async def settle(self) -> None:

@@ -31,22 +31,13 @@ from memd.domain.inject import (
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.embedding.model_thread import load_timeout
 from memd.inject.in_window import SessionWindows
-from memd.inject.isolation import answer_or_error
 from memd.inject.knowledge import Knowledge
-from memd.inject.own_memories import (
-    MemoryRooms,
-    OwnMemories,
-)
+from memd.inject.own_memories import MemoryRooms, OwnMemories
 from memd.inject.pipeline import MemoryFilterStrategy
 from memd.inject.prompt_builder import PromptBuilder
 from memd.inject.tools import calls, extra_tools
-from memd.inject.tools.arguments import ERROR
-from memd.inject.tools.extra_tools import (
-    NO_FACTS,
-    NO_MESSAGES,
-    SEARCH_FACTS,
-    SEARCH_SESSIONS,
-)
+from memd.inject.tools.arguments import answer_or_error, to_answer
+from memd.inject.tools.extra_tools import SEARCH_FACTS, SEARCH_SESSIONS
 from memd.inject.tools.tool_based import UNAVAILABLE, UNEXPECTED
 
 if TYPE_CHECKING:
@@ -134,20 +125,13 @@ class Inject:
         self, caller: Caller, name: str, arguments: Mapping[str, Any]
     ) -> ToolAnswer | None:
         """Answer a call of a tool that memd adds to the documented ones; None for any other."""
-        work, text = None, ""
         if name == SEARCH_FACTS:
-            text = NO_FACTS
-            if self.knowledge is not None:
-                work = extra_tools.search_facts(self.knowledge, caller, arguments)
+            work = extra_tools.search_facts(self.knowledge, caller, arguments)
         elif name == SEARCH_SESSIONS:
-            text = NO_MESSAGES
-            if self.sessions is not None:
-                work = extra_tools.search_sessions(self.sessions, caller, arguments)
+            work = extra_tools.search_sessions(self.sessions, caller, arguments)
         else:
             return None
-        if work is not None:
-            text = await answer_or_error(work, UNAVAILABLE, UNEXPECTED)
-        return ToolAnswer(name=name, content=text, is_error=text.startswith(ERROR))
+        return to_answer(name, await answer_or_error(work, UNAVAILABLE, UNEXPECTED))
 
     async def _call_memory_tool(
         self,
@@ -157,4 +141,4 @@ class Inject:
         arguments: Mapping[str, Any],
     ) -> ToolAnswer:
         tools = calls.memory_tools(strategy, own, self.config, self.editing, self.judges)
-        return await calls.call_tool(tools, name, arguments, own.caller.agent_id)
+        return to_answer(name, await tools.handle_tool_call(name, arguments, own.caller.agent_id))

@@ -13,7 +13,6 @@ from collections.abc import Awaitable
 from typing import Any, TypeVar
 
 from memd.base import log
-from memd.base.errors import MemdError
 from memd.sleep.strategies.ask import Model, request_answer
 
 T = TypeVar("T")
@@ -40,25 +39,6 @@ async def isolate(work: Awaitable[T], default: T, what: str, failed: Failed | No
         return default
 
 
-async def answer_or_error(work: Awaitable[str], unavailable: str, unexpected: str) -> str:
-    """Return the text of *work*; *unavailable* for a MemdError, *unexpected* for a bug.
-
-    Neither holds the error's own message, which is for the owner and not for a model. Raises
-    the process's own errors.
-    """
-    try:
-        return await work
-    except MemdError as error:
-        log.warning("tool call failed", kind=error.kind)
-        return unavailable
-    except Exception as error:  # a model that called a tool has to be answered
-        system = system_error(error)
-        if system is not None:
-            raise system from error
-        log.error("tool call failed", trace=log.trace_of(error))
-        return unexpected
-
-
 def describe_failures(failed: Failed) -> str | None:
     """Return the sentence for a reply's ``degraded``, each source once; None without any."""
     return "; ".join(f"{what} failed and is left out" for what in dict.fromkeys(failed)) or None
@@ -70,9 +50,8 @@ def system_error(error: BaseException) -> BaseException | None:
         return error
     if isinstance(error, BaseExceptionGroup):
         for inner in error.exceptions:
-            found_error = system_error(inner)
-            if found_error is not None:
-                return found_error
+            if (inner_error := system_error(inner)) is not None:
+                return inner_error
     return None
 
 

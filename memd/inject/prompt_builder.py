@@ -44,6 +44,7 @@ from memd.inject.pipeline import (
 from memd.inject.prompt import PreferenceLine, Prompt, PromptContent, to_preference_line
 from memd.inject.tools import calls, extra_tools
 from memd.inject.tools.editing_tools import instruction
+from memd.inject.tools.self_editing import SelfEditingMemoryStrategy
 from memd.inject.tools.tool_based import QUALIFIES
 from memd.text.tokens import DefaultTokenEstimator
 
@@ -252,7 +253,7 @@ class PromptBuilder:
         """
         config = self.room.editing
         failed = len(self.failed)
-        strategy = calls.editing_strategy(self._memories, config)
+        strategy = SelfEditingMemoryStrategy(backend=self._memories, config=config)
         core = await strategy.core(self.caller.agent_id, self.failed)
         formatted_core = format_memories(
             core,

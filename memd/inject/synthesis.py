@@ -136,20 +136,14 @@ class Synthesis:
 
     async def _playbook(self, caller: Caller, query: str) -> list[MemoryFragment]:
         request = PlaybookQuery(query=query if query.strip() else None, limit=PATTERNS)
-        patterns = await self.learn.playbook(caller, request)
-        fragments = (
-            (
-                _learnt_fragment("playbook", as_text(pattern), pattern.updated_at.isoformat()),
-                pattern,
-            )
-            for pattern in patterns
-        )
-        # A pattern of a nap quotes the output of a tool.
         return [
-            replace(fragment, untrusted=True, mark="[untrusted] ")
-            if pattern.memory_id
-            else fragment
-            for fragment, pattern in fragments
+            _learnt_fragment(
+                "playbook",
+                as_text(pattern),
+                pattern.updated_at.isoformat(),
+                quotes_tool=pattern.memory_id is not None,
+            )
+            for pattern in await self.learn.playbook(caller, request)
         ]
 
     async def _conversation(self, caller: Caller, query: str) -> list[MemoryFragment]:
@@ -236,9 +230,15 @@ def _fragment(
     return MemoryFragment(source, content, relevance, timestamp, bool(mark), mark)
 
 
-def _learnt_fragment(source: str, content: str, timestamp: str) -> MemoryFragment:
-    """Return the fragment of a lesson or pattern; one that reads like an order is marked."""
-    return _fragment(source, content, timestamp, "[untrusted] " if is_doubtful(content) else "")
+def _learnt_fragment(
+    source: str, content: str, timestamp: str, *, quotes_tool: bool = False
+) -> MemoryFragment:
+    """Return the fragment of a lesson or pattern, marked if untrusted.
+
+    That is one that reads like an order, and a nap's, which quotes the output of a tool.
+    """
+    untrusted = quotes_tool or is_doubtful(content)
+    return _fragment(source, content, timestamp, "[untrusted] " if untrusted else "")
 
 
 def _fits(fragment: MemoryFragment, max_tokens: int) -> bool:

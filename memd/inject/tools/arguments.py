@@ -1,4 +1,4 @@
-"""Parse the arguments of tool calls, and render the answers.
+"""Declare tools, parse the arguments of their calls, and render the answers.
 
 A language model gets a sentence that says what to correct, never an exception. Harmless
 mistakes are tolerated (a limit of 3.7, or of 500); what would widen a search is refused
@@ -8,13 +8,17 @@ mistakes are tolerated (a limit of 3.7, or of 500); what would widen a search is
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from memd.base import log
+from memd.base.errors import MemdError
 from memd.base.limits import NAME_CHARS_MAX
 from memd.domain.enums import MemoryCategory
+from memd.domain.inject import ToolAnswer, ToolDefinition
 from memd.domain.memory import MemoryEntry
 from memd.inject.format import fence, mark_of_entry
+from memd.inject.isolation import system_error
 from memd.view.labels import body
 from memd.view.view import ENTRY_TAG, one_line
 
@@ -28,10 +32,36 @@ class BadArgumentError(ValueError):
 
 
 class Categories(NamedTuple):
-    """The categories to search, None for all, and the unknown ones that were given."""
+    """The categories to search, None for all, and the unknown ones."""
 
-    chosen: frozenset[MemoryCategory] | None
-    ignored: tuple[str, ...] = ()
+    known: frozenset[MemoryCategory] | None
+    unknown: tuple[str, ...] = ()
+
+
+def define_tool(
+    name: str, description: str, required: tuple[str, ...] = (), **properties: Any
+) -> ToolDefinition:
+    """Return the definition of a tool that takes an object of *properties*."""
+    schema: dict[str, Any] = {"type": "object", "properties": properties}
+    if required:
+        schema["required"] = list(required)
+    return ToolDefinition(name=name, description=description, parameters_schema=schema)
+
+
+def text_schema(description: str, **more: Any) -> dict[str, Any]:
+    """Return the schema of a text argument."""
+    return {"type": "string", "description": description, **more}
+
+
+def limit_schema(description: str, default: int, most: int) -> dict[str, Any]:
+    """Return the schema of the argument that :func:`limit_of` reads."""
+    return {
+        "type": "integer",
+        "description": description,
+        "default": default,
+        "minimum": 1,
+        "maximum": most,
+    }
 
 
 def text_of(arguments: Mapping[str, Any], name: str, chars_max: int | None = None) -> str:
@@ -46,9 +76,9 @@ def text_of(arguments: Mapping[str, Any], name: str, chars_max: int | None = Non
     return value
 
 
-def id_of(arguments: Mapping[str, Any], name: str = "memory_id") -> str:
+def id_of(arguments: Mapping[str, Any]) -> str:
     """Return a memory's id; raises BadArgumentError."""
-    return text_of(arguments, name, NAME_CHARS_MAX)
+    return text_of(arguments, "memory_id", NAME_CHARS_MAX)
 
 
 def limit_of(arguments: Mapping[str, Any], default: int, most: int) -> int:
@@ -65,20 +95,21 @@ def categories_of(arguments: Mapping[str, Any]) -> Categories:
     Unknown ones among valid ones are ignored and reported. Raises BadArgumentError when none is
     valid or it is no list: without the filter the search would be wider than requested.
     """
-    given = arguments.get("categories")
-    if given is None:
+    values = arguments.get("categories")
+    if values is None:
         return Categories(None)
-    if not isinstance(given, list | tuple):
+    if not isinstance(values, list | tuple):
         raise BadArgumentError(
-            f"categories must be a list of {_category_names()}, not {short_value(given)}"
+            f"categories must be a list of {_category_names()}, not {short_value(values)}"
         )
-    chosen = frozenset(item for name in given if (item := category(name)) is not None)
-    ignored = tuple(short_value(name) for name in given if category(name) is None)[:SHOWN_ITEMS_MAX]
-    if given and not chosen:
+    known = frozenset(item for value in values if (item := category(value)) is not None)
+    unknown = [short_value(value) for value in values if category(value) is None]
+    unknown = unknown[:SHOWN_ITEMS_MAX]
+    if values and not known:
         raise BadArgumentError(
-            f"no such categories: {', '.join(ignored)}; there are {_category_names()}"
+            f"no such categories: {', '.join(unknown)}; there are {_category_names()}"
         )
-    return Categories(chosen or None, ignored)
+    return Categories(known or None, tuple(unknown))
 
 
 def category_of(
@@ -107,6 +138,32 @@ def short_value(value: Any, chars_max: int = SHOWN_CHARS_MAX) -> str:
 def refusal(what: str) -> str:
     """Return the answer that reports an error."""
     return f"{ERROR} {what}"
+
+
+async def answer_or_error(work: Awaitable[str], unavailable: str, unexpected: str) -> str:
+    """Return the text of *work*, or of the argument that it refuses.
+
+    It is *unavailable* for a MemdError and *unexpected* for a bug: the error's own message is
+    for the owner and not for a model. Raises the process's own errors.
+    """
+    try:
+        return await work
+    except BadArgumentError as error:
+        return refusal(str(error))
+    except MemdError as error:
+        log.warning("tool call failed", kind=error.kind)
+        return unavailable
+    except Exception as error:  # a model that called a tool has to be answered
+        system = system_error(error)
+        if system is not None:
+            raise system from error
+        log.error("tool call failed", trace=log.trace_of(error))
+        return unexpected
+
+
+def to_answer(name: str, text: str) -> ToolAnswer:
+    """Return the *text* of the tool *name* as its answer."""
+    return ToolAnswer(name=name, content=text, is_error=text.startswith(ERROR))
 
 
 def _category_names() -> str:

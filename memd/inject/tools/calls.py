@@ -5,8 +5,7 @@ An unknown tool is an error and never falls back to a search (SPEC 12.6).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from memd.base.errors import DeniedError, InvalidError
 from memd.domain.caller import Caller
@@ -15,12 +14,11 @@ from memd.domain.inject import (
     QueryReformulator,
     SelfEditingMemoryConfig,
     SufficiencyChecker,
-    ToolAnswer,
     ToolDefinition,
 )
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.inject.own_memories import OwnMemories
-from memd.inject.tools.arguments import ERROR, short_value
+from memd.inject.tools.arguments import short_value
 from memd.inject.tools.editing_tools import DEFINITIONS as EDITING
 from memd.inject.tools.extra_tools import FACTS_TOOL, SESSIONS_TOOL
 from memd.inject.tools.reformulation import LikelySufficient, WordReformulator
@@ -90,7 +88,7 @@ def memory_tools(
 ) -> HandlesTools:
     """Return *strategy* over one caller's memories."""
     if strategy is InjectionStrategy.SELF_EDITING:
-        return editing_strategy(own, editing_config)
+        return SelfEditingMemoryStrategy(backend=own, config=editing_config)
     return search_strategy(own, config, judges)
 
 
@@ -104,18 +102,3 @@ def search_strategy(
         reformulator=judges.reformulator,
         sufficiency_checker=judges.checker,
     )
-
-
-def editing_strategy(
-    own: OwnMemories, config: SelfEditingMemoryConfig
-) -> SelfEditingMemoryStrategy:
-    """Return the self-editing strategy."""
-    return SelfEditingMemoryStrategy(backend=own, config=config)
-
-
-async def call_tool(
-    strategy: HandlesTools, name: str, arguments: Mapping[str, Any], agent_id: str
-) -> ToolAnswer:
-    """Call a tool and return its answer; an error's text begins with ``Error:``."""
-    text = await strategy.handle_tool_call(name, arguments, agent_id)
-    return ToolAnswer(name=name, content=text, is_error=text.startswith(ERROR))

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from memd.base.limits import NAME_CHARS_MAX
-from memd.domain.inject import SelfEditingMemoryConfig, ToolDefinition
-from memd.inject.tools.tool_based import QUALIFIES
+from memd.domain.inject import SelfEditingMemoryConfig
+from memd.inject.tools.arguments import define_tool, limit_schema, text_schema
+from memd.inject.tools.tool_based import QUALIFIES, SEARCH_LIMIT, SEARCH_LIMIT_MAX
 
-SEARCH_LIMIT, SEARCH_LIMIT_MAX = 10, 50
-
-_CONTENT = {"type": "string", "description": "The text to remember, complete in itself."}
-_ID = {"type": "string", "description": "The id of a memory.", "maxLength": NAME_CHARS_MAX}
-_QUERY = {"type": "string", "description": "What to look for, in a few words."}
-_CATEGORY = {"type": "string", "description": "episodic, procedural, semantic or social."}
-_LIMIT = {
-    "type": "integer",
-    "description": "How many memories at most.",
-    "default": SEARCH_LIMIT,
-    "minimum": 1,
-    "maximum": SEARCH_LIMIT_MAX,
-}
-
+_CONTENT = text_schema("The text to remember, complete in itself.")
+_ID = text_schema("The id of a memory.", maxLength=NAME_CHARS_MAX)
+_QUERY = text_schema("What to look for, in a few words.")
+_CATEGORY = text_schema("episodic, procedural, semantic or social.")
+_LIMIT = limit_schema("How many memories at most.", SEARCH_LIMIT, SEARCH_LIMIT_MAX)
 
 _BLOCKS = (
     "You keep a memory of your own, with tools. Core memory is in every prompt: a few short, "
@@ -45,35 +35,30 @@ def instruction(config: SelfEditingMemoryConfig, *, empty: bool) -> str:
     return " ".join(parts)
 
 
-def _tool(name: str, description: str, needed: tuple[str, ...] = (), **args: Any) -> ToolDefinition:
-    schema: dict[str, Any] = {"type": "object", "properties": args}
-    if needed:
-        schema["required"] = list(needed)
-    return ToolDefinition(name=name, description=description, parameters_schema=schema)
-
-
 DEFINITIONS = (
-    _tool("core_memory_read", "List the core memory: what is always in the prompt, with its ids."),
-    _tool(
+    define_tool(
+        "core_memory_read", "List the core memory: what is always in the prompt, with its ids."
+    ),
+    define_tool(
         "core_memory_write",
         "Add a short, lasting fact to the core memory. It is in every prompt from then on.",
         ("content",),
         content=_CONTENT,
     ),
-    _tool(
+    define_tool(
         "core_memory_replace",
         "Put another text in place of a core memory that has changed or was wrong.",
         ("memory_id", "content"),
         memory_id=_ID,
         content=_CONTENT,
     ),
-    _tool(
+    define_tool(
         "core_memory_delete",
         "Delete a core memory that no longer holds, to make room.",
         ("memory_id",),
         memory_id=_ID,
     ),
-    _tool(
+    define_tool(
         "archival_memory_search",
         "Search everything that is remembered.",
         ("query",),
@@ -81,20 +66,20 @@ DEFINITIONS = (
         category=_CATEGORY,
         limit=_LIMIT,
     ),
-    _tool(
+    define_tool(
         "archival_memory_write",
         "Remember something for later, under a category. It is found by searching.",
         ("content", "category"),
         content=_CONTENT,
         category=_CATEGORY,
     ),
-    _tool(
+    define_tool(
         "recall_memory_read",
         "Read one memory by its id.",
         ("memory_id",),
         memory_id=_ID,
     ),
-    _tool(
+    define_tool(
         "recall_memory_write",
         "Remember something that happened.",
         ("content",),

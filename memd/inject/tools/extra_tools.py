@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from memd.domain.caller import Caller
 from memd.domain.ingest import SessionHit, SessionQuery
-from memd.domain.inject import ToolDefinition
 from memd.domain.trust import mark_of_role
 from memd.inject.format import fence, knowledge_line
 from memd.inject.knowledge import Knowledge
-from memd.inject.tools.arguments import BadArgumentError, limit_of, refusal, text_of
+from memd.inject.tools.arguments import define_tool, limit_of, limit_schema, text_of, text_schema
 from memd.view.labels import body
 from memd.view.view import ENTRY_TAG
 
@@ -31,24 +30,13 @@ LIMIT, LIMIT_MAX = 5, 50
 SEARCH_FACTS = "search_org_facts"
 NO_FACTS = "No facts found."
 
-FACTS_TOOL = ToolDefinition(
-    name=SEARCH_FACTS,
-    description="Search what this organisation has settled: decisions and their reasons, "
-    "procedures, conventions, definitions.",
-    parameters_schema={
-        "type": "object",
-        "properties": {
-            "query": {"type": "string", "description": "What to look for, in a few words."},
-            "limit": {
-                "type": "integer",
-                "description": "How many facts at most.",
-                "default": LIMIT,
-                "minimum": 1,
-                "maximum": LIMIT_MAX,
-            },
-        },
-        "required": ["query"],
-    },
+FACTS_TOOL = define_tool(
+    SEARCH_FACTS,
+    "Search what this organisation has settled: decisions and their reasons, procedures, "
+    "conventions, definitions.",
+    ("query",),
+    query=text_schema("What to look for, in a few words."),
+    limit=limit_schema("How many facts at most.", LIMIT, LIMIT_MAX),
 )
 FACTS_TOOL_INSTRUCTION = (
     f" Use {SEARCH_FACTS} to look up what this organisation has settled (decisions, procedures, "
@@ -56,12 +44,13 @@ FACTS_TOOL_INSTRUCTION = (
 )
 
 
-async def search_facts(knowledge: Knowledge, caller: Caller, arguments: Mapping[str, Any]) -> str:
-    """Return the facts that fit, each in a fence; an error's text begins with ``Error:``."""
-    try:
-        query = text_of(arguments, "query")
-    except BadArgumentError as error:
-        return refusal(str(error))
+async def search_facts(
+    knowledge: Knowledge | None, caller: Caller, arguments: Mapping[str, Any]
+) -> str:
+    """Return the facts that fit, each in a fence. Raises BadArgumentError."""
+    if knowledge is None:
+        return NO_FACTS
+    query = text_of(arguments, "query")
     limit = limit_of(arguments, min(LIMIT, knowledge.facts_max), knowledge.facts_max)
     facts = await knowledge.search_facts(caller, query, limit)
     return "\n".join(fence(knowledge_line(fact)) for fact in facts) or NO_FACTS
@@ -74,24 +63,13 @@ NO_MESSAGES = "No messages found."
 _PEOPLE = {"user": "user", "human": "user", "assistant": "assistant"}
 _NAME_CHARS = 64
 
-SESSIONS_TOOL = ToolDefinition(
-    name=SEARCH_SESSIONS,
-    description="Search the text of earlier sessions, word by word: what was said, shown and "
-    "done in them. Returns passages with their session and time.",
-    parameters_schema={
-        "type": "object",
-        "properties": {
-            "query": {"type": "string", "description": "Words that were said, not a question."},
-            "limit": {
-                "type": "integer",
-                "description": "How many passages at most.",
-                "default": LIMIT,
-                "minimum": 1,
-                "maximum": LIMIT_MAX,
-            },
-        },
-        "required": ["query"],
-    },
+SESSIONS_TOOL = define_tool(
+    SEARCH_SESSIONS,
+    "Search the text of earlier sessions, word by word: what was said, shown and done in them. "
+    "Returns passages with their session and time.",
+    ("query",),
+    query=text_schema("Words that were said, not a question."),
+    limit=limit_schema("How many passages at most.", LIMIT, LIMIT_MAX),
 )
 SESSIONS_TOOL_INSTRUCTION = (
     f" Use {SEARCH_SESSIONS} to find the wording of earlier sessions when what is remembered "
@@ -99,12 +77,13 @@ SESSIONS_TOOL_INSTRUCTION = (
 )
 
 
-async def search_sessions(sessions: Sessions, caller: Caller, arguments: Mapping[str, Any]) -> str:
-    """Return the passages that fit, each in a fence; an error's text begins with ``Error:``."""
-    try:
-        query = text_of(arguments, "query")
-    except BadArgumentError as error:
-        return refusal(str(error))
+async def search_sessions(
+    sessions: Sessions | None, caller: Caller, arguments: Mapping[str, Any]
+) -> str:
+    """Return the passages that fit, each in a fence. Raises BadArgumentError."""
+    if sessions is None:
+        return NO_MESSAGES
+    query = text_of(arguments, "query")
     request = SessionQuery(query=query, limit=limit_of(arguments, LIMIT, LIMIT_MAX))
     results = await sessions.search(caller, request)
     return "\n".join(fence(render_passage(passage)) for passage in results) or NO_MESSAGES

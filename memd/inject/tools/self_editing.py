@@ -31,9 +31,10 @@ from memd.domain.memory import (
 )
 from memd.domain.settings.retrieval import ScoredMemory
 from memd.inject.format import format_memories
-from memd.inject.isolation import Failed, answer_or_error, isolate
+from memd.inject.isolation import Failed, isolate
 from memd.inject.tools.arguments import (
     BadArgumentError,
+    answer_or_error,
     category_of,
     id_of,
     limit_of,
@@ -43,7 +44,8 @@ from memd.inject.tools.arguments import (
     short_value,
     text_of,
 )
-from memd.inject.tools.editing_tools import DEFINITIONS, SEARCH_LIMIT
+from memd.inject.tools.editing_tools import DEFINITIONS
+from memd.inject.tools.tool_based import SEARCH_LIMIT
 from memd.text.tokens import DefaultTokenEstimator
 
 SELF_EDITED = "self_edited"
@@ -119,7 +121,7 @@ class SelfEditingMemoryStrategy:
         tool = self._tools.get(tool_name)
         if tool is None:
             return refusal(f"no tool {short_value(tool_name)}; there are {', '.join(self._tools)}")
-        return await answer_or_error(_call_or_refuse(tool, agent_id, arguments), FAILED, FAILED)
+        return await answer_or_error(tool(agent_id, arguments), FAILED, FAILED)
 
     # Core.
 
@@ -225,8 +227,8 @@ class SelfEditingMemoryStrategy:
 
     async def _archival_write(self, agent_id: str, arguments: Arguments) -> str:
         content = _content(arguments)
-        filed = category_of(arguments, self._config.archival_categories)
-        stored = await self._store(agent_id, content, filed, self._write_tags)
+        category = category_of(arguments, self._config.archival_categories)
+        stored = await self._store(agent_id, content, category, self._write_tags)
         return f"Stored in archival memory (id={stored})."
 
     async def _recall_read(self, agent_id: str, arguments: Arguments) -> str:
@@ -246,21 +248,14 @@ class SelfEditingMemoryStrategy:
         return (SELF_EDITED,) if self._config.write_auto_tag else ()
 
     async def _store(
-        self, agent_id: str, content: str, filed: MemoryCategory, tags: tuple[str, ...]
+        self, agent_id: str, content: str, category: MemoryCategory, tags: tuple[str, ...]
     ) -> str:
         request = MemoryStoreRequest(
-            category=filed, content=content, metadata=MemoryMetadata(tags=tags)
+            category=category, content=content, metadata=MemoryMetadata(tags=tags)
         )
         stored = await self._backend.store(agent_id, request)
         await self._check_is_seen(agent_id, stored)
         return stored
-
-
-async def _call_or_refuse(tool: Tool, agent_id: str, arguments: Arguments) -> str:
-    try:
-        return await tool(agent_id, arguments)
-    except BadArgumentError as error:
-        return refusal(str(error))
 
 
 def _content(arguments: Arguments) -> str:

@@ -30,18 +30,21 @@ from memd.domain.inject import (
 from memd.domain.memory import MemoryEntry, MemoryQuery
 from memd.domain.settings.retrieval import MemoryRetrievalConfig
 from memd.inject.format import directive
-from memd.inject.isolation import answer_or_error, isolate
+from memd.inject.isolation import isolate
 from memd.inject.pipeline import Entries, MemoryFilterStrategy
 from memd.inject.tools.arguments import (
-    SHOWN_CHARS_MAX,
     BadArgumentError,
+    answer_or_error,
     categories_of,
+    define_tool,
     id_of,
     limit_of,
+    limit_schema,
     refusal,
     render_entries,
     short_value,
     text_of,
+    text_schema,
 )
 
 SEARCH, RECALL = "search_memory", "recall_memory"
@@ -61,43 +64,23 @@ UNAVAILABLE = refusal("the memory is temporarily unavailable; go on without it")
 UNEXPECTED = refusal("an unexpected fault while reading the memory; go on without it")
 
 DEFINITIONS = (
-    ToolDefinition(
-        name=SEARCH,
-        description="Search what is remembered from earlier work. Returns memories with their ids.",
-        parameters_schema={
-            "type": "object",
-            "properties": {
-                "query": {"type": "string", "description": "What to look for, in a few words."},
-                "categories": {
-                    "type": "array",
-                    "items": {"type": "string"},
-                    "description": "Only these: episodic, procedural, semantic, social, working.",
-                },
-                "limit": {
-                    "type": "integer",
-                    "description": "How many memories at most.",
-                    "default": SEARCH_LIMIT,
-                    "minimum": 1,
-                    "maximum": SEARCH_LIMIT_MAX,
-                },
-            },
-            "required": ["query"],
+    define_tool(
+        SEARCH,
+        "Search what is remembered from earlier work. Returns memories with their ids.",
+        ("query",),
+        query=text_schema("What to look for, in a few words."),
+        categories={
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "Only these: episodic, procedural, semantic, social, working.",
         },
+        limit=limit_schema("How many memories at most.", SEARCH_LIMIT, SEARCH_LIMIT_MAX),
     ),
-    ToolDefinition(
-        name=RECALL,
-        description="Read one memory by its id.",
-        parameters_schema={
-            "type": "object",
-            "properties": {
-                "memory_id": {
-                    "type": "string",
-                    "description": "An id that a search gave.",
-                    "maxLength": NAME_CHARS_MAX,
-                },
-            },
-            "required": ["memory_id"],
-        },
+    define_tool(
+        RECALL,
+        "Read one memory by its id.",
+        ("memory_id",),
+        memory_id=text_schema("An id that a search gave.", maxLength=NAME_CHARS_MAX),
     ),
 )
 
@@ -171,11 +154,8 @@ class ToolBasedInjectionStrategy:
         return await answer_or_error(tool(arguments, agent_id), UNAVAILABLE, UNEXPECTED)
 
     async def _search(self, arguments: Mapping[str, Any], agent_id: str) -> str:
-        try:
-            query = text_of(arguments, "query")
-            categories, ignored = categories_of(arguments)
-        except BadArgumentError as error:
-            return refusal(str(error))
+        query = text_of(arguments, "query")
+        categories, unknown = categories_of(arguments)
         limit = limit_of(arguments, SEARCH_LIMIT, self._limit_max)
 
         async def search(text: str) -> tuple[MemoryEntry, ...]:
@@ -184,16 +164,13 @@ class ToolBasedInjectionStrategy:
 
         entries = await (search(query) if self._loop is None else self._loop.run(query, search))
         answer = render_entries(entries[:limit])
-        return f"{answer}\nIgnored categories: {', '.join(ignored)}" if ignored else answer
+        return f"{answer}\nIgnored categories: {', '.join(unknown)}" if unknown else answer
 
     async def _recall(self, arguments: Mapping[str, Any], agent_id: str) -> str:
-        try:
-            memory_id = id_of(arguments)
-        except BadArgumentError as error:
-            return refusal(str(error))
+        memory_id = id_of(arguments)
         entry = await self._backend.get(agent_id, memory_id)
         if entry is None:
-            return refusal(f"no memory has the id {short_value(memory_id, SHOWN_CHARS_MAX)}")
+            raise BadArgumentError(f"no memory has the id {short_value(memory_id)}")
         return render_entries([entry])
 
 

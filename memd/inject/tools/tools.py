@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from memd.base import log
 from memd.domain.inject import ToolAnswer, ToolCategory, ToolDefinition
-from memd.inject.tools.arguments import ERROR
+from memd.inject.tools.arguments import to_answer
 from memd.inject.tools.self_editing import SelfEditingMemoryStrategy
 from memd.inject.tools.tool_based import RECALL, SEARCH, ToolBasedInjectionStrategy
 
@@ -90,7 +90,7 @@ class MemoryTool(BaseTool):
     async def execute(self, *, arguments: Mapping[str, Any]) -> ToolAnswer:
         """Call the tool and return its answer; an error's text begins with ``Error:``."""
         text = await self._strategy.handle_tool_call(self.name, arguments, self._agent_id)
-        return ToolAnswer(name=self.name, content=text, is_error=text.startswith(ERROR))
+        return to_answer(self.name, text)
 
 
 class SearchMemoryTool(MemoryTool):

@@ -87,8 +87,8 @@ def limit(arguments: Mapping[str, Any], default: int, most: int) -> int:
 def categories(arguments: Mapping[str, Any]) -> list[str] | None:
     """Return the categories to search, None for all; a single one need not be a list."""
     value = arguments.get("categories")
-    chosen = categories_of({"categories": [value] if isinstance(value, str) else value}).chosen
-    return None if chosen is None else sorted(chosen)
+    known = categories_of({"categories": [value] if isinstance(value, str) else value}).known
+    return None if known is None else sorted(known)
 
 
 def tags(arguments: Mapping[str, Any]) -> list[str]:
